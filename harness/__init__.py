@@ -1,0 +1,67 @@
+"""A harness that compares implementations of tree ensembles, and says so with evidence.
+
+The public names below are loaded when first used, so that ``import harness`` stays cheap.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from harness.adapters import EstimatorAdapter, estimator_adapter
+    from harness.errors import HarnessError
+    from harness.hookspecs import hookimpl
+    from harness.model import (
+        ALL_TASKS,
+        CLASSIFICATION,
+        Accepts,
+        Algorithm,
+        Argument,
+        Dataset,
+        Executor,
+        Metric,
+        Outcome,
+        Predicted,
+        Section,
+        Spec,
+        Table,
+        Task,
+    )
+    from harness.trees import TreeEnsemble
+
+__version__ = "0.1.0"
+_HOME = {
+    "EstimatorAdapter": "adapters",
+    "estimator_adapter": "adapters",
+    "HarnessError": "errors",
+    "hookimpl": "hookspecs",
+    "TreeEnsemble": "trees",
+}
+__all__ = [
+    "ALL_TASKS",
+    "CLASSIFICATION",
+    "Accepts",
+    "Algorithm",
+    "Argument",
+    "Dataset",
+    "EstimatorAdapter",
+    "Executor",
+    "HarnessError",
+    "Metric",
+    "Outcome",
+    "Predicted",
+    "Section",
+    "Spec",
+    "Table",
+    "Task",
+    "TreeEnsemble",
+    "estimator_adapter",
+    "hookimpl",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in __all__:
+        raise AttributeError(f"module 'harness' has no attribute {name!r}")
+    return getattr(importlib.import_module(f"harness.{_HOME.get(name, 'model')}"), name)

@@ -1,0 +1,88 @@
+"""What a report sees of a run: plain records joined from the store, with scores and verdicts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from harness.model import DuelOutcome, Outcome
+
+
+@dataclass(frozen=True)
+class Interval:
+    """An estimate with the bounds of its confidence interval."""
+
+    low: float
+    value: float
+    high: float
+    level: float = 0.95
+    n: int = 0  # units it was made from
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One algorithm on one dataset: its outcomes over all splits, scored.
+
+    ``scores`` maps a metric's name to one number a finished outcome, in the order of
+    ``outcomes``; NaN where the outcome has none.
+    """
+
+    algorithm: str
+    params: Mapping[str, Any]
+    preparation: str
+    dataset: str
+    task: str
+    outcomes: tuple[Outcome, ...]
+    scores: Mapping[str, tuple[float, ...]]
+    reused: tuple[bool, ...]
+    seconds: Mapping[str, float]  # phase → median wall seconds; not interleaved
+    peak: int  # bytes, the largest of the fit phase above a warm process
+
+
+@dataclass(frozen=True)
+class Accuracy:
+    """The accuracy verdict of one pair on one dataset (``dataset=""``: pooled over datasets)."""
+
+    algorithm: str
+    reference: str
+    dataset: str
+    metric: str
+    verdict: str  # equivalent, better, worse, inconclusive
+    difference: Interval  # of the loss, reference − ours: positive = ours is better
+    margin: float
+    advice: str = ""  # of an inconclusive one: what would decide it
+    splits: int = 0
+
+
+@dataclass(frozen=True)
+class Speed:
+    """The speed of one pair on one dataset, from its duel: time of B over time of A."""
+
+    algorithm: str  # side A
+    reference: str  # side B
+    dataset: str
+    phase: str
+    ratio: Interval  # > 1: A is faster
+    unit: str  # what one unit of the interval is: "launch" or "block"
+    seconds: tuple[float, float]  # median wall seconds of A and of B
+    memory_ratio: float | None = None  # peak of B's fit over A's; > 1: A needs less
+    notes: tuple[str, ...] = ()  # contaminated, one launch only, …
+
+
+@dataclass(frozen=True)
+class RunView:
+    """Everything a section may show. ``predictions(outcome)`` loads arrays only when asked."""
+
+    run: Mapping[str, Any]  # id, name, config, started, ended, machine, environments, status
+    cells: tuple[Cell, ...]
+    accuracy: tuple[Accuracy, ...]
+    speed: tuple[Speed, ...]
+    duels: tuple[DuelOutcome, ...]
+    algorithms: Mapping[str, Mapping[str, Any]]  # declared facts: origin, reference, summary, …
+    datasets: Mapping[str, Mapping[str, Any]]  # declared facts: task, rows, columns, source, …
+    metrics: Mapping[str, Mapping[str, Any]]  # lower_is_better, primary, summary
+    predictions: Callable[[Outcome], Mapping[str, np.ndarray]]
+    broken: tuple[Mapping[str, str], ...] = field(default=())  # plugins that failed to load

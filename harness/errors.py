@@ -1,0 +1,43 @@
+"""Errors that a user can mend: each says what happened, where, and what to do next."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class HarnessError(Exception):
+    """A mistake or fault that is told in one line, without a traceback."""
+
+    exit_code = 2
+
+
+class ConfigError(HarnessError):
+    """An experiment, an option or a name that cannot be used."""
+
+
+class PluginError(HarnessError):
+    """A plugin that breaks the contract of ``harness/hookspecs.py``."""
+
+
+class DataError(HarnessError):
+    """A dataset that is missing, malformed or not what its card says."""
+
+
+class StoreError(HarnessError):
+    """A results store that cannot be read or written."""
+
+    exit_code = 5
+
+
+class Busy(StoreError):
+    """Another process writes to the store, and waiting was not wanted."""
+
+
+def unknown(kind: str, name: str, known: Iterable[str]) -> str:
+    """Return "unknown KIND 'NAME'", with "did you mean" where a known name is close."""
+    names = sorted(known)
+    close = difflib.get_close_matches(name, names, n=3, cutoff=0.5)
+    if close:
+        return f"unknown {kind} {name!r}: did you mean {' or '.join(map(repr, close))}?"
+    return f"unknown {kind} {name!r}; `harness list {kind}s` shows the {len(names)} known ones"

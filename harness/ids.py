@@ -1,0 +1,116 @@
+"""The two ids of a trial.
+
+The *cell id* (algorithm, params, preparation, dataset, split, seed, threads) is stable: it joins
+runs, commits and machines. The *trial id* is the cell plus all that may change its outcome: code
+digest, library versions, the dataset's digest, the measurement version and, where it is timed,
+the machine. Both are the first 16 hex digits of a SHA-256 over canonical JSON.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import importlib.util
+import json
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from harness.errors import ConfigError
+from harness.model import Split, to_json
+
+MEASUREMENT_VERSION = 1  # raise when the way a trial is carried out or measured changes
+
+
+def canonical(value: Any) -> str:
+    """Return JSON with sorted keys and no spaces; NaN and infinity are refused."""
+    try:
+        return json.dumps(to_json(value), sort_keys=True, separators=(",", ":"), allow_nan=False)
+    except (TypeError, ValueError) as error:
+        raise ConfigError(f"params must be finite JSON values: {error}") from error
+
+
+def digest(value: Any) -> str:
+    """Return 16 hex digits that name a JSON value."""
+    return hashlib.sha256(canonical(value).encode()).hexdigest()[:16]
+
+
+def cell_id(
+    algorithm: str,
+    params: Mapping[str, Any],
+    preparation: str,
+    dataset: str,
+    split: Split,
+    seed: int,
+    threads: int,
+) -> str:
+    """Return the stable id that joins runs, commits and machines."""
+    return digest([algorithm, params, preparation, dataset, split.label, seed, threads])
+
+
+@cache
+def code_digest(source: str) -> str:
+    """Return the digest of a plugin's source and of what it imports from its own package.
+
+    Parameters
+    ----------
+    source
+        A plugin file's path. Where it lies in a package, every module of the same top-level
+        package that it imports, directly or through others, belongs to the digest; so an edited
+        kernel makes exactly the algorithms that use it stale.
+    """
+    seen: dict[Path, None] = {}
+    todo = [Path(source).resolve()]
+    while todo:
+        path = todo.pop()
+        if path in seen or not path.is_file():
+            continue
+        seen[path] = None
+        todo += _imports_of(path)
+    joined = hashlib.sha256()
+    root = _package_root(Path(source).resolve())
+    for path in sorted(seen):
+        joined.update(str(path.relative_to(root.parent)).encode() + b"\0" + path.read_bytes())
+    return joined.hexdigest()[:16]
+
+
+def _package_root(path: Path) -> Path:
+    """Return the top-level package folder that holds a file, or its folder where there is none."""
+    folder = path.parent
+    if not (folder / "__init__.py").is_file():
+        return folder
+    while (folder.parent / "__init__.py").is_file():
+        folder = folder.parent
+    return folder
+
+
+def _imports_of(path: Path) -> list[Path]:
+    """Return the files in the same top-level package that a file imports, by its syntax."""
+    root = _package_root(path)
+    if not (root / "__init__.py").is_file():
+        return []
+    package = ".".join(path.parent.relative_to(root.parent).parts)
+    found: list[Path] = []
+    for node in ast.walk(ast.parse(path.read_bytes())):
+        if isinstance(node, ast.ImportFrom):
+            name = "." * node.level + (node.module or "")
+            base = importlib.util.resolve_name(name, package) if node.level else name
+            names = [base, *(f"{base}.{alias.name}" for alias in node.names)]
+        elif isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        else:
+            continue
+        found += [file for name in names if (file := _file_of(name, root)) is not None]
+    return found
+
+
+def _file_of(module: str, root: Path) -> Path | None:
+    parts = module.split(".")
+    if parts[0] != root.name:
+        return None
+    base = root.parent.joinpath(*parts)
+    for candidate in (base.with_suffix(".py"), base / "__init__.py"):
+        if candidate.is_file():
+            return candidate
+    return None

@@ -1,0 +1,264 @@
+"""Find plugins, hold what they register, and look it up by name.
+
+Discovery: the project's own packages, entry points of the group ``harness``, and files named
+with ``--plugin``. ``HARNESS_DISABLE_PLUGINS=1`` turns entry points off. A plugin that fails to
+import is kept as :class:`Broken` with its reason; it is an error only where it was asked for.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import hashlib
+import importlib
+import importlib.util
+import inspect
+import os
+import pkgutil
+import re
+import sys
+import traceback
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from importlib.metadata import entry_points
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pluggy
+
+from harness import hookspecs
+from harness.errors import ConfigError, HarnessError, PluginError, unknown
+from harness.model import Algorithm, Dataset, Executor, Metric, Outcome, Section
+
+OWN_PACKAGES = ("harness.builtin", "algorithms", "algorithms.reference", "reports")
+HOOKS: dict[str, tuple[str, type]] = {
+    "register_algorithms": ("algorithm", Algorithm),
+    "register_datasets": ("dataset", Dataset),
+    "register_metrics": ("metric", Metric),
+    "register_report_sections": ("section", Section),
+    "register_executors": ("executor", Executor),
+}
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+
+
+@dataclass(frozen=True)
+class Broken:
+    """A plugin that could not be loaded."""
+
+    plugin: str
+    reason: str
+    detail: str
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A registered thing and the plugin (module name or file) that registered it."""
+
+    value: Any
+    plugin: str
+    path: str
+
+
+@dataclass
+class Registry:
+    """All that the loaded plugins registered, by kind and name."""
+
+    entries: dict[str, dict[str, Entry]] = field(
+        default_factory=lambda: {kind: {} for kind, _ in HOOKS.values()}
+    )
+    broken: list[Broken] = field(default_factory=list)
+    manager: pluggy.PluginManager = field(default_factory=lambda: new_manager())
+
+    def names(self, kind: str) -> list[str]:
+        """Return the registered names of a kind, sorted."""
+        return sorted(self.entries[kind])
+
+    def all(self, kind: str) -> list[Any]:
+        """Return what is registered of a kind, by name."""
+        return [self.entries[kind][name].value for name in self.names(kind)]
+
+    def entry(self, kind: str, name: str) -> Entry:
+        """Return one entry, or raise with "did you mean" and with what failed to load."""
+        found = self.entries[kind].get(name)
+        if found is None:
+            raise ConfigError(unknown(kind, name, self.names(kind)) + self._broken_hint())
+        return found
+
+    def algorithm(self, name: str) -> Algorithm:
+        """Return the algorithm of that name."""
+        value: Algorithm = self.entry("algorithm", name).value
+        return value
+
+    def dataset(self, name: str) -> Dataset:
+        """Return the dataset of that name."""
+        value: Dataset = self.entry("dataset", name).value
+        return value
+
+    def matching(self, kind: str, patterns: Iterable[str]) -> list[str]:
+        """Return the names that match any of the globs; a glob that matches none is an error."""
+        chosen: dict[str, None] = {}
+        for pattern in patterns:
+            hits = fnmatch.filter(self.names(kind), pattern)
+            if not hits:
+                raise ConfigError(unknown(kind, pattern, self.names(kind)) + self._broken_hint())
+            chosen.update(dict.fromkeys(hits))
+        return list(chosen)
+
+    def add(self, kind: str, expected: type, value: Any, plugin: str, path: str) -> None:
+        """Take one registration; a wrong type, a bad name or a duplicate is an error."""
+        if not isinstance(value, expected):
+            raise PluginError(
+                f"{path} registers a {type(value).__name__} as {kind}; "
+                f"it must be a harness.{expected.__name__}"
+            )
+        name = value.name
+        if not isinstance(name, str) or not NAME.fullmatch(name):
+            raise PluginError(
+                f"{path} registers the {kind} name {str(name)[:80]!r}; a name is 1 to 64 "
+                "letters, digits, dots, dashes or underscores, and starts with a letter or digit"
+            )
+        if name in self.entries[kind]:
+            other = self.entries[kind][name].path
+            raise PluginError(f"two plugins register the {kind} {name!r}: {other} and {path}")
+        self.entries[kind][name] = Entry(value, plugin, path)
+
+    def announce(self, outcome: Outcome) -> None:
+        """Tell every plugin that listens that a trial has finished."""
+        self.manager.hook.trial_finished(outcome=outcome)
+
+    def _broken_hint(self) -> str:
+        if not self.broken:
+            return ""
+        listed = "; ".join(f"{b.plugin}: {b.reason}" for b in self.broken)
+        return f" (plugins that failed to load: {listed})"
+
+
+def new_manager() -> pluggy.PluginManager:
+    """Return a plugin manager that knows the hooks and no plugin."""
+    manager = pluggy.PluginManager("harness")
+    manager.add_hookspecs(hookspecs)
+    return manager
+
+
+def load_registry(
+    files: Sequence[str | Path] = (),
+    *,
+    modules: Sequence[str] | None = None,
+    strangers: bool | None = None,
+) -> Registry:
+    """Load plugins and return what they register.
+
+    Parameters
+    ----------
+    files
+        Plugin files asked for by path; a broken one is an error.
+    modules
+        Modules to load instead of everything the project and its strangers offer: how a worker
+        loads one algorithm without importing the others. A broken one is an error.
+    strangers
+        Whether entry points are loaded; by default unless ``HARNESS_DISABLE_PLUGINS`` is set.
+    """
+    registry = Registry()
+    if modules is None:
+        for name in own_modules():
+            _load(registry, name, lambda name=name: importlib.import_module(name))
+        if strangers is None:
+            strangers = os.environ.get("HARNESS_DISABLE_PLUGINS", "") in ("", "0")
+        for point in sorted(entry_points(group="harness"), key=str) if strangers else ():
+            _load(registry, point.value, point.load)
+    else:
+        for name in modules:
+            _register(registry, importlib.import_module(name), name)
+    for file in files:
+        module = import_file(Path(file))
+        _register(registry, module, str(Path(file).resolve()))
+    return registry
+
+
+def own_modules() -> list[str]:
+    """Return the project's own plugin modules: public modules of its plugin packages."""
+    root = Path(__file__).resolve().parent.parent
+    found = []
+    for package in OWN_PACKAGES:
+        module = importlib.import_module(package)
+        folder = Path(str(module.__file__)).resolve().parent
+        if not folder.is_relative_to(root):
+            raise PluginError(
+                f"{folder} is not the {package!r} that belongs to this harness ({root}): rename "
+                f"your own {package.split('.', maxsplit=1)[0]!r}, or start from another folder"
+            )
+        names = (m.name for m in pkgutil.iter_modules([str(folder)]) if not m.ispkg)
+        found += [f"{package}.{name}" for name in names if not name.startswith("_")]
+    return found
+
+
+def import_file(path: Path) -> ModuleType:
+    """Import a plugin file under a private name; the file must exist and import cleanly."""
+    if not path.is_file():
+        raise PluginError(f"no plugin file {path}; --plugin takes the path of a .py file")
+    path = path.resolve()
+    name = f"harness_plugin_{hashlib.sha256(str(path).encode()).hexdigest()[:12]}"
+    spec = importlib.util.spec_from_file_location(name, path)
+    if spec is None or spec.loader is None:
+        raise PluginError(f"{path} is not a Python file; --plugin takes the path of a .py file")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:
+        del sys.modules[name]
+        place = _place(error, path)
+        raise PluginError(f"{place} fails to import: {type(error).__name__}: {error}") from error
+    return module
+
+
+def _place(error: BaseException, path: Path) -> str:
+    """Return the file with the line that raised, where the traceback passes through it."""
+    lines = [f.lineno for f in traceback.extract_tb(error.__traceback__) if f.filename == str(path)]
+    if isinstance(error, SyntaxError) and error.filename == str(path):
+        lines.append(error.lineno)
+    return f"{path}:{lines[-1]}" if lines else str(path)
+
+
+def _load(registry: Registry, name: str, get: Any) -> None:
+    """Load one plugin that nobody asked for by name; keep it as broken where it fails."""
+    try:
+        _register(registry, get(), name)
+    except PluginError:
+        raise  # a broken contract is told at once, whoever broke it
+    except Exception as error:  # noqa: BLE001: a stranger's import may raise anything
+        reason = f"{type(error).__name__}: {error}"
+        registry.broken.append(Broken(name, reason, traceback.format_exc()))
+
+
+def _register(registry: Registry, module: ModuleType, plugin: str) -> None:
+    """Give a module to pluggy, check its hooks, and call those that register things."""
+    path = inspect.getsourcefile(module) or plugin
+    manager = registry.manager
+    try:
+        manager.register(module, name=plugin)
+        manager.check_pending()
+    except (pluggy.PluginValidationError, ValueError) as error:
+        known = ", ".join([*HOOKS, "trial_finished"])
+        message = str(error).splitlines()[-1]
+        raise PluginError(f"{path}: {message}; the known hooks are {known}") from error
+    for hook, (kind, expected) in HOOKS.items():
+        for implementation in getattr(manager.hook, hook).get_hookimpls():
+            if implementation.plugin is module:
+                _call(
+                    implementation.function,
+                    lambda value, k=kind, e=expected: registry.add(k, e, value, plugin, path),
+                    path,
+                )
+
+
+def _call(function: Any, register: Any, path: str) -> None:
+    try:
+        function(register=register)
+    except HarnessError:
+        raise
+    except TypeError as error:
+        if "argument" in str(error):
+            name = getattr(function, "__name__", "the hook")
+            raise PluginError(f"{path}: {name} must take one argument, `register`") from error
+        raise

@@ -2,24 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
 
-from harness.model import DuelOutcome, Outcome
+    import numpy as np
+
+    from harness.model import DuelOutcome, Outcome
 
 
 @dataclass(frozen=True)
 class Interval:
-    """An estimate with the bounds of its confidence interval."""
+    """An estimate with the bounds of its confidence interval.
+
+    Where too few units allow no bounds at the level asked for, the bounds are infinite (0 and
+    infinity for a ratio), ``level`` is 1 and ``note`` says how many units it takes.
+    """
 
     low: float
     value: float
     high: float
-    level: float = 0.95
+    level: float = 0.95  # as achieved: a discrete statistic may give more than was asked for
     n: int = 0  # units it was made from
+    note: str = ""
 
 
 @dataclass(frozen=True)
@@ -51,7 +58,7 @@ class Accuracy:
     dataset: str
     metric: str
     verdict: str  # equivalent, better, worse, inconclusive
-    difference: Interval  # of the loss, reference − ours: positive = ours is better
+    difference: Interval  # of the loss, reference - ours: positive = ours is better
     margin: float
     advice: str = ""  # of an inconclusive one: what would decide it
     splits: int = 0

@@ -30,14 +30,18 @@ class StoreError(HarnessError):
     exit_code = 5
 
 
-class Busy(StoreError):
+class BusyError(StoreError):
     """Another process writes to the store, and waiting was not wanted."""
 
 
-def unknown(kind: str, name: str, known: Iterable[str]) -> str:
-    """Return "unknown KIND 'NAME'", with "did you mean" where a known name is close."""
+def unknown(kind: str, name: str, known: Iterable[str], hint: str = "") -> str:
+    """Say that a name is unknown, with "did you mean" where a known one is close.
+
+    ``hint`` says what to do where none is close; by default which command lists the known ones.
+    """
     names = sorted(known)
-    close = difflib.get_close_matches(name, names, n=3, cutoff=0.5)
+    close = difflib.get_close_matches(name, names, n=1, cutoff=0.5)
     if close:
-        return f"unknown {kind} {name!r}: did you mean {' or '.join(map(repr, close))}?"
-    return f"unknown {kind} {name!r}; `harness list {kind}s` shows the {len(names)} known ones"
+        return f"unknown {kind} {name!r}: did you mean {close[0]!r}?"
+    hint = hint or f"`harness list {kind}s` shows the {len(names)} known ones"
+    return f"unknown {kind} {name!r}; {hint}"

@@ -59,6 +59,13 @@ class Entry:
     path: str
 
 
+def new_manager() -> pluggy.PluginManager:
+    """Return a plugin manager that knows the hooks and no plugin."""
+    manager = pluggy.PluginManager("harness")
+    manager.add_hookspecs(hookspecs)
+    return manager
+
+
 @dataclass
 class Registry:
     """All that the loaded plugins registered, by kind and name."""
@@ -67,7 +74,7 @@ class Registry:
         default_factory=lambda: {kind: {} for kind, _ in HOOKS.values()}
     )
     broken: list[Broken] = field(default_factory=list)
-    manager: pluggy.PluginManager = field(default_factory=lambda: new_manager())
+    manager: pluggy.PluginManager = field(default_factory=new_manager)
 
     def names(self, kind: str) -> list[str]:
         """Return the registered names of a kind, sorted."""
@@ -131,13 +138,6 @@ class Registry:
             return ""
         listed = "; ".join(f"{b.plugin}: {b.reason}" for b in self.broken)
         return f" (plugins that failed to load: {listed})"
-
-
-def new_manager() -> pluggy.PluginManager:
-    """Return a plugin manager that knows the hooks and no plugin."""
-    manager = pluggy.PluginManager("harness")
-    manager.add_hookspecs(hookspecs)
-    return manager
 
 
 def load_registry(
@@ -226,7 +226,7 @@ def _load(registry: Registry, name: str, get: Any) -> None:
         _register(registry, get(), name)
     except PluginError:
         raise  # a broken contract is told at once, whoever broke it
-    except Exception as error:  # noqa: BLE001: a stranger's import may raise anything
+    except Exception as error:  # noqa: BLE001 - a stranger's import may raise anything
         reason = f"{type(error).__name__}: {error}"
         registry.broken.append(Broken(name, reason, traceback.format_exc()))
 

@@ -1,0 +1,97 @@
+"""The command line: each command parses, calls, prints; it holds no logic of its own.
+
+stdout carries data, stderr progress and messages. Commands are imported when used, so that
+``harness --help`` needs click and nothing else.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+import traceback
+
+import click
+
+from harness.errors import HarnessError
+
+# command → (module, one-line help): the help of the group must not import the commands
+COMMANDS = {
+    "run": ("run", "Run an experiment and write its report."),
+    "report": ("report", "Write the report of a run again."),
+    "duel": ("duel", "Time two algorithms in interleaved pairs."),
+    "list": ("listing", "List algorithms, datasets, metrics, sections, experiments, runs."),
+    "show": ("show", "Show all that is known of a name or an id."),
+    "explain": ("explain", "Say why a trial would run again, or why it would not."),
+    "export": ("export", "Write outcomes as CSV or Parquet."),
+    "data": ("data", "List, show, fetch, verify and add datasets."),
+    "clean": ("clean", "Remove what no run needs any more."),
+    "doctor": ("doctor", "Check this machine and this installation."),
+}
+
+
+class LazyGroup(click.Group):
+    """A group whose commands are imported when they are called or asked for their help."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names in the order of use."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import the command's module and return its ``command``."""
+        if cmd_name not in COMMANDS:
+            return None
+        module = importlib.import_module(f"harness.cli.{COMMANDS[cmd_name][0]}")
+        command: click.Command = module.command
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Say which command was meant where one is misspelt."""
+        from harness.errors import unknown
+
+        if args and not args[0].startswith("-") and args[0] not in COMMANDS:
+            raise click.UsageError(
+                unknown("command", args[0], COMMANDS, "`harness --help` lists them"), ctx
+            )
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the commands' one-line helps without importing them."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, text) for name, (_, text) in COMMANDS.items()])
+
+
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="tree-harness", prog_name="harness")
+def harness() -> None:
+    """Say of tree ensembles whether they are the same, as good and as fast."""
+
+
+def main() -> int:
+    """Run the command line and return its exit code, as the README lists them."""
+    try:
+        return int(harness.main(prog_name="harness", standalone_mode=False) or 0)
+    except BrokenPipeError:
+        # The reader of our output has gone; keep the interpreter from complaining at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except BaseException as error:  # noqa: BLE001 - the last line of defence: a bug is exit code 70
+        message, code = _told(error)
+        click.echo(message, err=True)
+        return code
+
+
+def _told(error: BaseException) -> tuple[str, int]:
+    """Return what a person is told of an error, and the exit code."""
+    if isinstance(error, HarnessError):
+        return f"harness: {error}", error.exit_code
+    if isinstance(error, click.exceptions.NoArgsIsHelpError):
+        return error.format_message(), 2
+    if isinstance(error, click.ClickException):
+        return f"harness: {error.format_message()}", 2
+    if isinstance(error, (KeyboardInterrupt, click.exceptions.Abort)):
+        return "harness: interrupted; the same command goes on where it stopped", 130
+    detail = "".join(traceback.format_exception(error))
+    return f"{detail}\nharness: internal error; please report the lines above", 70

@@ -1,0 +1,56 @@
+"""What several commands share: options, the results folder, tables on stdout."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from harness.model import to_json
+
+plugin_option = click.option(
+    "--plugin",
+    "plugins",
+    multiple=True,
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Load a plugin file too; may be given several times.",
+)
+results_option = click.option(
+    "--results",
+    type=click.Path(path_type=Path),
+    default=Path("results"),
+    show_default=True,
+    envvar="HARNESS_RESULTS",
+    help="The folder that holds the store and the reports.",
+)
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON on stdout.")
+
+
+def print_json(value: Any) -> None:
+    """Print one JSON document with a schema version."""
+    document = {"schema_version": 1, **value}
+    click.echo(json.dumps(to_json(document), indent=1, default=str))
+
+
+def print_table(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+    """Print aligned columns, without control characters that names may carry."""
+    lines = [[printable(cell) for cell in row] for row in (header, *rows)]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    for line in lines:
+        padded = (cell.ljust(width) for cell, width in zip(line, widths, strict=True))
+        click.echo("  ".join(padded).rstrip())
+
+
+def printable(value: Any) -> str:
+    """Return text with control characters escaped, at most 200 characters long."""
+    text = "".join(c if c.isprintable() else repr(c)[1:-1] for c in str(value))
+    return text if len(text) <= 200 else text[:199] + "…"
+
+
+def say(message: str) -> None:
+    """Write lines for people on stderr."""
+    click.echo("\n".join(printable(line) for line in message.split("\n")), err=True)

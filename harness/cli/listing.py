@@ -1,0 +1,107 @@
+"""``harness list``: what there is to choose from."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from harness.cli.common import json_option, plugin_option, print_json, print_table, results_option
+from harness.config import load_experiment, shipped_experiments
+from harness.model import Algorithm, Dataset, Metric, Section
+from harness.plugins import Registry, load_registry
+
+KINDS = ("algorithms", "datasets", "metrics", "sections", "experiments", "plugins", "runs")
+
+
+@click.command("list")
+@click.argument("kind", type=click.Choice(KINDS), metavar="|".join(KINDS))
+@plugin_option
+@results_option
+@json_option
+def command(kind: str, plugins: tuple[Path, ...], results: Path, as_json: bool) -> None:
+    """List what is registered, shipped or stored."""
+    rows = _runs(results) if kind == "runs" else _registered(kind, load_registry(plugins))
+    if as_json:
+        print_json({kind: rows})
+    elif rows:
+        print_table(list(rows[0]), [list(row.values()) for row in rows])
+    else:
+        click.echo(f"no {kind}", err=True)
+
+
+def _registered(kind: str, registry: Registry) -> list[dict[str, Any]]:
+    match kind:
+        case "algorithms":
+            return [_algorithm(a) for a in registry.all("algorithm")]
+        case "datasets":
+            return [_dataset(d) for d in registry.all("dataset")]
+        case "metrics":
+            return [_metric(m) for m in registry.all("metric")]
+        case "sections":
+            sections: list[Section] = sorted(registry.all("section"), key=lambda s: s.order)
+            return [{"name": s.name, "title": s.title} for s in sections]
+        case "experiments":
+            loaded = (load_experiment(name) for name in shipped_experiments())
+            return [{"name": e.name, "summary": e.summary} for e in loaded]
+        case _:
+            return _plugins(registry)
+
+
+def _algorithm(algorithm: Algorithm) -> dict[str, Any]:
+    return {
+        "name": algorithm.name,
+        "origin": algorithm.origin,
+        "tasks": " ".join(sorted(algorithm.tasks)),
+        "reference": algorithm.reference or "-",
+        "summary": algorithm.summary,
+    }
+
+
+def _dataset(dataset: Dataset) -> dict[str, Any]:
+    return {
+        "name": dataset.name,
+        "task": dataset.task.value,
+        "rows": dataset.rows,
+        "columns": dataset.columns,
+        "categorical": dataset.categorical,
+        "missing": "yes" if dataset.missing else "no",
+        "source": dataset.source,
+        "suites": " ".join(dataset.suites) or "-",
+    }
+
+
+def _metric(metric: Metric) -> dict[str, Any]:
+    return {
+        "name": metric.name,
+        "better": "lower" if metric.lower_is_better else "higher",
+        "primary": "yes" if metric.primary else "no",
+        "tasks": " ".join(sorted(metric.tasks)),
+        "summary": metric.summary,
+    }
+
+
+def _plugins(registry: Registry) -> list[dict[str, Any]]:
+    offered: dict[str, list[str]] = {name: [] for name, _ in registry.manager.list_name_plugin()}
+    for kind, entries in registry.entries.items():
+        for name, entry in entries.items():
+            offered[entry.plugin].append(f"{kind} {name}")
+    fine = [
+        {"plugin": name, "state": "loaded", "offers": _shortened(things)}
+        for name, things in offered.items()
+    ]
+    broken = [{"plugin": b.plugin, "state": "broken", "offers": b.reason} for b in registry.broken]
+    return fine + broken
+
+
+def _shortened(things: list[str]) -> str:
+    shown = ", ".join(things[:3])
+    return f"{shown} and {len(things) - 3} more" if len(things) > 3 else shown or "-"
+
+
+def _runs(results: Path) -> list[dict[str, Any]]:
+    from harness.store import Store
+
+    with Store.open(results) as store:
+        return [dict(run) for run in store.runs()]

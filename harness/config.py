@@ -1,0 +1,206 @@
+"""An experiment: a TOML file, read into frozen models that refuse what they do not know.
+
+All mistakes of a file are told at once, each with its place and, for a misspelt key, the key
+that was meant. The resolved experiment is stored with the run and hashed.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+
+from harness.errors import ConfigError, unknown
+from harness.model import JSON
+from harness.units import parse_duration, parse_size
+
+
+def _as_value_error(parse: Any) -> Any:
+    """Let pydantic collect our parsing errors with all the others."""
+
+    def validate(value: Any) -> Any:
+        try:
+            return parse(value)
+        except ConfigError as error:
+            raise ValueError(str(error)) from None
+
+    return validate
+
+
+Duration = Annotated[float, BeforeValidator(_as_value_error(parse_duration))]
+Size = Annotated[int, BeforeValidator(_as_value_error(parse_size))]
+Seed = Annotated[int, Field(ge=0, lt=2**32)]
+
+
+class Strict(BaseModel):
+    """A part of an experiment."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Choice(Strict):
+    """Algorithms by glob, with params for all of them and a grid of further ones."""
+
+    name: str
+    params: dict[str, Any] = {}
+    grid: dict[str, Annotated[list[Any], Field(min_length=1)]] = {}
+
+
+class Splits(Strict):
+    """How datasets are parted: repeated stratified k-fold, a holdout for the large ones."""
+
+    folds: int = Field(5, ge=2, le=100)
+    repeats: int = Field(1, ge=1, le=1000)
+    seed: Seed = 0
+
+
+class Run(Strict):
+    """How trials are carried out."""
+
+    seeds: Annotated[list[Seed], Field(min_length=1)] = [0]
+    threads: int = Field(1, ge=1, le=1024)
+    jobs: int = Field(0, ge=0, le=1024)  # 0: as many as the cores allow
+    timeout: Duration = 600.0
+    memory: Size = 0  # 0: no cap
+
+
+class Duels(Strict):
+    """Which pairs are timed against each other, on what, and how long."""
+
+    pairs: list[tuple[str, str]] | None = None  # None: every algorithm against its reference
+    datasets: list[str] = []
+    launches: int = Field(1, ge=1, le=1000)
+    blocks: int = Field(8, ge=1, le=1000)
+    threads: int = Field(1, ge=1, le=1024)
+
+
+class Verdicts(Strict):
+    """What counts as equal: the margin is a share of the gap between best and constant model."""
+
+    margin: float = Field(0.01, gt=0, lt=1)
+    pairs: list[tuple[str, str]] | None = None  # None: every algorithm against its reference
+
+
+class Experiment(Strict):
+    """Everything a run is made from."""
+
+    name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")
+    summary: str = ""
+    algorithms: Annotated[list[str | Choice], Field(min_length=1)] = ["*"]
+    datasets: Annotated[list[str], Field(min_length=1)]
+    capacity: dict[str, int | float] = {}  # canonical: trees, depth, leaves, rate, …
+    splits: Splits = Splits()
+    run: Run = Run()
+    duels: Duels = Duels()
+    verdicts: Verdicts = Verdicts()
+
+
+def shipped_experiments() -> dict[str, Path]:
+    """Return the experiments that come with the harness, by name."""
+    folder = Path(__file__).parent / "experiments"
+    return {path.stem: path for path in sorted(folder.glob("*.toml"))}
+
+
+def load_experiment(
+    name_or_path: str, *, overrides: Iterable[str] = (), changes: Mapping[str, Any] | None = None
+) -> Experiment:
+    """Read an experiment by shipped name or by path, with ``key=value`` overrides.
+
+    Parameters
+    ----------
+    name_or_path
+        ``quick`` or the path of a TOML file.
+    overrides
+        Texts such as ``run.threads=2``; the value is TOML, or else plain text.
+    changes
+        Dotted keys with ready values, set before validation.
+
+    Raises
+    ------
+    ConfigError
+        With every mistake of the file, a line each.
+    """
+    path = find_experiment(name_or_path)
+    data = read_toml(path)
+    data.setdefault("name", path.stem)
+    for text in overrides:
+        key, separator, value = text.partition("=")
+        if not separator or not key.strip():
+            raise ConfigError(f"--set takes key=value, such as run.threads=2, not {text!r}")
+        _set(data, key.strip(), _toml_value(value.strip()))
+    for key, value in (changes or {}).items():
+        _set(data, key, value)
+    return parse_experiment(data, str(path))
+
+
+def find_experiment(name_or_path: str) -> Path:
+    """Return the file of an experiment given by name or path."""
+    known = shipped_experiments()
+    if name_or_path in known:
+        return known[name_or_path]
+    path = Path(name_or_path)
+    if path.is_file():
+        return path
+    if path.suffix == ".toml" or len(path.parts) > 1:
+        raise ConfigError(f"no experiment file {name_or_path}")
+    raise ConfigError(unknown("experiment", name_or_path, known))
+
+
+def read_toml(path: Path) -> JSON:
+    """Read a TOML file, or say where it is not TOML."""
+    try:
+        with path.open("rb") as file:
+            return tomllib.load(file)
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{path} is not TOML: {error}") from error
+    except OSError as error:
+        raise ConfigError(f"{path} cannot be read: {error.strerror}") from error
+
+
+def parse_experiment(data: Mapping[str, Any], place: str) -> Experiment:
+    """Validate an experiment and tell all its mistakes at once."""
+    try:
+        return Experiment.model_validate(data)
+    except ValidationError as error:
+        lines = [_explain(e["loc"], e["type"], e["msg"]) for e in error.errors()]
+        head = f"{place}: {len(lines)} mistake{'s' if len(lines) > 1 else ''}"
+        raise ConfigError("\n  ".join([head, *dict.fromkeys(lines)])) from None
+
+
+def _explain(loc: tuple[int | str, ...], kind: str, message: str) -> str:
+    """Say what is wrong with a key; for a misspelt one, which was meant."""
+    # A union adds the names of its members to the place; they are noise for people.
+    parts = [str(p) for p in loc if p not in ("str", "Choice", "int", "float")]
+    place = ".".join(parts) or "the file"
+    if kind == "extra_forbidden":
+        fields = _fields_at(loc[:-1])
+        known = f"known here: {', '.join(sorted(fields))}"
+        return f"{place}: {unknown('key', parts[-1], fields, known)}"
+    return f"{place}: {message.removeprefix('Value error, ')}"
+
+
+def _fields_at(loc: tuple[int | str, ...]) -> list[str]:
+    """Return the known keys of the table that a place lies in."""
+    tables: dict[str, type[Strict]] = {"splits": Splits, "run": Run, "duels": Duels}
+    tables |= {"verdicts": Verdicts, "algorithms": Choice}
+    model = tables.get(str(loc[0]), Experiment) if loc else Experiment
+    return list(model.model_fields)
+
+
+def _set(data: JSON, dotted: str, value: Any) -> None:
+    *path, last = dotted.split(".")
+    for part in path:
+        data = data.setdefault(part, {})
+        if not isinstance(data, dict):
+            raise ConfigError(f"{dotted!r}: {part!r} is a value, not a table")
+    data[last] = value
+
+
+def _toml_value(text: str) -> Any:
+    try:
+        return tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        return text

@@ -1,0 +1,51 @@
+"""Durations and sizes as people write them: ``60s``, ``2m30s``, ``4GiB``."""
+
+from __future__ import annotations
+
+import re
+
+from harness.errors import ConfigError
+
+_SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
+_BYTES = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9}
+_BYTES |= {"KiB": 2**10, "MiB": 2**20, "GiB": 2**30}
+
+
+def parse_duration(text: str | float) -> float:
+    """Return seconds from a number of seconds or a text such as ``90s``, ``2m30s``, ``1.5h``."""
+    if isinstance(text, (int, float)):
+        seconds = float(text)
+    else:
+        parts = re.findall(r"(\d+(?:\.\d+)?)\s*(ms|s|m|h)", text)
+        rest = re.sub(r"(\d+(?:\.\d+)?)\s*(ms|s|m|h)", "", text).strip()
+        if not parts or rest:
+            raise ConfigError(f"{text!r} is not a duration; write it like 60s, 2m30s or 1.5h")
+        seconds = sum(float(number) * _SECONDS[unit] for number, unit in parts)
+    if not 0 < seconds < float("inf"):
+        raise ConfigError(f"a duration must be above zero and finite, not {text!r}")
+    return seconds
+
+
+def parse_size(text: str | int) -> int:
+    """Return bytes from a number of bytes or a text such as ``4GiB`` or ``500MB``."""
+    if isinstance(text, int):
+        size = text
+    else:
+        match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([KMG]?i?B)?\s*", text)
+        if match is None or (match[2] or "") not in _BYTES:
+            raise ConfigError(f"{text!r} is not a size; write it like 4GiB or 500MB")
+        size = int(float(match[1]) * _BYTES[match[2] or ""])
+    if size < 0:
+        raise ConfigError(f"a size must not be negative, not {text!r}")
+    return size
+
+
+def show_duration(seconds: float) -> str:
+    """Return seconds with the digits a person reads: ``41 ms``, ``3.2 s``, ``4 min 10 s``."""
+    if seconds < 1:
+        return f"{seconds * 1000:.3g} ms"
+    if seconds < 60:
+        return f"{seconds:.3g} s"
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours} h {minutes} min" if hours else f"{minutes} min {rest} s"

@@ -1,0 +1,87 @@
+import pytest
+
+from harness.config import load_experiment, parse_experiment, shipped_experiments
+from harness.errors import ConfigError
+
+
+def write(tmp_path, text):
+    path = tmp_path / "mine.toml"
+    path.write_text(text)
+    return str(path)
+
+
+def test_every_shipped_experiment_is_valid():
+    names = shipped_experiments()
+    assert "quick" in names
+    for name in names:
+        assert load_experiment(name).name == name
+
+
+def test_all_four_mistakes_are_told_at_once_with_what_was_meant(tmp_path):
+    path = write(
+        tmp_path,
+        'datasets = ["iris"]\nalgoritms = ["x"]\n'
+        '[run]\nthredas = 2\ntimeout = "soon"\n[splits]\nfolds = 1\n',
+    )
+    with pytest.raises(ConfigError) as error:
+        load_experiment(path)
+    text = str(error.value)
+    assert "4 mistakes" in text
+    assert "algoritms: unknown key 'algoritms': did you mean 'algorithms'?" in text
+    assert "run.thredas: unknown key 'thredas': did you mean 'threads'?" in text
+    assert "run.timeout: 'soon' is not a duration" in text
+    assert "splits.folds: " in text
+
+
+def test_a_key_like_no_other_lists_the_known_ones(tmp_path):
+    path = write(tmp_path, 'datasets = ["iris"]\n[run]\nzzz = 1\n')
+    with pytest.raises(ConfigError, match="known here: jobs, memory, seeds, threads, timeout"):
+        load_experiment(path)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [("datasets = [", "is not TOML"), ("\xff", "is not TOML"), ("", "datasets: Field required")],
+)
+def test_a_file_that_cannot_be_used_says_why(tmp_path, text, message):
+    path = tmp_path / "x.toml"
+    path.write_bytes(text.encode("latin-1"))
+    with pytest.raises(ConfigError, match=message):
+        load_experiment(str(path))
+
+
+def test_names_that_do_not_exist():
+    with pytest.raises(ConfigError, match="did you mean 'quick'"):
+        load_experiment("quik")
+    with pytest.raises(ConfigError, match=r"no experiment file nowhere/x\.toml"):
+        load_experiment("nowhere/x.toml")
+
+
+def test_overrides_are_toml_values_or_text():
+    sets = ["run.threads=2", "run.timeout=90s", "capacity.trees=7"]
+    experiment = load_experiment("quick", overrides=sets)
+    assert experiment.run.threads == 2
+    assert experiment.run.timeout == 90
+    assert experiment.capacity["trees"] == 7
+
+
+@pytest.mark.parametrize("text", ["run.threads", "=3", "name.x=1"])
+def test_an_override_that_is_not_one(text):
+    with pytest.raises(ConfigError):
+        load_experiment("quick", overrides=[text])
+
+
+def test_a_choice_has_params_and_a_grid():
+    experiment = parse_experiment(
+        {
+            "name": "x",
+            "datasets": ["iris"],
+            "algorithms": ["a", {"name": "b", "params": {"p": 1}, "grid": {"q": [1, 2]}}],
+        },
+        "here",
+    )
+    assert experiment.algorithms[1].grid == {"q": [1, 2]}
+    with pytest.raises(ConfigError, match="pramas"):
+        parse_experiment(
+            {"name": "x", "datasets": ["iris"], "algorithms": [{"name": "b", "pramas": {}}]}, "here"
+        )

@@ -1,0 +1,125 @@
+import textwrap
+
+import pytest
+
+from harness.errors import ConfigError, PluginError
+from harness.model import Metric, Task
+from harness.plugins import Registry, import_file, load_registry
+
+METRIC = """
+from harness import Metric, hookimpl
+
+@hookimpl
+def register_metrics(register):
+    register(Metric(name={name!r}, tasks=frozenset(), score=lambda predicted: 0.0))
+"""
+
+
+def plugin(tmp_path, text, name="mine.py"):
+    path = tmp_path / name
+    path.write_text(textwrap.dedent(text))
+    return path
+
+
+def load(*paths):
+    return load_registry(paths, modules=[])
+
+
+def test_a_plugin_file_is_loaded(tmp_path):
+    registry = load(plugin(tmp_path, METRIC.format(name="loss")))
+    assert registry.names("metric") == ["loss"]
+    assert registry.entry("metric", "loss").path.endswith("mine.py")
+
+
+def test_a_misspelt_hook_names_the_file_and_the_known_hooks(tmp_path):
+    path = plugin(
+        tmp_path,
+        "from harness import hookimpl\n@hookimpl\ndef register_algorithm(register): pass\n",
+    )
+    with pytest.raises(PluginError) as error:
+        load(path)
+    assert "mine.py" in str(error.value)
+    assert "register_algorithm" in str(error.value)
+    assert "register_algorithms, register_datasets" in str(error.value)
+
+
+def test_a_hook_with_a_wrong_argument_is_an_error(tmp_path):
+    path = plugin(
+        tmp_path, "from harness import hookimpl\n@hookimpl\ndef register_metrics(registre): pass\n"
+    )
+    with pytest.raises(PluginError, match="registre"):
+        load(path)
+
+
+def test_a_duplicate_name_names_both_files(tmp_path):
+    one = plugin(tmp_path, METRIC.format(name="loss"), "one.py")
+    two = plugin(tmp_path, METRIC.format(name="loss"), "two.py")
+    with pytest.raises(PluginError, match=r"one\.py and .*two\.py"):
+        load(one, two)
+
+
+def test_a_broken_import_names_the_line(tmp_path):
+    with pytest.raises(PluginError, match=r"mine\.py:2 fails to import: ModuleNotFoundError"):
+        load(plugin(tmp_path, "import os\nimport not_there_at_all\n"))
+    with pytest.raises(PluginError, match=r"bad\.py:1 fails to import: SyntaxError"):
+        load(plugin(tmp_path, "def (:\n", "bad.py"))
+
+
+def test_a_missing_file_is_an_error(tmp_path):
+    with pytest.raises(PluginError, match="no plugin file"):
+        import_file(tmp_path / "absent.py")
+    with pytest.raises(PluginError, match="not a Python file"):
+        import_file(plugin(tmp_path, "x", "notes.txt"))
+
+
+@pytest.mark.parametrize("name", ["../../x", "<script>", "", "=cmd()", "a" * 65, "a b", ".x"])
+def test_names_are_slugs(tmp_path, name):
+    with pytest.raises(PluginError, match="a name is 1 to 64"):
+        load(plugin(tmp_path, METRIC.format(name=name)))
+
+
+def test_a_wrong_type_is_told(tmp_path):
+    path = plugin(
+        tmp_path,
+        """
+        from harness import hookimpl
+        @hookimpl
+        def register_datasets(register):
+            register("iris")
+        """,
+    )
+    with pytest.raises(PluginError, match="registers a str as dataset"):
+        load(path)
+
+
+def test_unknown_names_say_what_was_meant():
+    registry = Registry()
+    registry.add("metric", Metric, Metric("rmse", frozenset(Task), len), "m", "m.py")
+    with pytest.raises(ConfigError, match="did you mean 'rmse'"):
+        registry.entry("metric", "rsme")
+    with pytest.raises(ConfigError, match="unknown metric 'zz\\*'"):
+        registry.matching("metric", ["zz*"])
+    assert registry.matching("metric", ["*", "rm*"]) == ["rmse"]
+
+
+def test_the_events_reach_a_plugin(tmp_path):
+    path = plugin(
+        tmp_path,
+        """
+        from harness import hookimpl
+        seen = []
+        @hookimpl
+        def trial_finished(outcome):
+            seen.append(outcome)
+        """,
+    )
+    registry = load(path)
+    registry.announce("an outcome")
+    module = registry.manager.get_plugin(str(path.resolve()))
+    assert module.seen == ["an outcome"]
+
+
+def test_our_own_packages_load_without_a_broken_plugin():
+    registry = load_registry(strangers=False)
+    assert registry.broken == []
+    assert "decision_tree" in registry.names("algorithm")

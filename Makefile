@@ -1,0 +1,74 @@
+# Every command of the project; `make` alone lists them.
+# Needed: Python 3.11 or newer, make, a package index. All else is set up in .venv, once.
+
+PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11 python3.14 python; do \
+	$$p -c '$(NEW_ENOUGH)' 2>/dev/null && echo $$p && break; done)
+WORKERS ?= 2
+ARGS ?=
+
+NEW_ENOUGH := import sys; sys.exit(sys.version_info < (3, 11))
+VENV := .venv
+RUN := $(VENV)/bin/python
+READY := $(VENV)/.ready
+# asv keeps what it knows of this machine in the home folder; here that stays inside the clone.
+ASV = HOME="$(CURDIR)/.asv" $(RUN) -m asv
+
+.DEFAULT_GOAL := help
+.PHONY: help setup run test lint types bench bench-check soak clean
+
+help:  ## list the commands
+	@sed -nE 's/^([a-z-]+):.*## (.*)/make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
+	@echo 'Variables: PYTHON=/path/to/python3  WORKERS=2 (of test)  ARGS="--seed 3"'
+
+setup: $(READY)  ## create .venv with the locked dependencies (the others do it when needed)
+
+run: $(READY)  ## all algorithms and references on real data, ending in a report
+	$(RUN) -m harness run $(ARGS)
+
+test: $(READY)  ## every fast test, in WORKERS processes
+	$(RUN) -m pytest -n $(WORKERS) $(ARGS)
+
+lint: $(READY)  ## style and formatting
+	$(RUN) -m ruff check .
+	$(RUN) -m ruff format --check .
+
+types: $(READY)  ## mypy, strict on harness/
+	$(RUN) -m mypy
+
+bench: $(READY)  ## each asv benchmark once, on the current tree
+	$(ASV) machine --yes
+	$(ASV) run --quick --show-stderr --environment existing:$(RUN) $(ARGS)
+
+bench-check: $(READY)  ## whether the asv suite imports and is well-formed
+	$(ASV) check --environment existing:$(RUN)
+
+soak: $(READY)  ## the slow suite: kill campaigns, fuzzing, full installs
+	$(RUN) -m pytest -m slow $(ARGS)
+
+clean:  ## remove what set-up and tools made; results/ stays
+	rm -rf $(VENV) .asv .mypy_cache .ruff_cache .pytest_cache .hypothesis .numba build dist *.egg-info
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# One stamp: set-up is done again only where the lock or the project's declaration changed.
+$(READY): requirements.lock pyproject.toml
+	@$(RUN) -c '$(NEW_ENOUGH)' 2>/dev/null || { $(check_python) && $(create_venv); }
+	$(RUN) -m pip install --require-hashes --requirement requirements.lock
+	$(RUN) -m pip install --no-deps --no-build-isolation --editable .
+	@touch $@
+
+define check_python
+if [ -z "$(PYTHON)" ]; then \
+	echo 'make: no Python 3.11 or newer found; name one: make $(MAKECMDGOALS) PYTHON=/path/to/python3' >&2; \
+	exit 1; \
+elif ! "$(PYTHON)" -c '$(NEW_ENOUGH)'; then \
+	echo 'make: $(PYTHON) is not Python 3.11 or newer; name one: make $(MAKECMDGOALS) PYTHON=/path/to/python3' >&2; \
+	exit 1; \
+fi
+endef
+
+define create_venv
+"$(PYTHON)" -m venv --clear $(VENV) || { \
+	echo 'make: $(PYTHON) cannot create a virtual environment; on Debian and Ubuntu: apt install python3-venv' >&2; \
+	exit 1; \
+}
+endef

@@ -7,22 +7,18 @@ the two sides of a difference turns an interval round and changes nothing else.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Iterable
 from functools import cache
 from statistics import NormalDist
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.special import stdtr, stdtrit
 
 from harness.analysis.view import Interval
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from numpy.typing import ArrayLike
-
 EXACT = 50  # numbers up to which the signed-rank statistic's own distribution is used
-TWO = 2  # a variance takes two numbers
 Z = NormalDist()
 
 
@@ -75,11 +71,18 @@ def signed_rank_trim(n: int, level: float) -> tuple[int, float]:
 @cache
 def signed_rank_cdf(n: int) -> np.ndarray:
     """Return P(T ≤ t), t = 0 … n(n+1)/2, of the sum T of a random subset of the ranks 1 … n."""
-    ways = np.zeros(n * (n + 1) // 2 + 1)
-    ways[0] = 1  # float64 holds the counts exactly: they sum to 2ⁿ, and n ≤ 50
-    for rank in range(1, n + 1):
-        ways[rank:] += ways[:-rank].copy()
-    return np.cumsum(ways) / 2.0**n
+    return np.cumsum(subset_sums(range(1, n + 1))) / 2.0**n
+
+
+def subset_sums(ranks: Iterable[int]) -> np.ndarray:
+    """Return how many subsets of positive integers have each sum 0 … Σ, exact up to 2⁵³."""
+    ways = np.ones(1)
+    for rank in ranks:
+        grown = np.zeros(len(ways) + rank)
+        grown[: len(ways)] = ways
+        grown[rank:] += ways
+        ways = grown
+    return ways
 
 
 @cache
@@ -117,8 +120,8 @@ def resampled_interval(differences: ArrayLike, ratio: float, level: float = 0.95
     """
     x = finite(differences)
     mean = float(np.mean(x))
-    if len(x) < TWO:
-        return unbounded(mean, len(x), level, TWO)
+    if len(x) < 2:
+        return unbounded(mean, len(x), level, 2)
     half = t_quantile((1 + level) / 2, len(x) - 1) * resampled_error(x, ratio)
     return Interval(mean - half, mean, mean + half, level, n=len(x))
 
@@ -160,8 +163,8 @@ def random_effects(effects: ArrayLike, errors: ArrayLike, level: float = 0.95) -
         (k,) their standard errors, all positive.
     """
     y, e = finite(effects), finite(errors)
-    if len(y) < TWO:
-        return unbounded(float(np.mean(y)), len(y), level, TWO)
+    if len(y) < 2:
+        return unbounded(float(np.mean(y)), len(y), level, 2)
     weight = 1 / (e**2 + between_variance(y, e))
     mean = float(weight @ y / weight.sum())
     scale = max(1.0, float(weight @ (y - mean) ** 2) / (len(y) - 1))
@@ -212,7 +215,8 @@ def unbounded(value: float, n: int, level: float, needed: int) -> Interval:
 
 def t_quantile(probability: float, degrees: Any) -> Any:
     """Return Student's t quantile; ``degrees`` may be an array."""
-    return stdtrit(degrees, probability)
+    found = stdtrit(degrees, probability)
+    return found if np.ndim(found) else float(found)
 
 
 def finite(values: ArrayLike) -> np.ndarray:

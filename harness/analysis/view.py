@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+import numpy as np
 
-    import numpy as np
-
-    from harness.model import DuelOutcome, Outcome
+from harness.model import DuelOutcome, Outcome
 
 
 @dataclass(frozen=True)
@@ -58,7 +56,7 @@ class Accuracy:
     dataset: str
     metric: str
     verdict: str  # equivalent, better, worse, inconclusive
-    difference: Interval  # of the loss, reference - ours: positive = ours is better
+    difference: Interval  # of the loss, reference − ours: positive = ours is better
     margin: float
     advice: str = ""  # of an inconclusive one: what would decide it
     splits: int = 0

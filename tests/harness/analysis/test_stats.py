@@ -187,15 +187,25 @@ def test_random_effects_against_statsmodels(spread):
     rng = np.random.default_rng(6)
     errors = rng.uniform(0.1, 0.6, 9)
     effects = rng.normal(0.2, spread, 9) + rng.normal(0, errors)
-    # A tighter tolerance trips over rounding in its loop, and then it answers 0.
-    oracle = combine_effects(effects, errors**2, method_re="iterated", use_t=True, atol=1e-10)
-    assert between_variance(effects, errors) == pytest.approx(oracle.tau2, abs=1e-9)
+    # Its loop answers 0 where rounding takes it past the root, so it cannot be asked for more.
+    oracle = combine_effects(effects, errors**2, method_re="iterated", use_t=True, atol=1e-6)
+    tau2 = between_variance(effects, errors)
+    assert tau2 == pytest.approx(oracle.tau2, abs=1e-6)
+    weight = 1 / (errors**2 + tau2)
+    residual = weight @ (effects - np.average(effects, weights=weight)) ** 2
+    assert residual == pytest.approx(8, abs=1e-9)  # the equation that defines τ², where τ² > 0
     found = random_effects(effects, errors)
-    assert found.value == pytest.approx(oracle.mean_effect_re, abs=1e-9)
-    # The same interval, but for the scale that is not let fall below 1.
+    assert found.value == pytest.approx(oracle.mean_effect_re, abs=1e-6)
     half = scipy_stats.t.ppf(0.975, 8) * oracle.sd_eff_w_re_hksj
-    scale = max(1.0, 1 / oracle.scale_hksj_re)
-    assert found.high - found.value == pytest.approx(half * math.sqrt(scale), abs=1e-9)
+    assert found.high - found.value == pytest.approx(half, abs=1e-6)
+
+
+def test_sets_that_agree_by_chance_keep_their_own_errors():
+    errors = np.array([0.5, 0.5, 1.0])
+    found = random_effects([0.2, 0.2, 0.2], errors)
+    own = scipy_stats.t.ppf(0.975, 2) / math.sqrt((errors**-2.0).sum())
+    assert found.high - found.value == pytest.approx(own, abs=1e-12)
+    assert between_variance(np.full(3, 0.2), errors) == 0
 
 
 def test_random_effects_cover():

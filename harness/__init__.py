@@ -9,7 +9,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from harness.adapters import EstimatorAdapter, estimator_adapter
+    from harness.adapters import EstimatorAdapter, estimator_adapter, spread
     from harness.errors import HarnessError
     from harness.hookspecs import hookimpl
     from harness.model import (
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
         Table,
         Task,
     )
-    from harness.trees import TreeEnsemble
+    from harness.trees import Missing, Tree, TreeEnsemble
 
 __version__ = "0.1.0"
 _HOME = {
@@ -36,7 +36,10 @@ _HOME = {
     "estimator_adapter": "adapters",
     "HarnessError": "errors",
     "hookimpl": "hookspecs",
+    "Missing": "trees",
+    "Tree": "trees",
     "TreeEnsemble": "trees",
+    "spread": "adapters",
 }
 __all__ = [
     "ALL_TASKS",
@@ -49,15 +52,18 @@ __all__ = [
     "Executor",
     "HarnessError",
     "Metric",
+    "Missing",
     "Outcome",
     "Predicted",
     "Section",
     "Spec",
     "Table",
     "Task",
+    "Tree",
     "TreeEnsemble",
     "estimator_adapter",
     "hookimpl",
+    "spread",
 ]
 
 

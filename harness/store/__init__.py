@@ -1,0 +1,5 @@
+"""Where outcomes are kept: one SQLite file and content-addressed arrays, safe against kill −9."""
+
+from harness.store.write import DATABASE, Store
+
+__all__ = ["DATABASE", "Store"]

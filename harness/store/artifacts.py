@@ -1,0 +1,182 @@
+"""Arrays beside the database: ``artifacts/ab/cdef….npz``, each named by the SHA-256 of its bytes.
+
+A file is complete on disk before the row that names it is committed, so a row never names half a
+file. What is read is checked before it is believed: the hash, then every array's declared size.
+No pickle is ever read, and no name from outside ever becomes part of a path.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import math
+import os
+import re
+import stat
+import tempfile
+import zipfile
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO, NamedTuple
+
+from harness.errors import StoreError
+from harness.store.faults import faults, one_line
+
+if TYPE_CHECKING:
+    import numpy as np
+
+MAX_FILE = 4 * 2**30  # bytes of one artifact, packed and unpacked
+MAX_ARRAYS = 1024  # arrays in one artifact
+_CHUNK = 2**20
+_SHA256 = re.compile(r"[0-9a-f]{64}")
+_PART = ".part-"
+
+
+class Stored(NamedTuple):
+    """A file that the store has taken over."""
+
+    sha256: str
+    bytes: int
+
+
+class Artifacts:
+    """The folder of content-addressed array files."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def path(self, sha256: str) -> Path:
+        """Return where the artifact of a hash lies."""
+        if not _SHA256.fullmatch(sha256):
+            raise StoreError(f"{sha256[:80]!r} is no SHA-256, so it names no artifact")
+        return self.folder / sha256[:2] / f"{sha256[2:]}.npz"
+
+    def take(self, source: Path) -> Stored:
+        """Copy a file in under its hash, safe against power loss; the source stays."""
+        with faults(source):
+            self.folder.mkdir(exist_ok=True)
+            number, name = tempfile.mkstemp(prefix=_PART, dir=self.folder)
+            part = Path(name)
+            try:
+                with os.fdopen(number, "wb") as target, _open_plain(source) as content:
+                    stored = _copy(content, target, source)
+                    if not self.holds(stored):
+                        target.flush()
+                        os.fsync(target.fileno())
+                        self._keep(part, stored.sha256)
+            finally:
+                part.unlink(missing_ok=True)
+        return stored
+
+    def holds(self, stored: Stored) -> bool:
+        """Return whether an artifact is there and its bytes are what its name says."""
+        path = self.path(stored.sha256)
+        try:
+            if path.stat().st_size != stored.bytes:
+                return False
+            with path.open("rb") as content:
+                return hashlib.file_digest(content, "sha256").hexdigest() == stored.sha256
+        except FileNotFoundError:
+            return False
+
+    def _keep(self, part: Path, sha256: str) -> None:
+        path = self.path(sha256)
+        if not path.parent.is_dir():
+            path.parent.mkdir()
+            _sync_folder(self.folder)
+        part.replace(path)
+        _sync_folder(path.parent)
+
+    def load(self, sha256: str) -> dict[str, np.ndarray]:
+        """Return the arrays of an artifact.
+
+        Raises
+        ------
+        StoreError
+            Where the file is missing, is not what its name says, or holds anything but arrays.
+        """
+        path = self.path(sha256)
+        again = "run the experiment again to measure it anew"
+        try:
+            with faults(path), _open_plain(path) as content:
+                content_bytes = content.read(MAX_FILE + 1)
+        except StoreError as error:
+            if isinstance(error.__cause__, FileNotFoundError):
+                raise StoreError(f"the arrays {path} are missing; {again}") from error
+            raise
+        if hashlib.sha256(content_bytes).hexdigest() != sha256:
+            raise StoreError(f"the arrays {path} were changed since; remove the file and {again}")
+        return _arrays(content_bytes, path)
+
+    def files(self) -> Iterator[Path]:
+        """Yield every file in the folder, unfinished ones too, and nothing behind a link."""
+        with faults(self.folder):
+            for folder, _, names in os.walk(self.folder):
+                yield from (Path(folder, name) for name in names)
+
+    def hash_of(self, path: Path) -> str:
+        """Return the hash that a file's place stands for; no hash for what is not in its place."""
+        sha256 = path.parent.name + path.stem
+        return sha256 if _SHA256.fullmatch(sha256) and self.path(sha256) == path else ""
+
+
+def _open_plain(path: Path) -> BinaryIO:
+    """Open a regular file of a bearable size; a link, pipe or device is refused."""
+    number = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    found = os.fstat(number)
+    if not stat.S_ISREG(found.st_mode) or found.st_size > MAX_FILE:
+        os.close(number)
+        raise StoreError(f"{path} is no regular file of at most {MAX_FILE} bytes")
+    return os.fdopen(number, "rb")
+
+
+def _copy(content: BinaryIO, target: BinaryIO, source: Path) -> Stored:
+    sha256, size = hashlib.sha256(), 0
+    while chunk := content.read(_CHUNK):
+        sha256.update(chunk)
+        target.write(chunk)
+        size += len(chunk)
+    if size > MAX_FILE:
+        raise StoreError(f"{source} grew beyond {MAX_FILE} bytes while it was read")
+    return Stored(sha256.hexdigest(), size)
+
+
+def _sync_folder(folder: Path) -> None:
+    """Make the names in a folder durable."""
+    number = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(number)
+    finally:
+        os.close(number)
+
+
+def _arrays(content: bytes, path: Path) -> dict[str, np.ndarray]:
+    """Return the arrays of an ``.npz`` whose sizes are as declared."""
+    import numpy as np
+
+    try:
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            members = archive.infolist()
+            if len(members) > MAX_ARRAYS or sum(m.file_size for m in members) > MAX_FILE:
+                raise StoreError(f"{path} unpacks to more than {MAX_FILE} bytes; it is not ours")
+            for member in members:
+                _check_size(archive, member)
+        with np.load(io.BytesIO(content), allow_pickle=False) as found:
+            return {name: found[name] for name in found.files}
+    except (ValueError, TypeError, LookupError, OSError, EOFError, SyntaxError) as error:
+        raise StoreError(f"{path} holds no plain arrays: {one_line(error)}") from error
+    except (zipfile.BadZipFile, zlib.error, RuntimeError, MemoryError) as error:
+        raise StoreError(f"{path} cannot be unpacked: {one_line(error)}") from error
+
+
+def _check_size(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> None:
+    """Refuse an array whose header asks for other memory than its data fills."""
+    from numpy.lib import format as npy
+
+    with archive.open(member) as content:
+        major, _ = npy.read_magic(content)
+        read = npy.read_array_header_1_0 if major == 1 else npy.read_array_header_2_0
+        shape, _, dtype = read(content)
+        if math.prod(shape) * dtype.itemsize != member.file_size - content.tell():
+            raise ValueError(f"{member.filename} is not as long as its header says")

@@ -1,0 +1,124 @@
+"""Bring outcomes and duels out of the tables: all rows first, then the nouns made of them."""
+# ruff: noqa: S608 -- the pieces of SQL are this file's constants; values are always bound
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+from typing import Any, NamedTuple
+
+from harness.model import DuelOutcome, Outcome, Sample, Trial
+from harness.store import rows
+from harness.store.connect import Database
+from harness.store.faults import decoding
+
+BATCH = 10_000  # ids or keys in one question
+TRIAL = "t.id, t.cell, t.algorithm, t.dataset, t.body, t.ingredients"
+_END = "o.status, o.failure_kind, o.failure_message, o.failure_detail, o.facts, o.started, o.ended"
+_SAMPLE = "phase, wall, cpu, peak, cold"
+
+Row = tuple[Any, ...]
+
+
+def batches(items: Iterable[Any]) -> Iterator[list[Any]]:
+    """Yield lists of at most ``BATCH`` items."""
+    left = iter(items)
+    while batch := list(islice(left, BATCH)):
+        yield batch
+
+
+class _Parts(NamedTuple):
+    """Samples and named artifacts by the key of their outcome."""
+
+    samples: dict[int, list[Row]]
+    arrays: dict[int, list[Row]]
+
+
+def trials(database: Database, source: str, *values: Any) -> list[Trial]:
+    """Return the trials of a FROM clause that calls them ``t``."""
+    with database.reading():
+        found = database.query(f"SELECT {TRIAL} FROM {source}", *values)
+    with decoding(database.path):
+        return [rows.trial_of(row) for row in found]
+
+
+def outcomes(database: Database, tag: str, source: str, *values: Any) -> list[tuple[Outcome, Any]]:
+    """Return the outcomes of a FROM clause, each with the value of an expression.
+
+    Parameters
+    ----------
+    tag
+        An SQL expression on ``source``.
+    source
+        What follows FROM; it calls the trial ``t`` and the outcome ``o``.
+    values
+        What the placeholders in ``source`` stand for.
+    """
+    with database.reading():
+        sql = f"SELECT {tag}, o.key, o.reason, {_END}, {TRIAL} FROM {source}"
+        found = database.query(sql, *values)
+        parts = _parts(database, [row[1] for row in found])
+    with decoding(database.path):
+        return [(_outcome(row[1:], parts), row[0]) for row in found]
+
+
+def _parts(database: Database, keys: Sequence[int]) -> _Parts:
+    parts = _Parts(defaultdict(list), defaultdict(list))
+    for batch in batches(keys):
+        asked = json.dumps(batch)
+        for key, *sample in database.query(
+            f"SELECT outcome, {_SAMPLE} FROM json_each(?) AS j JOIN sample ON outcome = j.value"
+            " ORDER BY outcome, position",
+            asked,
+        ):
+            parts.samples[key].append(tuple(sample))
+        for key, name, sha256 in database.query(
+            "SELECT n.outcome, n.name, a.sha256 FROM json_each(?) AS j"
+            " JOIN outcome_artifact AS n ON n.outcome = j.value"
+            " JOIN artifact AS a ON a.key = n.artifact ORDER BY n.outcome, n.name",
+            asked,
+        ):
+            parts.arrays[key].append((name, sha256))
+    return parts
+
+
+def _outcome(row: Row, parts: _Parts) -> Outcome:
+    key, reason, end, trial = row[0], row[1], row[2:9], row[9:]
+    return rows.outcome_of(
+        trial, end, reason, parts.samples.get(key, ()), parts.arrays.get(key, ())
+    )
+
+
+def duels(database: Database, run: int) -> list[tuple[DuelOutcome, bool]]:
+    """Return a run's duels in order, each with whether it was reused."""
+    found = database.query(
+        f"SELECT r.reused, o.key, d.body, {_END} FROM run_duel AS r"
+        " JOIN duel_outcome AS o ON o.key = r.outcome JOIN duel AS d ON d.key = r.duel"
+        " WHERE r.run = ? ORDER BY r.position",
+        run,
+    )
+    blocks = {row[1]: _blocks(database, row[1]) for row in found}
+    with decoding(database.path):
+        return [(_duel(row, *blocks[row[1]]), bool(row[0])) for row in found]
+
+
+def _blocks(database: Database, outcome: int) -> tuple[list[Row], list[Row]]:
+    blocks = database.query(
+        "SELECT position, launch, number, phase, pattern FROM block"
+        " WHERE outcome = ? ORDER BY position",
+        outcome,
+    )
+    samples = database.query(
+        f"SELECT block, side, call, {_SAMPLE} FROM block_sample WHERE outcome = ?", outcome
+    )
+    return blocks, samples
+
+
+def _duel(row: Row, blocks: list[Row], samples: list[Row]) -> DuelOutcome:
+    by_block: dict[int, dict[tuple[str, int], Sample]] = defaultdict(dict)
+    for block, side, call, *sample in samples:
+        by_block[block][side, call] = rows.sample_of(tuple(sample))
+    built = [rows.block_of(tuple(rest), by_block[position]) for position, *rest in blocks]
+    return rows.duel_outcome_of(row[2], row[3:], built)

@@ -1,0 +1,178 @@
+"""Between the nouns of the model and the rows of the store.
+
+What SQLite cannot hold is kept so: a NaN in a number column is NULL; NaN and infinity inside JSON
+are ``{"$float": "nan"}``; half a surrogate pair, which is no Unicode, becomes its backslash
+escape. Everything else comes back as it was.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from harness.errors import StoreError
+from harness.model import (
+    JSON,
+    Block,
+    DuelOutcome,
+    Failure,
+    Outcome,
+    Sample,
+    Status,
+    Trial,
+    duel_from_json,
+    to_json,
+    trial_from_json,
+)
+
+_FLOAT = "$float"
+_IN_COLUMNS = ("id", "cell", "algorithm", "dataset", "ingredients")
+
+
+def dumps(value: Any) -> str:
+    """Return strict JSON for plain data, with non-finite numbers as ``{"$float": ...}``."""
+    try:
+        return json.dumps(_tagged(to_json(value)), separators=(",", ":"), allow_nan=False)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise StoreError(f"only JSON values can be stored: {error}") from error
+
+
+def loads(written: Any) -> Any:
+    """Return what :func:`dumps` was given."""
+    return json.loads(text(written), object_hook=_untagged)
+
+
+def _tagged(value: Any) -> Any:
+    if isinstance(value, float) and not math.isfinite(value):
+        return {_FLOAT: str(value)}
+    if isinstance(value, dict):  # a key of the caller's with our mark gets one mark more
+        return {f"${k}" if k.startswith("$") else k: _tagged(v) for k, v in value.items()}
+    return [_tagged(item) for item in value] if isinstance(value, list) else value
+
+
+def _untagged(value: JSON) -> Any:
+    if value.keys() == {_FLOAT}:
+        return float(text(value[_FLOAT]))
+    return {k.removeprefix("$"): v for k, v in value.items()}
+
+
+def storable(value: str) -> str:
+    """Return text that SQLite takes, as it is but for lone surrogates."""
+    return value.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+def text(value: Any) -> str:
+    """Return a column's text."""
+    if not isinstance(value, str):
+        raise TypeError(f"text expected, not {type(value).__name__}")
+    return value
+
+
+def integer(value: Any) -> int:
+    """Return a column's integer."""
+    if not isinstance(value, int):
+        raise TypeError(f"integer expected, not {type(value).__name__}")
+    return value
+
+
+def real(value: Any) -> float:
+    """Return a column's number; NULL is NaN."""
+    if value is None:
+        return math.nan
+    if not isinstance(value, (float, int)):
+        raise TypeError(f"number expected, not {type(value).__name__}")
+    return float(value)
+
+
+def mapping(written: Any) -> JSON:
+    """Return a column's JSON object."""
+    found = loads(written)
+    if not isinstance(found, dict):
+        raise TypeError(f"JSON object expected, not {type(found).__name__}")
+    return found
+
+
+# ------------------------------------------------------------------ to rows
+
+
+def trial_row(trial: Trial) -> tuple[str, ...]:
+    """Return id, cell, algorithm, dataset, body, ingredients."""
+    body = {key: item for key, item in to_json(trial).items() if key not in _IN_COLUMNS}
+    texts = (trial.id, trial.cell, trial.algorithm, trial.dataset)
+    return (*map(storable, texts), dumps(body), dumps(trial.ingredients))
+
+
+def end_row(outcome: Outcome | DuelOutcome) -> tuple[str | None, ...]:
+    """Return status, failure kind, message and detail, facts, started, ended."""
+    failure = outcome.failure
+    told = (failure.kind, failure.message, failure.detail) if failure else (None, None, None)
+    kept = tuple(None if part is None else storable(part) for part in told)
+    times = (storable(outcome.started), storable(outcome.ended))
+    return (outcome.status.value, *kept, dumps(outcome.facts), *times)
+
+
+def sample_row(sample: Sample) -> tuple[Any, ...]:
+    """Return phase, wall, cpu, peak, cold; SQLite itself keeps a NaN as NULL."""
+    return (storable(sample.phase), sample.wall, sample.cpu, sample.peak, int(sample.cold))
+
+
+# ------------------------------------------------------------------ from rows
+
+
+def trial_of(row: tuple[Any, ...]) -> Trial:
+    """Return the trial of a row that :func:`trial_row` made."""
+    *texts, body, ingredients = row
+    names = dict(zip(_IN_COLUMNS, map(text, texts), strict=False))
+    return trial_from_json({**mapping(body), **names, "ingredients": mapping(ingredients)})
+
+
+def sample_of(row: tuple[Any, ...]) -> Sample:
+    """Return the sample of a row that :func:`sample_row` made."""
+    phase, wall, cpu, peak, cold = row
+    return Sample(text(phase), real(wall), real(cpu), integer(peak), bool(integer(cold)))
+
+
+def end_of(row: tuple[Any, ...]) -> dict[str, Any]:
+    """Return the fields of a row that :func:`end_row` made."""
+    status, kind, message, detail, facts, started, ended = row
+    failure = None if kind is None else Failure(text(kind), text(message), text(detail))
+    return {
+        "status": Status(status),
+        "failure": failure,
+        "facts": mapping(facts),
+        "started": text(started),
+        "ended": text(ended),
+    }
+
+
+def outcome_of(
+    trial: tuple[Any, ...],
+    end: tuple[Any, ...],
+    reason: Any,
+    samples: Iterable[tuple[Any, ...]],
+    arrays: Iterable[tuple[Any, Any]],
+) -> Outcome:
+    """Return an outcome from its trial's row, its own, its samples' and its artifacts'."""
+    return Outcome(
+        trial=trial_of(trial),
+        reason=text(reason),
+        samples=tuple(sample_of(row) for row in samples),
+        arrays={text(name): text(sha256) for name, sha256 in arrays},
+        **end_of(end),
+    )
+
+
+def block_of(row: tuple[Any, ...], samples: Mapping[tuple[str, int], Sample]) -> Block:
+    """Return a block from launch, number, phase, pattern and its four samples."""
+    launch, number, phase, pattern = row
+    if pattern not in {"ABBA", "BAAB"}:
+        raise ValueError(f"{pattern!r} is no order of a block")
+    a, b = ((samples[side, 0], samples[side, 1]) for side in "ab")
+    return Block(integer(launch), integer(number), text(phase), pattern, a, b)
+
+
+def duel_outcome_of(body: Any, end: tuple[Any, ...], blocks: Iterable[Block]) -> DuelOutcome:
+    """Return a duel's outcome from its duel's JSON, its own row and its blocks."""
+    return DuelOutcome(duel=duel_from_json(mapping(body)), blocks=tuple(blocks), **end_of(end))

@@ -1,0 +1,235 @@
+"""The store: everything a reader can ask, and what a run writes, one transaction an outcome."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Literal, Self
+
+from harness.errors import StoreError
+from harness.model import DuelOutcome, Outcome, Trial
+from harness.store import insert, leftovers, rows
+from harness.store.artifacts import Stored
+from harness.store.connect import PATIENCE, Database, OlderSchemaError, connect, now
+from harness.store.faults import faults
+from harness.store.lock import WriterLock
+from harness.store.read import Reader
+
+DATABASE = "harness.db"
+
+RunStatus = Literal["done", "failed", "interrupted"]
+
+
+class Store(Reader):
+    """The results folder: ``harness.db`` and ``artifacts/``.
+
+    Open it with :meth:`open`, use it as a context manager and from one thread. Every method
+    raises ``StoreError`` where the store cannot be read or written; what was stored stays.
+    """
+
+    def __init__(self, folder: Path, database: Database, lock: WriterLock | None = None) -> None:
+        super().__init__(folder, database)
+        self._lock = lock
+
+    @classmethod
+    def open(
+        cls,
+        folder: str | Path,
+        *,
+        write: bool = False,
+        wait: bool = True,
+        on_wait: Callable[[str], None] | None = None,
+    ) -> Self:
+        """Open the store of a results folder.
+
+        Parameters
+        ----------
+        folder
+            The results folder; a writer makes it where it is missing.
+        write
+            Whether this process will add to it. There is one writer at a time.
+        wait
+            Whether to wait for another writer, and long for a reader that holds the file.
+        on_wait
+            Called with a sentence when waiting begins.
+
+        Raises
+        ------
+        BusyError
+            Where another process writes and ``wait`` is false.
+        StoreError
+            Where there is no store to read, or the file is damaged, foreign or of a newer schema.
+        """
+        place = Path(folder)
+        if write:
+            return cls._open_writer(place, wait=wait, on_wait=on_wait)
+        try:
+            return cls(place, connect(place / DATABASE, write=False, on_wait=on_wait))
+        except OlderSchemaError:  # a writer brings it up to date
+            cls._open_writer(place, wait=False, on_wait=None).close()
+        return cls(place, connect(place / DATABASE, write=False, on_wait=on_wait))
+
+    @classmethod
+    def _open_writer(
+        cls, folder: Path, *, wait: bool, on_wait: Callable[[str], None] | None
+    ) -> Self:
+        path = folder / DATABASE
+        with faults(folder):
+            folder.mkdir(parents=True, exist_ok=True)
+        lock = WriterLock(path)
+        try:
+            lock.acquire(now(), wait=wait, on_wait=on_wait)
+            patience = PATIENCE if wait else 0.0
+            store = cls(folder, connect(path, write=True, patience=patience, on_wait=on_wait), lock)
+            try:
+                leftovers.recover(store)
+            except BaseException:
+                store.close()
+                raise
+        except BaseException:
+            lock.release()
+            raise
+        return store
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the file and let the next writer in."""
+        self._database.close()
+        if self._lock is not None:
+            self._lock.release()
+
+    @contextmanager
+    def writing(self, *, keep: bool = True) -> Iterator[Database]:
+        """Make the block one transaction on the database; roll it back unless ``keep``."""
+        if self._lock is None:
+            raise StoreError(f"the store in {self.folder} was opened for reading only")
+        with self._database.writing(keep=keep):
+            yield self._database
+
+    # -------------------------------------------------------------- runs
+
+    def begin_run(
+        self, name: str, config: Any, config_hash: str, machine: Any, environments: Any
+    ) -> str:
+        """Store a new run as ``running`` and return its id, such as ``20261121-0942-3f2a``.
+
+        ``config``, ``machine`` and ``environments`` are JSON values or nouns of the model.
+        """
+        told = {
+            "name": rows.storable(name),
+            "config": rows.dumps(config),
+            "config_hash": rows.storable(config_hash),
+            "machine": rows.dumps(machine),
+            "environments": rows.dumps(environments),
+            "started": now(),
+        }
+        stamp = datetime.now(UTC).strftime("%Y%m%d-%H%M")
+        with self.writing() as database:
+            while not insert.begin_run(database, run_id := f"{stamp}-{secrets.token_hex(2)}", told):
+                pass
+        return run_id
+
+    def finish_run(self, run_id: str, status: RunStatus) -> None:
+        """Note how a run ended, and when."""
+        with self.writing() as database:
+            sql = "UPDATE run SET status = ?, ended = ? WHERE key = ?"
+            database.execute(sql, status, now(), self._key(run_id))
+
+    def event(self, run_id: str, kind: str, data: Any) -> None:
+        """Note something that happened in a run; ``data`` is JSON."""
+        with self.writing() as database:
+            database.execute(
+                "INSERT INTO event (run, at, kind, data) VALUES (?, ?, ?, ?)",
+                *(self._key(run_id), now(), rows.storable(kind), rows.dumps(data)),
+            )
+
+    # -------------------------------------------------------------- trials and duels
+
+    def plan_trials(self, run_id: str, trials: Iterable[Trial]) -> None:
+        """Store what a run will do, in order, before any of it is done."""
+        with self.writing() as database:
+            insert.plan(database, self._key(run_id), trials)
+
+    def attach(self, run_id: str, *trial_ids: str) -> None:
+        """Reuse the newest outcomes of trials in a run; they count as measured."""
+        with self.writing() as database:
+            run = self._key(run_id)
+            for trial_id in trial_ids:
+                insert.reuse(database, "trial", run, trial_id)
+
+    def attach_duels(self, run_id: str, *duel_ids: str) -> None:
+        """Reuse the newest outcomes of duels in a run."""
+        with self.writing() as database:
+            run = self._key(run_id)
+            for duel_id in duel_ids:
+                insert.reuse(database, "duel", run, duel_id)
+
+    def record(self, run_id: str, outcome: Outcome, source: Path | None = None) -> Outcome:
+        """Store an outcome in one transaction and take over its array files.
+
+        Parameters
+        ----------
+        run_id
+            The run that measured it.
+        outcome
+            Its ``arrays`` name files; a relative path is taken from the folder of ``source``.
+        source
+            The outcome's own file, where it has one.
+
+        Returns
+        -------
+        Outcome
+            The same with the SHA-256 of each artifact in ``arrays``.
+
+        Notes
+        -----
+        The arrays are safe on disk before the row is committed. The files are removed after that,
+        where they lie in a work folder of this store (:meth:`workdir`); elsewhere they stay.
+        """
+        files = {name: _absolute(path, source) for name, path in outcome.arrays.items()}
+        stored = {name: self.artifacts.take(path) for name, path in files.items()}
+        with self.writing() as database:
+            insert.trial_outcome(database, self._key(run_id), outcome, stored)
+        leftovers.discard(self.folder, [*files.values(), *([source] if source else [])])
+        return replace(outcome, arrays=_hashes(stored))
+
+    def record_all(self, run_id: str, outcomes: Iterable[Outcome]) -> None:
+        """Store many outcomes without arrays in one transaction: all of them or none."""
+        with self.writing() as database:
+            run = self._key(run_id)
+            for outcome in outcomes:
+                if outcome.arrays:
+                    raise StoreError("outcomes with arrays are recorded one by one")
+                insert.trial_outcome(database, run, outcome, {})
+
+    def record_duel(self, run_id: str, outcome: DuelOutcome) -> None:
+        """Store what became of a duel in one transaction."""
+        with self.writing() as database:
+            insert.duel_outcome(database, self._key(run_id), outcome)
+
+    def workdir(self, run_id: str) -> Path:
+        """Return the folder for a run's unstored outcome files.
+
+        What a killed run left there is stored by the next writer.
+        """
+        with faults(self.folder):
+            return leftovers.workdir(self.folder, self.run(run_id)["id"])
+
+
+def _absolute(path: str, source: Path | None) -> Path:
+    if not Path(path).is_absolute() and source is None:
+        raise StoreError(f"the array file {path[:200]!r} must be named by its whole path")
+    return (source.parent / path) if source else Path(path)
+
+
+def _hashes(stored: Mapping[str, Stored]) -> dict[str, str]:
+    return {name: artifact.sha256 for name, artifact in stored.items()}

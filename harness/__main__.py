@@ -1,0 +1,74 @@
+"""Start the command line: ``python -m harness`` and the script ``harness`` are both `main`.
+
+Until the path is right and the dependencies are known to be there, only ``os`` and ``sys`` are
+used: a file of the user's in the current folder may carry any other name.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+# What the harness itself imports: module → distribution. A missing reference library (CatBoost,
+# LightGBM, XGBoost) only costs its own algorithms, so it does not stop the start.
+NEEDED = {
+    "arff": "liac-arff",
+    "click": "click",
+    "filelock": "filelock",
+    "jinja2": "jinja2",
+    "numba": "numba",
+    "numpy": "numpy",
+    "pandas": "pandas",
+    "platformdirs": "platformdirs",
+    "pluggy": "pluggy",
+    "pooch": "pooch",
+    "psutil": "psutil",
+    "pyarrow": "pyarrow",
+    "pydantic": "pydantic",
+    "rich": "rich",
+    "scipy": "scipy",
+    "sklearn": "scikit-learn",
+    "threadpoolctl": "threadpoolctl",
+    "vl_convert": "vl-convert-python",
+}
+ROOT = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))  # noqa: PTH120 - pathlib may be shadowed
+
+
+def main() -> int:
+    """Run the command line and return its exit code."""
+    drop_current_folder()
+    if complaint := missing():
+        sys.stderr.write(f"harness: {complaint}\n")
+        return 2
+    from harness.cli import main as run
+
+    return run()
+
+
+def drop_current_folder() -> None:
+    """Take the current folder off the path unless it is the checkout.
+
+    ``python -m`` puts it first, and a user's own ``algorithms.py``, ``reports.py`` or
+    ``numpy.py`` would be imported instead of ours or the library's.
+    """
+    here = os.path.realpath(os.curdir)
+    if here != ROOT:
+        sys.path[:] = [entry for entry in sys.path if os.path.realpath(entry or here) != here]
+
+
+def missing() -> str:
+    """Return what is not installed and the command that installs it, or an empty text."""
+    from importlib.util import find_spec
+
+    absent = [name for module, name in NEEDED.items() if find_spec(module) is None]
+    if not absent:
+        return ""
+    if os.path.isfile(os.path.join(ROOT, "Makefile")):  # noqa: PTH113, PTH118 - as for ROOT
+        command = f"make -C {ROOT} setup, and start it as {ROOT}/.venv/bin/python -m harness"
+    else:
+        command = f"{sys.executable} -m pip install {' '.join(absent)}"
+    return f"not installed for {sys.executable}: {', '.join(absent)}; install with: {command}"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,97 @@
+"""The start: a hostile current folder, missing dependencies, and what ``--help`` may import."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from harness import __main__ as start
+
+ROOT = Path(start.ROOT)
+HOSTILE = 'raise SystemExit("the file in the current folder was imported")\n'
+
+
+def run(*command: str, cwd: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        command,
+        cwd=cwd,
+        env=os.environ | environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        [sys.executable, "-m", "harness"],
+        [str(Path(sys.executable).with_name("harness"))],
+    ],
+    ids=["python -m harness", "harness"],
+)
+def test_files_in_the_current_folder_are_not_taken_for_ours(
+    command: list[str], tmp_path: Path
+) -> None:
+    for name in ("algorithms", "reports", "numpy", "click", "pluggy", "json", "data"):
+        (tmp_path / f"{name}.py").write_text(HOSTILE)
+    done = run(*command, "list", "plugins", "--json", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert str(tmp_path) not in done.stdout
+
+
+@pytest.mark.parametrize("first", ["", ".", "here"])
+def test_the_current_folder_leaves_the_path(
+    first: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [str(tmp_path) if first == "here" else first, *sys.path])
+    before = sys.path[1:]
+    start.drop_current_folder()
+    assert sys.path == before
+
+
+def test_the_checkout_stays_on_the_path(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    monkeypatch.setattr(sys, "path", ["", *sys.path])
+    before = list(sys.path)
+    start.drop_current_folder()
+    assert sys.path == before
+
+
+def test_without_dependencies_one_line_says_what_installs_them() -> None:
+    # -S and -I leave the standard library only, as on a machine where nothing was installed.
+    code = "import sys; sys.path.append(sys.argv[1]); from harness.__main__ import main; "
+    done = run(sys.executable, "-I", "-S", "-c", code + "sys.exit(main())", str(ROOT), cwd=ROOT)
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert len(done.stderr.splitlines()) == 1
+    assert "numpy" in done.stderr
+    assert f"make -C {ROOT} setup" in done.stderr
+
+
+def test_an_installed_copy_names_pip(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(start, "ROOT", str(tmp_path))
+    monkeypatch.setattr(start, "NEEDED", {"no_such_module": "no-such-thing", "click": "click"})
+    assert start.missing().endswith(f"{sys.executable} -m pip install no-such-thing")
+
+
+def test_nothing_is_missing_here() -> None:
+    assert start.missing() == ""
+
+
+def test_help_imports_no_heavy_library() -> None:
+    heavy = {"numpy", "pandas", "sklearn", "numba", "rich", "pydantic"}
+    code = f"""
+import sys
+from harness.__main__ import main
+sys.argv = ["harness", "--help"]
+main()
+print(sorted({heavy} & set(sys.modules)))
+"""
+    done = run(sys.executable, "-c", code, cwd=ROOT)
+    assert done.returncode == 0, done.stderr
+    assert "Commands:" in done.stdout
+    assert done.stdout.splitlines()[-1] == "[]"

@@ -1,0 +1,101 @@
+"""The wheel carries the three packages, their data and the dataset cards, and works elsewhere."""
+
+import os
+import shutil
+import subprocess
+import sys
+import tarfile
+import tomllib
+import zipfile
+from pathlib import Path, PurePosixPath
+
+import pytest
+
+from harness.__main__ import NEEDED
+
+ROOT = Path(__file__).resolve().parent.parent
+PACKAGES = ("harness", "algorithms", "reports")
+# A broken reference library costs its own algorithms; the harness starts without it.
+LIBRARIES = {"catboost", "lightgbm", "xgboost"}
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """Build both distributions from a copy, so that the checkout gets no ``build`` folder."""
+    copy = tmp_path_factory.mktemp("source")
+    unwanted = shutil.ignore_patterns("__pycache__", "*.egg-info")
+    for folder in (*PACKAGES, "datasets"):
+        shutil.copytree(ROOT / folder, copy / folder, ignore=unwanted)
+    for file in ("pyproject.toml", "README.md", "LICENSE"):
+        shutil.copy(ROOT / file, copy)
+    (copy / "datasets/small.csv.gz").write_bytes(b"a data file beside the cards")
+    code = "from setuptools import build_meta as b; b.build_wheel('dist'); b.build_sdist('dist')"
+    subprocess.run([sys.executable, "-c", code], cwd=copy, check=True, capture_output=True)
+    (wheel,) = (copy / "dist").glob("*.whl")
+    (sdist,) = (copy / "dist").glob("*.tar.gz")
+    return {"source": copy, "wheel": wheel, "sdist": sdist}
+
+
+def files(folder: Path) -> set[str]:
+    paths = (p for p in folder.rglob("*") if p.is_file() and "__pycache__" not in p.parts)
+    return {p.relative_to(folder.parent).as_posix() for p in paths}
+
+
+def test_the_wheel_holds_every_source_file_and_nothing_else(built: dict[str, Path]) -> None:
+    expected = set().union(*(files(built["source"] / name) for name in PACKAGES))
+    cards = files(built["source"] / "datasets")
+    expected |= {card.replace("datasets/", "harness/_cards/", 1) for card in cards}
+    with zipfile.ZipFile(built["wheel"]) as wheel:
+        names = {n for n in wheel.namelist() if ".dist-info/" not in n}
+    assert names == expected
+    assert "harness/_cards/small.csv.gz" in names
+    assert {PurePosixPath(n).parts[0] for n in names} == set(PACKAGES)
+
+
+def test_the_source_distribution_can_be_built_again(built: dict[str, Path]) -> None:
+    with tarfile.open(built["sdist"]) as archive:
+        names = {n.partition("/")[2] for n in archive.getnames()}
+    assert {"pyproject.toml", "datasets/small.csv.gz", "harness/py.typed"} <= names
+
+
+def test_an_installed_copy_finds_its_cards(built: dict[str, Path], tmp_path: Path) -> None:
+    target = tmp_path / "site"
+    pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-index"]
+    options = ["--disable-pip-version-check", "--target", str(target)]
+    subprocess.run([*pip, *options, str(built["wheel"])], check=True, capture_output=True)
+    empty = tmp_path / "elsewhere"
+    empty.mkdir()
+    environment = os.environ | {"PYTHONPATH": str(target), "HARNESS_DISABLE_PLUGINS": "1"}
+
+    def answer(*command: str) -> str:
+        done = subprocess.run(
+            [sys.executable, *command],
+            cwd=empty,
+            env=environment,
+            check=True,
+            capture_output=True,
+            text=True,
+        )
+        return done.stdout
+
+    where = answer("-c", "import harness, algorithms, reports; print(harness.__file__)")
+    assert Path(where.strip()).is_relative_to(target)
+    assert "breast_cancer" in answer("-m", "harness", "list", "datasets")
+
+
+def test_the_start_checks_every_declared_dependency() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    declared = {d.split(">")[0].split("=")[0] for d in project["dependencies"]}
+    assert set(NEEDED.values()) | LIBRARIES == declared
+
+
+def test_the_lock_pins_every_declared_dependency() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    groups = [project["dependencies"], *project["optional-dependencies"].values()]
+    wanted = [requirement for group in groups for requirement in group]
+    names = {w.split(">")[0].split("=")[0].split("[")[0] for w in wanted}
+    lock = (ROOT / "requirements.lock").read_text()
+    assert [n for n in sorted(names) if f"\n{n}==" not in lock] == []
+    assert "://" not in lock, "the lock names no index and no download address"
+    pinned = [line for line in lock.splitlines() if "==" in line and not line.startswith(" ")]
+    assert all(line.endswith("\\") for line in pinned), "every pin is followed by its hashes"

@@ -7,20 +7,19 @@ stored in the run that made them, the rest is removed.
 
 from __future__ import annotations
 
-import json
 import shutil
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from harness.model import Outcome, outcome_from_json
+from harness.errors import HarnessError
+from harness.outcomes import SUFFIX, read_outcome
 from harness.store.faults import faults
 
 if TYPE_CHECKING:
     from harness.store.write import Store
 
 WORK = ".work-"
-MAX_OUTCOME = 64 * 2**20  # bytes of an outcome file
 
 
 def workdir(folder: Path, run_id: str) -> Path:
@@ -35,9 +34,9 @@ def discard(folder: Path, files: Iterable[Path]) -> None:
     home = folder.resolve()
     with faults(folder):
         for file in files:
-            place = file.resolve()
-            inside = place.is_relative_to(home) and place.relative_to(home).parts[0]
-            if inside and inside.startswith(WORK):
+            place = file.parent.resolve()
+            inside = place != home and place.is_relative_to(home)
+            if inside and place.relative_to(home).parts[0].startswith(WORK):
                 file.unlink(missing_ok=True)
 
 
@@ -53,34 +52,23 @@ def recover(store: Store) -> None:
         left = [p for p in store.folder.glob(f"{WORK}*") if p.is_dir() and not p.is_symlink()]
     known = {run["id"] for run in store.runs()} if left else set()
     for place in left:
-        run_id = place.name.removeprefix(WORK)
-        if run_id in known:
-            for file, outcome in _outcomes(place):
-                _adopt(store, run_id, outcome, file)
+        if (run_id := place.name.removeprefix(WORK)) in known:
+            for file in sorted(place.rglob(f"*{SUFFIX}")):
+                _adopt(store, run_id, file)
         shutil.rmtree(place, ignore_errors=True)
 
 
-def _outcomes(place: Path) -> Iterator[tuple[Path, Outcome]]:
-    """Yield the whole outcomes of a work folder, with their files."""
-    for file in sorted(place.rglob("*.json")):
-        try:
-            if file.stat().st_size <= MAX_OUTCOME:
-                yield file, outcome_from_json(json.loads(file.read_bytes()))
-        except (OSError, ValueError, TypeError, LookupError, AttributeError, RecursionError):
-            continue  # half a file, or no outcome: the trial is run again
-
-
-def _adopt(store: Store, run_id: str, outcome: Outcome, file: Path) -> None:
-    """Store an outcome unless the run has one of the trial, or an array file is missing."""
+def _adopt(store: Store, run_id: str, file: Path) -> None:
+    """Store the outcome of a file, where it is whole and its run has none of that trial."""
+    try:
+        outcome = read_outcome(file)
+    except (HarnessError, RecursionError):
+        return  # half a file, or no outcome: the trial is run again
+    sql = (
+        "SELECT 1 FROM run_trial AS r JOIN run ON run.key = r.run JOIN trial ON"
+        " trial.key = r.trial WHERE run.id = ? AND trial.id = ? AND r.outcome IS NOT NULL"
+    )
     with store.writing() as database:
-        sql = (
-            "SELECT 1 FROM run_trial AS r JOIN run ON run.key = r.run JOIN trial ON"
-            " trial.key = r.trial WHERE run.id = ? AND trial.id = ? AND r.outcome IS NOT NULL"
-        )
-        if database.value(sql, run_id, outcome.trial.id) is not None:
-            return
-    arrays = [file.parent / path for path in outcome.arrays.values()]
-    if all(
-        path.is_file() and path.resolve().is_relative_to(file.parent.resolve()) for path in arrays
-    ):
+        recorded = database.value(sql, run_id, outcome.trial.id) is not None
+    if not recorded:
         store.record(run_id, outcome, source=file)

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import statistics
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -19,6 +20,7 @@ from harness.store.faults import decoding
 if TYPE_CHECKING:
     import numpy as np
 
+_LATELY = 20_000  # outcomes that an estimate looks at
 _RUN = "id, name, status, config, config_hash, machine, environments, started, ended"
 
 
@@ -149,6 +151,22 @@ class Reader:
             " WHERE t.cell = ? ORDER BY o.key",
             rows.storable(cell),
         )
+
+    def typical_seconds(self) -> dict[tuple[str, str], float]:
+        """Return the median wall seconds of a finished trial by (algorithm, dataset), lately."""
+        with self._database.reading():
+            found = self._database.query(
+                "SELECT t.algorithm, t.dataset,"
+                " (SELECT total(wall) FROM sample WHERE outcome = o.key) FROM outcome AS o"
+                " JOIN trial AS t ON t.key = o.trial WHERE o.status = 'done'"
+                " AND o.key > (SELECT max(key) FROM outcome) - ?",
+                _LATELY,
+            )
+        seconds: dict[tuple[str, str], list[float]] = defaultdict(list)
+        with decoding(self._database.path):
+            for algorithm, dataset, total in found:
+                seconds[rows.text(algorithm), rows.text(dataset)].append(rows.real(total))
+        return {pair: statistics.median(values) for pair, values in seconds.items()}
 
     def find(self, prefix: str) -> list[Trial]:
         """Return the trials whose id or cell starts with ``prefix``, the newest first."""

@@ -73,6 +73,11 @@ class Store(Reader):
             cls._open_writer(place, wait=False, on_wait=None).close()
         return cls(place, connect(place / DATABASE, write=False, on_wait=on_wait))
 
+    @staticmethod
+    def exists(folder: str | Path) -> bool:
+        """Return whether a results folder has a store."""
+        return (Path(folder) / DATABASE).is_file()
+
     @classmethod
     def _open_writer(
         cls, folder: Path, *, wait: bool, on_wait: Callable[[str], None] | None
@@ -115,10 +120,15 @@ class Store(Reader):
         with self._database.writing(keep=keep):
             yield self._database
 
+    def vacuum(self) -> None:
+        """Give the room of removed rows back to the file system."""
+        with faults(self._database.path):
+            self._database.query("VACUUM")
+
     # -------------------------------------------------------------- runs
 
     def begin_run(
-        self, name: str, config: Any, config_hash: str, machine: Any, environments: Any
+        self, name: str, config: Any, config_hash: str, machine: Any, environments: Any = ()
     ) -> str:
         """Store a new run as ``running`` and return its id, such as ``20261121-0942-3f2a``.
 

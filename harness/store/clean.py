@@ -1,0 +1,100 @@
+"""Take out what nobody needs: runs that are named or old, and arrays that no row names."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from harness.errors import StoreError
+from harness.store.connect import Database
+from harness.store.faults import faults
+from harness.store.write import Store
+
+# In this order each statement finds what the one before it set free. An outcome that another run
+# reused stays, although the run that measured it goes.
+_REMOVE_UNUSED = """
+DELETE FROM outcome WHERE run IS NULL
+    AND NOT EXISTS (SELECT 1 FROM run_trial AS r WHERE r.outcome = outcome.key);
+DELETE FROM duel_outcome WHERE run IS NULL
+    AND NOT EXISTS (SELECT 1 FROM run_duel AS r WHERE r.outcome = duel_outcome.key);
+DELETE FROM trial WHERE NOT EXISTS (SELECT 1 FROM outcome AS o WHERE o.trial = trial.key)
+    AND NOT EXISTS (SELECT 1 FROM run_trial AS r WHERE r.trial = trial.key);
+DELETE FROM duel WHERE NOT EXISTS (SELECT 1 FROM duel_outcome AS o WHERE o.duel = duel.key)
+    AND NOT EXISTS (SELECT 1 FROM run_duel AS r WHERE r.duel = duel.key);
+DELETE FROM artifact
+    WHERE NOT EXISTS (SELECT 1 FROM outcome_artifact AS n WHERE n.artifact = artifact.key)
+"""
+
+
+@dataclass(frozen=True)
+class Removal:
+    """What was removed, or would be."""
+
+    runs: tuple[str, ...]
+    outcomes: int
+    files: tuple[Path, ...]  # in the artifacts folder
+    bytes: int  # of those files
+
+
+def clean(
+    store: Store,
+    *,
+    runs: Iterable[str] = (),
+    before: datetime | None = None,
+    dry_run: bool = True,
+) -> Removal:
+    """Remove runs with the outcomes that only they have, and unused array files.
+
+    Parameters
+    ----------
+    store
+        Open for writing, so no run is under way.
+    runs
+        Ids, or ``latest``, or starts or ends of ids.
+    before
+        Remove every run that began before this time too; it must carry its time zone.
+    dry_run
+        Only say what would be removed.
+
+    Raises
+    ------
+    StoreError
+        Where the artifacts folder is a link that leads out of the results folder.
+    """
+    folder = store.artifacts.folder
+    if not folder.resolve().is_relative_to(store.folder.resolve()):
+        raise StoreError(f"{folder} leads out of the results folder; clean removes nothing there")
+    limit = before.astimezone(UTC).isoformat(timespec="milliseconds") if before else ""
+    asked = [store.run(name)["id"] for name in runs]
+    with store.writing(keep=not dry_run) as database:
+        gone = _runs(database, asked, limit)
+        total = "SELECT count(*) FROM outcome"
+        held = database.value(total)
+        database.execute(
+            "DELETE FROM run WHERE id IN (SELECT value FROM json_each(?))", json.dumps(gone)
+        )
+        for statement in _REMOVE_UNUSED.split(";"):
+            database.execute(statement)
+        outcomes = held - database.value(total)
+        named = {row[0] for row in database.query("SELECT sha256 FROM artifact")}
+    with faults(folder):
+        files = [f for f in store.artifacts.files() if store.artifacts.hash_of(f) not in named]
+        size = sum(file.lstat().st_size for file in files)
+        if not dry_run:
+            for file in files:
+                file.unlink()
+            store.vacuum()
+    return Removal(tuple(gone), outcomes, tuple(sorted(files)), size)
+
+
+def _runs(database: Database, asked: list[str], limit: str) -> list[str]:
+    """Return the ids of the runs to remove, the oldest first."""
+    found = database.query(
+        "SELECT id FROM run WHERE id IN (SELECT value FROM json_each(?)) OR started < ?"
+        " ORDER BY key",
+        *(json.dumps(asked), limit),
+    )
+    return [row[0] for row in found]

@@ -75,6 +75,8 @@ class Speed:
     seconds: tuple[float, float]  # median wall seconds of A and of B
     memory_ratio: float | None = None  # peak of B's fit over A's; > 1: A needs less
     notes: tuple[str, ...] = ()  # contaminated, one launch only, …
+    environments: tuple[str, str] = ("here", "here")  # where each side ran
+    floor: float | None = None  # from an A/A duel: no ratio below 1 + floor is a difference
 
 
 @dataclass(frozen=True)

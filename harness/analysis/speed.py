@@ -1,0 +1,208 @@
+"""From a duel's blocks to speed ratios with intervals, a noise floor, and doubts in words.
+
+Drift and the order of calls cancel inside an ABBA block, so a block is one log ratio: the mean of
+log(wall of B) minus the mean of log(wall of A). Blocks of one launch share its memory layout and
+processor state; so the unit is the launch where there are enough of them, and otherwise the note
+says what the interval leaves out (Kalibera & Jones 2013).
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from statistics import fmean, median
+
+from harness.analysis.stats import hodges_lehmann, smallest_signed_rank, transformed
+from harness.analysis.view import Interval, Speed
+from harness.model import Block, Duel, DuelOutcome, Job, Sample, Status
+
+LEVEL = 0.95
+TRAIN = "train"  # native form and fit together, as a user meets them
+WAITING = 0.8  # a call that computed for less than this share of its time was kept waiting
+WAITED_CALLS = 0.1  # share of such calls above which a duel is doubted
+SHORTEST = 1e-3  # seconds; below it the clocks' own steps disturb that share
+
+
+def speeds_of(outcome: DuelOutcome) -> tuple[Speed, ...]:
+    """Return the speed of each phase of a duel, and of ``train`` = ``native`` + ``fit``.
+
+    Whole blocks only count. A duel that ended early gives what its blocks carry, with a note.
+
+    Parameters
+    ----------
+    outcome
+        A duel's outcome; without blocks there are no speeds.
+    """
+    phases: dict[str, list[Block]] = defaultdict(list)
+    for block in (*outcome.blocks, *train_blocks(outcome.blocks)):
+        if min(s.wall for s in (*block.a, *block.b)) > 0:
+            phases[block.phase].append(block)
+    memory = memory_ratio(outcome.blocks)
+    doubts = (*early_end(outcome), *contamination(outcome))
+    return tuple(
+        _speed(outcome.duel, phase, blocks, memory, doubts) for phase, blocks in phases.items()
+    )
+
+
+def _speed(
+    duel: Duel, phase: str, blocks: Sequence[Block], memory: float | None, doubts: tuple[str, ...]
+) -> Speed:
+    ratio, unit, notes = ratio_of(blocks)
+    return Speed(
+        algorithm=duel.a.algorithm,
+        reference=duel.b.algorithm,
+        dataset=duel.a.dataset.name,
+        phase=phase,
+        ratio=ratio,
+        unit=unit,
+        seconds=(
+            median(s.wall for b in blocks for s in b.a),
+            median(s.wall for b in blocks for s in b.b),
+        ),
+        memory_ratio=memory,
+        notes=(*notes, *doubts),
+        environments=(duel.a.environment.name, duel.b.environment.name),
+    )
+
+
+def ratio_of(blocks: Sequence[Block]) -> tuple[Interval, str, tuple[str, ...]]:
+    """Return time of B over time of A with its interval, the unit, and what the unit leaves out.
+
+    The Hodges-Lehmann estimate over the units' log ratios, made a ratio again.
+    """
+    notes: tuple[str, ...] = ()
+    launches: dict[int, list[float]] = defaultdict(list)
+    for block in blocks:
+        launches[block.launch].append(log_ratio(block))
+    if len(launches) >= smallest_signed_rank(LEVEL):
+        unit, values = "launch", [fmean(v) for v in launches.values()]
+    else:
+        unit, values = "block", [v for found in launches.values() for v in found]
+        few = "one launch" if len(launches) == 1 else f"{len(launches)} launches"
+        notes = (f"{few}: between-process variance not included",)
+    ratio = transformed(hodges_lehmann(values, LEVEL), math.exp)
+    return ratio, unit, (*notes, *filter(None, [ratio.note]))
+
+
+def log_ratio(block: Block) -> float:
+    """Return log(time of B / time of A) of a block, from the two calls of each side."""
+    a, b = ([math.log(s.wall) for s in side] for side in (block.a, block.b))
+    return fmean(b) - fmean(a)
+
+
+def train_blocks(blocks: Iterable[Block]) -> list[Block]:
+    """Return blocks of the phase ``train``: each call's native form and fit added up."""
+    fits = {(b.launch, b.index): b for b in blocks if b.phase == "fit"}
+    natives = [b for b in blocks if b.phase == "native" and (b.launch, b.index) in fits]
+    return [_added(native, fits[native.launch, native.index]) for native in natives]
+
+
+def _added(native: Block, fit: Block) -> Block:
+    def add(pair: tuple[Sample, Sample], other: tuple[Sample, Sample]) -> tuple[Sample, Sample]:
+        one, two = (
+            Sample(TRAIN, x.wall + y.wall, x.cpu + y.cpu, max(x.peak, y.peak))
+            for x, y in zip(pair, other, strict=True)
+        )
+        return one, two
+
+    return replace(fit, phase=TRAIN, a=add(native.a, fit.a), b=add(native.b, fit.b))
+
+
+def memory_ratio(blocks: Iterable[Block]) -> float | None:
+    """Return the peak of B's fit over that of A's, or None where one is not known.
+
+    The peak of a side is the median over launches of the highest fit of each.
+    """
+    peaks: dict[str, dict[int, int]] = {"a": defaultdict(int), "b": defaultdict(int)}
+    for block in blocks:
+        if block.phase == "fit":
+            for side, pair in (("a", block.a), ("b", block.b)):
+                highest = max(sample.peak for sample in pair)
+                peaks[side][block.launch] = max(peaks[side][block.launch], highest)
+    if not peaks["a"]:
+        return None
+    a, b = (median(peaks[side].values()) for side in ("a", "b"))
+    return b / a if a > 0 and b > 0 else None
+
+
+# ------------------------------------------------------------------ doubts
+
+
+def early_end(outcome: DuelOutcome) -> tuple[str, ...]:
+    """Return the note on a duel that did not run to its end."""
+    if outcome.status is Status.DONE:
+        return ()
+    reason = outcome.failure.message if outcome.failure else outcome.status.value
+    return (f"ended early: {reason}",)
+
+
+def contamination(outcome: DuelOutcome) -> tuple[str, ...]:
+    """Return what speaks for other work on the machine during a duel.
+
+    A call that waits has more wall than CPU time; and only one side works at a time, so the load
+    average should not rise above that side's threads.
+    """
+    notes = []
+    for job, side in ((outcome.duel.a, "a"), (outcome.duel.b, "b")):
+        share = waited_share(s for block in outcome.blocks for s in getattr(block, side))
+        if share > WAITED_CALLS:
+            notes.append(
+                f"contaminated: {share:.0%} of the calls of {job.algorithm} were kept waiting "
+                "(other load, input and output, or work in child processes)"
+            )
+    loads = [load for launch in outcome.facts.get("launches", ()) for load in launch["load"]]
+    threads = max(outcome.duel.a.threads, outcome.duel.b.threads)
+    if loads and max(loads) > threads + 0.5:
+        notes.append(
+            f"contaminated: load average up to {max(loads):.1f} where {threads} "
+            f"thread{'s' if threads > 1 else ''} should have been at work"
+        )
+    return tuple(notes)
+
+
+def waited_share(samples: Iterable[Sample]) -> float:
+    """Return the share of calls, of those long enough to tell, that were kept waiting."""
+    waited = [s.cpu < WAITING * s.wall for s in samples if s.wall >= SHORTEST]
+    return sum(waited) / len(waited) if waited else 0.0
+
+
+# ------------------------------------------------------------------ noise floor
+
+
+def is_self_duel(duel: Duel) -> bool:
+    """Return whether both sides are the same: an A/A duel, whose true ratio is 1."""
+    return _contestant(duel.a) == _contestant(duel.b)
+
+
+def _contestant(job: Job) -> tuple[object, ...]:
+    trial = job.trials[0]
+    what = (job.algorithm, dict(trial.params), trial.preparation, job.dataset, job.threads)
+    return (*what, trial.split, trial.seed, job.environment.python, job.environment.root)
+
+
+def noise_floors(outcomes: Iterable[DuelOutcome]) -> dict[tuple[str, str], float]:
+    """Return (dataset, phase) → how far from 1 the A/A duels' intervals reach, the worst of them.
+
+    0.03 says that on this machine a ratio between 1/1.03 and 1.03 is no measurable difference.
+    """
+    floors: dict[tuple[str, str], float] = {}
+    for outcome in outcomes:
+        for speed in speeds_of(outcome) if is_self_duel(outcome.duel) else ():
+            reach = max(speed.ratio.high, 1 / speed.ratio.low) if speed.ratio.low else math.inf
+            if math.isfinite(reach):
+                key = (speed.dataset, speed.phase)
+                floors[key] = max(floors.get(key, 0.0), reach - 1)
+    return floors
+
+
+def with_floor(speed: Speed, floors: dict[tuple[str, str], float]) -> Speed:
+    """Return a speed beside its workload's noise floor, and a note where it does not rise above."""
+    floor = floors.get((speed.dataset, speed.phase))
+    if floor is None:
+        return speed
+    notes = speed.notes
+    if 1 / (1 + floor) <= speed.ratio.value <= 1 + floor:
+        notes = (*notes, f"no measurable difference: the A/A duel reaches ±{floor:.1%}")
+    return replace(speed, floor=floor, notes=notes)

@@ -1,0 +1,240 @@
+"""Time two algorithms against each other: in processes of their own, interleaved, phase by phase.
+
+Each launch starts a fresh pair of workers, one library each; the one that starts first
+alternates. Both load and prepare, go through every phase twice untimed, and then blocks of four
+calls follow, ABBA and BAAB by turns, so that drift of the machine and the order of calls cancel.
+While one works the other waits for its next request, without load.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import time
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from statistics import fmean
+from typing import Any, Literal, Protocol
+
+from harness.model import (
+    JSON,
+    Block,
+    Duel,
+    DuelOutcome,
+    Failure,
+    Job,
+    Sample,
+    Status,
+    to_json,
+)
+from harness.session import RefusedError, SessionError
+
+SETTLE = 0.02  # seconds before a change of sides: OpenMP threads spin some ms after their work
+SHORTEST_CALL = 0.01  # seconds; what is shorter is repeated within one call
+MOST_REPEATS = 200
+ROWS = 20  # that `predict_one` predicts, one by one; its sample is the mean of a row
+FIELDS: Mapping[str, JSON] = {"predict_one": {"rows": ROWS}}
+ORDERS: tuple[Literal["ABBA", "BAAB"], ...] = ("ABBA", "BAAB")
+SPIN_VARIABLES = ("OMP_WAIT_POLICY", "GOMP_SPINCOUNT", "KMP_BLOCKTIME", "KMP_LIBRARY")
+
+
+class Opponent(Protocol):
+    """What a duel asks of a worker session; :class:`harness.session.Session` is one."""
+
+    facts: JSON
+
+    def hello(self, job: Job, timeout: float) -> None:
+        """Import the job's plugin."""
+
+    def ask(self, do: str, timeout: float, **fields: Any) -> JSON:
+        """Send a request and return its reply, or raise a :class:`SessionError`."""
+
+    def close(self) -> None:
+        """End the worker."""
+
+
+class SideError(Exception):
+    """A session error, with the side it happened on."""
+
+    def __init__(self, side: str, job: Job, cause: SessionError) -> None:
+        told = f"side {side} ({job.algorithm}): {cause.failure.message}"
+        super().__init__(told)
+        self.side = side
+        self.status = cause.status
+        self.failure = Failure(cause.failure.kind, told, cause.failure.detail)
+
+
+@dataclass
+class _Side:
+    """One worker of a launch."""
+
+    name: str  # "a" or "b"
+    job: Job
+    session: Opponent
+    repeats: dict[str, int] = field(default_factory=dict)
+    cold: list[Sample] = field(default_factory=list)
+    facts: JSON = field(default_factory=dict)
+
+    def get_ready(self) -> None:
+        """Import, load and prepare."""
+        try:
+            self.session.hello(self.job, self.job.limits.timeout)
+        except SessionError as error:
+            raise SideError(self.name, self.job, error) from error
+        loaded = self._ask("load", dataset=to_json(self.job.dataset))
+        prepared = self._ask("prepare", trial=to_json(self.job.trials[0]))
+        replies = (self.session.facts, loaded, prepared)
+        told = {key: value for reply in replies for key, value in reply.items()}
+        self.facts = {k: v for k, v in told.items() if k not in {"v", "n", "ok", "samples"}}
+
+    def warm(self, phase: str) -> None:
+        """Do a phase twice untimed; the second time tells how often a timed call repeats it."""
+        self.cold.append(self.take(phase))
+        rows = FIELDS.get(phase, {}).get("rows", 1)
+        seconds = self.take(phase).wall * rows
+        wanted = math.ceil(SHORTEST_CALL / seconds) if seconds > 0 else MOST_REPEATS
+        self.repeats[phase] = min(wanted, MOST_REPEATS)
+
+    def take(self, phase: str) -> Sample:
+        """Do a phase, repeated as often as it takes, and return the mean of one."""
+        repeats = self.repeats.get(phase, 1)
+        more = {"repeats": repeats} if repeats > 1 else {}
+        reply = self._ask(phase, **FIELDS.get(phase, {}), **more)
+        samples = [Sample(**s) for s in reply["samples"] if s["phase"] == phase]
+        return Sample(
+            phase,
+            wall=fmean(s.wall for s in samples),
+            cpu=fmean(s.cpu for s in samples),
+            peak=max(s.peak for s in samples),
+            cold=samples[0].cold,
+        )
+
+    def _ask(self, do: str, **fields: Any) -> JSON:
+        try:
+            return self.session.ask(do, self.job.limits.timeout, **fields)
+        except SessionError as error:
+            raise SideError(self.name, self.job, error) from error
+
+
+def run_duel(
+    duel: Duel,
+    open_session: Callable[[Job], Opponent],
+    *,
+    progress: Callable[[int, int], None] | None = None,
+    settle: float = SETTLE,
+) -> DuelOutcome:
+    """Fight a duel and return what became of it; a side that fails ends it, whole blocks stay.
+
+    Parameters
+    ----------
+    duel
+        Its jobs may differ in environment, so that two source trees can be compared.
+    open_session
+        Starts the worker of a job; the duel asks it, and closes it. Each request may take the
+        timeout of the job's limits.
+    progress
+        Told (blocks done, blocks in all) after each block of a phase.
+    settle
+        Seconds of rest before each change of sides.
+    """
+    started = _now()
+    fight = _Fight(duel, open_session, progress, settle)
+    status, failure = Status.DONE, None
+    try:
+        for launch in range(duel.launches):
+            fight.launch(launch)
+    except SideError as error:
+        status, failure = error.status, error.failure
+        fight.facts["failed_side"] = error.side
+    return DuelOutcome(duel, status, tuple(fight.blocks), failure, fight.facts, started, _now())
+
+
+class _Fight:
+    """A duel under way."""
+
+    def __init__(
+        self,
+        duel: Duel,
+        open_session: Callable[[Job], Opponent],
+        progress: Callable[[int, int], None] | None,
+        settle: float,
+    ) -> None:
+        self.duel = duel
+        self.open_session = open_session
+        self.progress = progress or (lambda _done, _total: None)
+        self.settle = settle
+        self.last = ""  # the side that worked last
+        self.blocks: list[Block] = []
+        self.facts: JSON = {
+            "launches": [],
+            "processors": os.cpu_count(),
+            "settle": settle,
+            "spin": {name: os.environ.get(name, "") for name in SPIN_VARIABLES},
+        }
+
+    def launch(self, launch: int) -> None:
+        """Start both sides anew, get them ready and warm, and time the blocks."""
+        load = os.getloadavg()[0]
+        with ExitStack() as stack:
+            first, second = ("a", "b") if launch % 2 == 0 else ("b", "a")
+            sides = {name: self._start(name, stack) for name in (first, second)}
+            self._check_same_rows(sides)
+            for phase in self.duel.phases:
+                for side in sides.values():
+                    side.warm(phase)
+            for index in range(self.duel.blocks):
+                for phase in self.duel.phases:
+                    self.blocks.append(self._block(sides, launch, index, phase))
+                    self._tell()
+        self._note(launch, first, sides, [load, os.getloadavg()[0]])
+
+    def _start(self, name: str, stack: ExitStack) -> _Side:
+        job: Job = getattr(self.duel, name)
+        try:
+            session = self.open_session(job)
+        except SessionError as error:
+            raise SideError(name, job, error) from error
+        stack.callback(session.close)
+        side = _Side(name, job, session)
+        side.get_ready()
+        return side
+
+    def _check_same_rows(self, sides: Mapping[str, _Side]) -> None:
+        """Refuse a duel over different data: two source trees may disagree on a split."""
+        a, b = (
+            [sides[name].facts.get(key) for key in ("train_rows", "test_rows")] for name in "ab"
+        )
+        if a != b:
+            message = f"was given {b} training and test rows where side a has {a}"
+            failure = Failure("rows", message)
+            raise SideError("b", self.duel.b, RefusedError(failure))
+
+    def _block(self, sides: Mapping[str, _Side], launch: int, index: int, phase: str) -> Block:
+        order = ORDERS[(launch + index) % 2]
+        taken: dict[str, list[Sample]] = {"a": [], "b": []}
+        for letter in order.lower():
+            if letter != self.last:
+                time.sleep(self.settle)
+            self.last = letter
+            taken[letter].append(sides[letter].take(phase))
+        a, b = taken["a"], taken["b"]
+        return Block(launch, index, phase, order, (a[0], a[1]), (b[0], b[1]))
+
+    def _tell(self) -> None:
+        total = self.duel.launches * self.duel.blocks * len(self.duel.phases)
+        self.progress(len(self.blocks), total)
+
+    def _note(self, launch: int, first: str, sides: Mapping[str, _Side], load: list[float]) -> None:
+        warmth = {
+            name: {"cold": to_json(side.cold), "repeats": side.repeats}
+            for name, side in sides.items()
+        }
+        self.facts["launches"].append({"launch": launch, "first": first, "load": load, **warmth})
+        for name, side in sides.items():
+            self.facts.setdefault(name, side.facts)
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="milliseconds")

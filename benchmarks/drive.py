@@ -1,0 +1,85 @@
+"""How a case drives an algorithm: through its plugin's adapter, as the harness itself does."""
+
+import contextlib
+import os
+
+import numpy as np
+
+from . import data
+
+CAPACITY = {"trees": 50}  # so that a fit stays well under a second, whatever a default becomes
+
+
+class Suite:
+    """What all cases share. ``version`` is raised when what is measured changes its meaning.
+
+    Two rounds of 5 to 10 samples: asv's test of significance is blind at six samples in all, and
+    too weak below. A positive ``warmup_time`` means one call that does not count.
+    """
+
+    version = "1"
+    timeout = 300
+    rounds = 2
+    repeat = (5, 10, 30.0)
+    warmup_time = 0.1
+
+    def setup_cache(self):
+        return make_cache(os.curdir)
+
+    setup_cache.timeout = 1800
+
+
+def make_cache(folder):
+    """Write the data, compile the kernels, and return what the cases must know."""
+    cache = {"datasets": data.write(folder), "plugins": plugins()}
+    for algorithm in cache["plugins"]:
+        for dataset in cache["datasets"]:
+            # What fails here fails again, and is shown, in its own case.
+            with contextlib.suppress(Exception):
+                warm(cache, algorithm, dataset)
+    return cache
+
+
+def plugins():
+    """Return the module that registers each algorithm at the commit under test."""
+    from harness.plugins import load_registry
+
+    registry = load_registry(strangers=False)
+    names = registry.names("algorithm")
+    return {name: registry.entry("algorithm", name).plugin for name in names}
+
+
+def new_adapter(cache, algorithm, dataset):
+    """Return an unfitted adapter; what the commit does not have is skipped (n/a)."""
+    from harness import Spec, Task
+    from harness.plan import with_capacity
+    from harness.plugins import load_registry
+
+    if algorithm not in cache["plugins"]:
+        raise NotImplementedError(f"no {algorithm} at this commit")
+    declared = load_registry(modules=[cache["plugins"][algorithm]]).algorithm(algorithm)
+    classes = cache["datasets"][dataset]["classes"]
+    tasks = {0: Task.REGRESSION, 2: Task.BINARY}
+    task = tasks.get(classes, Task.MULTICLASS)
+    if task not in declared.tasks:
+        raise NotImplementedError(f"{algorithm} is not for {task}")
+    return declared.adapter(
+        Spec(task, with_capacity(declared, CAPACITY), seed=0, threads=1, n_classes=classes)
+    )
+
+
+def warm(cache, algorithm, dataset):
+    """Compile every kernel, so that no case pays for it with its time-out or its memory."""
+    adapter = new_adapter(cache, algorithm, dataset)
+    X, y = (np.array(part[:200]) for part in data.read(dataset, "train"))
+    adapter.fit(adapter.prepare(X, y, None))
+    adapter.predict(X[:10])
+
+
+def loss(output, y, classes):
+    """Return log loss, or RMSE in standard deviations of y: lower is better, as asv takes it."""
+    from sklearn.metrics import log_loss, root_mean_squared_error
+
+    if classes:
+        return log_loss(y, output, labels=range(classes))
+    return root_mean_squared_error(y, output) / np.std(y)

@@ -1,0 +1,73 @@
+"""Fit, predict, loss and memory of every algorithm on small real and generated data."""
+
+import numpy as np
+
+from . import data
+from .drive import Suite, loss, new_adapter
+from .names import CLASSIFICATION, CLASSIFIERS, REGRESSION, REGRESSORS
+
+
+class _Case(Suite):
+    param_names = ("algorithm", "dataset")
+    model = None
+
+    def setup(self, cache, algorithm, dataset):
+        # asv sets up again before every single call: the model is made by the first one.
+        if self.model is None:
+            self.model = new_adapter(cache, algorithm, dataset)
+            self.native = self.model.prepare(*self.rows(dataset, "train"), None)
+            self.test = self.rows(dataset, "test")
+            self.after_setup()
+
+    def rows(self, dataset, part):
+        return tuple(np.array(column) for column in data.read(dataset, part))
+
+    def after_setup(self):
+        pass
+
+
+class _Fit(_Case):
+    def time_fit(self, cache, algorithm, dataset):
+        self.model.fit(self.native)
+
+
+class _Predict(_Case):
+    def after_setup(self):
+        self.model.fit(self.native)
+
+    def time_predict(self, cache, algorithm, dataset):
+        self.model.predict(self.test[0])
+
+    def track_loss(self, cache, algorithm, dataset):
+        classes = cache["datasets"][dataset]["classes"]
+        return loss(self.model.predict(self.test[0]), self.test[1], classes)
+
+    track_loss.unit = "log loss or RMSE/sd"
+
+
+class FitClassifier(_Fit):
+    params = (CLASSIFIERS, CLASSIFICATION)
+
+
+class FitRegressor(_Fit):
+    params = (REGRESSORS, REGRESSION)
+
+
+class PredictClassifier(_Predict):
+    params = (CLASSIFIERS, CLASSIFICATION)
+
+
+class PredictRegressor(_Predict):
+    params = (REGRESSORS, REGRESSION)
+
+
+class Memory(_Case):
+    """Peak memory of the whole process; ``peakmem_ready`` is what it had before the fit."""
+
+    params = (REGRESSORS, ["friedman1"])
+
+    def peakmem_ready(self, cache, algorithm, dataset):
+        pass
+
+    def peakmem_fit(self, cache, algorithm, dataset):
+        self.model.fit(self.native)

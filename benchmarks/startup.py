@@ -1,0 +1,50 @@
+"""What a person waits for before the first result: a new process for every sample."""
+
+from .drive import Suite
+from .names import REGRESSORS
+
+
+class Startup:
+    version = "1"
+    timeout = 120
+    rounds = 2
+    repeat = (5, 10, 20.0)
+    number = 1
+
+    def timeraw_import(self):
+        return "import harness"
+
+    def timeraw_help(self):
+        code = """
+        import sys
+        from harness.__main__ import main
+        sys.argv = ["harness", "--help"]
+        main()
+        """
+        return code, "import sys; sys.stdout = open('/dev/null', 'w')"
+
+    def timeraw_registry(self):
+        return "from harness.plugins import load_registry; load_registry(strangers=False)"
+
+
+class FirstFit(Suite):
+    """From a bare interpreter to a fitted model, compiled kernels read from their cache."""
+
+    params = (REGRESSORS,)
+    param_names = ("algorithm",)
+    number = 1
+
+    def setup(self, cache, algorithm):
+        if algorithm not in cache["plugins"]:
+            raise NotImplementedError(f"no {algorithm} at this commit")
+
+    def timeraw_fit(self, cache, algorithm):
+        return f"""
+        import numpy as np
+        from harness import Spec, Task
+        from harness.plugins import load_registry
+        declared = load_registry(modules=[{cache["plugins"][algorithm]!r}]).algorithm({algorithm!r})
+        model = declared.adapter(Spec(Task.REGRESSION, declared.params))
+        X, y = (np.load(f"diabetes-train-{{axis}}.npy") for axis in "Xy")
+        model.fit(model.prepare(X, y, None))
+        """

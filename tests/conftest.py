@@ -1,20 +1,38 @@
 """What every test shares: an environment of its own, and the folder of shared datasets."""
 
 import os
+import tempfile
+from pathlib import Path
 
 import hypothesis
 import pytest
 
-# A test says itself how long its examples may take: none is timed, on busy machines least of all.
+# Machines differ and are busy: no example is timed. CI draws the same examples every time.
 hypothesis.settings.register_profile("local", deadline=None)
 hypothesis.settings.register_profile("ci", deadline=None, derandomize=True)
 hypothesis.settings.load_profile("ci" if os.environ.get("CI") else "local")
 
-KEPT = {"HARNESS_MIRROR"}
-
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Keep the developer's settings and caches out of the tests, and the tests out of them."""
-    for name in [name for name in os.environ if name.startswith("HARNESS_")]:
-        if name not in KEPT:
-            del os.environ[name]
+    """Keep the developer's settings, caches and results out of the tests, and the tests out.
+
+    Compiled kernels stay where they always are, in a folder named by their digest: they are the
+    same for everybody, and xdist's workers share them. The workers inherit what is set here.
+    """
+    if hasattr(config, "workerinput"):
+        return
+    for name in [n for n in os.environ if n.startswith("HARNESS_") and n != "HARNESS_MIRROR"]:
+        del os.environ[name]
+    folder = tempfile.TemporaryDirectory(prefix="harness-tests-", ignore_cleanup_errors=True)
+    config.add_cleanup(folder.cleanup)
+    for name in ("cache", "datasets", "results"):
+        os.environ[f"HARNESS_{name.upper()}"] = str(Path(folder.name, name))
+
+
+@pytest.fixture(scope="session")
+def mirror() -> Path:
+    """Return the folder of shared datasets, or skip."""
+    named = os.environ.get("HARNESS_MIRROR")
+    if not named:
+        pytest.skip("HARNESS_MIRROR is not set: it names a folder of datasets with a MANIFEST.json")
+    return Path(named)

@@ -1,0 +1,148 @@
+"""CatBoost's model as a TreeEnsemble, read from its JSON form.
+
+X is rounded to float32; a value above a border, or a category equal to the one asked for, goes
+right. Leaves are float64 and the bias is added last. Symmetric trees are expanded into full
+ones, level by level. Statistics of categories (CTRs) ask for no threshold on a column of X, so
+a model that uses them has no common form.
+"""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from pathlib import Path
+
+import catboost
+import numpy as np
+
+from harness import HarnessError, Missing, Tree, TreeEnsemble
+
+LINKS = {
+    "RMSE": "identity",
+    "MAE": "identity",
+    "Quantile": "identity",
+    "Huber": "identity",
+    "Poisson": "exp",
+    "Tweedie": "exp",
+    "Logloss": "sigmoid",
+    "CrossEntropy": "sigmoid",
+    "MultiClass": "softmax",
+}
+MAX_CODE = 1 << 16  # category codes whose hashes are looked up
+
+
+def export(model):
+    """Return a fitted model's trees; raise HarnessError where they cannot be held."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "model.json")
+        model.save_model(str(path), format="json")
+        saved = json.loads(path.read_text(encoding="utf-8"))
+    loss = model.get_all_params()["loss_function"].split(":")[0]
+    if loss not in LINKS or "oblivious_trees" not in saved:
+        raise HarnessError(f"trees are not exportable: {loss} or the tree shape has no common form")
+    scale, bias = saved["scale_and_bias"]
+    features = saved["features_info"]
+    asked = Features(features)
+    trees = [one_tree(t, asked, len(bias)) for t in saved["oblivious_trees"]]
+    return TreeEnsemble.join(
+        trees,
+        n_features=len(model.feature_names_),
+        weight=np.full(len(trees), float(scale)),
+        base=np.array(bias, np.float64),
+        base_first=False,
+        link=LINKS[loss],
+        input_dtype="float32",
+        classes=tuple(int(c) for c in model.classes_),
+        library="catboost",
+        version=catboost.__version__,
+        cover_kind="weight",
+    )
+
+
+class Features:
+    """The columns of X behind the features that splits name, and the codes behind hashes."""
+
+    def __init__(self, info):
+        numeric = info.get("float_features", [])
+        self.numeric = {f["feature_index"]: f["flat_feature_index"] for f in numeric}
+        self.nan_right = {
+            f["flat_feature_index"] for f in numeric if f["nan_value_treatment"] == "AsTrue"
+        }
+        categorical = info.get("categorical_features", [])
+        self.categorical = {f["feature_index"]: f["flat_feature_index"] for f in categorical}
+        wanted = any(f.get("values") for f in categorical)
+        self.codes = {category_hash(c): c for c in range(MAX_CODE, -2, -1)} if wanted else {}
+
+    def split(self, split):
+        """Return column, threshold, default side and category set of one split."""
+        if split["split_type"] == "FloatFeature":
+            column = self.numeric[split["float_feature_index"]]
+            return column, split["border"], column not in self.nan_right, None
+        if split["split_type"] != "OneHotFeature" or split["value"] not in self.codes:
+            kind = split["split_type"]
+            raise HarnessError(f"trees are not exportable: a split on {kind}, a category statistic")
+        code = self.codes[split["value"]]
+        column = self.categorical[split["cat_feature_index"]]
+        return column, 0.0, code != -1, ([] if code == -1 else [code], False)
+
+
+def one_tree(saved, features, width):
+    """Return a symmetric tree as a full one: children of node i are 2i + 1 and 2i + 2."""
+    splits = [features.split(s) for s in saved.get("splits") or []]
+    depth = len(splits)
+    n_inner, n_leaves = 2**depth - 1, 2**depth
+    level = np.repeat(np.arange(depth), 2 ** np.arange(depth))
+    order = np.zeros(n_leaves, np.int64)  # CatBoost counts the first split as the lowest bit
+    for k in range(depth):
+        order |= ((np.arange(n_leaves) >> (depth - 1 - k)) & 1) << k
+    value = np.full((n_inner + n_leaves, width), np.nan)
+    value[n_inner:] = np.reshape(saved["leaf_values"], (n_leaves, width))[order]
+    cover = np.zeros(n_inner + n_leaves)
+    cover[n_inner:] = np.array(saved["leaf_weights"], np.float64)[order]
+    for node in range(n_inner - 1, -1, -1):
+        cover[node] = cover[2 * node + 1] + cover[2 * node + 2]
+    inner = np.arange(n_inner)
+
+    def column(which, leaf, dtype):
+        """Return one entry of each node's split, and a constant at the leaves."""
+        asked = np.array([s[which] for s in splits], dtype)[level]
+        return np.concatenate([asked, np.full(n_leaves, leaf, dtype)])
+
+    return Tree(
+        feature=column(0, -1, np.int32),
+        threshold=column(1, 0.0, np.float64),
+        left=np.concatenate([2 * inner + 1, np.full(n_leaves, -1)]).astype(np.int32),
+        right=np.concatenate([2 * inner + 2, np.full(n_leaves, -1)]).astype(np.int32),
+        value=value,
+        default_left=column(2, False, bool),
+        missing=np.full(len(value), Missing.NAN, np.uint8),
+        cover=cover,
+        sets={i: splits[k][3] for i, k in enumerate(level.tolist()) if splits[k][3] is not None},
+    )
+
+
+def category_hash(code):
+    """Return CatBoost's hash of a category code: 32 bits of CityHash 1.0 of its digits.
+
+    The int32 that CatBoost writes; digits are at most 8 bytes, so two branches of it suffice.
+    """
+    text, mask = str(code).encode(), (1 << 64) - 1
+    size, k2, k3 = len(text), 0x9AE16A3B2F90404F, 0xC949D7C7509E6557
+    if size >= 4:
+        first, last = (int.from_bytes(part, "little") for part in (text[:4], text[-4:]))
+        found = _hash_16(size + (first << 3), last)
+    else:
+        y, z = text[0] + (text[size >> 1] << 8), size + (text[-1] << 2)
+        mixed = (y * k2 ^ z * k3) & mask
+        found = (mixed ^ mixed >> 47) * k2 & mask
+    return (found & 0xFFFFFFFF ^ 0x80000000) - 0x80000000
+
+
+def _hash_16(u, v):
+    """Return CityHash's hash of two 64-bit words."""
+    mask, k = (1 << 64) - 1, 0x9DDFEA08EB382D69
+    a = (u ^ v) * k & mask
+    a ^= a >> 47
+    b = (v ^ a) * k & mask
+    b ^= b >> 47
+    return b * k & mask

@@ -1,0 +1,227 @@
+"""scikit-learn's fitted estimators as a TreeEnsemble.
+
+Exact trees round X to float32 and compare it with a float64 threshold; histogram trees compare
+in float64. All sums are float64, in the order of the members.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import sklearn
+from sklearn import tree
+from sklearn.base import is_classifier
+from sklearn.dummy import DummyClassifier, DummyRegressor
+
+from harness import HarnessError, Missing, Tree, TreeEnsemble
+
+ABOUT = {"library": "scikit-learn", "version": sklearn.__version__}
+EXACT = {**ABOUT, "input_dtype": "float32", "cover_kind": "weight"}
+
+
+def export(model):
+    """Return a fitted estimator's trees; raise HarnessError where they cannot be held."""
+    name = type(model).__name__.removesuffix("Classifier").removesuffix("Regressor")
+    if name not in EXPORTS:
+        raise not_exportable(f"no rule for {type(model).__name__}")
+    return EXPORTS[name](model)
+
+
+def not_exportable(reason):
+    """Return the error that says why a model has no common form."""
+    return HarnessError(f"trees are not exportable: {reason}")
+
+
+def exact_tree(fitted, columns=None, n_classes=None):
+    """Return the tree of a fitted DecisionTree estimator.
+
+    Parameters
+    ----------
+    fitted
+        DecisionTreeClassifier or DecisionTreeRegressor with one output.
+    columns : (n_features,) int array, optional
+        Column of X that each of the tree's features is, where it saw only some.
+    n_classes : int, optional
+        Number of classes of the ensemble, where ``fitted.classes_`` are codes of some of them.
+    """
+    if not isinstance(fitted, tree.BaseDecisionTree) or fitted.n_outputs_ != 1:
+        raise not_exportable(f"a member is a {type(fitted).__name__}")
+    t = fitted.tree_
+    inner = t.children_left >= 0
+    feature = np.where(inner, t.feature, 0) if columns is None else columns[t.feature * inner]
+    value = t.value[:, 0, :]
+    if n_classes is not None and value.shape[1] < n_classes:
+        value = np.zeros((len(value), n_classes))
+        value[:, fitted.classes_.astype(np.int64)] = t.value[:, 0, :]
+    spread = t.weighted_n_node_samples * t.impurity
+    children = np.where(inner, spread[t.children_left] + spread[t.children_right], spread)
+    return Tree(
+        feature=np.where(inner, feature, -1).astype(np.int32),
+        threshold=t.threshold,
+        left=t.children_left.astype(np.int32),
+        right=t.children_right.astype(np.int32),
+        value=value,
+        default_left=t.missing_go_to_left.astype(bool),
+        missing=np.full(t.node_count, Missing.NAN, np.uint8),
+        gain=(spread - children) / t.weighted_n_node_samples[0],
+        cover=t.weighted_n_node_samples,
+    )
+
+
+def single(model):
+    """Return a lone tree."""
+    return TreeEnsemble.join(
+        [exact_tree(model)], n_features=model.n_features_in_, classes=codes(model), **EXACT
+    )
+
+
+def forest(model):
+    """Return the mean of the trees of a forest."""
+    return TreeEnsemble.join(
+        [exact_tree(member) for member in model.estimators_],
+        n_features=model.n_features_in_,
+        combination="mean",
+        classes=codes(model),
+        **EXACT,
+    )
+
+
+def bagging(model):
+    """Return the mean of bagged trees, each on its own columns and maybe without some class."""
+    n_classes = model.n_classes_ if is_classifier(model) else None
+    members = zip(model.estimators_, model.estimators_features_, strict=True)
+    return TreeEnsemble.join(
+        [exact_tree(member, np.asarray(columns), n_classes) for member, columns in members],
+        n_features=model.n_features_in_,
+        combination="mean",
+        classes=codes(model),
+        **EXACT,
+    )
+
+
+def adaboost(model):
+    """Return SAMME's weighted vote, or R2's weighted median.
+
+    A vote gives its weight to one class and takes weight / (K - 1) from the others; probabilities
+    are the softmax of the mean over K - 1.
+    """
+    rest = {"combination": "median"}
+    if is_classifier(model):
+        others = max(1, model.n_classes_ - 1)
+        rest = {"combination": "vote", "against": -1 / others, "link": "softmax"}
+        rest["temperature"] = others
+    return TreeEnsemble.join(
+        [exact_tree(member) for member in model.estimators_],
+        n_features=model.n_features_in_,
+        weight=model.estimator_weights_[: len(model.estimators_)],
+        classes=codes(model),
+        **rest,
+        **EXACT,
+    )
+
+
+def gradient_boosting(model):
+    """Return the weighted sum of gradient boosting on exact trees."""
+    constant = isinstance(model.init_, (str, DummyClassifier, DummyRegressor))
+    if not constant:
+        raise not_exportable(f"its initial model is a {type(model.init_).__name__}")
+    rounds, width = model.estimators_.shape
+    # private, and the only place where the initial scores can be read exactly
+    base = model._raw_predict_init(np.zeros((1, model.n_features_in_)))[0]  # noqa: SLF001
+    exponential = is_classifier(model) and model.loss == "exponential"
+    return TreeEnsemble.join(
+        [exact_tree(member) for member in model.estimators_.ravel()],
+        n_features=model.n_features_in_,
+        weight=np.full(rounds * width, model.learning_rate),
+        output=np.tile(np.arange(width), rounds),
+        base=base,
+        link=link(model, width),
+        temperature=0.5 if exponential else 1.0,
+        classes=codes(model),
+        **EXACT,
+    )
+
+
+def hist_gradient_boosting(model):
+    """Return the sum of histogram trees, their columns and categories as they were given."""
+    columns, categories = encoded_columns(model)
+    # private: predictors, base score and loss have no public name
+    rounds = model._predictors  # noqa: SLF001
+    base = model._baseline_prediction.ravel()  # noqa: SLF001
+    logarithmic = not is_classifier(model) and model.loss in ("gamma", "poisson")
+    return TreeEnsemble.join(
+        [hist_tree(member, columns, categories) for members in rounds for member in members],
+        n_features=model.n_features_in_,
+        output=np.tile(np.arange(len(base)), len(rounds)),
+        base=base,
+        link="exp" if logarithmic else link(model, len(base)),
+        classes=codes(model),
+        cover_kind="rows",
+        **ABOUT,
+    )
+
+
+def encoded_columns(model):
+    """Return the column of X behind each inner feature, and category codes by inner feature.
+
+    The model reorders columns, categorical ones first, and numbers the categories of the
+    training rows anew.
+    """
+    preprocessor = model._preprocessor  # noqa: SLF001 - holds the order of columns and categories
+    if preprocessor is None:
+        return np.arange(model.n_features_in_), {}
+    categorical = np.asarray(model.is_categorical_, bool)
+    columns = np.concatenate([np.flatnonzero(categorical), np.flatnonzero(~categorical)])
+    known = preprocessor.named_transformers_["encoder"].categories_
+    return columns, {i: c[~np.isnan(c.astype(float))].astype(int) for i, c in enumerate(known)}
+
+
+def hist_tree(predictor, columns, categories):
+    """Return one tree; a category unknown to training goes where missing values go."""
+    nodes = predictor.nodes
+    leaf = nodes["is_leaf"].astype(bool)
+    default_left = nodes["missing_go_to_left"].astype(bool)
+    sets = {}
+    for i in np.flatnonzero(~leaf & nodes["is_categorical"].astype(bool)).tolist():
+        words = predictor.raw_left_cat_bitsets[nodes["bitset_idx"][i]]
+        known = categories[int(nodes["feature_idx"][i])]
+        numbers = np.arange(len(known))
+        left = (words[numbers // 32] >> (numbers % 32).astype(np.uint32)) & 1 == 1
+        # the side that is listed is the one that unknown categories do not take
+        listed = known[~left] if default_left[i] else known[left]
+        sets[i] = (listed.tolist(), not default_left[i])
+    return Tree(
+        feature=np.where(leaf, -1, columns[nodes["feature_idx"] * ~leaf]).astype(np.int32),
+        threshold=nodes["num_threshold"],
+        left=np.where(leaf, -1, nodes["left"].astype(np.int64)).astype(np.int32),
+        right=np.where(leaf, -1, nodes["right"].astype(np.int64)).astype(np.int32),
+        value=nodes["value"][:, None],
+        default_left=default_left,
+        missing=np.full(len(nodes), Missing.NAN, np.uint8),
+        gain=np.where(leaf, 0.0, nodes["gain"]),
+        cover=nodes["count"].astype(float),
+        sets=sets,
+    )
+
+
+def link(model, width):
+    """Return the inverse link of a boosted model with ``width`` outputs."""
+    if not is_classifier(model):
+        return "identity"
+    return "sigmoid" if width == 1 else "softmax"
+
+
+def codes(model):
+    """Return the class codes of a classifier's columns."""
+    return tuple(int(c) for c in model.classes_) if is_classifier(model) else ()
+
+
+EXPORTS = {
+    "AdaBoost": adaboost,
+    "Bagging": bagging,
+    "DecisionTree": single,
+    "ExtraTree": single,
+    "ExtraTrees": forest,
+    "GradientBoosting": gradient_boosting,
+    "HistGradientBoosting": hist_gradient_boosting,
+    "RandomForest": forest,
+}

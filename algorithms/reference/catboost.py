@@ -1,0 +1,115 @@
+"""CatBoost with plain boosting, on a pool that is quantised in ``prepare``.
+
+Params carry CatBoost's own names and aliases (``n_estimators``, ``depth``, ``l2_leaf_reg``, …).
+A missing category is a category of its own, which is how CatBoost is meant to be given it.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from harness import ALL_TASKS, Accepts, Algorithm, Argument, hookimpl, spread
+
+QUANTISING = ("border_count", "feature_border_type", "nan_mode")
+
+
+class CatBoostAdapter:
+    """Drive CatBoost through the estimators that carry its native interface."""
+
+    def __init__(self, spec):
+        self.spec = spec
+        self.params = {
+            "random_seed": spec.seed,
+            "thread_count": spec.threads,
+            "boosting_type": "Plain",
+            "logging_level": "Silent",
+            "allow_writing_files": False,
+            **spec.params,
+        }
+
+    def prepare(self, X, y, weight):
+        """Build and quantise the Pool."""
+        import catboost
+
+        pool = catboost.Pool(
+            coded(X),
+            label=y,
+            weight=weight,
+            cat_features=list(self.spec.categorical),
+            thread_count=self.spec.threads,
+        )
+        chosen = {name: self.params[name] for name in QUANTISING if name in self.params}
+        pool.quantize(random_seed=self.spec.seed, **chosen)
+        return pool
+
+    def fit(self, native):
+        """Train a new model."""
+        import catboost
+
+        classification = self.spec.task.is_classification
+        kind = catboost.CatBoostClassifier if classification else catboost.CatBoostRegressor
+        self.model = kind(**self.params)
+        self.model.fit(native)
+
+    def predict(self, X):
+        """Return values or probabilities."""
+        if not self.spec.task.is_classification:
+            return self.model.predict(coded(X), thread_count=self.spec.threads)
+        return self._spread(self.model.predict_proba(coded(X), thread_count=self.spec.threads))
+
+    def predict_one(self, x):
+        """Predict one row through the same call."""
+        return self.predict(x)
+
+    def staged(self, X):
+        """Yield predictions after each round."""
+        threads = {"thread_count": self.spec.threads}
+        if self.spec.task.is_classification:
+            yield from map(self._spread, self.model.staged_predict_proba(coded(X), **threads))
+        else:
+            yield from self.model.staged_predict(coded(X), **threads)
+
+    def _spread(self, found):
+        return spread(found, self.model.classes_, self.spec.n_classes)
+
+    def export_trees(self):
+        """Return the fitted trees in the common form."""
+        from algorithms.reference._export_catboost import export
+
+        return export(self.model)
+
+
+def coded(X):
+    """Return a frame with category codes for categories, -1 for a missing one."""
+    if not isinstance(X, pd.DataFrame):
+        return X
+    kept = {c: X[c].cat.codes.astype(np.int32) for c in X if X[c].dtype == "category"}
+    return X.assign(**kept)
+
+
+@hookimpl
+def register_algorithms(register):
+    """Register CatBoost without ordered boosting."""
+    register(
+        Algorithm(
+            "catboost.plain",
+            CatBoostAdapter,
+            tasks=ALL_TASKS,
+            origin="reference",
+            accepts=Accepts(missing=True, categorical=True, sparse=True),
+            params={"n_estimators": 100},
+            capacity={
+                "trees": Argument("n_estimators"),
+                "rate": Argument("learning_rate"),
+                "depth": Argument("depth", "approximate", "every node of a level asks the same"),
+                "leaves": Argument("", "impossible", "a symmetric tree of depth d has 2^d leaves"),
+                "bins": Argument("border_count", convert=lambda bins: bins - 1),
+                "min_samples": Argument("", "impossible", "not held in symmetric trees"),
+                "l2": Argument("l2_leaf_reg", "approximate", "scaled by the mean row weight"),
+            },
+            libraries=("catboost",),
+            paper="https://arxiv.org/abs/1706.09516",
+            summary="CatBoost, plain boosting of symmetric trees",
+        )
+    )

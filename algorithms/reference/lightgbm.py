@@ -1,0 +1,133 @@
+"""LightGBM through its native interface, binned once in ``prepare``.
+
+Params carry the names of its scikit-learn interface (``n_estimators``, ``min_child_samples``, …),
+which its trainer knows as aliases; ``n_estimators`` becomes the number of rounds.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from harness import ALL_TASKS, Accepts, Algorithm, Argument, HarnessError, Task, hookimpl
+
+OBJECTIVES = {
+    Task.BINARY: "binary",
+    Task.MULTICLASS: "multiclass",
+    Task.REGRESSION: "regression",
+}
+
+
+class Unknown:
+    """LightGBM's log, of which only complaints about unknown params are kept."""
+
+    def __init__(self):
+        self.params = {}
+
+    def info(self, message):
+        """Take a line of the library."""
+        if "Unknown parameter" in message:
+            self.params[message.rsplit(":", 1)[1].strip()] = None
+
+    warning = info
+
+
+class LightGBMAdapter:
+    """Drive one flavour of LightGBM; a param that it does not know is an error."""
+
+    def __init__(self, spec):
+        self.spec = spec
+        params = dict(spec.params)
+        self.rounds = params.pop("n_estimators")
+        self.params = {
+            "objective": OBJECTIVES[spec.task],
+            "num_threads": spec.threads,
+            "seed": spec.seed,
+            "verbosity": 0,
+            **({"num_class": spec.n_classes} if spec.task is Task.MULTICLASS else {}),
+            **params,
+        }
+
+    def prepare(self, X, y, weight):
+        """Build and bin the library's Dataset; it keeps the raw data so that it can be reused."""
+        import lightgbm
+
+        unknown = Unknown()
+        lightgbm.register_logger(unknown)
+        native = lightgbm.Dataset(
+            X,
+            label=y,
+            weight=weight,
+            categorical_feature=list(self.spec.categorical) or "auto",
+            params=self.params,
+            free_raw_data=False,
+        ).construct()
+        if unknown.params:
+            names = ", ".join(unknown.params)
+            raise HarnessError(f"LightGBM does not know the params {names}: mend or remove them")
+        return native
+
+    def fit(self, native):
+        """Train a new booster."""
+        import lightgbm
+
+        self.booster = lightgbm.train(self.params, native, num_boost_round=self.rounds)
+
+    def predict(self, X):
+        """Return values or probabilities."""
+        return self._rounds(X, None)
+
+    def predict_one(self, x):
+        """Predict one row through the same call."""
+        return self._rounds(x, None)
+
+    def staged(self, X):
+        """Yield predictions after each round."""
+        for rounds in range(1, self.booster.current_iteration() + 1):
+            yield self._rounds(X, rounds)
+
+    def _rounds(self, X, rounds):
+        found = self.booster.predict(X, num_iteration=rounds, num_threads=self.spec.threads)
+        return np.column_stack([1 - found, found]) if self.spec.task is Task.BINARY else found
+
+    def export_trees(self):
+        """Return the fitted trees in the common form."""
+        from algorithms.reference._export_lightgbm import export
+
+        return export(self.booster, self.spec.n_classes)
+
+
+CAPACITY = {
+    "trees": Argument("n_estimators"),
+    "rate": Argument("learning_rate"),
+    "depth": Argument("max_depth", convert=lambda depth: depth or -1),
+    "leaves": Argument("num_leaves"),
+    "bins": Argument("max_bin"),
+    "min_samples": Argument("min_child_samples", "approximate", "held against estimated counts"),
+    "l2": Argument("reg_lambda"),
+}
+
+
+@hookimpl
+def register_algorithms(register):
+    """Register plain LightGBM, one-side sampling, and quantised gradients."""
+    boosting = "https://proceedings.neurips.cc/paper/2017/hash/6449f44a102fde848669bdd9eb6b76fa-Abstract.html"
+    quantised = "https://arxiv.org/abs/2207.09682"
+    for name, params, paper, summary in (
+        ("gbdt", {}, boosting, "LightGBM, leaf by leaf on histograms"),
+        ("goss", {"data_sample_strategy": "goss"}, boosting, "LightGBM with one-side sampling"),
+        ("quantised", {"use_quantized_grad": True}, quantised, "LightGBM on quantised gradients"),
+    ):
+        register(
+            Algorithm(
+                f"lightgbm.{name}",
+                LightGBMAdapter,
+                tasks=ALL_TASKS,
+                origin="reference",
+                accepts=Accepts(missing=True, categorical=True, sparse=True),
+                params={"n_estimators": 100, **params},
+                capacity=CAPACITY,
+                libraries=("lightgbm",),
+                paper=paper,
+                summary=summary,
+            )
+        )

@@ -1,0 +1,192 @@
+"""scikit-learn's trees and ensembles, driven through their own estimators.
+
+Params are the estimators' own; those of a member tree are said as ``estimator__max_depth``.
+HistGradientBoosting takes its threads from OpenMP, which the worker sets before it is loaded;
+its early stopping, which starts by itself above 10 000 rows, is off unless asked for, so that
+every library grows the number of trees it is told.
+"""
+
+from __future__ import annotations
+
+import copy
+from importlib import import_module
+
+import numpy as np
+import pandas as pd
+
+from harness import ALL_TASKS, Accepts, Algorithm, Argument, EstimatorAdapter, hookimpl
+
+EVERY_VALUE = Argument("", "impossible", "every distinct value is a candidate split")
+NO_L2 = Argument("", "impossible", "leaves are not shrunk")
+TREE = {
+    "depth": Argument("max_depth"),
+    "leaves": Argument("max_leaf_nodes"),
+    "min_samples": Argument("min_samples_leaf"),
+    "bins": EVERY_VALUE,
+    "l2": NO_L2,
+}
+TREES = {"trees": Argument("n_estimators"), **TREE}
+MEMBERS = {
+    "trees": Argument("n_estimators"),
+    "depth": Argument("estimator__max_depth"),
+    "leaves": Argument("estimator__max_leaf_nodes"),
+    "min_samples": Argument("estimator__min_samples_leaf"),
+    "bins": EVERY_VALUE,
+    "l2": NO_L2,
+}
+RATE = {"rate": Argument("learning_rate")}
+
+
+class SklearnAdapter(EstimatorAdapter):
+    """Drive one estimator; a lone row is predicted without the cost of starting threads."""
+
+    def predict_one(self, x):
+        """Predict one row in the calling thread."""
+        if getattr(self.model, "n_jobs", None) in (None, 1):
+            return self.predict(x)
+        single = copy.copy(self)
+        single.model = copy.copy(self.model).set_params(n_jobs=1)
+        return single.predict(x)
+
+    def export_trees(self):
+        """Return the fitted trees in the common form."""
+        from algorithms.reference._export_sklearn import export
+
+        return export(self.model)
+
+
+class HistAdapter(SklearnAdapter):
+    """Hand over categorical columns of more than 255 categories, which it refuses, as codes."""
+
+    def prepare(self, X, y, weight):
+        """Keep the rows, as scikit-learn has no training form of its own."""
+        return super().prepare(few_categories(X), y, weight)
+
+    def predict(self, X):
+        """Return values, or probabilities with one column a class of the whole dataset."""
+        return super().predict(few_categories(X))
+
+    def staged(self, X):
+        """Yield predictions after each round."""
+        return super().staged(few_categories(X))
+
+
+def few_categories(X, limit=255):
+    """Return a frame whose categorical columns have at most ``limit`` categories."""
+    if not isinstance(X, pd.DataFrame):
+        return X
+    many = [
+        c
+        for c in X
+        if isinstance(X[c].dtype, pd.CategoricalDtype) and len(X[c].cat.categories) > limit
+    ]
+    codes = {c: X[c].cat.codes.to_numpy(np.float64) for c in many}
+    return X.assign(**{c: np.where(v < 0, np.nan, v) for c, v in codes.items()})
+
+
+def driver(module, stem, *, adapter=SklearnAdapter, threads=False, base_depths=None):
+    """Return an adapter factory for ``sklearn.<module>.<stem>Classifier`` and ``…Regressor``."""
+
+    def build(spec):
+        kind = "Classifier" if spec.task.is_classification else "Regressor"
+        model = getattr(import_module(f"sklearn.{module}"), stem + kind)(random_state=spec.seed)
+        if threads:
+            model.set_params(n_jobs=spec.threads)
+        if base_depths:
+            member = getattr(import_module("sklearn.tree"), "DecisionTree" + kind)
+            model.set_params(estimator=member(max_depth=base_depths[kind]))
+        return model.set_params(**spec.params)
+
+    return lambda spec: adapter(build, spec)
+
+
+def sparse_without_missing(dataset):
+    """Give the reason why the exact trees skip a dataset, or None."""
+    both = dataset.sparse and dataset.missing
+    return "its trees take no missing values in sparse data" if both else None
+
+
+@hookimpl
+def register_algorithms(register):
+    """Register the six algorithms of scikit-learn."""
+    common = {"origin": "reference", "tasks": ALL_TASKS, "libraries": ("scikit-learn",)}
+    exact = {
+        **common,
+        "accepts": Accepts(missing=True, sparse=True),
+        "skip": sparse_without_missing,
+    }
+    register(
+        Algorithm(
+            "sklearn.decision_tree",
+            driver("tree", "DecisionTree"),
+            capacity=TREE,
+            paper="https://doi.org/10.1201/9781315139470",
+            summary="scikit-learn's CART",
+            **exact,
+        )
+    )
+    unlimited = {"Classifier": None, "Regressor": None}
+    register(
+        Algorithm(
+            "sklearn.bagging",
+            driver("ensemble", "Bagging", threads=True, base_depths=unlimited),
+            params={"n_estimators": 100},
+            capacity=MEMBERS,
+            paper="https://doi.org/10.1007/BF00058655",
+            summary="scikit-learn's bagged trees",
+            **exact,
+        )
+    )
+    register(
+        Algorithm(
+            "sklearn.random_forest",
+            driver("ensemble", "RandomForest", threads=True),
+            params={"n_estimators": 100},
+            capacity=TREES,
+            paper="https://doi.org/10.1023/A:1010933404324",
+            summary="scikit-learn's random forest",
+            **exact,
+        )
+    )
+    register(
+        Algorithm(
+            "sklearn.adaboost",
+            driver("ensemble", "AdaBoost", base_depths={"Classifier": 1, "Regressor": 3}),
+            accepts=Accepts(sparse=True),
+            params={"n_estimators": 100},
+            capacity={**MEMBERS, **RATE},
+            paper="https://doi.org/10.1006/jcss.1997.1504",
+            summary="scikit-learn's AdaBoost: SAMME on stumps, R2 on trees of depth 3",
+            **common,
+        )
+    )
+    register(
+        Algorithm(
+            "sklearn.gradient_boosting",
+            driver("ensemble", "GradientBoosting"),
+            accepts=Accepts(sparse=True),
+            params={"n_estimators": 100},
+            capacity={**TREES, **RATE},
+            paper="https://doi.org/10.1214/aos/1013203451",
+            summary="scikit-learn's gradient boosting on exact trees",
+            **common,
+        )
+    )
+    register(
+        Algorithm(
+            "sklearn.hist_gradient_boosting",
+            driver("ensemble", "HistGradientBoosting", adapter=HistAdapter),
+            accepts=Accepts(missing=True, categorical=True),
+            params={"max_iter": 100, "early_stopping": False},
+            capacity={
+                **TREE,
+                **RATE,
+                "trees": Argument("max_iter"),
+                "bins": Argument("max_bins", note="at most 255, missing values apart"),
+                "l2": Argument("l2_regularization"),
+            },
+            paper="https://scikit-learn.org/stable/modules/ensemble.html#histogram-based-gradient-boosting",
+            summary="scikit-learn's histogram gradient boosting",
+            **common,
+        )
+    )

@@ -1,0 +1,123 @@
+"""XGBoost through its native interface: exact, approx, and hist on its QuantileDMatrix.
+
+Params carry the names of its scikit-learn interface (``n_estimators``, ``reg_lambda``, …), which
+its trainer knows as aliases; ``n_estimators`` becomes the number of rounds.
+"""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+
+from harness import ALL_TASKS, Accepts, Algorithm, Argument, HarnessError, Task, hookimpl
+
+OBJECTIVES = {
+    Task.BINARY: "binary:logistic",
+    Task.MULTICLASS: "multi:softprob",
+    Task.REGRESSION: "reg:squarederror",
+}
+
+
+class XGBoostAdapter:
+    """Drive one tree method of XGBoost."""
+
+    def __init__(self, spec, method):
+        self.spec = spec
+        params = dict(spec.params)
+        self.rounds = params.pop("n_estimators")
+        self.params = {
+            "objective": OBJECTIVES[spec.task],
+            "tree_method": method,
+            "nthread": spec.threads,
+            "seed": spec.seed,
+            **({"num_class": spec.n_classes} if spec.task is Task.MULTICLASS else {}),
+            **params,
+        }
+
+    def prepare(self, X, y, weight):
+        """Build the quantised matrix of hist, or the plain one of the other two."""
+        import xgboost
+
+        given = {"label": y, "weight": weight, "nthread": self.spec.threads}
+        given["enable_categorical"] = True
+        if self.params["tree_method"] != "hist":
+            return xgboost.DMatrix(X, **given)
+        return xgboost.QuantileDMatrix(X, max_bin=self.params.get("max_bin"), **given)
+
+    def fit(self, native):
+        """Train a new booster; a param that XGBoost does not know is an error."""
+        import xgboost
+
+        with warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always")
+            self.booster = xgboost.train(self.params, native, num_boost_round=self.rounds)
+        for warning in said:
+            if "are not used" in str(warning.message):
+                names = str(warning.message).split("{")[1].split("}")[0].strip()
+                raise HarnessError(f"XGBoost does not know the params {names}: mend or remove them")
+            warnings.warn(warning.message, stacklevel=2)
+
+    def predict(self, X):
+        """Return values or probabilities, in place: no DMatrix is built."""
+        return self._rounds(X, 0)
+
+    def predict_one(self, x):
+        """Predict one row through the same call."""
+        return self._rounds(x, 0)
+
+    def staged(self, X):
+        """Yield predictions after each round."""
+        for rounds in range(1, self.booster.num_boosted_rounds() + 1):
+            yield self._rounds(X, rounds)
+
+    def _rounds(self, X, rounds):
+        found = self.booster.inplace_predict(X, iteration_range=(0, rounds)).astype(np.float64)
+        return np.column_stack([1 - found, found]) if self.spec.task is Task.BINARY else found
+
+    def export_trees(self):
+        """Return the fitted trees in the common form."""
+        from algorithms.reference._export_xgboost import export
+
+        return export(self.booster, self.spec.n_classes)
+
+
+CAPACITY = {
+    "trees": Argument("n_estimators"),
+    "rate": Argument("learning_rate"),
+    "depth": Argument("max_depth", convert=lambda depth: depth or 0),
+    "min_samples": Argument("min_child_weight", "approximate", "a sum of hessians, not of rows"),
+    "l2": Argument("reg_lambda"),
+}
+BINNED = {
+    "leaves": Argument("max_leaves", "approximate", "exact with grow_policy=lossguide"),
+    "bins": Argument("max_bin"),
+}
+UNBINNED = {
+    "leaves": Argument("", "impossible", "the exact method grows by depth only"),
+    "bins": Argument("", "impossible", "every distinct value is a candidate split"),
+}
+
+
+@hookimpl
+def register_algorithms(register):
+    """Register XGBoost's three tree methods."""
+    for method, capacity, summary in (
+        ("exact", UNBINNED, "XGBoost on every distinct value"),
+        ("approx", BINNED, "XGBoost on quantiles sketched anew for each tree"),
+        ("hist", BINNED, "XGBoost on histograms of quantiles sketched once"),
+    ):
+        register(
+            Algorithm(
+                f"xgboost.{method}",
+                lambda spec, method=method: XGBoostAdapter(spec, method),
+                tasks=ALL_TASKS,
+                origin="reference",
+                accepts=Accepts(missing=True, categorical=method != "exact", sparse=True),
+                params={"n_estimators": 100},
+                capacity=CAPACITY | capacity,
+                libraries=("xgboost",),
+                paper="https://doi.org/10.1145/2939672.2939785",
+                summary=summary,
+            )
+        )

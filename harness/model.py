@@ -309,6 +309,7 @@ class Job:
     limits: Limits = Limits()
     environment: Environment = Environment()
     plugins: tuple[str, ...] = ()  # further plugin files (a stranger's dataset)
+    exports: tuple[str, ...] = ()  # of "trees", "staged": what is kept beside the predictions
 
 
 @dataclass(frozen=True)
@@ -413,6 +414,7 @@ def job_from_json(data: Mapping[str, Any]) -> Job:
             "limits": Limits(**data["limits"]),
             "environment": Environment(**data["environment"]),
             "plugins": tuple(data["plugins"]),
+            "exports": tuple(data["exports"]),
         }
     )
 

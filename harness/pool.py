@@ -1,0 +1,110 @@
+"""Worker processes at hand: started when needed, kept while useful, ended all at once."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+from typing import Any
+
+from harness import machine
+from harness.errors import StoreError
+from harness.model import Failure, Job
+from harness.session import DiedError, Session
+
+
+class Pool:
+    """Workers of one run; any thread may take one and give it back.
+
+    Parameters
+    ----------
+    folder
+        Where workers keep their files.
+    most_idle
+        Workers that are kept for a later job of the same algorithm, plugin, threads and
+        environment: to import a library again takes seconds.
+    """
+
+    def __init__(self, folder: Path, most_idle: int) -> None:
+        self.folder = folder
+        self.most_idle = most_idle
+        self.closed = False
+        self._lock = threading.Lock()
+        self._idle: list[tuple[Any, Session]] = []
+        self._busy: set[Session] = set()
+        self._taken = 0
+
+    def take(self, job: Job) -> Session:
+        """Return an idle worker of the right kind, or a new one; a timed job gets a new one.
+
+        Raises
+        ------
+        SessionError
+            Where the interpreter cannot be started, or the pool was closed.
+        StoreError
+            Where the folder cannot be written.
+        """
+        session = self._idle_one(job) or self.start(job)
+        with self._lock:
+            self._busy.add(session)
+            self._taken += 1
+            closed = self.closed
+        if closed:
+            self.give_back(job, session)
+            raise DiedError(Failure("closed", "the run is being stopped"))
+        return session
+
+    def give_back(self, job: Job, session: Session) -> None:
+        """Keep a healthy worker for later; end any other."""
+        ended = [session]
+        with self._lock:
+            self._busy.discard(session)
+            if session.alive and not is_timed(job) and not self.closed:
+                self._idle.append((_kind(job), session))
+                surplus = max(0, len(self._idle) - self.most_idle)
+                ended = [one for _, one in self._idle[:surplus]]
+                del self._idle[:surplus]
+        for one in ended:
+            one.close()
+
+    def start(self, job: Job) -> Session:
+        """Return a new worker that the caller closes; that of a timed job is pinned."""
+        cpus = machine.choose_cpus(job.threads) if is_timed(job) else ()
+        try:
+            return Session(job, self.folder, cpus)
+        except OSError as error:
+            raise StoreError(f"cannot start a worker in {self.folder}: {error}") from error
+
+    def crowd(self) -> tuple[int, int]:
+        """Return how many workers are busy, and how many were ever taken."""
+        with self._lock:
+            return len(self._busy), self._taken
+
+    def close(self) -> None:
+        """End all workers, also those that another thread waits for."""
+        with self._lock:
+            self.closed = True
+            idle, self._idle = self._idle, []
+            busy = list(self._busy)
+        for session in busy:
+            session.stop()
+        for _, session in idle:
+            session.kill()
+
+    def _idle_one(self, job: Job) -> Session | None:
+        if is_timed(job):
+            return None
+        with self._lock:
+            for pair in self._idle:
+                if pair[0] == _kind(job):
+                    self._idle.remove(pair)
+                    return pair[1]
+        return None
+
+
+def is_timed(job: Job) -> bool:
+    """Say whether any trial of a job is timed: then it runs alone, in a process of its own."""
+    return any(trial.timed for trial in job.trials)
+
+
+def _kind(job: Job) -> Any:
+    return job.algorithm, job.plugin, job.plugins, job.threads, job.environment

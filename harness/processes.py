@@ -1,0 +1,104 @@
+"""What the parent sees of a worker from outside: its descendants, its memory, how it ended."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+from pathlib import Path
+
+PAGE = os.sysconf("SC_PAGE_SIZE")
+PROC = Path("/proc")
+
+
+def descendants(pid: int) -> list[int]:
+    """Return the processes that a process started, directly or not, as far as they still run."""
+    if not Path(f"/proc/{pid}/task/{pid}/children").exists():  # macOS, or an unusual kernel
+        return _descendants_by_psutil(pid)
+    found: list[int] = []
+    todo = [pid]
+    while todo:
+        children = _children(todo.pop())
+        found += children
+        todo += children
+    return found
+
+
+def _children(pid: int) -> list[int]:
+    found: list[int] = []
+    with contextlib.suppress(OSError):  # it has ended
+        for task in os.scandir(f"/proc/{pid}/task"):
+            found += map(int, Path(task.path, "children").read_bytes().split())
+    return found
+
+
+def _descendants_by_psutil(pid: int) -> list[int]:
+    import psutil
+
+    try:
+        return [child.pid for child in psutil.Process(pid).children(recursive=True)]
+    except psutil.Error:
+        return []
+
+
+def resident_bytes(pid: int) -> int:
+    """Return the resident bytes of a process and its descendants; 0 where it has ended."""
+    return sum(_resident(one) for one in (pid, *descendants(pid)))
+
+
+def _resident(pid: int) -> int:
+    try:
+        if PROC.is_dir():
+            return int(Path(f"/proc/{pid}/statm").read_bytes().split()[1]) * PAGE
+        import psutil
+
+        return int(psutil.Process(pid).memory_info().rss)
+    except Exception:  # noqa: BLE001 - it has ended, in one of the ways that psutil or /proc tells
+        return 0
+
+
+def kill_group(leader: int) -> None:
+    """Kill a process group and the leader's descendants that have left the group."""
+    strays = descendants(leader)
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(leader, signal.SIGKILL)
+    for pid in strays:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.kill(pid, signal.SIGKILL)
+
+
+def ending(returncode: int) -> tuple[str, str]:
+    """Return the name and the words for how a process ended.
+
+    Parameters
+    ----------
+    returncode
+        As ``subprocess`` gives it: −n stands for signal n.
+    """
+    if returncode >= 0:
+        return f"exit code {returncode}", f"the worker ended with exit code {returncode}"
+    try:
+        name = signal.Signals(-returncode).name
+    except ValueError:
+        name = f"signal {-returncode}"
+    return name, f"the worker was ended by {name}"
+
+
+def kernel_oom_kills() -> int:
+    """Return how many processes the kernel has ended for want of memory since boot, or 0."""
+    with contextlib.suppress(OSError):
+        for line in Path("/proc/vmstat").read_text(encoding="ascii").splitlines():
+            if line.startswith("oom_kill "):
+                return int(line.split()[1])
+    return 0
+
+
+def tail(path: Path, limit: int = 4000) -> str:
+    """Return the last characters of a file that any process may have written anything to."""
+    try:
+        with path.open("rb") as file:
+            file.seek(0, os.SEEK_END)
+            file.seek(max(0, file.tell() - limit))
+            return file.read(limit).decode("utf-8", "replace").strip()
+    except OSError:
+        return ""

@@ -1,0 +1,243 @@
+"""Carry out a job trial by trial in worker processes, whatever becomes of them.
+
+A worker that dies, hangs or grows too large costs the trial in flight; the rest of its job goes
+on in a new one. No store is touched: outcomes are yielded, and outcome files lie in the work
+folder until whoever stored them discards them.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Self
+
+from harness.errors import HarnessError, StoreError
+from harness.ids import canonical
+from harness.model import JSON, Job, Outcome, Sample, Status, Trial, to_json
+from harness.outcomes import outcome_path, read_outcome, write_outcome
+from harness.pool import Pool
+from harness.session import DiedError, RefusedError, Session, SessionError, TooLateError
+
+ATTEMPTS = 3  # deaths in a row at start-up before the rest of a job is given up
+ROWS_ONE_BY_ONE = 100
+ACCURACY = ("prepare", "fit", "predict", "finish")
+TIMED = ("prepare", "fit", "predict", "fit", "predict", "predict_one", "finish")  # cold, then warm
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """What became of compiling one algorithm's kernels; a note tells what could not be run."""
+
+    algorithm: str
+    seconds: float
+    notes: tuple[str, ...] = ()
+
+
+class Supervisor:
+    """Turn jobs into outcomes; may be called from several threads at once.
+
+    Parameters
+    ----------
+    folder
+        Where workers put outcome files; of one run alone.
+    start_timeout
+        Seconds for a worker to import its plugin.
+    load_timeout
+        Seconds for a worker to bring a table, which may have to be fetched, or to compile.
+    idle
+        Workers that are kept for a later job.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        start_timeout: float = 120.0,
+        load_timeout: float = 1800.0,
+        idle: int = 2,
+    ) -> None:
+        self.folder = folder.absolute()
+        self.start_timeout = start_timeout
+        self.load_timeout = load_timeout
+        self.pool = Pool(self.folder, idle)
+
+    def supervise(self, job: Job) -> Iterator[Outcome]:
+        """Run the trials of a job in order and yield what became of each.
+
+        A job ends early, without a word, only where the supervisor was closed meanwhile.
+
+        Raises
+        ------
+        StoreError
+            Where the work folder cannot be written.
+        """
+        session: Session | None = None
+        try:
+            for index, trial in enumerate(job.trials):
+                if session is None or not session.alive:
+                    try:
+                        session = self._ready(job, session)
+                    except SessionError as error:
+                        if not self.pool.closed:
+                            yield from self._all_failed(job.trials[index:], error)
+                        return
+                outcome = self._run(session, job, trial)
+                if self.pool.closed and outcome.status is not Status.DONE:
+                    return  # it failed because it was stopped
+                yield outcome
+        finally:
+            if session is not None:
+                self.pool.give_back(job, session)
+
+    def warm(self, job: Job) -> Compiled:
+        """Have the algorithm of a job compile what it compiles, with the params of its trials."""
+        params = list({canonical(t.params): t.params for t in job.trials}.values())
+        session: Session | None = None
+        try:
+            session = self.pool.take(job)
+            self._greet(job, session)
+            reply = session.ask("warm", self.load_timeout, params=to_json(params))
+        except SessionError as error:
+            return Compiled(job.algorithm, 0.0, (str(error),))
+        finally:
+            if session is not None:
+                self.pool.give_back(job, session)
+        return Compiled(job.algorithm, reply["samples"][0]["wall"], tuple(reply["notes"]))
+
+    def open_session(self, job: Job) -> Session:
+        """Return a new worker, as a duel needs it; the caller closes it."""
+        return self.pool.start(job)
+
+    def close(self) -> None:
+        """End all workers, also those that another thread waits for."""
+        self.pool.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _ready(self, job: Job, dead: Session | None) -> Session:
+        """Return a worker that holds the job's plugin and table, after some attempts."""
+        if dead is not None:
+            self.pool.give_back(job, dead)
+        for attempt in range(1, ATTEMPTS + 1):
+            session = self.pool.take(job)
+            try:
+                self._greet(job, session)
+                session.load(job.dataset, self.load_timeout)
+            except BaseException as error:
+                self.pool.give_back(job, session)
+                if not isinstance(error, DiedError) or attempt == ATTEMPTS:
+                    raise
+            else:
+                break
+        return session
+
+    def _greet(self, job: Job, session: Session) -> None:
+        session.memory = job.limits.memory
+        if not session.facts:
+            session.hello(job, self.start_timeout)
+
+    def _run(self, session: Session, job: Job, trial: Trial) -> Outcome:
+        """Take one trial through its phases and return what became of it."""
+        started, deadline = _now(), time.monotonic() + job.limits.timeout
+        before = self.pool.crowd()
+        samples: list[Sample] = []
+        session.clear_log()
+        for do in TIMED if trial.timed else ACCURACY:
+            fields = self._fields(do, job, trial, before)
+            try:
+                reply = session.ask(do, deadline - time.monotonic(), **fields)
+            except SessionError as error:
+                if do == "finish" and isinstance(error, RefusedError):
+                    raise StoreError(f"cannot write to {self.folder}: {error}") from error
+                facts = {**_said(session), "failed_in": do, "alone": self._alone(before)}
+                failed = _failed(trial, _for_people(error, do, job), facts)
+                return self._written(replace(failed, samples=tuple(samples), started=started))
+            samples += [Sample(**s) for s in reply.get("samples", ())]
+        try:
+            return read_outcome(outcome_path(self.folder, trial.id))
+        except HarnessError as error:
+            raise StoreError(str(error)) from error
+
+    def _fields(self, do: str, job: Job, trial: Trial, before: tuple[int, int]) -> JSON:
+        """Return what a request carries beside its name."""
+        if do == "prepare":
+            return {"trial": to_json(trial)}
+        if do == "predict_one":
+            return {"rows": ROWS_ONE_BY_ONE}
+        if do != "finish":
+            return {}
+        return {
+            "outcome": str(outcome_path(self.folder, trial.id)),
+            "arrays": str(self.folder),
+            "exports": list(job.exports),
+            "extra": {"alone": self._alone(before), "environment": job.environment.name},
+        }
+
+    def _alone(self, before: tuple[int, int]) -> bool:
+        """Say whether no other worker was busy since: only then do times mean speed."""
+        return before == self.pool.crowd() and before[0] == 1
+
+    def _all_failed(self, trials: Iterable[Trial], error: SessionError) -> Iterator[Outcome]:
+        """Yield the same failure for all trials that no worker could be had for."""
+        for trial in trials:
+            yield self._written(_failed(trial, error, {"failed_in": "start"}))
+
+    def _written(self, outcome: Outcome) -> Outcome:
+        """Leave a failure on disk too, so that a killed run does not pay for it again."""
+        try:
+            write_outcome(outcome_path(self.folder, outcome.trial.id), outcome)
+        except OSError as error:
+            raise StoreError(f"cannot write to {self.folder}: {error}") from error
+        return outcome
+
+
+def compile_kernels(jobs: Iterable[Job], supervisor: Supervisor) -> Iterator[Compiled]:
+    """Compile the kernels of each algorithm once, so that no trial pays for it.
+
+    Parameters
+    ----------
+    jobs
+        Those whose algorithms compile something; jobs of one algorithm are warmed together, with
+        all their params.
+
+    Yields
+    ------
+    Compiled
+        One for each algorithm, thread count and environment, as it is done.
+    """
+    first: dict[object, Job] = {}
+    for job in jobs:
+        key = (job.algorithm, job.plugin, job.threads, job.environment)
+        known = first.setdefault(key, replace(job, trials=()))
+        first[key] = replace(known, trials=known.trials + job.trials)
+    for job in first.values():
+        yield supervisor.warm(job)
+
+
+def _for_people(error: SessionError, do: str, job: Job) -> SessionError:
+    """Name the limit that the user set, where it is what ended a trial."""
+    if not isinstance(error, TooLateError):
+        return error
+    message = f"not done within {job.limits.timeout:g} s; it was in {do!r}"
+    return TooLateError(replace(error.failure, message=message))
+
+
+def _failed(trial: Trial, error: SessionError, facts: JSON) -> Outcome:
+    now = _now()
+    return Outcome(trial, error.status, failure=error.failure, facts=facts, started=now, ended=now)
+
+
+def _said(session: Session) -> JSON:
+    """Return the facts of a worker's ``hello`` that belong to an outcome."""
+    return {k: v for k, v in session.facts.items() if k not in {"v", "n", "ok", "samples"}}
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="milliseconds")

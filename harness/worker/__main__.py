@@ -1,0 +1,80 @@
+"""Set the process up before anything heavy is imported, then answer requests until the end."""
+
+from __future__ import annotations
+
+import contextlib
+import faulthandler
+import os
+import resource
+import select
+import signal
+from pathlib import Path
+from typing import BinaryIO
+
+
+def main() -> None:
+    """Run ``python -m harness.worker``."""
+    guard()
+    with contextlib.suppress(OSError, ValueError):
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    prefer_as_victim()
+    pin(os.environ.pop("HARNESS_AFFINITY", ""))
+    # The file is kept open for as long as the process lives: it is written to by a dying one.
+    faults = os.open(os.environ.pop("HARNESS_FAULTS", os.devnull), os.O_WRONLY | os.O_APPEND)
+    faulthandler.enable(faults)
+    requests, replies = channels()
+
+    from harness.worker.loop import serve
+
+    serve(requests, replies)
+
+
+def guard() -> None:
+    """Start a process that ends this one's group when the parent has gone, however it went.
+
+    It waits for the hang-up of stdin, whose other end only the parent holds. A signal at the
+    parent's death (``PR_SET_PDEATHSIG``) would be sent when the *thread* that started the worker
+    ends, would not reach the worker's own children, and is known to Linux alone.
+    """
+    if os.getpid() != os.getpgrp():
+        return  # started by hand from a shell, whose process group is not ours to end
+    if os.fork():
+        os.wait()
+        return
+    if os.fork():  # once more, so that it is nobody's child, and no part of the worker's memory
+        os._exit(0)
+    for fd in {1, 2, int(os.environ.get("HARNESS_REPLY_FD", "1"))}:
+        os.close(fd)
+    poll = select.poll()
+    poll.register(0, 0)  # a hang-up is always told, and no request is read away
+    poll.poll()
+    os.killpg(0, signal.SIGKILL)
+
+
+def prefer_as_victim() -> None:
+    """Let the kernel, where it runs out of memory, end this process before any other."""
+    with contextlib.suppress(OSError):
+        Path("/proc/self/oom_score_adj").write_bytes(b"1000")
+
+
+def pin(cpus: str) -> None:
+    """Pin the process to processors given as ``0,2``; the worker reports where it really runs."""
+    if cpus and hasattr(os, "sched_setaffinity"):
+        with contextlib.suppress(OSError):
+            os.sched_setaffinity(0, map(int, cpus.split(",")))
+
+
+def channels() -> tuple[BinaryIO, BinaryIO]:
+    """Return private ends of the two channels, out of the way of plugins and their children."""
+    given = int(os.environ.pop("HARNESS_REPLY_FD", "1"))
+    requests, replies = os.dup(0), os.dup(given)
+    if given > 2:
+        os.close(given)
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    os.close(nothing)
+    return os.fdopen(requests, "rb"), os.fdopen(replies, "wb")
+
+
+if __name__ == "__main__":  # a plugin's own child processes may import this file again
+    main()

@@ -1,0 +1,85 @@
+"""Write what later metrics and reports need, so that they need neither a new run nor the plugin."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from harness.errors import HarnessError
+from harness.model import Table
+from harness.outcomes import write_arrays
+from harness.worker.checks import checked
+
+if TYPE_CHECKING:
+    from harness.worker.hand import Hand
+
+MOST_STAGES = 100
+
+
+def write_all(folder: Path, hand: Hand, table: Table, exports: Sequence[str]) -> dict[str, str]:
+    """Write the arrays of a finished trial; a failed export becomes a note of the trial.
+
+    Returns
+    -------
+    dict
+        Artifact name → name of its file in ``folder``.
+    """
+    arrays: dict[str, dict[str, np.ndarray]] = {"predictions": _predictions(hand, table)}
+    if table.classes:
+        arrays["classes"] = {"classes": np.asarray(table.classes, dtype=np.str_)}
+    for name in exports:
+        try:
+            arrays[name] = EXPORTS[name](hand)
+        except Exception as error:  # noqa: BLE001 - an extra must not cost the trial
+            reason = f"{type(error).__name__}: {error}"
+            hand.notes = (*hand.notes, f"{name} not exported: {reason}")
+    names = {}
+    for name, content in arrays.items():
+        names[name] = f"{hand.trial.id}.{name}.npz"
+        write_arrays(folder / names[name], content)
+    return names
+
+
+def _predictions(hand: Hand, table: Table) -> dict[str, np.ndarray]:
+    assert hand.output is not None
+    scale = 1.0 if hand.spec.task.is_classification else float(np.std(table.y))
+    found = {
+        "output": hand.output,
+        "y": table.y[hand.test_rows],
+        "rows": np.asarray(hand.test_rows, dtype=np.int64),
+        "scale": np.float64(scale),
+    }
+    if table.weight is not None:
+        found["weight"] = table.weight[hand.test_rows]
+    return found
+
+
+def _trees(hand: Hand) -> dict[str, np.ndarray]:
+    if not hasattr(hand.adapter, "export_trees"):
+        raise HarnessError("this plugin has no export_trees")
+    found: dict[str, np.ndarray] = hand.adapter.export_trees().to_arrays()
+    return found
+
+
+def _staged(hand: Hand) -> dict[str, np.ndarray]:
+    """Return predictions after some members: ``stage`` (k,), ``output`` (k, n_rows[, n_classes]).
+
+    At most ``MOST_STAGES`` of them are kept, evenly spaced, and the last one always.
+    """
+    if not hasattr(hand.adapter, "staged"):
+        raise HarnessError("this plugin has no staged predictions")
+    n_rows = len(hand.test_rows)
+    total = sum(1 for _ in hand.adapter.staged(hand.X_test))
+    kept = {round(i) for i in np.linspace(1, total, min(total, MOST_STAGES))}
+    stages = enumerate(hand.adapter.staged(hand.X_test), start=1)
+    outputs = {i: checked(output, hand.spec, n_rows) for i, output in stages if i in kept}
+    return {
+        "stage": np.fromiter(outputs, np.int64),
+        "output": np.asarray(list(outputs.values()), dtype=np.float64),
+    }
+
+
+EXPORTS: dict[str, Callable[[Hand], dict[str, np.ndarray]]] = {"trees": _trees, "staged": _staged}

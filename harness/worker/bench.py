@@ -1,0 +1,226 @@
+"""The state of a worker: one plugin, one table, one trial; each method answers one request."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from harness.errors import HarnessError
+from harness.measure import Meter
+from harness.model import (
+    JSON,
+    Algorithm,
+    DatasetRef,
+    Outcome,
+    Sample,
+    Status,
+    Table,
+    trial_from_json,
+)
+from harness.outcomes import write_outcome
+from harness.worker import facts
+
+if TYPE_CHECKING:
+    from harness.plugins import Registry
+    from harness.worker.hand import Hand
+
+
+class Bench:
+    """Everything a worker holds between two requests."""
+
+    def __init__(self) -> None:
+        self.meter = Meter()
+        self._registry: Registry | None = None
+        self._algorithm: Algorithm | None = None
+        self._table: Table | None = None
+        self._hand: Hand | None = None
+        self._session: dict[str, Sample] = {}  # import and load: one for all trials
+        self._facts: JSON = {}
+
+    def hello(self, plugin: str, plugins: Sequence[str], algorithm: str, threads: int) -> JSON:
+        """Import one algorithm's plugin and whatever it imports; nothing of the other ones."""
+        from harness.worker.loading import load_plugins
+
+        with self.meter.phase("import"):
+            self._registry = load_plugins(plugin, plugins)
+            self._algorithm = self._registry.algorithm(algorithm)
+        self._session = {"import": self.meter.last}
+        self._settle()
+        found, notes = facts.thread_facts(threads)
+        self._facts = {
+            "threads": threads,
+            "versions": facts.versions(self._algorithm.libraries),
+            "approximate_peaks": self.meter.approximate,
+        }
+        return {**self._facts, **found, "notes": notes, "samples": [self.meter.last]}
+
+    def load(self, dataset: JSON) -> JSON:
+        """Bring a table; the trials that follow are about it."""
+        from harness.data import load_table
+
+        if self._registry is None:
+            raise HarnessError("no plugin is loaded; ask `hello` first")
+        self._hand = self._table = None
+        self.meter.warm()
+        with self.meter.phase("load"):
+            self._table = load_table(DatasetRef(**dataset), self._registry)
+        self._session["load"] = self.meter.last
+        self._settle()
+        rows, columns = self._table.X.shape
+        notes = self._table.notes
+        return {"rows": rows, "columns": columns, "notes": notes, "samples": [self.meter.last]}
+
+    def prepare(self, trial: JSON) -> JSON:
+        """Split, prepare, and build the library's native form of one trial."""
+        from harness.worker.hand import take
+
+        self._hand = None  # the rows of the trial before must not count as this one's memory
+        if self._table is None or self._algorithm is None:
+            raise HarnessError("no table is loaded; ask `hello` and `load` first")
+        started, load = _now(), facts.load()
+        self.meter.warm()
+        with self.meter.phase("preparation"):
+            hand = take(trial_from_json(trial), self._table)
+        hand.started, hand.load = started, load
+        hand.samples.append(self.meter.last)
+        self.meter.warm()
+        hand.adapter = self._algorithm.adapter(hand.spec)
+        self._build(hand)
+        self._hand = hand
+        counts = {"train_rows": len(hand.train[1]), "test_rows": len(hand.test_rows)}
+        return {**counts, "samples": hand.samples}
+
+    def native(self, repeats: int = 1) -> JSON:
+        """Build the library's training form again.
+
+        Parameters
+        ----------
+        repeats
+            Calls that the sample is the mean of: one alone may be too short to time.
+        """
+        return self._build(self._current(), repeats)
+
+    def fit(self, repeats: int = 1) -> JSON:
+        """Train anew from the native form."""
+        hand = self._current()
+        with self.meter.phase("fit"):
+            for _ in range(repeats):
+                hand.adapter.fit(hand.native)
+        return self._sampled(hand, repeats)
+
+    def predict(self, repeats: int = 1) -> JSON:
+        """Predict the test rows, and hold the answer against the contract."""
+        from harness.worker.checks import checked
+
+        hand = self._current()
+        with self.meter.phase("predict"):
+            for _ in range(repeats):
+                output = hand.adapter.predict(hand.X_test)
+        hand.output = checked(output, hand.spec, len(hand.test_rows))
+        return self._sampled(hand, repeats)
+
+    def predict_one(self, rows: int, repeats: int = 1) -> JSON:
+        """Predict some test rows one by one; the sample is the mean of a row."""
+        from harness.worker.hand import one_by_one
+
+        hand = self._current()
+        singles = one_by_one(hand.X_test, rows)
+        predict = hand.adapter.predict_one
+        with self.meter.phase("predict_one"):
+            for _ in range(repeats):
+                for x in singles:
+                    predict(x)
+        return self._sampled(hand, repeats * rows)
+
+    def finish(
+        self, outcome: str, arrays: str, exports: Sequence[str] = (), extra: JSON | None = None
+    ) -> JSON:
+        """Write the arrays and the outcome of the trial.
+
+        Parameters
+        ----------
+        outcome
+            Path of the outcome file.
+        arrays
+            Folder of the outcome file, where its arrays go.
+        exports
+            Of ``trees`` and ``staged``, those that are wanted; one that fails becomes a note.
+        extra
+            Facts that the parent knows.
+        """
+        from harness.worker.arrays import write_all
+
+        hand = self._current()
+        if hand.output is None:
+            raise HarnessError("nothing was predicted; ask `predict` first")
+        assert self._table is not None
+        names = write_all(Path(arrays), hand, self._table, exports)
+        done = Outcome(
+            trial=hand.trial,
+            status=Status.DONE,
+            samples=(*self._session.values(), *hand.samples),
+            arrays=names,
+            facts={**self._found(hand, self._table), **(extra or {})},
+            started=hand.started,
+            ended=_now(),
+        )
+        write_outcome(Path(outcome), done)
+        return {"outcome": outcome}
+
+    def warm(self, params: Sequence[JSON] = ({},)) -> JSON:
+        """Compile what the algorithm compiles, by running it on tiny tables."""
+        from harness.worker.warm import exercise
+
+        if self._algorithm is None:
+            raise HarnessError("no plugin is loaded; ask `hello` first")
+        with self.meter.phase("compile"):
+            notes = exercise(self._algorithm, params, self._facts["threads"])
+        return {"samples": [self.meter.last], "notes": notes}
+
+    def _current(self) -> Hand:
+        if self._hand is None:
+            raise HarnessError("no trial is prepared; ask `prepare` first")
+        return self._hand
+
+    def _build(self, hand: Hand, repeats: int = 1) -> JSON:
+        hand.native = None
+        with self.meter.phase("native"):
+            for _ in range(repeats):
+                hand.native = hand.adapter.prepare(*hand.train)
+        return self._sampled(hand, repeats)
+
+    def _sampled(self, hand: Hand, calls: int) -> JSON:
+        """Keep the last sample, as the mean of some calls."""
+        found = self.meter.last
+        mean = Sample(found.phase, found.wall / calls, found.cpu / calls, found.peak, found.cold)
+        hand.samples.append(mean)
+        return {"samples": [mean]}
+
+    def _found(self, hand: Hand, table: Table) -> JSON:
+        """Return the facts of a trial, as they are once its libraries have run."""
+        threads, notes = facts.thread_facts(self._facts["threads"])
+        rows, columns = table.X.shape
+        return {
+            **self._facts,
+            **threads,
+            "rows": rows,
+            "columns": columns,
+            "train_rows": len(hand.train[1]),
+            "test_rows": len(hand.test_rows),
+            "load": [hand.load, facts.load()],
+            "notes": [*table.notes, *hand.notes, *notes],
+        }
+
+    @staticmethod
+    def _settle() -> None:
+        """Take all that lives by now out of the collector's way, so that its runs are short."""
+        gc.unfreeze()
+        gc.collect()
+        gc.freeze()
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="milliseconds")

@@ -1,0 +1,47 @@
+"""Hold what a plugin predicts against the contract, before anyone computes a score from it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from harness.errors import HarnessError
+from harness.model import Spec
+
+
+class PredictionError(HarnessError):
+    """Predictions that break the contract of ``Adapter.predict``."""
+
+
+def checked(output: Any, spec: Spec, n_rows: int) -> np.ndarray:
+    """Return predictions as float64, or say what is wrong with them.
+
+    Parameters
+    ----------
+    output
+        What ``predict`` returned: (n_rows,) values, or (n_rows, n_classes) probabilities.
+
+    Raises
+    ------
+    PredictionError
+        For a wrong type or shape, a value that is not finite, and probabilities that lie outside
+        0 … 1 or do not sum to 1 (within 1e-3, which float32 arithmetic keeps with room).
+    """
+    found = np.asarray(output)
+    expected = (n_rows, spec.n_classes) if spec.task.is_classification else (n_rows,)
+    if found.dtype.kind != "f":
+        raise PredictionError(f"predict returned {found.dtype} values; it must return float64")
+    if found.shape != expected:
+        raise PredictionError(f"predict returned shape {found.shape}; {expected} is expected")
+    found = found.astype(np.float64)
+    if bad := int(np.count_nonzero(~np.isfinite(found))):
+        raise PredictionError(f"predict returned {bad} values that are NaN or infinite")
+    if spec.task.is_classification and n_rows:
+        low, high = float(found.min()), float(found.max())
+        if low < -1e-9 or high > 1 + 1e-6:
+            raise PredictionError(f"predict returned probabilities from {low:g} to {high:g}")
+        worst = float(np.abs(found.sum(axis=1) - 1).max())
+        if worst > 1e-3:
+            raise PredictionError(f"predict returned probabilities whose sum is off by {worst:.3g}")
+    return found

@@ -1,0 +1,76 @@
+"""What a worker can say about the process it runs in."""
+
+from __future__ import annotations
+
+import os
+import platform
+import sys
+from collections.abc import Iterable
+from importlib.metadata import PackageNotFoundError, version
+
+from harness.model import JSON
+
+SPIN_POLICY = ("OMP_WAIT_POLICY", "GOMP_SPINCOUNT", "KMP_BLOCKTIME")
+
+
+def versions(libraries: Iterable[str]) -> dict[str, str]:
+    """Return the versions of installed distributions, and Python's."""
+    found = {"python": platform.python_version()}
+    for name in sorted({"numpy", *libraries}):
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            found[name] = "not installed"
+    return found
+
+
+def pools() -> list[JSON]:
+    """Return the thread pools of the libraries that are loaded now."""
+    from threadpoolctl import threadpool_info
+
+    kept = ("user_api", "internal_api", "prefix", "version", "num_threads", "threading_layer")
+    return [{key: pool[key] for key in kept if pool.get(key)} for pool in threadpool_info()]
+
+
+def numba_threads() -> JSON:
+    """Return numba's number of threads and its threading layer, where it is loaded."""
+    numba = sys.modules.get("numba")
+    if numba is None:
+        return {}
+    try:
+        layer = numba.threading_layer()
+    except ValueError:  # no parallel kernel has run yet, and to ask for threads would start them
+        return {"threads": numba.config.NUMBA_NUM_THREADS, "layer": ""}
+    return {"threads": numba.get_num_threads(), "layer": layer}
+
+
+def thread_facts(threads: int) -> tuple[JSON, list[str]]:
+    """Return what was found about threads, and a note for each thing that is not as requested."""
+    found: JSON = {
+        "threads": threads,
+        "pools": pools(),
+        "numba": numba_threads(),
+        "affinity": affinity(),
+        "spin": {name: os.environ[name] for name in SPIN_POLICY if name in os.environ},
+    }
+    notes = [
+        f"{pool['internal_api']} ({pool.get('prefix', '')}) has {pool['num_threads']} threads; "
+        f"{threads} requested"
+        for pool in found["pools"]
+        if pool["num_threads"] != threads
+    ]
+    if found["numba"] and found["numba"]["threads"] != threads:
+        notes.append(f"numba has {found['numba']['threads']} threads; {threads} requested")
+    return found, notes
+
+
+def affinity() -> list[int]:
+    """Return the processors this process may use; empty where the system does not say."""
+    if not hasattr(os, "sched_getaffinity"):
+        return []
+    return sorted(os.sched_getaffinity(0))
+
+
+def load() -> float:
+    """Return the machine's load average of the last minute."""
+    return round(os.getloadavg()[0], 2)

@@ -1,0 +1,36 @@
+"""Load one algorithm's plugin, and the plugins that may hold its dataset, and no other."""
+
+from __future__ import annotations
+
+import pkgutil
+from collections.abc import Sequence
+
+from harness import builtin
+from harness.plugins import Registry, load_registry
+
+NO_DATA = frozenset({"executors", "metrics"})  # built-ins that a worker has no use for
+
+
+def load_plugins(plugin: str, others: Sequence[str] = ()) -> Registry:
+    """Return a registry of one algorithm plugin, the built-in datasets, and further plugins.
+
+    Parameters
+    ----------
+    plugin
+        Module name, or path of a file.
+    others
+        The same, of plugins that may hold the dataset; the algorithm's own may be among them.
+    """
+    wanted = list(dict.fromkeys([*_builtin_data(), plugin, *others]))
+    files = [name for name in wanted if is_file(name)]
+    return load_registry(files, modules=[name for name in wanted if name not in files])
+
+
+def is_file(plugin: str) -> bool:
+    """Say whether a plugin is named by its file, not by its module."""
+    return plugin.endswith(".py") or "/" in plugin
+
+
+def _builtin_data() -> list[str]:
+    names = (module.name for module in pkgutil.iter_modules(builtin.__path__))
+    return [f"{builtin.__name__}.{n}" for n in names if n not in NO_DATA and not n.startswith("_")]

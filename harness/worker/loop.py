@@ -1,0 +1,73 @@
+"""Answer requests: one line of JSON in, one line of JSON out, whatever a plugin does."""
+
+from __future__ import annotations
+
+import json
+import os
+import traceback
+from collections.abc import Callable
+from typing import BinaryIO
+
+from harness.errors import HarnessError
+from harness.model import JSON, Failure, to_json
+from harness.worker import LOST_CHANNEL, PROTOCOL
+from harness.worker.bench import Bench
+
+Commands = dict[str, Callable[..., JSON]]
+LONGEST_TEXT = 8000  # characters of a message or a traceback that are kept, from its end
+
+
+def serve(requests: BinaryIO, replies: BinaryIO) -> None:
+    """Answer each request until ``quit`` or the end of the requests."""
+    bench = Bench()
+    commands: Commands = {
+        name: getattr(bench, name)
+        for name in ("hello", "load", "prepare", "native", "fit", "predict", "predict_one")
+    }
+    commands |= {"finish": bench.finish, "warm": bench.warm, "quit": dict}
+    for line in requests:
+        request = json.loads(line)
+        reply = answer(request, commands)
+        try:
+            replies.write(json.dumps(reply).encode() + b"\n")
+            replies.flush()
+        except OSError:  # a plugin has closed what is not its own
+            os._exit(LOST_CHANNEL)
+        if request.get("do") == "quit":
+            # Libraries take up to a second to tear down, and nothing is left to be saved.
+            os._exit(0)
+
+
+def answer(request: JSON, commands: Commands) -> JSON:
+    """Return the reply to one request; an exception of any kind is a failed reply."""
+    number, do = request.pop("n", 0), request.pop("do", "")
+    head = {"v": PROTOCOL, "n": number}
+    try:
+        found = command(request.pop("v", PROTOCOL), do, commands)(**request)
+    except BaseException as error:  # noqa: BLE001 - also a plugin's SystemExit or KeyboardInterrupt
+        return {**head, "ok": False, "failure": to_json(told(error))}
+    return {**head, "ok": True, **to_json(found)}
+
+
+def command(version: int, do: str, commands: Commands) -> Callable[..., JSON]:
+    """Return what answers a request."""
+    if version != PROTOCOL or do not in commands:
+        raise HarnessError(
+            f"this worker speaks version {PROTOCOL} of the protocol and was asked {do!r} in "
+            f"version {version}: the source trees do not belong together"
+        )
+    return commands[do]
+
+
+def told(error: BaseException) -> Failure:
+    """Return an exception for people; one of ours is told without its traceback."""
+    kind = "MemoryError" if isinstance(error, MemoryError) else type(error).__name__
+    message = _plain(str(error) or type(error).__doc__ or kind)
+    if isinstance(error, HarnessError):
+        return Failure(kind, message)
+    return Failure(kind, message, _plain("".join(traceback.format_exception(error))))
+
+
+def _plain(text: str) -> str:
+    """Return the end of a text that a plugin made, in characters that any file can hold."""
+    return text[-LONGEST_TEXT:].encode("utf-8", "replace").decode().strip()

@@ -1,0 +1,74 @@
+"""Run an algorithm on tiny tables, so that whatever it compiles is compiled and cached."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from harness.model import Algorithm, Spec, Task
+
+ROWS = 60
+COLUMNS = 4
+
+
+def exercise(algorithm: Algorithm, params: Sequence[Mapping[str, Any]], threads: int) -> list[str]:
+    """Fit and predict once for each task, form of the data, and set of params.
+
+    Returns
+    -------
+    list of str
+        What could not be run; compiling is a help, never a condition.
+    """
+    notes = []
+    for task in sorted(algorithm.tasks):
+        for chosen in params:
+            for X, weight, categorical in forms(algorithm):
+                spec = Spec(
+                    task=task,
+                    params={**algorithm.params, **chosen},
+                    threads=threads,
+                    n_classes=_classes(task),
+                    categorical=categorical,
+                )
+                try:
+                    _once(algorithm, spec, X, weight)
+                except Exception as error:  # noqa: BLE001 - the trial itself will tell
+                    notes.append(f"{task} with {dict(chosen)}: {type(error).__name__}: {error}")
+    return notes
+
+
+def forms(algorithm: Algorithm) -> Iterator[tuple[Any, np.ndarray | None, tuple[int, ...]]]:
+    """Yield tables (X, weight, categorical columns), one for each form that may be met."""
+    X = np.random.default_rng(0).normal(size=(ROWS, COLUMNS))
+    yield X, None, ()
+    if algorithm.accepts.weights:
+        yield X, np.linspace(0.5, 1.5, ROWS), ()
+    if algorithm.accepts.missing:
+        holed = X.copy()
+        holed[::7, 0] = np.nan
+        yield holed, None, ()
+    if algorithm.accepts.categorical:
+        import pandas as pd
+
+        frame = pd.DataFrame(X, columns=[f"c{j}" for j in range(COLUMNS)])
+        frame["c0"] = pd.Categorical(np.arange(ROWS) % 3)
+        yield frame, None, (0,)
+    if algorithm.accepts.sparse:
+        from scipy.sparse import csr_matrix
+
+        yield csr_matrix(np.where(X > 0, X, 0.0)), None, ()
+
+
+def _classes(task: Task) -> int:
+    return {Task.BINARY: 2, Task.MULTICLASS: 3, Task.REGRESSION: 0}[task]
+
+
+def _once(algorithm: Algorithm, spec: Spec, X: Any, weight: np.ndarray | None) -> None:
+    rows = np.arange(ROWS)
+    y = rows % spec.n_classes if spec.n_classes else np.sin(rows)
+    adapter = algorithm.adapter(spec)
+    adapter.fit(adapter.prepare(X, y, weight))
+    adapter.predict(X)
+    adapter.predict_one(X[:1])

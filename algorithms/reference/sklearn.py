@@ -19,7 +19,7 @@ from harness import ALL_TASKS, Accepts, Algorithm, Argument, EstimatorAdapter, h
 EVERY_VALUE = Argument("", "impossible", "every distinct value is a candidate split")
 NO_L2 = Argument("", "impossible", "leaves are not shrunk")
 TREE = {
-    "depth": Argument("max_depth"),
+    "depth": Argument("max_depth", convert=lambda depth: depth or None),
     "leaves": Argument("max_leaf_nodes"),
     "min_samples": Argument("min_samples_leaf"),
     "bins": EVERY_VALUE,
@@ -28,7 +28,7 @@ TREE = {
 TREES = {"trees": Argument("n_estimators"), **TREE}
 MEMBERS = {
     "trees": Argument("n_estimators"),
-    "depth": Argument("estimator__max_depth"),
+    "depth": Argument("estimator__max_depth", convert=lambda depth: depth or None),
     "leaves": Argument("estimator__max_leaf_nodes"),
     "min_samples": Argument("estimator__min_samples_leaf"),
     "bins": EVERY_VALUE,
@@ -106,87 +106,68 @@ def sparse_without_missing(dataset):
     return "its trees take no missing values in sparse data" if both else None
 
 
+EXACT = {"accepts": Accepts(missing=True, sparse=True), "skip": sparse_without_missing}
+BOOSTED = {"accepts": Accepts(sparse=True), "params": {"n_estimators": 100}}
+ALGORITHMS = {
+    "decision_tree": {
+        **EXACT,
+        "adapter": driver("tree", "DecisionTree"),
+        "capacity": TREE,
+        "paper": "https://doi.org/10.1201/9781315139470",
+        "summary": "scikit-learn's CART",
+    },
+    "bagging": {
+        **EXACT,
+        "adapter": driver(
+            "ensemble", "Bagging", threads=True, base_depths={"Classifier": None, "Regressor": None}
+        ),
+        "params": {"n_estimators": 100},
+        "capacity": MEMBERS,
+        "paper": "https://doi.org/10.1007/BF00058655",
+        "summary": "scikit-learn's bagged trees",
+    },
+    "random_forest": {
+        **EXACT,
+        "adapter": driver("ensemble", "RandomForest", threads=True),
+        "params": {"n_estimators": 100},
+        "capacity": TREES,
+        "paper": "https://doi.org/10.1023/A:1010933404324",
+        "summary": "scikit-learn's random forest",
+    },
+    "adaboost": {
+        **BOOSTED,
+        "adapter": driver("ensemble", "AdaBoost", base_depths={"Classifier": 1, "Regressor": 3}),
+        "capacity": {**MEMBERS, **RATE},
+        "paper": "https://doi.org/10.1006/jcss.1997.1504",
+        "summary": "scikit-learn's AdaBoost: SAMME on stumps, R2 on trees of depth 3",
+    },
+    "gradient_boosting": {
+        **BOOSTED,
+        "adapter": driver("ensemble", "GradientBoosting"),
+        "capacity": {**TREES, **RATE},
+        "paper": "https://doi.org/10.1214/aos/1013203451",
+        "summary": "scikit-learn's gradient boosting on exact trees",
+    },
+    "hist_gradient_boosting": {
+        "adapter": driver("ensemble", "HistGradientBoosting", adapter=HistAdapter),
+        "accepts": Accepts(missing=True, categorical=True),
+        "params": {"max_iter": 100, "early_stopping": False},
+        "capacity": {
+            **TREE,
+            **RATE,
+            "trees": Argument("max_iter"),
+            "bins": Argument("max_bins", note="at most 255; missing values have one more"),
+            "l2": Argument("l2_regularization"),
+        },
+        "paper": "https://proceedings.neurips.cc/paper/2017/hash/6449f44a102fde848669bdd9eb6b76fa-Abstract.html",
+        "summary": "scikit-learn's histogram gradient boosting",
+    },
+}
+
+
 @hookimpl
 def register_algorithms(register):
     """Register the six algorithms of scikit-learn."""
     common = {"origin": "reference", "tasks": ALL_TASKS, "libraries": ("scikit-learn",)}
-    exact = {
-        **common,
-        "accepts": Accepts(missing=True, sparse=True),
-        "skip": sparse_without_missing,
-    }
-    register(
-        Algorithm(
-            "sklearn.decision_tree",
-            driver("tree", "DecisionTree"),
-            capacity=TREE,
-            paper="https://doi.org/10.1201/9781315139470",
-            summary="scikit-learn's CART",
-            **exact,
-        )
-    )
-    unlimited = {"Classifier": None, "Regressor": None}
-    register(
-        Algorithm(
-            "sklearn.bagging",
-            driver("ensemble", "Bagging", threads=True, base_depths=unlimited),
-            params={"n_estimators": 100},
-            capacity=MEMBERS,
-            paper="https://doi.org/10.1007/BF00058655",
-            summary="scikit-learn's bagged trees",
-            **exact,
-        )
-    )
-    register(
-        Algorithm(
-            "sklearn.random_forest",
-            driver("ensemble", "RandomForest", threads=True),
-            params={"n_estimators": 100},
-            capacity=TREES,
-            paper="https://doi.org/10.1023/A:1010933404324",
-            summary="scikit-learn's random forest",
-            **exact,
-        )
-    )
-    register(
-        Algorithm(
-            "sklearn.adaboost",
-            driver("ensemble", "AdaBoost", base_depths={"Classifier": 1, "Regressor": 3}),
-            accepts=Accepts(sparse=True),
-            params={"n_estimators": 100},
-            capacity={**MEMBERS, **RATE},
-            paper="https://doi.org/10.1006/jcss.1997.1504",
-            summary="scikit-learn's AdaBoost: SAMME on stumps, R2 on trees of depth 3",
-            **common,
-        )
-    )
-    register(
-        Algorithm(
-            "sklearn.gradient_boosting",
-            driver("ensemble", "GradientBoosting"),
-            accepts=Accepts(sparse=True),
-            params={"n_estimators": 100},
-            capacity={**TREES, **RATE},
-            paper="https://doi.org/10.1214/aos/1013203451",
-            summary="scikit-learn's gradient boosting on exact trees",
-            **common,
-        )
-    )
-    register(
-        Algorithm(
-            "sklearn.hist_gradient_boosting",
-            driver("ensemble", "HistGradientBoosting", adapter=HistAdapter),
-            accepts=Accepts(missing=True, categorical=True),
-            params={"max_iter": 100, "early_stopping": False},
-            capacity={
-                **TREE,
-                **RATE,
-                "trees": Argument("max_iter"),
-                "bins": Argument("max_bins", note="at most 255, missing values apart"),
-                "l2": Argument("l2_regularization"),
-            },
-            paper="https://scikit-learn.org/stable/modules/ensemble.html#histogram-based-gradient-boosting",
-            summary="scikit-learn's histogram gradient boosting",
-            **common,
-        )
-    )
+    for name, declared in ALGORITHMS.items():
+        register(Algorithm(f"sklearn.{name}", **common, **declared))

@@ -51,12 +51,12 @@ def plugins():
 
 def new_adapter(cache, algorithm, dataset):
     """Return an unfitted adapter; what the commit does not have is skipped (n/a)."""
+    if algorithm not in cache["plugins"]:
+        raise NotImplementedError(f"no {algorithm} at this commit")
     from harness import Spec, Task
     from harness.plan import with_capacity
     from harness.plugins import load_registry
 
-    if algorithm not in cache["plugins"]:
-        raise NotImplementedError(f"no {algorithm} at this commit")
     declared = load_registry(modules=[cache["plugins"][algorithm]]).algorithm(algorithm)
     classes = cache["datasets"][dataset]["classes"]
     tasks = {0: Task.REGRESSION, 2: Task.BINARY}

@@ -1,0 +1,195 @@
+"""Is this installation whole, and is this machine fit to measure on? One check, one sentence."""
+
+from __future__ import annotations
+
+import os
+import platform
+import subprocess
+import sys
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Literal
+
+from harness import machine
+from harness.errors import HarnessError
+from harness.model import JSON
+from harness.plugins import load_registry
+from harness.store import Store
+
+# The series whose rules parity mode follows; pyproject.toml admits no other.
+FOLLOWED = {"scikit-learn": "1.9", "xgboost": "3.2", "lightgbm": "4"}
+IMPORTED = ("numba", "sklearn", "xgboost", "lightgbm", "catboost")
+CPU_MAX = Path("/sys/fs/cgroup/cpu.max")
+
+
+@dataclass(frozen=True)
+class Check:
+    """What was found, and what to do where it is not well."""
+
+    name: str
+    state: Literal["ok", "warn", "fail"]
+    message: str
+    advice: str = ""
+
+
+def diagnose(*, deep: bool = False, results: Path = Path("results")) -> list[Check]:
+    """Return every check, in the order in which a person would mend things.
+
+    Parameters
+    ----------
+    deep
+        Whether to time the first call of every compiled algorithm, which takes minutes.
+    results
+        The folder of the store to look at, where there is one.
+    """
+    checks = [python(), *libraries(), threading_layer()]
+    checks += [*timing(machine.fingerprint()), processors(), plugins(), store(results)]
+    checks.append(own_time())
+    return checks + (first_calls() if deep else [])
+
+
+def python() -> Check:
+    """Say which interpreter runs."""
+    found = f"{platform.python_implementation()} {platform.python_version()} ({sys.executable})"
+    return Check("python", "ok", found)
+
+
+def libraries() -> Iterator[Check]:
+    """Import each library in a process of its own, and hold its version against parity's."""
+    names = {"sklearn": "scikit-learn"}
+    with ThreadPoolExecutor() as pool:
+        answers = list(pool.map(lambda name: ask(f"import {name}"), IMPORTED))
+    for module, (_, complaint) in zip(IMPORTED, answers, strict=True):
+        yield library(names.get(module, module), complaint)
+
+
+def library(name: str, complaint: str) -> Check:
+    """Judge one library by its version and by what its import said."""
+    try:
+        found = version(name)
+    except PackageNotFoundError:
+        return Check(name, "fail", "not installed", f"{sys.executable} -m pip install {name}")
+    if complaint:
+        gomp = "install OpenMP: apt install libgomp1" if "libgomp" in complaint else ""
+        return Check(name, "fail", f"{found} does not import: {complaint}", gomp)
+    series = FOLLOWED.get(name, "")
+    if series and not f"{found}.".startswith(f"{series}."):
+        advice = f"{sys.executable} -m pip install '{name}=={series}.*'"
+        return Check(name, "warn", f"{found}; parity mode follows the rules of {series}", advice)
+    return Check(name, "ok", f"{found}, whose rules parity mode follows" if series else found)
+
+
+def threading_layer() -> Check:
+    """Say on what numba's parallel kernels run."""
+    _, no_tbb = ask("from numba.np.ufunc import tbbpool")
+    _, no_openmp = ask("from numba.np.ufunc import omppool")
+    if no_tbb and no_openmp:
+        message = "workqueue: parallel kernels run one caller at a time"
+        return Check("threading layer", "warn", message, "install OpenMP: apt install libgomp1")
+    return Check("threading layer", "ok", "OpenMP" if no_tbb else "TBB")
+
+
+def timing(found: JSON) -> Iterator[Check]:
+    """Judge what makes times noisy: the clock, the neighbours, other work."""
+    governor = found["governor"] or "not told"
+    slow = governor not in ("performance", "not told")
+    advice = "cpupower frequency-set --governor performance" if slow else ""
+    yield Check("cpu governor", "warn" if slow else "ok", governor, advice)
+    if found["turbo"] is not None:
+        advice = "times follow the temperature; switch it off for narrow intervals"
+        state = "on" if found["turbo"] else "off"
+        yield Check("turbo", "warn" if found["turbo"] else "ok", state, advice * found["turbo"])
+    if found["virtualised"]:
+        advice = "neighbours add noise: trust intervals of duels, not lone seconds"
+        yield Check("hardware", "warn", "a virtual machine", advice)
+    elif found["virtualised"] is not None:
+        yield Check("hardware", "ok", "no virtual machine")
+    load, cores = found["load"][0], found["cores"]
+    busy = load > max(0.5, 0.1 * cores)
+    advice = "timed trials will be noisy: wait, or stop what else runs" if busy else ""
+    yield Check("load", "warn" if busy else "ok", f"{load} on {cores} processors", advice)
+
+
+def processors() -> Check:
+    """Say how many processors a trial may use."""
+    total = os.cpu_count() or 1
+    allowed = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else total
+    quota = cpu_quota()
+    usable = min(allowed, quota or allowed)
+    message = f"{usable:g} of {total} usable"
+    if quota and quota < allowed:
+        advice = f"the container is held to {quota:g}: more threads than that only wait"
+        return Check("processors", "warn", message, advice)
+    return Check("processors", "ok", message)
+
+
+def cpu_quota(path: Path = CPU_MAX) -> float | None:
+    """Return how many processors the control group may use in all, or None for no limit."""
+    try:
+        quota, period = path.read_text(encoding="ascii").split()
+        return int(quota) / int(period)
+    except (OSError, ValueError):  # another system, or the word "max"
+        return None
+
+
+def plugins() -> Check:
+    """Load every plugin and name those that are broken."""
+    try:
+        registry = load_registry()
+    except HarnessError as error:
+        return Check("plugins", "fail", str(error))
+    count = len(registry.names("algorithm"))
+    if registry.broken:
+        listed = "; ".join(f"{b.plugin}: {b.reason}" for b in registry.broken)
+        advice = "`harness list plugins` shows them; the others work"
+        return Check("plugins", "warn", f"{count} algorithms, but broken are {listed}", advice)
+    return Check("plugins", "ok", f"{count} algorithms, {len(registry.names('dataset'))} datasets")
+
+
+def store(results: Path) -> Check:
+    """Open the results store, where there is one."""
+    if not Store.exists(results):
+        return Check("store", "ok", f"none yet in {results}")
+    try:
+        with Store.open(results) as found:
+            counts = found.counts()
+    except HarnessError as error:
+        return Check("store", "fail", str(error))
+    return Check("store", "ok", f"{counts['runs']} runs, {counts['outcomes']} outcomes")
+
+
+def own_time() -> Check:
+    """Measure what the harness itself needs."""
+    from harness.overhead import measure_overhead
+
+    try:
+        found = measure_overhead()
+    except HarnessError as error:
+        return Check("own time", "fail", str(error))
+    message = (
+        f"{1000 * found.trial:.0f} ms a trial, {found.job:.2f} s a job; "
+        f"{1000 * found.amortised:.0f} ms a trial in a job of {found.trials}"
+    )
+    slow = found.amortised > 0.15
+    return Check("own time", "warn" if slow else "ok", message, "is the machine busy?" * slow)
+
+
+def ask(code: str) -> tuple[str, str]:
+    """Run a line of Python apart; return what it printed and the last line of its complaint."""
+    try:
+        done = subprocess.run(  # noqa: S603 - our own fixed lines
+            [sys.executable, "-P", "-c", code],
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return "", str(error)
+    if done.returncode == 0:
+        return done.stdout.strip(), ""
+    lines = done.stderr.strip().splitlines()
+    return "", lines[-1] if lines else f"ended with {done.returncode}"

@@ -1,0 +1,81 @@
+"""The harness's own time: a whole run of an algorithm that does nothing, store and all."""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+from harness import noop
+from harness.config import Experiment, Splits
+from harness.errors import HarnessError
+from harness.model import Outcome, Status
+from harness.plugins import load_registry
+from harness.progress import Progress
+from harness.runs import Request, run_experiment
+from harness.store import Store
+
+PHASES = frozenset({"preparation", "native", "fit", "predict", "predict_one"})  # the algorithm's
+
+
+@dataclass(frozen=True)
+class Overhead:
+    """Wall seconds that are not the algorithm's.
+
+    ``trial`` is what one more trial costs, ``job`` what one more job does: starting the process,
+    importing the libraries, loading the table. ``amortised`` is all of it by trial.
+    """
+
+    trial: float
+    job: float
+    amortised: float
+    trials: int
+
+
+def measure_overhead(dataset: str = "diabetes", folds: int = 5, repeats: int = 4) -> Overhead:
+    """Run folds × repeats trials of nothing on a dataset, in a store of its own.
+
+    Raises
+    ------
+    HarnessError
+        Where the run cannot be carried out.
+    """
+    plugin = Path(noop.__file__)
+    experiment = Experiment(
+        name="overhead",
+        algorithms=[noop.NAME],
+        datasets=[dataset],
+        splits=Splits(folds=folds, repeats=repeats),
+    )
+    registry = load_registry([plugin], strangers=False)
+    with tempfile.TemporaryDirectory(prefix="harness-overhead-") as folder:
+        request = Request(experiment, plugin_files=(str(plugin),), results=Path(folder))
+        began = time.perf_counter()
+        result = run_experiment(request, registry, Progress())
+        total = time.perf_counter() - began
+        with Store.open(folder) as store:
+            outcomes = [outcome for outcome, _ in store.outcomes(result.run_id)]
+    return summarise(outcomes, total)
+
+
+def summarise(outcomes: list[Outcome], total: float) -> Overhead:
+    """Part the wall seconds of a run of one job into what a trial and what the job costs.
+
+    Raises
+    ------
+    HarnessError
+        Where a trial of nothing did not end well, or there are fewer than two.
+    """
+    failed = [outcome for outcome in outcomes if outcome.status is not Status.DONE]
+    if failed or len(outcomes) < 2:
+        why = failed[0].failure.message if failed and failed[0].failure else "too few trials"
+        raise HarnessError(f"the harness's own time cannot be measured: {why}")
+    n = len(outcomes)
+    ends = sorted(datetime.fromisoformat(outcome.ended) for outcome in outcomes)
+    cycle = (ends[-1] - ends[0]).total_seconds() / (n - 1)  # store and all, from end to end
+    inside = sum(s.wall for o in outcomes for s in o.samples if s.phase in PHASES) / n
+    return Overhead(
+        trial=cycle - inside, job=total - n * cycle, amortised=total / n - inside, trials=n
+    )

@@ -1,0 +1,161 @@
+"""The asv suite keeps the rules without which asv misleads."""
+
+import inspect
+import os
+import subprocess
+import sys
+from importlib import import_module
+from pathlib import Path
+from unittest import mock
+
+import numpy as np
+import pytest
+
+from harness import Task
+from harness.plugins import load_registry
+
+ROOT = Path(__file__).resolve().parents[2]
+
+# The suite caps threads in its process's environment; that of the tests stays as it is.
+with mock.patch.dict(os.environ), mock.patch.object(sys, "path", [str(ROOT), *sys.path]):
+    data = import_module("benchmarks.data")
+    drive = import_module("benchmarks.drive")
+    models = import_module("benchmarks.models")
+    names = import_module("benchmarks.names")
+    startup = import_module("benchmarks.startup")
+
+CASES = [
+    case
+    for module in (models, startup)
+    for name, case in vars(module).items()
+    if inspect.isclass(case) and not name.startswith("_") and case is not drive.Suite
+]
+
+
+def methods(case: type) -> list[str]:
+    kinds = ("time_", "timeraw_", "track_", "peakmem_")
+    return [name for name in dir(case) if name.startswith(kinds)]
+
+
+def registered(wanted: set[Task]) -> set[str]:
+    registry = load_registry(strangers=False)
+    return {a.name for a in registry.all("algorithm") if a.tasks & wanted}
+
+
+def test_the_static_names_are_those_of_the_registry() -> None:
+    """asv would give one algorithm's times another's name, were the list made at run time."""
+    assert set(names.CLASSIFIERS) == registered({Task.BINARY, Task.MULTICLASS})
+    assert set(names.REGRESSORS) == registered({Task.REGRESSION})
+
+
+@pytest.mark.parametrize("listed", ["CLASSIFIERS", "REGRESSORS", "CLASSIFICATION", "REGRESSION"])
+def test_no_name_stands_twice(listed: str) -> None:
+    assert len(getattr(names, listed)) == len(set(getattr(names, listed)))
+
+
+def test_the_data_is_what_the_names_promise() -> None:
+    classes = {name: classes for name, classes, _, _ in data.tables()}
+    assert {n for n, c in classes.items() if c} == set(names.CLASSIFICATION)
+    assert {n for n, c in classes.items() if not c} == set(names.REGRESSION)
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda c: c.__name__)
+def test_every_case_takes_enough_samples_and_has_a_version(case: type) -> None:
+    assert methods(case)
+    assert isinstance(case.version, str), "else every edit of the suite hides the history"
+    assert case.rounds * case.repeat[0] >= 8, "asv's test of significance is blind at 6"
+    if any(name.startswith("time_") for name in methods(case)):
+        assert case.warmup_time > 0, "else the first sample is a compilation"
+    for name in methods(case):
+        if name.startswith("track_"):
+            assert "loss" in name, "asv takes lower for better"
+
+
+def test_threads_are_capped_before_numpy_is_loaded() -> None:
+    code = (
+        "import os, sys, benchmarks; print(os.environ['OMP_NUM_THREADS'], 'numpy' in sys.modules)"
+    )
+    clean = {k: v for k, v in os.environ.items() if not k.endswith("_NUM_THREADS")}
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=ROOT,
+        env=clean,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.split() == ["1", "False"]
+
+
+@pytest.fixture
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict:
+    monkeypatch.chdir(tmp_path)
+    return {"datasets": data.write(tmp_path), "plugins": drive.plugins()}
+
+
+def test_a_case_of_each_kind_runs(cache: dict) -> None:
+    for case, dataset in ((models.FitClassifier(), "breast_cancer"), (models.Memory(), "diabetes")):
+        case.setup(cache, "sklearn.decision_tree", dataset)
+        for name in methods(type(case)):
+            getattr(case, name)(cache, "sklearn.decision_tree", dataset)
+    case = models.PredictRegressor()
+    case.setup(cache, "sklearn.decision_tree", "diabetes")
+    case.time_predict(cache, "sklearn.decision_tree", "diabetes")
+    assert 0 < case.track_loss(cache, "sklearn.decision_tree", "diabetes") < 2
+
+
+def test_setting_up_again_costs_nothing(cache: dict) -> None:
+    case = models.PredictClassifier()
+    arguments = (cache, "sklearn.decision_tree", "breast_cancer")
+    case.setup(*arguments)
+    fitted = case.model
+    case.setup(*arguments)
+    assert case.model is fitted
+
+
+def test_what_a_commit_lacks_is_skipped_not_failed(cache: dict) -> None:
+    with pytest.raises(NotImplementedError):
+        models.FitClassifier().setup(cache, "not-yet-written", "digits")
+    with pytest.raises(NotImplementedError):
+        startup.FirstFit().setup(cache, "not-yet-written")
+
+
+def test_training_and_test_rows_are_parted(cache: dict) -> None:
+    whole = {name: len(y) for name, _, _, y in data.tables()}
+    for name, rows in whole.items():
+        X, y = data.read(name, "train")
+        X_test, y_test = data.read(name, "test")
+        assert len(X) + len(X_test) == len(y) + len(y_test) == rows
+        assert isinstance(X, np.memmap)
+
+
+def test_loss_is_lower_for_the_better_model() -> None:
+    y = np.array([0, 1, 1])
+    good, bad = np.array([[0.9, 0.1], [0.1, 0.9], [0.2, 0.8]]), np.full((3, 2), 0.5)
+    assert drive.loss(good, y, 2) < drive.loss(bad, y, 2)
+    target = np.array([1.0, 2.0, 4.0])
+    assert drive.loss(target + 0.1, target, 0) < drive.loss(np.zeros(3), target, 0)
+
+
+def test_the_raw_statements_run(cache: dict) -> None:
+    case, first = startup.Startup(), startup.FirstFit()
+    statements = [case.timeraw_import(), first.timeraw_fit(cache, "sklearn.decision_tree")]
+    for statement in statements:
+        exec(inspect.cleandoc(statement), {})
+    statement, setup = case.timeraw_help()
+    with mock.patch.object(sys, "stdout"), mock.patch.object(sys, "argv", []):
+        exec(inspect.cleandoc(setup + "\n" + inspect.cleandoc(statement)), {})
+
+
+@pytest.mark.slow
+def test_asv_runs_a_case_of_each_kind(tmp_path: Path) -> None:
+    """The whole suite is `make bench`; here one algorithm goes through asv itself."""
+    environment = os.environ | {"HOME": str(tmp_path)}
+    asv = [sys.executable, "-m", "asv"]
+    subprocess.run([*asv, "machine", "--yes"], cwd=ROOT, env=environment, check=True)
+    quick = [*asv, "run", "--quick", "--show-stderr", "-E", f"existing:{sys.executable}"]
+    selection = ["-b", r"sklearn.decision_tree", "-b", "Startup"]
+    done = subprocess.run(
+        [*quick, *selection], cwd=ROOT, env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr

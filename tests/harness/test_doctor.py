@@ -1,0 +1,152 @@
+"""Each check names what is wrong and what to do; a sound machine gets no advice."""
+
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from harness import doctor, machine
+from harness.doctor import Check
+from harness.errors import PluginError
+from harness.plugins import Broken
+from harness.store import DATABASE
+
+QUIET = {
+    "governor": "performance",
+    "turbo": False,
+    "virtualised": False,
+    "load": [0.1, 0.1, 0.1],
+    "cores": 8,
+}
+
+
+def by_name(checks: object) -> dict[str, Check]:
+    return {check.name: check for check in checks}
+
+
+def test_a_quiet_machine_gets_no_advice() -> None:
+    checks = list(doctor.timing(QUIET))
+    assert {c.state for c in checks} == {"ok"}
+    assert all(not c.advice for c in checks)
+
+
+@pytest.mark.parametrize(
+    ("fact", "check"),
+    [
+        ({"governor": "powersave"}, "cpu governor"),
+        ({"turbo": True}, "turbo"),
+        ({"virtualised": True}, "hardware"),
+        ({"load": [3.0, 1.0, 1.0]}, "load"),
+    ],
+)
+def test_what_makes_times_noisy_is_a_warning_with_advice(fact: dict, check: str) -> None:
+    found = by_name(doctor.timing(QUIET | fact))
+    assert found[check].state == "warn"
+    assert found[check].advice
+    assert [c.name for c in found.values() if c.state == "warn"] == [check]
+
+
+def test_what_a_system_does_not_tell_is_no_warning() -> None:
+    unknown = QUIET | {"governor": "", "turbo": None, "virtualised": None}
+    assert {c.state for c in doctor.timing(unknown)} == {"ok"}
+
+
+def test_the_fingerprint_has_every_fact_that_is_judged() -> None:
+    assert {*QUIET} <= {*machine.fingerprint()}
+
+
+@pytest.mark.parametrize(
+    ("name", "complaint", "state", "said"),
+    [
+        ("no-such-library", "", "fail", "not installed"),
+        ("lightgbm", "OSError: libgomp.so.1: cannot open", "fail", "libgomp1"),
+        ("numpy", "", "ok", "."),
+    ],
+)
+def test_a_library_is_judged_by_version_and_import(
+    name: str, complaint: str, state: str, said: str
+) -> None:
+    check = doctor.library(name, complaint)
+    assert check.state == state
+    assert said in check.message + check.advice
+
+
+def test_another_series_than_parity_follows_is_a_warning(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(doctor, "version", lambda _: "3.20.1")
+    check = doctor.library("xgboost", "")
+    assert check.state == "warn"
+    assert "3.2" in check.message
+    monkeypatch.setattr(doctor, "version", lambda _: "3.2.7")
+    assert doctor.library("xgboost", "").state == "ok"
+
+
+def test_the_followed_series_are_those_that_are_required() -> None:
+    lines = (Path(doctor.__file__).parent.parent / "pyproject.toml").read_text().splitlines()
+    required = {line.strip().strip('",').partition(">=") for line in lines if ">=" in line}
+    series = {name: rest for name, _, rest in required}
+    for name, followed in doctor.FOLLOWED.items():
+        assert series[name].startswith(f"{followed}.") or series[name].startswith(f"{followed},")
+
+
+def test_without_openmp_the_threading_layer_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(doctor, "ask", lambda code: ("", "ImportError: no such pool"))
+    check = doctor.threading_layer()
+    assert check.state == "warn"
+    assert "libgomp1" in check.advice
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"), [("150000 100000\n", 1.5), ("max 100000\n", None), ("", None)]
+)
+def test_the_quota_of_a_container_is_read(
+    text: str, expected: float | None, tmp_path: Path
+) -> None:
+    file = tmp_path / "cpu.max"
+    file.write_text(text)
+    assert doctor.cpu_quota(file) == expected
+
+
+def test_no_quota_where_there_is_no_control_group(tmp_path: Path) -> None:
+    assert doctor.cpu_quota(tmp_path / "absent") is None
+
+
+def test_a_quota_below_the_processors_is_a_warning(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(doctor, "cpu_quota", lambda: 0.5)
+    assert doctor.processors().state == "warn"
+    monkeypatch.setattr(doctor, "cpu_quota", lambda: None)
+    assert doctor.processors().state == "ok"
+
+
+def test_broken_plugins_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    registry = SimpleNamespace(
+        broken=[Broken("their.plugin", "KeyError: 1", "")], names=lambda _: []
+    )
+    monkeypatch.setattr(doctor, "load_registry", lambda: registry)
+    check = doctor.plugins()
+    assert check.state == "warn"
+    assert "their.plugin: KeyError: 1" in check.message
+
+
+def test_a_broken_contract_is_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse() -> None:
+        raise PluginError("two plugins register 'x'")
+
+    monkeypatch.setattr(doctor, "load_registry", refuse)
+    assert doctor.plugins() == Check("plugins", "fail", "two plugins register 'x'")
+
+
+def test_a_damaged_store_is_a_failure(tmp_path: Path) -> None:
+    assert doctor.store(tmp_path).state == "ok"
+    (tmp_path / DATABASE).write_bytes(b"this is no database, but long enough to be read as one" * 9)
+    assert doctor.store(tmp_path).state == "fail"
+
+
+def test_ask_returns_what_is_printed_or_the_last_complaint() -> None:
+    assert doctor.ask("print(6 * 7)") == ("42", "")
+    assert doctor.ask("raise ValueError('why')") == ("", "ValueError: why")
+    assert doctor.ask("import sys; sys.exit(9)") == ("", "ended with 9")
+
+
+def test_python_is_named() -> None:
+    assert sys.executable in doctor.python().message

@@ -14,7 +14,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from statistics import fmean, median
 
-from harness.analysis.stats import hodges_lehmann, smallest_signed_rank, transformed
+from harness.analysis.stats import (
+    geometric_mean,
+    hodges_lehmann,
+    smallest_signed_rank,
+    transformed,
+)
 from harness.analysis.view import Interval, Speed
 from harness.model import Block, Duel, DuelOutcome, Job, Sample, Status
 
@@ -206,3 +211,39 @@ def with_floor(speed: Speed, floors: dict[tuple[str, str], float]) -> Speed:
     if 1 / (1 + floor) <= speed.ratio.value <= 1 + floor:
         notes = (*notes, f"no measurable difference: the A/A duel reaches ±{floor:.1%}")
     return replace(speed, floor=floor, notes=notes)
+
+
+# ------------------------------------------------------------------ over datasets
+
+
+def pool_speeds(speeds: Iterable[Speed]) -> tuple[Speed, ...]:
+    """Return the geometric mean ratio of each pair and phase that has two datasets or more.
+
+    ``dataset`` is ``""`` and the unit "dataset"; seconds of different datasets have no common
+    middle, so there are none.
+    """
+    grouped: dict[tuple[str, str, str, tuple[str, str]], list[Speed]] = defaultdict(list)
+    for speed in speeds:
+        key = (speed.algorithm, speed.reference, speed.phase, speed.environments)
+        grouped[key].append(speed)
+    pooled = []
+    for (algorithm, reference, phase, environments), members in grouped.items():
+        if len({speed.dataset for speed in members}) < 2:
+            continue
+        ratio = geometric_mean([speed.ratio.value for speed in members], LEVEL)
+        memory = [speed.memory_ratio for speed in members if speed.memory_ratio]
+        pooled.append(
+            Speed(
+                algorithm=algorithm,
+                reference=reference,
+                dataset="",
+                phase=phase,
+                ratio=ratio,
+                unit="dataset",
+                seconds=(math.nan, math.nan),
+                memory_ratio=geometric_mean(memory).value if memory else None,
+                notes=(f"geometric mean over {len(members)} datasets",),
+                environments=environments,
+            )
+        )
+    return tuple(pooled)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -57,9 +58,17 @@ class Accuracy:
     metric: str
     verdict: str  # equivalent, better, worse, inconclusive
     difference: Interval  # of the loss, reference − ours: positive = ours is better
-    margin: float
+    margin: float  # in units of the loss; of a pooled one a share of the gap
     advice: str = ""  # of an inconclusive one: what would decide it
-    splits: int = 0
+    splits: int = 0  # that both sides have a score on; of a pooled one: datasets
+    inner: Interval | None = None  # the 90 % interval that equivalence is read from
+    posterior: tuple[float, float, float] | None = None  # P(worse), P(equivalent), P(better)
+    gap: float = 0.0  # loss of the constant model − best loss of the run on this dataset
+    error: float = math.inf  # standard error of the difference, Nadeau–Bengio
+    failed: tuple[int, int] = (0, 0)  # trials of ours and of the reference without a score
+    notes: tuple[str, ...] = ()  # identical predictions, labels only, few datasets, …
+    preparation: str = ""
+    params: tuple[Mapping[str, Any], Mapping[str, Any]] = ({}, {})  # of both sides
 
 
 @dataclass(frozen=True)

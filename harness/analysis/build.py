@@ -1,0 +1,128 @@
+"""Join the rows of a stored run into the view that reports, gates and exports read.
+
+Only the store and the metrics are needed: what a report must know of algorithms and datasets
+stands in the run's own config under ``declared``, so no algorithm has to be importable.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from statistics import median
+from typing import TYPE_CHECKING, Any
+
+from harness.analysis.pairs import declared_pairs, judge_pairs
+from harness.analysis.scores import Scorer
+from harness.analysis.speed import noise_floors, pool_speeds, speeds_of, with_floor
+from harness.analysis.verdicts import MARGIN
+from harness.analysis.view import Cell, RunView, Speed
+from harness.ids import canonical
+from harness.model import DuelOutcome, Outcome, Sample, Status
+from harness.plugins import Registry
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from harness.store import Store
+
+
+def view_run(store: Store, run_id: str, registry: Registry) -> RunView:
+    """Return everything a report may show of a run.
+
+    Parameters
+    ----------
+    store
+        Open for reading; the view's ``predictions`` reads its artifacts when called, also after
+        the store was closed.
+    run_id
+        As :meth:`harness.store.Store.run` takes it.
+    registry
+        Whose metrics are applied; ``load_registry(modules=["harness.builtin.metrics"])`` will do.
+    """
+    run = store.run(run_id)
+    declared: Mapping[str, Any] = run["config"].get("declared", {})
+    scorer = Scorer(store, registry)
+    cells = cells_of(store.outcomes(run["id"]), scorer)
+    duels = tuple(outcome for outcome, _ in store.duels(run["id"]))
+    share = float(declared.get("margin", MARGIN))
+    accuracy = judge_pairs(declared_pairs(declared, cells), cells, scorer, share)
+
+    def predictions(outcome: Outcome) -> Mapping[str, np.ndarray]:
+        sha256 = outcome.arrays.get("predictions")
+        return store.artifact(sha256) if sha256 else {}
+
+    failed = [{"plugin": b.plugin, "reason": b.reason} for b in registry.broken]
+    return RunView(
+        run=run,
+        cells=cells,
+        accuracy=accuracy,
+        speed=speeds(duels),
+        duels=duels,
+        algorithms=declared.get("algorithms", {}),
+        datasets=declared.get("datasets", {}),
+        metrics={
+            m.name: {
+                "lower_is_better": m.lower_is_better,
+                "primary": m.primary,
+                "summary": m.summary,
+            }
+            for m in registry.all("metric")
+        },
+        predictions=predictions,
+        broken=(*failed, *scorer.broken.values()),
+    )
+
+
+def cells_of(outcomes: Iterable[tuple[Outcome, bool]], scorer: Scorer) -> tuple[Cell, ...]:
+    """Return the outcomes of a run by algorithm, params, preparation and dataset, scored.
+
+    Parameters
+    ----------
+    outcomes
+        Each with whether it was reused, in the order of the plan.
+    """
+    grouped: dict[tuple[str, ...], list[tuple[Outcome, bool]]] = defaultdict(list)
+    for outcome, reused in outcomes:
+        trial = outcome.trial
+        key = (trial.algorithm, canonical(trial.params), trial.preparation, trial.dataset)
+        grouped[key].append((outcome, reused))
+    return tuple(_cell(members, scorer) for members in grouped.values())
+
+
+def _cell(members: Sequence[tuple[Outcome, bool]], scorer: Scorer) -> Cell:
+    outcomes = tuple(outcome for outcome, _ in members)
+    trial = outcomes[0].trial
+    scored = [scorer.score(outcome) for outcome in outcomes]
+    fits = [s.peak for outcome in outcomes for s in outcome.samples if s.phase == "fit"]
+    return Cell(
+        algorithm=trial.algorithm,
+        params=trial.params,
+        preparation=trial.preparation,
+        dataset=trial.dataset,
+        task=trial.task.value,
+        outcomes=outcomes,
+        scores={name: tuple(s[name] for s in scored) for name in scored[0]},
+        reused=tuple(reused for _, reused in members),
+        seconds=typical_seconds(outcomes),
+        peak=max(fits, default=0),
+    )
+
+
+def typical_seconds(outcomes: Iterable[Outcome]) -> dict[str, float]:
+    """Return the median wall seconds of each phase, of warm calls where there are any."""
+    samples: dict[str, list[Sample]] = defaultdict(list)
+    for outcome in outcomes:
+        for sample in outcome.samples if outcome.status is Status.DONE else ():
+            samples[sample.phase].append(sample)
+    return {
+        phase: median([s.wall for s in found if not s.cold] or [s.wall for s in found])
+        for phase, found in samples.items()
+    }
+
+
+def speeds(duels: Iterable[DuelOutcome]) -> tuple[Speed, ...]:
+    """Return the speeds of a run's duels beside their noise floors, then pooled over datasets."""
+    fought = list(duels)
+    floors = noise_floors(fought)
+    found = [with_floor(speed, floors) for outcome in fought for speed in speeds_of(outcome)]
+    return (*found, *pool_speeds(found))

@@ -1,0 +1,138 @@
+"""Score stored predictions with every metric of their task, and the constant model beside them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+
+from harness.errors import StoreError
+from harness.model import Metric, Outcome, Predicted, Status, Task
+from harness.plugins import Registry
+
+OURS = "harness.builtin.metrics"  # its primary metric wins where a stranger registers another
+ROUNDING = 1e-9  # predictions that differ by less, in sd(y) or probability, are the same
+
+
+class Arrays(Protocol):
+    """What is asked of a store."""
+
+    def artifact(self, sha256: str) -> Mapping[str, np.ndarray]:
+        """Return the arrays of an artifact."""
+
+
+@dataclass
+class Scorer:
+    """Scores outcomes one by one; what goes wrong is kept in ``broken`` and scored NaN.
+
+    Attributes
+    ----------
+    constants : dict
+        (dataset, split) → losses of the model that always says what the training rows say on
+        average, by metric.
+    labels_only : set
+        Ids of trials whose probabilities are all 0 or 1.
+    rows : dict
+        Trial id → number of test rows.
+    """
+
+    store: Arrays
+    registry: Registry
+    broken: dict[str, dict[str, str]] = field(default_factory=dict)
+    constants: dict[tuple[str, str], dict[str, float]] = field(default_factory=dict)
+    labels_only: set[str] = field(default_factory=set)
+    rows: dict[str, int] = field(default_factory=dict)
+    by_task: dict[Task, list[Metric]] = field(default_factory=dict)
+
+    def metrics(self, task: Task) -> list[Metric]:
+        """Return the metrics of a task, by name."""
+        if task not in self.by_task:
+            every: list[Metric] = self.registry.all("metric")
+            self.by_task[task] = [m for m in every if task in m.tasks]
+        return self.by_task[task]
+
+    def primary(self, task: Task) -> Metric | None:
+        """Return the metric that verdicts are about."""
+        found = [m for m in self.metrics(task) if m.primary]
+        own = [m for m in found if self.registry.entry("metric", m.name).plugin == OURS]
+        return next(iter(own or found), None)
+
+    def score(self, outcome: Outcome) -> dict[str, float]:
+        """Return a number for each metric of the outcome's task; NaN where there is none."""
+        task = outcome.trial.task
+        missing = {metric.name: math.nan for metric in self.metrics(task)}
+        if outcome.status is not Status.DONE or "predictions" not in outcome.arrays:
+            return missing
+        try:
+            arrays = self.store.artifact(outcome.arrays["predictions"])
+        except StoreError as error:
+            place = f"predictions of {outcome.trial.algorithm} on {outcome.trial.dataset}"
+            self._note(place, str(error))
+            return missing
+        predicted = predicted_of(arrays)
+        self.rows[outcome.trial.id] = len(predicted.y)
+        key = (outcome.trial.dataset, outcome.trial.split.label)
+        if key not in self.constants:
+            constant = constant_model(predicted, task, outcome.facts)
+            self.constants[key] = self._apply(task, constant)
+        if task.is_classification and bool(np.isin(predicted.output, (0.0, 1.0)).all()):
+            self.labels_only.add(outcome.trial.id)
+        return self._apply(task, predicted)
+
+    def _apply(self, task: Task, predicted: Predicted) -> dict[str, float]:
+        scores = {}
+        for metric in self.metrics(task):
+            try:
+                scores[metric.name] = float(metric.score(predicted))
+            except Exception as error:  # noqa: BLE001 - a stranger's metric may raise anything
+                scores[metric.name] = math.nan
+                self._note(f"metric {metric.name}", f"{type(error).__name__}: {error}")
+        return scores
+
+    def _note(self, plugin: str, reason: str) -> None:
+        self.broken.setdefault(plugin, {"plugin": plugin, "reason": reason})
+
+    def agree(self, one: Iterable[Outcome], other: Iterable[Outcome]) -> bool:
+        """Return whether all predictions of paired outcomes are the same up to rounding."""
+        return all(self._same(a, b) for a, b in zip(one, other, strict=True))
+
+    def _same(self, a: Outcome, b: Outcome) -> bool:
+        shas = [outcome.arrays["predictions"] for outcome in (a, b)]
+        if shas[0] == shas[1]:
+            return True
+        one, other = (predicted_of(self.store.artifact(sha)) for sha in shas)
+        if one.output.shape != other.output.shape:
+            return False
+        tolerance = ROUNDING * (one.scale if one.scale > 0 else 1.0)
+        return bool((np.abs(one.output - other.output) <= tolerance).all())
+
+
+def predicted_of(arrays: Mapping[str, np.ndarray]) -> Predicted:
+    """Return what metrics take from the arrays that a worker stored."""
+    return Predicted(
+        arrays["y"], arrays["output"], arrays.get("weight"), float(arrays.get("scale", 1.0))
+    )
+
+
+def constant_model(predicted: Predicted, task: Task, facts: Mapping[str, Any]) -> Predicted:
+    """Return the predictions of the model that knows the training targets and no feature.
+
+    Class frequencies or the mean come from the facts ``train_prior`` and ``train_mean``, both
+    weighted; an outcome without them is measured against its own test rows, which flatters the
+    constant a little.
+    """
+    y, weight = predicted.y, predicted.weight
+    if task.is_classification:
+        k = predicted.output.shape[1]
+        prior = facts.get("train_prior")
+        if prior is None or len(prior) != k:
+            counts = np.bincount(y, weights=weight, minlength=k)
+            prior = counts / counts.sum()
+        row = np.asarray(prior, dtype=np.float64)
+        return Predicted(y, np.broadcast_to(row, (len(y), k)), weight, predicted.scale)
+    mean = facts.get("train_mean")
+    value = float(np.average(y, weights=weight)) if mean is None else float(mean)
+    return Predicted(y, np.broadcast_to(np.float64(value), y.shape), weight, predicted.scale)

@@ -45,10 +45,10 @@ def diagnose(*, deep: bool = False, results: Path = Path("results")) -> list[Che
     results
         The folder of the store to look at, where there is one.
     """
-    checks = [python(), *libraries(), threading_layer()]
-    checks += [*timing(machine.fingerprint()), processors(), plugins(), store(results)]
-    checks.append(own_time())
-    return checks + (first_calls() if deep else [])
+    quiet = list(timing(machine.fingerprint()))  # before our own checks make the machine busy
+    checks = [python(), *libraries(), threading_layer(), kernel_cache(), plugins()]
+    checks += [*quiet, processors(), store(results), own_time()]
+    return checks + (list(first_calls()) if deep else [])
 
 
 def python() -> Check:
@@ -90,6 +90,22 @@ def threading_layer() -> Check:
         message = "workqueue: parallel kernels run one caller at a time"
         return Check("threading layer", "warn", message, "install OpenMP: apt install libgomp1")
     return Check("threading layer", "ok", "OpenMP" if no_tbb else "TBB")
+
+
+def kernel_cache() -> Check:
+    """Say where compiled kernels are kept, and that they are."""
+    name = "kernel cache"
+    answer, complaint = ask("from algorithms._kernels.jit import CACHE_FOLDER as f; print(f)")
+    if complaint:
+        return Check(name, "fail", complaint, "is the installation whole? `make setup` mends it")
+    folder = Path(answer)
+    sizes = [file.stat().st_size for file in folder.rglob("*") if file.is_file()]
+    message = f"{folder}, {len(sizes)} files, {sum(sizes) / 2**20:.1f} MiB"
+    if folder.name.startswith("tree-harness-kernels-"):  # else it is named by a digest
+        folder.rmdir()  # made by the question itself
+        message = "cannot be written to: every process compiles anew"
+        return Check(name, "warn", message, "set HARNESS_KERNEL_CACHE to a folder of yours")
+    return Check(name, "ok", message)
 
 
 def timing(found: JSON) -> Iterator[Check]:
@@ -177,11 +193,27 @@ def own_time() -> Check:
     return Check("own time", "warn" if slow else "ok", message, "is the machine busy?" * slow)
 
 
+def first_calls() -> Iterator[Check]:
+    """Time the first calls of every algorithm from scratch, compiling and compiled."""
+    from harness.overhead import measure_first_call
+
+    registry = load_registry()
+    for name in registry.names("algorithm"):
+        entry = registry.entry("algorithm", name)
+        if entry.value.origin == "scratch":
+            found = measure_first_call(entry)
+            message = f"{found.cold:.1f} s compiling, {found.warm:.1f} s compiled"
+            notes = "; ".join(found.notes)
+            yield Check(f"first call of {name}", "warn" if notes else "ok", message, notes)
+
+
 def ask(code: str) -> tuple[str, str]:
     """Run a line of Python apart; return what it printed and the last line of its complaint."""
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parent.parent)}
     try:
         done = subprocess.run(  # noqa: S603 - our own fixed lines
             [sys.executable, "-P", "-c", code],
+            env=environment,
             capture_output=True,
             text=True,
             timeout=120,

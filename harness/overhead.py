@@ -1,9 +1,12 @@
-"""The harness's own time: a whole run of an algorithm that does nothing, store and all."""
+"""The harness's own time, measured with an algorithm that does nothing; and compiling time."""
 
 from __future__ import annotations
 
+import os
 import tempfile
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -11,11 +14,12 @@ from pathlib import Path
 from harness import noop
 from harness.config import Experiment, Splits
 from harness.errors import HarnessError
-from harness.model import Outcome, Status
-from harness.plugins import load_registry
+from harness.model import DatasetRef, Job, Outcome, Split, Status, Trial
+from harness.plugins import Entry, load_registry
 from harness.progress import Progress
 from harness.runs import Request, run_experiment
 from harness.store import Store
+from harness.supervise import Compiled, Supervisor
 
 PHASES = frozenset({"preparation", "native", "fit", "predict", "predict_one"})  # the algorithm's
 
@@ -79,3 +83,45 @@ def summarise(outcomes: list[Outcome], total: float) -> Overhead:
     return Overhead(
         trial=cycle - inside, job=total - n * cycle, amortised=total / n - inside, trials=n
     )
+
+
+@dataclass(frozen=True)
+class FirstCall:
+    """How long an algorithm's first calls take in a new process, one for each form of data."""
+
+    algorithm: str
+    cold: float  # seconds, nothing compiled
+    warm: float  # seconds, compiled kernels read from their cache
+    notes: tuple[str, ...]  # what could not be run
+
+
+def measure_first_call(entry: Entry) -> FirstCall:
+    """Call an algorithm with an empty kernel cache, and again in another process."""
+    with tempfile.TemporaryDirectory(prefix="harness-kernels-") as folder, kernels_in(folder):
+        cold, warm = _exercised(entry), _exercised(entry)
+    return FirstCall(entry.value.name, cold.seconds, warm.seconds, cold.notes)
+
+
+@contextmanager
+def kernels_in(folder: str) -> Iterator[None]:
+    """Let workers keep compiled kernels in a folder."""
+    before = os.environ.get("HARNESS_KERNEL_CACHE")
+    os.environ["HARNESS_KERNEL_CACHE"] = folder
+    try:
+        yield
+    finally:
+        del os.environ["HARNESS_KERNEL_CACHE"]
+        if before is not None:
+            os.environ["HARNESS_KERNEL_CACHE"] = before
+
+
+def _exercised(entry: Entry) -> Compiled:
+    name = entry.value.name
+    task = min(entry.value.tasks)
+    trial = Trial(name, entry.value.params, "native", "", Split(), 0, 1, "", "", task)
+    job = Job(name, entry.plugin, DatasetRef("", ""), (trial,))
+    with (
+        tempfile.TemporaryDirectory(prefix="harness-first-") as folder,
+        Supervisor(Path(folder)) as supervisor,
+    ):
+        return supervisor.warm(job)

@@ -13,15 +13,18 @@ hypothesis.settings.register_profile("ci", deadline=None, derandomize=True)
 hypothesis.settings.load_profile("ci" if os.environ.get("CI") else "local")
 
 
+KEPT = {"HARNESS_MIRROR", "HARNESS_KERNEL_CACHE"}
+
+
 def pytest_configure(config: pytest.Config) -> None:
     """Keep the developer's settings, caches and results out of the tests, and the tests out.
 
-    Compiled kernels stay where they always are, in a folder named by their digest: they are the
-    same for everybody, and xdist's workers share them. The workers inherit what is set here.
+    Compiled kernels stay where they always are, in a folder named by their digest: xdist's
+    workers share them, and the next session finds them. The workers inherit what is set here.
     """
     if hasattr(config, "workerinput"):
         return
-    for name in [n for n in os.environ if n.startswith("HARNESS_") and n != "HARNESS_MIRROR"]:
+    for name in [n for n in os.environ if n.startswith("HARNESS_") and n not in KEPT]:
         del os.environ[name]
     folder = tempfile.TemporaryDirectory(prefix="harness-tests-", ignore_cleanup_errors=True)
     config.add_cleanup(folder.cleanup)

@@ -150,3 +150,24 @@ def test_ask_returns_what_is_printed_or_the_last_complaint() -> None:
 
 def test_python_is_named() -> None:
     assert sys.executable in doctor.python().message
+
+
+def test_the_kernel_cache_is_named_by_its_digest(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HARNESS_KERNEL_CACHE", str(tmp_path))
+    check = doctor.kernel_cache()
+    assert check.state == "ok"
+    (folder,) = tmp_path.iterdir()
+    assert str(folder) in check.message
+
+
+def test_a_cache_that_cannot_be_written_is_a_warning(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "a file"
+    file.touch()
+    monkeypatch.setenv("HARNESS_KERNEL_CACHE", str(file))
+    check = doctor.kernel_cache()
+    assert check.state == "warn"
+    assert "HARNESS_KERNEL_CACHE" in check.advice

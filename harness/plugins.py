@@ -31,7 +31,7 @@ from harness.errors import ConfigError, HarnessError, PluginError, unknown
 from harness.model import Algorithm, Dataset, Executor, Metric, Outcome, Section
 
 OWN_PACKAGES = ("harness.builtin", "algorithms", "algorithms.reference", "reports")
-HOOKS: dict[str, tuple[str, type]] = {
+HOOKS: dict[str, tuple[str, type[Any]]] = {
     "register_algorithms": ("algorithm", Algorithm),
     "register_datasets": ("dataset", Dataset),
     "register_metrics": ("metric", Metric),
@@ -111,7 +111,7 @@ class Registry:
             chosen.update(dict.fromkeys(hits))
         return list(chosen)
 
-    def add(self, kind: str, expected: type, value: Any, plugin: str, path: str) -> None:
+    def add(self, kind: str, expected: type[Any], value: Any, plugin: str, path: str) -> None:
         """Take one registration; a wrong type, a bad name or a duplicate is an error."""
         if not isinstance(value, expected):
             raise PluginError(

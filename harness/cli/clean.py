@@ -1,0 +1,38 @@
+"""``harness clean``: remove runs and array files that nothing needs."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import click
+
+from harness.cli.common import json_option, print_json, results_option
+from harness.units import parse_duration
+
+
+@click.command("clean")
+@click.option("--run", "runs", multiple=True, metavar="ID", help="Remove this run.")
+@click.option("--older-than", metavar="DURATION", help="Remove runs older than, say, 720h.")
+@click.option("--yes", is_flag=True, help="Do it; without it, only say what would be removed.")
+@results_option
+@json_option
+def command(
+    *, runs: tuple[str, ...], older_than: str | None, yes: bool, results: Path, as_json: bool
+) -> None:
+    """Remove chosen runs, and the array files that no run names."""
+    from harness.store import Store
+    from harness.store.clean import clean
+
+    limit = timedelta(seconds=parse_duration(older_than)) if older_than else None
+    before = datetime.now(UTC) - limit if limit else None
+    with Store.open(results, write=True) as store:
+        removal = clean(store, runs=runs, before=before, dry_run=not yes)
+    if as_json:
+        print_json({"removed": yes, "runs": removal.runs, "outcomes": removal.outcomes,
+                    "files": len(removal.files), "bytes": removal.bytes})
+        return
+    verb = "removed" if yes else "would remove (add --yes)"
+    size = f"{removal.bytes / 2**20:.1f} MiB"
+    click.echo(f"{verb}: {len(removal.runs)} runs, {removal.outcomes} outcomes, "
+               f"{len(removal.files)} array files, {size}")

@@ -1,0 +1,46 @@
+"""``harness export``: outcomes as a table for other programs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from harness.cli.common import plugin_option, results_option
+from harness.errors import StoreError
+from harness.plugins import load_registry
+
+
+@click.command("export")
+@click.argument("run", default="latest")
+@click.option("--format", "kind", type=click.Choice(["csv", "parquet"]), default="csv",
+              show_default=True)
+@click.option("--output", type=click.Path(path_type=Path), metavar="FILE",
+              help="Where to write; CSV goes to stdout without it.")
+@plugin_option
+@results_option
+def command(
+    run: str, *, kind: str, output: Path | None, plugins: tuple[Path, ...], results: Path
+) -> None:
+    """Write a row an outcome of RUN: cell, status, scores, seconds and peak memory."""
+    import pandas as pd
+
+    from harness import reporting
+
+    if kind == "parquet" and output is None:
+        raise click.UsageError("--format parquet needs --output FILE")
+    frame = pd.DataFrame(reporting.rows(results, run, load_registry(plugins)))
+    try:
+        _write(frame, kind, output)
+    except OSError as error:
+        raise StoreError(f"{output} cannot be written: {error.strerror}") from error
+
+
+def _write(frame: Any, kind: str, output: Path | None) -> None:
+    if kind == "parquet":
+        frame.to_parquet(output, index=False)
+    elif output is not None:
+        frame.to_csv(output, index=False)
+    else:
+        click.echo(frame.to_csv(index=False), nl=False)

@@ -1,0 +1,151 @@
+"""Carry out a plan: reuse what the store knows, run the rest, store each outcome as it comes."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+
+from harness.duel import run_duel
+from harness.model import FAILURES, JSON, Duel, Job, Status
+from harness.outcomes import outcome_path
+from harness.plan import Plan
+from harness.plugins import Registry
+from harness.progress import Progress
+from harness.store import Store
+from harness.supervise import Supervisor, compile_kernels
+
+
+@dataclass(frozen=True)
+class Options:
+    """How a plan is carried out, apart from what it says itself."""
+
+    executor: str = "local"
+    executor_options: JSON = field(default_factory=dict)
+    fresh: bool = False  # run again what is known
+    retry_failed: bool = False
+
+
+@dataclass
+class Tally:
+    """How many trials and duels ended how; ``reused`` ones are counted in their status too."""
+
+    statuses: dict[Status, int] = field(default_factory=dict)
+    reused: int = 0
+
+    def add(self, status: Status, *, reused: bool = False) -> None:
+        """Count one end."""
+        self.statuses[status] = self.statuses.get(status, 0) + 1
+        self.reused += reused
+
+    @property
+    def exit_code(self) -> int:
+        """Return 0 (all ran), 3 (some failed) or 4 (nothing was measured)."""
+        if any(self.statuses.get(status) for status in FAILURES):
+            return 3
+        return 0 if self.statuses.get(Status.DONE) else 4
+
+    def sentence(self) -> str:
+        """Return the counts in words."""
+        parts = [f"{count} {status.replace('_', ' ')}" for status, count in self.statuses.items()]
+        known = f"; {self.reused} of them known from earlier runs" if self.reused else ""
+        return (", ".join(parts) or "nothing was measured") + known
+
+
+@dataclass
+class Execution:
+    """A plan being carried out into an open store."""
+
+    store: Store
+    run_id: str
+    registry: Registry
+    progress: Progress
+    options: Options
+    tally: Tally = field(default_factory=Tally)
+
+    def carry_out(self, plan: Plan) -> Tally:
+        """Run what is not known yet, and return what became of everything.
+
+        Every outcome is stored in one transaction before the next is waited for, so that an
+        interruption loses at most the trials in flight.
+        """
+        for outcome in plan.skipped:
+            self.store.record(self.run_id, outcome)
+            self.tally.add(outcome.status)
+        jobs = self._unknown_jobs(plan.jobs)
+        duels = self._unknown_duels(plan.duels)
+        with Supervisor(self.store.workdir(self.run_id)) as supervisor:
+            sides = [side for duel in duels for side in (duel.a, duel.b)]
+            self._compile([*jobs, *sides], supervisor)
+            self._run(jobs, supervisor)
+            self._fight(duels, supervisor)
+        return self.tally
+
+    def _unknown_jobs(self, planned: Iterable[Job]) -> list[Job]:
+        """Attach known outcomes to the run and return the jobs of what remains."""
+        jobs = list(planned)
+        ids = [] if self.options.fresh else [t.id for job in jobs for t in job.trials]
+        known = self.store.known(ids, retry_failed=self.options.retry_failed)
+        self._reuse(known)
+        self.store.attach(self.run_id, *known)
+        remaining = (
+            replace(job, trials=tuple(t for t in job.trials if t.id not in known)) for job in jobs
+        )
+        return [job for job in remaining if job.trials]
+
+    def _unknown_duels(self, duels: Iterable[Duel]) -> list[Duel]:
+        planned = list(duels)
+        ids = [] if self.options.fresh else [duel.id for duel in planned]
+        known = self.store.known_duels(ids, retry_failed=self.options.retry_failed)
+        self._reuse(known)
+        self.store.attach_duels(self.run_id, *known)
+        return [duel for duel in planned if duel.id not in known]
+
+    def _reuse(self, known: dict[str, Status]) -> None:
+        for status in known.values():
+            self.tally.add(status, reused=True)
+
+    def _compile(self, jobs: Iterable[Job], supervisor: Supervisor) -> None:
+        """Compile each from-scratch algorithm's kernels before anything is measured."""
+        known = self.registry.entries["algorithm"]
+        ours = [j for j in jobs if known[j.algorithm].value.origin == "scratch"]
+        if not ours:
+            return
+        self.progress.stage("compile", len({(j.algorithm, j.threads) for j in ours}))
+        for compiled in compile_kernels(ours, supervisor):
+            self.progress.step(compiled.algorithm)
+            for note in compiled.notes:
+                self.progress.message(f"  compiling {compiled.algorithm}: {note}")
+
+    def _run(self, jobs: list[Job], supervisor: Supervisor) -> None:
+        if not jobs:
+            return
+        self.progress.stage("trials", sum(len(job.trials) for job in jobs))
+        options = dict(self.options.executor_options)
+        if self.options.executor == "local":
+            options.setdefault("jobs", side_by_side(jobs))
+        run = self.registry.entry("executor", self.options.executor).value.run
+        for outcome in run(jobs, supervisor.supervise, options):
+            source = outcome_path(supervisor.folder, outcome.trial.id)
+            stored = self.store.record(self.run_id, outcome, source)
+            self.tally.add(outcome.status)
+            self.progress.trial(stored)
+            self.registry.announce(stored)
+
+    def _fight(self, duels: list[Duel], supervisor: Supervisor) -> None:
+        """Run duels one after another, with nothing else at work on the machine."""
+        if not duels:
+            return
+        self.progress.stage("duels", len(duels))
+        for duel in duels:
+            self.progress.duel_started(duel)
+            outcome = run_duel(duel, supervisor.open_session)
+            self.store.record_duel(self.run_id, outcome)
+            self.tally.add(outcome.status)
+            self.progress.duel(outcome)
+
+
+def side_by_side(jobs: Iterable[Job]) -> int:
+    """Return how many jobs the processors can take at once, each with its threads."""
+    threads = max((job.threads for job in jobs), default=1)
+    return max(1, len(os.sched_getaffinity(0)) // threads) if threads else 1

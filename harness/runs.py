@@ -1,0 +1,195 @@
+"""One run from request to result: plan, open the store, carry out, close the books."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from harness import ids
+from harness.analysis.speed import speeds_of
+from harness.analysis.view import Speed
+from harness.config import Experiment
+from harness.data import resolve
+from harness.errors import ConfigError
+from harness.execute import Execution, Options, Tally
+from harness.machine import fingerprint, machine_id
+from harness.model import JSON, Dataset, Duel, DuelOutcome, Status, to_json
+from harness.plan import Plan, Surroundings, installed_version, make_plan, plan_duel
+from harness.plugins import Registry
+from harness.progress import Progress
+from harness.store import Store
+from harness.store.write import RunStatus
+from harness.units import show_duration
+
+
+@dataclass(frozen=True)
+class Request:
+    """What somebody asked for."""
+
+    experiment: Experiment
+    extra: tuple[Dataset, ...] = ()
+    plugin_files: tuple[str, ...] = ()
+    results: Path = Path("results")
+    executor: str = "local"
+    executor_options: JSON = field(default_factory=dict)
+    fresh: bool = False
+    retry_failed: bool = False
+    wait: bool = True
+
+    @property
+    def options(self) -> Options:
+        """Return how the plan is to be carried out."""
+        jobs = {"jobs": self.experiment.run.jobs} if self.experiment.run.jobs else {}
+        merged = {**jobs, **self.executor_options}
+        return Options(self.executor, merged, self.fresh, self.retry_failed)
+
+
+@dataclass(frozen=True)
+class RunResult:
+    """What came of a run."""
+
+    run_id: str
+    tally: Tally
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """A plan beside what the store knows already."""
+
+    plan: Plan
+    known: dict[str, Status]
+    known_duels: dict[str, Status]
+    seconds: dict[tuple[str, str], float]  # (algorithm, dataset) → typical seconds of a trial
+
+    def estimate(self) -> tuple[float, int]:
+        """Return the seconds that fresh trials will likely take, and how many have no history."""
+        total, unknown = 0.0, 0
+        for trial in self.plan.trials():
+            if trial.id in self.known:
+                continue
+            seconds = self.seconds.get((trial.algorithm, trial.dataset))
+            total, unknown = (total, unknown + 1) if seconds is None else (total + seconds, unknown)
+        return total, unknown
+
+    def lines(self) -> list[str]:
+        """Return the plan in words, a line a job, and the estimate."""
+        lines = []
+        for job in self.plan.jobs:
+            fresh = sum(trial.id not in self.known for trial in job.trials)
+            prepared = ", ".join(dict.fromkeys(t.preparation for t in job.trials))
+            counts = f"{fresh} of {len(job.trials)} trials to run"
+            lines.append(f"{job.algorithm} on {job.dataset.name} ({prepared}): {counts}")
+        skipped = {(o.trial.algorithm, o.trial.dataset): o.reason for o in self.plan.skipped}
+        lines += [f"{a} on {d}: skipped: {reason}" for (a, d), reason in skipped.items()]
+        for duel in self.plan.duels:
+            state = "known" if duel.id in self.known_duels else "to run"
+            names = f"{duel.a.algorithm} against {duel.b.algorithm}"
+            lines.append(f"duel {names} on {duel.a.dataset.name}: {state}")
+        seconds, unknown = self.estimate()
+        guess = f"about {show_duration(seconds)} of trials" if seconds else "no estimate yet"
+        rest = f", and {unknown} trials that were never timed here" if unknown else ""
+        return [*lines, f"{guess}{rest}"]
+
+    def to_json(self) -> JSON:
+        """Return the plan as data."""
+        seconds, unknown = self.estimate()
+        trials = [
+            {**to_json(trial), "known": self.known.get(trial.id)} for trial in self.plan.trials()
+        ]
+        duels = [{"id": d.id, "a": d.a.algorithm, "b": d.b.algorithm} for d in self.plan.duels]
+        return {"trials": trials, "duels": duels, "seconds": seconds, "without_history": unknown}
+
+
+def plan_request(request: Request, registry: Registry) -> Plan:
+    """Return the plan of a request; an empty one is an error that says so."""
+    files = request.plugin_files
+    plan = make_plan(request.experiment, registry, surroundings(), request.extra, files)
+    if not plan.jobs and not plan.skipped and not plan.duels:
+        raise ConfigError("nothing to run: no chosen algorithm is for the task of a chosen dataset")
+    return plan
+
+
+def surroundings() -> Surroundings:
+    """Return what ids need to know of this machine and this installation."""
+    return Surroundings(machine_id(), installed_version)
+
+
+def forecast(request: Request, registry: Registry) -> Forecast:
+    """Return what a request would do, without doing it; writes nothing."""
+    plan = plan_request(request, registry)
+    known: dict[str, Status] = {}
+    duels: dict[str, Status] = {}
+    seconds: dict[tuple[str, str], float] = {}
+    if Store.exists(request.results):
+        with Store.open(request.results) as store:
+            seconds = store.typical_seconds()
+            if not request.fresh:
+                retry = request.retry_failed
+                known = store.known([t.id for t in plan.trials()], retry_failed=retry)
+                duels = store.known_duels([d.id for d in plan.duels], retry_failed=retry)
+    return Forecast(plan, known, duels, seconds)
+
+
+def run_experiment(request: Request, registry: Registry, progress: Progress) -> RunResult:
+    """Carry out a request and return what came of it; every outcome is in the store.
+
+    Raises
+    ------
+    ConfigError
+        Where a name is unknown or nothing can be run; nothing was written then.
+    BusyError
+        Where another run writes to the store and waiting was not wanted.
+    """
+    plan = plan_request(request, registry)
+    registry.entry("executor", request.executor)
+    experiment = request.experiment
+    config = {"experiment": experiment.model_dump(mode="json"), "declared": plan.declared}
+    with Store.open(
+        request.results, write=True, wait=request.wait, on_wait=progress.message
+    ) as store:
+        run_id = store.begin_run(
+            name=experiment.name,
+            config=config,
+            config_hash=ids.digest(config["experiment"]),
+            machine=fingerprint(),
+        )
+        trials = [*plan.trials(), *(outcome.trial for outcome in plan.skipped)]
+        store.plan_trials(run_id, trials)
+        status: RunStatus = "interrupted"
+        try:
+            execution = Execution(store, run_id, registry, progress, request.options)
+            tally = execution.carry_out(plan)
+            status = "done"
+        finally:
+            store.finish_run(run_id, status)
+    return RunResult(run_id, tally)
+
+
+def run_one_duel(
+    experiment: Experiment,
+    registry: Registry,
+    sides: tuple[str, str],
+    *,
+    results: Path,
+    plugin_files: tuple[str, ...],
+    fresh: bool,
+    progress: Progress,
+) -> tuple[DuelOutcome, Sequence[Speed]]:
+    """Run one duel as a run of its own, or find it in the store."""
+    dataset = resolve(experiment.duels.datasets[0], registry)
+    duel: Duel = plan_duel(experiment, registry, surroundings(), dataset, sides, plugin_files)
+    config: dict[str, Any] = {"experiment": experiment.model_dump(mode="json")}
+    with Store.open(results, write=True, on_wait=progress.message) as store:
+        hash_ = ids.digest(config["experiment"])
+        run_id = store.begin_run("duel", config, hash_, machine=fingerprint())
+        status: RunStatus = "interrupted"
+        try:
+            execution = Execution(store, run_id, registry, progress, Options(fresh=fresh))
+            execution.carry_out(Plan((), (), (duel,), {}))
+            status = "done"
+        finally:
+            store.finish_run(run_id, status)
+        outcome = store.duels(run_id)[0][0]
+    return outcome, speeds_of(outcome)

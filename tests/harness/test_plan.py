@@ -1,0 +1,171 @@
+import time
+from dataclasses import replace
+
+import pytest
+
+from harness.config import parse_experiment
+from harness.errors import ConfigError
+from harness.model import ALL_TASKS, Accepts, Algorithm, Argument, Dataset, Status, Task
+from harness.plan import Surroundings, make_plan, plan_duel
+from harness.plugins import HOOKS, Registry
+
+EXPECTED = dict(HOOKS.values())
+
+
+def refuse_to_load(**_):
+    raise AssertionError("planning must load no data")
+
+
+def dataset(name, task=Task.BINARY, **facts):
+    return Dataset(
+        name=name, task=task, load=refuse_to_load, digest=f"digest-{name}", rows=100, columns=3,
+        **facts,
+    )  # fmt: skip
+
+
+def algorithm(name, **facts):
+    declared = {"adapter": refuse_to_load, "tasks": ALL_TASKS, "params": {"n": 1}} | facts
+    return Algorithm(name=name, **declared)
+
+
+def registry_of(*things):
+    registry = Registry()
+    for thing in things:
+        kind = "algorithm" if isinstance(thing, Algorithm) else "dataset"
+        registry.add(kind, EXPECTED[kind], thing, "plugin", __file__)
+    return registry
+
+
+OURS = algorithm("ours", reference="theirs", capacity={"trees": Argument("n")})
+THEIRS = algorithm("theirs", origin="reference", accepts=Accepts(missing=True, categorical=True))
+
+
+def plan(registry, surroundings=Surroundings(), **keys):
+    experiment = parse_experiment({"name": "x", "datasets": ["*"]} | keys, "here")
+    return make_plan(experiment, registry, surroundings)
+
+
+def test_jobs_are_one_algorithm_on_one_dataset_and_share_splits():
+    made = plan(registry_of(OURS, THEIRS, dataset("d"), dataset("e")), splits={"folds": 3})
+    assert [(j.algorithm, j.dataset.name) for j in made.jobs] == [
+        ("ours", "d"), ("ours", "e"), ("theirs", "d"), ("theirs", "e"),
+    ]  # fmt: skip
+    assert all(len(job.trials) == 3 for job in made.jobs)
+    first, second = made.jobs[0], made.jobs[2]
+    assert [t.split for t in first.trials] == [t.split for t in second.trials]
+    assert len({t.id for t in made.trials()}) == 12
+
+
+def test_planning_twice_gives_the_same_ids():
+    registry = registry_of(OURS, THEIRS, dataset("d"))
+    assert plan(registry) == plan(registry)
+
+
+def test_a_pair_is_prepared_alike_and_a_loner_as_natively_as_it_can():
+    d = dataset("d", categorical=1, missing=True)
+    made = plan(registry_of(OURS, THEIRS, algorithm("loner", accepts=THEIRS.accepts), d))
+    prepared = {job.algorithm: {t.preparation for t in job.trials} for job in made.jobs}
+    assert prepared == {
+        "ours": {"ordinal+impute"}, "theirs": {"ordinal+impute"}, "loner": {"native"},
+    }  # fmt: skip
+
+
+def test_sparse_data_that_an_algorithm_cannot_take_is_a_skip_with_a_reason():
+    made = plan(registry_of(OURS, dataset("d", sparse=True)))
+    assert made.jobs == ()
+    assert {o.status for o in made.skipped} == {Status.SKIPPED}
+    assert "sparse" in made.skipped[0].reason
+
+
+def test_an_algorithms_own_reason_to_skip():
+    picky = algorithm("picky", skip=lambda d: "too wide" if d.columns > 2 else None)
+    made = plan(registry_of(picky, dataset("d")))
+    assert made.skipped[0].reason == "too wide"
+
+
+def test_a_task_that_an_algorithm_is_not_for_is_left_out():
+    only = algorithm("only", tasks=frozenset({Task.REGRESSION}))
+    made = plan(registry_of(only, dataset("d"), dataset("r", Task.REGRESSION)))
+    assert {job.dataset.name for job in made.jobs} == {"r"}
+
+
+def test_capacity_is_said_in_the_algorithms_own_words():
+    made = plan(registry_of(OURS, THEIRS, dataset("d")), capacity={"trees": 7})
+    params = {t.algorithm: t.params for t in made.trials()}
+    assert params == {"ours": {"n": 7}, "theirs": {"n": 1}}
+    with pytest.raises(ConfigError, match="did you mean 'trees'"):
+        plan(registry_of(OURS, dataset("d")), capacity={"tree": 7})
+
+
+def test_a_grid_makes_variants():
+    choice = {"name": "ours", "params": {"q": 0}, "grid": {"n": [1, 2], "m": [3]}}
+    made = plan(registry_of(OURS, dataset("d")), algorithms=[choice], splits={"folds": 2})
+    params = {(t.params["n"], t.params["m"], t.params["q"]) for t in made.trials()}
+    assert params == {(1, 3, 0), (2, 3, 0)}
+    assert len(made.jobs) == 1
+
+
+def test_suites_and_unknown_names():
+    registry = registry_of(OURS, dataset("d", suites=("small",)), dataset("e"))
+    made = plan(registry, datasets=["suite:small"])
+    assert {job.dataset.name for job in made.jobs} == {"d"}
+    with pytest.raises(ConfigError, match="did you mean 'small'"):
+        plan(registry, datasets=["suite:smal"])
+    with pytest.raises(ConfigError, match="unknown dataset 'zzz'"):
+        plan(registry, datasets=["zzz"])
+    with pytest.raises(ConfigError, match="did you mean 'ours'"):
+        plan(registry, algorithms=["our"])
+
+
+def one_trial(surroundings=Surroundings(), **changes):
+    registry = registry_of(OURS, replace(dataset("d"), **changes))
+    return next(plan(registry, surroundings).trials())
+
+
+def test_what_changes_the_trial_id_and_what_the_cell():
+    base = one_trial()
+    other_data = one_trial(digest="other")
+    other_numpy = one_trial(Surroundings(version_of=lambda library: "9.9"))
+    other_machine = one_trial(Surroundings(machine="another"))
+    assert base.cell == other_data.cell == other_numpy.cell == other_machine.cell
+    assert len({base.id, other_data.id, other_numpy.id}) == 3
+    assert other_machine.id == base.id  # accuracy does not depend on the machine
+
+
+def test_duels_are_of_pairs_on_the_duels_datasets_and_know_the_machine():
+    registry = registry_of(OURS, THEIRS, dataset("d"), dataset("e"))
+    made = plan(registry, duels={"datasets": ["d"], "blocks": 3, "threads": 2})
+    (duel,) = made.duels
+    assert (duel.a.algorithm, duel.b.algorithm, duel.blocks) == ("ours", "theirs", 3)
+    assert duel.a.trials[0].timed
+    assert duel.a.trials[0].threads == duel.a.threads == 2
+    elsewhere = plan(registry, Surroundings(machine="m2"), duels={"datasets": ["d"], "blocks": 3})
+    assert elsewhere.duels[0].id != duel.id
+
+
+def test_declared_pairs_replace_the_references():
+    registry = registry_of(OURS, THEIRS, algorithm("third"), dataset("d"))
+    keys = {"duels": {"datasets": ["d"], "pairs": [["third", "theirs"]]}}
+    made = plan(registry, **keys, verdicts={"pairs": [["third", "ours"]]})
+    assert [(d.a.algorithm, d.b.algorithm) for d in made.duels] == [("third", "theirs")]
+    assert made.declared["pairs"] == [["third", "ours"]]
+    with pytest.raises(ConfigError, match="unknown algorithm 'nobody'"):
+        plan(registry, verdicts={"pairs": [["nobody", "ours"]]})
+
+
+def test_one_duel_by_name_says_why_it_cannot_be():
+    registry = registry_of(OURS, algorithm("r", tasks=frozenset({Task.REGRESSION})), dataset("d"))
+    experiment = parse_experiment({"name": "x", "datasets": ["d"]}, "here")
+    with pytest.raises(ConfigError, match="r is for regression; d is binary"):
+        plan_duel(experiment, registry, Surroundings(), dataset("d"), ("ours", "r"))
+    duel = plan_duel(experiment, registry, Surroundings(), dataset("d"), ("ours", "ours"))
+    assert duel.a == duel.b
+
+
+def test_planning_scales_with_the_trials_and_not_worse():
+    # Not a timed assertion of speed: a quadratic planner would not end within the test's patience.
+    registry = registry_of(OURS, *(dataset(f"d{i}") for i in range(20)))
+    began = time.process_time()
+    made = plan(registry, splits={"folds": 10, "repeats": 50})
+    assert sum(1 for _ in made.trials()) == 10_000
+    assert time.process_time() - began < 60

@@ -49,7 +49,7 @@ class Database:
 
     def query(self, sql: str, *values: Any) -> list[tuple[Any, ...]]:
         """Return all rows of a statement."""
-        return self._patiently(lambda: self.connection.execute(sql, values).fetchall())
+        return self.patiently(lambda: self.connection.execute(sql, values).fetchall())
 
     def value(self, sql: str, *values: Any) -> Any:
         """Return the first column of the first row, or None."""
@@ -80,15 +80,15 @@ class Database:
     def _transaction(self, begin: str, end: str) -> Iterator[None]:
         with faults(self.path):
             try:
-                self._patiently(lambda: self.connection.execute(begin))
+                self.patiently(lambda: self.connection.execute(begin))
                 yield
-                self._patiently(lambda: self.connection.execute(end))
+                self.patiently(lambda: self.connection.execute(end))
             finally:
                 if self.connection.in_transaction:
                     with suppress(sqlite3.Error):  # the first error is the one to tell
                         self.connection.execute("ROLLBACK")
 
-    def _patiently(self, act: Callable[[], T]) -> T:
+    def patiently(self, act: Callable[[], T]) -> T:
         """Do something; while a stranger's reader holds the file, say so once and try again."""
         deadline = time.monotonic() + self.patience
         told = rolled_back = False
@@ -96,8 +96,8 @@ class Database:
             try:
                 return act()
             except sqlite3.OperationalError as error:
-                half_written = error.sqlite_errorcode == sqlite3.SQLITE_READONLY_ROLLBACK
-                if half_written and not rolled_back:
+                found = getattr(error, "sqlite_errorcode", 0)  # 0: Python's own, of bad UTF-8
+                if found == sqlite3.SQLITE_READONLY_ROLLBACK and not rolled_back:
                     _roll_back(self.path)
                     rolled_back = True
                     continue
@@ -153,14 +153,14 @@ def _prepare(database: Database, *, write: bool) -> None:
     """Check the file, and bring it up to date where it may be written."""
     path, connection, newest = database.path, database.connection, len(schema.MIGRATIONS)
     for pragma in _PRAGMAS:
-        connection.execute(f"PRAGMA {pragma}")
+        database.query(f"PRAGMA {pragma}")
     ours = database.value("PRAGMA application_id") == schema.APPLICATION_ID
     empty = not database.value("SELECT count(*) FROM sqlite_schema")
     if not ours and not empty:
         raise StoreError(
             f"{path} is a database of another program; move it aside or name another folder"
         )
-    found = schema.version(connection)
+    found = int(database.value("PRAGMA user_version"))
     if found > newest:
         raise StoreError(
             f"{path} was written by a newer harness (schema {found}, this one knows {newest});"
@@ -172,11 +172,11 @@ def _prepare(database: Database, *, write: bool) -> None:
         raise OlderSchemaError(
             f"{path} has the older schema {found}; `harness run` brings it to {newest}"
         )
-    if not schema.is_ours(connection, schema.MIGRATIONS):
+    if not database.patiently(lambda: schema.is_ours(connection, schema.MIGRATIONS)):
         raise damaged(path, "its tables are not those of its version")
     if write:
-        connection.execute("PRAGMA foreign_keys = ON")  # after a migration, which may need it off
-        connection.execute("PRAGMA journal_mode = DELETE")
+        database.query("PRAGMA foreign_keys = ON")  # after a migration, which may need it off
+        database.query("PRAGMA journal_mode = DELETE")
         _quick_check(database)
 
 

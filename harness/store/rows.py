@@ -2,7 +2,7 @@
 
 What SQLite cannot hold is kept so: a NaN in a number column is NULL; NaN and infinity inside JSON
 are ``{"$float": "nan"}``; half a surrogate pair, which is no Unicode, becomes its backslash
-escape. Everything else comes back as it was.
+escape; a negative zero in a number column is zero. Everything else comes back as it was.
 """
 
 from __future__ import annotations

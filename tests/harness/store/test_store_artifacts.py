@@ -1,0 +1,138 @@
+"""Array files that were lost, changed, or never were what they claim."""
+
+import io
+import os
+import zipfile
+
+import numpy as np
+import pytest
+
+from harness.errors import StoreError
+from harness.outcomes import write_arrays
+from harness.store import artifacts
+from harness.store.artifacts import Artifacts
+
+
+@pytest.fixture
+def kept(tmp_path):
+    (tmp_path / "artifacts").mkdir()
+    return Artifacts(tmp_path / "artifacts")
+
+
+def taken(kept, tmp_path, content):
+    (tmp_path / "source").write_bytes(content)
+    return kept.take(tmp_path / "source")
+
+
+def test_arrays_of_every_plain_kind_come_back(kept, tmp_path):
+    arrays = {
+        "float": np.linspace(0, 1, 12).reshape(3, 4),
+        "fortran": np.asfortranarray(np.arange(6, dtype=np.float32).reshape(2, 3)),
+        "text": np.array(["a", "ü\n"]),
+        "empty": np.empty((0, 3)),
+        "scalar": np.float64(2.5),
+        "flags": np.array([True, False]),
+        "record": np.array([(1, 2.0)], dtype=[("a", "i4"), ("b", "f8")]),
+    }
+    write_arrays(tmp_path / "all.npz", arrays)
+    found = kept.load(kept.take(tmp_path / "all.npz").sha256)
+    assert found.keys() == arrays.keys()
+    for name, array in arrays.items():
+        np.testing.assert_array_equal(found[name], array)
+        assert found[name].dtype == array.dtype
+
+
+def test_a_changed_file_is_not_believed_and_is_healed_when_taken_again(kept, tmp_path):
+    stored = taken(kept, tmp_path, b"0" * 5000)
+    path = kept.path(stored.sha256)
+    path.write_bytes(b"0" * 4999 + b"1")
+    with pytest.raises(StoreError, match="were changed since; remove the file and run"):
+        kept.load(stored.sha256)
+    assert not kept.holds(stored)
+    kept.take(tmp_path / "source")
+    assert kept.holds(stored)
+
+
+def test_a_missing_file_is_told_with_what_to_do(kept):
+    with pytest.raises(StoreError, match="are missing; run the experiment again"):
+        kept.load("ab" * 32)
+
+
+@pytest.mark.parametrize("name", ["../../x", "", "AB" * 32, "ab" * 31 + "/x", "ab" * 32 + "\n"])
+def test_what_is_no_hash_never_becomes_a_path(kept, name):
+    with pytest.raises(StoreError, match="no SHA-256"):
+        kept.load(name)
+
+
+def test_a_link_or_a_pipe_is_not_followed(kept, tmp_path):
+    stored = taken(kept, tmp_path, b"content")
+    path = kept.path(stored.sha256)
+    path.rename(tmp_path / "elsewhere")
+    path.symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(StoreError):
+        kept.load(stored.sha256)
+    path.unlink()
+    os.mkfifo(path)
+    with pytest.raises(StoreError, match="no regular file"):
+        kept.load(stored.sha256)
+
+
+def test_a_pickle_is_refused(kept, tmp_path):
+    buffer = io.BytesIO()
+    np.savez(buffer, x=np.array([{"a": 1}], dtype=object))
+    with pytest.raises(StoreError, match="plain arrays"):
+        kept.load(taken(kept, tmp_path, buffer.getvalue()).sha256)
+
+
+def test_what_is_no_archive_of_arrays_is_refused(kept, tmp_path):
+    for content in (b"", b"PK\x03\x04", b"\x80\x04K\x01.", archive({"x.npy": b"no array"})):
+        with pytest.raises(StoreError):
+            kept.load(taken(kept, tmp_path, content).sha256)
+
+
+def test_a_bomb_is_refused_before_it_is_unpacked(kept, tmp_path, monkeypatch):
+    monkeypatch.setattr(artifacts, "MAX_FILE", 10_000_000)
+    buffer = io.BytesIO()
+    np.savez_compressed(buffer, x=np.zeros(2_000_000))
+    assert len(buffer.getvalue()) < 100_000
+    with pytest.raises(StoreError, match="unpacks to more than"):
+        kept.load(taken(kept, tmp_path, buffer.getvalue()).sha256)
+    many = archive({f"{i}.npy": b"" for i in range(artifacts.MAX_ARRAYS + 1)})
+    with pytest.raises(StoreError, match="unpacks to more than"):
+        kept.load(taken(kept, tmp_path, many).sha256)
+    with pytest.raises(StoreError, match="no regular file of at most"):
+        taken(kept, tmp_path, b"0" * 10_000_001)
+
+
+def test_an_array_that_claims_to_be_huge_is_refused(kept, tmp_path):
+    buffer = io.BytesIO()
+    np.save(buffer, np.zeros(8))
+    lying = buffer.getvalue().replace(b"(8,), }" + b" " * 12, b"(8000000000000,), }")
+    with pytest.raises(StoreError, match="not as long as its header says"):
+        kept.load(taken(kept, tmp_path, archive({"x.npy": lying})).sha256)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_random_damage_to_a_consistent_archive_never_gets_through(kept, tmp_path, seed):
+    """Damage that a matching hash covers, as a stranger's store may have it."""
+    random = np.random.default_rng(seed)
+    buffer = io.BytesIO()
+    np.savez_compressed(buffer, x=np.arange(50.0), y=np.array(["a", "b"]))
+    content = np.frombuffer(buffer.getvalue(), dtype=np.uint8)
+    for _ in range(200):
+        broken = content.copy()
+        where = random.integers(len(broken), size=random.integers(1, 6))
+        broken[where] = random.integers(256, size=len(where))
+        try:
+            found = kept.load(taken(kept, tmp_path, broken.tobytes()).sha256)
+        except StoreError:
+            continue
+        assert all(isinstance(array, np.ndarray) for array in found.values())
+
+
+def archive(members):
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as written:
+        for name, content in members.items():
+            written.writestr(name, content)
+    return buffer.getvalue()

@@ -1,0 +1,162 @@
+"""The words for why a trial runs again, or does not."""
+
+import dataclasses
+
+import pytest
+
+from harness.errors import ConfigError
+from harness.explain import explain
+from harness.model import Failure, Outcome, Split, Status, Task, Trial
+from harness.store import Store
+
+CELL = "c" * 16
+INGREDIENTS = {
+    "cell": CELL,
+    "plugin": "algorithms.bagging",
+    "code": "a1b2c3d4e5f60718",
+    "versions": {"numba": "0.68.0", "numpy": "2.4.0"},
+    "dataset": "d" * 64,
+    "measurement": 1,
+}
+TRIAL = Trial(
+    algorithm="bagging",
+    params={},
+    preparation="native",
+    dataset="wine",
+    split=Split(),
+    seed=3,
+    threads=1,
+    cell=CELL,
+    id="1" * 16,
+    task=Task.MULTICLASS,
+    ingredients=INGREDIENTS,
+)
+ENDED = "2026-11-21T09:42:01.500+00:00"
+
+
+@pytest.fixture
+def store(tmp_path):
+    with Store.open(tmp_path / "results", write=True) as store:
+        yield store
+
+
+def measure(store, trial=TRIAL, status=Status.DONE, **fields):
+    run = store.begin_run("quick", {}, "", {}, [])
+    store.record(run, Outcome(trial, status, ended=ENDED, **fields))
+    return run
+
+
+def changed(**ingredients):
+    now = {**INGREDIENTS, **ingredients}
+    return dataclasses.replace(TRIAL, id="2" * 16, ingredients=now)
+
+
+def test_the_head_names_the_trial(store):
+    head = explain(store, "", TRIAL)[0]
+    assert head == (f"bagging on wine, kfold5-s0-r0-f0, seed 3 (trial {TRIAL.id}, cell {CELL})")
+
+
+def test_a_cell_that_was_never_measured_is_new(store):
+    assert explain(store, "", TRIAL)[1:] == ["new: no trial of this cell was ever measured here"]
+
+
+def test_a_known_trial_says_when_and_in_which_run(store):
+    run = measure(store)
+    when = f"measured on 2026-11-21 09:42 in run {run}"
+    said = f"known: {when}, so it is reused; add --fresh to run it again"
+    assert explain(store, "", TRIAL)[1:] == [said]
+    assert explain(store, TRIAL.id[:4])[1:] == [said]
+    assert explain(store, CELL)[1:] == [said]
+
+
+def test_a_skipped_trial_says_why(store):
+    measure(store, status=Status.SKIPPED, reason="takes no missing values")
+    assert "known: skipped (takes no missing values)" in explain(store, CELL)[1]
+
+
+def test_a_failure_says_how_to_retry_it(store):
+    run = measure(store, status=Status.TIMEOUT, failure=Failure("timeout", "60 s were up"))
+    assert explain(store, "", TRIAL)[1:] == [
+        f"failed last time (timeout: 60 s were up), measured on 2026-11-21 09:42 in run {run}",
+        "it is reused as a failure; add --retry-failed to run it again",
+    ]
+
+
+def test_lost_arrays_are_named_as_the_reason(store, tmp_path):
+    (tmp_path / "p.npz").write_bytes(b"x")
+    measure(store, arrays={"predictions": str(tmp_path / "p.npz")})
+    next(store.artifacts.files()).unlink()
+    assert explain(store, "", TRIAL)[1].endswith("its stored arrays are missing, so it runs again")
+
+
+@pytest.mark.parametrize(
+    ("now", "said"),
+    [
+        (
+            {"code": "ffff000011112222"},
+            "the code of algorithms.bagging changed (digest a1b2c3d4e5f6 → ffff00001111)",
+        ),
+        ({"versions": {"numba": "0.68.1", "numpy": "2.4.0"}}, "numba 0.68.0 → 0.68.1"),
+        ({"versions": {"numba": "0.68.0"}}, "numpy 2.4.0 → none"),
+        (
+            {"dataset": "e" * 64},
+            f"the dataset's rows or reading options changed (digest {'d' * 12} → {'e' * 12})",
+        ),
+        ({"measurement": 2}, "trials are measured in a new way (version 1 → 2)"),
+        ({"machine": "m2"}, "measured on another machine (none; this is m2)"),
+        ({"plugin": "mine"}, "another plugin offers the algorithm (algorithms.bagging → mine)"),
+        ({"weather": "rain"}, "weather changed (none → rain)"),
+        ({}, "the way ids are made changed"),
+    ],
+)
+def test_each_change_is_said_in_words(store, now, said):
+    run = measure(store)
+    assert explain(store, "", changed(**now))[1:] == [
+        "stale, so it runs again",
+        f"last measured on 2026-11-21 09:42 in run {run} (done); since then:",
+        said,
+    ]
+
+
+def test_several_changes_are_all_said_against_the_newest_measurement(store):
+    measure(store)
+    measure(store, changed(code="b" * 16))
+    wanted = dataclasses.replace(
+        changed(code="c" * 16, versions={"numba": "0.69.0", "numpy": "2.4.1"}), id="3" * 16
+    )
+    assert explain(store, "", dataclasses.replace(wanted, timed=True))[3:] == [
+        "a timed trial is wanted",
+        f"the code of algorithms.bagging changed (digest {'b' * 12} → {'c' * 12})",
+        "numba 0.68.0 → 0.69.0",
+        "numpy 2.4.0 → 2.4.1",
+    ]
+
+
+def test_a_planned_trial_that_was_never_run_is_new(store):
+    run = store.begin_run("quick", {}, "", {}, [])
+    store.plan_trials(run, [TRIAL])
+    assert explain(store, CELL)[1].startswith("new")
+
+
+def test_a_removed_run_is_said(store):
+    measure(store)
+    kept = store.begin_run("other", {}, "", {}, [])
+    store.attach(kept, TRIAL.id)
+    with store.writing() as database:
+        database.execute("DELETE FROM run WHERE id <> ?", kept)
+    assert "in a run that was removed since" in explain(store, CELL)[1]
+
+
+def test_a_name_that_is_unknown_or_not_clear_is_an_error(store):
+    measure(store)
+    measure(store, dataclasses.replace(TRIAL, id="1" * 15 + "2", cell="e" * 16))
+    for name in ("9", ""):
+        with pytest.raises(ConfigError, match="starts with"):
+            explain(store, name)
+    with pytest.raises(ConfigError, match="may be any of 2 cells"):
+        explain(store, "1111")
+
+
+def test_what_a_store_says_cannot_steer_the_terminal(store):
+    measure(store, status=Status.FAILED, failure=Failure("E", "red \x1b[31m\nnew line"))
+    assert all(line.isprintable() for line in explain(store, CELL))

@@ -7,7 +7,9 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
-from harness.analysis.stats import random_effects, t_quantile
+import numpy as np
+
+from harness.analysis.stats import between_variance, random_effects, t_quantile
 from harness.analysis.verdicts import INNER, MARGIN, OUTER, Ruling, decide, named, ruled
 from harness.analysis.view import Accuracy, Interval
 
@@ -47,23 +49,25 @@ def pool(verdicts: Sequence[Accuracy], share: float = MARGIN) -> Accuracy:
     if len(usable) == 1:
         return ruled(_alone(pooled, usable[0]), Ruling(usable[0].verdict, usable[0].advice, notes))
     if len(usable) < FEW_DATASETS:
-        notes.append(f"{len(usable)} datasets only: other data may well decide otherwise")
+        notes.append("few datasets: others may well decide otherwise")
     return _pooled(pooled, usable, share, notes)
 
 
 def _pooled(
     pooled: Accuracy, usable: Sequence[Accuracy], share: float, notes: list[str]
 ) -> Accuracy:
-    effects = [v.difference.value / v.gap for v in usable]
-    errors = [max(v.error / v.gap, SURE * share) for v in usable]
+    effects = np.array([v.difference.value / v.gap for v in usable])
+    errors = np.array([max(v.error / v.gap, SURE * share) for v in usable])
     inner, outer = (random_effects(effects, errors, level) for level in (INNER, OUTER))
     error = (outer.high - outer.value) / t_quantile((1 + OUTER) / 2, len(usable) - 1)
     pooled = replace(pooled, difference=outer, inner=inner, error=error)
     ruling = Ruling(decide(inner, outer, share), notes=notes)
     if ruling.verdict == "inconclusive":
-        widest = max(usable, key=lambda v: v.error / v.gap)
+        apart = math.sqrt(between_variance(effects, errors))
+        widest = usable[int(errors.argmax())]
         ruling.advice = f"more datasets, or more certainty on {widest.dataset}"
-        ruling.advice += f" ({widest.advice})" if widest.advice else ""
+        if apart > share:
+            ruling.advice = f"the datasets differ by about {apart:.2g} of the gap: read each alone"
     return ruled(pooled, ruling)
 
 

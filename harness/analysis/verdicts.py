@@ -171,7 +171,7 @@ def advise(difference: np.ndarray, evidence: Evidence, margin: float) -> str:
     if factors:
         rows = round_up(min(factors) * evidence.test_rows)
         ways.append(f"about {rows:,} test rows a split (it has {evidence.test_rows:,.0f})")
-    if evidence.gap > 0:
+    if evidence.gap > mean + halves[0]:
         ways.append(f"a margin of {(mean + halves[0]) / evidence.gap:.2g} of the gap")
     return f"repeats cannot decide this set: it needs {' or '.join(ways) or 'another metric'}"
 

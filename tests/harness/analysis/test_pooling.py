@@ -1,0 +1,129 @@
+"""The pooled verdict: what counts, what dominates not, and what few datasets allow."""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from harness.analysis.pooling import SURE, pool
+from harness.analysis.verdicts import Evidence, judge, named
+
+
+def verdict(rng, dataset, centre, spread, gap=1.0, **fields):
+    """Judge five overlapping splits of a dataset; centre and spread are shares of its gap."""
+    shared = 0.5 * rng.normal()
+    difference = gap * (centre + spread * (shared + rng.normal(size=5)))
+    pair = named("ours", "theirs", dataset, "log_loss")
+    ours = np.full(5, gap)
+    return judge(Evidence(pair, list(ours), list(ours + difference), 0.25, 50, 5, gap, **fields))
+
+
+def many(rng, centres, spread, **fields):
+    return [verdict(rng, f"set{i}", c, spread, **fields) for i, c in enumerate(centres)]
+
+
+@pytest.mark.parametrize(
+    ("centre", "expected"), [(0.0, "equivalent"), (-0.025, "worse"), (0.025, "better")]
+)
+def test_many_sets_decide_what_each_alone_does_not(centre, expected):
+    sets = many(np.random.default_rng(0), [centre] * 12, spread=0.015)
+    assert sum(v.verdict == "inconclusive" for v in sets) >= 2
+    found = pool(sets)
+    assert (found.verdict, found.advice, found.dataset) == (expected, "", "")
+    assert (found.margin, found.splits) == (0.01, 12)
+    assert found.metric == "share of the gap"
+
+
+def test_units_of_datasets_do_not_matter():
+    one = pool(many(np.random.default_rng(1), [0.02] * 5, 0.01, gap=1.0))
+    other = pool(many(np.random.default_rng(1), [0.02] * 5, 0.01, gap=1000.0))
+    assert one.difference.low == pytest.approx(other.difference.low)
+    assert one.verdict == other.verdict
+
+
+def test_datasets_that_disagree_are_not_averaged_away():
+    rng = np.random.default_rng(2)
+    found = pool(many(rng, [0.1, -0.1, 0.1, -0.1], spread=0.001))
+    assert found.verdict == "inconclusive"
+    assert "the datasets differ by about 0.1" in found.advice
+    assert "read each alone" in found.advice
+    assert "4 datasets: 2 better, 2 worse" in found.notes
+
+
+def test_one_exact_dataset_does_not_outvote_the_rest():
+    rng = np.random.default_rng(3)
+    identical = verdict(rng, "exact", 0.0, 0.0, identical=True)
+    assert identical.error == 0
+    worse = many(rng, [-0.05] * 4, spread=0.002)
+    found = pool([identical, *worse])
+    assert found.verdict != "equivalent"
+    assert found.difference.value < -0.02
+
+
+def test_identical_everywhere_is_equivalent():
+    rng = np.random.default_rng(4)
+    sets = [verdict(rng, name, 0.0, 0.0, identical=True) for name in "abc"]
+    found = pool(sets)
+    assert found.verdict == "equivalent"
+    assert found.error == pytest.approx(SURE * 0.01 / math.sqrt(3))
+
+
+def test_few_datasets_are_called_few():
+    sets = many(np.random.default_rng(5), [0.0] * 9, 0.001)
+    assert "few datasets: others may well decide otherwise" in pool(sets).notes
+    assert "9 datasets: 9 equivalent" in pool(sets).notes
+    sets = many(np.random.default_rng(5), [0.0] * 10, 0.001)
+    assert "few datasets: others may well decide otherwise" not in pool(sets).notes
+
+
+def test_one_dataset_speaks_for_itself_only():
+    only = verdict(np.random.default_rng(6), "only", -0.1, 0.001, gap=4.0)
+    found = pool([only])
+    assert found.verdict == only.verdict == "worse"
+    assert found.difference.low == pytest.approx(only.difference.low / 4)
+    assert found.inner.high == pytest.approx(only.inner.high / 4)
+    assert "says nothing about other data than only" in found.notes
+
+
+def test_sets_without_variance_or_margin_are_left_out_and_counted():
+    rng = np.random.default_rng(7)
+    good = many(rng, [0.0, 0.0, 0.0], 0.001)
+    single = judge(Evidence(named("ours", "theirs", "single", "m"), [0.5], [0.6], 0.25, 10, 5, 1.0))
+    unlearnt = replace(good[0], dataset="unlearnt", gap=0.0)
+    found = pool([*good, single, unlearnt])
+    assert found.splits == 3
+    assert found.notes[0] == "5 datasets: 4 equivalent, 1 inconclusive"
+    nothing = pool([single, unlearnt])
+    assert (nothing.verdict, nothing.splits) == ("inconclusive", 0)
+    assert nothing.advice.startswith("no dataset has two splits")
+
+
+def test_failures_add_up():
+    sets = many(np.random.default_rng(8), [0.0, 0.0], 0.001)
+    found = pool([replace(v, failed=(1, 2)) for v in sets])
+    assert found.failed == (2, 4)
+    assert "without a score: 2 of ours, 4 of theirs" in found.notes
+
+
+def test_uncertain_pools_name_the_least_certain_set():
+    rng = np.random.default_rng(9)
+    sets = [*many(rng, [0.0, 0.0], 0.02), verdict(rng, "wild", 0.0, 0.5)]
+    found = pool(sets)
+    assert found.verdict == "inconclusive"
+    assert found.advice == "more datasets, or more certainty on wild"
+
+
+def test_equivalence_on_the_edge_of_the_margin_is_rare():
+    rng = np.random.default_rng(10)
+    worlds = 400
+    false = 0
+    for _ in range(worlds):
+        spreads = 0.01 * rng.choice([0.1, 0.3, 1, 3, 10], 5)
+        centres = 0.01 + 0.005 * rng.normal(size=5)
+        sets = [
+            verdict(rng, str(i), c, s)
+            for i, (c, s) in enumerate(zip(centres, spreads, strict=True))
+        ]
+        false += pool(sets).verdict == "equivalent"
+    assert false / worlds < 0.05 + 4 * math.sqrt(0.05 * 0.95 / worlds)

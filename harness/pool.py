@@ -85,10 +85,10 @@ class Pool:
             self.closed = True
             idle, self._idle = self._idle, []
             busy = list(self._busy)
-        for session in busy:
+        for session in [*busy, *(one for _, one in idle)]:
             session.stop()
-        for _, session in idle:
-            session.kill()
+        for session in busy:
+            session.ended.wait(5.0)
 
     def _idle_one(self, job: Job) -> Session | None:
         if is_timed(job):

@@ -14,6 +14,7 @@ import os
 import select
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -96,6 +97,9 @@ class Session:
         self.facts: JSON = {}
         self.dataset: DatasetRef | None = None
         self.alive = True
+        self.ended = threading.Event()  # nothing of the worker is left
+        self._asking = False
+        self._lock = threading.Lock()
         self._buffer = b""
         self._request = 0
         self._largest = 0  # resident bytes, the most that was seen
@@ -165,8 +169,10 @@ class Session:
         TooLateError, OverMemoryError, DiedError
             The session is over.
         """
-        if not self.alive:
-            raise DiedError(Failure("closed", "the session has ended"))
+        with self._lock:
+            if not self.alive:
+                raise DiedError(Failure("closed", "the session has ended"))
+            self._asking = True
         self._request += 1
         request = {"v": PROTOCOL, "n": self._request, "do": do, **fields}
         try:
@@ -174,12 +180,12 @@ class Session:
         except BaseException:  # also Ctrl-C: a worker in the middle of something is of no use
             self.kill()
             raise
+        self._asking = False
         if not reply["ok"]:
-            failure = Failure(**reply["failure"])
-            self.raise_refusal(failure)
+            self._raise_refusal(Failure(**reply["failure"]))
         return reply
 
-    def raise_refusal(self, failure: Failure) -> None:
+    def _raise_refusal(self, failure: Failure) -> None:
         """Raise what a failed reply says, with what the plugin printed last."""
         printed = processes.tail(self.log, 2000)
         detail = "\n\n".join(filter(None, [failure.detail, printed and f"printed:\n{printed}"]))
@@ -190,25 +196,27 @@ class Session:
         """Forget what the plugin has printed so far."""
         os.truncate(self.log, 0)
 
-    def stop(self) -> None:
-        """Kill the worker from another thread; whoever waits for its reply learns of its death."""
-        if self.alive:
-            processes.kill_group(self.process.pid)
-
     def kill(self) -> None:
         """End the worker and all that it started, at once."""
-        if not self.alive:
-            return
-        self.alive = False
-        processes.kill_group(self.process.pid)
-        self.process.wait()
-        self._close()
+        with self._lock:
+            was_alive, self.alive = self.alive, False
+        if was_alive:
+            self._end()
+
+    def stop(self) -> None:
+        """Do the same from another thread; one that waits for a reply then cleans up itself."""
+        with self._lock:
+            if self.alive and self._asking:
+                processes.kill_group(self.process.pid)
+                return
+        self.kill()
 
     def close(self) -> None:
         """Let an idle worker end by itself; kill what is left of its process group."""
         if self.alive:
-            with contextlib.suppress(SessionError):
+            with contextlib.suppress(SessionError, subprocess.TimeoutExpired):
                 self.ask("quit", 5.0)
+                self.process.wait(5.0)
         self.kill()
 
     def __enter__(self) -> Self:
@@ -314,12 +322,15 @@ class Session:
         parts = [processes.tail(self.faults), processes.tail(self.log, 2000)]
         return "\n\n".join(filter(None, parts))
 
-    def _close(self) -> None:
+    def _end(self) -> None:
+        processes.kill_group(self.process.pid)
+        self.process.wait()
         assert self.process.stdin is not None
         with contextlib.suppress(OSError):
             self.process.stdin.close()
         os.close(self._replies)
         self._forget_files()
+        self.ended.set()
 
     def _forget_files(self) -> None:
         self.log.unlink(missing_ok=True)

@@ -28,7 +28,10 @@ def checked(output: Any, spec: Spec, n_rows: int) -> np.ndarray:
         For a wrong type or shape, a value that is not finite, and probabilities that lie outside
         0 … 1 or do not sum to 1 (within 1e-3, which float32 arithmetic keeps with room).
     """
-    found = np.asarray(output)
+    try:
+        found = np.asarray(output)
+    except (TypeError, ValueError) as error:
+        raise PredictionError(f"predict returned no array: {error}") from error
     expected = (n_rows, spec.n_classes) if spec.task.is_classification else (n_rows,)
     if found.dtype.kind != "f":
         raise PredictionError(f"predict returned {found.dtype} values; it must return float64")

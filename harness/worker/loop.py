@@ -40,23 +40,24 @@ def serve(requests: BinaryIO, replies: BinaryIO) -> None:
 
 def answer(request: JSON, commands: Commands) -> JSON:
     """Return the reply to one request; an exception of any kind is a failed reply."""
-    number, do = request.pop("n", 0), request.pop("do", "")
-    head = {"v": PROTOCOL, "n": number}
+    head = {"v": PROTOCOL, "n": request.get("n", 0)}
+    fields = {key: value for key, value in request.items() if key not in {"v", "n", "do"}}
     try:
-        found = command(request.pop("v", PROTOCOL), do, commands)(**request)
+        found = command(request, commands)(**fields)
     except BaseException as error:  # noqa: BLE001 - also a plugin's SystemExit or KeyboardInterrupt
         return {**head, "ok": False, "failure": to_json(told(error))}
     return {**head, "ok": True, **to_json(found)}
 
 
-def command(version: int, do: str, commands: Commands) -> Callable[..., JSON]:
+def command(request: JSON, commands: Commands) -> Callable[..., JSON]:
     """Return what answers a request."""
+    version, do = request.get("v"), request.get("do")
     if version != PROTOCOL or do not in commands:
         raise HarnessError(
             f"this worker speaks version {PROTOCOL} of the protocol and was asked {do!r} in "
             f"version {version}: the source trees do not belong together"
         )
-    return commands[do]
+    return commands[str(do)]
 
 
 def told(error: BaseException) -> Failure:

@@ -1,0 +1,60 @@
+"""The parent ends, in every way it can: no worker stays, and what was finished is on disk."""
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from jobs import pids_in, running, wait_until
+
+from harness.model import Status
+from harness.outcomes import read_outcome
+
+PARENT = """
+import sys
+from pathlib import Path
+from jobs import job
+from harness.builtin.executors import run_local
+from harness.supervise import Supervisor
+
+folder, width = Path(sys.argv[1]), int(sys.argv[2])
+jobs = [job({}, {"fit": "hang", "pids": str(folder / f"pids{n}")}) for n in range(width)]
+with Supervisor(folder / "work") as supervisor:
+    for outcome in run_local(jobs, supervisor.supervise, {"jobs": width}):
+        print(outcome.status, flush=True)
+"""
+
+
+def start(folder, width=1):
+    """Start a parent, wait until its workers hang in a second trial, return it and their ids."""
+    helpers = str(Path(__file__).resolve().parents[1] / "helpers")
+    path = os.pathsep.join([helpers, os.environ.get("PYTHONPATH", "")])
+    parent = subprocess.Popen(
+        [sys.executable, "-c", PARENT, str(folder), str(width)],
+        env=os.environ | {"PYTHONPATH": path},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    pids = [pid for n in range(width) for pid in pids_in(folder / f"pids{n}")]
+    assert len(pids) == 2 * width
+    assert all(map(running, pids))
+    return parent, pids
+
+
+@pytest.mark.parametrize(
+    ("sent", "width"),
+    [(signal.SIGKILL, 1), (signal.SIGTERM, 1), (signal.SIGINT, 1), (signal.SIGINT, 2)],
+)
+def test_no_process_outlives_the_parent_and_finished_trials_stay(tmp_path, sent, width):
+    parent, pids = start(tmp_path, width)
+    parent.send_signal(sent)
+    _, errors = parent.communicate(timeout=30)
+    assert parent.returncode == -sent
+    wait_until(lambda: not any(map(running, pids)))
+    assert (b"KeyboardInterrupt" in errors) == (sent == signal.SIGINT)
+    left = [read_outcome(path) for path in (tmp_path / "work").glob("*.outcome.json")]
+    assert [o.status for o in left] == [Status.DONE] * width
+    if sent == signal.SIGINT:
+        assert list((tmp_path / "work").glob("worker-*")) == []

@@ -1,0 +1,46 @@
+import json
+import os
+
+import pytest
+
+from harness import machine
+
+
+def test_the_fingerprint_is_json_and_tells_nothing_private(monkeypatch):
+    monkeypatch.setenv("MY_SECRET", "swordfish")
+    text = json.dumps(machine.fingerprint())
+    assert "swordfish" not in text
+    assert os.path.expanduser("~") + "/" not in text  # noqa: PTH111 - the word is what matters
+    found = json.loads(text)
+    assert found["cores"] >= 1
+    assert found["cpu"]
+    assert found["memory_gib"] > 0
+    assert found["versions"]["numpy"]
+    assert found["id"] == machine.machine_id()
+
+
+def test_the_id_follows_the_hardware_and_nothing_else(monkeypatch):
+    before = machine.machine_id.__wrapped__()
+    monkeypatch.setattr(machine.os, "getloadavg", lambda: (9.0, 9.0, 9.0))
+    monkeypatch.setattr(machine.platform, "release", lambda: "another kernel")
+    assert machine.machine_id.__wrapped__() == before
+    monkeypatch.setattr(machine, "cpu_model", lambda: "another processor")
+    assert machine.machine_id.__wrapped__() != before
+
+
+@pytest.fixture
+def eight_threads_on_four_cores(monkeypatch, tmp_path):
+    for cpu in range(8):
+        folder = tmp_path / f"cpu{cpu}" / "topology"
+        folder.mkdir(parents=True)
+        (folder / "thread_siblings_list").write_text(f"{cpu % 4},{cpu % 4 + 4}\n")
+    monkeypatch.setattr(machine, "CPUS", tmp_path)
+    monkeypatch.setattr(machine.os, "sched_getaffinity", lambda _: set(range(8)), raising=False)
+
+
+@pytest.mark.parametrize(
+    ("n", "cpus"), [(1, (7,)), (2, (6, 7)), (4, (4, 5, 6, 7)), (5, (3, 4, 5, 6, 7)), (8, ())]
+)
+@pytest.mark.usefixtures("eight_threads_on_four_cores")
+def test_physical_cores_are_chosen_first(n, cpus):
+    assert machine.choose_cpus(n) == cpus

@@ -1,0 +1,80 @@
+import gc
+import time
+
+import numpy as np
+import pytest
+
+from harness import measure
+from harness.measure import Meter
+
+
+def touch(mebibytes):
+    return np.ones(mebibytes * 2**17).sum()
+
+
+@pytest.mark.parametrize("kernel_peak", [True, False])
+def test_the_peak_of_a_phase_counts_from_the_warm_process_and_is_reset(kernel_peak):
+    meter = Meter(kernel_peak=kernel_peak)
+    if kernel_peak and meter.approximate:
+        pytest.skip("this kernel does not let VmHWM be reset")
+
+    def large():
+        for _ in range(3):
+            touch(100)
+
+    large_peak = meter.take("fit", large).peak
+    small_peak = meter.take("predict", lambda: touch(10)).peak
+    assert 90 * 2**20 < large_peak < 130 * 2**20
+    assert small_peak < 40 * 2**20
+
+
+def test_what_a_phase_leaves_behind_counts_in_later_ones_until_the_meter_is_warmed():
+    meter = Meter()
+    held = []
+    meter.take("native", lambda: held.append(np.ones(50 * 2**17)))
+    assert meter.take("fit", lambda: None).peak > 45 * 2**20
+    meter.warm()
+    assert meter.take("fit", lambda: None).peak < 10 * 2**20
+
+
+def test_cpu_time_is_of_the_whole_process_and_sleep_is_none():
+    meter = Meter()
+    slept = meter.take("sleep", lambda: time.sleep(0.05))
+    worked = meter.take("work", lambda: [touch(8) for _ in range(5)])
+    assert slept.wall >= 0.05
+    assert slept.cpu < slept.wall
+    assert worked.cpu > 0
+
+
+def test_the_first_sample_of_a_phase_is_cold():
+    meter = Meter()
+    colds = [meter.take(name, lambda: None).cold for name in ("fit", "fit", "predict", "fit")]
+    assert colds == [True, False, True, False]
+
+
+def test_the_collector_is_off_inside_and_as_before_outside():
+    meter = Meter()
+    assert gc.isenabled()
+    seen = []
+    meter.take("fit", lambda: seen.append(gc.isenabled()))
+    assert seen == [False]
+    assert gc.isenabled()
+
+
+def test_a_phase_that_raises_is_measured_and_the_collector_comes_back():
+    meter = Meter()
+    with pytest.raises(ZeroDivisionError), meter.phase("fit"):
+        _ = 1 / 0
+    assert meter.last.phase == "fit"
+    assert gc.isenabled()
+
+
+def test_where_the_kernel_refuses_the_peak_is_sampled_and_said_to_be_approximate(
+    monkeypatch, tmp_path
+):
+    monkeypatch.setattr(measure, "CLEAR_REFS", tmp_path / "absent" / "clear_refs")
+    monkeypatch.setattr(measure, "STATUS", tmp_path / "absent" / "status")
+    meter = Meter()
+    assert meter.approximate
+    assert meter.take("fit", lambda: (touch(64), time.sleep(0.05))).peak >= 0
+    assert measure.resident_now() > 2**20

@@ -1,0 +1,99 @@
+import json
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from harness.errors import HarnessError
+from harness.model import Failure, Outcome, Sample, Split, Status, Task, Trial, to_json
+from harness.outcomes import outcome_path, read_outcome, write_arrays, write_outcome
+
+TRIAL = Trial("a", {"x": 1}, "native", "d", Split(), 0, 1, "c" * 16, "t" * 16, Task.BINARY)
+OUTCOME = Outcome(
+    TRIAL,
+    Status.FAILED,
+    samples=(Sample("fit", 1.0, 2.0, 3, cold=True),),
+    failure=Failure("ValueError", "no", "traceback"),
+    facts={"notes": ["é <b>"]},
+)
+
+
+def test_an_outcome_comes_back_as_it_was_with_the_full_paths_of_its_arrays(tmp_path):
+    write_arrays(tmp_path / "t.predictions.npz", {"y": np.arange(3)})
+    path = outcome_path(tmp_path, TRIAL.id)
+    named = Outcome(TRIAL, Status.DONE, arrays={"predictions": "t.predictions.npz"})
+    write_outcome(path, named)
+    found = read_outcome(path)
+    assert found.trial == TRIAL
+    assert found.arrays == {"predictions": str(tmp_path / "t.predictions.npz")}
+    write_outcome(path, OUTCOME)
+    assert read_outcome(path) == OUTCOME
+    assert sorted(p.name for p in tmp_path.iterdir()) == sorted([path.name, "t.predictions.npz"])
+
+
+def test_object_arrays_are_refused_and_nothing_stays(tmp_path):
+    with pytest.raises(ValueError, match="allow_pickle"):
+        write_arrays(tmp_path / "x.npz", {"y": np.array([{}], dtype=object)})
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_writer_that_fails_half_way_leaves_the_old_file(tmp_path, monkeypatch):
+    path = outcome_path(tmp_path, TRIAL.id)
+    write_outcome(path, OUTCOME)
+
+    def full(_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("harness.outcomes.os.fsync", full)
+    with pytest.raises(OSError, match="No space"):
+        write_outcome(path, Outcome(TRIAL, Status.DONE))
+    assert read_outcome(path) == OUTCOME
+    assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.parametrize("name", ["absent.npz", "../other.npz", "sub/inside.npz", "/etc/passwd"])
+def test_arrays_outside_the_folder_or_missing_are_refused(tmp_path, name):
+    folder = tmp_path / "work"
+    (folder / "sub").mkdir(parents=True)
+    (tmp_path / "other.npz").touch()
+    (folder / "sub" / "inside.npz").touch()
+    path = outcome_path(folder, TRIAL.id)
+    path.write_text(json.dumps(to_json(Outcome(TRIAL, Status.DONE, arrays={"x": name}))))
+    with pytest.raises(HarnessError, match="not an outcome file"):
+        read_outcome(path)
+
+
+WHOLE = json.dumps(to_json(OUTCOME)).encode()
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+    max_leaves=8,
+)
+
+
+@given(
+    st.binary(max_size=200)
+    | st.integers(0, len(WHOLE) - 1).map(lambda n: WHOLE[:n])
+    | json_values.map(lambda value: json.dumps(value).encode())
+    | st.tuples(st.sampled_from(sorted(to_json(OUTCOME))), json_values).map(
+        lambda pair: json.dumps({**to_json(OUTCOME), pair[0]: pair[1]}).encode()
+    )
+)
+def test_whatever_a_file_holds_reading_it_gives_an_outcome_or_says_what_it_is(
+    tmp_path_factory, content
+):
+    path = tmp_path_factory.getbasetemp() / "fuzzed.outcome.json"
+    path.write_bytes(content)
+    try:
+        found = read_outcome(path)
+    except HarnessError:
+        return
+    assert isinstance(found, Outcome)
+
+
+def test_a_deeply_nested_file_is_refused(tmp_path):
+    path = tmp_path / "deep.outcome.json"
+    path.write_bytes(b"[" * 100_000)
+    with pytest.raises(HarnessError, match="not an outcome file"):
+        read_outcome(path)

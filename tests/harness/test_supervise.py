@@ -1,0 +1,251 @@
+"""Real processes, real kills: what becomes of a trial, and of those after it."""
+
+import threading
+
+import numpy as np
+import pytest
+from jobs import job, pids_in, running, wait_until
+
+from harness import processes
+from harness.errors import StoreError
+from harness.model import Status
+from harness.outcomes import read_outcome
+from harness.supervise import Supervisor, compile_kernels
+
+
+@pytest.fixture(scope="module")
+def supervisor(tmp_path_factory):
+    with Supervisor(tmp_path_factory.mktemp("work")) as found:
+        yield found
+
+
+def run(supervisor, *params, **more):
+    return list(supervisor.supervise(job(*params, **more)))
+
+
+def test_a_trial_yields_samples_arrays_and_facts(supervisor):
+    [outcome] = run(supervisor, {})
+    assert outcome.status is Status.DONE
+    phases = [sample.phase for sample in outcome.samples]
+    assert phases == ["import", "load", "preparation", "native", "fit", "predict"]
+    with np.load(outcome.arrays["predictions"], allow_pickle=False) as stored:
+        assert stored["output"].shape == (8, 2)
+        assert stored["y"].shape == stored["rows"].shape == (8,)
+        assert stored["scale"] == 1.0
+    with np.load(outcome.arrays["classes"], allow_pickle=False) as stored:
+        assert stored["classes"].tolist() == ["no", "yes"]
+    facts = outcome.facts
+    assert (facts["rows"], facts["columns"], facts["train_rows"], facts["test_rows"]) == (
+        40,
+        2,
+        32,
+        8,
+    )
+    assert "made for tests" in facts["notes"]
+    assert set(facts["versions"]) >= {"python", "numpy"}
+    assert facts["alone"] is True
+    assert outcome.started <= outcome.ended
+
+
+FAULTS = [
+    ("raise", Status.FAILED, "ValueError", "the plugin's own error"),
+    ("print+raise", Status.FAILED, "ValueError", "the plugin's own error"),
+    ("sys_exit", Status.FAILED, "SystemExit", "enough"),
+    ("interrupt", Status.FAILED, "KeyboardInterrupt", ""),
+    ("memory_error", Status.OUT_OF_MEMORY, "MemoryError", "Unable to allocate"),
+    ("segfault", Status.CRASHED, "SIGSEGV", "ended by SIGSEGV"),
+    ("exit", Status.CRASHED, "exit code 7", "exit code 7"),
+    ("kill_group", Status.CRASHED, "SIGKILL", "which the harness did not send"),
+    ("scribble", Status.CRASHED, "protocol", "reply channel"),
+    ("close_all", Status.CRASHED, "protocol", "file descriptors"),
+]
+
+
+@pytest.mark.parametrize(("deed", "status", "kind", "message"), FAULTS)
+def test_a_fault_costs_the_trial_in_flight_and_is_told(supervisor, deed, status, kind, message):
+    first, faulty, last = run(supervisor, {}, {"fit": deed}, {})
+    assert (first.status, faulty.status, last.status) == (Status.DONE, status, Status.DONE)
+    assert faulty.failure.kind == kind
+    assert message in faulty.failure.message
+    assert faulty.facts["failed_in"] == "fit"
+    assert [s.phase for s in faulty.samples] == ["preparation", "native"]
+    if deed == "segfault":
+        assert "Fatal Python error: Segmentation fault" in faulty.failure.detail
+        assert "misbehave.py" in faulty.failure.detail
+    if deed == "print+raise":
+        assert "Traceback" in faulty.failure.detail
+        assert "a word from the plugin" in faulty.failure.detail
+
+
+@pytest.mark.parametrize("phase", ["make", "prepare", "predict"])
+def test_a_fault_in_any_phase_is_placed(supervisor, phase):
+    [outcome] = run(supervisor, {phase: "raise"})
+    assert outcome.status is Status.FAILED
+    assert outcome.facts["failed_in"] == ("predict" if phase == "predict" else "prepare")
+
+
+@pytest.mark.parametrize(
+    ("output", "message"),
+    [("nan", "NaN or infinite"), ("short", "shape (7, 2)"), ("objects", "object values")],
+)
+def test_predictions_that_break_the_contract_fail_the_trial(supervisor, output, message):
+    [outcome] = run(supervisor, {"predict": output})
+    assert outcome.failure.kind == "PredictionError"
+    assert message in outcome.failure.message
+
+
+def test_what_a_plugin_reads_from_stdin_is_nothing_and_what_it_prints_is_cut(
+    supervisor, monkeypatch
+):
+    monkeypatch.setattr("harness.session.LOG_CAP", 1 << 20)
+    outcomes = run(supervisor, {"fit": "stdin"}, {"fit": "flood+sleep", "megabytes": 6, **NAP})
+    assert [o.status for o in outcomes] == [Status.DONE, Status.DONE]
+    logs = list(supervisor.folder.glob("worker-*.log"))
+    assert logs
+    assert all(log.stat().st_size < 2 << 20 for log in logs)
+
+
+NAP = {"seconds": 0.6}
+
+
+def test_a_hang_is_ended_with_all_its_children_and_the_rest_goes_on(supervisor, tmp_path):
+    hang = {"fit": "hang", "pids": str(tmp_path / "pids"), "runaway": True}
+    hung, last = run(supervisor, hang, {}, timeout=2.5)
+    assert hung.status is Status.TIMEOUT
+    assert hung.failure.message == "not done within 2.5 s; it was in 'fit'"
+    assert last.status is Status.DONE
+    pids = pids_in(tmp_path / "pids")
+    assert len(pids) == 3
+    wait_until(lambda: not any(map(running, pids)))
+
+
+def test_more_memory_than_the_cap_ends_the_trial(supervisor):
+    cap = 400 << 20
+    hog = {"fit": "grow", "megabytes": 2000}
+    hog_outcome, last = run(supervisor, hog, {}, memory=cap)
+    assert hog_outcome.status is Status.OUT_OF_MEMORY
+    assert "out of memory at" in hog_outcome.failure.message
+    assert "(cap 400 MiB)" in hog_outcome.failure.message
+    assert last.status is Status.DONE
+
+
+def test_a_kill_by_the_kernel_for_want_of_memory_is_told_with_care(supervisor, monkeypatch):
+    counts = iter(range(100))
+    monkeypatch.setattr(processes, "kernel_oom_kills", lambda: next(counts))
+    [outcome] = run(supervisor, {"fit": "exit"})  # forces a new worker, which notes the count
+    [outcome] = run(supervisor, {"fit": "kill_self"})
+    assert outcome.status is Status.OUT_OF_MEMORY
+    assert "it seems" in outcome.failure.message
+
+
+def test_threads_are_set_and_verified(supervisor):
+    [outcome] = run(supervisor, {}, threads=2)
+    pools = outcome.facts["pools"]
+    assert pools
+    assert all(pool["num_threads"] == 2 for pool in pools)
+    assert all("requested" not in note for note in outcome.facts["notes"])
+
+
+def test_a_plugin_that_changes_its_threads_is_noted(supervisor):
+    outcome, _ = run(supervisor, {"fit": "meddle"}, {"fit": "exit"})  # leave no such worker behind
+    assert any("has 3 threads; 1 requested" in note for note in outcome.facts["notes"])
+
+
+def test_a_timed_trial_is_alone_pinned_cold_and_warm_in_a_process_of_its_own(supervisor, tmp_path):
+    deeds = {"make": "note_pid", "pids": str(tmp_path / "pids")}
+    run(supervisor, deeds)
+    [timed] = run(supervisor, deeds, timed=True)
+    [after] = run(supervisor, deeds)
+    assert after.status is timed.status is Status.DONE
+    first, own, last = pids_in(tmp_path / "pids")
+    assert first == last != own
+    fits = [sample.cold for sample in timed.samples if sample.phase == "fit"]
+    assert fits == [True, False]
+    assert [s.phase for s in timed.samples][-1] == "predict_one"
+    if len(after.facts["affinity"]) > 1:
+        assert len(timed.facts["affinity"]) == 1
+
+
+def test_trees_and_stages_are_kept_where_the_job_asks_and_a_failed_export_is_a_note(supervisor):
+    both = ("trees", "staged")
+    good, bad = run(supervisor, {"stages": 250}, {"export": "raise"}, exports=both)
+    assert {"trees", "staged"} <= set(good.arrays)
+    with np.load(good.arrays["staged"], allow_pickle=False) as stored:
+        assert stored["stage"][[0, -1]].tolist() == [1, 250]
+        assert stored["output"].shape == (100, 8, 2)
+    assert bad.status is Status.DONE
+    assert "trees" not in bad.arrays
+    assert "trees not exported: RuntimeError: no tree today" in bad.facts["notes"]
+
+
+def test_a_plugin_that_cannot_be_imported_fails_every_trial_at_once(supervisor, tmp_path):
+    plugin = tmp_path / "broken.py"
+    plugin.write_text("import harness\nimport no_such_library\n")
+    outcomes = run(supervisor, {}, {}, plugin=plugin)
+    assert [o.status for o in outcomes] == [Status.FAILED] * 2
+    assert "broken.py:2 fails to import" in outcomes[0].failure.message
+    assert outcomes[0].facts["failed_in"] == "start"
+
+
+def test_a_worker_that_dies_at_start_up_is_tried_three_times(supervisor, tmp_path):
+    plugin = tmp_path / "dying.py"
+    marks = tmp_path / "marks"
+    plugin.write_text(f"import os\nopen({str(marks)!r}, 'a').write('x')\nos._exit(5)\n")
+    outcomes = run(supervisor, {}, {}, plugin=plugin)
+    assert [o.status for o in outcomes] == [Status.CRASHED] * 2
+    assert "exit code 5" in outcomes[1].failure.message
+    assert marks.read_text() == "xxx"
+
+
+def test_a_plugin_that_hangs_at_import_is_given_up(tmp_path):
+    plugin = tmp_path / "sleeping.py"
+    plugin.write_text("import time\ntime.sleep(600)\n")
+    with Supervisor(tmp_path / "work", start_timeout=1.0) as supervisor:
+        [outcome] = run(supervisor, {}, plugin=plugin)
+    assert outcome.status is Status.TIMEOUT
+    assert "'hello' within 1 s" in outcome.failure.message
+
+
+def test_an_unknown_dataset_fails_with_its_reason_and_the_worker_stays(supervisor, tmp_path):
+    from harness.model import DatasetRef
+
+    [outcome] = run(supervisor, {}, dataset=DatasetRef("no-such-set", "0" * 64))
+    assert outcome.status is Status.FAILED
+    assert "no-such-set" in outcome.failure.message
+
+
+def test_failures_are_on_disk_too(supervisor):
+    [outcome] = run(supervisor, {"fit": "raise"})
+    path = supervisor.folder / f"{outcome.trial.id}.outcome.json"
+    assert read_outcome(path) == outcome
+
+
+def test_a_folder_that_cannot_be_written_is_a_fault_of_the_store(tmp_path):
+    (tmp_path / "file").touch()
+    with Supervisor(tmp_path / "file") as supervisor, pytest.raises(StoreError, match="worker"):
+        run(supervisor, {})
+
+
+def test_closing_ends_a_job_in_another_thread_without_an_outcome(tmp_path):
+    supervisor = Supervisor(tmp_path / "work")
+    hang = {"fit": "hang", "pids": str(tmp_path / "pids")}
+    found = []
+    thread = threading.Thread(target=lambda: found.extend(run(supervisor, {}, hang, {})))
+    thread.start()
+    pids = pids_in(tmp_path / "pids")
+    supervisor.close()
+    thread.join(timeout=20)
+    assert not thread.is_alive()
+    assert [o.status for o in found] == [Status.DONE]
+    wait_until(lambda: not any(map(running, pids)))
+    assert list((tmp_path / "work").glob("worker-*")) == []
+
+
+def test_kernels_are_compiled_once_an_algorithm_with_all_its_params(supervisor, tmp_path):
+    jobs = [job({"pids": "a"}, {"pids": "b"}), job({"pids": "b"}), job({}, threads=2)]
+    found = list(compile_kernels(jobs, supervisor))
+    assert [(c.algorithm, c.notes) for c in found] == [("misbehave", ()), ("misbehave", ())]
+    [failing] = compile_kernels([job({"fit": "raise"})], supervisor)
+    assert "binary with" in failing.notes[0]
+    [dead] = compile_kernels([job({"fit": "exit"})], supervisor)
+    assert "exit code 7" in dead.notes[0]

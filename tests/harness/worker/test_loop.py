@@ -1,0 +1,82 @@
+"""The worker's side of the protocol, in this process."""
+
+import io
+import json
+import sys
+
+import pytest
+from jobs import PLUGIN
+
+from harness.errors import DataError
+from harness.worker import PROTOCOL
+from harness.worker.bench import Bench
+from harness.worker.loop import answer, serve, told
+
+
+def ask(bench, do, **fields):
+    commands = {name: getattr(bench, name) for name in dir(bench) if not name.startswith("_")}
+    return json.loads(json.dumps(answer({"v": PROTOCOL, "n": 1, "do": do, **fields}, commands)))
+
+
+def test_every_request_is_answered_whatever_it_is():
+    for request in ({}, {"do": "nonsense"}, {"do": "hello"}, {"do": "fit", "x": 1}, {"v": 99}):
+        reply = answer({"n": 4, **request}, {"hello": Bench().hello, "fit": Bench().fit})
+        assert (reply["ok"], reply["n"], reply["v"]) == (False, 4, PROTOCOL)
+
+
+def test_another_version_of_the_protocol_is_refused():
+    reply = answer({"v": 99, "do": "fit"}, {"fit": dict})
+    assert "source trees do not belong together" in reply["failure"]["message"]
+
+
+@pytest.mark.parametrize(
+    ("do", "fields", "first"),
+    [
+        ("load", {"dataset": {}}, "hello"),
+        ("prepare", {"trial": {}}, "load"),
+        ("native", {}, "prepare"),
+        ("fit", {}, "prepare"),
+        ("predict", {}, "prepare"),
+        ("predict_one", {"rows": 1}, "prepare"),
+        ("finish", {"outcome": "x", "arrays": "y"}, "prepare"),
+        ("warm", {}, "hello"),
+    ],
+)
+def test_a_request_out_of_order_says_what_comes_first(do, fields, first):
+    reply = ask(Bench(), do, **fields)
+    assert reply["failure"]["kind"] == "HarnessError"
+    assert f"`{first}`" in reply["failure"]["message"]
+
+
+def test_an_algorithm_that_the_plugin_does_not_have_is_refused():
+    reply = ask(Bench(), "hello", plugin=str(PLUGIN), plugins=[], algorithm="misbehav", threads=1)
+    assert "did you mean 'misbehave'?" in reply["failure"]["message"]
+
+
+def test_serve_answers_line_by_line_until_there_are_no_more():
+    requests = [{"v": PROTOCOL, "n": n, "do": "fit"} for n in range(3)]
+    replies = io.BytesIO()
+    serve(io.BytesIO(b"".join(json.dumps(r).encode() + b"\n" for r in requests)), replies)
+    lines = replies.getvalue().splitlines()
+    assert [json.loads(line)["n"] for line in lines] == [0, 1, 2]
+
+
+def test_exceptions_are_told_briefly_and_in_plain_characters():
+    ours = told(DataError("the file is empty"))
+    assert (ours.kind, ours.message, ours.detail) == ("DataError", "the file is empty", "")
+    theirs = told(ValueError("\ud800" + "x" * 100_000))
+    theirs.message.encode()
+    assert len(theirs.message) <= 8000
+    assert told(AssertionError()).message
+    assert told(MemoryError()).kind == "MemoryError"
+
+
+def test_the_worker_imports_no_library_before_it_is_told_which(tmp_path):
+    import subprocess
+
+    code = "import harness.worker.loop, sys; print(*sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60
+    )
+    heavy = {"numpy", "pandas", "scipy", "sklearn", "numba", "xgboost", "lightgbm", "catboost"}
+    assert heavy & set(done.stdout.split()) == set()

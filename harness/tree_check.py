@@ -135,6 +135,7 @@ def _check_outputs(e: TreeEnsemble) -> None:
     _need(bool(np.isfinite(e.weight).all()), "a tree weight is not finite")
     _need(not np.isnan(e.base).any(), "base holds NaN")
     _need(e.temperature > 0, "temperature is not positive")
+    _need(e.zero_within >= 0, "zero_within is negative")
     _need(e.n_trees > 0 or e.combination == "sum", f"no tree to take the {e.combination} of")
     whole = bool((e.output == 0).all()) and e.value.shape[1] == e.n_outputs
     _need(whole or e.combination == "sum", f"the {e.combination} needs trees that fill all outputs")

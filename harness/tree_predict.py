@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from harness.trees import TreeEnsemble
 
 CHUNK = 1 << 22  # values of X that are brought into dense float64 form at once
-ZERO_THRESHOLD = float(np.float32(1e-35))  # LightGBM's kZeroThreshold
 BINARY = 2
 
 
@@ -26,7 +25,7 @@ class Missing(IntEnum):
 
     NONE = 0  # nothing: NaN fails every comparison and so goes right
     NAN = 1
-    ZERO = 2  # NaN and everything within 1e-35 of zero (LightGBM's zero_as_missing)
+    ZERO = 2  # NaN and zero (LightGBM's zero_as_missing)
     NAN_AS_ZERO = 3  # nothing: NaN is read as 0.0 (LightGBM, no NaN in training)
 
 
@@ -81,10 +80,10 @@ def _dense(X: Any, rows: slice, ensemble: TreeEnsemble) -> np.ndarray:
         values[listed.row, listed.col] = listed.data
     else:
         values = np.asarray(X[rows], dtype=np.float64)
-    if ensemble.input_dtype == "float64":
-        return values
-    with np.errstate(over="ignore"):  # beyond float32 a value is infinite, as in the library
-        return values.astype(np.float32).astype(np.float64)
+    if ensemble.input_dtype == "float32":
+        with np.errstate(over="ignore"):  # beyond float32 a value is infinite, as in the library
+            values = values.astype(np.float32).astype(np.float64)
+    return np.where(np.abs(values) <= ensemble.zero_within, 0.0, values)
 
 
 def _column(column: pd.Series[Any]) -> np.ndarray:
@@ -123,9 +122,7 @@ def _goes_left(e: TreeEnsemble, keys: np.ndarray, node: np.ndarray, x: np.ndarra
         number = e.categories[node[categorical]]
         member = _is_member(keys, number, x[categorical])
         left[categorical] = member == e.members_left[number]
-    missing = (nan & (kind == Missing.NAN)) | (
-        (kind == Missing.ZERO) & (np.abs(x) <= ZERO_THRESHOLD)
-    )
+    missing = (nan & (kind == Missing.NAN)) | ((kind == Missing.ZERO) & (x == 0))
     left[missing] = e.default_left[node[missing]]
     return left
 

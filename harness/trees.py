@@ -91,6 +91,7 @@ class TreeEnsemble:
     link: Literal["identity", "sigmoid", "softmax", "exp"] = "identity"
     temperature: float = 1.0  # raw scores are divided by it before the link
     input_dtype: Literal["float32", "float64"] = "float64"  # X is rounded to it, then compared
+    zero_within: float = 0.0  # values of at most this size are read as 0 (LightGBM)
     sum_dtype: Literal["float32", "float64"] = "float64"  # of sums, in tree order, and the link
     base_first: bool = True  # the base score starts the sum, else it is added at its end
     absent: Literal["zero", "nan"] = "zero"  # what an entry that a sparse matrix omits stands for

@@ -28,7 +28,7 @@ LINKS = {
     "CrossEntropy": "sigmoid",
     "MultiClass": "softmax",
 }
-MAX_CODE = 1 << 16  # category codes whose hashes are looked up
+MAX_CODE = 1 << 20  # codes are tried up to here; training on other values than codes ends there
 
 
 def export(model):
@@ -70,20 +70,33 @@ class Features:
         }
         categorical = info.get("categorical_features", [])
         self.categorical = {f["feature_index"]: f["flat_feature_index"] for f in categorical}
-        wanted = any(f.get("values") for f in categorical)
-        self.codes = {category_hash(c): c for c in range(MAX_CODE, -2, -1)} if wanted else {}
+        self.codes = codes_of({h for f in categorical for h in f.get("values", ())})
 
     def split(self, split):
         """Return column, threshold, default side and category set of one split."""
         if split["split_type"] == "FloatFeature":
             column = self.numeric[split["float_feature_index"]]
             return column, split["border"], column not in self.nan_right, None
-        if split["split_type"] != "OneHotFeature" or split["value"] not in self.codes:
+        if split["split_type"] != "OneHotFeature":
             kind = split["split_type"]
             raise HarnessError(f"trees are not exportable: a split on {kind}, a category statistic")
+        if split["value"] not in self.codes:
+            raise HarnessError("trees are not exportable: a category's code cannot be told")
         code = self.codes[split["value"]]
         column = self.categorical[split["cat_feature_index"]]
         return column, 0.0, code != -1, ([] if code == -1 else [code], False)
+
+
+def codes_of(hashes):
+    """Return the category code behind each hash, the smallest where several share it."""
+    found = {}
+    for code in range(-1, MAX_CODE):
+        if len(found) == len(hashes):
+            break
+        value = category_hash(code)
+        if value in hashes:
+            found.setdefault(value, code)
+    return found
 
 
 def one_tree(saved, features, width):

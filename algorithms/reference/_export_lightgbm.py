@@ -26,6 +26,7 @@ LINKS = {
     "multiclass": "softmax",
 }
 CATEGORICAL, DEFAULT_LEFT = 1, 2
+ZERO_THRESHOLD = float(np.float32(1e-35))  # smaller values are dropped before a row is walked
 KINDS = np.array([Missing.NAN_AS_ZERO, Missing.ZERO, Missing.NAN], np.uint8)
 
 
@@ -57,6 +58,7 @@ def export(booster, n_classes):
         base=np.zeros(width),
         link=LINKS[objective],
         temperature=1.0 / float(sigmoid),
+        zero_within=ZERO_THRESHOLD,
         classes=tuple(range(n_classes)),
         library="lightgbm",
         version=lightgbm.__version__,

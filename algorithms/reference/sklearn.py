@@ -1,9 +1,8 @@
 """scikit-learn's trees and ensembles, driven through their own estimators.
 
 Params are the estimators' own; those of a member tree are said as ``estimator__max_depth``.
-HistGradientBoosting takes its threads from OpenMP, which the worker sets before it is loaded;
-its early stopping, which starts by itself above 10 000 rows, is off unless asked for, so that
-every library grows the number of trees it is told.
+HistGradientBoosting's early stopping, which starts by itself above 10 000 rows, is off unless
+asked for, so that every library grows the number of trees it is told.
 """
 
 from __future__ import annotations
@@ -56,10 +55,16 @@ class SklearnAdapter(EstimatorAdapter):
 
 
 class HistAdapter(SklearnAdapter):
-    """Hand over categorical columns of more than 255 categories, which it refuses, as codes."""
+    """Hand over categorical columns of more than 255 categories, which it refuses, as codes.
+
+    It has no ``n_jobs``: its threads are those of OpenMP, for the whole process.
+    """
 
     def prepare(self, X, y, weight):
-        """Keep the rows, as scikit-learn has no training form of its own."""
+        """Set the threads and keep the rows, as scikit-learn has no training form of its own."""
+        from threadpoolctl import threadpool_limits
+
+        threadpool_limits(self.spec.threads, user_api="openmp")
         return super().prepare(few_categories(X), y, weight)
 
     def predict(self, X):

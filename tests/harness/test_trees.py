@@ -55,13 +55,19 @@ def test_x_is_rounded_to_the_input_dtype_before_it_is_compared():
     assert of(stump(threshold), input_dtype="float32").predict(X).tolist() == [1, 1, 2, 2]
 
 
+def test_values_about_zero_may_be_read_as_zero():
+    X = column(-2e-35, -1e-35, 0.0, 1e-35)
+    assert of(stump(-1e-35)).predict(X).tolist() == [1, 1, 2, 2]
+    assert of(stump(-1e-35), zero_within=1e-35).predict(X).tolist() == [1, 2, 2, 2]
+
+
 @pytest.mark.parametrize("default_left", [True, False])
 @pytest.mark.parametrize(
     ("kind", "missing"),
     [
         (Missing.NONE, []),
         (Missing.NAN, [NAN]),
-        (Missing.ZERO, [NAN, 0.0, -0.0, 1e-36]),
+        (Missing.ZERO, [NAN, 0.0, -0.0]),
         (Missing.NAN_AS_ZERO, []),
     ],
 )
@@ -323,6 +329,7 @@ def test_malformed_storage_is_a_data_error(change):
         ({"comparison": ">"}, "comparison is not one of"),
         ({"combination": "mode"}, "combination is not one of"),
         ({"temperature": 0.0}, "temperature is not positive"),
+        ({"zero_within": -1.0}, "zero_within is negative"),
         ({"classes": (0, 1, 2)}, "classes does not fit the outputs"),
         ({"base": np.zeros(2), "combination": "mean"}, "the mean needs trees"),
     ],

@@ -1,0 +1,269 @@
+"""Exported trees give the library's own raw scores, bit for bit, on rows chosen to part them."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import is_classifier
+
+from harness import HarnessError, Spec, Task, spread
+from harness.plugins import load_registry
+from harness.preparation import choose, fit_preparation
+
+LIBRARIES = ("sklearn", "xgboost", "lightgbm", "catboost")
+REGISTRY = load_registry(modules=[f"algorithms.reference.{name}" for name in LIBRARIES])
+N = 600
+N_CLASSES = {Task.BINARY: 2, Task.MULTICLASS: 3, Task.REGRESSION: 0}
+
+
+def raw_scores(adapter, X, task):
+    """Return the library's own scores before the link, or what it predicts where it shows none."""
+    if hasattr(adapter, "booster"):
+        margin = {"predict_type": "margin"}
+        raw = {"raw_score": True}
+        is_xgboost = type(adapter.booster).__module__.startswith("xgboost")
+        call = adapter.booster.inplace_predict if is_xgboost else adapter.booster.predict
+        found = call(X, **(margin if is_xgboost else raw))
+    elif hasattr(adapter.model, "calc_leaf_indexes"):
+        from algorithms.reference.catboost import coded
+
+        found = adapter.model.predict(coded(X), prediction_type="RawFormulaVal")
+    else:
+        return sklearn_scores(adapter.model, X)
+    return np.asarray(found).reshape(len(X), -1)
+
+
+def sklearn_scores(model, X):
+    if not hasattr(model, "decision_function") or type(model).__name__.startswith("AdaBoost"):
+        found = model.predict_proba(X) if is_classifier(model) else model.predict(X)
+        return np.asarray(found).reshape(len(X), -1)
+    return np.asarray(model.decision_function(X)).reshape(len(X), -1)
+
+
+def our_scores(trees, model, X):
+    """Return what corresponds to ``raw_scores``: predictions where the library shows no scores."""
+    whole = type(model).__name__.startswith("AdaBoost") or trees.library == "scikit-learn"
+    if whole and (trees.combination != "sum" or trees.link == "identity" or trees.link == "exp"):
+        return trees.predict(X).reshape(len(X), -1)
+    return trees.raw(X)
+
+
+def numbers(rng, n, *, missing):
+    """Return columns with ties, zeros, large, tiny and heavy-tailed values."""
+    X = np.column_stack(
+        [
+            rng.normal(size=n),
+            rng.integers(-3, 4, n),
+            np.where(rng.random(n) < 0.5, 0.0, rng.normal(size=n)),
+            1e7 + rng.integers(0, 60, n) / 8,
+            1e-3 * rng.standard_cauchy(n),
+        ]
+    )
+    if missing:
+        X[rng.random(X.shape) < 0.1] = np.nan
+    return X
+
+
+def frame(rng, n, *, missing, unseen):
+    """Return numbers and two categorical columns of 40 and of 4 levels."""
+    found = pd.DataFrame(numbers(rng, n, missing=missing)).add_prefix("c")
+    low = -1 if missing else 0
+    for name, levels in (("c5", 40), ("c6", 4)):
+        codes = rng.integers(low, levels + unseen, n)
+        found[name] = pd.Categorical.from_codes(codes, categories=pd.RangeIndex(levels + 3))
+    return found
+
+
+def target(rng, X, task):
+    signal = 2 * np.nan_to_num(np.asarray(X, float)[:, 0]) + np.nan_to_num(np.asarray(X)[:, 1])
+    if isinstance(X, pd.DataFrame):
+        signal += 2.0 * (X["c5"].cat.codes.to_numpy() % 5)
+    signal += rng.normal(size=len(X))
+    if task.is_classification:
+        cuts = np.quantile(signal, np.arange(1, N_CLASSES[task]) / N_CLASSES[task])
+        return np.searchsorted(cuts, signal).astype(np.int64)
+    return np.exp(signal / 4)
+
+
+def at_thresholds(trees, X, rng):
+    """Return rows that stand on thresholds, and one float64 or float32 step beside them."""
+    numeric = np.flatnonzero((trees.feature >= 0) & (trees.categories < 0))
+    rows = []
+    for node in rng.permutation(numeric)[:80]:
+        column, t = int(trees.feature[node]), trees.threshold[node]
+        t32 = np.float32(np.clip(t, -3e38, 3e38))
+        for value in (
+            t,
+            np.nextafter(t, np.inf),
+            np.nextafter(t, -np.inf),
+            float(np.nextafter(t32, np.float32(np.inf))),
+            float(np.nextafter(t32, np.float32(-np.inf))),
+            (float(t32) + float(np.nextafter(t32, np.float32(np.inf)))) / 2,
+        ):
+            row = X[int(rng.integers(len(X)))].copy()
+            row[column] = np.clip(value, -3e38, 3e38)
+            rows.append(row)
+    return np.array(rows)
+
+
+def fit(name, task, X, y, params=None, weight=None):
+    algorithm = REGISTRY.algorithm(name)
+    trees = {algorithm.capacity["trees"].name: 6} if "trees" in algorithm.capacity else {}
+    categorical = (5, 6) if isinstance(X, pd.DataFrame) else ()
+    spec = Spec(
+        task, {**algorithm.params, **trees, **(params or {})}, 1, 1, N_CLASSES[task], categorical
+    )
+    adapter = algorithm.adapter(spec)
+    adapter.fit(adapter.prepare(X, y, weight))
+    return adapter
+
+
+def compare(adapter, task, X):
+    """Hold raw scores to the bit, and predictions to the last places of the link."""
+    trees = adapter.export_trees()
+    model = getattr(adapter, "model", None)
+    np.testing.assert_array_equal(our_scores(trees, model, X), raw_scores(adapter, X, task))
+    found = trees.predict(X)
+    if task.is_classification:
+        found = spread(found, np.array(trees.classes), N_CLASSES[task])
+    eps = np.finfo(trees.sum_dtype).eps
+    np.testing.assert_allclose(found, adapter.predict(X), rtol=4 * eps, atol=2 * eps)
+    return trees
+
+
+@pytest.mark.parametrize("task", list(Task), ids=lambda t: t.value)
+@pytest.mark.parametrize("name", REGISTRY.names("algorithm"))
+def test_numbers(name, task):
+    rng = np.random.default_rng(1)
+    missing = REGISTRY.algorithm(name).accepts.missing
+    X = numbers(rng, N, missing=missing)
+    adapter = fit(name, task, X, target(rng, X, task), weight=rng.uniform(0.5, 2, N))
+    trees = compare(adapter, task, numbers(rng, N, missing=missing))
+    compare(adapter, task, at_thresholds(trees, X, rng))
+
+
+@pytest.mark.parametrize(
+    "name", [n for n in REGISTRY.names("algorithm") if REGISTRY.algorithm(n).accepts.missing]
+)
+def test_missing_values_that_training_did_not_have(name):
+    rng = np.random.default_rng(2)
+    X = numbers(rng, N, missing=False)
+    adapter = fit(name, Task.REGRESSION, X, target(rng, X, Task.REGRESSION))
+    compare(adapter, Task.REGRESSION, numbers(rng, N, missing=True))
+
+
+@pytest.mark.parametrize("task", list(Task), ids=lambda t: t.value)
+@pytest.mark.parametrize("missing", [False, True], ids=["full", "missing"])
+@pytest.mark.parametrize(
+    "name", [n for n in REGISTRY.names("algorithm") if REGISTRY.algorithm(n).accepts.categorical]
+)
+def test_categories_seen_unseen_and_missing(name, task, missing):
+    rng = np.random.default_rng(3)
+    X = frame(rng, N, missing=missing, unseen=0)
+    params = {"catboost": {"one_hot_max_size": 64}, "lightgbm": {"min_data_per_group": 10}}
+    adapter = fit(name, task, X, target(rng, X, task), params.get(name.split(".")[0]))
+    trees = compare(adapter, task, frame(rng, N, missing=missing, unseen=3))
+    compare(adapter, task, frame(rng, N, missing=True, unseen=3))
+    assert (trees.categories >= 0).any()
+
+
+POSITIVE = {Task.REGRESSION}
+VARIANTS = [
+    ("sklearn.decision_tree", Task.MULTICLASS, {"max_leaf_nodes": 20, "criterion": "entropy"}),
+    ("sklearn.bagging", Task.MULTICLASS, {"max_features": 0.5, "max_samples": 8}),
+    ("sklearn.bagging", Task.REGRESSION, {"max_features": 0.5, "bootstrap_features": True}),
+    ("sklearn.random_forest", Task.BINARY, {"max_leaf_nodes": 9, "bootstrap": False}),
+    ("sklearn.adaboost", Task.BINARY, {"estimator__max_depth": 3, "learning_rate": 0.3}),
+    ("sklearn.adaboost", Task.REGRESSION, {"loss": "exponential"}),
+    ("sklearn.gradient_boosting", Task.BINARY, {"loss": "exponential"}),
+    ("sklearn.gradient_boosting", Task.REGRESSION, {"loss": "huber", "init": "zero"}),
+    ("sklearn.gradient_boosting", Task.REGRESSION, {"loss": "quantile", "subsample": 0.5}),
+    ("sklearn.hist_gradient_boosting", Task.REGRESSION, {"loss": "poisson"}),
+    ("sklearn.hist_gradient_boosting", Task.REGRESSION, {"loss": "gamma", "max_bins": 16}),
+    ("xgboost.exact", Task.REGRESSION, {"gamma": 0.5}),
+    ("xgboost.exact", Task.BINARY, {"gamma": 2.0, "scale_pos_weight": 3.0}),
+    ("xgboost.hist", Task.REGRESSION, {"objective": "count:poisson", "max_depth": 3}),
+    ("xgboost.hist", Task.REGRESSION, {"objective": "reg:absoluteerror", "reg_alpha": 1.0}),
+    ("xgboost.hist", Task.MULTICLASS, {"num_parallel_tree": 2, "subsample": 0.5, "base_score": 0.3}),
+    ("xgboost.hist", Task.BINARY, {"grow_policy": "lossguide", "max_leaves": 50, "max_depth": 0}),
+    ("xgboost.approx", Task.BINARY, {"max_bin": 16, "base_score": 0.9}),
+    ("lightgbm.gbdt", Task.REGRESSION, {"zero_as_missing": True}),
+    ("lightgbm.gbdt", Task.REGRESSION, {"use_missing": False}),
+    ("lightgbm.gbdt", Task.REGRESSION, {"objective": "tweedie"}),
+    ("lightgbm.gbdt", Task.REGRESSION, {"objective": "regression_l1", "boosting": "dart"}),
+    ("lightgbm.gbdt", Task.BINARY, {"sigmoid": 2.5, "is_unbalance": True}),
+    ("lightgbm.gbdt", Task.MULTICLASS, {"num_leaves": 2, "bagging_fraction": 0.5, "bagging_freq": 1}),
+    ("catboost.plain", Task.BINARY, {"nan_mode": "Max", "depth": 1}),
+    ("catboost.plain", Task.REGRESSION, {"loss_function": "Poisson", "border_count": 15}),
+    ("catboost.plain", Task.REGRESSION, {"loss_function": "MAE", "l2_leaf_reg": 1}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "task", "params"), VARIANTS, ids=str)
+def test_variants(name, task, params):
+    rng = np.random.default_rng(4)
+    missing = REGISTRY.algorithm(name).accepts.missing
+    X = numbers(rng, N, missing=missing)
+    adapter = fit(name, task, X, target(rng, X, task), params)
+    trees = compare(adapter, task, numbers(rng, N, missing=missing))
+    compare(adapter, task, at_thresholds(trees, X, rng))
+
+
+@pytest.mark.parametrize("name", ["lightgbm.gbdt", "xgboost.hist"])
+def test_categories_one_against_the_rest(name):
+    rng = np.random.default_rng(5)
+    X = frame(rng, N, missing=True, unseen=0)
+    params = {"max_cat_to_onehot": 64}
+    adapter = fit(name, Task.BINARY, X, target(rng, X, Task.BINARY), params)
+    trees = compare(adapter, Task.BINARY, frame(rng, N, missing=True, unseen=3))
+    assert (np.diff(trees.set_indptr) == 1).all()
+
+
+@pytest.mark.parametrize(
+    "name",
+    [n for n in REGISTRY.names("algorithm") if n not in ("sklearn.adaboost", "catboost.plain")],
+)  # AdaBoost and CatBoost refuse to learn from constants
+def test_trees_of_one_leaf(name):
+    X = np.zeros((50, 2))
+    adapter = fit(name, Task.BINARY, X, np.arange(50) % 2)
+    trees = compare(adapter, Task.BINARY, X[:3])
+    assert trees.n_nodes == trees.n_trees
+
+
+@pytest.mark.parametrize(
+    ("name", "task", "params", "reason"),
+    [
+        ("xgboost.exact", Task.REGRESSION, {"booster": "dart"}, "'dart'"),
+        ("xgboost.hist", Task.BINARY, {"objective": "binary:hinge"}, "'binary:hinge'"),
+        ("xgboost.hist", Task.MULTICLASS, {"multi_strategy": "multi_output_tree"}, "vectors"),
+        ("lightgbm.gbdt", Task.REGRESSION, {"linear_tree": True}, "linear"),
+        ("lightgbm.gbdt", Task.REGRESSION, {"objective": "cross_entropy"}, "'cross_entropy'"),
+        ("lightgbm.gbdt", Task.REGRESSION, {"reg_sqrt": True}, "sqrt"),
+        ("catboost.plain", Task.REGRESSION, {"grow_policy": "Lossguide"}, "shape"),
+    ],
+    ids=str,
+)
+def test_what_has_no_common_form_says_why(name, task, params, reason):
+    rng = np.random.default_rng(6)
+    X = numbers(rng, 300, missing=False)
+    y = target(rng, X, task)
+    adapter = fit(name, task, X, y / y.max() if task is Task.REGRESSION else y, params)
+    with pytest.raises(HarnessError, match=f"not exportable: .*{reason}"):
+        adapter.export_trees()
+
+
+def test_category_statistics_of_catboost_are_not_exportable():
+    rng = np.random.default_rng(7)
+    X = frame(rng, 300, missing=True, unseen=0)
+    adapter = fit("catboost.plain", Task.BINARY, X, target(rng, X, Task.BINARY))
+    with pytest.raises(HarnessError, match="not exportable: a split on OnlineCtr"):
+        adapter.export_trees()
+
+
+# ------------------------------------------------------------------ real data
+
+
+@pytest.mark.parametrize("name", REGISTRY.names("algorithm"))
+def test_real_data_with_missing_values_and_categories(mirror, name):
+    data, task = titanic(mirror), Task.BINARY
+    accepts = REGISTRY.algorithm(name).accepts
+    del choose, fit_preparation, data, task, accepts

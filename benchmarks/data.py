@@ -18,8 +18,6 @@ def tables():
     ):
         X, y = load(return_X_y=True)
         yield name, 0 if name == "diabetes" else len(np.unique(y)), X, y
-    X, y = datasets.make_hastie_10_2(12_000, random_state=0)
-    yield "hastie", 2, X, y > 0
     X, y = datasets.make_friedman1(12_000, n_features=20, noise=1.0, random_state=0)
     yield "friedman1", 0, X, y
 

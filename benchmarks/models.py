@@ -4,10 +4,11 @@ import numpy as np
 
 from . import data
 from .drive import Suite, loss, new_adapter
-from .names import CLASSIFICATION, CLASSIFIERS, REGRESSION, REGRESSORS
+from .names import ALGORITHMS, DATASETS
 
 
 class _Case(Suite):
+    params = (ALGORITHMS, DATASETS)
     param_names = ("algorithm", "dataset")
     model = None
 
@@ -26,12 +27,12 @@ class _Case(Suite):
         pass
 
 
-class _Fit(_Case):
+class Fit(_Case):
     def time_fit(self, cache, algorithm, dataset):
         self.model.fit(self.native)
 
 
-class _Predict(_Case):
+class Predict(_Case):
     def after_setup(self):
         self.model.fit(self.native)
 
@@ -45,26 +46,10 @@ class _Predict(_Case):
     track_loss.unit = "log loss or RMSE/sd"
 
 
-class FitClassifier(_Fit):
-    params = (CLASSIFIERS, CLASSIFICATION)
-
-
-class FitRegressor(_Fit):
-    params = (REGRESSORS, REGRESSION)
-
-
-class PredictClassifier(_Predict):
-    params = (CLASSIFIERS, CLASSIFICATION)
-
-
-class PredictRegressor(_Predict):
-    params = (REGRESSORS, REGRESSION)
-
-
 class Memory(_Case):
     """Peak memory of the whole process; ``peakmem_ready`` is what it had before the fit."""
 
-    params = (REGRESSORS, ["friedman1"])
+    params = (ALGORITHMS, ["friedman1"])
 
     def peakmem_ready(self, cache, algorithm, dataset):
         pass

@@ -1,26 +1,23 @@
-"""The names that the suite runs over: a list, never the registry itself.
+"""The names that the suite runs over: lists, never the registry itself.
 
-asv addresses a case by its place in the list, and reads the list at one commit for all commits:
-a list made from the registry would give one algorithm's times the name of another. A new name may
-stand anywhere. `tests/benchmarks/test_names.py` says what is missing.
+asv addresses a case by its place in the lists, and reads them at one commit for all commits: a
+list made from the registry would give one algorithm's times the name of another. A new name may
+stand anywhere. `tests/benchmarks/test_suite.py` says which are missing.
 """
 
-CLASSIFIERS = [
+ALGORITHMS = [
+    "catboost.plain",
+    "lightgbm.gbdt",
+    "lightgbm.goss",
+    "lightgbm.quantised",
     "sklearn.adaboost",
     "sklearn.bagging",
     "sklearn.decision_tree",
     "sklearn.gradient_boosting",
     "sklearn.hist_gradient_boosting",
     "sklearn.random_forest",
+    "xgboost.approx",
+    "xgboost.exact",
+    "xgboost.hist",
 ]
-REGRESSORS = [
-    "sklearn.adaboost",
-    "sklearn.bagging",
-    "sklearn.decision_tree",
-    "sklearn.gradient_boosting",
-    "sklearn.hist_gradient_boosting",
-    "sklearn.random_forest",
-]
-
-CLASSIFICATION = ["breast_cancer", "digits", "hastie"]
-REGRESSION = ["diabetes", "friedman1"]
+DATASETS = ["breast_cancer", "diabetes", "digits", "friedman1"]

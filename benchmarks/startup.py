@@ -1,7 +1,7 @@
 """What a person waits for before the first result: a new process for every sample."""
 
 from .drive import Suite
-from .names import REGRESSORS
+from .names import ALGORITHMS
 
 
 class Startup:
@@ -30,7 +30,7 @@ class Startup:
 class FirstFit(Suite):
     """From a bare interpreter to a fitted model, compiled kernels read from their cache."""
 
-    params = (REGRESSORS,)
+    params = (ALGORITHMS,)
     param_names = ("algorithm",)
     number = 1
 

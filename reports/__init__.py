@@ -1,0 +1,104 @@
+"""One file, one section: what a report is made of, and how one is built.
+
+A section is a function from a :class:`Page` to a :class:`Fragment` of typed blocks, registered
+by name; a stranger's stands beside ours::
+
+    from harness import Section, hookimpl
+    from reports import Cell, Column, Fragment, Page, Paragraph, Table
+
+    @hookimpl
+    def register_report_sections(register):
+        register(Section("threads", "Threads", order=55, build=build))
+
+    def build(page: Page) -> Fragment | None:
+        rows = [[o.trial.algorithm, str(o.trial.threads)] for o in page.done]
+        columns = [Column("Algorithm"), Column("Threads", numeric=True)]
+        if not rows:
+            return None  # the section stays out of the page
+        return Fragment([Table(columns, rows, "Threads of each trial", "threads")])
+
+``page.view`` is the :class:`harness.analysis.view.RunView`: all that the store knows of the run.
+Names are loaded when first used, so that importing a section stays cheap.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from reports._blocks import (
+        Badge,
+        Block,
+        Callout,
+        Cell,
+        Code,
+        Column,
+        Details,
+        Facts,
+        Figure,
+        Fragment,
+        Inline,
+        Items,
+        Key,
+        Link,
+        Panel,
+        Paragraph,
+        Sides,
+        Strong,
+        Table,
+        Tile,
+        Tiles,
+        Verbatim,
+        track,
+    )
+    from reports._build import build_report, write_report
+    from reports._charts import PALETTE
+    from reports._digest import markdown_summary, verdicts_json
+    from reports._page import Page
+
+_BUILD = {
+    "build_report": "_build",
+    "write_report": "_build",
+    "PALETTE": "_charts",
+    "Page": "_page",
+    "markdown_summary": "_digest",
+    "verdicts_json": "_digest",
+}
+__all__ = [
+    "PALETTE",
+    "Badge",
+    "Block",
+    "Callout",
+    "Cell",
+    "Code",
+    "Column",
+    "Details",
+    "Facts",
+    "Figure",
+    "Fragment",
+    "Inline",
+    "Items",
+    "Key",
+    "Link",
+    "Page",
+    "Panel",
+    "Paragraph",
+    "Sides",
+    "Strong",
+    "Table",
+    "Tile",
+    "Tiles",
+    "Verbatim",
+    "build_report",
+    "markdown_summary",
+    "track",
+    "verdicts_json",
+    "write_report",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in __all__:
+        raise AttributeError(f"module 'reports' has no attribute {name!r}")
+    return getattr(importlib.import_module(f"reports.{_BUILD.get(name, '_blocks')}"), name)

@@ -1,0 +1,111 @@
+"""A run in short: Markdown for a pull request, and every verdict as JSON."""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import TYPE_CHECKING, Any
+
+from harness.model import JSON, to_json
+from reports._page import Page, Pair
+from reports._text import bounds, plural, ratio, short
+from reports._verdict import accuracy_badge, memory_cell, span, speed_word
+from reports.summary import accuracy_sentences, main_phase, speed_sentences
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from harness.analysis.view import RunView, Speed
+
+# What Markdown or the sites that show it would take for markup, a mention or a table's edge.
+_MARKUP = re.compile(r"([\\`*_{}\[\]<>()#+!|~@&$^:-])")
+_HEADINGS = ("Algorithm", "Reference", "Accuracy", "Training", "Predicting", "Memory")
+
+
+def markdown_summary(view: RunView) -> str:
+    """Return one paragraph and one table: a run as a pull request wants to read it."""
+    page = Page(view)
+    sentences = [*accuracy_sentences(page), *speed_sentences(page)] or ["Nothing was compared."]
+    if failed := len(page.failed) + len(page.failed_duels):
+        sentences.append(f"{plural(failed, 'trial or duel')} failed.".replace("duels", "duel"))
+    name = escaped(page.of_run("name") or "run")
+    paragraph = f"**{name}** ({escaped(page.of_run('id'))}): {escaped(' '.join(sentences))}"
+    if not page.pairs:
+        return f"{paragraph}\n"
+    rows = [_line(_HEADINGS), "|---|---|---|--:|--:|--:|"]
+    rows += [_line([escaped(cell) for cell in _row(page, pair)]) for pair in page.pairs]
+    note = "Ratios are the reference's time or memory over ours: above 1, ours needs less."
+    return "\n".join([paragraph, "", *rows, "", note, ""])
+
+
+def _line(cells: Sequence[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def _row(page: Page, pair: Pair) -> list[str]:
+    judged = page.accuracy(pair, pooled=True) or page.accuracy(pair)
+    counts = {a.verdict: sum(b.verdict == a.verdict for b in judged) for a in judged}
+    said = [
+        f"{accuracy_badge(v).symbol} {v}" + (f" ({n})" if len(judged) > 1 else "")
+        for v, n in counts.items()
+    ]
+    times = [_ratios(page.speed(pair, phase)) for phase in (main_phase(page), "predict")]
+    memory = memory_cell(page.speed(pair)).text
+    return [pair.algorithm, pair.reference, ", ".join(said), *times, str(memory)]
+
+
+def _ratios(speeds: list[Speed]) -> str:
+    """Return "×3.42 [3.10, 3.71]", or the range over several datasets."""
+    if not speeds:
+        return ""
+    if len(speeds) == 1:
+        found = speeds[0].ratio
+        return f"{ratio(found.value)} {bounds(found.low, found.high)}"
+    return span([s.ratio.value for s in speeds])
+
+
+def escaped(text: str) -> str:
+    """Return text that Markdown shows as it is, on one line."""
+    return _MARKUP.sub(r"\\\1", short(text, 2000))
+
+
+def verdicts_json(view: RunView) -> JSON:
+    """Return every verdict, speed and failure of a run as strict JSON: no NaN, no infinity.
+
+    Keys: ``run``, ``accuracy``, ``speed`` (each with its ``word``), ``failures``.
+    """
+    page = Page(view)
+    speeds = [{**to_json(speed), "word": speed_word(speed)} for speed in view.speed]
+    failures = [
+        {"what": "trial", "id": o.trial.id, "algorithm": o.trial.algorithm, **_why(o)}
+        | {"dataset": o.trial.dataset}
+        for o in page.failed
+    ]
+    failures += [
+        {"what": "duel", "id": d.duel.id, "algorithm": d.duel.a.algorithm, **_why(d)}
+        | {"reference": d.duel.b.algorithm, "dataset": d.duel.a.dataset.name}
+        for d in page.failed_duels
+    ]
+    run = {key: page.of_run(key) for key in ("id", "name", "status", "started", "ended")}
+    found: JSON = _strict(
+        {"run": run, "accuracy": to_json(view.accuracy), "speed": speeds, "failures": failures}
+    )
+    return found
+
+
+def _why(outcome: Any) -> JSON:
+    failure = outcome.failure
+    return {
+        "status": outcome.status.value,
+        "kind": failure.kind if failure else "",
+        "message": failure.message if failure else "",
+    }
+
+
+def _strict(value: Any) -> Any:
+    """Return JSON data with null for what JSON has no number for."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    if isinstance(value, dict):
+        return {key: _strict(part) for key, part in value.items()}
+    return [_strict(part) for part in value] if isinstance(value, list) else value

@@ -1,0 +1,233 @@
+"""What a section is given: the view of a run, and what several sections ask of it."""
+
+from __future__ import annotations
+
+import json
+import math
+import shlex
+import statistics
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from harness.model import FAILURES, Status
+from reports._text import short, slug
+
+if TYPE_CHECKING:
+    from harness.analysis.view import Accuracy, Cell, RunView, Speed
+    from harness.model import DuelOutcome, Outcome
+
+PHASES = ("import", "compile", "load", "preparation", "native", "fit", "predict", "predict_one")
+
+
+@dataclass(frozen=True)
+class Pair:
+    """An algorithm and the one it answers to."""
+
+    algorithm: str
+    reference: str
+
+
+class Page:
+    """The run that a report is about.
+
+    Attributes
+    ----------
+    view : RunView
+        Everything that the store knows of the run; the rest of this class only arranges it.
+    """
+
+    def __init__(self, view: RunView) -> None:
+        self.view = view
+
+    # -------------------------------------------------------------- the run
+
+    def of_run(self, key: str) -> str:
+        """Return one of the run's own texts: id, name, started, ended, status."""
+        return str(self.view.run.get(key) or "")
+
+    @property
+    def experiment(self) -> Mapping[str, Any]:
+        """The resolved experiment."""
+        found = self.view.run.get("config") or {}
+        return found.get("experiment", found) if isinstance(found, Mapping) else {}
+
+    # -------------------------------------------------------------- cells
+
+    @cached_property
+    def names(self) -> dict[int, str]:
+        """A name for each cell, by its position: the algorithm, and what else tells it apart."""
+        params: dict[str, dict[str, Mapping[str, Any]]] = defaultdict(dict)
+        prepared: dict[tuple[str, str, str], set[str]] = defaultdict(set)
+        for cell in self.view.cells:
+            key = _canonical(cell.params)
+            params[cell.algorithm][key] = cell.params
+            prepared[cell.algorithm, key, cell.dataset].add(cell.preparation)
+        several = {(a, key) for (a, key, _), found in prepared.items() if len(found) > 1}
+        names = {}
+        for position, cell in enumerate(self.view.cells):
+            told = _differences(cell.params, params[cell.algorithm].values())
+            if (cell.algorithm, _canonical(cell.params)) in several:
+                told.append(cell.preparation)
+            names[position] = f"{cell.algorithm} ({', '.join(told)})" if told else cell.algorithm
+        return names
+
+    @cached_property
+    def by_dataset(self) -> dict[str, list[tuple[str, Cell]]]:
+        """(name, cell) of each dataset, the best mean primary metric first."""
+        found: dict[str, list[tuple[str, Cell]]] = defaultdict(list)
+        for position, cell in enumerate(self.view.cells):
+            found[cell.dataset].append((self.names[position], cell))
+        for cells in found.values():
+            cells.sort(key=lambda named: (self.badness(named[1]), named[0]))
+        return dict(found)
+
+    def metric(self, cell: Cell) -> str:
+        """Return the name of the metric that verdicts about this cell use."""
+        primary = [name for name in cell.scores if self.view.metrics.get(name, {}).get("primary")]
+        scored = [name for name in primary if any(map(math.isfinite, cell.scores[name]))]
+        return next(iter([*scored, *primary, *cell.scores]), "")
+
+    def lower_is_better(self, metric: str) -> bool:
+        """Whether a smaller value of a metric is better."""
+        return bool(self.view.metrics.get(metric, {}).get("lower_is_better", True))
+
+    def score(self, cell: Cell, metric: str = "") -> float:
+        """Return the mean over finished splits of a metric (the primary one), or NaN."""
+        return mean(cell.scores.get(metric or self.metric(cell), ()))
+
+    def badness(self, cell: Cell) -> float:
+        """Return the primary metric turned so that smaller is better; infinite without one."""
+        value = self.score(cell)
+        if math.isnan(value):
+            return math.inf
+        return value if self.lower_is_better(self.metric(cell)) else -value
+
+    def is_reference(self, algorithm: str) -> bool:
+        """Whether an algorithm is another library's."""
+        return self.view.algorithms.get(algorithm, {}).get("origin") == "reference"
+
+    # -------------------------------------------------------------- outcomes
+
+    @cached_property
+    def outcomes(self) -> list[Outcome]:
+        """Every outcome of every cell."""
+        return [outcome for cell in self.view.cells for outcome in cell.outcomes]
+
+    @property
+    def done(self) -> list[Outcome]:
+        """The outcomes with a result."""
+        return [o for o in self.outcomes if o.status is Status.DONE]
+
+    @property
+    def failed(self) -> list[Outcome]:
+        """The outcomes without one that should have had it."""
+        return [o for o in self.outcomes if o.status in FAILURES]
+
+    @property
+    def skipped(self) -> list[Outcome]:
+        """The outcomes that could not be, with their reasons."""
+        return [o for o in self.outcomes if o.status is Status.SKIPPED]
+
+    @property
+    def failed_duels(self) -> list[DuelOutcome]:
+        """The duels that came to no end."""
+        return [d for d in self.view.duels if d.status is not Status.DONE]
+
+    @property
+    def reused(self) -> int:
+        """How many outcomes were known from earlier runs."""
+        return sum(sum(cell.reused) for cell in self.view.cells)
+
+    # -------------------------------------------------------------- pairs
+
+    @cached_property
+    def pairs(self) -> list[Pair]:
+        """Every pair that has a verdict or a duel; a duel with oneself is no pair."""
+        found: dict[Pair, None] = {}
+        for record in (*self.view.accuracy, *self.view.speed):
+            if record.algorithm != record.reference:
+                found[Pair(record.algorithm, record.reference)] = None
+        return list(found)
+
+    @cached_property
+    def _accuracy(self) -> dict[Pair, list[Accuracy]]:
+        return _by_pair(self.view.accuracy)
+
+    @cached_property
+    def _speed(self) -> dict[Pair, list[Speed]]:
+        return _by_pair(self.view.speed)
+
+    def accuracy(self, pair: Pair, *, pooled: bool = False) -> list[Accuracy]:
+        """Return a pair's verdicts on each dataset, or those pooled over datasets."""
+        return [a for a in self._accuracy.get(pair, []) if (a.dataset == "") is pooled]
+
+    def speed(self, pair: Pair, phase: str = "", *, pooled: bool = False) -> list[Speed]:
+        """Return a pair's speeds on each dataset, or those pooled over datasets."""
+        found = [s for s in self._speed.get(pair, []) if (s.dataset == "") is pooled]
+        return [s for s in found if phase in ("", s.phase)]
+
+    # -------------------------------------------------------------- anchors and commands
+
+    def anchor(self, kind: str, name: str) -> str:
+        """Return the anchor of a thing of the page, such as ``dataset-iris``."""
+        return f"{kind}-{slug(name)}"
+
+    def command(self, *words: str) -> str:
+        """Return a harness command line, its words quoted where a shell needs it."""
+        return shlex.join(["python", "-m", "harness", *words])
+
+    def rerun(self, algorithm: str, dataset: str) -> str:
+        """Return the command that measures one cell again."""
+        name = self.of_run("name") or "quick"
+        if self.view.datasets.get(dataset, {}).get("source") == "file":
+            own = ("--data", "YOUR_FILE", "--target", "COLUMN")  # paths stay out of reports
+            return self.command("run", name, "-a", algorithm, *own, "--fresh")
+        return self.command("run", name, "-a", algorithm, "-d", dataset, "--fresh")
+
+    def rerun_duel(self, outcome: DuelOutcome) -> str:
+        """Return the command that fights one duel again."""
+        duel = outcome.duel
+        shape = {"--launches": duel.launches, "--blocks": duel.blocks, "--threads": duel.a.threads}
+        options = [text for option, value in shape.items() for text in (option, str(value))]
+        sides = (duel.a.algorithm, duel.b.algorithm)
+        return self.command("duel", *sides, "-d", duel.a.dataset.name, *options, "--fresh")
+
+
+def mean(values: Iterable[float]) -> float:
+    """Return the mean of the finite values, or NaN."""
+    finite = [v for v in values if math.isfinite(v)]
+    return statistics.fmean(finite) if finite else math.nan
+
+
+def median(values: Iterable[float]) -> float:
+    """Return the median of the finite values, or NaN."""
+    finite = [v for v in values if math.isfinite(v)]
+    return statistics.median(finite) if finite else math.nan
+
+
+def geometric_mean(values: Iterable[float]) -> float:
+    """Return the geometric mean of the finite positive values, or NaN."""
+    finite = [v for v in values if math.isfinite(v) and v > 0]
+    return statistics.geometric_mean(finite) if finite else math.nan
+
+
+def _canonical(params: Mapping[str, Any]) -> str:
+    return json.dumps(params, sort_keys=True, default=str)
+
+
+def _differences(mine: Mapping[str, Any], every: Iterable[Mapping[str, Any]]) -> list[str]:
+    """Return "key=value" for the params in which the sets of one algorithm differ."""
+    sets = list(every)
+    keys = sorted({key for params in sets for key in params})
+    varied = [k for k in keys if len({_canonical({k: s.get(k)}) for s in sets}) > 1]
+    return [f"{key}={short(mine.get(key), 20)}" for key in varied]
+
+
+def _by_pair(records: Iterable[Any]) -> dict[Pair, list[Any]]:
+    found: dict[Pair, list[Any]] = defaultdict(list)
+    for record in records:
+        found[Pair(record.algorithm, record.reference)].append(record)
+    return found

@@ -1,0 +1,144 @@
+"""Words and numbers as people read them: safe names, sensible digits, units."""
+
+from __future__ import annotations
+
+import math
+import unicodedata
+import zlib
+from collections.abc import Iterable, Sequence
+
+SPACE = "\N{NO-BREAK SPACE}"
+DASH = "\N{EN DASH}"  # stands for "no value"
+MINUS = "\N{MINUS SIGN}"
+TIMES = "\N{MULTIPLICATION SIGN}"
+_SHOWN_AS_THEY_ARE = "\N{ZERO WIDTH NON-JOINER}\N{ZERO WIDTH JOINER}"  # parts of real words
+
+
+def plain(value: object, *, lines: bool = False) -> str:
+    """Return text in which nothing is invisible: no control, bidi or half character.
+
+    ``lines`` keeps line breaks and tabs, for text that is shown in lines.
+    """
+    text = str(value)
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(c if lines and c in "\n\t" else _visible(c) for c in text)
+
+
+def _visible(char: str) -> str:
+    code, category = ord(char), unicodedata.category(char)
+    if category == "Cc" and code < 0x20:
+        return chr(0x2400 + code)  # the picture of the control character
+    hidden = category in ("Cc", "Cf", "Cs", "Cn", "Zl", "Zp") and char not in _SHOWN_AS_THEY_ARE
+    return f"[U+{code:04X}]" if hidden else char
+
+
+def short(value: object, limit: int = 64) -> str:
+    """Return text of at most ``limit`` characters; two long names stay two names."""
+    text = plain(value)
+    if len(text) <= limit:
+        return text
+    digest = zlib.crc32(text.encode()) & 0xFFFF
+    return f"{text[: limit - 6]}…{digest:04x}"
+
+
+def slug(value: object) -> str:
+    """Return a name that can be an anchor; names that differ give anchors that differ."""
+    text = str(value)
+    kept = "".join(c if c.isascii() and (c.isalnum() or c in "-_.") else "-" for c in text)[:64]
+    if kept == text and kept:
+        return kept
+    return f"{kept}-{zlib.crc32(text.encode(errors='surrogatepass')):08x}"
+
+
+def listing(parts: Iterable[str]) -> str:
+    """Return "a, b and c"."""
+    words = list(parts)
+    return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
+
+
+def few(names: Sequence[str], limit: int = 4) -> str:
+    """Return the first names and how many more there are."""
+    shown = [short(name, 40) for name in names[:limit]]
+    more = len(names) - limit
+    return listing([*shown, f"{more} more"] if more > 0 else shown)
+
+
+def plural(number: int, noun: str) -> str:
+    """Return "1 trial", "3 trials"."""
+    return f"{count(number)}{SPACE}{noun}{'' if number == 1 else 's'}"
+
+
+def digits(value: float | None, significant: int = 3) -> str:
+    """Return a number with that many significant digits, never in exponent form up to 10^15."""
+    if value is None or math.isnan(value):
+        return DASH
+    if math.isinf(value):
+        return "∞" if value > 0 else f"{MINUS}∞"
+    if value == 0:
+        return "0"
+    rounded = float(f"{value:.{significant - 1}e}")  # 0.9996 becomes 1.00 before it is measured
+    exponent = math.floor(math.log10(abs(rounded)))
+    if not -7 <= exponent < 15:
+        return f"{rounded:.{significant - 1}e}".replace("-", MINUS)
+    text = f"{rounded:.{max(0, significant - 1 - exponent)}f}"
+    return text.replace("-", MINUS)
+
+
+def count(value: float | None) -> str:
+    """Return a whole number with its thousands apart: 12 345."""
+    if value is None or not math.isfinite(value):
+        return DASH
+    return f"{round(value):,}".replace(",", "\N{NARROW NO-BREAK SPACE}").replace("-", MINUS)
+
+
+def signed(value: float | None) -> str:
+    """Return a difference with its sign: +0.0123."""
+    return f"+{digits(value)}" if value is not None and value > 0 else digits(value)
+
+
+def loss(value: float | None) -> str:
+    """Return a loss with four significant digits."""
+    return digits(value, 4)
+
+
+def seconds(value: float | None) -> str:
+    """Return a time: 12.3 µs, 45.0 ms, 1.23 s, 4 min 10 s."""
+    if value is None or not math.isfinite(value):
+        return DASH
+    if abs(value) >= 100:
+        minutes, rest = divmod(round(value), 60)
+        hours, minutes = divmod(minutes, 60)
+        parts = [(hours, "h"), (minutes, "min"), (0 if hours else rest, "s")]
+        return SPACE.join(f"{number}{SPACE}{unit}" for number, unit in parts if number)
+    for factor, unit in ((1.0, "s"), (1e3, "ms")):
+        if abs(value) * factor >= 0.9995:
+            return f"{digits(value * factor)}{SPACE}{unit}"
+    return f"{digits(value * 1e6)}{SPACE}µs" if value else f"0{SPACE}s"
+
+
+def size(value: float | None) -> str:
+    """Return bytes: 12.3 MiB."""
+    if value is None or not math.isfinite(value):
+        return DASH
+    scaled, unit = float(value), "B"
+    for bigger in ("KiB", "MiB", "GiB", "TiB"):
+        if abs(scaled) < 1000:
+            break
+        scaled, unit = scaled / 1024, bigger
+    return f"{count(scaled) if unit == 'B' else digits(scaled)}{SPACE}{unit}"
+
+
+def ratio(value: float | None) -> str:
+    """Return a ratio: ×3.42."""
+    return f"{TIMES}{digits(value)}" if value is not None and math.isfinite(value) else DASH
+
+
+def moment(value: str) -> str:
+    """Return a time of day from ISO 8601 in UTC: 2026-01-02 03:04:05 UTC."""
+    return f"{value[:19].replace('T', ' ')} UTC" if value else ""
+
+
+def bounds(low: float, high: float) -> str:
+    """Return an interval: [3.10, 3.71]."""
+    return f"[{digits(low)}, {digits(high)}]"

@@ -1,0 +1,162 @@
+"""What did not work, and why: failures, skipped trials, duels without an end, broken plugins."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import TYPE_CHECKING
+
+from harness import Section, hookimpl
+from reports._blocks import (
+    Badge,
+    Block,
+    Cell,
+    Code,
+    Column,
+    Details,
+    Fragment,
+    Paragraph,
+    Row,
+    Table,
+    Verbatim,
+)
+from reports._page import Page
+from reports._text import count, few, plain, plural, short
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from harness.model import Failure, Outcome
+
+DETAILED = 60  # groups with their full text; the table has all of them
+LONGEST = 6000  # characters of one text, its end: the error stands there
+
+
+@hookimpl
+def register_report_sections(register: Callable[[Section], None]) -> None:
+    """Offer the failures."""
+    register(Section("failures", "Failures", 60, build))
+
+
+def build(page: Page) -> Fragment:
+    """Return what failed, grouped by its reason, each with the whole text of one of its kind."""
+    groups = grouped(page)
+    blocks: list[Block] = []
+    if groups:
+        blocks.append(_failures(groups))
+        blocks += [_detail(page, *item) for item in list(groups.items())[:DETAILED]]
+    blocks += _duels(page) + _skipped(page) + _broken(page)
+    number = len(page.failed) + len(page.failed_duels) + len(page.view.broken)
+    if not number:
+        blocks.insert(0, Paragraph("Nothing failed."))
+    return Fragment(blocks, badge=count(number) if number else "")
+
+
+Reason = tuple[str, str, str, str]  # algorithm, status, kind, message
+
+
+def grouped(page: Page) -> dict[Reason, list[Outcome]]:
+    """Return the failed outcomes by algorithm and reason, the largest group first."""
+    groups: dict[Reason, list[Outcome]] = defaultdict(list)
+    for outcome in page.failed:
+        kind, message = _told(outcome.failure)
+        groups[outcome.trial.algorithm, outcome.status.value, kind, message].append(outcome)
+    return dict(sorted(groups.items(), key=lambda item: (-len(item[1]), item[0])))
+
+
+def _told(failure: Failure | None) -> tuple[str, str]:
+    return (failure.kind, failure.message) if failure else ("", "")
+
+
+def _failures(groups: dict[Reason, list[Outcome]]) -> Table:
+    columns = [
+        Column("Algorithm"),
+        Column("What became of it"),
+        Column("Why"),
+        Column("Trials", numeric=True),
+        Column("Datasets"),
+    ]
+    rows: list[Row] = [
+        [
+            Cell([Code(short(algorithm))], algorithm),
+            Cell([_badge(status)], status),
+            Cell(short(message, 240), note=short(kind)),
+            Cell.of(len(outcomes), count),
+            few(sorted({o.trial.dataset for o in outcomes})),
+        ]
+        for (algorithm, status, kind, message), outcomes in groups.items()
+    ]
+    return Table(columns, rows, "Trials without a result", "failures")
+
+
+def _badge(status: str) -> Badge:
+    return Badge(status.replace("_", " "), "bad", "✕")
+
+
+def _detail(page: Page, reason: Reason, outcomes: list[Outcome]) -> Details:
+    algorithm, _, kind, message = reason
+    first = outcomes[0]
+    dataset = first.trial.dataset
+    text = (first.failure.detail if first.failure else "") or message or "no text was left behind"
+    summary = [Code(short(algorithm)), f" on {short(dataset)}: {short(kind)} {short(message, 100)}"]
+    return Details(
+        summary,
+        [
+            Paragraph(["Trial ", Code(first.trial.id), f", split {first.trial.split.label}."]),
+            Verbatim(_end(text), f"What was left behind by {short(algorithm)}"),
+            Verbatim(page.rerun(algorithm, dataset), "The command that runs it again"),
+        ],
+    )
+
+
+def _end(text: str) -> str:
+    shown = plain(text, lines=True)
+    return shown if len(shown) <= LONGEST else f"… {shown[-LONGEST:]}"
+
+
+def _duels(page: Page) -> list[Block]:
+    if not page.failed_duels:
+        return []
+    columns = [Column("Duel"), Column("Dataset"), Column("What became of it"), Column("Why")]
+    rows: list[Row] = []
+    for outcome in page.failed_duels:
+        duel, (kind, message) = outcome.duel, _told(outcome.failure)
+        sides = f"{short(duel.a.algorithm)} against {short(duel.b.algorithm)}"
+        why = Cell(short(message, 240), note=short(kind))
+        rows.append([sides, short(duel.a.dataset.name), [_badge(outcome.status.value)], why])
+    return [Table(columns, rows, "Duels that came to no end", "failed-duels")]
+
+
+def _skipped(page: Page) -> list[Block]:
+    groups: dict[tuple[str, str], list[Outcome]] = defaultdict(list)
+    for outcome in page.skipped:
+        groups[outcome.trial.algorithm, outcome.reason].append(outcome)
+    if not groups:
+        return []
+    columns = [
+        Column("Algorithm"),
+        Column("Reason"),
+        Column("Trials", numeric=True),
+        Column("Datasets"),
+    ]
+    rows: list[Row] = [
+        [
+            Cell([Code(short(algorithm))], algorithm),
+            short(reason, 240),
+            Cell.of(len(outcomes), count),
+            few(sorted({o.trial.dataset for o in outcomes})),
+        ]
+        for (algorithm, reason), outcomes in groups.items()
+    ]
+    caption = f"Skipped, which is no failure: {plural(len(page.skipped), 'trial')}"
+    return [Table(columns, rows, caption, "skipped")]
+
+
+def _broken(page: Page) -> list[Block]:
+    if not page.view.broken:
+        return []
+    rows: list[Row] = [
+        [Cell([Code(short(b.get("plugin", "")))]), short(b.get("reason", ""), 240)]
+        for b in page.view.broken
+    ]
+    columns = [Column("Plugin"), Column("Reason")]
+    return [Table(columns, rows, "Plugins that could not be loaded", "broken-plugins")]

@@ -1,0 +1,138 @@
+"""How fast: every duel's ratio with its interval, phase by phase."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from harness import Section, hookimpl
+from reports._blocks import (
+    Cell,
+    Code,
+    Column,
+    Details,
+    Figure,
+    Fragment,
+    Panel,
+    Paragraph,
+    Row,
+    Table,
+    Verbatim,
+)
+from reports._page import Page, geometric_mean
+from reports._specs import SPEEDS, forest, keys
+from reports._text import bounds, listing, plural, ratio, seconds, short
+from reports._verdict import PHASE_NAMES, speed_badge, speed_word
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from harness.analysis.view import Speed
+
+DRAWN = 40  # rows of a chart; the table has all of them
+NOTE = (
+    "Each ratio is the reference's time over ours, from calls that alternate in two processes "
+    "(ABBA); above 1 ours is faster. A bar is the 95 % interval; where it crosses 1, or the ratio "
+    "lies within the noise floor, the duel is undecided. Train is native form and fit together."
+)
+
+
+@hookimpl
+def register_report_sections(register: Callable[[Section], None]) -> None:
+    """Offer the duels."""
+    register(Section("speed", "Speed", 40, build))
+
+
+def build(page: Page) -> Fragment | None:
+    """Return a forest plot for each phase that was timed, those of training first."""
+    speeds = [s for s in page.view.speed if s.dataset]
+    if not speeds:
+        return None
+    order = ("train", "fit", "predict", "predict_one", "native", "preparation")
+    phases = sorted(
+        {s.phase for s in speeds}, key=lambda p: (order.index(p) if p in order else 9, p)
+    )
+    panels = [_panel(page, phase, [s for s in speeds if s.phase == phase]) for phase in phases]
+    return Fragment([Paragraph(NOTE, role="note"), *panels, *_again(page)])
+
+
+def _panel(page: Page, phase: str, speeds: list[Speed]) -> Panel:
+    ordered = sorted(speeds, key=lambda s: -s.ratio.value)
+    half = DRAWN // 2
+    drawn = ordered if len(ordered) <= DRAWN else [*ordered[:half], *ordered[-half:]]
+    rows = [
+        {
+            "name": _name(speed),
+            "kind": speed_word(speed),
+            "low": speed.ratio.low,
+            "value": speed.ratio.value,
+            "high": speed.ratio.high,
+        }
+        for speed in drawn
+        if speed.ratio.value > 0 and math.isfinite(speed.ratio.value)
+    ]
+    title = PHASE_NAMES.get(phase, short(phase)).capitalize()
+    figure = Figure(
+        spec=forest(rows),
+        title=f"{title}: time of the reference over time of ours, with intervals",
+        finding=finding(speeds) + _cut(ordered),
+        table=_table(title, phase, ordered),
+        keys=keys(SPEEDS, (row["kind"] for row in rows)),
+    )
+    return Panel(title, [figure], page.anchor("speed", phase))
+
+
+def finding(speeds: list[Speed]) -> str:
+    """Return how many duels ours won, and by how much on the geometric mean."""
+    counts = Counter(speed_word(s) for s in speeds)
+    words = [f"{counts[w]} {w}" for w in SPEEDS if counts[w]]
+    middle = ratio(geometric_mean(s.ratio.value for s in speeds))
+    return f"Of {plural(len(speeds), 'duel')}, ours is {listing(words)}; geometric mean {middle}."
+
+
+def _cut(speeds: list[Speed]) -> str:
+    if len(speeds) <= DRAWN:
+        return ""
+    return f" Drawn are the {DRAWN // 2} highest and the {DRAWN // 2} lowest; the table has all."
+
+
+def _name(speed: Speed) -> str:
+    return f"{short(speed.algorithm, 24)} · {short(speed.dataset, 20)}"
+
+
+def _table(title: str, phase: str, speeds: list[Speed]) -> Table:
+    columns = [
+        Column("Algorithm"),
+        Column("Dataset"),
+        Column("Ratio", numeric=True),
+        Column("Interval"),
+        Column("Ours", numeric=True, unit="s"),
+        Column("Reference", numeric=True, unit="s"),
+        Column("Memory ratio", numeric=True),
+        Column("From"),
+        Column("Notes"),
+    ]
+    rows: list[Row] = [
+        [
+            Cell([Code(short(s.algorithm))], s.algorithm, f"against {short(s.reference)}"),
+            short(s.dataset),
+            Cell([speed_badge(s)], s.ratio.value),
+            Cell(bounds(s.ratio.low, s.ratio.high), note=f"{s.ratio.level:.1%}"),
+            Cell.of(s.seconds[0], seconds),
+            Cell.of(s.seconds[1], seconds),
+            Cell.of(s.memory_ratio, ratio),
+            plural(s.ratio.n, s.unit),
+            "; ".join(short(note, 200) for note in s.notes),
+        ]
+        for s in speeds
+    ]
+    return Table(columns, rows, f"{title}: every duel", f"speed-{phase}")
+
+
+def _again(page: Page) -> list[Details]:
+    """Return the commands that fight each duel again."""
+    commands = "\n".join(dict.fromkeys(page.rerun_duel(d) for d in page.view.duels))
+    if not commands:
+        return []
+    return [Details("Fight these duels again", [Verbatim(commands, "Commands of the duels")])]

@@ -1,0 +1,242 @@
+"""The first screen: the verdict in words, what failed and why, what to trust."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from typing import TYPE_CHECKING
+
+from harness import Section, hookimpl
+from reports._blocks import (
+    Block,
+    Callout,
+    Code,
+    Fragment,
+    Inline,
+    Items,
+    Link,
+    Paragraph,
+    Sides,
+    Tile,
+    Tiles,
+    Words,
+)
+from reports._page import Page, geometric_mean
+from reports._text import DASH, SPACE, count, digits, few, listing, plural, ratio, short
+from reports._verdict import ORDER, accuracy_badge, speed_word, times_as_fast
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from harness.analysis.view import Accuracy, Speed
+
+SHOWN = 5  # reasons of failure on the first screen
+
+
+@hookimpl
+def register_report_sections(register: Callable[[Section], None]) -> None:
+    """Offer the summary."""
+    register(Section("summary", "Summary", 0, build))
+
+
+def build(page: Page) -> Fragment:
+    """Return the sentences that answer: as good, as fast, what failed, what to trust."""
+    sentences = [*accuracy_sentences(page), *speed_sentences(page)]
+    if not sentences:
+        sentences = [_nothing_compared(page)]
+    blocks: list[Block] = [Paragraph(" ".join(sentences), role="lead"), _tiles(page)]
+    if page.of_run("status") not in ("", "done"):
+        state = f"This run is {short(page.of_run('status'))}: it holds what was finished so far."
+        blocks.insert(0, Paragraph(state, role="note"))
+    boxes: list[Block] = [Callout("What to trust", [Items(_cautions(page))], "")]
+    if problems := _problems(page):
+        boxes.insert(0, Callout("What failed", [Items(problems)], "bad"))
+    return Fragment([*blocks, Sides(boxes)])
+
+
+# ------------------------------------------------------------------ sentences
+
+
+def accuracy_sentences(page: Page) -> list[str]:
+    """Return what the accuracy verdicts say, in words."""
+    pooled = [a for pair in page.pairs for a in page.accuracy(pair, pooled=True)]
+    verdicts = pooled or [a for pair in page.pairs for a in page.accuracy(pair)]
+    if not verdicts:
+        return []
+    if len(verdicts) == 1:
+        return [_one_accuracy(verdicts[0])]
+    where = "pooled over their datasets" if pooled else "each on one dataset"
+    counts = Counter(a.verdict for a in verdicts)
+    words = [f"{counts[v]} {_plural_verdict(v)}" for v in ORDER if counts[v]]
+    sentences = [f"Of {len(verdicts)} comparisons of accuracy, {where}, {listing(words)}."]
+    if worse := sorted({a.algorithm for a in verdicts if a.verdict == "worse"}):
+        sentences.append(f"Less accurate than the reference: {few(worse)}.")
+    return sentences
+
+
+def _one_accuracy(verdict: Accuracy) -> str:
+    said = {
+        "equivalent": "is as accurate as",
+        "better": "is more accurate than",
+        "worse": "is less accurate than",
+    }.get(verdict.verdict, "cannot yet be told from")
+    tail = "" if verdict.verdict in ORDER[:3] else " in accuracy"
+    where = f" on {short(verdict.dataset)}" if verdict.dataset else ""
+    return f"{short(verdict.algorithm)} {said} {short(verdict.reference)}{where}{tail}."
+
+
+def _plural_verdict(verdict: str) -> str:
+    return {"equivalent": "find them equivalent", "better": "find ours better"}.get(
+        verdict, "find ours worse" if verdict == "worse" else "decide nothing yet"
+    )
+
+
+def speed_sentences(page: Page) -> list[str]:
+    """Return what the duels say of fitting and predicting, in words."""
+    sentences = []
+    for phase, verb in ((main_phase(page), "trains"), ("predict", "predicts")):
+        speeds = [s for pair in page.pairs for s in page.speed(pair, phase)]
+        if len(speeds) == 1:
+            sentences.append(_one_speed(speeds[0], verb))
+        elif speeds:
+            sentences.append(_many_speeds(speeds, verb))
+    return sentences
+
+
+def main_phase(page: Page) -> str:
+    """Return the phase that stands for training: native form and fit together where timed."""
+    return "train" if any(s.phase == "train" for s in page.view.speed) else "fit"
+
+
+def _one_speed(speed: Speed, verb: str) -> str:
+    a, b = short(speed.algorithm), short(speed.reference)
+    where = f" on {short(speed.dataset)}" if speed.dataset else ""
+    if speed_word(speed) == "undecided":
+        return f"Whether {a} {verb} faster or slower than {b}{where} is undecided."
+    return f"{a} {verb} {times_as_fast(speed.ratio.value)} as {b}{where}."
+
+
+def _many_speeds(speeds: list[Speed], verb: str) -> str:
+    counts = Counter(speed_word(s) for s in speeds)
+    words = [f"{counts[w]} {w}" for w in ("faster", "slower", "undecided") if counts[w]]
+    middle = times_as_fast(geometric_mean(s.ratio.value for s in speeds))
+    noun = {"trains": "training", "predicts": "predicting"}[verb]
+    return (
+        f"In {len(speeds)} interleaved duels of {noun}, ours is {listing(words)}; "
+        f"on the geometric mean it {verb} {middle}."
+    )
+
+
+def _nothing_compared(page: Page) -> str:
+    if not page.outcomes and not page.view.duels:
+        return "This run holds no outcome yet."
+    if not page.done:
+        return "No trial of this run has a result, so nothing can be compared."
+    return "This run compares no algorithm with a reference; what it measured is below."
+
+
+# ------------------------------------------------------------------ tiles, failures, cautions
+
+
+def _tiles(page: Page) -> Tiles:
+    verdicts = [a for pair in page.pairs for a in page.accuracy(pair)]
+    counts = Counter(a.verdict for a in verdicts)
+    shown = [accuracy_badge(v) for v in ORDER if counts[v]]
+    accuracy = "  ".join(f"{b.symbol}{SPACE}{counts[b.text]}" for b in shown) or DASH
+    words = ", ".join(f"{counts[b.text]} {b.text}" for b in shown)
+    phase = main_phase(page)
+    fits = [s.ratio.value for pair in page.pairs for s in page.speed(pair, phase)]
+    failed = len(page.failed) + len(page.failed_duels)
+    return Tiles(
+        [
+            Tile("Accuracy, per dataset", accuracy, words or "no comparison"),
+            Tile(
+                "Training speed",
+                ratio(geometric_mean(fits)),
+                f"reference's time over ours, {plural(len(fits), 'duel')}" if fits else "no duel",
+            ),
+            Tile(
+                "Trials with a result",
+                f"{count(len(page.done))} of {count(len(page.outcomes))}",
+                f"{count(page.reused)} known from earlier runs" if page.reused else "all fresh",
+            ),
+            Tile(
+                "Failures",
+                count(failed),
+                f"{plural(len(page.skipped), 'trial')} skipped" if page.skipped else "none skipped",
+                "bad" if failed else "",
+            ),
+        ]
+    )
+
+
+def _problems(page: Page) -> list[Words]:
+    """Return one line a kind of failure: who, how often, why."""
+    reasons: dict[tuple[str, str], list[str]] = defaultdict(list)
+    for outcome in page.failed:
+        why = outcome.failure.message if outcome.failure else ""
+        reasons[outcome.status.value, why].append(outcome.trial.algorithm)
+    largest = sorted(reasons.items(), key=lambda item: (-len(item[1]), item[0]))
+    lines: list[Words] = [
+        [
+            few(sorted(set(algorithms)), 3),
+            f": {status.replace('_', ' ')} in {plural(len(algorithms), 'trial')}",
+            f", {short(why, 160)}" if why else "",
+        ]
+        for (status, why), algorithms in largest[:SHOWN]
+    ]
+    if len(largest) > SHOWN:
+        lines.append(f"… and {plural(len(largest) - SHOWN, 'other reason')}")
+    if duels := page.failed_duels:
+        lines.append(f"{plural(len(duels), 'duel')} came to no end")
+    lines += [
+        [
+            Code(short(b.get("plugin", ""))),
+            f" could not be loaded: {short(b.get('reason', ''), 160)}",
+        ]
+        for b in page.view.broken
+    ]
+    if lines:
+        lines.append([Link("All failures with their details", "#failures")])
+    return lines
+
+
+def _cautions(page: Page) -> list[Words]:
+    lines: list[Words] = []
+    speeds = [s for s in page.view.speed if s.algorithm != s.reference]
+    if speeds:
+        lines.append(_units(speeds))
+        lines.append(_noise(page))
+        notes = Counter(note for s in speeds for note in s.notes)
+        lines += [f"{short(note, 160)} ({plural(n, 'ratio')})" for note, n in notes.most_common(4)]
+    else:
+        lines.append("No duel was fought: times below are not interleaved and decide nothing.")
+    crowded = sum(o.facts.get("alone") is False for o in page.done)
+    if crowded:
+        lines.append(f"{plural(crowded, 'trial')} ran beside others: their times are rough.")
+    if page.view.accuracy:
+        splits = sorted({a.splits for a in page.view.accuracy if a.splits and a.dataset})
+        told = f" on {few([str(n) for n in splits])} splits a dataset" if splits else ""
+        lines.append(f"Accuracy verdicts come from stored predictions{told}.")
+    undecided = sum(a.verdict == "inconclusive" for a in page.view.accuracy if a.dataset)
+    if undecided:
+        advice: Inline = Link("what would decide each", "#verdicts")
+        lines.append([f"{plural(undecided, 'comparison')} of accuracy undecided: ", advice, "."])
+    return lines
+
+
+def _units(speeds: list[Speed]) -> str:
+    units = Counter((s.unit, s.ratio.n) for s in speeds)
+    told = [f"{plural(n, unit)}" for (unit, n), _ in units.most_common(3)]
+    weak = any(unit == "block" for unit, _ in units)
+    end = "; blocks of one launch share its luck, so such an interval is too narrow" if weak else ""
+    return f"Ratios of speed come from interleaved duels of {listing(told)}{end}."
+
+
+def _noise(page: Page) -> str:
+    floors = [s.floor for s in page.view.speed if s.floor is not None]
+    if not floors:
+        return (
+            "The noise floor was not measured: this run fought no duel of an algorithm with itself."
+        )
+    worst = digits(100 * max(floors), 2)
+    return f"Noise floor: an algorithm against itself differs by up to {worst} %."

@@ -1,0 +1,170 @@
+"""The verdict matrix: each algorithm against its reference, pooled and on each dataset."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import TYPE_CHECKING
+
+from harness import Section, hookimpl
+from reports._blocks import Block, Cell, Code, Column, Details, Fragment, Paragraph, Row, Table
+from reports._page import Page, Pair
+from reports._text import plural, short
+from reports._verdict import (
+    ORDER,
+    PHASE_NAMES,
+    accuracy_badge,
+    in_margins,
+    interval_words,
+    margin_words,
+    memory_cell,
+    speed_badge,
+    speed_cell,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from harness.analysis.view import Accuracy, Speed
+
+SHOWN_PHASES = ("train", "predict", "predict_one")
+EXPLAINED = (
+    "≈ equivalent: the 90 % interval of the difference lies inside the margin. ▲ better and "
+    "▼ worse: the 95 % interval lies on one side of zero. ? inconclusive: neither. Ratios are the "
+    "reference's time or memory over ours: above 1, ours needs less."
+)
+
+
+@hookimpl
+def register_report_sections(register: Callable[[Section], None]) -> None:
+    """Offer the verdict matrix."""
+    register(Section("verdicts", "Verdicts", 10, build))
+
+
+def build(page: Page) -> Fragment | None:
+    """Return the overall table, the matrix of datasets and pairs, and every verdict in full."""
+    if not page.pairs:
+        return None
+    blocks: list[Block] = [_overall(page), Paragraph(EXPLAINED, role="note")]
+    if any(page.accuracy(pair) or page.speed(pair) for pair in page.pairs):
+        blocks += [_matrix(page)]
+    if any(page.accuracy(pair) for pair in page.pairs):
+        blocks += [Details("Every accuracy verdict, with its evidence", [_every(page)])]
+    return Fragment(blocks)
+
+
+def pair_cell(pair: Pair) -> Cell:
+    """Return the cell that names a pair."""
+    name = [Code(short(pair.algorithm))]
+    return Cell(name, pair.algorithm, note=f"against {short(pair.reference)}")
+
+
+def _overall(page: Page) -> Table:
+    columns = [
+        Column("Algorithm"),
+        Column("Claims"),
+        Column("Accuracy"),
+        Column("Difference of loss", numeric=True),
+        *(Column(PHASE_NAMES[p].capitalize(), numeric=True, unit="ratio") for p in SHOWN_PHASES),
+        Column("Fit memory", numeric=True, unit="ratio"),
+    ]
+    rows = [row for pair in page.pairs for row in _overall_rows(page, pair)]
+    return Table(columns, rows, "Each algorithm against its reference", "verdicts")
+
+
+def _overall_rows(page: Page, pair: Pair) -> list[Row]:
+    """Return a row for each metric that a pair was judged by; one at least."""
+    speeds = [
+        speed_cell(page.speed(pair, phase, pooled=True) or page.speed(pair, phase))
+        for phase in SHOWN_PHASES
+    ]
+    rest = [*speeds, memory_cell(page.speed(pair))]
+    judged = page.accuracy(pair, pooled=True)
+    single = page.accuracy(pair)
+    if not judged and len(single) == 1:
+        judged = single
+    if not judged:
+        return [[pair_cell(pair), _claims(page, pair), _tally(single), Cell(""), *rest]]
+    rows = []
+    for verdict in judged:
+        note = f"{margin_words(verdict)}, {_where(verdict)}"
+        accuracy = Cell([accuracy_badge(verdict.verdict)], verdict.verdict, note)
+        rows.append([pair_cell(pair), _claims(page, pair), accuracy, in_margins(verdict), *rest])
+    return rows
+
+
+def _where(verdict: Accuracy) -> str:
+    if verdict.dataset:
+        return f"on {short(verdict.dataset)}"
+    return f"pooled over {plural(verdict.splits, 'dataset')}"
+
+
+def _claims(page: Page, pair: Pair) -> Cell:
+    """Return the rungs of the parity ladder that the algorithm claims, per mode."""
+    rungs = page.view.algorithms.get(pair.algorithm, {}).get("rungs") or {}
+    names, modes = ([short(x, 24) for x in side] for side in (rungs.values(), rungs))
+    return Cell(", ".join(names), note=", ".join(modes))
+
+
+def _tally(verdicts: list[Accuracy]) -> Cell:
+    """Return how many datasets have which verdict."""
+    found = [(v, sum(a.verdict == v for a in verdicts)) for v in ORDER]
+    words = [f"{number} {verdict}" for verdict, number in found if number]
+    return Cell(", ".join(words))
+
+
+def _matrix(page: Page) -> Table:
+    """Return a table of datasets × pairs: the accuracy verdict, and the ratio of training times."""
+    phase = "train" if any(s.phase == "train" for s in page.view.speed) else "fit"
+    found: dict[str, dict[Pair, tuple[list[Accuracy], list[Speed]]]] = defaultdict(dict)
+    for pair in page.pairs:
+        for verdict in page.accuracy(pair):
+            found[verdict.dataset].setdefault(pair, ([], []))[0].append(verdict)
+        for speed in page.speed(pair, phase):
+            found[speed.dataset].setdefault(pair, ([], []))[1].append(speed)
+    columns = [Column("Dataset"), *(Column(short(pair.algorithm)) for pair in page.pairs)]
+    rows: list[Row] = [
+        [
+            Cell(short(dataset), dataset),
+            *(_matrix_cell(phase, *by_pair.get(pair, ((), ()))) for pair in page.pairs),
+        ]
+        for dataset, by_pair in sorted(found.items())
+    ]
+    caption = f"Dataset by dataset: the accuracy verdict, and the ratio of the duels' {phase} times"
+    return Table(columns, rows, caption, "verdict-matrix")
+
+
+def _matrix_cell(phase: str, verdicts: Sequence[Accuracy], speeds: Sequence[Speed]) -> Cell:
+    judged = [accuracy_badge(verdict.verdict) for verdict in verdicts]
+    timed = [f"{phase} ", *(speed_badge(speed) for speed in speeds)] if speeds else ""
+    if not judged:
+        return Cell(timed)
+    return Cell(judged, " ".join(badge.text for badge in judged), timed)
+
+
+def _every(page: Page) -> Table:
+    columns = [
+        Column("Algorithm"),
+        Column("Dataset"),
+        Column("Verdict"),
+        Column("Difference", numeric=True),
+        Column("95 % interval"),
+        Column("Metric and margin"),
+        Column("Splits", numeric=True),
+        Column("Notes, and what would decide it"),
+    ]
+    rows: list[Row] = [
+        [
+            pair_cell(pair),
+            Cell(short(a.dataset), note=short(a.preparation)),
+            Cell([accuracy_badge(a.verdict)], a.verdict),
+            in_margins(a),
+            interval_words(a),
+            margin_words(a),
+            Cell(str(a.splits), a.splits),
+            "; ".join(short(text, 300) for text in (a.advice, *a.notes) if text),
+        ]
+        for pair in page.pairs
+        for a in page.accuracy(pair)
+    ]
+    caption = "Difference of the loss, reference minus ours: above zero, ours is better"
+    return Table(columns, rows, caption, "accuracy")

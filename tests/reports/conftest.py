@@ -1,0 +1,353 @@
+"""Views of runs that never happened, of every kind that a report must survive."""
+
+import math
+import random
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+
+from harness.analysis.view import Accuracy, Cell, Interval, RunView, Speed
+from harness.model import (
+    Block,
+    DatasetRef,
+    Duel,
+    DuelOutcome,
+    Failure,
+    Job,
+    Outcome,
+    Sample,
+    Section,
+    Split,
+    Status,
+    Task,
+    Trial,
+)
+
+PHASES = ("import", "preparation", "native", "fit", "predict", "predict_one")
+METRICS = {
+    "log_loss": {"lower_is_better": True, "primary": True, "summary": "mean negative log"},
+    "accuracy": {"lower_is_better": False, "primary": False, "summary": "share of hits"},
+    "rmse_sd": {"lower_is_better": True, "primary": True, "summary": "RMSE / sd(y)"},
+    "r2": {"lower_is_better": False, "primary": False, "summary": "share of variance"},
+}
+HOSTILE = {
+    "script": "</script><script>alert(1)</script>",
+    "image": '<img src=x onerror="alert(2)">',
+    "style": "</style><style>*{display:none}</style>",
+    "attribute": '" onmouseover="alert(3)" x=\'',
+    "long": "L" * 10_240,
+    "right-to-left": "שלום \u202etxt.exe\u202c \u2066x",
+    "control": "a\x00b\x1b[31mc\x7f\x85\ud800\ufffe",
+    "formula": "=cmd|' /C calc'!A0",
+    "template": "{{ 7 * 7 }}{% raw %}",
+    "url": "javascript:alert(4)",
+    "emoji": "\N{FAMILY}" * 60,
+    "markdown": "| a | **b** [c](https://example.org) @user `d` |\n# e",
+}
+
+
+@dataclass
+class Plan:
+    """What a made-up run consists of."""
+
+    algorithms: Mapping[str, str | None]  # name → the reference it answers to; None: is one
+    datasets: Mapping[str, Task]
+    splits: int = 3
+    fails: Callable[[str, str], Failure | None] = lambda _a, _d: None
+    skips: Callable[[str, str], str] = lambda _a, _d: ""
+    duels: tuple[str, ...] = ()  # datasets
+    texts: Mapping[str, str] = field(default_factory=dict)  # for places that hold words
+
+
+def make_view(plan: Plan, seed: int = 0) -> RunView:
+    """Return the view of a made-up run; the same plan and seed give the same view."""
+    rng = random.Random(seed)
+    cells = [
+        make_cell(rng, plan, algorithm, dataset, task)
+        for dataset, task in plan.datasets.items()
+        for algorithm in plan.algorithms
+    ]
+    pairs = [(a, r) for a, r in plan.algorithms.items() if r is not None]
+    accuracy = [
+        make_accuracy(rng, a, r, d, task)
+        for a, r in pairs
+        for d, task in [*plan.datasets.items(), ("", Task.BINARY)]
+        if not plan.fails(a, d)
+    ]
+    fought = [(a, r, d) for a, r in pairs for d in plan.duels]
+    text = plan.texts.get
+    return RunView(
+        run={
+            "id": "20260102T030405-ab12cd",
+            "name": text("name", "quick"),
+            "config": {"experiment": {"name": "quick", "summary": text("summary", "a run")}},
+            "started": "2026-01-02T03:04:05+00:00",
+            "ended": "2026-01-02T03:06:45+00:00",
+            "status": "done",
+            "machine": {
+                "cpu": text("cpu", "A CPU @ 2 GHz"),
+                "cores": 2,
+                "virtualised": True,
+                "load": [0.1, 0.2, 0.3],
+                "versions": {"numpy": "2.4.0"},
+            },
+            "environments": [{"name": "here", "python": "", "root": ""}],
+        },
+        cells=tuple(cells),
+        accuracy=tuple(accuracy),
+        speed=tuple(s for a, r, d in fought for s in make_speeds(rng, a, r, d, text("note", ""))),
+        duels=tuple(make_duel(a, r, d, plan) for a, r, d in fought),
+        algorithms={
+            name: {
+                "origin": "scratch" if reference else "reference",
+                "reference": reference,
+                "summary": text("summary", "an algorithm"),
+                "rungs": {"default": "L0", "scikit-learn": "L3"} if reference else {},
+            }
+            for name, reference in plan.algorithms.items()
+        },
+        datasets={
+            name: {
+                "task": str(task),
+                "rows": 1797,
+                "columns": 64,
+                "n_classes": 10 if task is Task.MULTICLASS else 0,
+                "categorical": 3,
+                "missing": True,
+                "source": text("source", "bundled"),
+                "summary": text("summary", "Measurements of something, to predict something."),
+                "licence": "CC-BY-4.0",
+            }
+            for name, task in plan.datasets.items()
+        },
+        metrics=METRICS,
+        predictions=lambda _: {},
+        broken=({"plugin": text("plugin"), "reason": text("reason")},) if plan.texts else (),
+    )
+
+
+def make_trial(algorithm: str, dataset: str, task: Task, fold: int = 0) -> Trial:
+    return Trial(
+        algorithm=algorithm,
+        params={"n_estimators": 30},
+        preparation="native",
+        dataset=dataset,
+        split=Split(folds=3, fold=fold),
+        seed=0,
+        threads=1,
+        cell="c" * 16,
+        id="d" * 16,
+        task=task,
+    )
+
+
+def make_cell(rng: random.Random, plan: Plan, algorithm: str, dataset: str, task: Task) -> Cell:
+    outcomes = [
+        make_outcome(rng, plan, make_trial(algorithm, dataset, task, fold))
+        for fold in range(plan.splits)
+    ]
+    centre = rng.uniform(0.05, 0.6)
+    loss = tuple(rng.gauss(centre, 0.02) if o.status is Status.DONE else math.nan for o in outcomes)
+    names = ("rmse_sd", "r2") if task is Task.REGRESSION else ("log_loss", "accuracy")
+    seconds = {
+        phase: sorted(s.wall for o in outcomes for s in o.samples if s.phase == phase)[-1]
+        for phase in PHASES
+        if any(s.phase == phase for o in outcomes for s in o.samples)
+    }
+    return Cell(
+        algorithm=algorithm,
+        params={"n_estimators": 30},
+        preparation="native",
+        dataset=dataset,
+        task=str(task),
+        outcomes=tuple(outcomes),
+        scores={names[0]: loss, names[1]: tuple(1 - x for x in loss)},
+        reused=tuple(rng.random() < 0.2 for _ in outcomes),
+        seconds=seconds,
+        peak=rng.randrange(2**20, 2**29) if seconds else 0,
+    )
+
+
+def make_outcome(rng: random.Random, plan: Plan, trial: Trial) -> Outcome:
+    if reason := plan.skips(trial.algorithm, trial.dataset):
+        return Outcome(trial, Status.SKIPPED, reason=reason)
+    facts: dict[str, Any] = {
+        "versions": {"python": "3.11.2", "numpy": "2.4.0", "scikit-learn": "1.9.1"},
+        "pools": [{"user_api": "openmp", "internal_api": "openmp", "num_threads": 1}],
+        "numba": {"threads": 1, "layer": "omp"},
+        "notes": [plan.texts.get("note", "2 rows of 1797 are the same in training and test")],
+        "alone": True,
+    }
+    if failure := plan.fails(trial.algorithm, trial.dataset):
+        status = Status.TIMEOUT if failure.kind == "timeout" else Status.FAILED
+        return Outcome(trial, status, failure=failure, facts=facts)
+    base = {"import": 1.2, "preparation": 3e-3, "native": 2e-2, "fit": 0.3}
+    base |= {"predict": 2e-3, "predict_one": 8e-5}
+    samples = tuple(
+        Sample(phase, wall * rng.lognormvariate(0, 0.7), wall, peak=10**7)
+        for phase, wall in base.items()
+    )
+    return Outcome(trial, Status.DONE, samples, facts=facts)
+
+
+def make_accuracy(
+    rng: random.Random, algorithm: str, reference: str, dataset: str, task: Task
+) -> Accuracy:
+    margin = 0.004 if dataset else 0.01
+    value, half = rng.gauss(0, margin), rng.uniform(0.2, 2) * margin
+    inner = Interval(value - 0.8 * half, value, value + 0.8 * half, 0.9, 3)
+    outer = Interval(value - half, value, value + half, 0.95, 3)
+    if -margin < inner.low and inner.high < margin:
+        verdict = "equivalent"
+    elif outer.low > 0:
+        verdict = "better"
+    else:
+        verdict = "worse" if outer.high < 0 else "inconclusive"
+    return Accuracy(
+        algorithm,
+        reference,
+        dataset,
+        "rmse_sd" if task is Task.REGRESSION else "log_loss",
+        verdict,
+        outer,
+        margin,
+        advice="4 more repeats (12 splits) should decide" if verdict == "inconclusive" else "",
+        splits=3 if dataset else 4,
+        inner=inner,
+        preparation="native",
+    )
+
+
+def make_speeds(
+    rng: random.Random, algorithm: str, reference: str, dataset: str, note: str
+) -> list[Speed]:
+    found = []
+    for phase in ("train", "native", "fit", "predict", "predict_one"):
+        value = rng.lognormvariate(0.6, 0.7)
+        spread = rng.uniform(1.02, 1.3)
+        found.append(
+            Speed(
+                algorithm,
+                reference,
+                dataset,
+                phase,
+                Interval(value / spread, value, value * spread, 0.95, 8),
+                "block",
+                (0.041, 0.041 * value),
+                memory_ratio=rng.uniform(0.5, 3),
+                notes=(note or "one launch: between-process variance not included",),
+            )
+        )
+    return found
+
+
+def make_duel(algorithm: str, reference: str, dataset: str, plan: Plan) -> DuelOutcome:
+    def side(name: str) -> Job:
+        trial = make_trial(name, dataset, plan.datasets[dataset])
+        return Job(name, "plugin", DatasetRef(dataset, "0" * 64), (trial,))
+
+    duel = Duel(side(algorithm), side(reference), "e" * 16)
+    if failure := plan.fails(algorithm, dataset):
+        return DuelOutcome(duel, Status.FAILED, failure=failure)
+    call = (Sample("fit", 0.1, 0.1), Sample("fit", 0.1, 0.1))
+    return DuelOutcome(duel, Status.DONE, (Block(0, 0, "fit", "ABBA", call, call),))
+
+
+# ------------------------------------------------------------------ the kinds
+
+ALGORITHMS = {
+    "decision_tree": "sklearn_decision_tree",
+    "bagging": "sklearn_bagging",
+    "sklearn_decision_tree": None,
+    "sklearn_bagging": None,
+    "sklearn_random_forest": None,
+    "xgboost_hist": None,
+    "lightgbm_gbdt": None,
+    "catboost": None,
+}
+DATASETS = {
+    "breast_cancer": Task.BINARY,
+    "wine": Task.MULTICLASS,
+    "digits": Task.MULTICLASS,
+    "diabetes": Task.REGRESSION,
+}
+TRACEBACK = 'Traceback (most recent call last):\n  File "x.py", line 3, in fit\nValueError: no'
+
+
+def typical() -> RunView:
+    def fails(algorithm: str, dataset: str) -> Failure | None:
+        if (algorithm, dataset) == ("catboost", "wine"):
+            return Failure("timeout", "no end of 'fit' within 60 s", TRACEBACK)
+        return None
+
+    def skips(algorithm: str, dataset: str) -> str:
+        return "takes no regression" if (algorithm, dataset) == ("xgboost_hist", "diabetes") else ""
+
+    return make_view(
+        Plan(ALGORITHMS, DATASETS, fails=fails, skips=skips, duels=("digits", "diabetes"))
+    )
+
+
+def hostile() -> RunView:
+    names = list(HOSTILE.values())
+    texts = dict(zip(("name", "summary", "cpu", "note", "source", "plugin", "reason"), names))  # noqa: B905 - fewer places than texts
+    texts["reason"] = HOSTILE["markdown"]
+
+    def fails(algorithm: str, dataset: str) -> Failure | None:
+        failing = dataset == HOSTILE["image"] and algorithm in names
+        return Failure(algorithm[:40], dataset + algorithm, algorithm) if failing else None
+
+    algorithms = {**dict.fromkeys(names, "reference"), "reference": None}
+    datasets = dict(zip(names, [Task.BINARY, Task.REGRESSION] * 6, strict=True))
+    skips = lambda a, d: a if (a, d) == (names[0], names[0]) else ""  # noqa: E731 - beside the others
+    duels = (HOSTILE["script"], HOSTILE["long"])
+    return make_view(Plan(algorithms, datasets, 2, fails, skips, duels, texts))
+
+
+def empty() -> RunView:
+    return make_view(Plan({}, {}))
+
+
+def one_trial() -> RunView:
+    return make_view(Plan({"decision_tree": "sklearn_decision_tree"}, {"iris": Task.MULTICLASS}, 1))
+
+
+def only_failures() -> RunView:
+    failure = Failure("SIGSEGV", "ended by SIGSEGV: it used memory that is not its own", TRACEBACK)
+    plan = Plan(ALGORITHMS, DATASETS, fails=lambda _a, _d: failure, duels=("digits",))
+    view = make_view(plan)
+    return RunView(**{**vars(view), "accuracy": (), "speed": ()})
+
+
+def large() -> RunView:
+    names = {f"algorithm_{i:02}": f"algorithm_{i + 15:02}" for i in range(15)}
+    names |= {f"algorithm_{i:02}": None for i in range(15, 30)}
+    datasets = {f"dataset_{i:02}": list(Task)[i % 3] for i in range(60)}
+    return make_view(Plan(names, datasets, 1, duels=tuple(datasets)[:5]))
+
+
+KINDS = {f.__name__: f for f in (typical, hostile, empty, one_trial, only_failures)}
+
+
+def own_sections() -> list[Section]:
+    """Return the project's own sections, as a registry would hold them."""
+    import importlib
+    import pkgutil
+
+    import reports
+
+    found: list[Section] = []
+    for module in pkgutil.iter_modules(reports.__path__):
+        if not module.name.startswith("_"):
+            importlib.import_module(f"reports.{module.name}").register_report_sections(found.append)
+    return found
+
+
+@pytest.fixture(scope="session")
+def pages() -> Mapping[str, str]:
+    """Return the finished report of each kind of run but the large one."""
+    from reports import build_report
+
+    return {name: build_report(make(), own_sections()) for name, make in KINDS.items()}

@@ -37,6 +37,7 @@ MOST_REPEATS = 200
 ROWS = 20  # that `predict_one` predicts, one by one; its sample is the mean of a row
 FIELDS: Mapping[str, JSON] = {"predict_one": {"rows": ROWS}}
 ORDERS: tuple[Literal["ABBA", "BAAB"], ...] = ("ABBA", "BAAB")
+READY_TIMEOUT = 1800.0  # seconds for the import and for the table each: neither is the trial's
 SPIN_VARIABLES = ("OMP_WAIT_POLICY", "GOMP_SPINCOUNT", "KMP_BLOCKTIME", "KMP_LIBRARY")
 
 
@@ -80,11 +81,12 @@ class _Side:
     def get_ready(self) -> None:
         """Import, load and prepare."""
         try:
-            self.session.hello(self.job, self.job.limits.timeout)
+            self.session.hello(self.job, READY_TIMEOUT)
         except SessionError as error:
             raise SideError(self.name, self.job, error) from error
-        loaded = self._ask("load", dataset=to_json(self.job.dataset))
-        prepared = self._ask("prepare", trial=to_json(self.job.trials[0]))
+        loaded = self._ask("load", READY_TIMEOUT, dataset=to_json(self.job.dataset))
+        limit = self.job.limits.timeout
+        prepared = self._ask("prepare", limit, trial=to_json(self.job.trials[0]))
         replies = (self.session.facts, loaded, prepared)
         told = {key: value for reply in replies for key, value in reply.items()}
         self.facts = {k: v for k, v in told.items() if k not in {"v", "n", "ok", "samples"}}
@@ -101,7 +103,8 @@ class _Side:
         """Do a phase, repeated as often as it takes, and return the mean of one."""
         repeats = self.repeats.get(phase, 1)
         more = {"repeats": repeats} if repeats > 1 else {}
-        reply = self._ask(phase, **FIELDS.get(phase, {}), **more)
+        limit = self.job.limits.timeout
+        reply = self._ask(phase, limit, **FIELDS.get(phase, {}), **more)
         samples = [Sample(**s) for s in reply["samples"] if s["phase"] == phase]
         return Sample(
             phase,
@@ -111,9 +114,9 @@ class _Side:
             cold=samples[0].cold,
         )
 
-    def _ask(self, do: str, **fields: Any) -> JSON:
+    def _ask(self, do: str, timeout: float, **fields: Any) -> JSON:
         try:
-            return self.session.ask(do, self.job.limits.timeout, **fields)
+            return self.session.ask(do, timeout, **fields)
         except SessionError as error:
             raise SideError(self.name, self.job, error) from error
 
@@ -132,8 +135,8 @@ def run_duel(
     duel
         Its jobs may differ in environment, so that two source trees can be compared.
     open_session
-        Starts the worker of a job; the duel asks it, and closes it. Each request may take the
-        timeout of the job's limits.
+        Starts the worker of a job; the duel asks it, and closes it. Each call of a phase may
+        take the timeout of the job's limits.
     progress
         Told (blocks done, blocks in all) after each block of a phase.
     settle

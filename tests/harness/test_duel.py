@@ -147,10 +147,12 @@ def test_short_calls_are_repeated_and_long_ones_are_not():
     assert found.blocks[1].a[0].wall == pytest.approx(0.0005)
 
 
-def test_every_request_has_the_timeout_of_its_job():
+def test_calls_have_the_timeout_of_the_job_and_getting_ready_has_its_own():
     arena = Arena()
     arena.fight()
-    assert {entry[2] for entry in arena.log} == {7.0}
+    limits = {do: timeout for _, do, timeout, _ in arena.log}
+    ready = driver.READY_TIMEOUT
+    assert limits == {"hello": ready, "load": ready, "prepare": 7.0} | dict.fromkeys(PHASES, 7.0)
 
 
 @pytest.mark.parametrize(

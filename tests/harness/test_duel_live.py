@@ -1,0 +1,51 @@
+"""Duels between real worker processes."""
+
+import pytest
+from jobs import job
+
+from harness.analysis.speed import speeds_of
+from harness.duel import run_duel
+from harness.model import Duel, Status
+from harness.supervise import Supervisor
+
+
+@pytest.fixture
+def supervisor(tmp_path):
+    with Supervisor(tmp_path / "work") as made:
+        yield made
+
+
+def duel(a, b, **fields):
+    sides = [job(params, timed=True, **fields) for params in (a, b)]
+    return Duel(*sides, id="d", launches=1, blocks=2)
+
+
+def test_two_workers_fight_to_the_end(supervisor):
+    slow = {"fit": "sleep", "seconds": 0.05}
+    found = run_duel(duel({}, slow), supervisor.open_session, settle=0.001)
+    assert (found.status, found.failure) == (Status.DONE, None)
+    assert len(found.blocks) == 2 * 4
+    fits = [b for b in found.blocks if b.phase == "fit"]
+    assert all(s.wall >= 0.05 for b in fits for s in b.b)
+    assert not any(s.cold for b in found.blocks for s in (*b.a, *b.b))
+    launch = found.facts["launches"][0]
+    assert launch["b"]["repeats"]["fit"] == 1
+    assert launch["a"]["repeats"]["fit"] > 1  # next to nothing is done there
+    assert found.facts["a"]["train_rows"] == found.facts["b"]["train_rows"] == 32
+    assert set(found.facts["a"]["versions"]) >= {"python", "numpy"}
+    speeds = {s.phase: s for s in speeds_of(found)}
+    assert set(speeds) == {"native", "fit", "predict", "predict_one", "train"}
+    assert any("kept waiting" in note for note in speeds["fit"].notes)  # asleep is not at work
+
+
+@pytest.mark.parametrize(
+    ("params", "status", "message"),
+    [
+        ({"fit": "segfault"}, Status.CRASHED, "the worker was ended by SIGSEGV"),
+        ({"fit": "sleep", "seconds": 600}, Status.TIMEOUT, "no end of 'fit' within 5 s"),
+    ],
+)
+def test_a_side_that_crashes_or_hangs_ends_the_duel_as_data(supervisor, params, status, message):
+    found = run_duel(duel({}, params, timeout=5.0), supervisor.open_session, settle=0.001)
+    assert (found.status, found.blocks) == (status, ())
+    assert found.failure.message == f"side b (misbehave): {message}"

@@ -102,3 +102,12 @@ def tail(path: Path, limit: int = 4000) -> str:
             return file.read(limit).decode("utf-8", "replace").strip()
     except OSError:
         return ""
+
+
+def fault_text(path: Path, limit: int = 4000) -> str:
+    """Return what faulthandler wrote, without its list of extension modules."""
+    try:
+        text = path.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""
+    return text.partition("\nExtension modules:")[0][:limit].strip()

@@ -319,7 +319,7 @@ class Session:
 
     def _said(self) -> str:
         """Return what faulthandler wrote and the last that the plugin printed."""
-        parts = [processes.tail(self.faults), processes.tail(self.log, 2000)]
+        parts = [processes.fault_text(self.faults), processes.tail(self.log, 2000)]
         return "\n\n".join(filter(None, parts))
 
     def _end(self) -> None:

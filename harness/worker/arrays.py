@@ -48,12 +48,12 @@ def _predictions(hand: Hand, table: Table) -> dict[str, np.ndarray]:
     scale = 1.0 if hand.spec.task.is_classification else float(np.std(table.y))
     found = {
         "output": hand.output,
-        "y": table.y[hand.test_rows],
-        "rows": np.asarray(hand.test_rows, dtype=np.int64),
+        "y": table.y[hand.rows.test],
+        "rows": np.asarray(hand.rows.test, dtype=np.int64),
         "scale": np.float64(scale),
     }
     if table.weight is not None:
-        found["weight"] = table.weight[hand.test_rows]
+        found["weight"] = table.weight[hand.rows.test]
     return found
 
 
@@ -71,7 +71,7 @@ def _staged(hand: Hand) -> dict[str, np.ndarray]:
     """
     if not hasattr(hand.adapter, "staged"):
         raise HarnessError("this plugin has no staged predictions")
-    n_rows = len(hand.test_rows)
+    n_rows = len(hand.rows.test)
     total = sum(1 for _ in hand.adapter.staged(hand.X_test))
     kept = {round(i) for i in np.linspace(1, total, min(total, MOST_STAGES))}
     stages = enumerate(hand.adapter.staged(hand.X_test), start=1)

@@ -16,6 +16,7 @@ from harness.model import (
     DatasetRef,
     Outcome,
     Sample,
+    Split,
     Status,
     Table,
     trial_from_json,
@@ -25,7 +26,7 @@ from harness.worker import facts
 
 if TYPE_CHECKING:
     from harness.plugins import Registry
-    from harness.worker.hand import Hand
+    from harness.worker.hand import Hand, Rows
 
 
 class Bench:
@@ -36,6 +37,7 @@ class Bench:
         self._registry: Registry | None = None
         self._algorithm: Algorithm | None = None
         self._table: Table | None = None
+        self._rows: dict[Split, Rows] = {}  # trials of different params share their splits
         self._hand: Hand | None = None
         self._session: dict[str, Sample] = {}  # import and load: one for all trials
         self._facts: JSON = {}
@@ -64,6 +66,7 @@ class Bench:
         if self._registry is None:
             raise HarnessError("no plugin is loaded; ask `hello` first")
         self._hand = self._table = None
+        self._rows.clear()
         self.meter.warm()
         with self.meter.phase("load"):
             self._table = load_table(DatasetRef(**dataset), self._registry)
@@ -75,22 +78,25 @@ class Bench:
 
     def prepare(self, trial: JSON) -> JSON:
         """Split, prepare, and build the library's native form of one trial."""
-        from harness.worker.hand import take
+        from harness.worker.hand import cut, take
 
         self._hand = None  # the rows of the trial before must not count as this one's memory
         if self._table is None or self._algorithm is None:
             raise HarnessError("no table is loaded; ask `hello` and `load` first")
-        started, load = _now(), facts.load()
+        started, load, wanted = _now(), facts.load(), trial_from_json(trial)
+        if wanted.split not in self._rows:
+            self._rows[wanted.split] = cut(wanted, self._table)
         self.meter.warm()
+        gc.freeze()  # what was imported since `load`
         with self.meter.phase("preparation"):
-            hand = take(trial_from_json(trial), self._table)
+            hand = take(wanted, self._table, self._rows[wanted.split])
         hand.started, hand.load = started, load
         hand.samples.append(self.meter.last)
         self.meter.warm()
         hand.adapter = self._algorithm.adapter(hand.spec)
         self._build(hand)
         self._hand = hand
-        counts = {"train_rows": len(hand.train[1]), "test_rows": len(hand.test_rows)}
+        counts = {"train_rows": len(hand.train[1]), "test_rows": len(hand.rows.test)}
         return {**counts, "samples": hand.samples}
 
     def native(self, repeats: int = 1) -> JSON:
@@ -119,7 +125,7 @@ class Bench:
         with self.meter.phase("predict"):
             for _ in range(repeats):
                 output = hand.adapter.predict(hand.X_test)
-        hand.output = checked(output, hand.spec, len(hand.test_rows))
+        hand.output = checked(output, hand.spec, len(hand.rows.test))
         return self._sampled(hand, repeats)
 
     def predict_one(self, rows: int, repeats: int = 1) -> JSON:
@@ -209,9 +215,10 @@ class Bench:
             "rows": rows,
             "columns": columns,
             "train_rows": len(hand.train[1]),
-            "test_rows": len(hand.test_rows),
+            "test_rows": len(hand.rows.test),
+            "duplicates": hand.rows.duplicates,
             "load": [hand.load, facts.load()],
-            "notes": [*table.notes, *hand.notes, *notes],
+            "notes": [*table.notes, *hand.rows.notes, *hand.notes, *notes],
         }
 
     @staticmethod

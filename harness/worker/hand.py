@@ -7,9 +7,26 @@ from typing import Any
 
 import numpy as np
 
-from harness.data import split_rows
+from harness.data import duplicates_across, split_notes, split_rows
 from harness.model import Sample, Spec, Table, Trial
 from harness.preparation import fit_preparation
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """The row numbers of a split, and what a reader should know of it."""
+
+    train: np.ndarray
+    test: np.ndarray
+    notes: tuple[str, ...]
+    duplicates: int  # test rows whose features also occur in a training row
+
+
+def cut(trial: Trial, table: Table) -> Rows:
+    """Split a table as a trial says."""
+    train, test = split_rows(trial.split, table, trial.task)
+    notes = tuple(split_notes(trial.split, table, trial.task))
+    return Rows(train, test, notes, duplicates_across(table, train, test))
 
 
 @dataclass
@@ -20,15 +37,15 @@ class Hand:
     ----------
     train
         Prepared ``X``, ``y`` and ``weight`` (or None) of the training rows.
-    X_test, test_rows
-        The prepared test rows, and their numbers in the table.
+    X_test
+        The prepared test rows.
     """
 
     trial: Trial
     spec: Spec
     train: tuple[Any, np.ndarray, np.ndarray | None]
     X_test: Any
-    test_rows: np.ndarray
+    rows: Rows
     notes: tuple[str, ...]
     adapter: Any = None
     native: Any = None
@@ -38,12 +55,11 @@ class Hand:
     load: float = 0.0  # load average of the machine when the trial began
 
 
-def take(trial: Trial, table: Table) -> Hand:
-    """Split a table and prepare both parts as a trial says."""
-    train_rows, test_rows = split_rows(trial.split, table, trial.task)
-    prepared = fit_preparation(trial.preparation, table, train_rows)
-    X_train, X_test = (prepared.apply(_rows(table.X, rows)) for rows in (train_rows, test_rows))
-    weight = None if table.weight is None else table.weight[train_rows]
+def take(trial: Trial, table: Table, rows: Rows) -> Hand:
+    """Prepare both parts of a split as a trial says."""
+    prepared = fit_preparation(trial.preparation, table, rows.train)
+    X_train, X_test = (prepared.apply(_rows(table.X, part)) for part in (rows.train, rows.test))
+    weight = None if table.weight is None else table.weight[rows.train]
     spec = Spec(
         task=trial.task,
         params=trial.params,
@@ -52,8 +68,8 @@ def take(trial: Trial, table: Table) -> Hand:
         n_classes=len(table.classes),
         categorical=tuple(prepared.categorical),
     )
-    train = (X_train, table.y[train_rows], weight)
-    return Hand(trial, spec, train, X_test, test_rows, tuple(prepared.notes))
+    train = (X_train, table.y[rows.train], weight)
+    return Hand(trial, spec, train, X_test, rows, tuple(prepared.notes))
 
 
 def one_by_one(X: Any, n: int) -> list[Any]:

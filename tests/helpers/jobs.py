@@ -21,7 +21,7 @@ def trial(params, *, timed=False, threads=1):
         params,
         "native",
         "tiny",
-        Split(),
+        Split("given", folds=1),
         0,
         threads,
         f"c{number[1:]}",

@@ -165,7 +165,8 @@ class Misbehaving:
 def tiny(n=40, **_):
     rng = np.random.default_rng(0)
     X = pd.DataFrame(rng.normal(size=(n, 2)), columns=["a", "b"])
-    return Table(X, np.arange(n) % 2, classes=("no", "yes"), notes=("made for tests",))
+    notes = ("made for tests",)
+    return Table(X, np.arange(n) % 2, ("no", "yes"), test_rows=np.arange(n) % 5 == 0, notes=notes)
 
 
 def digest(text):
@@ -180,4 +181,4 @@ def register_algorithms(register):
 @hookimpl
 def register_datasets(register):
     for name in ("tiny", "tiny2"):
-        register(Dataset(name, Task.BINARY, tiny, digest(name), 40, 2, n_classes=2))
+        register(Dataset(name, Task.BINARY, tiny, digest(name), 40, 2, n_classes=2, given_test=True))

@@ -28,15 +28,33 @@ from harness.model import (
 )
 
 _FLOAT = "$float"
-_IN_COLUMNS = ("id", "cell", "algorithm", "dataset", "ingredients")
+_MARK = '"$'
+_IN_COLUMNS = ("id", "cell", "algorithm", "dataset")
+_IN_BODY = ("params", "preparation", "split", "seed", "threads", "task", "timed")
 
 
 def dumps(value: Any) -> str:
-    """Return strict JSON for plain data, with non-finite numbers as ``{"$float": ...}``."""
+    """Return strict JSON for plain data and nouns, with NaN as ``{"$float": "nan"}``."""
     try:
-        return json.dumps(_tagged(to_json(value)), separators=(",", ":"), allow_nan=False)
+        try:
+            written = _strict(value)
+        except ValueError:  # NaN or infinity
+            written = _MARK
+        return _strict(_tagged(to_json(value))) if _MARK in written else written
     except (TypeError, ValueError, RecursionError) as error:
         raise StoreError(f"only JSON values can be stored: {error}") from error
+
+
+def _strict(value: Any) -> str:
+    return json.dumps(value, default=_plain, separators=(",", ":"), allow_nan=False)
+
+
+def _plain(value: Any) -> Any:
+    """Return what the encoder does not know as JSON data."""
+    plain = to_json(value)
+    if plain is value:
+        raise TypeError(f"{type(value).__name__} is no JSON value")
+    return plain
 
 
 def loads(written: Any) -> Any:
@@ -99,9 +117,9 @@ def mapping(written: Any) -> JSON:
 
 def trial_row(trial: Trial) -> tuple[str, ...]:
     """Return id, cell, algorithm, dataset, body, ingredients."""
-    body = {key: item for key, item in to_json(trial).items() if key not in _IN_COLUMNS}
-    texts = (trial.id, trial.cell, trial.algorithm, trial.dataset)
-    return (*map(storable, texts), dumps(body), dumps(trial.ingredients))
+    texts = (storable(getattr(trial, name)) for name in _IN_COLUMNS)
+    body = {name: getattr(trial, name) for name in _IN_BODY}
+    return (*texts, dumps(body), dumps(trial.ingredients))
 
 
 def end_row(outcome: Outcome | DuelOutcome) -> tuple[str | None, ...]:
@@ -124,7 +142,7 @@ def sample_row(sample: Sample) -> tuple[Any, ...]:
 def trial_of(row: tuple[Any, ...]) -> Trial:
     """Return the trial of a row that :func:`trial_row` made."""
     *texts, body, ingredients = row
-    names = dict(zip(_IN_COLUMNS, map(text, texts), strict=False))
+    names = dict(zip(_IN_COLUMNS, map(text, texts), strict=True))
     return trial_from_json({**mapping(body), **names, "ingredients": mapping(ingredients)})
 
 

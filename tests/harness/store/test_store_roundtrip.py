@@ -193,8 +193,11 @@ def test_a_number_that_no_column_holds_stores_nothing(store, kit):
     for peak in (2**63, 1.5):
         with pytest.raises(StoreError):
             store.record(run, kit.outcome(9008, samples=(Sample("fit", 1.0, 1.0, peak),)))
-    with pytest.raises(StoreError, match="JSON"):
-        store.record(run, kit.outcome(9008, facts={"x": object()}))
+    circle = {}
+    circle["x"] = circle
+    for facts in ({"x": object()}, circle):
+        with pytest.raises(StoreError, match="JSON"):
+            store.record(run, kit.outcome(9008, facts=facts))
     assert store.outcomes(run) == []
 
 

@@ -1,0 +1,92 @@
+"""Random damage to the database file: a question is answered, or refused with a StoreError."""
+
+import os
+import random
+import time
+
+import pytest
+
+from harness.errors import HarnessError
+from harness.store import DATABASE, Store
+
+
+def ask_everything(folder, kit, write):
+    """Ask a store all that can be asked; only a HarnessError may come out of each question."""
+    try:
+        store = Store.open(folder, write=write, wait=False)
+    except HarnessError:
+        return 0
+    answered = 0
+    with store:
+        trial = kit.trial(0)
+        questions = [
+            store.runs,
+            store.run,
+            store.events,
+            store.outcomes,
+            store.duels,
+            store.pending,
+            store.counts,
+            store.typical_seconds,
+            lambda: store.counts("latest"),
+            lambda: store.known([kit.trial(i).id for i in range(6)]),
+            lambda: store.known_duels([kit.duel_outcome().duel.id]),
+            lambda: store.history(trial.cell),
+            lambda: store.find(trial.id[:3]),
+            lambda: [store.artifact(a) for o, _ in store.outcomes() for a in o.arrays.values()],
+        ]
+        if write:
+            questions.append(lambda: store.record(kit.begin(store), kit.outcome(77)))
+        for question in questions:
+            try:
+                question()
+            except HarnessError:
+                continue
+            answered += 1
+    return answered
+
+
+def damage(content, chance):
+    """Return the bytes with a few flipped, overwritten, swapped or cut off."""
+    broken = bytearray(content)
+    match chance.choice(["flip", "flip", "fill", "page", "cut"]):
+        case "flip":
+            for _ in range(chance.randint(1, 12)):
+                broken[chance.randrange(len(broken))] = chance.randrange(256)
+        case "fill":
+            start, size = chance.randrange(len(broken)), chance.randint(1, 600)
+            broken[start : start + size] = bytes([chance.randrange(256)]) * size
+        case "page":
+            one, other = (4096 * chance.randrange(len(broken) // 4096) for _ in "ab")
+            broken[one : one + 4096] = content[other : other + 4096]
+        case "cut":
+            del broken[chance.randrange(len(broken)) :]
+    return bytes(broken)
+
+
+def fuzz(folder, kit, chance, go_on):
+    """Damage a sound store again and again; return how many questions were answered and asked."""
+    content = (folder / DATABASE).read_bytes()
+    rounds = answered = 0
+    while go_on(rounds):
+        for file in folder.glob(f"{DATABASE}*"):
+            file.unlink()
+        (folder / DATABASE).write_bytes(damage(content, chance))
+        answered += ask_everything(folder, kit, write=chance.random() < 0.3)
+        rounds += 1
+    return rounds, answered
+
+
+def test_a_damaged_store_answers_or_refuses(full, kit):
+    rounds, answered = fuzz(full, kit, random.Random(3), lambda rounds: rounds < 250)
+    assert 0 < answered < rounds * 14
+
+
+@pytest.mark.slow
+def test_a_long_campaign_of_damage_finds_nothing(full, kit):
+    """``FUZZ_SECONDS`` long (600), from ``FUZZ_SEED``."""
+    end = time.monotonic() + float(os.environ.get("FUZZ_SECONDS", "600"))
+    seed = int(os.environ.get("FUZZ_SEED", "1"))
+    rounds, answered = fuzz(full, kit, random.Random(seed), lambda _: time.monotonic() < end)
+    print(f"\n{rounds} damaged stores, {answered} questions answered, the others refused")  # noqa: T201
+    assert answered

@@ -7,7 +7,6 @@ A missing category is a category of its own, which is how CatBoost is meant to b
 from __future__ import annotations
 
 import numpy as np
-import pandas as pd
 
 from harness import ALL_TASKS, Accepts, Algorithm, Argument, hookimpl, spread
 
@@ -82,6 +81,8 @@ class CatBoostAdapter:
 
 def coded(X):
     """Return a frame with category codes for categories, -1 for a missing one."""
+    import pandas as pd
+
     if not isinstance(X, pd.DataFrame):
         return X
     kept = {c: X[c].cat.codes.astype(np.int32) for c in X if X[c].dtype == "category"}

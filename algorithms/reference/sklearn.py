@@ -11,7 +11,6 @@ import copy
 from importlib import import_module
 
 import numpy as np
-import pandas as pd
 
 from harness import ALL_TASKS, Accepts, Algorithm, Argument, EstimatorAdapter, hookimpl
 
@@ -54,6 +53,24 @@ class SklearnAdapter(EstimatorAdapter):
         return export(self.model)
 
 
+class BaggingAdapter(SklearnAdapter):
+    """Bag in threads: by itself it starts processes, whose memory nobody would see."""
+
+    def fit(self, native):
+        """Build a new estimator and train it."""
+        from joblib import parallel_config
+
+        with parallel_config("threading"):
+            super().fit(native)
+
+    def predict(self, X):
+        """Return values, or probabilities with one column a class of the whole dataset."""
+        from joblib import parallel_config
+
+        with parallel_config("threading"):
+            return super().predict(X)
+
+
 class HistAdapter(SklearnAdapter):
     """Hand over categorical columns of more than 255 categories, which it refuses, as codes.
 
@@ -78,6 +95,8 @@ class HistAdapter(SklearnAdapter):
 
 def few_categories(X, limit=255):
     """Return a frame whose categorical columns have at most ``limit`` categories."""
+    import pandas as pd
+
     if not isinstance(X, pd.DataFrame):
         return X
     many = [
@@ -124,7 +143,11 @@ ALGORITHMS = {
     "bagging": {
         **EXACT,
         "adapter": driver(
-            "ensemble", "Bagging", threads=True, base_depths={"Classifier": None, "Regressor": None}
+            "ensemble",
+            "Bagging",
+            adapter=BaggingAdapter,
+            threads=True,
+            base_depths={"Classifier": None, "Regressor": None},
         ),
         "params": {"n_estimators": 100},
         "capacity": MEMBERS,

@@ -1,0 +1,78 @@
+"""What is special in driving CatBoost."""
+
+import json
+
+import catboost
+import numpy as np
+import pandas as pd
+import pytest
+
+from algorithms.reference._export_catboost import category_hash, codes_of
+from algorithms.reference.catboost import coded
+from harness import Spec, Task
+from harness.plugins import load_registry
+
+REGISTRY = load_registry(modules=["algorithms.reference.catboost"])
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(200, 4))
+Y = (X[:, 0] + RNG.normal(size=200) > 0).astype(np.int64)
+
+
+def prepared(**params):
+    algorithm = REGISTRY.algorithm("catboost.plain")
+    spec = Spec(Task.BINARY, {**algorithm.params, "n_estimators": 4, **params}, 1, 1, 2)
+    adapter = algorithm.adapter(spec)
+    return adapter, adapter.prepare(X, Y, None)
+
+
+@pytest.mark.parametrize("params", [{}, {"border_count": 7, "nan_mode": "Max"}])
+def test_a_pool_quantised_before_training_grows_the_trees_of_a_raw_one(params):
+    adapter, native = prepared(**params)
+    assert native.is_quantized()
+    adapter.fit(native)
+    raw = catboost.CatBoostClassifier(**adapter.params).fit(catboost.Pool(X, Y))
+    np.testing.assert_array_equal(adapter.predict(X), raw.predict_proba(X))
+
+
+def test_a_misspelt_param_is_an_error_that_names_it():
+    adapter, native = prepared(dept=3)
+    with pytest.raises((catboost.CatBoostError, TypeError), match="dept"):
+        adapter.fit(native)
+
+
+def test_no_file_is_written(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    adapter, native = prepared()
+    adapter.fit(native)
+    adapter.export_trees()
+    assert not list(tmp_path.iterdir())
+
+
+def test_frames_are_handed_over_as_codes_with_missing_as_one_of_them():
+    frame = pd.DataFrame({"a": pd.Categorical(["x", None, "y"]), "b": [0.5, np.nan, 1.0]})
+    found = coded(frame)
+    assert found["a"].tolist() == [0, -1, 1]
+    assert found["a"].dtype == np.int32
+    assert frame["a"].dtype == "category"
+
+
+@pytest.mark.parametrize("codes", [[-1, 0, 9], [10, 99], [100, 4321], [12345, 1048575]])
+def test_hashes_of_categories_are_those_of_the_library(tmp_path, codes):
+    column = np.repeat(codes, 20)
+    target = np.repeat(np.arange(len(codes)) % 2, 20)
+    model = catboost.CatBoostClassifier(
+        iterations=1, one_hot_max_size=9, logging_level="Silent", allow_writing_files=False
+    )
+    model.fit(catboost.Pool(column[:, None], target, cat_features=[0]))
+    model.save_model(str(tmp_path / "model.json"), format="json")
+    saved = json.loads((tmp_path / "model.json").read_text())
+    found = set(saved["features_info"]["categorical_features"][0]["values"])
+    assert found
+    assert found <= {category_hash(c) for c in codes}
+
+
+def test_codes_are_found_behind_their_hashes():
+    assert codes_of(set()) == {}
+    assert codes_of({category_hash(c) for c in (-1, 7, 300)}) == {
+        category_hash(c): c for c in (-1, 7, 300)
+    }

@@ -1,0 +1,46 @@
+"""What is special in driving LightGBM."""
+
+import numpy as np
+import pytest
+
+from harness import HarnessError, Spec, Task
+from harness.plugins import load_registry
+
+REGISTRY = load_registry(modules=["algorithms.reference.lightgbm"])
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(400, 4))
+Y = X[:, 0] + RNG.normal(size=400)
+
+
+def prepared(name, **params):
+    algorithm = REGISTRY.algorithm(f"lightgbm.{name}")
+    given = {**algorithm.params, "n_estimators": 20, **params}
+    adapter = algorithm.adapter(Spec(Task.REGRESSION, given, 1, 1, 0))
+    return adapter, adapter.prepare(X, Y, None)
+
+
+def test_data_is_binned_before_training_by_the_params():
+    _, native = prepared("gbdt", max_bin=8)
+    assert native.num_data() == 400
+    assert native.feature_num_bin(0) <= 8
+
+
+def test_a_misspelt_param_is_an_error_that_names_it():
+    with pytest.raises(HarnessError, match="does not know the params num_leafs, rat: "):
+        prepared("gbdt", num_leafs=3, rat=1)
+
+
+def test_the_three_flavours_grow_different_trees():
+    found = {}
+    for name in ("gbdt", "goss", "quantised"):
+        adapter, native = prepared(name)
+        adapter.fit(native)
+        found[name] = adapter.predict(X)
+    assert (found["gbdt"] != found["goss"]).any()
+    assert (found["gbdt"] != found["quantised"]).any()
+
+
+def test_nothing_is_said_where_no_split_is_left(capfd):
+    adapter, _ = prepared("gbdt")
+    adapter.fit(adapter.prepare(X[:10], Y[:10], None))
+    assert capfd.readouterr() == ("", "")

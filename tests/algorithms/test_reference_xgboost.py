@@ -1,0 +1,54 @@
+"""What is special in driving XGBoost."""
+
+import numpy as np
+import pytest
+import xgboost
+
+from algorithms.reference._export_xgboost import margin, reachable
+from harness import HarnessError, Spec, Task
+from harness.plugins import load_registry
+
+REGISTRY = load_registry(modules=["algorithms.reference.xgboost"])
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(200, 4))
+Y = (X[:, 0] + RNG.normal(size=200) > 0).astype(np.int64)
+
+
+def prepared(method, **params):
+    algorithm = REGISTRY.algorithm(f"xgboost.{method}")
+    spec = Spec(Task.BINARY, {**algorithm.params, "n_estimators": 4, **params}, 1, 1, 2)
+    adapter = algorithm.adapter(spec)
+    return adapter, adapter.prepare(X, Y, None)
+
+
+@pytest.mark.parametrize("method", ["exact", "approx", "hist"])
+def test_only_hist_is_binned_before_training(method):
+    adapter, native = prepared(method)
+    assert isinstance(native, xgboost.QuantileDMatrix) == (method == "hist")
+    adapter.fit(native)
+    assert adapter.booster.num_boosted_rounds() == 4
+
+
+def test_bins_are_those_of_the_params():
+    _, native = prepared("hist", max_bin=8)
+    indptr, _ = native.get_quantile_cut()
+    assert np.diff(indptr).max() <= 9
+
+
+@pytest.mark.parametrize("method", ["exact", "approx", "hist"])
+def test_a_misspelt_param_is_an_error_that_names_it(method):
+    adapter, native = prepared(method, max_deep=3)
+    with pytest.raises(HarnessError, match='does not know the params "max_deep"'):
+        adapter.fit(native)
+
+
+def test_margins_are_those_of_single_precision():
+    assert margin(0.25, "identity") == np.float32(0.25)
+    assert margin(0.5, "sigmoid") == 0
+    e = np.float32(np.e)  # below e, so its log is below 1; numpy's own float32 log says 1
+    assert margin(e, "exp") == np.nextafter(np.float32(1), np.float32(0))
+
+
+def test_nodes_that_pruning_cut_off_are_left_out():
+    left, right = np.array([3, -1, -1, -1, -1]), np.array([4, -1, -1, -1, -1])
+    assert reachable(left, right).tolist() == [0, 3, 4]

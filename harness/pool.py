@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 from harness import machine
-from harness.errors import StoreError
 from harness.model import Failure, Job
 from harness.session import DiedError, Session
 
@@ -40,7 +39,7 @@ class Pool:
         ------
         SessionError
             Where the interpreter cannot be started, or the pool was closed.
-        StoreError
+        OSError
             Where the folder cannot be written.
         """
         session = self._idle_one(job) or self.start(job)
@@ -69,10 +68,7 @@ class Pool:
     def start(self, job: Job) -> Session:
         """Return a new worker that the caller closes; that of a timed job is pinned."""
         cpus = machine.choose_cpus(job.threads) if is_timed(job) else ()
-        try:
-            return Session(job, self.folder, cpus)
-        except OSError as error:
-            raise StoreError(f"cannot start a worker in {self.folder}: {error}") from error
+        return Session(job, self.folder, cpus)
 
     def crowd(self) -> tuple[int, int]:
         """Return how many workers are busy, and how many were ever taken."""

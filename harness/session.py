@@ -1,17 +1,14 @@
 """The parent's end of one worker process: start it, ask it, watch it, and see that it ends.
 
-A request is one line of JSON on the worker's stdin; the reply is one line on a pipe of its own,
-so that nothing a plugin prints can be taken for a reply. Whatever goes wrong becomes a
-:class:`SessionError` that carries the outcome's status and its failure, in words.
+Whatever goes wrong becomes a :class:`SessionError` that carries the outcome's status and its
+failure, in words.
 """
 
 from __future__ import annotations
 
 import contextlib
 import itertools
-import json
 import os
-import select
 import subprocess
 import sys
 import threading
@@ -21,12 +18,12 @@ from pathlib import Path
 from typing import Any, Self
 
 from harness import processes
+from harness.channel import Channel, GarbledError
 from harness.errors import HarnessError
 from harness.model import JSON, DatasetRef, Failure, Job, Status, to_json
-from harness.worker import LOST_CHANNEL, PROTOCOL
+from harness.worker import LOST_CHANNEL
 from harness.worker.environment import worker_environment
 
-LONGEST_REPLY = 1 << 20  # bytes; a worker that says more is not speaking the protocol
 LOG_CAP = 8 << 20  # bytes of a plugin's output that are kept on disk
 MIB = 1 << 20
 
@@ -100,25 +97,24 @@ class Session:
         self.ended = threading.Event()  # nothing of the worker is left
         self._asking = False
         self._lock = threading.Lock()
-        self._buffer = b""
-        self._request = 0
         self._largest = 0  # resident bytes, the most that was seen
         self._oom_kills = processes.kernel_oom_kills()
-        self._replies, write_end = os.pipe()
-        os.set_blocking(self._replies, False)
+        self._channel = Channel()
         try:
-            self.process = self._started(job, write_end, cpus)
+            self.process = self._started(job, cpus)
         except OSError as error:
-            os.close(self._replies)
+            self._channel.close()
             self._forget_files()
             message = f"cannot start {_python(job)}: {error.strerror}"
             raise DiedError(Failure("OSError", message)) from error
         finally:
-            os.close(write_end)
+            self._channel.release()
+        assert self.process.stdin is not None
+        self._channel.connect(self.process.stdin)
 
-    def _started(self, job: Job, write_end: int, cpus: Sequence[int]) -> subprocess.Popen[bytes]:
+    def _started(self, job: Job, cpus: Sequence[int]) -> subprocess.Popen[bytes]:
         variables = {
-            "HARNESS_REPLY_FD": str(write_end),
+            "HARNESS_REPLY_FD": str(self._channel.write_end),
             "HARNESS_FAULTS": str(self.faults),
             "HARNESS_AFFINITY": ",".join(map(str, cpus)),
         }
@@ -129,7 +125,7 @@ class Session:
                 stdout=log,
                 stderr=log,
                 bufsize=0,
-                pass_fds=(write_end,),
+                pass_fds=(self._channel.write_end,),
                 start_new_session=True,
                 env=worker_environment(os.environ, job.environment, job.threads) | variables,
             )
@@ -173,16 +169,14 @@ class Session:
             if not self.alive:
                 raise DiedError(Failure("closed", "the session has ended"))
             self._asking = True
-        self._request += 1
-        request = {"v": PROTOCOL, "n": self._request, "do": do, **fields}
         try:
-            reply = self._exchange(request, timeout)
+            reply = self._exchange(do, fields, timeout)
         except BaseException:  # also Ctrl-C: a worker in the middle of something is of no use
             self.kill()
             raise
         self._asking = False
         if not reply["ok"]:
-            self._raise_refusal(Failure(**reply["failure"]))
+            self._raise_refusal(reply["failure"])
         return reply
 
     def _raise_refusal(self, failure: Failure) -> None:
@@ -225,77 +219,39 @@ class Session:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _exchange(self, request: JSON, timeout: float) -> JSON:
+    def _exchange(self, do: str, fields: JSON, timeout: float) -> JSON:
         deadline = time.monotonic() + timeout
-        self._send(request)
-        while b"\n" not in self._buffer:
-            ended = self.process.poll() is not None  # asked before reading: a last reply counts
-            heard = self._read()
-            if heard:
-                continue
-            if ended or heard is None:
-                raise self._death()
-            left = deadline - time.monotonic()
-            if left <= 0:
-                raise self._too_late(request["do"], timeout)
-            self._check_size()
-            tick = 0.05 if self.memory else 0.25
-            select.select([self._replies], [], [], min(left, tick))
-        return self._parsed(request["n"])
-
-    def _send(self, request: JSON) -> None:
-        assert self.process.stdin is not None
         try:
-            self.process.stdin.write(json.dumps(request).encode() + b"\n")
-        except BrokenPipeError:
+            self._channel.send(do, fields)
+            while (reply := self._channel.reply()) is None:
+                ended = self.process.poll() is not None  # asked first: a last reply still counts
+                if self._channel.hear():
+                    continue
+                if ended:
+                    raise self._death()
+                left = deadline - time.monotonic()
+                if left <= 0:
+                    message = f"no end of {do!r} within {max(timeout, 0):.3g} s"
+                    raise TooLateError(Failure("timeout", message, self._said()))
+                self._check_size()
+                self._channel.wait(min(left, 0.05 if self.memory else 0.25))
+        except (BrokenPipeError, EOFError):
             raise self._death() from None
-
-    def _read(self) -> bool | None:
-        """Take what the worker wrote; None where it can write no more."""
-        try:
-            data = os.read(self._replies, 1 << 16)
-        except BlockingIOError:
-            return False
-        self._buffer += data
-        if len(self._buffer) > LONGEST_REPLY:
-            raise self._garbled()
-        return True if data else None
-
-    def _parsed(self, number: int) -> JSON:
-        line, _, rest = self._buffer.partition(b"\n")
-        try:
-            reply = json.loads(line)
-            good = reply["v"] == PROTOCOL and reply["n"] == number and isinstance(reply["ok"], bool)
-            if not reply["ok"]:
-                Failure(**reply["failure"])
-        except (ValueError, KeyError, TypeError):
-            good = False
-        if not good or rest:
-            raise self._garbled()
-        self._buffer = b""
-        found: JSON = reply
-        return found
+        except GarbledError as error:
+            message = "something other than the worker wrote to its reply channel"
+            detail = f"received: {str(error)!r}\n{self._said()}"
+            raise DiedError(Failure("protocol", message, detail)) from None
+        return reply
 
     def _check_size(self) -> None:
         """Hold the worker's memory and its output under their caps."""
         if self.log.stat().st_size > LOG_CAP:
             self.clear_log()
-        if not self.memory:
-            return
         size = processes.resident_bytes(self.process.pid)
         self._largest = max(self._largest, size)
-        if size > self.memory:
+        if size > self.memory > 0:
             message = f"out of memory at {size // MIB} MiB (cap {self.memory // MIB} MiB)"
             raise OverMemoryError(Failure("memory", message, self._said()))
-
-    def _too_late(self, do: str, timeout: float) -> TooLateError:
-        message = f"no end of {do!r} within {max(timeout, 0):.3g} s"
-        return TooLateError(Failure("timeout", message, self._said()))
-
-    def _garbled(self) -> DiedError:
-        message = "something other than the worker wrote to its reply channel"
-        shown = self._buffer[:200].decode("utf-8", "replace")
-        return DiedError(Failure("protocol", message, f"received: {shown!r}\n{self._said()}"))
 
     def _death(self) -> SessionError:
         """Return how the worker ended, in words."""
@@ -325,10 +281,7 @@ class Session:
     def _end(self) -> None:
         processes.kill_group(self.process.pid)
         self.process.wait()
-        assert self.process.stdin is not None
-        with contextlib.suppress(OSError):
-            self.process.stdin.close()
-        os.close(self._replies)
+        self._channel.close()
         self._forget_files()
         self.ended.set()
 

@@ -74,6 +74,12 @@ class Supervisor:
         StoreError
             Where the work folder cannot be written.
         """
+        try:
+            yield from self._supervised(job)
+        except OSError as error:
+            raise StoreError(f"the work folder {self.folder} cannot be used: {error}") from error
+
+    def _supervised(self, job: Job) -> Iterator[Outcome]:
         session: Session | None = None
         try:
             for index, trial in enumerate(job.trials):
@@ -85,8 +91,10 @@ class Supervisor:
                             yield from self._all_failed(job.trials[index:], error)
                         return
                 outcome = self._run(session, job, trial)
-                if self.pool.closed and outcome.status is not Status.DONE:
-                    return  # it failed because it was stopped
+                if outcome.status is not Status.DONE:
+                    if self.pool.closed:
+                        return  # it failed because it was stopped
+                    self._leave_on_disk(outcome)
                 yield outcome
         finally:
             if session is not None:
@@ -158,7 +166,7 @@ class Supervisor:
                     raise StoreError(f"cannot write to {self.folder}: {error}") from error
                 facts = {**_said(session), "failed_in": do, "alone": self._alone(before)}
                 failed = _failed(trial, _for_people(error, do, job), facts)
-                return self._written(replace(failed, samples=tuple(samples), started=started))
+                return replace(failed, samples=tuple(samples), started=started)
             samples += [Sample(**s) for s in reply.get("samples", ())]
         try:
             return read_outcome(outcome_path(self.folder, trial.id))
@@ -187,15 +195,13 @@ class Supervisor:
     def _all_failed(self, trials: Iterable[Trial], error: SessionError) -> Iterator[Outcome]:
         """Yield the same failure for all trials that no worker could be had for."""
         for trial in trials:
-            yield self._written(_failed(trial, error, {"failed_in": "start"}))
+            outcome = _failed(trial, error, {"failed_in": "start"})
+            self._leave_on_disk(outcome)
+            yield outcome
 
-    def _written(self, outcome: Outcome) -> Outcome:
-        """Leave a failure on disk too, so that a killed run does not pay for it again."""
-        try:
-            write_outcome(outcome_path(self.folder, outcome.trial.id), outcome)
-        except OSError as error:
-            raise StoreError(f"cannot write to {self.folder}: {error}") from error
-        return outcome
+    def _leave_on_disk(self, outcome: Outcome) -> None:
+        """Write a failure as a worker writes a success: a killed run need not repeat it."""
+        write_outcome(outcome_path(self.folder, outcome.trial.id), outcome)
 
 
 def compile_kernels(jobs: Iterable[Job], supervisor: Supervisor) -> Iterator[Compiled]:

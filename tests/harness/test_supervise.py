@@ -222,7 +222,7 @@ def test_failures_are_on_disk_too(supervisor):
 
 def test_a_folder_that_cannot_be_written_is_a_fault_of_the_store(tmp_path):
     (tmp_path / "file").touch()
-    with Supervisor(tmp_path / "file") as supervisor, pytest.raises(StoreError, match="worker"):
+    with Supervisor(tmp_path / "file") as supervisor, pytest.raises(StoreError, match="cannot be used"):
         run(supervisor, {})
 
 

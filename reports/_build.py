@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import hashlib
 import itertools
 import math
@@ -101,7 +102,8 @@ def write_report(view: RunView, sections: Iterable[Section], path: Path) -> None
         )
         raise StoreError(message) from error
     finally:
-        temporary.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):  # it was renamed, or could not be made
+            temporary.unlink()
 
 
 def policy(css: str, js: str) -> str:

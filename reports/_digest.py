@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from harness.model import JSON, to_json
 from reports._page import Page, Pair
-from reports._text import bounds, plural, ratio, short
+from reports._text import bounds, listing, plural, ratio, short
 from reports._verdict import accuracy_badge, memory_cell, span, speed_word
 from reports.summary import accuracy_sentences, main_phase, speed_sentences
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from harness.analysis.view import RunView, Speed
 
 # What Markdown or the sites that show it would take for markup, a mention or a table's edge.
-_MARKUP = re.compile(r"([\\`*_{}\[\]<>()#+!|~@&$^:-])")
+_MARKUP = re.compile(r"([\\`*_{}\[\]<>#|~@&$]|:(?=//))")
 _HEADINGS = ("Algorithm", "Reference", "Accuracy", "Training", "Predicting", "Memory")
 
 
@@ -26,8 +26,10 @@ def markdown_summary(view: RunView) -> str:
     """Return one paragraph and one table: a run as a pull request wants to read it."""
     page = Page(view)
     sentences = [*accuracy_sentences(page), *speed_sentences(page)] or ["Nothing was compared."]
-    if failed := len(page.failed) + len(page.failed_duels):
-        sentences.append(f"{plural(failed, 'trial or duel')} failed.".replace("duels", "duel"))
+    failed = {"trial": len(page.failed), "duel": len(page.failed_duels)}
+    if any(failed.values()):
+        told = listing(plural(number, noun) for noun, number in failed.items() if number)
+        sentences.append(f"Failed: {told}.")
     name = escaped(page.of_run("name") or "run")
     paragraph = f"**{name}** ({escaped(page.of_run('id'))}): {escaped(' '.join(sentences))}"
     if not page.pairs:

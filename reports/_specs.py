@@ -14,6 +14,7 @@ Spec = dict[str, Any]
 Rows = Sequence[Mapping[str, Any]]
 
 ROW = 22  # pixels of a row of names
+TICKS = 6  # of a log axis, at most
 # Meaning → symbol in words, symbol in the chart, colour: colour never stands alone.
 ORIGINS = {
     "from scratch": ("●", "circle", "blue"),
@@ -145,15 +146,21 @@ def phases(rows: Rows) -> Spec:
 
 
 def log_scale(values: Iterable[float]) -> tuple[list[float], list[float]]:
-    """Return the domain of a log axis around positive values, and at most seven ticks in it."""
+    """Return the domain of a log axis around positive values, and two to seven ticks in it."""
     positive = [v for v in values if 0 < v < math.inf] or [1.0]
     low, high = min(positive) / 1.25, max(positive) * 1.25
-    exponents = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    while len(_ticks(low, high, (1, 2, 3, 5))) < 2:
+        low, high = low / 1.25, high * 1.25
     for factors in ((1, 2, 3, 5), (1, 2, 5), (1, 3), (1,)):
-        ticks = [m * 10.0**e for e in exponents for m in factors if low <= m * 10.0**e <= high]
-        if len(ticks) <= 6:
+        ticks = _ticks(low, high, factors)
+        if len(ticks) <= TICKS:
             return [low, high], ticks
-    return [low, high], ticks[:: math.ceil(len(ticks) / 6)]
+    return [low, high], ticks[:: math.ceil(len(ticks) / TICKS)]
+
+
+def _ticks(low: float, high: float, factors: Sequence[int]) -> list[float]:
+    exponents = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    return [m * 10.0**e for e in exponents for m in factors if low <= m * 10.0**e <= high]
 
 
 def _wide(values: Sequence[float]) -> bool:

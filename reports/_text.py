@@ -39,7 +39,7 @@ def short(value: object, limit: int = 64) -> str:
     if len(text) <= limit:
         return text
     digest = zlib.crc32(text.encode()) & 0xFFFF
-    return f"{text[: limit - 6]}…{digest:04x}"
+    return f"{text[: limit - 5]}…{digest:04x}"
 
 
 def slug(value: object) -> str:

@@ -85,7 +85,7 @@ for (const block of document.querySelectorAll("div.table")) {
   save.textContent = "Download CSV";
   save.setAttribute("aria-label", "Download CSV: " + caption.textContent);
   save.addEventListener("click", () => download(block.dataset.name, csv(table)));
-  if (table.tBodies[0].rows.length > 8) tools.append(...filterBox(table, caption.textContent));
+  if (table.tBodies[0].rows.length >= 8) tools.append(...filterBox(table, caption.textContent));
   tools.append(save);
   caption.parentElement.append(tools);
   [...table.tHead.rows[0].cells].forEach((heading, index) => {

@@ -4,6 +4,8 @@ import math
 import random
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cache
+from html.parser import HTMLParser
 from typing import Any
 
 import pytest
@@ -152,7 +154,7 @@ def make_cell(rng: random.Random, plan: Plan, algorithm: str, dataset: str, task
     loss = tuple(rng.gauss(centre, 0.02) if o.status is Status.DONE else math.nan for o in outcomes)
     names = ("rmse_sd", "r2") if task is Task.REGRESSION else ("log_loss", "accuracy")
     seconds = {
-        phase: sorted(s.wall for o in outcomes for s in o.samples if s.phase == phase)[-1]
+        phase: max(s.wall for o in outcomes for s in o.samples if s.phase == phase)
         for phase in PHASES
         if any(s.phase == phase for o in outcomes for s in o.samples)
     }
@@ -328,26 +330,90 @@ def large() -> RunView:
     return make_view(Plan(names, datasets, 1, duels=tuple(datasets)[:5]))
 
 
-KINDS = {f.__name__: f for f in (typical, hostile, empty, one_trial, only_failures)}
-
-
-def own_sections() -> list[Section]:
-    """Return the project's own sections, as a registry would hold them."""
-    import importlib
-    import pkgutil
-
-    import reports
-
-    found: list[Section] = []
-    for module in pkgutil.iter_modules(reports.__path__):
-        if not module.name.startswith("_"):
-            importlib.import_module(f"reports.{module.name}").register_report_sections(found.append)
-    return found
+KINDS = {f.__name__: f for f in (typical, hostile, empty, one_trial, only_failures, large)}
 
 
 @pytest.fixture(scope="session")
-def pages() -> Mapping[str, str]:
-    """Return the finished report of each kind of run but the large one."""
+def views() -> dict[str, Callable[[], RunView]]:
+    """Return the maker of each kind of view, by name."""
+    return KINDS
+
+
+@pytest.fixture(scope="session")
+def hostile_names() -> dict[str, str]:
+    return HOSTILE
+
+
+def own_sections() -> list[Section]:
+    """Return the project's own sections, through the door that everyone's come through."""
+    import pkgutil
+
+    import reports
+    from harness.plugins import load_registry
+
+    names = [m.name for m in pkgutil.iter_modules(reports.__path__) if not m.name.startswith("_")]
+    registry = load_registry(modules=[f"reports.{name}" for name in names], strangers=False)
+    return registry.all("section")
+
+
+@pytest.fixture(scope="session")
+def sections() -> list[Section]:
+    return own_sections()
+
+
+@pytest.fixture(scope="session")
+def page_of(sections: list[Section]) -> Callable[[str], str]:
+    """Return a function from a kind of run to its finished report, each built once."""
     from reports import build_report
 
-    return {name: build_report(make(), own_sections()) for name, make in KINDS.items()}
+    return cache(lambda kind: build_report(KINDS[kind](), sections))
+
+
+class Parsed(HTMLParser):
+    """A page taken apart; a tag that is not closed, or closes nothing, is an error."""
+
+    VOID = frozenset({"meta", "link", "input", "br", "wbr"})
+
+    def __init__(self, html: str) -> None:
+        super().__init__(convert_charrefs=True)
+        self.open: list[str] = []
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.texts: list[str] = []
+        self.inside: dict[str, list[str]] = {"script": [], "style": [], "title": []}
+        self.feed(html)
+        self.close()
+        assert self.open == [], "tags that nothing closes"
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        assert len(dict(attrs)) == len(attrs), f"<{tag}> says an attribute twice"
+        self.tags.append((tag, dict(attrs)))
+        if tag not in self.VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        assert "svg" in self.open, f"<{tag}/> closes nothing outside of an SVG"
+        self.tags.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open, f"</{tag}> closes nothing"
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        if self.open and self.open[-1] in self.inside:
+            self.inside[self.open[-1]].append(data)
+        else:
+            self.texts.append(data)
+
+    def all(self, tag: str) -> list[dict[str, str | None]]:
+        """Return the attributes of every element of a kind."""
+        return [attributes for name, attributes in self.tags if name == tag]
+
+    @property
+    def text(self) -> str:
+        """Return what a reader sees, without the line breaks of the markup."""
+        return " ".join("".join(self.texts).split())
+
+
+@pytest.fixture(scope="session")
+def parse() -> Callable[[str], Parsed]:
+    return Parsed

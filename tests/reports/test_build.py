@@ -1,0 +1,287 @@
+import base64
+import hashlib
+import re
+from dataclasses import replace
+
+import pytest
+
+import reports
+from harness import Section
+from harness.errors import StoreError
+from reports import (
+    Badge,
+    Callout,
+    Cell,
+    Code,
+    Column,
+    Details,
+    Facts,
+    Figure,
+    Fragment,
+    Items,
+    Link,
+    Panel,
+    Paragraph,
+    Sides,
+    Strong,
+    Table,
+    Tile,
+    Tiles,
+    Verbatim,
+    build_report,
+    write_report,
+)
+from reports._text import plain
+
+KINDS = ("typical", "hostile", "empty", "one_trial", "only_failures")
+KINDS += (pytest.param("large", marks=pytest.mark.slow),)
+LIMITS = {"large": 8_000_000}  # bytes; of the others 3 MB
+
+
+def only(view, *blocks):
+    """Return the page of one section with these blocks."""
+    return build_report(view, [Section("only", "Only", 0, lambda _: Fragment(blocks))])
+
+
+@pytest.fixture
+def view(views):
+    return views["one_trial"]()
+
+
+# ------------------------------------------------------------------ every kind of page
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_page_is_well_formed(page_of, parse, kind) -> None:
+    page = parse(page_of(kind))
+    ids = [a["id"] for _, a in page.tags if "id" in a]
+    assert len(ids) == len(set(ids)), "ids are unique"
+    assert len(page.all("h1")) == 1
+    assert page.all("html")[0]["lang"] == "en"
+    assert "This section failed" not in page.text
+    for labelled in ("aria-labelledby",):
+        assert {a[labelled] for _, a in page.tags if labelled in a} <= set(ids)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_link_leads_somewhere(page_of, parse, kind) -> None:
+    page = parse(page_of(kind))
+    ids = {a["id"] for _, a in page.tags if "id" in a}
+    for link in page.all("a"):
+        assert link["href"].startswith("#")
+        assert link["href"][1:] in ids
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_page_loads_nothing(page_of, parse, kind) -> None:
+    page = parse(page_of(kind))
+    assert {"img", "iframe", "object", "embed", "base", "form", "image", "use"}.isdisjoint(
+        tag for tag, _ in page.tags
+    )
+    assert page.all("link") == [{"rel": "icon", "href": "data:,"}]
+    for tag, attributes in page.tags:
+        assert not {"src", "srcset", "action", "style", "xlink:href"} & set(attributes), tag
+        assert not [name for name in attributes if name.startswith("on")], tag
+    assert not re.search(r"url\((?!#)|@import", page_of(kind))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_policy_allows_our_own_script_and_style_only(page_of, parse, kind) -> None:
+    page = parse(page_of(kind))
+    policies = [m["content"] for m in page.all("meta") if "Content-Security-Policy" in m.values()]
+    assert len(policies) == 1
+    wanted = {"default-src 'none'", "img-src data:", "base-uri 'none'", "form-action 'none'"}
+    for tag in ("script", "style"):
+        assert len(page.all(tag)) == 1
+        text = "".join(page.inside[tag])
+        digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+        wanted.add(f"{tag}-src 'sha256-{digest}'")
+    assert set(policies[0].split("; ")) == wanted
+    places = [tag for tag, a in page.tags if tag in ("script", "style") or "http-equiv" in a]
+    assert places[0] == "meta", "the policy stands before what it governs"
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_page_holds_no_invisible_character(page_of, kind) -> None:
+    text = page_of(kind)
+    assert plain(text, lines=True) == text
+    text.encode()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_page_stays_small(page_of, kind) -> None:
+    assert len(page_of(kind).encode()) < LIMITS.get(kind, 3_000_000)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_figures_and_tables_can_be_read_by_all(page_of, parse, kind) -> None:
+    page = parse(page_of(kind))
+    figures = len(page.all("figure"))
+    assert figures == len(page.all("figcaption"))
+    charts = [svg for svg in page.all("svg") if svg.get("role") == "img"]
+    assert len(charts) == figures, "every chart could be drawn"
+    assert all(svg["aria-label"] for svg in charts)
+    assert all(svg.get("aria-hidden") for svg in page.all("svg") if svg not in charts)
+    assert all(th["scope"] in ("col", "row") for th in page.all("th"))
+    assert len(page.all("table")) >= figures, "behind every figure stands its table"
+
+
+def test_hostile_names_are_shown_as_text(page_of, parse, hostile_names) -> None:
+    text = parse(page_of("hostile")).text
+    for name in hostile_names.values():
+        assert " ".join(plain(name)[:50].split()) in text
+
+
+def test_the_same_run_gives_the_same_page(views, sections) -> None:
+    make = views["one_trial"]
+    assert build_report(make(), sections) == build_report(make(), sections)
+
+
+# ------------------------------------------------------------------ sections
+
+
+def test_sections_stand_in_order_and_those_with_nothing_to_show_stay_out(view, parse) -> None:
+    def section(name, order, fragment):
+        return Section(name, name.title(), order, lambda _: fragment)
+
+    shown = Fragment([Paragraph("words")], badge="7")
+    given = [section("b", 20, shown), section("none", 15, None), section("a", 10, shown)]
+    page = parse(build_report(view, given))
+    assert [s["id"] for s in page.all("section")] == ["a", "b"]
+    assert [a["href"] for a in page.all("a")][1:3] == ["#a", "#b"]
+    assert "A 7" in page.text
+    assert "No section has anything to show" in parse(build_report(view, [])).text
+
+
+@pytest.mark.parametrize(
+    ("build", "told"),
+    [
+        (lambda _: 1 / 0, "ZeroDivisionError: division by zero"),
+        (lambda _: "<b>no</b>", "ruin must return a reports.Fragment or None, not a str"),
+        (lambda _: Fragment([object()]), "object is no block of a report"),
+        (lambda _: Fragment([Paragraph([7])]), "int is no block of a report"),
+        (lambda page: page.no_such_thing, "has no attribute 'no_such_thing'"),
+        (
+            lambda _: Fragment([Table([Column("a")], [["x", "y"]], "c", "n")]),
+            "zip() argument 2 is shorter",
+        ),
+    ],
+)
+def test_a_section_that_fails_costs_only_itself(view, parse, build, told) -> None:
+    good = Section("good", "Good", 2, lambda _: Fragment([Paragraph("still here")]))
+    text = parse(build_report(view, [Section("ruin", "Ruin", 1, build), good])).text
+    assert "This section failed: ruin" in text
+    assert told in text
+    assert "still here" in text
+
+
+def test_every_block_is_rendered(view, parse) -> None:
+    table = Table(
+        [Column("T1"), Column("T2", numeric=True)], [["row", Cell("1.2", 1.23)]], "cap", "n"
+    )
+    mark = {"data": {"values": [{"a": 1}]}, "mark": "point", "encoding": {"x": {"field": "a"}}}
+    blocks = [
+        Paragraph(
+            [
+                "plain ",
+                Code("code"),
+                Strong("strong"),
+                Link("link", "#only"),
+                Badge("b", "bad", "!"),
+            ]
+        ),
+        Items(["item"]),
+        Tiles([Tile("label", "value", "small")]),
+        Facts([("term", "fact")]),
+        Sides([Callout("callout", [Paragraph("inside")])]),
+        Details("more", [Verbatim("a\n  b", "lines")]),
+        Panel("panel", [Paragraph("open")], "p"),
+        Panel("folded", [Paragraph("closed")], "p", folded=True, note="aside"),
+        Figure(mark, "title", "finding", table),
+    ]
+    html = only(view, *blocks)
+    text = parse(html).text
+    assert "This section failed" not in text
+    for word in [
+        "code",
+        "strong",
+        "link",
+        "item",
+        "label",
+        "value",
+        "small",
+        "term",
+        "fact",
+        "callout",
+        "inside",
+        "more",
+    ]:
+        assert word in text
+    for word in [
+        "lines",
+        "panel",
+        "open",
+        "folded",
+        "closed",
+        "aside",
+        "finding",
+        "cap",
+        "T1",
+        "T2",
+    ]:
+        assert word in html
+    assert 'data-v="1.23"' in html
+    assert 'id="p-2"' in html, "an anchor that is taken gets a number"
+    assert "a\n  b" in html
+
+
+def test_a_chart_that_cannot_be_drawn_leaves_its_table(view, parse) -> None:
+    table = Table([Column("A")], [["the numbers"]], "caption", "name")
+    page = parse(only(view, Figure({"mark": "no such mark"}, "title", "finding", table)))
+    assert "This chart could not be drawn" in page.text
+    assert "the numbers" in page.text
+    assert [d for d in page.all("details") if "open" in d], "the table stands open in its place"
+
+
+def test_links_lead_to_anchors_or_https_only() -> None:
+    with pytest.raises(ValueError, match="#anchor or https"):
+        Link("x", "javascript:alert(1)")
+
+
+def test_public_names_can_be_imported() -> None:
+    for name in reports.__all__:
+        assert getattr(reports, name) is not None
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        _ = reports.nothing
+
+
+# ------------------------------------------------------------------ the file
+
+
+def test_a_report_is_written_whole(view, sections, tmp_path) -> None:
+    path = tmp_path / "new" / "folder" / "report.html"
+    write_report(view, sections, path)
+    assert path.read_text(encoding="utf-8") == build_report(view, sections)
+    assert [p.name for p in path.parent.iterdir()] == ["report.html"]
+    assert path.stat().st_mode & 0o044, "others may read it, as far as the umask allows"
+
+
+def test_a_failed_write_keeps_the_old_report(view, tmp_path) -> None:
+    path = tmp_path / "report.html"
+    path.write_text("old")
+    bad = replace(view, run={**view.run, "name": Unprintable()})
+    with pytest.raises(RuntimeError, match="never a text"):
+        write_report(bad, [], path)
+    assert path.read_text() == "old"
+    assert [p.name for p in tmp_path.iterdir()] == ["report.html"]
+
+
+class Unprintable:
+    def __str__(self) -> str:
+        raise RuntimeError("never a text")
+
+
+def test_a_place_that_cannot_be_written_is_told(view, tmp_path) -> None:
+    (tmp_path / "file").write_text("no folder")
+    with pytest.raises(StoreError, match=r"cannot write the report .*report\.html"):
+        write_report(view, [], tmp_path / "file" / "report.html")

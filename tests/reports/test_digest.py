@@ -1,0 +1,61 @@
+import json
+import math
+import re
+from dataclasses import replace
+
+import pytest
+
+from harness.analysis.view import Interval
+from reports import markdown_summary, verdicts_json
+from reports._digest import escaped
+
+KINDS = ("typical", "hostile", "empty", "one_trial", "only_failures")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_markdown_is_a_paragraph_and_a_table(views, kind) -> None:
+    view = views[kind]()
+    lines = markdown_summary(view).splitlines()
+    assert lines[0].startswith("**")
+    table = [line for line in lines if line.startswith("|")]
+    pairs = {(a.algorithm, a.reference) for a in view.accuracy}
+    assert len(table) == (len(pairs) + 2 if pairs else 0)
+    for row in table:
+        assert len(re.findall(r"(?<!\\)\|", row)) == 7, "six cells, whatever a name holds"
+
+
+def test_no_name_becomes_markup_or_a_mention(hostile_names) -> None:
+    for name in hostile_names.values():
+        shown = escaped(name)
+        assert "\n" not in shown
+        assert not re.search(r"(?<!\\)[<>@*`|\[\]#]", shown)
+
+
+def test_failures_are_told_in_markdown(views) -> None:
+    told = markdown_summary(views["only_failures"]()).replace("\N{NO-BREAK SPACE}", " ")
+    assert "Failed: 96 trials and 2 duels." in told
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_json_is_strict_and_has_every_verdict(views, kind) -> None:
+    view = views[kind]()
+    found = json.loads(json.dumps(verdicts_json(view), allow_nan=False))
+    assert set(found) == {"run", "accuracy", "speed", "failures"}
+    assert len(found["accuracy"]) == len(view.accuracy)
+    assert len(found["speed"]) == len(view.speed)
+    assert {s["word"] for s in found["speed"]} <= {"faster", "slower", "undecided"}
+
+
+def test_the_json_names_what_failed(views) -> None:
+    found = verdicts_json(views["only_failures"]())["failures"]
+    assert sum(f["what"] == "trial" for f in found) == 96
+    assert sum(f["what"] == "duel" for f in found) == 2
+    assert {f["kind"] for f in found} == {"SIGSEGV"}
+
+
+def test_an_unbounded_interval_is_null_in_json(views) -> None:
+    view = views["typical"]()
+    open_ended = replace(view.speed[0], ratio=Interval(0.0, 2.0, math.inf))
+    found = verdicts_json(replace(view, speed=(open_ended,)))["speed"][0]
+    assert found["ratio"]["high"] is None
+    assert found["word"] == "undecided"

@@ -1,0 +1,314 @@
+"""What the project's own sections say of a run."""
+
+import math
+from dataclasses import replace
+
+import pytest
+
+from harness.analysis.view import Interval
+from harness.model import Failure, Outcome, Status
+from reports import Page, environment, failures, leaderboard, phases, speed, summary, verdicts
+from reports import datasets as dataset_panels
+from reports._verdict import in_margins, loss_difference, speed_cell, speed_word
+
+
+@pytest.fixture
+def typical(views):
+    return views["typical"]()
+
+
+@pytest.fixture
+def page(typical):
+    return Page(typical)
+
+
+def words(said) -> str:
+    """Return the text of words, wherever they stand."""
+    if isinstance(said, str):
+        return said
+    if hasattr(said, "text"):
+        return words(said.text)
+    return "".join(words(part) for part in said)
+
+
+def text_of(block) -> str:
+    """Return all text of a block and of the blocks within."""
+    if isinstance(block, str):
+        return block
+    if isinstance(block, (list, tuple)):
+        return " ".join(map(text_of, block))
+    if hasattr(block, "__dict__"):
+        return " ".join(text_of(part) for part in vars(block).values())
+    return str(block)
+
+
+# ------------------------------------------------------------------ the page
+
+
+def test_a_cell_is_named_by_what_tells_it_apart(typical) -> None:
+    cell = typical.cells[0]
+    others = (
+        cell,
+        replace(cell, params={"n_estimators": 100}),
+        replace(cell, params={"n_estimators": 100}, preparation="onehot"),
+    )
+    assert list(Page(replace(typical, cells=(cell,))).names.values()) == ["decision_tree"]
+    assert list(Page(replace(typical, cells=others)).names.values()) == [
+        "decision_tree (n_estimators=30)",
+        "decision_tree (n_estimators=100, native)",
+        "decision_tree (n_estimators=100, onehot)",
+    ]
+
+
+def test_the_primary_metric_is_the_one_with_scores(typical) -> None:
+    page = Page(typical)
+    cell = typical.cells[0]
+    assert page.metric(cell) == "log_loss"
+    both = {"log_loss": (math.nan,), "rmse_sd": (0.5,), "r2": (0.7,)}
+    assert page.metric(replace(cell, scores=both)) == "rmse_sd"
+    assert page.metric(replace(cell, scores={})) == ""
+    assert page.badness(replace(cell, scores={})) == math.inf
+    assert page.badness(replace(cell, scores={"r2": (0.75, math.nan)})) == -0.75
+
+
+def test_pairs_come_from_verdicts_and_duels_and_never_with_oneself(typical) -> None:
+    again = replace(typical.speed[0], reference=typical.speed[0].algorithm)
+    page = Page(replace(typical, speed=(*typical.speed, again)))
+    assert [(p.algorithm, p.reference) for p in page.pairs] == [
+        ("decision_tree", "sklearn_decision_tree"),
+        ("bagging", "sklearn_bagging"),
+    ]
+
+
+def test_commands_are_quoted_for_a_shell(page) -> None:
+    told = page.rerun("a; rm -rf /", "$(x)")
+    assert told == "python -m harness run quick -a 'a; rm -rf /' -d '$(x)' --fresh"
+    assert page.rerun_duel(page.view.duels[0]) == (
+        "python -m harness duel decision_tree sklearn_decision_tree -d digits "
+        "--launches 1 --blocks 8 --threads 1 --fresh"
+    )
+
+
+def test_a_users_own_file_is_named_by_no_path(typical) -> None:
+    page = Page(replace(typical, datasets={"mine": {"source": "file"}}))
+    assert "--data YOUR_FILE --target COLUMN" in page.rerun("bagging", "mine")
+
+
+# ------------------------------------------------------------------ verdicts
+
+
+@pytest.mark.parametrize(
+    ("low", "value", "high", "floor", "word"),
+    [
+        (1.1, 1.2, 1.3, None, "faster"),
+        (0.7, 0.8, 0.9, None, "slower"),
+        (0.9, 1.1, 1.2, None, "undecided"),
+        (0.0, 2.0, math.inf, None, "undecided"),
+        (1.01, 1.02, 1.03, 0.05, "undecided"),
+        (0.97, 0.98, 0.99, 0.05, "undecided"),
+        (1.01, 1.10, 1.2, 0.05, "faster"),
+    ],
+)
+def test_a_ratio_decides_beyond_its_interval_and_the_noise(
+    typical, low, value, high, floor, word
+) -> None:
+    speed = replace(typical.speed[0], ratio=Interval(low, value, high), floor=floor)
+    assert speed_word(speed) == word
+
+
+def test_ratios_of_several_datasets_are_told_as_a_range(typical) -> None:
+    def at(value):
+        return replace(typical.speed[0], ratio=Interval(value / 1.1, value, value * 1.1))
+
+    assert words(speed_cell([at(4.0)]).text) == "\N{MULTIPLICATION SIGN}4.00"
+    assert words(speed_cell([at(4.0)]).note) == "[3.64, 4.40]"
+    cell = speed_cell([at(2.0), at(8.0)])
+    assert cell.value == pytest.approx(4.0)
+    assert "2.00" in words(cell.note)
+    assert "8.00" in words(cell.note)
+    assert speed_cell([]).text == ""
+
+
+def test_a_difference_is_drawn_in_units_of_its_margin(typical) -> None:
+    verdict = replace(
+        typical.accuracy[0],
+        difference=Interval(-0.004, 0.0, 0.1),
+        inner=Interval(-0.002, 0.0, 0.002),
+        margin=0.004,
+    )
+    drawn = in_margins(verdict).track
+    assert drawn.band == pytest.approx((1 / 3, 2 / 3))
+    assert (drawn.low, drawn.value, drawn.high) == pytest.approx((1 / 3, 0.5, 1.0))
+    assert drawn.inner == pytest.approx((5 / 12, 7 / 12))
+    assert in_margins(replace(verdict, margin=0.0)).track is None
+
+
+def test_a_pooled_difference_is_a_share_of_the_gap(typical) -> None:
+    pooled = next(a for a in typical.accuracy if not a.dataset)
+    assert loss_difference(pooled, 0.0123) == "+1.23\N{NO-BREAK SPACE}%"
+    single = next(a for a in typical.accuracy if a.dataset)
+    assert loss_difference(single, 0.0123) == "+0.0123"
+
+
+def test_every_verdict_is_in_the_evidence(page) -> None:
+    text = text_of(verdicts.build(page).blocks)
+    for verdict in page.view.accuracy:
+        if verdict.advice:
+            assert verdict.advice in text
+    assert verdicts.build(Page(replace(page.view, accuracy=(), speed=()))) is None
+
+
+# ------------------------------------------------------------------ the summary
+
+
+def test_the_summary_answers_in_words(typical) -> None:
+    pooled = [a for a in typical.accuracy if not a.dataset]
+    said = [
+        replace(pooled[0], verdict="equivalent"),
+        replace(pooled[1], verdict="worse"),
+    ]
+    page = Page(replace(typical, accuracy=tuple(said)))
+    assert " ".join(summary.accuracy_sentences(page)) == (
+        "Of 2 comparisons of accuracy, pooled over their datasets, 1 find them equivalent "
+        "and 1 find ours worse. Less accurate than the reference: bagging."
+    )
+
+
+@pytest.mark.parametrize(
+    ("verdict", "sentence"),
+    [
+        ("equivalent", "a is as accurate as b on iris."),
+        ("better", "a is more accurate than b on iris."),
+        ("worse", "a is less accurate than b on iris."),
+        ("inconclusive", "a cannot yet be told from b on iris in accuracy."),
+    ],
+)
+def test_one_comparison_is_one_sentence(typical, verdict, sentence) -> None:
+    only = replace(
+        typical.accuracy[0], algorithm="a", reference="b", dataset="iris", verdict=verdict
+    )
+    page = Page(replace(typical, accuracy=(only,), speed=()))
+    assert summary.accuracy_sentences(page) == [sentence]
+
+
+def test_speed_is_told_from_training_as_a_user_meets_it(typical) -> None:
+    train = replace(
+        typical.speed[0], phase="train", dataset="iris", ratio=Interval(3.0, 3.4, 3.7), floor=None
+    )
+    page = Page(replace(typical, speed=(train,)))
+    assert summary.speed_sentences(page) == [
+        "decision_tree trains 3.4 times as fast as sklearn_decision_tree on iris."
+    ]
+    slower = replace(train, ratio=Interval(0.9, 1.0, 1.1))
+    page = Page(replace(typical, speed=(train, slower)))
+    (sentence,) = summary.speed_sentences(page)
+    assert sentence == (
+        "In 2 interleaved duels of training, ours is 1 faster and 1 undecided; "
+        "on the geometric mean it trains 1.8 times as fast."
+    )
+
+
+def test_failures_stand_on_the_first_screen_and_so_does_doubt(page) -> None:
+    text = text_of(summary.build(page).blocks)
+    assert "timeout in 3\N{NO-BREAK SPACE}trials" in text
+    assert "noise floor was not measured" in text
+    assert "one launch: between-process variance not included" in text
+
+
+def test_a_run_that_was_interrupted_says_so(typical) -> None:
+    view = replace(typical, run={**typical.run, "status": "interrupted"})
+    assert "This run is interrupted" in text_of(summary.build(Page(view)).blocks)
+
+
+# ------------------------------------------------------------------ the leaderboard
+
+
+def test_ranks_are_shared_by_equals() -> None:
+    found = leaderboard.ranks({"a": 0.1, "b": 0.3, "c": 0.3, "d": math.inf})
+    assert found == {"a": 1, "b": 2.5, "c": 2.5, "d": 4}
+
+
+def test_who_fails_ranks_last_and_who_is_skipped_is_left_out(page) -> None:
+    standing = leaderboard.standings(page, ["wine", "digits"])
+    assert standing["catboost"].ranks[0] == 8
+    skipped = leaderboard.standings(page, ["diabetes"])
+    assert "xgboost_hist" not in skipped
+    assert sum(s.wins for s in skipped.values()) == 1
+    assert next(iter(skipped)) == page.by_dataset["diabetes"][0][0]
+
+
+# ------------------------------------------------------------------ the others
+
+
+def test_every_failure_has_its_reason_its_text_and_its_command(page) -> None:
+    text = text_of(failures.build(page).blocks)
+    assert "no end of 'fit' within 60 s" in text
+    assert "Traceback (most recent call last)" in text
+    assert "run quick -a catboost -d wine --fresh" in text
+    assert "takes no regression" in text
+    assert failures.build(page).badge == "3"
+
+
+def test_failures_of_one_reason_are_one_group(typical) -> None:
+    def failing(outcome: Outcome) -> Outcome:
+        return Outcome(outcome.trial, Status.CRASHED, failure=Failure("SIGSEGV", "it crashed"))
+
+    cells = [replace(c, outcomes=tuple(map(failing, c.outcomes))) for c in typical.cells]
+    groups = failures.grouped(Page(replace(typical, cells=tuple(cells))))
+    assert len(groups) == 8, "one an algorithm"
+    assert {len(outcomes) for outcomes in groups.values()} == {12}
+
+
+def test_a_long_text_is_cut_at_its_beginning(typical) -> None:
+    detail = "x" * 50_000 + "\nValueError: the end"
+    outcome = next(o for o in Page(typical).failed)
+    bad = replace(outcome, failure=replace(outcome.failure, detail=detail))
+    cell = replace(typical.cells[0], outcomes=(bad,), scores={}, reused=(False,))
+    text = text_of(failures.build(Page(replace(typical, cells=(cell,)))).blocks)
+    assert "ValueError: the end" in text
+    assert len(text) < 10_000
+
+
+def test_a_dataset_is_told_with_its_notes_and_its_best(page) -> None:
+    panels = dataset_panels.build(page).blocks
+    assert [panel.title for panel in panels] == sorted(page.by_dataset)
+    text = text_of(panels)
+    assert "2 rows of 1797 are the same in training and test" in text
+    for dataset, cells in page.by_dataset.items():
+        assert f"{cells[0][0]} has the best mean {page.metric(cells[0][1])}" in text, dataset
+
+
+def test_a_large_phase_of_duels_is_drawn_in_part_and_tabled_whole(typical) -> None:
+    many = [replace(typical.speed[0], dataset=f"d{i}") for i in range(100)]
+    fragment = speed.build(Page(replace(typical, speed=tuple(many), duels=())))
+    figure = fragment.blocks[1].blocks[0]
+    assert len(figure.spec["data"]["values"]) == speed.DRAWN
+    assert len(figure.table.rows) == 100
+    assert "the table has all" in figure.finding
+
+
+def test_phases_are_medians_over_the_datasets(page) -> None:
+    found = phases.phase_medians(page)
+    fits = sorted(
+        c.seconds["fit"] for c in page.view.cells if c.algorithm == "bagging" and c.seconds
+    )
+    assert found["bagging"]["fit"] == pytest.approx((fits[1] + fits[2]) / 2)
+
+
+def test_the_environment_tells_versions_threads_and_commands(page) -> None:
+    text = text_of(environment.build(page).blocks)
+    for word in ("scikit-learn", "1.9.1", "openmp 1", "numba 1", "as asked", "A CPU @ 2 GHz"):
+        assert word in text
+    assert "python -m harness run quick --fresh" in text
+    assert "environment-environments" not in text, "one usual environment is not worth words"
+
+
+@pytest.mark.parametrize(
+    ("pools", "word"), [(4, "more than asked"), (1, "as asked"), (None, "as asked")]
+)
+def test_threads_beyond_those_asked_for_are_told(typical, pools, word) -> None:
+    facts = {"pools": [{"internal_api": "openmp", "num_threads": pools}] if pools else []}
+    cell = typical.cells[0]
+    outcomes = tuple(replace(o, facts=facts) for o in cell.outcomes)
+    page = Page(replace(typical, cells=(replace(cell, outcomes=outcomes),)))
+    assert word in text_of(environment.build(page).blocks)

@@ -164,7 +164,7 @@ def contamination(outcome: DuelOutcome) -> tuple[str, ...]:
             f"contaminated: load average up to {max(loads):.1f} where {threads} "
             f"thread{'s' if threads > 1 else ''} should have been at work"
         )
-    return tuple(notes)
+    return tuple(dict.fromkeys(notes))  # an A/A duel has one algorithm to complain of
 
 
 def waited_share(samples: Iterable[Sample]) -> float:

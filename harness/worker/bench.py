@@ -216,6 +216,7 @@ class Bench:
             "columns": columns,
             "train_rows": len(hand.train[1]),
             "test_rows": len(hand.rows.test),
+            **facts.targets(hand.spec, hand.train[1], hand.train[2]),
             "duplicates": hand.rows.duplicates,
             "load": [hand.load, facts.load()],
             "notes": [*table.notes, *hand.rows.notes, *hand.notes, *notes],

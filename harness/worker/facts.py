@@ -7,8 +7,12 @@ import platform
 import sys
 from collections.abc import Iterable
 from importlib.metadata import PackageNotFoundError, version
+from typing import TYPE_CHECKING
 
-from harness.model import JSON
+from harness.model import JSON, Spec
+
+if TYPE_CHECKING:
+    import numpy as np
 
 SPIN_POLICY = ("OMP_WAIT_POLICY", "GOMP_SPINCOUNT", "KMP_BLOCKTIME")
 
@@ -74,3 +78,19 @@ def affinity() -> list[int]:
 def load() -> float:
     """Return the machine's load average of the last minute."""
     return round(os.getloadavg()[0], 2)
+
+
+def targets(spec: Spec, y: np.ndarray, weight: np.ndarray | None) -> JSON:
+    """Return what the training targets say without any feature, weighted.
+
+    ``train_prior`` (class frequencies) or ``train_mean``: the constant model that margins of
+    verdicts are measured from.
+    """
+    import numpy as np
+
+    if weight is not None and not weight.sum() > 0:
+        return {}
+    if not spec.task.is_classification:
+        return {"train_mean": float(np.average(y, weights=weight))}
+    counts = np.bincount(y, weights=weight, minlength=spec.n_classes)
+    return {"train_prior": (counts / counts.sum()).tolist()}

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -57,7 +58,7 @@ class Supervisor:
         *,
         start_timeout: float = 120.0,
         load_timeout: float = 1800.0,
-        idle: int = 2,
+        idle: int = 4,
     ) -> None:
         self.folder = folder.absolute()
         self.start_timeout = start_timeout
@@ -74,10 +75,8 @@ class Supervisor:
         StoreError
             Where the work folder cannot be written.
         """
-        try:
+        with self._disk():
             yield from self._supervised(job)
-        except OSError as error:
-            raise StoreError(f"the work folder {self.folder} cannot be used: {error}") from error
 
     def _supervised(self, job: Job) -> Iterator[Outcome]:
         session: Session | None = None
@@ -105,9 +104,10 @@ class Supervisor:
         params = list({canonical(t.params): t.params for t in job.trials}.values())
         session: Session | None = None
         try:
-            session = self.pool.take(job)
+            with self._disk():
+                session = self.pool.take(job)
             self._greet(job, session)
-            reply = session.ask("warm", self.load_timeout, params=to_json(params))
+            reply = session.ask("warm", self.load_timeout, params=to_json(params) or [{}])
         except SessionError as error:
             return Compiled(job.algorithm, 0.0, (str(error),))
         finally:
@@ -117,7 +117,8 @@ class Supervisor:
 
     def open_session(self, job: Job) -> Session:
         """Return a new worker, as a duel needs it; the caller closes it."""
-        return self.pool.start(job)
+        with self._disk():
+            return self.pool.start(job)
 
     def close(self) -> None:
         """End all workers, also those that another thread waits for."""
@@ -128,6 +129,14 @@ class Supervisor:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+    @contextmanager
+    def _disk(self) -> Iterator[None]:
+        """Tell trouble with the work folder as a fault of the store."""
+        try:
+            yield
+        except OSError as error:
+            raise StoreError(f"the work folder {self.folder} cannot be used: {error}") from error
 
     def _ready(self, job: Job, dead: Session | None) -> Session:
         """Return a worker that holds the job's plugin and table, after some attempts."""

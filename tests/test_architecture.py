@@ -25,7 +25,7 @@ LAYERS = (
     {"doctor", "overhead", "reporting"},
     {"runs"},
     {"execute", "duel", "plan", "explain"},
-    {"analysis", "builtin", "supervise", "pool", "session", "worker"},
+    {"analysis", "builtin", "supervise", "pool", "session", "channel", "worker"},
     {"data", "store", "outcomes", "measure", "preparation"},
     {"plugins", "config", "noop", "progress"},
     {"hookspecs", "adapters", "ids", "trees", "tree_check", "tree_predict", "processes", "machine"},

@@ -111,7 +111,10 @@ class Bench:
 
     def fit(self, repeats: int = 1) -> JSON:
         """Train anew from the native form."""
+        from harness.worker.hand import seed_globals
+
         hand = self._current()
+        seed_globals(hand.spec.seed)
         with self.meter.phase("fit"):
             for _ in range(repeats):
                 hand.adapter.fit(hand.native)

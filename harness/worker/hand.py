@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -70,6 +71,12 @@ def take(trial: Trial, table: Table, rows: Rows) -> Hand:
     )
     train = (X_train, table.y[rows.train], weight)
     return Hand(trial, spec, train, X_test, rows, tuple(prepared.notes))
+
+
+def seed_globals(number: int) -> None:
+    """Seed the generators that a careless plugin draws from, so that its trial can be repeated."""
+    random.seed(number)
+    np.random.seed(number % 2**32)  # noqa: NPY002 - the global one is what is meant
 
 
 def one_by_one(X: Any, n: int) -> list[Any]:

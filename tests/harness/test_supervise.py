@@ -151,6 +151,13 @@ def test_a_plugin_that_changes_its_threads_is_noted(supervisor):
     assert any("has 3 threads; 1 requested" in note for note in outcome.facts["notes"])
 
 
+def test_a_plugin_that_draws_from_global_generators_can_be_repeated(supervisor, tmp_path):
+    draws = {"fit": "draw", "draws": str(tmp_path / "draws")}
+    run(supervisor, draws, {"prepare": "draw", "draws": str(tmp_path / "other")}, draws)
+    first, second = (tmp_path / "draws").read_text().splitlines()
+    assert first == second
+
+
 def test_a_timed_trial_is_alone_pinned_cold_and_warm_in_a_process_of_its_own(supervisor, tmp_path):
     deeds = {"make": "note_pid", "pids": str(tmp_path / "pids")}
     run(supervisor, deeds)
@@ -222,7 +229,10 @@ def test_failures_are_on_disk_too(supervisor):
 
 def test_a_folder_that_cannot_be_written_is_a_fault_of_the_store(tmp_path):
     (tmp_path / "file").touch()
-    with Supervisor(tmp_path / "file") as supervisor, pytest.raises(StoreError, match="cannot be used"):
+    with (
+        Supervisor(tmp_path / "file") as supervisor,
+        pytest.raises(StoreError, match="cannot be used"),
+    ):
         run(supervisor, {})
 
 

@@ -7,6 +7,7 @@ import contextlib
 import ctypes
 import hashlib
 import os
+import random
 import signal
 import subprocess
 import sys
@@ -58,6 +59,12 @@ def note_pid(params):
         file.write(f"{os.getpid()} ")
 
 
+def draw(params):
+    """Draw from the global generators, which no careful plugin does."""
+    with Path(params["draws"]).open("a") as file:
+        file.write(f"{random.random()} {np.random.random()}\n")  # noqa: NPY002
+
+
 def meddle(_):
     """Ask for more threads than the spec allows, as a careless plugin would."""
     import threadpoolctl
@@ -106,6 +113,7 @@ DEEDS = {
     "kill_group": lambda _: os.killpg(0, signal.SIGKILL),
     "stdin": lambda _: sys.stdin.read(),
     "once": once,
+    "draw": draw,
     "meddle": meddle,
     "note_pid": note_pid,
     "print": lambda _: sys.stderr.write("a word from the plugin\n"),
@@ -181,4 +189,6 @@ def register_algorithms(register):
 @hookimpl
 def register_datasets(register):
     for name in ("tiny", "tiny2"):
-        register(Dataset(name, Task.BINARY, tiny, digest(name), 40, 2, n_classes=2, given_test=True))
+        register(
+            Dataset(name, Task.BINARY, tiny, digest(name), 40, 2, n_classes=2, given_test=True)
+        )

@@ -1,0 +1,79 @@
+import os
+import signal
+import subprocess
+import sys
+
+import pytest
+from jobs import running, wait_until
+
+from harness import processes
+
+CHILD = (
+    "import subprocess, sys; subprocess.run([sys.executable, '-c', 'import time; time.sleep(60)'])"
+)
+
+
+@pytest.fixture
+def family():
+    """Return a process that waits for its own child, both in a group of their own."""
+    parent = subprocess.Popen([sys.executable, "-c", CHILD], start_new_session=True)
+    wait_until(lambda: processes.descendants(parent.pid))
+    yield parent
+    os.killpg(parent.pid, signal.SIGKILL)
+    parent.wait()
+
+
+def test_descendants_are_the_same_by_proc_and_by_psutil(family):
+    found = processes.descendants(family.pid)
+    assert len(found) == 1
+    assert processes._descendants_by_psutil(family.pid) == found
+
+
+def test_resident_memory_is_of_the_whole_family_and_none_of_the_dead(family):
+    [child] = processes.descendants(family.pid)
+    both = processes.resident_bytes(family.pid)
+    assert both > processes.resident_bytes(child) > 2**20
+    assert processes.resident_bytes(2**22 - 1) == 0
+    assert processes._descendants_by_psutil(2**22 - 1) == []
+
+
+def test_a_group_is_killed_whole_and_a_dead_one_is_no_error():
+    parent = subprocess.Popen([sys.executable, "-c", CHILD], start_new_session=True)
+    pids = [parent.pid, *wait_until(lambda: processes.descendants(parent.pid))]
+    processes.kill_group(parent.pid)
+    parent.wait()
+    wait_until(lambda: not any(map(running, pids)))
+    processes.kill_group(parent.pid)
+
+
+@pytest.mark.parametrize(
+    ("code", "kind", "words"),
+    [
+        (3, "exit code 3", "ended with exit code 3"),
+        (-11, "SIGSEGV", "ended by SIGSEGV"),
+        (-6, "SIGABRT", "ended by SIGABRT"),
+        (-99, "signal 99", "ended by signal 99"),
+    ],
+)
+def test_an_ending_is_named(code, kind, words):
+    assert processes.ending(code)[0] == kind
+    assert words in processes.ending(code)[1]
+
+
+def test_the_tail_of_a_file_is_text_whatever_is_in_it(tmp_path):
+    path = tmp_path / "log"
+    path.write_bytes(b"x" * 9000 + b"\xff\xfe the end \n")
+    assert len(processes.tail(path, 100)) <= 100
+    assert processes.tail(path).endswith("the end")
+    assert processes.tail(tmp_path / "absent") == ""
+
+
+def test_the_text_of_a_fault_leaves_out_the_list_of_modules(tmp_path):
+    path = tmp_path / "faults"
+    path.write_text("Fatal Python error: x\n\nCurrent thread\n\nExtension modules: a, b, c\n")
+    assert processes.fault_text(path) == "Fatal Python error: x\n\nCurrent thread"
+    assert processes.fault_text(tmp_path / "absent") == ""
+
+
+def test_the_kernels_count_of_kills_is_read_where_there_is_one():
+    assert processes.kernel_oom_kills() >= 0

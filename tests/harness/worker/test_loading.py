@@ -1,0 +1,41 @@
+import subprocess
+import sys
+
+import pytest
+from jobs import PLUGIN
+
+from harness.errors import PluginError
+from harness.worker.loading import is_file, load_plugins
+
+
+@pytest.mark.parametrize(
+    ("plugin", "expected"),
+    [("algorithms.forest", False), ("mine.py", True), ("/x/plugin", True), ("a/b.py", True)],
+)
+def test_a_plugin_is_a_file_or_a_module(plugin, expected):
+    assert is_file(plugin) is expected
+
+
+def test_a_plugin_that_is_named_twice_is_loaded_once():
+    registry = load_plugins(str(PLUGIN), [str(PLUGIN), "harness.builtin.cards"])
+    assert registry.names("algorithm") == ["misbehave"]
+    assert "tiny" in registry.names("dataset")
+
+
+def test_a_plugin_file_that_is_not_there_is_named():
+    with pytest.raises(PluginError, match=r"no plugin file .*absent\.py"):
+        load_plugins("absent.py")
+
+
+def test_a_lightgbm_worker_imports_no_rival_and_no_compiler():
+    code = """if True:
+        import sys
+        from harness.worker.loading import load_plugins
+        registry = load_plugins("algorithms.reference.lightgbm")
+        adapters = [a.adapter for a in registry.all("algorithm")]
+        print(*sys.modules)
+    """
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=120
+    )
+    assert {"xgboost", "catboost", "numba"} & set(done.stdout.split()) == set()

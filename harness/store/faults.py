@@ -39,6 +39,8 @@ def faults(path: Path) -> Iterator[None]:
         raise  # ours: a closed store, another thread
     except sqlite3.Error as error:
         raise _from_sqlite(error, path) from error
+    except UnicodeDecodeError as error:  # a message of SQLite's that quotes damaged bytes
+        raise damaged(path, one_line(error)) from error
     except MemoryError as error:
         raise StoreError(f"not enough memory to read {path}") from error
     except OverflowError as error:

@@ -58,18 +58,20 @@ class Reader:
             return _run_of(found[0])
 
     def _key(self, run: str) -> int:
-        keys = {text: key for key, text in self._database.query("SELECT key, id FROM run")}
+        with decoding(self._database.path):
+            found = self._database.query("SELECT key, id FROM run")
+            keys = {rows.text(name): rows.integer(key) for key, name in found}
         if not keys:
             raise ConfigError(f"there are no runs in {self.folder} yet; `harness run` makes one")
         if run == "latest":
-            return int(max(keys.values()))
+            return max(keys.values())
         close = [i for i in keys if run and (i.startswith(run) or i.endswith(run))]
-        found = [run] if run in keys else close
-        if len(found) > 1:
-            raise ConfigError(f"{run!r} may be any of the runs {', '.join(sorted(found)[:5])}")
-        if not found:
+        named = [run] if run in keys else close
+        if len(named) > 1:
+            raise ConfigError(f"{run!r} may be any of the runs {', '.join(sorted(named)[:5])}")
+        if not named:
             raise ConfigError(unknown("run", run, keys))
-        return int(keys[found[0]])
+        return keys[named[0]]
 
     def events(self, run: str = "latest") -> list[JSON]:
         """Return what was noted of a run, in order: at, kind, data."""

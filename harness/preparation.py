@@ -111,7 +111,7 @@ class Preparation:
             if j in self.places:
                 place = self.places[j]
                 kept = pd.RangeIndex(int(np.nanmax(place, initial=-1)) + 1)
-                codes = np.nan_to_num(place, nan=-1).astype(np.int64)[_codes(X, j)]
+                codes = np.nan_to_num(place, nan=-1).astype(np.int64)[_codes(X.iloc[:, j])]
                 columns[f"c{j}"] = pd.Categorical.from_codes(codes, categories=kept)
             else:
                 columns[f"c{j}"] = self._number(X, j)
@@ -125,7 +125,7 @@ class Preparation:
                 found[:, at] = self._number(X, j)
                 at += 1
                 continue
-            place = self.places[j][_codes(X, j)]
+            place = self.places[j][_codes(X.iloc[:, j])]
             if not onehot:
                 found[:, at] = place
                 at += 1
@@ -165,7 +165,6 @@ def fit_preparation(name: str, table: Table, train_rows: np.ndarray) -> Preparat
             raise DataError(f"sparse data is only prepared as 'native', not {name!r}")
         names = tuple(f"c{j}" for j in range(X.shape[1]))
         return Preparation(name, names, (), (), np.full(X.shape[1], np.nan), {})
-    train = X.iloc[train_rows]
     kept = [isinstance(dtype, pd.CategoricalDtype) for dtype in X.dtypes]
     impute = name.endswith("+impute")
     notes: list[str] = []
@@ -173,11 +172,11 @@ def fit_preparation(name: str, table: Table, train_rows: np.ndarray) -> Preparat
     places: dict[int, np.ndarray] = {}
     for j, is_category in enumerate(kept):
         if is_category and name.startswith("native"):
-            places[j] = _every_place(train, j, impute=impute)
+            places[j] = _every_place(X, j, impute=impute)
         elif is_category:
-            places[j] = _seen_places(train, j, impute=impute)
+            places[j] = _seen_places(X.iloc[train_rows, j], impute=impute)
         elif impute:
-            fills[j] = _median(train, j, notes)
+            fills[j] = _median(X.iloc[train_rows, j], notes)
     columns = _prepared_columns(X, places, onehot=name.startswith("onehot"))
     positions = tuple(places) if name.startswith("native") else ()
     return Preparation(name, columns, positions, tuple(notes), fills, places)
@@ -190,22 +189,21 @@ def _as_floats(X: pd.DataFrame | pd.Series[Any]) -> np.ndarray:
         raise DataError(f"a column is neither numbers nor categories: {error}") from error
 
 
-def _codes(X: pd.DataFrame, j: int) -> np.ndarray:
+def _codes(column: pd.Series[Any]) -> np.ndarray:
     """Return category codes of a column, -1 where missing."""
-    codes: np.ndarray = X.iloc[:, j].cat.codes.to_numpy()
+    codes: np.ndarray = column.cat.codes.to_numpy()
     return codes
 
 
-def _every_place(train: pd.DataFrame, j: int, *, impute: bool) -> np.ndarray:
+def _every_place(X: pd.DataFrame, j: int, *, impute: bool) -> np.ndarray:
     """Return the places that keep every category of the whole dataset as its own code."""
-    n = len(train.iloc[:, j].cat.categories)
+    n = len(X.iloc[:, j].cat.categories)
     return np.append(np.arange(n, dtype=np.float64), float(n) if impute else np.nan)
 
 
-def _seen_places(train: pd.DataFrame, j: int, *, impute: bool) -> np.ndarray:
+def _seen_places(column: pd.Series[Any], *, impute: bool) -> np.ndarray:
     """Return places by sorted label of the categories in the training rows, -1 for others."""
-    column = train.iloc[:, j]
-    categories, codes = column.cat.categories, _codes(train, j)
+    categories, codes = column.cat.categories, _codes(column)
     seen = np.zeros(len(categories) + 1, bool)
     seen[codes] = True
     by_label = np.arange(len(categories))
@@ -224,13 +222,12 @@ def _seen_places(train: pd.DataFrame, j: int, *, impute: bool) -> np.ndarray:
     return places
 
 
-def _median(train: pd.DataFrame, j: int, notes: list[str]) -> float:
-    values = _as_floats(train.iloc[:, j])
+def _median(train: pd.Series[Any], notes: list[str]) -> float:
+    values = _as_floats(train)
     values = values[np.isfinite(values)]
     if len(values):
         return float(np.median(values))
-    column = str(train.columns[j])
-    notes.append(f"column {column!r} has no value in the training rows; filled with 0")
+    notes.append(f"column {str(train.name)!r} has no value in the training rows; filled with 0")
     return 0.0
 
 

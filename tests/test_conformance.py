@@ -47,6 +47,7 @@ def table(task, *, categorical=False, missing=False, sparse=False, noise=0.3):
         return Table(csr_matrix(np.where(rng.random(X.shape) < 0.5, 0.0, X)), y)
     if missing:
         X[rng.random(X.shape) < 0.2] = np.nan
+        X[:N_TRAIN, 2] = np.nan  # a column whose first values are in test rows
     frame = pd.DataFrame(X, columns=list("abcde"))
     if categorical:
         codes = rng.integers(-1 if missing else 0, 6, N)

@@ -72,9 +72,10 @@ class BaggingAdapter(SklearnAdapter):
 
 
 class HistAdapter(SklearnAdapter):
-    """Hand over categorical columns of more than 255 categories, which it refuses, as codes.
+    """Spare it what it fails on: columns without a value, and those of over 255 categories.
 
-    It has no ``n_jobs``: its threads are those of OpenMP, for the whole process.
+    The first become constant, the second their codes. It has no ``n_jobs``: its threads are
+    those of OpenMP, for the whole process.
     """
 
     def prepare(self, X, y, weight):
@@ -82,30 +83,46 @@ class HistAdapter(SklearnAdapter):
         from threadpoolctl import threadpool_limits
 
         threadpool_limits(self.spec.threads, user_api="openmp")
-        return super().prepare(few_categories(X), y, weight)
+        self.empty, self.many = empty_columns(X), many_categories(X)
+        return super().prepare(self.accepted(X), y, weight)
 
     def predict(self, X):
         """Return values, or probabilities with one column a class of the whole dataset."""
-        return super().predict(few_categories(X))
+        return super().predict(self.accepted(X))
 
     def staged(self, X):
         """Yield predictions after each round."""
-        return super().staged(few_categories(X))
+        return super().staged(self.accepted(X))
 
-
-def few_categories(X, limit=255):
-    """Return a frame whose categorical columns have at most ``limit`` categories."""
-    import pandas as pd
-
-    if not isinstance(X, pd.DataFrame):
+    def accepted(self, X):
+        """Return X, or a copy of it in which it takes every column."""
+        if not (self.empty or self.many):
+            return X
+        X = X.copy()
+        if isinstance(X, np.ndarray):
+            X[:, self.empty] = 0.0
+            return X
+        for j in self.many:
+            codes = X.iloc[:, j].cat.codes.to_numpy(np.float64)
+            X.isetitem(j, np.where(codes < 0, np.nan, codes))
+        for j in self.empty:
+            X.isetitem(j, 0.0)
         return X
-    many = [
-        c
-        for c in X
-        if isinstance(X[c].dtype, pd.CategoricalDtype) and len(X[c].cat.categories) > limit
-    ]
-    codes = {c: X[c].cat.codes.to_numpy(np.float64) for c in many}
-    return X.assign(**{c: np.where(v < 0, np.nan, v) for c, v in codes.items()})
+
+
+def empty_columns(X):
+    """Return the positions of columns without any value."""
+    if not isinstance(X, np.ndarray):
+        return np.flatnonzero(X.isna().all()).tolist()
+    return [j for j in np.flatnonzero(np.isnan(X[0])).tolist() if np.isnan(X[:, j]).all()]
+
+
+def many_categories(X, limit=255):
+    """Return the positions of columns with more than ``limit`` categories."""
+    if isinstance(X, np.ndarray):
+        return []
+    sizes = [len(d.categories) if d == "category" else 0 for d in X.dtypes]
+    return np.flatnonzero(np.array(sizes) > limit).tolist()
 
 
 def driver(module, stem, *, adapter=SklearnAdapter, threads=False, base_depths=None):

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from algorithms.reference.sklearn import few_categories, sparse_without_missing
+from algorithms.reference.sklearn import sparse_without_missing
 from harness import Dataset, Spec, Task
 from harness.plugins import load_registry
 
@@ -53,19 +53,30 @@ def test_columns_of_more_categories_than_bins_become_codes():
     many = pd.Categorical.from_codes(codes, categories=pd.RangeIndex(300))
     few = pd.Categorical.from_codes(codes % 7, categories=pd.RangeIndex(7))
     frame = pd.DataFrame({"c0": many, "c1": few, "c2": X[:, 0]})
-    reduced = few_categories(frame)
+    adapter = fitted("hist_gradient_boosting", frame, max_iter=5)
+    reduced = adapter.accepted(frame)
     assert [str(dtype) for dtype in reduced.dtypes] == ["float64", "category", "float64"]
     np.testing.assert_array_equal(reduced["c0"].isna(), codes == -1)
     assert str(frame.dtypes.iloc[0]) == "category"
-    adapter = fitted("hist_gradient_boosting", frame, max_iter=5)
     trees = adapter.export_trees()
-    np.testing.assert_array_equal(
-        trees.raw(frame)[:, 0], adapter.model.decision_function(few_categories(frame))
-    )
+    np.testing.assert_array_equal(trees.raw(frame)[:, 0], adapter.model.decision_function(reduced))
     asked = trees.feature[trees.categories >= 0]
     assert set(asked.tolist()) <= {1}
     stages = list(adapter.staged(frame))
     np.testing.assert_array_equal(stages[-1], adapter.predict(frame))
+
+
+def test_columns_without_a_value_in_training_are_constant():
+    empty = X.copy()
+    empty[:, [1, 3]] = np.nan
+    adapter = fitted("hist_gradient_boosting", empty, max_iter=5)
+    assert np.isnan(empty[:, 1]).all()
+    np.testing.assert_array_equal(adapter.predict(X), adapter.predict(empty))
+    none = pd.Categorical.from_codes(np.full(200, -1), categories=pd.RangeIndex(3))
+    frame = pd.DataFrame({"c0": X[:, 0], "c1": none})
+    later = frame.assign(c1=pd.Categorical.from_codes(np.arange(200) % 3, dtype=none.dtype))
+    adapter = fitted("hist_gradient_boosting", frame, max_iter=5)
+    np.testing.assert_array_equal(adapter.predict(later), adapter.predict(frame))
 
 
 def test_sparse_data_with_missing_values_is_skipped_with_a_reason():

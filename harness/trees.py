@@ -47,7 +47,7 @@ class Tree:
         return len(self.feature)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class TreeEnsemble:
     """Trees laid end to end, with all that is needed to predict as the library does.
 
@@ -104,6 +104,10 @@ class TreeEnsemble:
         tree_check.freeze_arrays(self)
         object.__setattr__(self, "classes", tuple(int(c) for c in self.classes))
         self.validate()
+
+    def __repr__(self) -> str:
+        made_by = f"{self.library} {self.version}".strip() or "unknown"
+        return f"TreeEnsemble({self.n_trees} trees, {self.n_nodes} nodes, by {made_by})"
 
     @property
     def n_trees(self) -> int:

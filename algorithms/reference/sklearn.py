@@ -38,13 +38,17 @@ RATE = {"rate": Argument("learning_rate")}
 class SklearnAdapter(EstimatorAdapter):
     """Drive one estimator; a lone row is predicted without the cost of starting threads."""
 
+    def fit(self, native):
+        """Build a new estimator and train it."""
+        super().fit(native)
+        self.alone = copy.copy(self)
+        self.alone.model = copy.copy(self.model)
+        if hasattr(self.model, "n_jobs"):
+            self.alone.model.n_jobs = 1
+
     def predict_one(self, x):
         """Predict one row in the calling thread."""
-        if getattr(self.model, "n_jobs", None) in (None, 1):
-            return self.predict(x)
-        single = copy.copy(self)
-        single.model = copy.copy(self.model).set_params(n_jobs=1)
-        return single.predict(x)
+        return self.alone.predict(x)
 
     def export_trees(self):
         """Return the fitted trees in the common form."""
@@ -201,7 +205,7 @@ ALGORITHMS = {
             **TREE,
             **RATE,
             "trees": Argument("max_iter"),
-            "bins": Argument("max_bins", note="at most 255; missing values have one more"),
+            "bins": Argument("max_bins", "approximate", "at most 255", lambda bins: min(bins, 255)),
             "l2": Argument("l2_regularization"),
         },
         "paper": "https://proceedings.neurips.cc/paper/2017/hash/6449f44a102fde848669bdd9eb6b76fa-Abstract.html",

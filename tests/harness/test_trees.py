@@ -355,6 +355,10 @@ def test_malformed_category_sets_are_refused(codes, indptr, message):
         dataclasses.replace(good, set_codes=np.array(codes), set_indptr=np.array(indptr))
 
 
+def test_an_ensemble_is_shown_in_one_line():
+    assert repr(of(stump(), library="l", version="1")) == "TreeEnsemble(1 trees, 3 nodes, by l 1)"
+
+
 def test_only_a_sum_can_be_empty():
     with pytest.raises(DataError, match="no tree to take the mean of"):
         of(combination="mean")

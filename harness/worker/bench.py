@@ -44,11 +44,12 @@ class Bench:
 
     def hello(self, plugin: str, plugins: Sequence[str], algorithm: str, threads: int) -> JSON:
         """Import one algorithm's plugin and whatever it imports; nothing of the other ones."""
-        from harness.worker.loading import load_plugins
+        from harness.worker.loading import import_libraries, load_plugins
 
         with self.meter.phase("import"):
             self._registry = load_plugins(plugin, plugins)
             self._algorithm = self._registry.algorithm(algorithm)
+            import_libraries(self._algorithm.libraries)
         self._session = {"import": self.meter.last}
         self._settle()
         found, notes = facts.thread_facts(threads)

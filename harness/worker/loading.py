@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import importlib
 import pkgutil
 from collections.abc import Sequence
+from importlib.metadata import PackageNotFoundError, distribution
 
 from harness import builtin
 from harness.plugins import Registry, load_registry
@@ -24,6 +26,22 @@ def load_plugins(plugin: str, others: Sequence[str] = ()) -> Registry:
     wanted = list(dict.fromkeys([*_builtin_data(), plugin, *others]))
     files = [name for name in wanted if is_file(name)]
     return load_registry(files, modules=[name for name in wanted if name not in files])
+
+
+def import_libraries(distributions: Sequence[str]) -> None:
+    """Import the libraries of an algorithm now: plugins import theirs when first used.
+
+    Else the import would be counted as the first native form or the first fit.
+    """
+    for name in distributions:
+        try:
+            files = distribution(name).files or []
+        except PackageNotFoundError:
+            continue  # the plugin itself will say what it cannot do without
+        packages = {f.parts[0] for f in files if f.parts[1:] == ("__init__.py",)}
+        usual = name.replace("-", "_")
+        for package in {usual} & packages or packages:
+            importlib.import_module(package)
 
 
 def is_file(plugin: str) -> bool:

@@ -5,7 +5,7 @@ import pytest
 from jobs import PLUGIN
 
 from harness.errors import PluginError
-from harness.worker.loading import is_file, load_plugins
+from harness.worker.loading import import_libraries, is_file, load_plugins
 
 
 @pytest.mark.parametrize(
@@ -30,12 +30,22 @@ def test_a_plugin_file_that_is_not_there_is_named():
 def test_a_lightgbm_worker_imports_no_rival_and_no_compiler():
     code = """if True:
         import sys
-        from harness.worker.loading import load_plugins
+        from harness.worker.loading import import_libraries, load_plugins
         registry = load_plugins("algorithms.reference.lightgbm")
-        adapters = [a.adapter for a in registry.all("algorithm")]
-        print(*sys.modules)
+        before = "lightgbm" in sys.modules
+        import_libraries(registry.algorithm("lightgbm.gbdt").libraries)
+        print(before, *sys.modules)
     """
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=120
     )
-    assert {"xgboost", "catboost", "numba"} & set(done.stdout.split()) == set()
+    before, *modules = done.stdout.split()
+    assert before == "False"
+    assert {"xgboost", "catboost", "numba", "lightgbm"} & set(modules) == {"lightgbm"}
+
+
+def test_libraries_are_imported_by_the_name_of_their_distribution(monkeypatch):
+    imported = []
+    monkeypatch.setattr("importlib.import_module", imported.append)
+    import_libraries(("scikit-learn", "numpy", "threadpoolctl", "no-such-distribution"))
+    assert imported == ["sklearn", "numpy"]

@@ -66,6 +66,18 @@ class Plan:
             yield from job.trials
 
 
+def dataset_names(pattern: str, registry: Registry) -> list[str]:
+    """Return the names that a glob, ``suite:NAME`` or ``NAME:key=value`` stands for."""
+    if pattern.startswith("suite:"):
+        suite = pattern.removeprefix("suite:")
+        every: list[Dataset] = registry.all("dataset")
+        if found := [d.name for d in every if suite in d.suites]:
+            return found
+        known = {s for d in every for s in d.suites}
+        raise ConfigError(unknown("suite", suite, known, f"known are {', '.join(sorted(known))}"))
+    return [pattern] if ":" in pattern else registry.matching("dataset", [pattern])
+
+
 def installed_version(distribution: str) -> str:
     """Return the version of an installed distribution, or "absent"."""
     try:
@@ -129,19 +141,9 @@ class _Planner:
         for pattern in patterns:
             if pattern in given:
                 continue
-            for name in self._dataset_names(pattern):
+            for name in dataset_names(pattern, self.registry):
                 chosen[name] = resolve(name, self.registry)
         return list(chosen.values())
-
-    def _dataset_names(self, pattern: str) -> list[str]:
-        if pattern.startswith("suite:"):
-            suite = pattern.removeprefix("suite:")
-            every: list[Dataset] = self.registry.all("dataset")
-            if found := [d.name for d in every if suite in d.suites]:
-                return found
-            known = {s for d in every for s in d.suites}
-            raise ConfigError(unknown("suite", suite, known, f"known are {sorted(known)}"))
-        return [pattern] if ":" in pattern else self.registry.matching("dataset", [pattern])
 
     def variants(self) -> list[Variant]:
         """Return every algorithm × params that the experiment names, references included."""

@@ -10,8 +10,8 @@ from typing import Any
 from harness import ids
 from harness.analysis.speed import speeds_of
 from harness.analysis.view import Speed
-from harness.config import Experiment
-from harness.data import resolve
+from harness.config import Experiment, parse_experiment
+from harness.data import dataset_from_mapping, resolve
 from harness.errors import ConfigError
 from harness.execute import Execution, Options, Tally
 from harness.machine import fingerprint, machine_id
@@ -102,6 +102,16 @@ class Forecast:
         return {"trials": trials, "duels": duels, "seconds": seconds, "without_history": unknown}
 
 
+def request_of(run: JSON) -> Request:
+    """Return the request that a stored run came from, so that it can be planned again."""
+    config = run["config"]
+    return Request(
+        parse_experiment(config["experiment"], f"run {run['id']}"),
+        extra=tuple(dataset_from_mapping(file) for file in config.get("files", ())),
+        plugin_files=tuple(config.get("plugin_files", ())),
+    )
+
+
 def plan_request(request: Request, registry: Registry) -> Plan:
     """Return the plan of a request; an empty one is an error that says so."""
     files = request.plugin_files
@@ -145,7 +155,12 @@ def run_experiment(request: Request, registry: Registry, progress: Progress) -> 
     plan = plan_request(request, registry)
     registry.entry("executor", request.executor)
     experiment = request.experiment
-    config = {"experiment": experiment.model_dump(mode="json"), "declared": plan.declared}
+    config = {
+        "experiment": experiment.model_dump(mode="json"),
+        "files": [to_json(dataset.file) for dataset in request.extra],
+        "plugin_files": list(request.plugin_files),
+        "declared": plan.declared,
+    }
     with Store.open(
         request.results, write=True, wait=request.wait, on_wait=progress.message
     ) as store:

@@ -29,10 +29,19 @@ def command(
     with Store.open(results, write=True) as store:
         removal = clean(store, runs=runs, before=before, dry_run=not yes)
     if as_json:
-        print_json({"removed": yes, "runs": removal.runs, "outcomes": removal.outcomes,
-                    "files": len(removal.files), "bytes": removal.bytes})
+        print_json(
+            {
+                "removed": yes,
+                "runs": removal.runs,
+                "outcomes": removal.outcomes,
+                "files": len(removal.files),
+                "bytes": removal.bytes,
+            }
+        )
         return
     verb = "removed" if yes else "would remove (add --yes)"
     size = f"{removal.bytes / 2**20:.1f} MiB"
-    click.echo(f"{verb}: {len(removal.runs)} runs, {removal.outcomes} outcomes, "
-               f"{len(removal.files)} array files, {size}")
+    click.echo(
+        f"{verb}: {len(removal.runs)} runs, {removal.outcomes} outcomes, "
+        f"{len(removal.files)} array files, {size}"
+    )

@@ -1,4 +1,4 @@
-"""``harness doctor``: is this machine fit to measure on, is this installation whole?"""
+"""``harness doctor``: whether this machine can be measured on and this installation is whole."""
 
 from __future__ import annotations
 

@@ -23,15 +23,23 @@ from harness.units import show_duration
 @click.command("duel")
 @click.argument("a")
 @click.argument("b")
-@click.option("-d", "--dataset", required=True, metavar="NAME",
-              help="A dataset, or NAME:rows=100000.")
-@click.option("--launches", type=int, default=1, show_default=True,
-              help="Pairs of fresh processes.")
-@click.option("--blocks", type=int, default=8, show_default=True,
-              help="ABBA blocks in each launch.")
+@click.option(
+    "-d", "--dataset", required=True, metavar="NAME", help="A dataset, or NAME:rows=100000."
+)
+@click.option(
+    "--launches", type=int, default=1, show_default=True, help="Pairs of fresh processes."
+)
+@click.option(
+    "--blocks", type=int, default=8, show_default=True, help="ABBA blocks in each launch."
+)
 @click.option("--threads", type=int, default=1, show_default=True, help="Threads of each side.")
-@click.option("--capacity", "capacities", multiple=True, metavar="KEY=VALUE",
-              help="The same capacity for both, such as trees=100.")
+@click.option(
+    "--capacity",
+    "capacities",
+    multiple=True,
+    metavar="KEY=VALUE",
+    help="The same capacity for both, such as trees=100.",
+)
 @click.option("--seed", type=int, default=0, show_default=True)
 @click.option("--timeout", default="10m", show_default=True, help="Most time a call may take.")
 @plugin_option
@@ -93,7 +101,7 @@ def _print_speeds(a: str, b: str, speeds: Any) -> None:
             show_duration(speed.seconds[1]),
             f"{speed.ratio.value:.3f}",
             f"[{speed.ratio.low:.3f}, {speed.ratio.high:.3f}]",
-            f"{speed.ratio.n} {speed.unit}es" if speed.unit == "launch" else f"{speed.ratio.n} blocks",
+            f"{speed.ratio.n} × {speed.unit}",
         ]
         for speed in speeds
     ]

@@ -14,10 +14,15 @@ from harness.plugins import load_registry
 
 @click.command("export")
 @click.argument("run", default="latest")
-@click.option("--format", "kind", type=click.Choice(["csv", "parquet"]), default="csv",
-              show_default=True)
-@click.option("--output", type=click.Path(path_type=Path), metavar="FILE",
-              help="Where to write; CSV goes to stdout without it.")
+@click.option(
+    "--format", "kind", type=click.Choice(["csv", "parquet"]), default="csv", show_default=True
+)
+@click.option(
+    "--output",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Where to write; CSV goes to stdout without it.",
+)
 @plugin_option
 @results_option
 def command(

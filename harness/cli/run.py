@@ -17,17 +17,41 @@ from harness.plugins import Registry, load_registry
 
 @click.command("run")
 @click.argument("experiment", default="quick")
-@click.option("-a", "--algorithm", "algorithms", multiple=True, metavar="GLOB",
-              help="Only these algorithms, and the references they answer to.")
-@click.option("-d", "--dataset", "datasets", multiple=True, metavar="GLOB",
-              help="Only these datasets: a glob, suite:NAME, or NAME:rows=1000.")
-@click.option("--data", type=click.Path(path_type=Path), metavar="FILE",
-              help="Your own file: CSV, TSV, Parquet, ARFF, svmlight, also .gz.")
+@click.option(
+    "-a",
+    "--algorithm",
+    "algorithms",
+    multiple=True,
+    metavar="GLOB",
+    help="Only these algorithms, and the references they answer to.",
+)
+@click.option(
+    "-d",
+    "--dataset",
+    "datasets",
+    multiple=True,
+    metavar="GLOB",
+    help="Only these datasets: a glob, suite:NAME, or NAME:rows=1000.",
+)
+@click.option(
+    "--data",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Your own file: CSV, TSV, Parquet, ARFF, svmlight, also .gz.",
+)
 @click.option("--target", metavar="COLUMN", help="The column of --data to predict.")
-@click.option("--task", type=click.Choice(["binary", "multiclass", "regression"]),
-              help="What --data asks for, where the guess is wrong.")
-@click.option("--set", "overrides", multiple=True, metavar="KEY=VALUE",
-              help="Change a key of the experiment, such as splits.folds=5.")
+@click.option(
+    "--task",
+    type=click.Choice(["binary", "multiclass", "regression"]),
+    help="What --data asks for, where the guess is wrong.",
+)
+@click.option(
+    "--set",
+    "overrides",
+    multiple=True,
+    metavar="KEY=VALUE",
+    help="Change a key of the experiment, such as splits.folds=5.",
+)
 @click.option("--seed", type=int, help="Seed of splits and algorithms.")
 @click.option("--threads", type=int, help="Threads of each algorithm.")
 @click.option("--jobs", type=int, help="Trials side by side (default: as the cores allow).")
@@ -139,8 +163,14 @@ def _run(request: Any, registry: Registry, *, report: bool, as_json: bool) -> in
     say(f"run {result.run_id}: {result.tally.sentence()}")
     if as_json:
         statuses = {status.value: n for status, n in result.tally.statuses.items()}
-        print_json({"run": result.run_id, "outcomes": statuses, "reused": result.tally.reused,
-                    "report": str(path) if path else None})
+        print_json(
+            {
+                "run": result.run_id,
+                "outcomes": statuses,
+                "reused": result.tally.reused,
+                "report": str(path) if path else None,
+            }
+        )
     elif path is not None:
         click.echo(path)
     return result.tally.exit_code

@@ -9,7 +9,7 @@ import click
 
 from harness.cli.common import json_option, plugin_option, print_json, printable, results_option
 from harness.errors import ConfigError, StoreError
-from harness.model import to_json
+from harness.model import Outcome, to_json
 from harness.plugins import Registry, load_registry
 
 
@@ -22,7 +22,8 @@ def command(name: str, *, plugins: tuple[Path, ...], results: Path, as_json: boo
     """Show NAME: an algorithm, dataset or metric, or the start of a run, trial or cell id."""
     found = _registered(name, load_registry(plugins)) or _stored(name, results)
     if not found:
-        raise ConfigError(f"nothing is called {name!r}: no algorithm, dataset, metric, run or trial")
+        kinds = "algorithm, dataset, metric, executor, run or trial"
+        raise ConfigError(f"nothing is called {name!r}: no {kinds} has that name or id")
     if as_json:
         print_json(found)
     else:
@@ -51,13 +52,14 @@ def _stored(name: str, results: Path) -> dict[str, Any]:
         return {}
     with Store.open(results) as store:
         for trial in store.find(name)[:1]:
-            attempts = [
-                {"run": run, "status": o.status.value, "ended": o.ended, "samples": to_json(o.samples),
-                 "failure": to_json(o.failure), "facts": dict(o.facts)}
-                for o, run in store.history(trial.cell)
-            ]
+            attempts = [_attempt(o, run) for o, run in store.history(trial.cell)]
             return {"kind": "trial", **to_json(trial), "attempts": attempts}
         try:
             return {"kind": "run", **store.run(name), "outcomes": store.counts(name)}
         except StoreError:
             return {}
+
+
+def _attempt(outcome: Outcome, run: str) -> dict[str, Any]:
+    told = to_json(outcome)
+    return {"run": run, **{key: told[key] for key in ("status", "samples", "failure", "facts")}}

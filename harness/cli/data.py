@@ -1,0 +1,133 @@
+"""``harness data``: datasets by name: list, show, fetch, verify, add."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from harness.cli.common import (
+    json_option,
+    plugin_option,
+    print_json,
+    print_table,
+    printable,
+    say,
+)
+from harness.data import resolve
+from harness.errors import ConfigError, HarnessError, unknown
+from harness.model import Dataset
+from harness.plugins import Registry, load_registry
+
+
+@click.group("data")
+def command() -> None:
+    """List, show, fetch, verify and add datasets."""
+
+
+@command.command("list")
+@click.option("--suite", help="Only the datasets of this suite.")
+@plugin_option
+@json_option
+def list_(*, suite: str | None, plugins: tuple[Path, ...], as_json: bool) -> None:
+    """List every dataset, with whether it is ready, to fetch, refused or broken."""
+    from harness.data.manage import list_datasets
+
+    rows = list_datasets(load_registry(plugins))
+    if suite:
+        suites = {s for row in rows for s in row.get("suites", ())}
+        if suite not in suites:
+            raise ConfigError(unknown("suite", suite, suites, f"known are {sorted(suites)}"))
+        rows = [row for row in rows if suite in row.get("suites", ())]
+    if as_json:
+        print_json({"datasets": rows})
+        return
+    keys = ("name", "state", "task", "rows", "columns", "categorical", "source")
+    print_table(keys, [[row.get(key, "") for key in keys] for row in rows])
+    for row in rows:
+        if row.get("reason"):
+            say(f"{row['name']}: {row['state']}: {row['reason']}")
+
+
+@command.command("show")
+@click.argument("name")
+@plugin_option
+@json_option
+def show(name: str, *, plugins: tuple[Path, ...], as_json: bool) -> None:
+    """Show what is declared of a dataset, and where its bytes come from."""
+    from harness.data.manage import show as show_dataset
+
+    facts = show_dataset(resolve(name, load_registry(plugins)))
+    if as_json:
+        print_json(facts)
+        return
+    for key, value in facts.items():
+        click.echo(f"{key}: {printable(value)}")
+
+
+@command.command("fetch")
+@click.argument("names", nargs=-1, required=True)
+@plugin_option
+@json_option
+def fetch(names: tuple[str, ...], *, plugins: tuple[Path, ...], as_json: bool) -> int:
+    """Bring datasets (names, globs, suite:NAME) into the cache."""
+    from harness.data.manage import fetch as fetch_dataset
+
+    found: list[Any] = []
+    failed = 0
+    for dataset in _chosen(names, load_registry(plugins)):
+        try:
+            found.append(fetch_dataset(dataset))
+        except HarnessError as error:
+            failed += 1
+            say(f"{dataset.name}: {error}")
+    if as_json:
+        print_json({"fetched": found, "failed": failed})
+    elif found:
+        keys = ("name", "rows", "columns")
+        print_table(keys, [[row[key] for key in keys] for row in found])
+    return 5 if failed else 0
+
+
+@command.command("verify")
+@click.argument("names", nargs=-1, required=True)
+@plugin_option
+@json_option
+def verify(names: tuple[str, ...], *, plugins: tuple[Path, ...], as_json: bool) -> int:
+    """Read sources again and hold them against their cards."""
+    from harness.data.manage import verify as verify_dataset
+
+    checks = [
+        {"name": dataset.name, **check}
+        for dataset in _chosen(names, load_registry(plugins))
+        for check in verify_dataset(dataset)
+    ]
+    if as_json:
+        print_json({"checks": checks})
+    else:
+        keys = ("name", "check", "expected", "found", "ok")
+        print_table(keys, [[check[key] for key in keys] for check in checks])
+    return 0 if all(check["ok"] for check in checks) else 5
+
+
+@command.command("add")
+@click.argument("path", type=click.Path(path_type=Path))
+@click.option("--target", required=True, help="The column to predict.")
+@click.option("--name", required=True, help="What the dataset is called from now on.")
+@click.option("--task", type=click.Choice(["binary", "multiclass", "regression"]))
+@click.option("--summary", default="", help="One line about it.")
+def add(path: Path, *, target: str, name: str, task: str | None, summary: str) -> None:
+    """Write a card for your own file, so that its dataset is known by name."""
+    from harness.data.manage import add as add_dataset
+
+    click.echo(add_dataset(path, target, name, task=task, summary=summary))
+
+
+def _chosen(names: Sequence[str], registry: Registry) -> list[Dataset]:
+    """Return the datasets that names, globs and ``suite:NAME`` stand for."""
+    from harness.plan import dataset_names
+
+    found = dict.fromkeys(n for name in names for n in dataset_names(name, registry))
+    return [resolve(name, registry) for name in found]

@@ -1,0 +1,139 @@
+"""The main path, as a person walks it: a run on a real file, its report, a rerun, a duel."""
+
+import json
+import os
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+
+PLUGIN = textwrap.dedent(
+    '''
+    """A stranger's algorithm: predicts the mean, or the class frequencies."""
+    from sklearn.dummy import DummyClassifier, DummyRegressor
+    from harness import ALL_TASKS, Algorithm, estimator_adapter, hookimpl
+
+    def build(spec):
+        return DummyClassifier() if spec.task.is_classification else DummyRegressor()
+
+    def broken(spec):
+        raise RuntimeError("this algorithm always fails")
+
+    @hookimpl
+    def register_algorithms(register):
+        register(Algorithm("prior", estimator_adapter(build), ALL_TASKS,
+                           reference="sklearn.decision_tree", summary="the prior"))
+        register(Algorithm("broken", broken, ALL_TASKS))
+    '''
+)
+
+
+def harness(folder, *arguments):
+    return subprocess.run(
+        [sys.executable, "-m", "harness", *arguments],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=500,
+        env={**os.environ, "COLUMNS": "200"},
+        check=False,
+    )
+
+
+def write_file(folder: Path) -> None:
+    rows = ["age,city,empty,income"]
+    rows += [
+        f"{20 + i % 50 if i % 9 else ''},{'ABC'[i % 3]}town,,{1000 + 37 * (i % 50) + 100 * (i % 3)}"
+        for i in range(120)
+    ]
+    (folder / "people.csv").write_text("\n".join(rows) + "\n")
+    (folder / "stranger.py").write_text(PLUGIN)
+
+
+@pytest.fixture(scope="module")
+def walked(tmp_path_factory):
+    """A folder after one run of three algorithms, one of which fails, on a user's own file."""
+    folder = tmp_path_factory.mktemp("walk")
+    write_file(folder)
+    arguments = ["run", "--data", "people.csv", "--target", "income", "--plugin", "stranger.py"]
+    arguments += ["-a", "prior", "-a", "broken", "--set", "splits.folds=2", "--json"]
+    arguments += ["--set", "duels.blocks=2"]
+    return folder, arguments, harness(folder, *arguments)
+
+
+def test_the_run_says_what_it_read_and_ends_with_the_failures(walked):
+    folder, _, done = walked
+    assert done.returncode == 3, done.stderr
+    assert "Traceback" not in done.stderr
+    assert "this algorithm always fails" in done.stderr
+    assert "city" in done.stderr
+    assert "empty" in done.stderr
+    told = json.loads(done.stdout)
+    assert told["outcomes"]["failed"] == 2
+    assert told["outcomes"]["done"] == 5  # two trials of two algorithms, and their duel
+    page = (folder / told["report"]).read_text()
+    assert "prior" in page
+    assert "this algorithm always fails" in page
+    assert "sklearn.decision_tree" in page
+
+
+def test_a_rerun_reuses_everything_also_the_failures(walked):
+    folder, arguments, _ = walked
+    again = harness(folder, *arguments)
+    told = json.loads(again.stdout)
+    assert again.returncode == 3
+    assert told["reused"] == 7
+
+
+def test_a_dry_run_writes_nothing_and_knows_what_is_known(walked):
+    folder, arguments, _ = walked
+    before = (folder / "results" / "harness.db").read_bytes()
+    plain = [a for a in arguments if a != "--json"]
+    done = harness(folder, *plain, "--dry-run")
+    assert done.returncode == 0, done.stderr
+    assert "0 of 2 trials to run" in done.stdout
+    assert (folder / "results" / "harness.db").read_bytes() == before
+
+
+def test_the_report_is_made_again_in_every_form(walked):
+    folder, _, _ = walked
+    page = harness(folder, "report")
+    assert page.returncode == 0, page.stderr
+    assert Path(folder, page.stdout.strip()).is_file()
+    markdown = harness(folder, "report", "--markdown")
+    assert "prior" in markdown.stdout
+    verdicts = json.loads(harness(folder, "report", "--json").stdout)
+    assert "prior" in json.dumps(verdicts)
+
+
+def test_the_outcomes_are_exported(walked):
+    folder, _, _ = walked
+    done = harness(folder, "export")
+    header, *lines = done.stdout.splitlines()
+    assert "rmse_sd" in header
+    assert len(lines) == 6
+
+
+def test_list_show_explain_and_clean(walked):
+    folder, _, _ = walked
+    runs = json.loads(harness(folder, "list", "runs", "--json").stdout)["runs"]
+    assert runs[0]["status"] == "done"
+    assert "prior" in harness(folder, "list", "algorithms", "--plugin", "stranger.py").stdout
+    shown = harness(folder, "show", "prior", "--plugin", "stranger.py")
+    assert "sklearn.decision_tree" in shown.stdout
+    assert "bytes" in harness(folder, "clean", "--json").stdout
+
+
+def test_a_duel_prints_a_ratio_with_its_interval(tmp_path):
+    write_file(tmp_path)
+    done = harness(
+        tmp_path, "duel", "prior", "sklearn.decision_tree", "-d", "iris", "--blocks", "6",
+        "--plugin", "stranger.py", "--json",
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    speeds = {s["phase"]: s for s in json.loads(done.stdout)["speeds"]}
+    assert {"fit", "predict", "train"} <= set(speeds)
+    ratio = speeds["fit"]["ratio"]
+    assert ratio["low"] <= ratio["value"] <= ratio["high"]

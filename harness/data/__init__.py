@@ -1,0 +1,43 @@
+"""Datasets: declared cheaply, brought when needed, verified, cached, and split.
+
+The public names below are loaded when first used, so that listing datasets imports no pandas.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from harness.data.files import dataset_from_file, dataset_from_mapping, describe
+    from harness.data.names import load_table, resolve
+    from harness.data.splits import default_splits, duplicates_across, split_notes, split_rows
+
+_HOME = {
+    "dataset_from_file": "files",
+    "dataset_from_mapping": "files",
+    "default_splits": "splits",
+    "describe": "files",
+    "duplicates_across": "splits",
+    "load_table": "names",
+    "resolve": "names",
+    "split_notes": "splits",
+    "split_rows": "splits",
+}
+__all__ = [
+    "dataset_from_file",
+    "dataset_from_mapping",
+    "default_splits",
+    "describe",
+    "duplicates_across",
+    "load_table",
+    "resolve",
+    "split_notes",
+    "split_rows",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'harness.data' has no attribute {name!r}")
+    return getattr(importlib.import_module(f"harness.data.{_HOME[name]}"), name)

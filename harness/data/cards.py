@@ -1,0 +1,177 @@
+"""Cards: one TOML a dataset, read into declarations without bringing any data.
+
+``docs/datasets.md`` explains every key. A card of a user's own folder may not take the name of
+one of ours; a card with mistakes declares nothing, and is told where its name is asked for.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Literal
+
+from pydantic import Field, model_validator
+
+from harness.data.bundled import BundledLoader
+from harness.data.loader import File, FilesLoader, Loader
+from harness.data.openml import OpenMLLoader
+from harness.data.places import card_folders
+from harness.data.reading import Reading, Strict, digest_of, validated
+from harness.errors import DataError
+from harness.model import Dataset, Task
+
+Checksum = Field("", pattern=r"^([0-9a-f]{64})?$")
+Source = Literal["sklearn", "openml", "url", "file"]
+_SOURCES = {"sklearn": "bundled", "openml": "openml", "url": "url", "file": "file"}
+
+
+class CardFile(Strict):
+    """One file of a dataset: an https address, or a path (from the card's folder)."""
+
+    url: str = Field("", pattern=r"^(https://\S+)?$")
+    path: str = ""
+    sha256: str = Checksum
+
+    @model_validator(mode="after")
+    def _one_place(self) -> CardFile:
+        if bool(self.url) == bool(self.path):
+            raise ValueError("give either url or path")
+        if self.path and not self.sha256:
+            raise ValueError("a file on disk needs its sha256; `sha256sum FILE` prints it")
+        return self
+
+
+class Card(Strict):
+    """What is known of a dataset without its rows."""
+
+    name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")
+    task: Task
+    target: str = ""
+    summary: str = ""
+    rows: int = Field(ge=2)
+    columns: int = Field(ge=1)
+    classes: int = Field(0, ge=0)
+    categorical: int = Field(0, ge=0)  # how many columns
+    missing: bool = False
+    sparse: bool = False
+    source: Source
+    openml: int = Field(0, ge=0)
+    openml_version: int = Field(0, ge=0)
+    sha256: str = Checksum
+    files: tuple[CardFile, ...] = ()
+    read: Reading = Reading()
+    suites: tuple[str, ...] = ()
+    licence: str = ""
+    origin: str = ""  # where the data comes from, for people
+
+    @model_validator(mode="after")
+    def _fits_its_source(self) -> Card:
+        if self.read.target:
+            raise ValueError("target belongs to the card, not into [read]")
+        if self.source == "openml" and not self.openml:
+            raise ValueError("source openml needs the number: openml = 31")
+        if self.source in ("url", "file") and not self.files:
+            raise ValueError(f"source {self.source} needs [[files]]")
+        if self.source == "sklearn" and not self.sha256:
+            raise ValueError("source sklearn needs its sha256")
+        if self.task.is_classification != (self.classes > 1):
+            raise ValueError("classes is at least 2 for classification and 0 for regression")
+        return self
+
+    @property
+    def reading(self) -> Reading:
+        """Return how the files are read, the target included."""
+        named: dict[str, str | bool] = {"target": self.target}
+        if self.source == "openml":
+            named |= {"format": "frame", "drop_missing_target": True}
+        return self.read.model_copy(update=named)
+
+    @property
+    def checksums(self) -> list[str]:
+        """Return what stands for the bytes in the digest: checksums, or what names the bytes."""
+        if self.source in ("sklearn", "openml"):
+            return [self.sha256 or f"openml:{self.openml}"]
+        return [file.sha256 or file.url for file in self.files]
+
+    def loader(self, folder: Path) -> Loader:
+        """Return what brings the table; ``folder`` is where relative paths start."""
+        if self.source == "sklearn":
+            return BundledLoader(self.name, self.task, self.sha256)
+        if self.source == "openml":
+            number, version = self.openml, self.openml_version
+            return OpenMLLoader(self.name, self.task, number, version, self.sha256, self.reading)
+        files = tuple(File(f.url or str(folder / f.path), f.sha256) for f in self.files)
+        return FilesLoader(self.name, self.task, files, self.reading)
+
+    def dataset(self, folder: Path) -> Dataset:
+        """Return the declaration; ``folder`` is where the card's relative paths start."""
+        return Dataset(
+            name=self.name,
+            task=self.task,
+            load=self.loader(folder),
+            digest=digest_of(self.checksums, self.reading, self.task),
+            rows=self.rows,
+            columns=self.columns,
+            n_classes=self.classes,
+            categorical=self.categorical,
+            missing=self.missing,
+            sparse=self.sparse,
+            weighted=bool(self.read.weight),
+            grouped=bool(self.read.group),
+            given_test=self.read.test_rows > 0,
+            source=_SOURCES[self.source],
+            suites=self.suites,
+            summary=self.summary,
+            licence=self.licence,
+        )
+
+
+def read_card(path: Path) -> Card:
+    """Read a card, or tell all its mistakes at once."""
+    try:
+        return _card_in(path, path.read_bytes())
+    except OSError as error:
+        raise DataError(f"{path} cannot be read: {error.strerror}") from None
+
+
+@cache
+def _card_in(path: Path, content: bytes) -> Card:
+    """Return the card of a file's content; several plugins ask for the same ones."""
+    try:
+        data = tomllib.loads(content.decode())
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise DataError(f"{path} is not TOML: {error}") from None
+    except RecursionError:
+        raise DataError(f"{path} is not a card: it is nested too deeply") from None
+    card = validated(Card, data, str(path))
+    if card.name != path.stem:
+        raise DataError(f"{path} is the card of {card.name!r}; name the file {card.name}.toml")
+    return card
+
+
+def every_card() -> Iterator[tuple[Path, Card | DataError]]:
+    """Yield the cards of all folders by name, and in place of a broken one what is wrong with it.
+
+    A name that a folder before has taken is a mistake of the later card.
+    """
+    taken: dict[str, Path] = {}
+    for folder in card_folders():
+        for path in sorted(folder.glob("*.toml")):
+            try:
+                card: Card | DataError = read_card(path)
+                if path.stem in taken:
+                    card = DataError(f"{path} takes the name of {taken[path.stem]}; rename it")
+            except DataError as error:
+                card = error
+            taken.setdefault(path.stem, path)
+            yield path, card
+
+
+def fault_of(name: str) -> str:
+    """Return what is wrong with the card of a name, or ""."""
+    for path, card in every_card():
+        if path.stem == name and isinstance(card, DataError):
+            return str(card)
+    return ""

@@ -1,0 +1,101 @@
+"""What a column is: numbers, or categories with their labels sorted."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from harness.data.frames import Categories, Column
+
+_TRUTH = {"True": 1.0, "TRUE": 1.0, "true": 1.0, "False": 0.0, "FALSE": 0.0, "false": 0.0}
+MOST_LEVELS = 1000  # of a text column that names most rows, before it counts as an identifier
+
+
+def column_of(values: pd.Series[Any], forced: bool, *, switches: bool) -> Column:
+    """Return a column as float64 numbers with NaN for missing, or as categories.
+
+    Parameters
+    ----------
+    values
+        The column as it was parsed.
+    forced
+        Whether numbers are categories too, because the dataset says so.
+    switches
+        Whether true/false becomes 1/0 instead of two categories.
+    """
+    kind = values.dtype
+    if isinstance(kind, pd.CategoricalDtype):
+        values = values.astype(kind.categories.dtype)
+        forced, kind = True, values.dtype
+    is_truth = pd.api.types.is_bool_dtype(kind)
+    if is_truth and switches and not forced:
+        return _floats(values)
+    if pd.api.types.is_numeric_dtype(kind) and not is_truth:
+        numbers = _floats(values)
+        return categorised(numbers) if forced else numbers
+    if pd.api.types.is_object_dtype(kind) and not forced:
+        parsed = pd.to_numeric(values, errors="coerce")
+        if (parsed.notna() == values.notna()).all():
+            return _floats(parsed)
+    text = labels_of(values)
+    if switches and not forced and set(text.dropna().unique()) <= set(_TRUTH):
+        return _floats(text.map(_TRUTH))
+    codes, levels = pd.factorize(text, sort=True)
+    return Categories(codes.astype(np.int32), [str(level) for level in levels])
+
+
+def _floats(values: pd.Series[Any]) -> np.ndarray:
+    found: np.ndarray = values.to_numpy(np.float64, na_value=np.nan)
+    return found
+
+
+def categorised(numbers: np.ndarray) -> Categories:
+    """Return numbers as categories, sorted by value; whole ones are integers."""
+    codes, levels = pd.factorize(numbers, sort=True)
+    whole = len(levels) > 0 and bool((levels == np.trunc(levels)).all())
+    whole = whole and bool((np.abs(levels) < 2**53).all())
+    return Categories(codes.astype(np.int32), [int(v) if whole else float(v) for v in levels])
+
+
+def labels_of(values: pd.Series[Any]) -> pd.Series[Any]:
+    """Return values as text, missing kept: ``1.0`` as ``1``, so that a label has one form."""
+    if pd.api.types.is_float_dtype(values.dtype):
+        numbers = values.to_numpy(np.float64, na_value=np.nan)
+        text = [None if np.isnan(v) else number_label(v) for v in numbers]
+        return pd.Series(text, index=values.index, dtype=pd.StringDtype(na_value=np.nan))
+    return values.astype(pd.StringDtype(na_value=np.nan))
+
+
+def number_label(value: float) -> str:
+    """Return a number as a label: without a fraction where it has none."""
+    is_whole = value == np.trunc(value) and abs(value) < 2**53
+    return str(int(value)) if is_whole else repr(float(value))
+
+
+def encode_classes(target: pd.Series[Any]) -> tuple[np.ndarray, tuple[str, ...]]:
+    """Return int64 codes 0 … n − 1 and the label of each.
+
+    Labels are sorted as numbers where all of them are numbers, else as text.
+    """
+    codes, labels = pd.factorize(labels_of(target), sort=True)
+    numbers = pd.to_numeric(pd.Series(labels), errors="coerce").to_numpy(np.float64)
+    order = np.arange(len(labels))
+    if not np.isnan(numbers).any():
+        order = np.argsort(numbers, kind="stable")
+    place = np.empty(len(labels), np.int64)
+    place[order] = np.arange(len(labels))
+    return place[codes], tuple(str(labels[int(i)]) for i in order)
+
+
+def identifiers(columns: Mapping[str, Column]) -> list[str]:
+    """Return the text columns that name rows: over half of their values differ, and over 1000."""
+    return [
+        name
+        for name, found in columns.items()
+        if isinstance(found, Categories)
+        and len(found.levels) > MOST_LEVELS
+        and len(found.levels) > len(found.codes) / 2
+    ]

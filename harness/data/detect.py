@@ -1,0 +1,122 @@
+"""Find out what a user's file holds, and say it in words."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from harness.data.parsers import read_header
+from harness.data.reading import Reading
+from harness.data.streams import open_data
+from harness.data.words import listed, shown
+from harness.errors import DataError, unknown
+from harness.model import Task
+
+if TYPE_CHECKING:
+    from harness.model import Table
+
+SEPARATORS = (",", ";", "\t", "|")
+FEW_INTEGERS = 20  # a target of whole numbers with at most so many different ones is a class
+_HEAD = 2**20  # bytes in which the header is looked for
+
+
+def complete(path: Path, reading: Reading) -> Reading:
+    """Return a reading with what the file itself tells: separator, row numbers, target."""
+    if reading.format == "svmlight":
+        return reading.model_copy(update={"target": "label", "separator": ","})
+    if reading.format != "csv":
+        target = reading.target or ("y" if reading.format == "npz" else "")
+        return reading.model_copy(update={"target": target, "separator": ","})
+    separator = reading.separator or find_separator(path, reading.encoding)
+    reading = reading.model_copy(update={"separator": separator})
+    header = read_header(path, reading)
+    if reading.target and reading.target not in header:
+        hint = f"the columns are {listed(header)}"
+        raise DataError(f"{path}: {unknown('target', reading.target[:80], header, hint)}")
+    numbers = [n for n in header[:1] if n.startswith("Unnamed: ") and _counts_rows(path, reading)]
+    return reading.model_copy(update={"drop": (*numbers, *reading.drop)})
+
+
+def find_separator(path: Path, encoding: str) -> str:
+    """Return the separator that parts the first line into the most fields, outside quotes."""
+    if ".tsv" in path.suffixes or ".tab" in path.suffixes:
+        return "\t"
+    with open_data(path) as stream:
+        head = stream.read(_HEAD)
+    line = next((part for part in head.splitlines() if part.strip()), b"")
+    text = line.decode(encoding, errors="replace")
+    counts = {}
+    for separator in SEPARATORS:
+        try:
+            counts[separator] = len(next(csv.reader([text], delimiter=separator), []))
+        except csv.Error:  # a field above the limit of the csv module
+            counts[separator] = text.count(separator) + 1
+    return max(SEPARATORS, key=lambda separator: counts[separator])
+
+
+def _counts_rows(path: Path, reading: Reading) -> bool:
+    """Say whether the first column only numbers the rows, as pandas and R write it."""
+    from harness.data.parsers import parse
+
+    first = parse([path], reading).data.iloc[:, 0]
+    if not pd.api.types.is_integer_dtype(first.dtype):
+        return False
+    values = first.to_numpy()
+    return bool((np.diff(values) == 1).all()) and values[:1].tolist() in ([0], [1])
+
+
+def guess_task(target: Any, path: str, name: str) -> tuple[Task, str]:
+    """Return the task that a target asks for, and why.
+
+    Text, truth values and at most ``FEW_INTEGERS`` different whole numbers are classes; other
+    numbers are to be regressed on.
+    """
+    values = pd.Series(target).dropna()
+    if values.empty:
+        raise DataError(f"{path}: the target {shown(name)} has no value in any row")
+    distinct = int(values.nunique())
+    classes = Task.BINARY if distinct <= 2 else Task.MULTICLASS
+    is_number = pd.api.types.is_numeric_dtype(values.dtype)
+    if not is_number or pd.api.types.is_bool_dtype(values.dtype):
+        return classes, f"{distinct:,} different texts"
+    numbers = values.to_numpy(np.float64)
+    whole = bool(np.isfinite(numbers).all() and (numbers == np.trunc(numbers)).all())
+    if whole and distinct <= FEW_INTEGERS:
+        return classes, f"{distinct:,} different whole numbers"
+    kind = "whole numbers" if whole else "numbers"
+    return Task.REGRESSION, f"{distinct:,} different {kind}"
+
+
+def told_of(path: Path, reading: Reading, table: Table, task: Task, why: str) -> list[str]:
+    """Return what was detected, a line each, for people."""
+    rows, width = table.X.shape
+    kind = reading.format.upper() if reading.format in ("csv", "arff") else reading.format
+    separated = f" separated by {shown(reading.separator)}" if reading.format == "csv" else ""
+    lines = [f"{shown(path.name)}: {kind}{separated}, {rows:,} rows, {width:,} columns to use"]
+    classes = f" with {len(table.classes)} classes" if table.classes else ""
+    lines.append(f"target {shown(reading.target)}: {task.value}{classes} ({why})")
+    if isinstance(table.X, pd.DataFrame):
+        lines += _kinds(table.X)
+    else:
+        share = table.X.nnz / max(rows * width, 1)
+        lines.append(f"sparse: {share:.2%} of the values are not zero")
+    return [*lines, *table.notes]
+
+
+def _kinds(frame: pd.DataFrame) -> list[str]:
+    is_category = np.array([isinstance(kind, pd.CategoricalDtype) for kind in frame.dtypes])
+    names = frame.columns.to_numpy(dtype=object)
+    missing = frame.isna().to_numpy().any(axis=0)
+    lines = []
+    for word, which in (("numeric", ~is_category), ("categorical", is_category)):
+        if which.any():
+            lines.append(f"{word}: {which.sum():,} columns ({listed(names[which].tolist())})")
+    if missing.any():
+        lines.append(
+            f"missing values: in {missing.sum():,} columns ({listed(names[missing].tolist())})"
+        )
+    return lines

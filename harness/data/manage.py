@@ -1,0 +1,241 @@
+"""What ``harness data list|show|fetch|verify|add`` do, as plain data for others to print."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from harness.data.cards import Card, every_card, read_card
+from harness.data.files import dataset_from_file, describe
+from harness.data.loader import FilesLoader, Loader
+from harness.data.mirror import entries
+from harness.data.openml import OpenMLLoader
+from harness.data.places import own_card_folder
+from harness.errors import DataError
+from harness.model import JSON, Dataset, Task
+
+if TYPE_CHECKING:
+    from harness.plugins import Registry
+
+READY, TO_FETCH, REFUSED, BROKEN = "ready", "to fetch", "refused", "broken"
+
+
+def list_datasets(registry: Registry) -> list[JSON]:
+    """Return a row for every dataset by name, and for those that cannot be used, with a reason.
+
+    ``state`` is ``ready``, ``to fetch`` (needs a network once), ``refused`` (a set of the mirror
+    that is for no task) or ``broken`` (a card with mistakes).
+    """
+    rows = [_row(dataset) for dataset in registry.all("dataset")]
+    known = {row["name"] for row in rows}
+    unusable = [(path.stem, BROKEN, str(c)) for path, c in every_card() if isinstance(c, DataError)]
+    try:
+        unusable += [(e.name, REFUSED, e.refused) for e in entries() if e.refused]
+    except DataError as error:
+        unusable.append(("(mirror)", BROKEN, str(error)))
+    rows += [
+        {"name": name, "state": state, "reason": reason}
+        for name, state, reason in unusable
+        if name not in known or state == BROKEN
+    ]
+    return sorted(rows, key=lambda row: str(row["name"]))
+
+
+def _row(dataset: Dataset) -> JSON:
+    return {
+        "name": dataset.name,
+        "state": state_of(dataset),
+        "task": dataset.task.value,
+        "rows": dataset.rows,
+        "columns": dataset.columns,
+        "classes": dataset.n_classes,
+        "categorical": dataset.categorical,
+        "missing": dataset.missing,
+        "sparse": dataset.sparse,
+        "source": dataset.source,
+        "suites": list(dataset.suites),
+        "summary": dataset.summary,
+    }
+
+
+def state_of(dataset: Dataset) -> str:
+    """Say whether a dataset can be loaded without a network."""
+    load = dataset.load
+    if isinstance(load, OpenMLLoader):
+        return READY if load.files() else TO_FETCH
+    if isinstance(load, FilesLoader):
+        from harness.data.remote import place_of
+
+        remote = (place_of(file.place) for file in load.files if file.is_remote)
+        return READY if all(path.is_file() for path in remote) else TO_FETCH
+    return READY
+
+
+def show(dataset: Dataset) -> JSON:
+    """Return everything that is declared of a dataset, and where its bytes come from."""
+    facts = {
+        **_row(dataset),
+        "weighted": dataset.weighted,
+        "grouped": dataset.grouped,
+        "given_test": dataset.given_test,
+        "licence": dataset.licence,
+        "digest": dataset.digest,
+        "options": dict(dataset.options),
+        "described": describe(dataset),
+    }
+    load = dataset.load
+    if isinstance(load, OpenMLLoader):
+        from harness.data.remote import pin_of
+
+        pinned = load.sha256 or pin_of(f"openml:{load.number}") or "at the first fetch"
+        facts |= {"openml": load.number, "sha256": pinned}
+    if isinstance(load, FilesLoader):
+        files = [{"place": f.place, "sha256": f.sha256 or "at the first fetch"} for f in load.files]
+        facts |= {"files": files}
+    if isinstance(load, (FilesLoader, OpenMLLoader)):
+        facts["reading"] = load.reading.model_dump(mode="json", exclude_defaults=True)
+    return facts
+
+
+def fetch(dataset: Dataset) -> JSON:
+    """Bring a dataset into the cache, from the network where it must come from there."""
+    from harness.data.loading import table_of
+
+    before = state_of(dataset)
+    table = table_of(dataset)
+    return {
+        "name": dataset.name,
+        "state": before,
+        "rows": int(table.X.shape[0]),
+        "columns": int(table.X.shape[1]),
+        "notes": list(table.notes),
+    }
+
+
+def verify(dataset: Dataset) -> list[JSON]:
+    """Read the source again, past the cache, and hold it against every declared fact.
+
+    Returns
+    -------
+    list of dict
+        ``check``, ``expected``, ``found``, ``ok``; wrong bytes are a check too, not an error.
+    """
+    from harness.data.loading import check
+    from harness.data.tables import facts_of
+
+    try:
+        table = check(dataset.load(**dataset.options), dataset)
+    except DataError as error:
+        return [{"check": "bytes", "expected": "as declared", "found": str(error), "ok": False}]
+    vouched = isinstance(dataset.load, Loader)
+    bytes_row = {"check": "bytes", "expected": "as declared", "ok": vouched}
+    bytes_row["found"] = "as declared" if vouched else "a stranger's dataset vouches for nothing"
+    found = facts_of(table)
+    declared = {fact: getattr(dataset, fact) for fact in found}
+    facts = [
+        {"check": fact, "expected": declared[fact], "found": found[fact],
+         "ok": declared[fact] == found[fact]}
+        for fact in found
+    ]  # fmt: skip
+    return [bytes_row, *facts]
+
+
+def add(
+    path: str | Path,
+    target: str | None,
+    name: str,
+    *,
+    task: Task | str | None = None,
+    suites: tuple[str, ...] = (),
+    summary: str = "",
+    licence: str = "",
+    **reading: Any,
+) -> Path:
+    """Write a card for a file, so that its dataset is known by name from now on.
+
+    Parameters
+    ----------
+    path, target, task, reading
+        As for :func:`harness.data.dataset_from_file`.
+    name
+        1 to 64 letters, digits, dots, dashes or underscores.
+
+    Returns
+    -------
+    Path
+        The card, in the first folder of ``HARNESS_DATASETS``, or else in the user's own.
+
+    Raises
+    ------
+    DataError
+        For a bad name, one that is taken, and anything wrong with the file.
+    """
+    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}", name):
+        raise DataError(
+            f"{name[:80]!r} cannot name a dataset: use 1 to 64 letters, digits, dots, dashes or "
+            "underscores, beginning with a letter or digit"
+        )
+    taken = [card for card, _ in every_card() if card.stem == name]
+    if taken:
+        raise DataError(f"{name} is taken by {taken[0]}; choose another name or delete that card")
+    dataset = dataset_from_file(path, target, task=task, **reading)
+    card = _card(replace(dataset, name=name, suites=suites, licence=licence), summary)
+    place = own_card_folder() / f"{name}.toml"
+    from harness.data.writing import write_atomically
+
+    try:
+        write_atomically(place, card_text(card).encode())
+    except OSError as error:
+        raise DataError(f"{place} cannot be written: {error.strerror}") from None
+    read_card(place)
+    return place
+
+
+def _card(dataset: Dataset, summary: str) -> Card:
+    assert dataset.file is not None
+    reading = {**dataset.file["reading"], "target": ""}
+    return Card.model_validate(
+        {
+            "name": dataset.name,
+            "task": dataset.task,
+            "target": dataset.file["reading"]["target"],
+            "summary": summary,
+            "rows": dataset.rows,
+            "columns": dataset.columns,
+            "classes": dataset.n_classes,
+            "categorical": dataset.categorical,
+            "missing": dataset.missing,
+            "sparse": dataset.sparse,
+            "source": "file",
+            "files": [{"path": dataset.file["path"], "sha256": dataset.file["sha256"]}],
+            "read": reading,
+            "suites": dataset.suites,
+            "licence": dataset.licence,
+        }
+    )
+
+
+def card_text(card: Card) -> str:
+    """Return a card as TOML, without the keys that have their usual value."""
+    data = card.model_dump(mode="json", exclude_defaults=True)
+    files, read = data.pop("files", []), data.pop("read", {})
+    labels = read.pop("labels", {})
+    lines = [f"{key} = {_toml(value)}" for key, value in data.items()]
+    for file in files:
+        lines += ["", "[[files]]", *(f"{key} = {_toml(value)}" for key, value in file.items())]
+    if read:
+        lines += ["", "[read]", *(f"{key} = {_toml(value)}" for key, value in read.items())]
+    if labels:
+        lines += ["", "[read.labels]", *(f"{_toml(k)} = {_toml(v)}" for k, v in labels.items())]
+    return "\n".join(lines) + "\n"
+
+
+def _toml(value: Any) -> str:
+    """Return a value as TOML: texts, numbers, truth values and lists of them."""
+    if isinstance(value, list):
+        return f"[{', '.join(_toml(item) for item in value)}]"
+    # JSON's texts are TOML's, but for the delete character, which TOML wants escaped.
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -1,0 +1,209 @@
+"""A folder of datasets with a ``MANIFEST.json``: by name, without a network, each file verified.
+
+The manifest is a list of sets. Of each it tells the files, how they are read (``read``, ``na``,
+``na_numeric``, ``label_map``, ``bad_labels``, ``drop``, ``cat``, ``weight``), task, target,
+counts, and the SHA-256 of every file (``file_details``); what else it tells is for people.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from harness.data.loader import File, FilesLoader
+from harness.data.places import mirror_folder
+from harness.data.reading import Reading, digest_of, validated
+from harness.errors import DataError
+from harness.model import Dataset, Task
+
+MANIFEST = "MANIFEST.json"
+_COMPANION = ".query"  # lengths of queries, of ranking sets only
+
+
+class _Part(BaseModel):
+    """A model of what is used of the manifest; further keys are for people."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True)
+
+
+class _Read(BaseModel):
+    """How files are parsed, in pandas' words; an option that is not known here is refused."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    kind: Literal["csv", "npz", "mat", "svmlight"]
+    header: Literal[0] | None = 0
+    names: tuple[str, ...] = ()
+    sep: str = ","
+    quotechar: str = '"'
+    comment: str = ""
+    skipinitialspace: bool = False
+    encoding: str = "utf-8"
+    query: str = ""
+
+
+class _Detail(_Part):
+    file: str
+    sha256: str = Field(pattern=r"^[0-9a-f]{64}$")
+
+
+class _Set(_Part):
+    name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")
+    files: tuple[str, ...] = Field(min_length=1)
+    rows: int = Field(ge=1)
+    n_columns: int = Field(ge=1)
+    n_categorical: int = 0
+    n_classes: int | None = None
+    task: Literal["binary", "multiclass", "regression", "ranking"]
+    target: str
+    missing: bool = False
+    read: _Read
+    na: tuple[str, ...] | None = None
+    na_numeric: tuple[float, ...] | None = None
+    cat: Literal["all", "auto"] | tuple[str, ...] | None = None
+    drop: tuple[str, ...] = ()
+    weight: str | None = None
+    label_map: dict[str, str] | None = None
+    bad_labels: tuple[str, ...] | None = None
+    n_cols: int | None = None
+    n_test_rows: int | None = None
+    origin: str = ""
+    license: str = ""
+    file_details: tuple[_Detail, ...] = ()
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One set of the mirror: what it declares, or why it is refused."""
+
+    name: str
+    folder: Path
+    facts: _Set | None
+    refused: str = ""
+
+    def dataset(self, suites: tuple[str, ...] = ()) -> Dataset:
+        """Return the declaration."""
+        assert self.facts is not None
+        facts, reading = self.facts, _reading(self.facts)
+        task = Task(facts.task)
+        sums = {detail.file: detail.sha256 for detail in facts.file_details}
+        files = tuple(File(str(self.folder / name), sums[name]) for name in facts.files)
+        return Dataset(
+            name=self.name,
+            task=task,
+            load=FilesLoader(self.name, task, files, reading),
+            digest=digest_of([file.sha256 for file in files], reading, task),
+            rows=facts.rows,
+            columns=facts.n_columns,
+            n_classes=(facts.n_classes or 0) if task.is_classification else 0,
+            categorical=facts.n_categorical,
+            missing=facts.missing,
+            sparse=facts.read.kind == "svmlight",
+            weighted=bool(facts.weight),
+            given_test=bool(facts.n_test_rows),
+            source="mirror",
+            suites=suites,
+            summary=facts.origin,
+            licence=facts.license,
+        )
+
+
+def entries() -> list[Entry]:
+    """Return every set of the mirror; none where no mirror is named.
+
+    Raises
+    ------
+    DataError
+        Where the folder or its manifest cannot be read.
+    """
+    folder = mirror_folder()
+    if folder is None:
+        return []
+    path = folder / MANIFEST
+    try:
+        content = json.loads(path.read_bytes())
+    except OSError as error:
+        raise DataError(
+            f"HARNESS_MIRROR names {folder}, but {path} cannot be read: {error.strerror}"
+        ) from None
+    except (ValueError, RecursionError) as error:
+        raise DataError(f"{path} is not JSON: {error}") from None
+    if not isinstance(content, list) or not all(isinstance(item, dict) for item in content):
+        raise DataError(f"{path} is not a list of datasets")
+    found: dict[str, Entry] = {}
+    for item in content:
+        entry = _entry(item, folder.resolve())
+        if entry.name in found:
+            raise DataError(f"{path} holds two sets named {entry.name[:80]!r}")
+        found[entry.name] = entry
+    return list(found.values())
+
+
+def mirrored_names() -> frozenset[str]:
+    """Return the names that a mirror provides; none where it is absent or broken."""
+    try:
+        return frozenset(entry.name for entry in entries() if not entry.refused)
+    except DataError:
+        return frozenset()
+
+
+def refusal_of(name: str) -> str:
+    """Return why the mirror's set of a name cannot be used, or ""."""
+    try:
+        return next((e.refused for e in entries() if e.name == name and e.refused), "")
+    except DataError as error:
+        return str(error)
+
+
+def _entry(item: dict[str, Any], folder: Path) -> Entry:
+    name = str(item.get("name", ""))
+    try:
+        facts = validated(_Set, item, f"{folder / MANIFEST}: {name[:80]!r}")
+        _check_files(facts, folder)
+    except DataError as error:
+        return Entry(name, folder, None, str(error))
+    reason = ""
+    if facts.task == "ranking":
+        reason = f"{name} is a ranking set, and ranking is not among the tasks"
+    return Entry(name, folder, facts, reason)
+
+
+def _check_files(facts: _Set, folder: Path) -> None:
+    """Refuse files outside the folder, and files without a checksum."""
+    sums = {detail.file for detail in facts.file_details}
+    for file in facts.files:
+        parts = PurePosixPath(file).parts
+        inside = ".." not in parts and (folder / file).resolve().is_relative_to(folder)
+        if PurePosixPath(file).is_absolute() or not inside:
+            raise DataError(f"{facts.name} names a file outside the mirror: {file[:80]!r}")
+        if file not in sums:
+            raise DataError(f"{facts.name} tells no SHA-256 of {file[:80]!r}")
+
+
+def _reading(facts: _Set) -> Reading:
+    read = facts.read
+    return Reading(
+        format=read.kind,
+        header=read.header is not None,
+        names=read.names,
+        separator=read.sep,
+        quote=read.quotechar,
+        comment=read.comment,
+        skip_spaces=read.skipinitialspace,
+        encoding=read.encoding,
+        columns=facts.n_cols or 0,
+        target=facts.target,
+        categorical=facts.cat if facts.cat is not None and facts.cat != "auto" else "text",
+        missing=facts.na,
+        missing_numbers=facts.na_numeric or (),
+        drop=facts.drop,
+        weight=facts.weight or "",
+        labels=facts.label_map or {},
+        leave_out=facts.bad_labels or (),
+        drop_missing_target=True,
+        test_rows=facts.n_test_rows or 0,
+    )

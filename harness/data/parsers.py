@@ -1,0 +1,256 @@
+"""From bytes to columns, one function a format; what a file cannot be is told in one line."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from harness.data import binary
+from harness.data.reading import Reading
+from harness.data.streams import check_readable, magic, open_data
+from harness.data.words import listed, shown
+from harness.errors import DataError
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_matrix
+
+MOST_COLUMNS = 1_000_000
+_FORMAT_OF_MAGIC = {"parquet": {"parquet"}, "zip": {"npz", "csv", "arff", "svmlight"}}
+_WORDS = {
+    "pickle": "a pickle, which may run code when it is read, so it never is",
+    "hdf5": "an HDF5 file, which is not read",
+    "utf-16": "text in UTF-16, which is not read",
+    "parquet": "a Parquet file",
+    "zip": "a zip archive (or a workbook)",
+}
+_ADVICE = "; save it as CSV in UTF-8, or as Parquet"
+
+
+class Parsed(NamedTuple):
+    """What files hold: a frame with its target among the columns, or rows and a target apart."""
+
+    data: pd.DataFrame | csr_matrix
+    target: np.ndarray | None = None  # (n_rows,) where ``data`` does not hold it
+
+
+def parse(paths: Sequence[Path], reading: Reading) -> Parsed:
+    """Read the files of a dataset, in order, one below the other.
+
+    Raises
+    ------
+    DataError
+        For anything that is wrong with a file, in one line.
+    """
+    parts = [_parse_one(path, reading) for path in paths]
+    if len(parts) == 1:
+        return parts[0]
+    if parts[0].target is not None:
+        from scipy import sparse
+
+        widths = {part.data.shape[1] for part in parts}
+        if len(widths) > 1:
+            raise DataError(f"{paths[0]} and the files after it differ in columns: {widths}")
+        target = np.concatenate([part.target for part in parts if part.target is not None])
+        return Parsed(sparse.vstack([part.data for part in parts], format="csr"), target)
+    columns = list(parts[0].data.columns)
+    for path, part in zip(paths, parts, strict=True):
+        if list(part.data.columns) != columns:
+            raise DataError(f"{path} has other columns than {paths[0]}")
+    return Parsed(pd.concat([part.data for part in parts], ignore_index=True))
+
+
+def _parse_one(path: Path, reading: Reading) -> Parsed:
+    check_readable(path)
+    _check_magic(path, reading)
+    try:
+        return _PARSERS[reading.format](path, reading)
+    except DataError:
+        raise
+    except MemoryError:
+        raise DataError(f"{path} does not fit into memory; use a part of it") from None
+    except UnicodeDecodeError:
+        raise DataError(_undecodable(path, reading)) from None
+    except Exception as error:  # noqa: BLE001 - parsers raise whatever they like on broken bytes
+        reason = " ".join(str(error).split()) or type(error).__name__
+        raise DataError(f"{path} cannot be read as {reading.format}: {reason[:300]}") from None
+
+
+def _check_magic(path: Path, reading: Reading) -> None:
+    kind = magic(path)
+    if kind == "utf-16" and reading.encoding.lower().startswith("utf-16"):
+        return
+    if kind in _WORDS and reading.format not in _FORMAT_OF_MAGIC.get(kind, set()):
+        raise DataError(f"{path} is {_WORDS[kind]}{_ADVICE}")
+    if reading.format == "parquet" and kind != "parquet":
+        raise DataError(f"{path} is not a Parquet file: it does not begin with PAR1")
+
+
+def _undecodable(path: Path, reading: Reading) -> str:
+    """Return which line is not text in the expected encoding."""
+    with open_data(path, reading.member) as stream:
+        for number, line in enumerate(stream, start=1):
+            try:
+                line.decode(reading.encoding)
+            except UnicodeDecodeError as error:
+                byte = f"byte 0x{line[error.start]:02x} at place {error.start + 1}"
+                return (
+                    f"{path} is not {reading.encoding.upper()}: line {number:,} holds {byte}; "
+                    "convert it, for example with `iconv -f latin1 -t utf-8`"
+                )
+    return f"{path} is not {reading.encoding.upper()}; convert it"
+
+
+# ------------------------------------------------------------------ CSV
+
+
+def read_header(path: Path, reading: Reading) -> list[str]:
+    """Return the column names of a CSV file; a nameless column gets the name pandas gives it."""
+    first = _read_csv(path, reading, header=None, nrows=1, dtype=str, keep_default_na=False)
+    names = [str(name) for name in first.iloc[0]]
+    return [name if name.strip() else f"Unnamed: {i}" for i, name in enumerate(names)]
+
+
+def _parse_csv(path: Path, reading: Reading) -> Parsed:
+    marks: dict[str, Any] = {}
+    if reading.missing is not None:
+        marks = {"na_values": list(reading.missing), "keep_default_na": False}
+    elif reading.more_missing:
+        marks = {"na_values": list(reading.more_missing)}
+    if reading.header:
+        names = check_names(path, read_header(path, reading))
+        frame = _read_csv(path, reading, header=0, names=range(len(names)), **marks)
+    elif reading.names:
+        names = check_names(path, reading.names)
+        frame = _read_csv(path, reading, header=None, names=range(len(names)), **marks)
+    else:
+        frame = _read_csv(path, reading, header=None, **marks)
+        if reading.separator == r"\s+":  # blanks at the ends of lines make empty columns
+            frame = frame.dropna(axis=1, how="all")
+        names = [*(f"f{i}" for i in range(frame.shape[1] - 1)), "target"]
+    frame.columns = pd.Index(names, dtype=object)
+    for number in reading.missing_numbers:
+        frame = frame.replace(number, np.nan)
+    return Parsed(frame)
+
+
+def _read_csv(path: Path, reading: Reading, **options: Any) -> pd.DataFrame:
+    """Call pandas on an opened file; a row that does not fit its header is an error."""
+    encoding = "utf-8-sig" if reading.encoding == "utf-8" else reading.encoding
+    with open_data(path, reading.member) as stream, warnings.catch_warnings():
+        warnings.simplefilter("error", pd.errors.ParserWarning)
+        try:
+            frame: pd.DataFrame = pd.read_csv(
+                stream,
+                sep=reading.separator,
+                quotechar=reading.quote,
+                comment=reading.comment or None,
+                skipinitialspace=reading.skip_spaces,
+                encoding=encoding,
+                index_col=False,
+                low_memory=False,
+                **options,
+            )
+        except pd.errors.EmptyDataError:
+            raise DataError(f"{path} holds no table, only blanks") from None
+        except pd.errors.ParserWarning:
+            raise DataError(f"{path} has rows with more fields than its header") from None
+    return frame
+
+
+def check_names(path: Path, names: Iterable[str]) -> list[str]:
+    """Return column names, or raise where two are the same."""
+    found = list(names)
+    if len(found) > MOST_COLUMNS:
+        raise DataError(f"{path} has {len(found):,} columns; at most {MOST_COLUMNS:,} are read")
+    if len(set(found)) < len(found):
+        seen: set[str] = set()
+        twice = [n for n in found if n in seen or seen.add(n)]  # type: ignore[func-returns-value]
+        raise DataError(f"{path} has several columns named {listed(twice)}; rename them")
+    return found
+
+
+# ------------------------------------------------------------------ the other formats
+
+
+def _parse_parquet(path: Path, _: Reading) -> Parsed:
+    frame = binary.read_parquet(path)
+    check_names(path, frame.columns)
+    return Parsed(frame)
+
+
+def _parse_arff(path: Path, reading: Reading) -> Parsed:
+    import arff
+
+    with open_data(path, reading.member) as stream:
+        lines = (line.decode(reading.encoding) for line in stream)
+        try:
+            content = arff.load(lines, return_type=arff.DENSE_GEN)
+            names = check_names(path, [str(name) for name, _ in content["attributes"]])
+            rows = list(content["data"])
+        except arff.BadLayout:
+            raise DataError(f"{path} is sparse ARFF; convert it to svmlight") from None
+        except arff.ArffException as error:
+            raise DataError(f"{path} is not ARFF: {str(error).splitlines()[0]}") from None
+    columns = zip(*rows, strict=True) if rows else ([] for _ in names)
+    kinds = [kind for _, kind in content["attributes"]]
+    data = {
+        name: pd.Series(list(values), dtype=_arff_dtype(kind))
+        for name, kind, values in zip(names, kinds, columns, strict=True)
+    }
+    return Parsed(pd.DataFrame(data, copy=False))
+
+
+def _arff_dtype(kind: Any) -> Any:
+    """Return the dtype of an attribute: nominal ones (a list of values) and strings are text."""
+    is_number = isinstance(kind, str) and kind.upper() in {"NUMERIC", "REAL", "INTEGER"}
+    return np.float64 if is_number else pd.StringDtype(na_value=np.nan)
+
+
+def _parse_svmlight(path: Path, reading: Reading) -> Parsed:
+    from sklearn.datasets import load_svmlight_file
+
+    zero_based: Any = reading.zero_based if reading.columns else "auto"
+    with open_data(path, reading.member) as stream:
+        X, y, query = load_svmlight_file(
+            stream, n_features=reading.columns or None, zero_based=zero_based, query_id=True
+        )
+    if query.any():
+        raise DataError(f"{path} names queries (qid): ranking is not among the tasks")
+    if X.shape[1] > MOST_COLUMNS:
+        raise DataError(f"{path} has {X.shape[1]:,} columns; at most {MOST_COLUMNS:,} are read")
+    return Parsed(X, y)
+
+
+def _parse_arrays(path: Path, reading: Reading) -> Parsed:
+    read = binary.read_npz if reading.format == "npz" else binary.read_mat
+    arrays = read(path)
+    X = arrays.get("X")
+    if X is None or X.ndim != 2 or X.dtype.kind not in "biuf":
+        raise DataError(f"{path} holds no array X of numbers with rows and columns")
+    frame = pd.DataFrame(X, columns=[f"f{i}" for i in range(X.shape[1])], copy=False)
+    for name in dict.fromkeys((reading.target, reading.weight, reading.group)):
+        if name:
+            if name not in arrays:
+                raise DataError(f"{path} has no array {shown(name)}; it has {listed([*arrays])}")
+            column = arrays[name].ravel()
+            if len(column) != len(frame):
+                raise DataError(
+                    f"{path}: X has {len(frame):,} rows, but {shown(name)} {len(column):,} values"
+                )
+            frame[name] = column
+    return Parsed(frame)
+
+
+_PARSERS: dict[str, Callable[[Path, Reading], Parsed]] = {
+    "csv": _parse_csv,
+    "parquet": _parse_parquet,
+    "arff": _parse_arff,
+    "svmlight": _parse_svmlight,
+    "npz": _parse_arrays,
+    "mat": _parse_arrays,
+}

@@ -1,0 +1,106 @@
+"""How files become a table: one model for cards, mirrors and a user's own file."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, TypeVar, get_args
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from harness.errors import DataError, unknown
+from harness.ids import canonical
+
+READING_VERSION = 1  # raise when the same options would read the same bytes into another table
+
+Format = Literal["csv", "parquet", "arff", "svmlight", "npz", "mat", "frame"]
+Model = TypeVar("Model", bound=BaseModel)
+
+
+class Strict(BaseModel):
+    """A model that refuses what it does not know."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Reading(Strict):
+    """What must be known to read a dataset's files, each option with its usual value.
+
+    Columns are named by their header, by ``names``, or ``f0``, ``f1``, … and ``target`` (the
+    last) where a file has neither. ``frame`` is data that a library hands over as a DataFrame.
+    """
+
+    format: Format = "csv"
+    member: str = ""  # the file to read inside a zip archive
+    header: bool = True
+    names: tuple[str, ...] = ()
+    separator: str = ","  # r"\s+" for any run of blanks
+    quote: str = Field('"', min_length=1, max_length=1)
+    comment: str = Field("", max_length=1)
+    skip_spaces: bool = False  # blanks after a separator belong to nothing
+    encoding: str = "utf-8"
+    columns: int = Field(0, ge=0)  # of svmlight files, which do not say it themselves
+    zero_based: bool = True  # svmlight indices start at 0
+    target: str = ""
+    categorical: Literal["text", "all"] | tuple[str, ...] = "text"  # text columns always are
+    missing: tuple[str, ...] | None = None  # marks instead of the usual empty, NA, NaN, null, …
+    more_missing: tuple[str, ...] = ()  # marks beside the usual ones
+    missing_numbers: tuple[float, ...] = ()
+    drop: tuple[str, ...] = ()
+    weight: str = ""  # column of case weights or exposure
+    group: str = ""  # rows of one group are never parted
+    labels: dict[str, str] = {}  # label in the file → label of the class
+    leave_out: tuple[str, ...] = ()  # labels whose rows do not count
+    drop_missing_target: bool = False
+    test_rows: int = Field(0, ge=0)  # the last rows, over all files in order, are for testing
+    drop_identifiers: bool = False  # leave out text that names rows instead of describing them
+    switches: bool = False  # true/false columns are numbers 0 and 1, not categories
+
+
+def digest_of(checksums: Sequence[str], reading: Reading, task: str) -> str:
+    """Return the digest of a dataset: of its bytes, how they are read, and for which task."""
+    options = reading.model_dump(mode="json", exclude_defaults=True)
+    parts = {"bytes": list(checksums), "reading": options, "task": str(task)}
+    return hashlib.sha256(canonical({"version": READING_VERSION, **parts}).encode()).hexdigest()
+
+
+def validated(model: type[Model], data: Mapping[str, Any], place: str) -> Model:
+    """Return a model made from data of a file, or tell every mistake at once.
+
+    Parameters
+    ----------
+    model
+        The pydantic model to make.
+    data
+        What was read.
+    place
+        The file or table that it was read from, for the message.
+    """
+    try:
+        return model.model_validate(data)
+    except ValidationError as error:
+        lines = [_explained(model, e["loc"], e["type"], e["msg"]) for e in error.errors()]
+        mistakes = "; ".join(dict.fromkeys(lines))
+        plural = "s" if len(lines) > 1 else ""
+        raise DataError(f"{place}: {len(lines)} mistake{plural}: {mistakes}") from None
+
+
+def _explained(model: type[BaseModel], loc: tuple[int | str, ...], kind: str, message: str) -> str:
+    place = ".".join(str(part) for part in loc) or "the file"
+    if kind != "extra_forbidden":
+        return f"{place}: {message.removeprefix('Value error, ')}"
+    known = _fields_at(model, loc[:-1])
+    hint = f"known here: {', '.join(sorted(known))}"
+    return f"{place[:80]}: {unknown('key', str(loc[-1])[:80], known, hint)}"
+
+
+def _fields_at(model: type[BaseModel], loc: tuple[int | str, ...]) -> list[str]:
+    """Return the known keys of the (nested) table that a place lies in."""
+    for part in loc:
+        field = model.model_fields.get(str(part))
+        if field is None:
+            continue  # the number of a list's entry
+        inner = [field.annotation, *get_args(field.annotation)]
+        tables = [t for t in inner if isinstance(t, type) and issubclass(t, BaseModel)]
+        model = tables[0] if tables else model
+    return list(model.model_fields)

@@ -1,0 +1,162 @@
+"""Bring files over https, each with its checksum: the one of its card, or the first one seen.
+
+A card without a checksum is pinned at the first fetch: what was found then is written down in
+``pins.json`` of the cache folder, and everything fetched or read later must match it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import urllib.error
+import urllib.request
+from contextlib import suppress
+from pathlib import Path, PurePosixPath
+from typing import IO, Any
+from urllib.parse import unquote, urlsplit
+
+from harness.data import cache
+from harness.data.places import cache_folder, most_bytes, offline
+from harness.data.streams import sha256_of
+from harness.data.writing import write_atomically
+from harness.errors import DataError
+
+_TIMEOUT = 60.0  # seconds without a byte
+_CHUNK = 2**20
+
+
+def download(url: str, sha256: str, name: str) -> Path:
+    """Return the file of an address, from the cache or from the network.
+
+    Parameters
+    ----------
+    url
+        An https address.
+    sha256
+        What the file must be, 64 hex digits, or "" to pin it at the first fetch.
+    name
+        The dataset, for messages.
+
+    Raises
+    ------
+    DataError
+        Where there is no network, the address is not https, the file is too large, or it is not
+        what it must be; nothing is kept then.
+    """
+    import pooch
+
+    if urlsplit(url).scheme != "https":
+        raise DataError(f"{name}: only https addresses are fetched, not {url[:200]}")
+    path = place_of(url)
+    known = sha256 or pin_of(url)
+    with cache.locked(url):
+        if not path.is_file():
+            check_online(name)
+            pooch.get_logger().setLevel("WARNING")
+            try:
+                pooch.retrieve(
+                    url,
+                    known_hash=f"sha256:{known}" if known else None,
+                    fname=path.name,
+                    path=path.parent,
+                    downloader=fetch_https,
+                )
+            except ValueError as error:  # pooch's word for another checksum
+                raise DataError(f"{name}: {' '.join(str(error).split())}") from None
+            except OSError as error:
+                raise DataError(unreachable(name, error)) from None
+        pin(url, sha256_of(path), name, expected=known)
+    return path
+
+
+def place_of(url: str) -> Path:
+    """Return where the file of an address is kept: named by a hash, and readable."""
+    tail = PurePosixPath(unquote(urlsplit(url).path)).name
+    slug = re.sub(r"[^A-Za-z0-9._-]+", "-", tail).strip(".-")[:60] or "file"
+    digest = hashlib.sha256(url.encode()).hexdigest()[:16]
+    return cache_folder() / "downloads" / f"{digest}-{slug}"
+
+
+def fetch_https(url: str, output: str | IO[bytes], _pooch: Any = None) -> None:
+    """Write what an https address holds to a file; a redirect to anything else is refused."""
+    opener = urllib.request.OpenerDirector()
+    for handler in (
+        urllib.request.ProxyHandler(),
+        urllib.request.HTTPSHandler(),
+        urllib.request.HTTPRedirectHandler(),
+        urllib.request.HTTPDefaultErrorHandler(),
+        urllib.request.HTTPErrorProcessor(),
+        urllib.request.UnknownHandler(),
+    ):
+        opener.add_handler(handler)
+    with opener.open(url, timeout=_TIMEOUT) as response:
+        if isinstance(output, str):
+            with Path(output).open("wb") as file:
+                copy_capped(response, file, url)
+        else:
+            copy_capped(response, output, url)
+
+
+def copy_capped(source: IO[bytes], target: IO[bytes], url: str) -> None:
+    """Copy a stream, and stop where it is larger than data may be."""
+    left = limit = most_bytes()
+    while chunk := source.read(_CHUNK):
+        left -= len(chunk)
+        if left < 0:
+            raise DataError(
+                f"{url[:200]} holds more than {limit:,} bytes; "
+                "set HARNESS_MAX_BYTES=20GiB (or so) to fetch it"
+            )
+        target.write(chunk)
+
+
+def check_online(name: str) -> None:
+    """Raise where the network is not to be used."""
+    if offline():
+        raise DataError(f"{name} is not in the cache, and HARNESS_OFFLINE forbids to fetch it")
+
+
+def unreachable(name: str, error: OSError) -> str:
+    """Return in words that a dataset could not be fetched, and what else helps."""
+    reason = getattr(error, "reason", None) or error.strerror or error
+    return (
+        f"{name} could not be fetched: {reason}; fetch it where there is a network with "
+        f"`harness data fetch {name}`, or name a folder that holds it with HARNESS_MIRROR"
+    )
+
+
+# ------------------------------------------------------------------ pins
+
+
+def pin_of(key: str) -> str:
+    """Return the checksum that was pinned at the first fetch, or ""."""
+    return _pins().get(key, "")
+
+
+def pin(key: str, found: str, name: str, *, expected: str = "") -> None:
+    """Hold a checksum against the card's or the pinned one; pin it where there is none yet.
+
+    Raises
+    ------
+    DataError
+        Where they differ, naming both.
+    """
+    known = expected or pin_of(key)
+    if not known:
+        with cache.locked("pins"), suppress(OSError):
+            content = json.dumps({**_pins(), key: found}, indent=1, sort_keys=True)
+            write_atomically(cache_folder() / "pins.json", content.encode())
+    elif known != found:
+        raise DataError(
+            f"{name} has SHA-256 {found[:16]}…, not {known[:16]}… as it must ({key[:200]}); "
+            f"delete {cache_folder()} to fetch it again, and distrust it if that does not help"
+        )
+
+
+def _pins() -> dict[str, str]:
+    with suppress(OSError, ValueError):
+        found = json.loads((cache_folder() / "pins.json").read_text())
+        if isinstance(found, dict):
+            return {str(k): str(v) for k, v in found.items()}
+    return {}

@@ -1,0 +1,203 @@
+"""Which rows train and which test: a function of the split and the table alone.
+
+Every algorithm gets the same rows. Folds are stratified by class (classification) and never part
+a group; scikit-learn's splitters do the work, seeded by split, so a split is the same on every
+machine with the same scikit-learn.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from harness.errors import DataError
+from harness.model import Split, Task
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from harness.model import Dataset, Table
+
+HOLDOUT_ROWS = 100_000  # from so many rows on, holdouts take the place of folds
+TEST_SHARE = 0.25
+_SALT = 0x9E3779B97F4A7C15  # 2⁶⁴ divided by the golden ratio, odd
+
+
+def default_splits(dataset: Dataset, folds: int, repeats: int, seed: int) -> list[Split]:
+    """Return the splits of a dataset, in order; pure, no data is loaded.
+
+    Where the source names its own test rows, they are the one split. From ``HOLDOUT_ROWS`` rows
+    on there are as many holdouts as there would be folds, because a verdict needs the spread over
+    splits; below, ``repeats`` times ``folds`` folds. A dataset with fewer rows than folds gets as
+    many folds as rows.
+    """
+    if dataset.given_test:
+        return [Split("given", folds=1, seed=seed)]
+    if dataset.rows >= HOLDOUT_ROWS:
+        return [
+            Split("holdout", folds=1, repeat=r, seed=seed, test_share=TEST_SHARE)
+            for r in range(repeats * folds)
+        ]
+    k = max(2, min(folds, dataset.rows))
+    return [Split("kfold", k, fold, r, seed) for r in range(repeats) for fold in range(k)]
+
+
+def split_rows(split: Split, table: Table, task: Task) -> tuple[np.ndarray, np.ndarray]:
+    """Return the training and the test rows of a split.
+
+    Returns
+    -------
+    train, test
+        int64 row numbers, each ascending; together every row once.
+
+    Raises
+    ------
+    DataError
+        Where the table cannot be split so: no given test rows, fewer groups or rows than folds.
+    """
+    import numpy as np
+
+    rows = len(table.y)
+    match split.scheme:
+        case "given":
+            test = _given(table)
+        case "holdout":
+            test = _holdout(split, table, task)
+        case _:
+            test = _fold(split, table, task)
+    mask = np.zeros(rows, bool)
+    mask[test] = True
+    if mask.all() or not mask.any():
+        raise DataError(f"the split {split.label} leaves no row to train on or none to test with")
+    return np.flatnonzero(~mask).astype(np.int64), np.flatnonzero(mask).astype(np.int64)
+
+
+def split_notes(split: Split, table: Table, task: Task) -> list[str]:
+    """Return what a reader should know of a split: classes too small to be in every fold."""
+    import numpy as np
+
+    if not task.is_classification or split.scheme == "given":
+        return []
+    need = split.folds if split.scheme == "kfold" else 2
+    counts = np.bincount(table.y, minlength=len(table.classes))
+    small = [table.classes[i] for i in np.flatnonzero(counts < need)]
+    if not small:
+        return []
+    from harness.data.words import count, listed
+
+    classes = count(len(small), "class", "classes")
+    return [
+        f"{classes} with fewer than {need} rows, absent in a part of the split: {listed(small)}"
+    ]
+
+
+def duplicates_across(table: Table, train: np.ndarray, test: np.ndarray) -> int:
+    """Return how many test rows have features that also occur in a training row.
+
+    Rows are compared by a 64-bit hash of their values; missing equals missing, −0 equals 0.
+    """
+    import numpy as np
+
+    hashes = _row_hashes(table.X)
+    return int(np.isin(hashes[test], np.unique(hashes[train])).sum())
+
+
+def _given(table: Table) -> np.ndarray:
+    if table.test_rows is None:
+        raise DataError("the split is given, but the dataset names no test rows; use kfold")
+    return table.test_rows
+
+
+def _seed(split: Split) -> int:
+    """Return the seed of a repeat: neighbouring seeds and repeats share nothing."""
+    import numpy as np
+
+    return int(np.random.SeedSequence([split.seed, split.repeat]).generate_state(1)[0])
+
+
+def _holdout(split: Split, table: Table, task: Task) -> np.ndarray:
+    import numpy as np
+    from sklearn.model_selection import GroupShuffleSplit, ShuffleSplit, StratifiedShuffleSplit
+
+    options: Any = {"n_splits": 1, "test_size": split.test_share, "random_state": _seed(split)}
+    rows = np.arange(len(table.y))
+    if table.group is not None:
+        _check_groups(table.group, 2)
+        return _first_test(GroupShuffleSplit(**options).split(rows, groups=table.group))
+    if task.is_classification:
+        # A class with a single row cannot be in both parts: it trains.
+        common = rows[np.bincount(table.y, minlength=len(table.classes))[table.y] > 1]
+        smaller = len(common) * min(split.test_share, 1 - split.test_share)
+        if smaller >= len(np.unique(table.y[common])):  # else a part cannot hold every class
+            splitter = StratifiedShuffleSplit(**options)
+            chosen: np.ndarray = common[_first_test(splitter.split(common, table.y[common]))]
+            return chosen
+    return _first_test(ShuffleSplit(**options).split(rows))
+
+
+def _first_test(parts: Iterator[tuple[np.ndarray, np.ndarray]], index: int = 0) -> np.ndarray:
+    """Return the test rows of the part at an index."""
+    return next(islice(parts, index, None))[1]
+
+
+def _fold(split: Split, table: Table, task: Task) -> np.ndarray:
+    import numpy as np
+    from sklearn import model_selection as ms
+
+    if split.folds > len(table.y):
+        raise DataError(f"{len(table.y)} rows cannot be parted into {split.folds} folds")
+    options: Any = {"n_splits": split.folds, "shuffle": True, "random_state": _seed(split)}
+    stratify = task.is_classification and np.bincount(table.y).max() >= split.folds
+    if table.group is not None:
+        _check_groups(table.group, split.folds)
+        splitter = ms.StratifiedGroupKFold if stratify else ms.GroupKFold
+    else:
+        splitter = ms.StratifiedKFold if stratify else ms.KFold
+    with warnings.catch_warnings():
+        # A class smaller than the number of folds is told by `split_notes`.
+        warnings.filterwarnings("ignore", "The least populated class", UserWarning)
+        parts = splitter(**options).split(np.zeros((len(table.y), 1)), table.y, table.group)
+        return _first_test(parts, split.fold)
+
+
+def _check_groups(group: np.ndarray, parts: int) -> None:
+    import numpy as np
+
+    if (found := len(np.unique(group))) < parts:
+        raise DataError(f"{found} groups cannot be parted into {parts}; use fewer folds")
+
+
+def _row_hashes(X: Any) -> np.ndarray:
+    """Return a uint64 for each row of a frame or a CSR matrix: the sum over its mixed values."""
+    import numpy as np
+    import pandas as pd
+
+    if isinstance(X, pd.DataFrame):
+        found = np.zeros(len(X), np.uint64)
+        for j in range(X.shape[1]):
+            column = X.iloc[:, j]
+            is_category = isinstance(column.dtype, pd.CategoricalDtype)
+            values = column.cat.codes.to_numpy(np.float64) if is_category else column.to_numpy()
+            found += _mixed(values, np.uint64(j * _SALT % 2**64))
+        return found
+    kept = X.copy()
+    kept.sum_duplicates()
+    kept.eliminate_zeros()
+    hashes = _mixed(kept.data, kept.indices.astype(np.uint64) * np.uint64(_SALT))
+    sums = np.concatenate([np.zeros(1, np.uint64), np.cumsum(hashes, dtype=np.uint64)])
+    by_row: np.ndarray = sums[kept.indptr[1:]] - sums[kept.indptr[:-1]]
+    return by_row
+
+
+def _mixed(values: np.ndarray, salt: Any) -> np.ndarray:
+    """Return well-mixed 64 bits of each float64 (the finaliser of SplitMix64), salted by column."""
+    import numpy as np
+
+    clean = np.where(np.isnan(values), np.nan, values + 0.0)  # one form of NaN, and of zero
+    bits = clean.view(np.uint64) + salt
+    bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    mixed: np.ndarray = bits ^ (bits >> np.uint64(31))
+    return mixed

@@ -1,0 +1,204 @@
+"""Open files that may be compressed, hostile or broken, and say which bytes they hold."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import hashlib
+import io
+import json
+import lzma
+import os
+import time
+import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import IO, Any
+
+from harness.data.places import cache_folder, most_bytes
+from harness.data.words import shown
+from harness.data.writing import write_atomically
+from harness.errors import DataError
+
+_CHUNK = 2**20
+_REMEMBERED = 16 * 2**20  # bytes; smaller files are hashed each time
+_SETTLED = 2.0  # seconds a file must have been left alone before its stamp is trusted
+_MAGIC = (
+    (b"\x1f\x8b", "gzip"),
+    (b"BZh", "bzip2"),
+    (b"\xfd7zXZ\x00", "xz"),
+    (b"PK\x03\x04", "zip"),
+    (b"PK\x05\x06", "zip"),
+    (b"PAR1", "parquet"),
+    (b"\x89HDF", "hdf5"),
+    (b"\xff\xfe", "utf-16"),
+    (b"\xfe\xff", "utf-16"),
+)
+_OPENERS: dict[str, Any] = {"gzip": gzip.open, "bzip2": bz2.open, "xz": lzma.open}
+COMPRESSIONS = (*_OPENERS, "zip")
+
+
+def magic(path: Path) -> str:
+    """Return what the first bytes of a file say it is: a compression, ``pickle``, … or ``""``."""
+    try:
+        with path.open("rb") as file:
+            head = file.read(8)
+    except OSError as error:
+        raise DataError(f"{path} cannot be read: {error.strerror}") from None
+    # Pickle protocols 2 to 5 open with 0x80 and their number; no text encoding has that start.
+    if len(head) > 1 and head[0] == 0x80 and 2 <= head[1] <= 5:
+        return "pickle"
+    return next((kind for start, kind in _MAGIC if head.startswith(start)), "")
+
+
+def check_readable(path: Path) -> None:
+    """Refuse what is no regular file, with what to do instead."""
+    try:
+        if path.is_dir():
+            raise DataError(f"{path} is a folder; name the data file in it")
+        if not path.exists():
+            raise DataError(f"no file {path}; check the path")
+        if not path.is_file():
+            raise DataError(f"{path} is no regular file")
+        if path.stat().st_size == 0:
+            raise DataError(f"{path} is empty (0 bytes)")
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise DataError(f"{str(path)[:200]!r} cannot be read: {reason}") from None
+
+
+class _Capped(io.RawIOBase):
+    """A reader that ends with a fault where a file is corrupt or unpacks to too much.
+
+    Parsers turn what a reader raises into errors of their own; ``fault`` keeps the first one.
+    """
+
+    def __init__(self, inner: IO[bytes], path: Path, limit: int) -> None:
+        self._inner = inner
+        self._path = path
+        self._limit = limit
+        self._left = limit
+        self.fault: DataError | None = None
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        try:
+            data = self._inner.read(len(buffer))
+        except Exception as error:
+            # zlib.error, EOFError, LZMAError, OSError: all mean the same to a reader
+            self.fault = DataError(f"{self._path} is corrupt or cut short: {error}")
+            raise self.fault from error
+        self._left -= len(data)
+        if self._left < 0:
+            self.fault = DataError(
+                f"{self._path} unpacks to more than {self._limit:,} bytes, which may be a "
+                "decompression bomb; set HARNESS_MAX_BYTES=20GiB (or so) if it is not"
+            )
+            raise self.fault
+        buffer[: len(data)] = data
+        return len(data)
+
+    def close(self) -> None:
+        self._inner.close()
+        super().close()
+
+
+@contextmanager
+def open_data(path: Path, member: str = "") -> Iterator[IO[bytes]]:
+    """Open a file for reading, unpacked where it is gzip, bzip2, xz or zip, with a cap on its size.
+
+    Parameters
+    ----------
+    path
+        The file.
+    member
+        The file to read inside a zip archive; nothing of it is written anywhere.
+
+    Raises
+    ------
+    DataError
+        Where the stream is corrupt or too large, whatever the parser made of that.
+    """
+    kind = magic(path)
+    with path.open("rb") as raw:
+        inner = _unpacked(raw, kind, path, member)
+        packed = None if inner is raw else path.stat().st_size
+        capped = _Capped(inner, path, most_bytes(packed))
+        try:
+            with io.BufferedReader(capped, _CHUNK) as stream:
+                yield stream
+        except Exception:
+            if capped.fault is not None:
+                raise capped.fault from None
+            raise
+
+
+def _unpacked(raw: IO[bytes], kind: str, path: Path, member: str) -> IO[bytes]:
+    if kind in _OPENERS:
+        unpacked: IO[bytes] = _OPENERS[kind](raw, "rb")
+        return unpacked
+    if kind != "zip":
+        return raw
+    if not member:
+        raise DataError(f"{path} is a zip archive; unpack it and name the data file in it")
+    try:
+        return zipfile.ZipFile(raw).open(member)
+    except (KeyError, RuntimeError, NotImplementedError, zipfile.BadZipFile) as error:
+        raise DataError(f"{path}: {shown(member)} cannot be read: {error}") from None
+
+
+def sha256_of(path: Path) -> str:
+    """Return the SHA-256 of a file's bytes as they lie on the disk, 64 hex digits.
+
+    A large file that was left alone since its last hash (same device, inode, size, times of
+    change of content and of inode, to the nanosecond) is not read again: the inode's time cannot
+    be set back by a program, so this is the rule by which git trusts its index.
+    """
+    check_readable(path)
+    stamp = _stamp(path)
+    remembers = stamp["size"] >= _REMEMBERED
+    memory = cache_folder() / "seen" / f"{hashlib.sha256(os.fsencode(path.resolve())).hexdigest()}"
+    if remembers:
+        with suppress(OSError, ValueError, KeyError, TypeError):
+            known = json.loads(memory.read_text())
+            if known["stamp"] == stamp:
+                return str(known["sha256"])
+    try:
+        with path.open("rb") as file:
+            found = hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as error:
+        raise DataError(f"{path} cannot be read: {error.strerror}") from None
+    if _stamp(path) != stamp:
+        raise DataError(f"{path} changed while it was read; try again when it is complete")
+    age = time.time() - max(stamp["mtime"], stamp["ctime"]) / 1e9
+    if remembers and age > _SETTLED:
+        with suppress(OSError):
+            write_atomically(memory, json.dumps({"stamp": stamp, "sha256": found}).encode())
+    return found
+
+
+def _stamp(path: Path) -> dict[str, int]:
+    try:
+        found = path.stat()
+    except OSError as error:
+        raise DataError(f"{path} cannot be read: {error.strerror}") from None
+    return {
+        "device": found.st_dev,
+        "inode": found.st_ino,
+        "size": found.st_size,
+        "mtime": found.st_mtime_ns,
+        "ctime": found.st_ctime_ns,
+    }
+
+
+def check_sha256(path: Path, expected: str) -> None:
+    """Raise where a file does not hold the bytes that it must, naming both checksums."""
+    found = sha256_of(path)
+    if found != expected:
+        raise DataError(
+            f"{path} has SHA-256 {found[:16]}…, not {expected[:16]}… as it must; "
+            "the file was changed or is damaged: bring it again"
+        )

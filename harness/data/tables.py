@@ -1,0 +1,270 @@
+"""From parsed columns to a table: target, weight, groups, and a kind for every column."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from harness.data.columns import column_of, encode_classes, identifiers, labels_of
+from harness.data.frames import Blocks, assemble, gather, numeric_blocks
+from harness.data.reading import Reading
+from harness.data.words import count, listed, shown
+from harness.errors import DataError, unknown
+from harness.model import Table, Task
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from harness.data.parsers import Parsed
+
+MOST_CLASSES = 1000
+
+
+def tabulate(parsed: Parsed, reading: Reading, task: Task, place: str) -> Table:
+    """Return the table that parsed files make.
+
+    Parameters
+    ----------
+    parsed
+        Columns with the target among them, or a matrix with the target apart.
+    reading
+        Which column is what.
+    task
+        What is predicted; decides how the target is coded.
+    place
+        The file or dataset, for messages.
+
+    Raises
+    ------
+    DataError
+        Where a named column does not exist, or the target cannot serve.
+    """
+    notes: list[str] = []
+    if parsed.target is not None:
+        target = pd.Series(parsed.target)
+        data: Any = parsed.data
+    else:
+        frame = parsed.data
+        check_columns(frame, reading, place)
+        target = frame[reading.target]
+        data = frame
+    if not len(target):
+        raise DataError(f"{place} has a header but no rows")
+    kept, labels = _kept_rows(target, reading, task, place, notes)
+    test = np.zeros(len(target), bool)
+    test[len(target) - min(reading.test_rows, len(target)) :] = True
+    y, classes = encode_target(labels, task, place, reading.target)
+    weight = group = None
+    if parsed.target is None:
+        data = frame if kept.all() else frame.loc[kept]
+        weight = _weights(data[reading.weight], place) if reading.weight else None
+        group = _groups(data[reading.group]) if reading.group else None
+        X = _features(data, reading, place, notes)
+    else:
+        X = _sparse(data[kept] if not kept.all() else data, place)
+    return Table(
+        X=X,
+        y=y,
+        classes=classes,
+        weight=weight,
+        group=group,
+        test_rows=test[kept] if reading.test_rows else None,
+        notes=tuple(notes),
+    )
+
+
+def check_columns(frame: pd.DataFrame, reading: Reading, place: str) -> None:
+    """Raise where a column that the reading names does not exist."""
+    known = [str(name) for name in frame.columns]
+    if not reading.target:
+        raise DataError(f"{place}: which column is the target? It has {listed(known)}")
+    roles: dict[str, tuple[str, ...]] = {
+        "target": (reading.target,),
+        "weight": (reading.weight,),
+        "group": (reading.group,),
+    }
+    roles["dropped column"] = reading.drop
+    if not isinstance(reading.categorical, str):
+        roles["categorical column"] = reading.categorical
+    names = set(known)
+    for role, wanted in roles.items():
+        for name in wanted:
+            if name and name not in names:
+                message = unknown(role, name[:80], known, f"the columns are {listed(known)}")
+                raise DataError(f"{place}: {message}")
+
+
+def _kept_rows(
+    target: pd.Series[Any], reading: Reading, task: Task, place: str, notes: list[str]
+) -> tuple[np.ndarray, pd.Series[Any]]:
+    """Return the mask of rows that count, and their targets with the label map applied."""
+    labels = target
+    if reading.labels or reading.leave_out:
+        text = labels_of(target)
+        mapped = text.map(lambda label: reading.labels.get(label, label), na_action="ignore")
+        labels = mapped if task.is_classification else pd.to_numeric(mapped, errors="coerce")
+        left_out = mapped.isin(reading.leave_out).to_numpy(bool)
+    else:
+        left_out = np.zeros(len(target), bool)
+    lacking = labels.isna().to_numpy(bool)
+    if lacking.any() and not reading.drop_missing_target:
+        raise DataError(
+            f"{place}: the target {shown(reading.target)} is missing in {lacking.sum():,} of "
+            f"{len(target):,} rows; fill or delete them (drop_missing_target does the latter)"
+        )
+    kept = ~(lacking | left_out)
+    if (gone := int((~kept).sum())) > 0:
+        notes.append(f"{gone:,} rows without a usable target left out")
+    if not kept.any():
+        raise DataError(f"{place}: no row has a usable target {shown(reading.target)}")
+    return kept, labels if kept.all() else labels[kept]
+
+
+def encode_target(
+    target: pd.Series[Any], task: Task, place: str, name: str
+) -> tuple[np.ndarray, tuple[str, ...]]:
+    """Return targets as float64 values, or as int64 codes with the label of each code.
+
+    Labels are sorted as numbers where all are numbers, else as text.
+    """
+    if task.is_classification:
+        codes, classes = encode_classes(target)
+        found = len(classes)
+        if found < 2:
+            raise DataError(
+                f"{place}: the target {shown(name)} has one class only ({listed(classes)}), "
+                "so there is nothing to predict; name another column"
+            )
+        if task is Task.BINARY and found != 2:
+            raise DataError(
+                f"{place}: the target {shown(name)} has {found:,} classes, not 2; "
+                "use the task multiclass"
+            )
+        if found > MOST_CLASSES or found == len(codes):
+            raise DataError(
+                f"{place}: the target {shown(name)} has {found:,} different labels in "
+                f"{len(codes):,} rows, so it is no class; name another column"
+            )
+        return codes, classes
+    values = pd.to_numeric(target, errors="coerce").to_numpy(np.float64, na_value=np.nan)
+    if np.isnan(values).any():
+        first = target[np.isnan(values)].iloc[0]
+        raise DataError(
+            f"{place}: the target {shown(name)} holds text such as {shown(first)}, "
+            "so it cannot be a regression; use a classification task"
+        )
+    if not np.isfinite(values).all():
+        raise DataError(
+            f"{place}: the target {shown(name)} is infinite in "
+            f"{int((~np.isfinite(values)).sum()):,} rows; correct or delete them"
+        )
+    if values.min() == values.max():
+        raise DataError(
+            f"{place}: the target {shown(name)} has the same value in every row, "
+            "so there is nothing to predict; name another column"
+        )
+    return values, ()
+
+
+def _weights(column: pd.Series[Any], place: str) -> np.ndarray:
+    values = pd.to_numeric(column, errors="coerce").to_numpy(np.float64, na_value=np.nan)
+    bad = ~(np.isfinite(values) & (values >= 0))
+    if bad.any() or not values.any():
+        raise DataError(
+            f"{place}: the weight {shown(column.name)} must be 0 or more everywhere and not 0 "
+            f"in every row; {int(bad.sum()):,} rows are missing, negative or no number"
+        )
+    return values
+
+
+def _groups(column: pd.Series[Any]) -> np.ndarray:
+    """Return group codes; rows without a group are one group together."""
+    codes, _ = pd.factorize(column, use_na_sentinel=False)
+    return codes.astype(np.int64)
+
+
+def _features(frame: pd.DataFrame, reading: Reading, place: str, notes: list[str]) -> pd.DataFrame:
+    roles = {reading.target, reading.weight, reading.group, *reading.drop}
+    names = [name for name in frame.columns if name not in roles]
+    if not names:
+        raise DataError(f"{place} has no column to predict from beside the target")
+    blocks = _blocks(frame, names, reading, notes)
+    if not blocks.names:
+        raise DataError(f"{place} has only identifiers and free text to predict from")
+    _check_infinite(blocks, place)
+    _note_oddities(blocks, notes)
+    return assemble(blocks)
+
+
+def _blocks(frame: pd.DataFrame, names: list[str], reading: Reading, notes: list[str]) -> Blocks:
+    """Return the columns that are used, each as numbers or as categories."""
+    forced = set(names) if reading.categorical == "all" else set(reading.categorical) & set(names)
+    kinds = {kind for name, kind in frame.dtypes.items() if name not in reading.drop}
+    if not forced and all(kind.kind in "iuf" for kind in kinds):  # fast for thousands of columns
+        return numeric_blocks(names, frame[names].to_numpy(np.float64))
+    columns = {n: column_of(frame[n], n in forced, switches=reading.switches) for n in names}
+    gone = identifiers(columns) if reading.drop_identifiers else []
+    if gone:
+        notes.append(
+            f"left out as identifiers or free text (more than {len(frame) // 2:,} different "
+            f"values in {len(frame):,} rows): {listed(gone)}"
+        )
+    return gather(len(frame), {n: column for n, column in columns.items() if n not in gone})
+
+
+def _check_infinite(blocks: Blocks, place: str) -> None:
+    rows = np.isinf(blocks.numbers).sum(axis=0)
+    bad = np.flatnonzero(rows)
+    if len(bad):
+        name = blocks.numeric_names()[bad[0]]
+        more = f" (and {len(bad) - 1:,} more columns)" if len(bad) > 1 else ""
+        raise DataError(
+            f"{place}: the column {shown(name)} is infinite in {rows[bad[0]]:,} rows{more}; "
+            "several libraries refuse infinities: make them missing or finite"
+        )
+
+
+def _note_oddities(blocks: Blocks, notes: list[str]) -> None:
+    """Note the columns that hold nothing, and those that hold one value."""
+    least, most = (f.reduce(blocks.numbers, axis=0) for f in (np.fmin, np.fmax))
+    whole = ~np.isnan(blocks.numbers).any(axis=0)
+    names = np.array(blocks.numeric_names(), dtype=object)
+    empty, constant = list(names[np.isnan(least)]), list(names[(least == most) & whole])
+    filled = [bool((column >= 0).all()) for column in blocks.codes.T]
+    texts = [(n, lv) for n, lv in zip(blocks.names, blocks.levels, strict=True) if lv is not None]
+    for (name, levels), full in zip(texts, filled, strict=True):
+        if not levels:
+            empty.append(name)
+        elif len(levels) == 1 and full:
+            constant.append(name)
+    for found, what in ((empty, "no value at all"), (constant, "the same value everywhere")):
+        if found:
+            notes.append(f"{what} in {count(len(found), 'column')}: {listed(found)}")
+
+
+def _sparse(X: Any, place: str) -> Any:
+    if np.isinf(X.data).any():
+        raise DataError(f"{place} holds infinite values; make them missing or finite")
+    X = X.tocsr().astype(np.float64)
+    X.sum_duplicates()
+    return X
+
+
+def facts_of(table: Table) -> dict[str, Any]:
+    """Return what a declaration says of a table: rows, columns, classes, kinds, missing."""
+    sparse = not isinstance(table.X, pd.DataFrame)
+    kinds: Sequence[Any] = [] if sparse else list(table.X.dtypes)
+    missing = np.isnan(table.X.data).any() if sparse else table.X.isna().to_numpy().any()
+    return {
+        "rows": int(table.X.shape[0]),
+        "columns": int(table.X.shape[1]),
+        "n_classes": len(table.classes),
+        "categorical": sum(isinstance(kind, pd.CategoricalDtype) for kind in kinds),
+        "missing": bool(missing),
+        "sparse": sparse,
+        "weighted": table.weight is not None,
+        "grouped": table.group is not None,
+        "given_test": table.test_rows is not None,
+    }

@@ -8,6 +8,7 @@ import hashlib
 import itertools
 import math
 import os
+import re
 import traceback
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -41,6 +42,9 @@ if TYPE_CHECKING:
 HERE = Path(__file__).parent
 TRACK = 110  # pixels of a track in a table cell, within a margin of 5 on either side
 LONGEST_VALUE = 256  # characters of a cell's hidden value
+_BREAKS = re.compile(
+    r"(?<=[a-z0-9][._])(?=[a-z])|(?<=[a-z0-9][:=])(?=\w)"
+)  # where a long name may be parted
 
 
 @dataclass(frozen=True)
@@ -211,8 +215,9 @@ def lines(text: str) -> Markup:
 
 
 def soft(text: str) -> Markup:
-    """Return text in which a long name may break after an underscore."""
-    return escape(plain(text)).replace("_", Markup("_<wbr>"))
+    """Return text in which a long name may break after an underscore or a dot."""
+    parts = _BREAKS.split(plain(text))
+    return Markup("<wbr>").join(parts)
 
 
 def cells(row: Row, columns: Sequence[Column]) -> Iterator[Cell]:

@@ -32,7 +32,7 @@ PALETTE = {
     "amber": "#e69f00",
     "sky": "#56b4e9",
 }
-LABEL = 30  # characters of a name in a chart
+LABEL = 46  # characters of a name in a chart
 
 _AXIS = {
     "labelColor": PALETTE["ink"],

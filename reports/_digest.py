@@ -53,7 +53,8 @@ def _row(page: Page, pair: Pair) -> list[str]:
     ]
     times = [_ratios(page.speed(pair, phase)) for phase in (main_phase(page), "predict")]
     memory = memory_cell(page.speed(pair)).text
-    return [pair.algorithm, pair.reference, ", ".join(said), *times, str(memory)]
+    names = (short(pair.algorithm), short(pair.reference))
+    return [*names, ", ".join(said), *times, str(memory)]
 
 
 def _ratios(speeds: list[Speed]) -> str:

@@ -86,7 +86,9 @@ class Page:
 
     def metric(self, cell: Cell) -> str:
         """Return the name of the metric that verdicts about this cell use."""
-        primary = [name for name in cell.scores if self.view.metrics.get(name, {}).get("primary")]
+        judged = [a.metric for a in self.view.accuracy if a.dataset == cell.dataset]
+        primary = [m for m in cell.scores if self.view.metrics.get(m, {}).get("primary")]
+        primary.sort(key=lambda name: name not in judged)
         scored = [name for name in primary if any(map(math.isfinite, cell.scores[name]))]
         return next(iter([*scored, *primary, *cell.scores]), "")
 
@@ -145,11 +147,13 @@ class Page:
 
     @cached_property
     def pairs(self) -> list[Pair]:
-        """Every pair that has a verdict or a duel; a duel with oneself is no pair."""
+        """Every pair that has a verdict or a duel; a duel of the same code is none."""
         found: dict[Pair, None] = {}
-        for record in (*self.view.accuracy, *self.view.speed):
-            if record.algorithm != record.reference:
-                found[Pair(record.algorithm, record.reference)] = None
+        for verdict in self.view.accuracy:
+            found[Pair(verdict.algorithm, verdict.reference)] = None
+        for speed in self.view.speed:
+            if speed.algorithm != speed.reference or len(set(speed.environments)) > 1:
+                found[Pair(speed.algorithm, speed.reference)] = None
         return list(found)
 
     @cached_property

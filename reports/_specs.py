@@ -97,15 +97,23 @@ def _strip(
 def forest(rows: Rows) -> Spec:
     """Return ratios with their intervals on a log axis, and a line at 1.
 
-    ``rows``: ``name``, ``kind`` (of ``SPEEDS``), ``low``, ``value``, ``high``; an infinite bound
-    is drawn to the edge.
+    ``rows``: ``name``, ``kind`` (of ``SPEEDS``), ``low``, ``value``, ``high``; an interval without
+    bounds is drawn dotted, from edge to edge.
     """
     finite = [row[k] for row in rows for k in ("low", "value", "high")]
     domain, ticks = log_scale([*(v for v in finite if 0 < v < math.inf), 1.0])
+    low, high = domain
     held = [
-        {**row, "low": max(row["low"], domain[0]), "high": min(row["high"], domain[1])}
+        {
+            **row,
+            "low": max(row["low"], low),
+            "high": min(row["high"], high),
+            "bounded": row["high"] < math.inf,
+        }
         for row in rows
     ]
+    bounded: Spec = {"domain": [True, False], "range": [[1, 0], [1, 4]]}
+    dash = {"field": "bounded", "type": "nominal", "legend": None, "scale": bounded}
     names = [row["name"] for row in held]
     axis = {"title": None, "values": ticks, "labelExpr": _RATIOS, "grid": True}
     scale = {"type": "log", "domain": domain, "nice": False}
@@ -120,7 +128,7 @@ def forest(rows: Rows) -> Spec:
         "height": {"step": ROW},
         "layer": [
             {"mark": one, "encoding": {"x": {"datum": 1, **x}}},
-            {"mark": line, "encoding": {**span, "color": meaning["color"]}},
+            {"mark": line, "encoding": {**span, "color": meaning["color"], "strokeDash": dash}},
             {
                 "mark": _dot(70),
                 "encoding": {"x": {"field": "value", **x}, "y": _names(names), **meaning},

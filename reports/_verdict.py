@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from reports._blocks import Badge, Cell, Words, track
@@ -63,7 +64,7 @@ def margin_words(verdict: Accuracy) -> str:
     """Return what a difference was measured in, and what counts as none."""
     if verdict.dataset:
         return f"{short(verdict.metric)}, margin ±{digits(verdict.margin)}"
-    return f"{short(verdict.metric)}, margin ±{digits(100 * verdict.margin)} % of the gap"
+    return f"margin ±{100 * verdict.margin:g} % of the gap"
 
 
 def in_margins(verdict: Accuracy) -> Cell:
@@ -94,6 +95,18 @@ def speed_word(speed: Speed) -> str:
     return "slower" if interval.high < 1 and interval.value < 1 / reach else "undecided"
 
 
+def speed_tally(speeds: Sequence[Speed], of: str = "") -> str:
+    """Return who won how many: "In 3 duels, ours is faster in 2, and 1 decides nothing yet"."""
+    counts = Counter(speed_word(speed) for speed in speeds)
+    won = [f"{word} in {counts[word]}" for word in ("faster", "slower") if counts[word]]
+    open_ones = counts["undecided"]
+    verb = "decides" if open_ones == 1 else "decide"
+    if not won:
+        return f"{plural(open_ones, 'duel')}{of} {verb} nothing yet"
+    rest = f", and {open_ones} {verb} nothing yet" if open_ones else ""
+    return f"In {plural(len(speeds), 'duel')}{of}, ours is {' and '.join(won)}{rest}"
+
+
 def speed_badge(speed: Speed) -> Badge:
     """Return a ratio of times as a badge: "▲ ×3.42"."""
     tone, symbol = _SPEEDS[speed_word(speed)]
@@ -108,6 +121,7 @@ def speed_cell(speeds: Sequence[Speed]) -> Cell:
         interval = speeds[0].ratio
         bounded = math.isfinite(interval.high)
         note = bounds(interval.low, interval.high) if bounded else interval.note
+        note += "" if speeds[0].dataset else f", {plural(interval.n, 'dataset')}"
         return Cell([speed_badge(speeds[0])], interval.value, note)
     values = [s.ratio.value for s in speeds]
     centre = geometric_mean(values)

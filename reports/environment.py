@@ -25,7 +25,7 @@ from reports._blocks import (
     Words,
 )
 from reports._page import Page
-from reports._text import count, few, moment, short
+from reports._text import count, few, moment, short, size
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -48,7 +48,7 @@ def build(page: Page) -> Fragment:
     """Return run, machine, versions, threads, and the commands that repeat the run."""
     blocks: list[Block] = [
         Panel("Run", [Facts(_run(page))], "environment-run"),
-        *_facts_panel("Machine", _without_versions(page.view.run.get("machine"))),
+        *_facts_panel("Machine", _machine(page.view.run.get("machine"))),
         *_facts_panel("Environments", _unusual(page.view.run.get("environments"))),
     ]
     if versions := _versions(page):
@@ -89,11 +89,15 @@ def _unusual(environments: Any) -> Any:
     return environments if several or named else None
 
 
-def _without_versions(machine: Any) -> Any:
-    """Return the facts of a machine without the versions, which have a table of their own."""
+def _machine(machine: Any) -> Any:
+    """Return the facts of a machine, sizes readable, without the versions: they have a table."""
     if not isinstance(machine, Mapping):
         return machine
-    return {key: value for key, value in machine.items() if key != "versions"}
+    return {
+        key: size(value) if key == "memory_available" else value
+        for key, value in machine.items()
+        if key != "versions"
+    }
 
 
 def flat(value: Any, prefix: str = "") -> Iterator[tuple[str, str]]:

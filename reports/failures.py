@@ -158,5 +158,7 @@ def _broken(page: Page) -> list[Block]:
         [Cell([Code(short(b.get("plugin", "")))]), short(b.get("reason", ""), 240)]
         for b in page.view.broken
     ]
-    columns = [Column("Plugin"), Column("Reason")]
-    return [Table(columns, rows, "Plugins that could not be loaded", "broken-plugins")]
+    columns = [Column("What"), Column("Why")]
+    return [
+        Table(columns, rows, "Plugins, metrics and stored files that could not be used", "broken")
+    ]

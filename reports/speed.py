@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 from typing import TYPE_CHECKING
 
 from harness import Section, hookimpl
@@ -22,8 +21,8 @@ from reports._blocks import (
 )
 from reports._page import Page, geometric_mean
 from reports._specs import SPEEDS, forest, keys
-from reports._text import bounds, listing, plural, ratio, seconds, short
-from reports._verdict import PHASE_NAMES, speed_badge, speed_word
+from reports._text import bounds, plural, ratio, seconds, short
+from reports._verdict import PHASE_NAMES, speed_badge, speed_tally, speed_word
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -85,10 +84,8 @@ def _panel(page: Page, phase: str, speeds: list[Speed]) -> Panel:
 
 def finding(speeds: list[Speed]) -> str:
     """Return how many duels ours won, and by how much on the geometric mean."""
-    counts = Counter(speed_word(s) for s in speeds)
-    words = [f"{counts[w]} {w}" for w in SPEEDS if counts[w]]
     middle = ratio(geometric_mean(s.ratio.value for s in speeds))
-    return f"Of {plural(len(speeds), 'duel')}, ours is {listing(words)}; geometric mean {middle}."
+    return f"{speed_tally(speeds)}; the geometric mean is {middle}."
 
 
 def _cut(speeds: list[Speed]) -> str:
@@ -123,11 +120,17 @@ def _table(title: str, phase: str, speeds: list[Speed]) -> Table:
             Cell.of(s.seconds[1], seconds),
             Cell.of(s.memory_ratio, ratio),
             plural(s.ratio.n, s.unit),
-            "; ".join(short(note, 200) for note in s.notes),
+            "; ".join([*_environments(s), *(short(note, 200) for note in s.notes)]),
         ]
         for s in speeds
     ]
     return Table(columns, rows, f"{title}: every duel", f"speed-{phase}")
+
+
+def _environments(speed: Speed) -> list[str]:
+    """Return where the sides ran, if not in the same place."""
+    ours, theirs = speed.environments
+    return [] if ours == theirs else [f"{short(ours)} against {short(theirs)}"]
 
 
 def _again(page: Page) -> list[Details]:

@@ -22,7 +22,7 @@ from reports._blocks import (
 )
 from reports._page import Page, geometric_mean
 from reports._text import DASH, SPACE, count, digits, few, listing, plural, ratio, short
-from reports._verdict import ORDER, accuracy_badge, speed_word, times_as_fast
+from reports._verdict import ORDER, accuracy_badge, speed_tally, speed_word, times_as_fast
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -116,14 +116,11 @@ def _one_speed(speed: Speed, verb: str) -> str:
 
 
 def _many_speeds(speeds: list[Speed], verb: str) -> str:
-    counts = Counter(speed_word(s) for s in speeds)
-    words = [f"{counts[w]} {w}" for w in ("faster", "slower", "undecided") if counts[w]]
+    told = speed_tally(speeds, {"trains": " of training", "predicts": " of predicting"}[verb])
+    if all(speed_word(s) == "undecided" for s in speeds):
+        return f"{told}."
     middle = times_as_fast(geometric_mean(s.ratio.value for s in speeds))
-    noun = {"trains": "training", "predicts": "predicting"}[verb]
-    return (
-        f"In {len(speeds)} interleaved duels of {noun}, ours is {listing(words)}; "
-        f"on the geometric mean it {verb} {middle}."
-    )
+    return f"{told}; on the geometric mean it {verb} {middle}."
 
 
 def _nothing_compared(page: Page) -> str:
@@ -191,7 +188,7 @@ def _problems(page: Page) -> list[Words]:
     lines += [
         [
             Code(short(b.get("plugin", ""))),
-            f" could not be loaded: {short(b.get('reason', ''), 160)}",
+            f": {short(b.get('reason', ''), 160)}",
         ]
         for b in page.view.broken
     ]
@@ -202,7 +199,7 @@ def _problems(page: Page) -> list[Words]:
 
 def _cautions(page: Page) -> list[Words]:
     lines: list[Words] = []
-    speeds = [s for s in page.view.speed if s.algorithm != s.reference]
+    speeds = [s for pair in page.pairs for s in page.speed(pair)]
     if speeds:
         lines.append(_units(speeds))
         lines.append(_noise(page))

@@ -61,7 +61,7 @@ def pair_cell(pair: Pair) -> Cell:
 def _overall(page: Page) -> Table:
     columns = [
         Column("Algorithm"),
-        Column("Claims"),
+        *([Column("Claims")] if _any_claims(page) else []),
         Column("Accuracy"),
         Column("Difference of loss", numeric=True),
         *(Column(PHASE_NAMES[p].capitalize(), numeric=True, unit="ratio") for p in SHOWN_PHASES),
@@ -78,17 +78,18 @@ def _overall_rows(page: Page, pair: Pair) -> list[Row]:
         for phase in SHOWN_PHASES
     ]
     rest = [*speeds, memory_cell(page.speed(pair))]
+    names = [pair_cell(pair), *([_claims(page, pair)] if _any_claims(page) else [])]
     judged = page.accuracy(pair, pooled=True)
     single = page.accuracy(pair)
     if not judged and len(single) == 1:
         judged = single
     if not judged:
-        return [[pair_cell(pair), _claims(page, pair), _tally(single), Cell(""), *rest]]
-    rows = []
+        return [[*names, _tally(single), Cell(""), *rest]]
+    rows: list[Row] = []
     for verdict in judged:
         note = f"{margin_words(verdict)}, {_where(verdict)}"
         accuracy = Cell([accuracy_badge(verdict.verdict)], verdict.verdict, note)
-        rows.append([pair_cell(pair), _claims(page, pair), accuracy, in_margins(verdict), *rest])
+        rows.append([*names, accuracy, in_margins(verdict), *rest])
     return rows
 
 
@@ -96,6 +97,11 @@ def _where(verdict: Accuracy) -> str:
     if verdict.dataset:
         return f"on {short(verdict.dataset)}"
     return f"pooled over {plural(verdict.splits, 'dataset')}"
+
+
+def _any_claims(page: Page) -> bool:
+    facts = (page.view.algorithms.get(pair.algorithm, {}) for pair in page.pairs)
+    return any(fact.get("rungs") for fact in facts)
 
 
 def _claims(page: Page, pair: Pair) -> Cell:

@@ -91,8 +91,8 @@ for (const block of document.querySelectorAll("div.table")) {
   [...table.tHead.rows[0].cells].forEach((heading, index) => {
     const button = document.createElement("button");
     button.type = "button";
-    button.textContent = heading.textContent;
+    button.append(...heading.childNodes);
     button.addEventListener("click", () => sortBy(table, heading, index));
-    heading.replaceChildren(button);
+    heading.append(button);
   });
 }

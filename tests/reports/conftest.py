@@ -99,7 +99,9 @@ def make_view(plan: Plan, seed: int = 0) -> RunView:
         },
         cells=tuple(cells),
         accuracy=tuple(accuracy),
-        speed=tuple(s for a, r, d in fought for s in make_speeds(rng, a, r, d, text("note", ""))),
+        speed=with_pooled(
+            [s for a, r, d in fought for s in make_speeds(rng, a, r, d, text("note", ""))]
+        ),
         duels=tuple(make_duel(a, r, d, plan) for a, r, d in fought),
         algorithms={
             name: {
@@ -243,6 +245,12 @@ def make_speeds(
             )
         )
     return found
+
+
+def with_pooled(speeds: list[Speed]) -> tuple[Speed, ...]:
+    from harness.analysis.speed import pool_speeds
+
+    return (*speeds, *pool_speeds(speeds))
 
 
 def make_duel(algorithm: str, reference: str, dataset: str, plan: Plan) -> DuelOutcome:

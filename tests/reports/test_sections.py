@@ -74,10 +74,12 @@ def test_the_primary_metric_is_the_one_with_scores(typical) -> None:
 def test_pairs_come_from_verdicts_and_duels_and_never_with_oneself(typical) -> None:
     again = replace(typical.speed[0], reference=typical.speed[0].algorithm)
     page = Page(replace(typical, speed=(*typical.speed, again)))
-    assert [(p.algorithm, p.reference) for p in page.pairs] == [
-        ("decision_tree", "sklearn_decision_tree"),
-        ("bagging", "sklearn_bagging"),
-    ]
+    known = [("decision_tree", "sklearn_decision_tree"), ("bagging", "sklearn_bagging")]
+    assert [(p.algorithm, p.reference) for p in page.pairs] == known
+    trees = replace(again, environments=("before", "after"))
+    page = Page(replace(typical, speed=(trees,), accuracy=()))
+    assert [(p.algorithm, p.reference) for p in page.pairs] == [("decision_tree", "decision_tree")]
+    assert "before against after" in text_of(speed.build(page).blocks)
 
 
 def test_commands_are_quoted_for_a_shell(page) -> None:
@@ -127,6 +129,9 @@ def test_ratios_of_several_datasets_are_told_as_a_range(typical) -> None:
     assert "2.00" in words(cell.note)
     assert "8.00" in words(cell.note)
     assert speed_cell([]).text == ""
+    pooled = replace(at(4.0), dataset="", unit="dataset")
+    pooled = replace(pooled, ratio=replace(pooled.ratio, n=8))
+    assert words(speed_cell([pooled]).note) == "[3.64, 4.40], 8\N{NO-BREAK SPACE}datasets"
 
 
 def test_a_difference_is_drawn_in_units_of_its_margin(typical) -> None:
@@ -203,9 +208,13 @@ def test_speed_is_told_from_training_as_a_user_meets_it(typical) -> None:
     page = Page(replace(typical, speed=(train, slower)))
     (sentence,) = summary.speed_sentences(page)
     assert sentence == (
-        "In 2 interleaved duels of training, ours is 1 faster and 1 undecided; "
+        "In 2\N{NO-BREAK SPACE}duels of training, ours is faster in 1, and 1 decides nothing yet; "
         "on the geometric mean it trains 1.8 times as fast."
     )
+    page = Page(replace(typical, speed=(slower, slower)))
+    assert summary.speed_sentences(page) == [
+        "2\N{NO-BREAK SPACE}duels of training decide nothing yet."
+    ]
 
 
 def test_failures_stand_on_the_first_screen_and_so_does_doubt(page) -> None:

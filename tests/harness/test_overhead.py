@@ -1,0 +1,82 @@
+"""The harness's own time is what is left of a run of nothing."""
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import numpy as np
+import pytest
+
+from harness import Spec, Task, noop, overhead
+from harness.errors import HarnessError
+from harness.model import Failure, Outcome, Sample, Split, Status, Trial
+from harness.plugins import load_registry
+
+TRIAL = Trial("noop", {}, "native", "d", Split(), 0, 1, "c", "t", Task.REGRESSION)
+START = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+def outcome(end: float, *walls: float) -> Outcome:
+    """Return an outcome that ended so many seconds after the start, with samples of fit."""
+    samples = tuple(Sample("fit", wall, wall) for wall in walls)
+    ended = (START + timedelta(seconds=end)).isoformat()
+    return Outcome(TRIAL, Status.DONE, (Sample("import", 9.0, 9.0), *samples), ended=ended)
+
+
+def test_a_trial_costs_the_cycle_without_the_algorithm_and_a_job_the_rest() -> None:
+    # Three trials a second apart, 0.4 s of each in the algorithm; 2 s before the first cycle.
+    outcomes = [outcome(3.0, 0.1, 0.3), outcome(4.0, 0.4), outcome(5.0, 0.4)]
+    found = overhead.summarise(outcomes, total=5.0)
+    assert found.trial == pytest.approx(0.6)
+    assert found.job == pytest.approx(2.0)
+    assert found.amortised == pytest.approx(5 / 3 - 0.4)
+    assert found.trials == 3
+
+
+def test_a_trial_that_failed_is_told() -> None:
+    failed = replace(outcome(1.0), status=Status.CRASHED, failure=Failure("SIGSEGV", "it died"))
+    with pytest.raises(HarnessError, match="it died"):
+        overhead.summarise([outcome(0.5), failed], total=2.0)
+
+
+def test_one_trial_is_too_few() -> None:
+    with pytest.raises(HarnessError, match="too few"):
+        overhead.summarise([outcome(0.5)], total=2.0)
+
+
+def test_nothing_is_predicted_in_the_right_shape() -> None:
+    X = np.zeros((4, 2))
+    assert noop.Noop(Spec(Task.REGRESSION)).predict(X).shape == (4,)
+    probabilities = noop.Noop(Spec(Task.MULTICLASS, n_classes=3)).predict_one(X)
+    np.testing.assert_allclose(probabilities.sum(axis=1), 1.0)
+
+
+def test_the_algorithm_that_does_nothing_is_only_there_when_asked_for() -> None:
+    assert noop.NAME not in load_registry(strangers=False).names("algorithm")
+    assert load_registry([noop.__file__], modules=[]).names("algorithm") == [noop.NAME]
+
+
+def test_a_run_of_nothing_is_measured() -> None:
+    found = overhead.measure_overhead(folds=3, repeats=1)
+    assert found.trials == 3
+    assert 0 < found.trial < found.amortised
+    assert found.job > 0
+
+
+def test_the_kernel_cache_of_workers_is_set_and_put_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("HARNESS_KERNEL_CACHE", raising=False)
+    with overhead.kernels_in("/somewhere"):
+        assert overhead.os.environ["HARNESS_KERNEL_CACHE"] == "/somewhere"
+    assert "HARNESS_KERNEL_CACHE" not in overhead.os.environ
+    monkeypatch.setenv("HARNESS_KERNEL_CACHE", "/before")
+    with overhead.kernels_in("/somewhere"):
+        pass
+    assert overhead.os.environ["HARNESS_KERNEL_CACHE"] == "/before"
+
+
+def test_first_calls_are_timed_in_processes_of_their_own() -> None:
+    entry = load_registry([noop.__file__], modules=[]).entry("algorithm", noop.NAME)
+    found = overhead.measure_first_call(entry)
+    assert found.algorithm == noop.NAME
+    assert found.cold > 0
+    assert found.warm > 0
+    assert found.notes == ()

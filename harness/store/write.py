@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -86,18 +86,14 @@ class Store(Reader):
         with faults(folder):
             folder.mkdir(parents=True, exist_ok=True)
         lock = WriterLock(path)
-        try:
+        with ExitStack() as undo:
+            undo.callback(lock.release)
             lock.acquire(now(), wait=wait, on_wait=on_wait)
             patience = PATIENCE if wait else 0.0
             store = cls(folder, connect(path, write=True, patience=patience, on_wait=on_wait), lock)
-            try:
-                leftovers.recover(store)
-            except BaseException:
-                store.close()
-                raise
-        except BaseException:
-            lock.release()
-            raise
+            undo.callback(store.close)
+            leftovers.recover(store)
+            undo.pop_all()
         return store
 
     def __enter__(self) -> Self:

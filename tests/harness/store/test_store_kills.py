@@ -1,0 +1,107 @@
+"""Runs that are killed at any moment: what was stored stays, what was finished is found."""
+
+import os
+import random
+import sqlite3
+import time
+from contextlib import closing
+
+import pytest
+
+from harness.outcomes import SUFFIX
+from harness.store import DATABASE, Store
+from harness.store.artifacts import Stored
+
+
+def test_a_reader_undoes_what_a_killed_writer_left_half_written(full, child):
+    with Store.open(full) as early:
+        before = early.outcomes()
+        child("die_writing", full).wait()
+        assert (full / f"{DATABASE}-journal").stat().st_size > 0
+        assert early.outcomes() == before
+    child("die_writing", full).wait()
+    with Store.open(full) as late:
+        assert late.outcomes() == before
+
+
+def test_what_a_killed_run_had_finished_is_stored_by_the_next(tmp_path, kit):
+    with Store.open(tmp_path, write=True) as store:
+        run = kit.begin(store)
+        store.plan_trials(run, [kit.trial(i) for i in range(6)])
+        work = store.workdir(run)
+        (work / "job").mkdir()
+        for number in (0, 1):
+            kit.finish_in(work / "job", number)
+        kit.finish_in(work, 2)
+        (work / "2-0.npz").unlink()  # its arrays are not all there
+        (work / f"half{SUFFIX}").write_text('{"trial": {')
+        (work / f"deep{SUFFIX}").write_text("[" * 100_000)
+        outcome, path = kit.finish_in(work, 3)
+        store.record(run, outcome, source=path)
+        kit.finish_in(work, 3)  # as if killed between the commit and the removal of its files
+        store.finish_run(run, "done")
+        (tmp_path / ".work-of-nobody").mkdir()
+        kit.finish_in(tmp_path / ".work-of-nobody", 4)
+    with Store.open(tmp_path, write=True) as store:
+        assert [o.trial.seed for o, _ in store.outcomes(run)] == [0, 1, 3]
+        assert len(store.history(kit.trial(3).cell)) == 1
+        assert store.pending(run) == [kit.trial(i) for i in (2, 4, 5)]
+    assert list(tmp_path.glob(".work*")) == []
+
+
+def test_a_work_folder_that_is_a_link_is_left_alone(tmp_path, kit):
+    with Store.open(tmp_path / "results", write=True) as store:
+        run = kit.begin(store)
+    (tmp_path / "mine").mkdir()
+    kit.finish_in(tmp_path / "mine", 0)
+    (tmp_path / "results" / f".work-{run}").symlink_to(tmp_path / "mine")
+    with Store.open(tmp_path / "results", write=True) as store:
+        assert store.outcomes() == []
+    assert len(list((tmp_path / "mine").iterdir())) == 3
+
+
+def kill_and_check(folder, child, kit, planned, chance):
+    """Start a run, kill it after a few outcomes and a moment, and check all that is stored.
+
+    Return the ids of the trials that the run had been told were stored.
+    """
+    process = child("fill", folder, planned)
+    told = [process.stdout.readline().strip() for _ in range(chance.randint(1, 6))]
+    time.sleep(chance.uniform(0, 0.01))
+    process.kill()
+    told += process.stdout.read().split()
+    with Store.open(folder, write=True) as store:
+        found = [outcome for outcome, _ in store.outcomes()]
+        assert {run["status"] for run in store.runs()} == {"interrupted"}
+        for outcome in found:
+            assert outcome.samples == kit.SAMPLES
+            assert len(outcome.arrays) == 2
+            assert all(store.artifacts.holds(Stored(a, 3000)) for a in outcome.arrays.values())
+        assert store.counts()["outcomes"] == len(found)  # nothing was run twice
+        assert len(found) + len(store.pending()) == planned
+    assert list(folder.glob(".work*")) == []
+    with closing(sqlite3.connect(folder / DATABASE)) as database:
+        assert database.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+        assert database.execute("PRAGMA foreign_key_check").fetchall() == []
+    return told
+
+
+def kill_campaign(folder, child, kit, rounds, seed):
+    chance, told = random.Random(seed), []
+    for _ in range(rounds):
+        told += kill_and_check(folder, child, kit, 30 * rounds, chance)
+        with Store.open(folder) as store:
+            assert set(store.known(told)) == set(told)  # nothing was lost
+    return told
+
+
+def test_a_run_killed_again_and_again_loses_nothing(tmp_path, child, kit):
+    assert len(kill_campaign(tmp_path, child, kit, 20, 20261121)) >= 20
+
+
+@pytest.mark.slow
+def test_a_long_campaign_of_kills_loses_nothing(tmp_path, child, kit):
+    """``KILL_ROUNDS`` kills at moments drawn from ``KILL_SEED``."""
+    rounds = int(os.environ.get("KILL_ROUNDS", "200"))
+    told = kill_campaign(tmp_path, child, kit, rounds, int(os.environ.get("KILL_SEED", "1")))
+    print(f"\n{rounds} kills, {len(told)} outcomes told as stored before them, none lost")  # noqa: T201

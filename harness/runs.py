@@ -202,7 +202,7 @@ def run_one_duel(
         status: RunStatus = "interrupted"
         try:
             execution = Execution(store, run_id, registry, progress, Options(fresh=fresh))
-            execution.carry_out(Plan((), (), (duel,), {}))
+            execution.carry_out(Plan(duels=(duel,)))
             status = "done"
         finally:
             store.finish_run(run_id, status)

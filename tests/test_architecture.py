@@ -24,7 +24,7 @@ LAYERS = (
     {"__main__", "cli"},
     {"doctor", "overhead", "reporting"},
     {"runs"},
-    {"execute", "duel", "plan", "explain"},
+    {"execute", "duel", "plan", "choose", "declared", "explain"},
     {"analysis", "builtin", "supervise", "pool", "session", "channel", "worker"},
     {"data", "store", "outcomes", "measure", "preparation"},
     {"plugins", "config", "noop", "progress"},

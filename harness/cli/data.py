@@ -127,7 +127,7 @@ def add(path: Path, *, target: str, name: str, task: str | None, summary: str) -
 
 def _chosen(names: Sequence[str], registry: Registry) -> list[Dataset]:
     """Return the datasets that names, globs and ``suite:NAME`` stand for."""
-    from harness.plan import dataset_names
+    from harness.choose import dataset_names
 
     found = dict.fromkeys(n for name in names for n in dataset_names(name, registry))
     return [resolve(name, registry) for name in found]

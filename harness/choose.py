@@ -1,0 +1,135 @@
+"""What an experiment chooses: algorithms with their params, datasets, and who answers to whom."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from harness import ids, preparation
+from harness.config import Choice, Experiment
+from harness.data import resolve
+from harness.errors import ConfigError, unknown
+from harness.model import JSON, Algorithm, Dataset
+from harness.plugins import Entry, Registry
+
+Pair = tuple[str, str]
+
+
+@dataclass(frozen=True)
+class Variant:
+    """An algorithm with its full params."""
+
+    entry: Entry
+    params: JSON
+
+    @property
+    def algorithm(self) -> Algorithm:
+        """Return the declaration."""
+        value: Algorithm = self.entry.value
+        return value
+
+
+def choose_datasets(
+    patterns: Iterable[str], registry: Registry, given: Mapping[str, Dataset]
+) -> list[Dataset]:
+    """Return the datasets that patterns stand for; those in ``given`` need no plugin."""
+    chosen: dict[str, Dataset] = {}
+    for pattern in patterns:
+        if pattern in given:
+            chosen[pattern] = given[pattern]
+            continue
+        for name in dataset_names(pattern, registry):
+            chosen[name] = resolve(name, registry)
+    return list(chosen.values())
+
+
+def dataset_names(pattern: str, registry: Registry) -> list[str]:
+    """Return the names that a glob, ``suite:NAME`` or ``NAME:key=value`` stands for."""
+    if pattern.startswith("suite:"):
+        suite = pattern.removeprefix("suite:")
+        every: list[Dataset] = registry.all("dataset")
+        if found := [d.name for d in every if suite in d.suites]:
+            return found
+        known = {s for d in every for s in d.suites}
+        raise ConfigError(unknown("suite", suite, known, f"known are {', '.join(sorted(known))}"))
+    return [pattern] if ":" in pattern else registry.matching("dataset", [pattern])
+
+
+def choose_variants(experiment: Experiment, registry: Registry) -> list[Variant]:
+    """Return every algorithm × params that an experiment names, those of one name together."""
+    found: dict[str, dict[str, Variant]] = {}
+    for choice in experiment.algorithms:
+        chosen = Choice(name=choice) if isinstance(choice, str) else choice
+        for name in registry.matching("algorithm", [chosen.name]):
+            same = found.setdefault(name, {})
+            for variant in grid(name, chosen, experiment.capacity, registry):
+                same.setdefault(ids.canonical(variant.params), variant)
+    variants = [variant for same in found.values() for variant in same.values()]
+    _check_capacity(experiment.capacity, [v.algorithm for v in variants])
+    return variants
+
+
+def grid(
+    name: str, choice: Choice, capacity: Mapping[str, Any], registry: Registry
+) -> Iterator[Variant]:
+    """Yield a choice's variants of one algorithm: its params, times the grid."""
+    entry = registry.entry("algorithm", name)
+    base = with_capacity(entry.value, capacity) | choice.params
+    for values in itertools.product(*choice.grid.values()):
+        yield Variant(entry, base | dict(zip(choice.grid, values, strict=True)))
+
+
+def with_capacity(algorithm: Algorithm, capacity: Mapping[str, Any]) -> JSON:
+    """Return an algorithm's default params with the canonical capacity in its own words."""
+    params: JSON = dict(algorithm.params)
+    for key, value in capacity.items():
+        argument = algorithm.capacity.get(key)
+        if argument is not None and argument.match != "impossible":
+            params[argument.name] = argument.convert(value) if argument.convert else value
+    return params
+
+
+def _check_capacity(capacity: Mapping[str, Any], algorithms: list[Algorithm]) -> None:
+    known = {key for algorithm in algorithms for key in algorithm.capacity}
+    for key in capacity:
+        if known and key not in known:
+            hint = f"known are {', '.join(sorted(known))}"
+            raise ConfigError(unknown("capacity", key, known, hint))
+
+
+def choose_pairs(
+    declared: Iterable[Pair] | None, variants: list[Variant], registry: Registry
+) -> list[Pair]:
+    """Return the declared pairs, or each chosen algorithm with its chosen reference."""
+    if declared is not None:
+        pairs = list(declared)
+        for name in itertools.chain.from_iterable(pairs):
+            registry.algorithm(name)
+        return pairs
+    chosen = dict.fromkeys(v.algorithm.name for v in variants)
+    answers = ((name, registry.algorithm(name).reference) for name in chosen)
+    return [(name, reference) for name, reference in answers if reference in chosen]
+
+
+def preparations(
+    algorithm: Algorithm, dataset: Dataset, pairs: Iterable[Pair], registry: Registry
+) -> list[str]:
+    """Return how an algorithm's data are prepared: as each pair needs it, or its own way."""
+    found: dict[str, None] = {}
+    for pair in pairs:
+        if algorithm.name in pair:
+            other = registry.algorithm(pair[pair[0] == algorithm.name])
+            if dataset.task in other.tasks and not refusal(other, dataset):
+                both = [algorithm.accepts, other.accepts]
+                found[preparation.common(both, dataset)] = None
+    return list(found) or [preparation.choose(algorithm.accepts, dataset)]
+
+
+def refusal(algorithm: Algorithm, dataset: Dataset) -> str | None:
+    """Return why an algorithm cannot take a dataset, in words, or None."""
+    reason = preparation.refusal(algorithm.accepts, dataset)
+    if reason is None and algorithm.skip is not None:
+        reason = algorithm.skip(dataset)
+    return reason

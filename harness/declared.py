@@ -1,0 +1,44 @@
+"""What a run writes down of its algorithms and datasets: a report needs no plugin later."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from harness.choose import Pair, Variant
+from harness.model import JSON, Algorithm, Dataset
+
+
+def declare(
+    variants: Iterable[Variant],
+    datasets: Iterable[Dataset],
+    pairs: Iterable[Pair],
+    margin: float,
+) -> JSON:
+    """Return the declared facts of a plan, as JSON data."""
+    algorithms = {v.algorithm.name: v.algorithm for v in variants}
+    return {
+        "algorithms": {name: _algorithm(a) for name, a in algorithms.items()},
+        "datasets": {d.name: _dataset(d) for d in datasets},
+        "pairs": [list(pair) for pair in pairs],
+        "margin": margin,
+    }
+
+
+def _algorithm(algorithm: Algorithm) -> JSON:
+    names = ("origin", "reference", "paper", "summary")
+    return {
+        **{name: getattr(algorithm, name) for name in names},
+        "rungs": dict(algorithm.rungs),
+        "libraries": list(algorithm.libraries),
+        "tasks": sorted(algorithm.tasks),
+        "capacity": {
+            key: {"name": argument.name, "match": argument.match, "note": argument.note}
+            for key, argument in algorithm.capacity.items()
+        },
+    }
+
+
+def _dataset(dataset: Dataset) -> JSON:
+    names = ("task", "rows", "columns", "n_classes", "categorical", "missing", "sparse")
+    more = ("weighted", "grouped", "source", "summary", "licence", "digest")
+    return {name: getattr(dataset, name) for name in (*names, *more)}

@@ -33,7 +33,11 @@ def canonical(value: Any) -> str:
 
 def digest(value: Any) -> str:
     """Return 16 hex digits that name a JSON value."""
-    return hashlib.sha256(canonical(value).encode()).hexdigest()[:16]
+    return _short(canonical(value))
+
+
+def _short(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def cell_id(
@@ -46,7 +50,20 @@ def cell_id(
     threads: int,
 ) -> str:
     """Return the stable id that joins runs, commits and machines."""
-    return digest([algorithm, params, preparation, dataset, split.label, seed, threads])
+    return cell_of(digest([algorithm, params, preparation, dataset]), split, seed, threads)
+
+
+def cell_of(what: str, split: Split, seed: int, threads: int) -> str:
+    """Return a cell id from the digest of [algorithm, params, preparation, dataset].
+
+    Planning makes that digest once for many splits.
+    """
+    return _short(f"{what} {split.label} {seed} {threads}")
+
+
+def trial_id(cell: str, rest: str, *, timed: bool) -> str:
+    """Return a trial id from its cell and the digest of its other ingredients."""
+    return _short(f"{cell} {rest} {timed}")
 
 
 @cache

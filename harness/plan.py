@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from importlib.metadata import PackageNotFoundError, version
 
@@ -173,9 +173,9 @@ class Planner:
         splits = default_splits(dataset, wanted.folds, wanted.repeats, wanted.seed)
         prepared = preparations(variants[0].algorithm, dataset, pairs, self.registry)
         for variant, name in itertools.product(variants, prepared):
-            rest = self._ingredients(variant, dataset)
+            make = _Maker(variant, dataset, name, self._ingredients(variant, dataset))
             for split, seed in itertools.product(splits, run.seeds):
-                yield _trial(variant, dataset, name, split, seed, run.threads, rest)
+                yield make.trial(split, seed, run.threads)
 
     def _ingredients(self, variant: Variant, dataset: Dataset) -> JSON:
         """Return what a trial id is made of beside the cell."""
@@ -220,7 +220,8 @@ class Planner:
         jobs = []
         for variant in (a, b):
             rest = self._ingredients(variant, dataset) | {"machine": self.surroundings.machine}
-            trial = _trial(variant, dataset, prepared, split, seed, threads, rest, timed=True)
+            make = _Maker(variant, dataset, prepared, rest, timed=True)
+            trial = make.trial(split, seed, threads)
             jobs.append(self._job(variant.entry, dataset, (trial,), threads))
         return make_duel(jobs[0], jobs[1], settings.launches, settings.blocks)
 
@@ -232,34 +233,35 @@ def make_duel(a: Job, b: Job, launches: int, blocks: int) -> Duel:
     return replace(duel, id=ids.digest([sides, launches, blocks, duel.phases]))
 
 
-def _trial(
-    variant: Variant,
-    dataset: Dataset,
-    prepared: str,
-    split: Split,
-    seed: int,
-    threads: int,
-    rest: Mapping[str, object],
-    *,
-    timed: bool = False,
-) -> Trial:
-    """Return one trial with both ids; ``rest`` is what its id is made of beside the cell."""
-    name, params = variant.algorithm.name, variant.params
-    cell = ids.cell_id(name, params, prepared, dataset.name, split, seed, threads)
-    return Trial(
-        algorithm=name,
-        params=params,
-        preparation=prepared,
-        dataset=dataset.name,
-        split=split,
-        seed=seed,
-        threads=threads,
-        cell=cell,
-        id=ids.digest([cell, timed, rest]),
-        task=dataset.task,
-        timed=timed,
-        ingredients={"cell": cell, **rest},
-    )
+class _Maker:
+    """Makes the trials of one variant on one dataset; what they share is digested once."""
+
+    def __init__(
+        self, variant: Variant, dataset: Dataset, prepared: str, rest: JSON, *, timed: bool = False
+    ) -> None:
+        self.variant, self.dataset, self.prepared = variant, dataset, prepared
+        self.rest, self.timed = rest, timed
+        name, params = variant.algorithm.name, variant.params
+        self.what = ids.digest([name, params, prepared, dataset.name])
+        self.rest_digest = ids.digest(rest)
+
+    def trial(self, split: Split, seed: int, threads: int) -> Trial:
+        """Return one trial with both ids."""
+        cell = ids.cell_of(self.what, split, seed, threads)
+        return Trial(
+            algorithm=self.variant.algorithm.name,
+            params=self.variant.params,
+            preparation=self.prepared,
+            dataset=self.dataset.name,
+            split=split,
+            seed=seed,
+            threads=threads,
+            cell=cell,
+            id=ids.trial_id(cell, self.rest_digest, timed=self.timed),
+            task=self.dataset.task,
+            timed=self.timed,
+            ingredients={"cell": cell, **self.rest},
+        )
 
 
 def _takes(variant: Variant, dataset: Dataset) -> bool:

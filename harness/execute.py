@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
@@ -79,6 +80,8 @@ class Execution:
             self._compile([*jobs, *sides], supervisor)
             self._run(jobs, supervisor)
             self._fight(duels, supervisor)
+        # All outcomes are stored; after an interruption the next writer looks here instead.
+        shutil.rmtree(supervisor.folder, ignore_errors=True)
         return self.tally
 
     def _unknown_jobs(self, planned: Iterable[Job]) -> list[Job]:

@@ -214,7 +214,7 @@ class Section:
     name: str
     title: str
     order: int
-    build: Callable[[Any], Any]  # reports.page.Page data → reports fragment, or None to stay out
+    build: Callable[[Any], Any]  # reports.Page → reports.Fragment, or None to stay out
 
 
 @dataclass(frozen=True)

@@ -208,8 +208,8 @@ class Key:
 class Figure:
     """A chart, the finding in one sentence, and the table of its numbers.
 
-    ``spec`` is a Vega-Lite specification with its data inline, or None where the rows are too
-    few to draw; it becomes a static SVG. ``title`` names the chart for those who cannot see it.
+    ``spec`` is a Vega-Lite specification with its data inline; it becomes a static SVG. ``title``
+    names the chart for those who cannot see it.
     """
 
     spec: Mapping[str, Any]

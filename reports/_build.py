@@ -5,46 +5,27 @@ from __future__ import annotations
 import base64
 import contextlib
 import hashlib
-import itertools
-import math
 import os
-import re
 import traceback
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
-from markupsafe import Markup, escape
+from markupsafe import Markup
 
 from harness import __version__
 from harness.errors import StoreError
-from reports._blocks import (
-    Callout,
-    Cell,
-    Column,
-    Details,
-    Figure,
-    Fragment,
-    Paragraph,
-    Row,
-    Verbatim,
-)
-from reports._charts import PALETTE, draw
+from reports._blocks import Callout, Details, Fragment, Paragraph, Verbatim
 from reports._page import Page
-from reports._text import moment, plain, short, slug
+from reports._render import Renderer
+from reports._text import moment, short
 
 if TYPE_CHECKING:
     from harness.analysis.view import RunView
     from harness.model import Section
 
-HERE = Path(__file__).parent
-TRACK = 110  # pixels of a track in a table cell, within a margin of 5 on either side
-LONGEST_VALUE = 256  # characters of a cell's hidden value
-_BREAKS = re.compile(
-    r"(?<=[a-z0-9][._])(?=[a-z])|(?<=[a-z0-9][:=])(?=\w)"
-)  # where a long name may be parted
+ASSETS = Path(__file__).parent / "assets"
 
 
 @dataclass(frozen=True)
@@ -55,14 +36,6 @@ class Shown:
     title: str
     badge: str
     html: Markup
-
-
-@dataclass(frozen=True)
-class Drawn:
-    """A chart, or why there is none."""
-
-    svg: Markup | None
-    reason: str = ""
 
 
 def build_report(view: RunView, sections: Iterable[Section]) -> str:
@@ -79,8 +52,19 @@ def build_report(view: RunView, sections: Iterable[Section]) -> str:
     page = Page(view)
     renderer = Renderer()
     ordered = sorted(sections, key=lambda section: (section.order, section.name))
-    shown = [s for s in (renderer.section(section, page) for section in ordered) if s]
-    return renderer.page(page, shown)
+    shown = (_shown(section, page, renderer) for section in ordered)
+    css, js = ((ASSETS / name).read_text(encoding="utf-8") for name in ("report.css", "report.js"))
+    name = short(page.of_run("name") or "run", 120)
+    return renderer.page(
+        policy=policy(css, js),
+        css=Markup(css),  # noqa: S704 - our own file, as it was hashed
+        js=Markup(js),  # noqa: S704 - our own file, as it was hashed
+        title=f"{name}: harness report",
+        name=name,
+        subtitle=_subtitle(page),
+        sections=[section for section in shown if section],
+        version=__version__,
+    )
 
 
 def write_report(view: RunView, sections: Iterable[Section], path: Path) -> None:
@@ -122,128 +106,25 @@ def policy(css: str, js: str) -> str:
     )
 
 
-class Renderer:
-    """Turns blocks into HTML, with anchors and ids that are unique in one page."""
-
-    def __init__(self) -> None:
-        self._numbers = itertools.count(1)
-        self._anchors: set[str] = set()
-        self._templates = Environment(
-            loader=FileSystemLoader(HERE / "templates"),
-            autoescape=True,
-            undefined=StrictUndefined,
-            finalize=_safe,
-            trim_blocks=True,
-        )
-        self._templates.globals |= {
-            "cells": cells,
-            "colour": PALETTE,
-            "draw": self._draw,
-            "fresh": self._fresh,
-            "lines": lines,
-            "px": lambda share: f"{5 + share * TRACK:.1f}",
-            "raw": raw,
-            "refuse": refuse,
-            "slug": slug,
-            "soft": soft,
-            "unique": self._unique,
-        }
-        self._blocks: Any = self._templates.get_template("blocks.html.j2").module
-
-    def section(self, section: Section, page: Page) -> Shown | None:
-        """Return a section ready for the page, None where it has nothing to show."""
-        try:
-            fragment = section.build(page)
-            if fragment is None:
-                return None
-            html = self._fragment(fragment, section)
-        except Exception as error:  # noqa: BLE001 - a stranger's section may raise anything
-            fragment = _broken(section, error)
-            html = self._fragment(fragment, section)
-        return Shown(self._unique(section.name), section.title, fragment.badge, html)
-
-    def _fragment(self, fragment: Fragment, section: Section) -> Markup:
-        if not isinstance(fragment, Fragment):
-            kind = type(fragment).__name__
-            raise TypeError(f"{section.name} must return a reports.Fragment or None, not a {kind}")
-        html: Markup = self._blocks.blocks(fragment.blocks)
-        return html
-
-    def page(self, page: Page, shown: Sequence[Shown]) -> str:
-        """Return the whole page."""
-        css = (HERE / "assets" / "report.css").read_text(encoding="utf-8")
-        js = (HERE / "assets" / "report.js").read_text(encoding="utf-8")
-        name = short(page.of_run("name") or "run", 120)
-        return self._templates.get_template("page.html.j2").render(
-            policy=policy(css, js),
-            css=Markup(css),  # noqa: S704 - our own file, as it was hashed
-            js=Markup(js),  # noqa: S704 - our own file, as it was hashed
-            title=f"{name}: harness report",
-            name=name,
-            subtitle=_subtitle(page),
-            sections=shown,
-            version=__version__,
-        )
-
-    def _draw(self, figure: Figure) -> Drawn:
-        """Draw a chart; one that cannot be drawn costs the chart, not its section."""
-        try:
-            return Drawn(draw(figure.spec, figure.title, f"{self._fresh('chart')}-"))
-        except ValueError as error:
-            return Drawn(None, f"{short(str(error), 200)}.")
-
-    def _fresh(self, kind: str) -> str:
-        return self._unique(f"{kind}-{next(self._numbers)}")
-
-    def _unique(self, wanted: str) -> str:
-        """Return an anchor that the page does not have yet."""
-        anchor = slug(wanted)
-        names = itertools.chain([anchor], (f"{anchor}-{n}" for n in itertools.count(2)))
-        chosen = next(name for name in names if name not in self._anchors)
-        self._anchors.add(chosen)
-        return chosen
+def _shown(section: Section, page: Page, renderer: Renderer) -> Shown | None:
+    """Return a section ready for the page, None where it has nothing to show."""
+    try:
+        fragment = _fragment(section, page)
+        if fragment is None:
+            return None
+        html = renderer.blocks(fragment.blocks)
+    except Exception as error:  # noqa: BLE001 - a stranger's section may raise anything
+        fragment = _broken(section, error)
+        html = renderer.blocks(fragment.blocks)
+    return Shown(renderer.unique(section.name), section.title, fragment.badge, html)
 
 
-def _safe(value: Any) -> Any:
-    """Make what a template prints visible; Markup was made so before."""
-    return value if isinstance(value, Markup) else plain(value)
-
-
-def lines(text: str) -> Markup:
-    """Return text whose line breaks and tabs are kept."""
-    return escape(plain(text, lines=True))
-
-
-def soft(text: str) -> Markup:
-    """Return text in which a long name may break after an underscore or a dot."""
-    parts = _BREAKS.split(plain(text))
-    return Markup("<wbr>").join(parts)
-
-
-def cells(row: Row, columns: Sequence[Column]) -> Iterator[Cell]:
-    """Yield the cells of a row, one a column.
-
-    Raises
-    ------
-    ValueError
-        The row has more or fewer cells than the table has columns.
-    """
-    for item, _ in zip(row, columns, strict=True):
-        yield item if isinstance(item, Cell) else Cell(item)
-
-
-def raw(cell: Cell) -> Markup:
-    """Return the attribute that holds a cell's value for sorting and for the CSV file."""
-    value = cell.value
-    if value is None or (isinstance(value, float) and not math.isfinite(value)):
-        return Markup("")
-    text = plain(value)[:LONGEST_VALUE]
-    return Markup(f' data-v="{escape(text)}"') if text != cell.text else Markup("")  # noqa: S704 - escaped
-
-
-def refuse(block: object) -> NoReturn:
-    """Say that something is no block, whatever it is."""
-    raise TypeError(f"{type(block).__name__} is no block of a report; see reports/_blocks.py")
+def _fragment(section: Section, page: Page) -> Fragment | None:
+    fragment = section.build(page)
+    if fragment is None or isinstance(fragment, Fragment):
+        return fragment
+    kind = type(fragment).__name__
+    raise TypeError(f"{section.name} must return a reports.Fragment or None, not a {kind}")
 
 
 def _broken(section: Section, error: Exception) -> Fragment:

@@ -140,16 +140,17 @@ def _tiles(page: Page) -> Tiles:
     shown = [accuracy_badge(v) for v in ORDER if counts[v]]
     accuracy = "  ".join(f"{b.symbol}{SPACE}{counts[b.text]}" for b in shown) or DASH
     words = ", ".join(f"{counts[b.text]} {b.text}" for b in shown)
-    phase = main_phase(page)
-    fits = [s.ratio.value for pair in page.pairs for s in page.speed(pair, phase)]
+    trained = [s for pair in page.pairs for s in page.speed(pair, main_phase(page))]
+    won = Counter(speed_word(s) for s in trained)
+    duels = [f"{won[w]} {w}" for w in ("faster", "slower", "undecided") if won[w]]
     failed = len(page.failed) + len(page.failed_duels)
     return Tiles(
         [
             Tile("Accuracy, per dataset", accuracy, words or "no comparison"),
             Tile(
-                "Training speed",
-                ratio(geometric_mean(fits)),
-                f"reference's time over ours, {plural(len(fits), 'duel')}" if fits else "no duel",
+                "Training speed, ours to reference",
+                ratio(geometric_mean(s.ratio.value for s in trained)),
+                ", ".join(duels) or "no duel",
             ),
             Tile(
                 "Trials with a result",
@@ -190,7 +191,7 @@ def _problems(page: Page) -> list[Words]:
             Code(short(b.get("plugin", ""))),
             f": {short(b.get('reason', ''), 160)}",
         ]
-        for b in page.view.broken
+        for b in page.view.broken[:SHOWN]
     ]
     if lines:
         lines.append([Link("All failures with their details", "#failures")])

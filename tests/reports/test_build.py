@@ -1,6 +1,7 @@
 import base64
 import hashlib
 import re
+import textwrap
 from dataclasses import replace
 
 import pytest
@@ -8,6 +9,7 @@ import pytest
 import reports
 from harness import Section
 from harness.errors import StoreError
+from harness.plugins import load_registry
 from reports import (
     Badge,
     Callout,
@@ -173,6 +175,17 @@ def test_a_section_that_fails_costs_only_itself(view, parse, build, told) -> Non
     assert "This section failed: ruin" in text
     assert told in text
     assert "still here" in text
+
+
+def test_a_strangers_section_stands_beside_ours(view, parse, tmp_path) -> None:
+    # The example of the package's own docstring, loaded from a file as --plugin would.
+    example = reports.__doc__.split("::\n\n")[1].split("\n\n``page.view``")[0]
+    plugin = tmp_path / "threads.py"
+    plugin.write_text(textwrap.dedent(example))
+    (section,) = load_registry([plugin], modules=[], strangers=False).all("section")
+    text = parse(build_report(view, [section])).text
+    assert "Threads of each trial" in text
+    assert "decision_tree" in text
 
 
 def test_every_block_is_rendered(view, parse) -> None:

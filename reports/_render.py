@@ -1,0 +1,131 @@
+"""From blocks to HTML: everything that a template prints is escaped and made visible."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NoReturn
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup, escape
+
+from reports._blocks import Block, Cell, Column, Figure, Row
+from reports._charts import PALETTE, draw
+from reports._text import plain, short, slug
+
+TEMPLATES = Path(__file__).parent / "templates"
+TRACK = 110  # pixels of a track in a table cell, within a margin of 5 on either side
+LONGEST_VALUE = 256  # characters of a cell's hidden value
+# Where a long name may be parted, and a number may not.
+_BREAKS = re.compile(r"(?<=[a-z0-9][._])(?=[a-z])|(?<=[a-z0-9][:=])(?=\w)")
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """A chart, or why there is none."""
+
+    svg: Markup | None
+    reason: str = ""
+
+
+class Renderer:
+    """Turns blocks into HTML, with anchors and ids that are unique in one page."""
+
+    def __init__(self) -> None:
+        self._numbers = itertools.count(1)
+        self._anchors: set[str] = set()
+        self._templates = Environment(
+            loader=FileSystemLoader(TEMPLATES),
+            autoescape=True,
+            undefined=StrictUndefined,
+            finalize=_safe,
+            trim_blocks=True,
+        )
+        self._templates.globals |= {
+            "cells": cells,
+            "colour": PALETTE,
+            "draw": self._draw,
+            "fresh": self._fresh,
+            "lines": lines,
+            "px": lambda share: f"{5 + share * TRACK:.1f}",
+            "raw": raw,
+            "refuse": refuse,
+            "slug": slug,
+            "soft": soft,
+            "unique": self.unique,
+        }
+        self._blocks: Any = self._templates.get_template("blocks.html.j2").module
+
+    def blocks(self, blocks: Sequence[Block]) -> Markup:
+        """Return blocks as HTML; what is no block is an error."""
+        html: Markup = self._blocks.blocks(blocks)
+        return html
+
+    def page(self, **values: Any) -> str:
+        """Return the whole page."""
+        return self._templates.get_template("page.html.j2").render(**values)
+
+    def _draw(self, figure: Figure) -> Drawn:
+        """Draw a chart; one that cannot be drawn costs the chart, not its section."""
+        try:
+            return Drawn(draw(figure.spec, figure.title, f"{self._fresh('chart')}-"))
+        except ValueError as error:
+            reason = " ".join(str(error).splitlines()[:2])  # the rest is the renderer's own stack
+            return Drawn(None, f"{short(reason, 200)}.")
+
+    def _fresh(self, kind: str) -> str:
+        return self.unique(f"{kind}-{next(self._numbers)}")
+
+    def unique(self, wanted: str) -> str:
+        """Return an anchor that the page does not have yet."""
+        anchor = slug(wanted)
+        names = itertools.chain([anchor], (f"{anchor}-{n}" for n in itertools.count(2)))
+        chosen = next(name for name in names if name not in self._anchors)
+        self._anchors.add(chosen)
+        return chosen
+
+
+def _safe(value: Any) -> Any:
+    """Make what a template prints visible; Markup was made so before."""
+    return value if isinstance(value, Markup) else plain(value)
+
+
+def lines(text: str) -> Markup:
+    """Return text whose line breaks and tabs are kept."""
+    return escape(plain(text, lines=True))
+
+
+def soft(text: str) -> Markup:
+    """Return text in which a long name may break at its joints."""
+    parts = _BREAKS.split(plain(text))
+    return Markup("<wbr>").join(parts)
+
+
+def cells(row: Row, columns: Sequence[Column]) -> Iterator[Cell]:
+    """Yield the cells of a row, one a column.
+
+    Raises
+    ------
+    ValueError
+        The row has more or fewer cells than the table has columns.
+    """
+    for item, _ in zip(row, columns, strict=True):
+        yield item if isinstance(item, Cell) else Cell(item)
+
+
+def raw(cell: Cell) -> Markup:
+    """Return the attribute that holds a cell's value for sorting and for the CSV file."""
+    value = cell.value
+    if value is None or (isinstance(value, float) and not math.isfinite(value)):
+        return Markup("")
+    text = plain(value)[:LONGEST_VALUE]
+    return Markup(f' data-v="{escape(text)}"') if text != cell.text else Markup("")  # noqa: S704 - escaped
+
+
+def refuse(block: object) -> NoReturn:
+    """Say that something is no block, whatever it is."""
+    raise TypeError(f"{type(block).__name__} is no block of a report; see reports/_blocks.py")

@@ -15,13 +15,13 @@ class Startup:
         return "import harness"
 
     def timeraw_help(self):
-        code = """
-        import sys
+        return """
+        import contextlib, io, sys
         from harness.__main__ import main
         sys.argv = ["harness", "--help"]
-        main()
+        with contextlib.redirect_stdout(io.StringIO()):
+            main()
         """
-        return code, "import sys; sys.stdout = open('/dev/null', 'w')"
 
     def timeraw_registry(self):
         return "from harness.plugins import load_registry; load_registry(strangers=False)"

@@ -1,5 +1,6 @@
 """The asv suite keeps the rules without which asv misleads."""
 
+import contextlib
 import inspect
 import os
 import subprocess
@@ -73,10 +74,18 @@ def test_threads_are_capped_before_numpy_is_loaded() -> None:
     assert done.stdout.split() == ["1", "False"]
 
 
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict]:
+    folder = tmp_path_factory.mktemp("asv")
+    with contextlib.chdir(folder):
+        return folder, drive.Suite().setup_cache()
+
+
 @pytest.fixture
-def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict:
-    monkeypatch.chdir(tmp_path)
-    return {"datasets": data.write(tmp_path), "plugins": drive.plugins()}
+def cache(made: tuple[Path, dict], monkeypatch: pytest.MonkeyPatch) -> dict:
+    """Return what asv hands to a case, in the folder that asv runs it in."""
+    monkeypatch.chdir(made[0])
+    return made[1]
 
 
 def test_a_case_of_each_kind_runs(cache: dict) -> None:
@@ -123,14 +132,18 @@ def test_loss_is_lower_for_the_better_model() -> None:
     assert drive.loss(target + 0.1, target, 0) < drive.loss(np.zeros(3), target, 0)
 
 
-def test_the_raw_statements_run(cache: dict) -> None:
+def test_the_raw_statements_run(cache: dict, capsys: pytest.CaptureFixture[str]) -> None:
     case, first = startup.Startup(), startup.FirstFit()
-    statements = [case.timeraw_import(), first.timeraw_fit(cache, "sklearn.decision_tree")]
-    for statement in statements:
-        exec(inspect.cleandoc(statement), {})
-    statement, setup = case.timeraw_help()
-    with mock.patch.object(sys, "stdout"), mock.patch.object(sys, "argv", []):
-        exec(inspect.cleandoc(setup + "\n" + inspect.cleandoc(statement)), {})
+    statements = [
+        case.timeraw_import(),
+        case.timeraw_help(),
+        case.timeraw_registry(),
+        first.timeraw_fit(cache, "sklearn.decision_tree"),
+    ]
+    with mock.patch.object(sys, "argv", []):
+        for statement in statements:
+            exec(inspect.cleandoc(statement), {})
+    assert capsys.readouterr().out == "", "asv reads the time from what the process prints"
 
 
 @pytest.mark.slow

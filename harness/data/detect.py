@@ -12,7 +12,7 @@ import pandas as pd
 from harness.data.parsers import read_header
 from harness.data.reading import Reading
 from harness.data.streams import open_data
-from harness.data.words import listed, shown
+from harness.data.words import count, listed, shown
 from harness.errors import DataError, unknown
 from harness.model import Task
 
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 SEPARATORS = (",", ";", "\t", "|")
 FEW_INTEGERS = 20  # a target of whole numbers with at most so many different ones is a class
+_NAMELESS = "Unnamed: "  # what pandas calls a column without a name
 _HEAD = 2**20  # bytes in which the header is looked for
 
 
@@ -37,7 +38,7 @@ def complete(path: Path, reading: Reading) -> Reading:
     if reading.target and reading.target not in header:
         hint = f"the columns are {listed(header)}"
         raise DataError(f"{path}: {unknown('target', reading.target[:80], header, hint)}")
-    numbers = [n for n in header[:1] if n.startswith("Unnamed: ") and _counts_rows(path, reading)]
+    numbers = [n for n in header[:1] if n.startswith(_NAMELESS) and _counts_rows(path, reading)]
     return reading.model_copy(update={"drop": (*numbers, *reading.drop)})
 
 
@@ -75,6 +76,8 @@ def guess_task(target: Any, path: str, name: str) -> tuple[Task, str]:
     Text, truth values and at most ``FEW_INTEGERS`` different whole numbers are classes; other
     numbers are to be regressed on.
     """
+    if not len(target):
+        raise DataError(f"{path} has a header but no rows")
     values = pd.Series(target).dropna()
     if values.empty:
         raise DataError(f"{path}: the target {shown(name)} has no value in any row")
@@ -96,7 +99,9 @@ def told_of(path: Path, reading: Reading, table: Table, task: Task, why: str) ->
     rows, width = table.X.shape
     kind = reading.format.upper() if reading.format in ("csv", "arff") else reading.format
     separated = f" separated by {shown(reading.separator)}" if reading.format == "csv" else ""
-    lines = [f"{shown(path.name)}: {kind}{separated}, {rows:,} rows, {width:,} columns to use"]
+    lines = [
+        f"{shown(path.name)}: {kind}{separated}, {rows:,} rows, {count(width, 'column')} to use"
+    ]
     classes = f" with {len(table.classes)} classes" if table.classes else ""
     lines.append(f"target {shown(reading.target)}: {task.value}{classes} ({why})")
     if isinstance(table.X, pd.DataFrame):
@@ -104,6 +109,8 @@ def told_of(path: Path, reading: Reading, table: Table, task: Task, why: str) ->
     else:
         share = table.X.nnz / max(rows * width, 1)
         lines.append(f"sparse: {share:.2%} of the values are not zero")
+    if any(name.startswith(_NAMELESS) for name in reading.drop):
+        lines.append("left out the first column: it has no name and numbers the rows")
     return [*lines, *table.notes]
 
 
@@ -114,9 +121,9 @@ def _kinds(frame: pd.DataFrame) -> list[str]:
     lines = []
     for word, which in (("numeric", ~is_category), ("categorical", is_category)):
         if which.any():
-            lines.append(f"{word}: {which.sum():,} columns ({listed(names[which].tolist())})")
+            named = listed(names[which].tolist())
+            lines.append(f"{word}: {count(int(which.sum()), 'column')} ({named})")
     if missing.any():
-        lines.append(
-            f"missing values: in {missing.sum():,} columns ({listed(names[missing].tolist())})"
-        )
+        named = listed(names[missing].tolist())
+        lines.append(f"missing values: in {count(int(missing.sum()), 'column')} ({named})")
     return lines

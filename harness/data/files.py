@@ -231,7 +231,7 @@ def _format(path: Path) -> Format:
 def _name(path: Path, digest: str) -> str:
     """Return a name that is safe everywhere: a slug of the file's, and part of the digest."""
     stem = path.name.lower()
-    for suffix in path.suffixes:
+    for suffix in reversed(path.suffixes):
         stem = stem.removesuffix(suffix.lower())
     slug = re.sub(r"[^a-z0-9]+", "-", stem).strip("-")[:40].strip("-") or "data"
     return f"{slug}-{digest[:8]}"

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -65,10 +68,17 @@ def parse(paths: Sequence[Path], reading: Reading) -> Parsed:
 
 
 def _parse_one(path: Path, reading: Reading) -> Parsed:
+    with _told_in_one_line(path, reading):
+        return _PARSERS[reading.format](path, reading)
+
+
+@contextmanager
+def _told_in_one_line(path: Path, reading: Reading) -> Iterator[None]:
+    """Turn whatever a parser raises into a DataError that names the file."""
     check_readable(path)
     _check_magic(path, reading)
     try:
-        return _PARSERS[reading.format](path, reading)
+        yield
     except DataError:
         raise
     except MemoryError:
@@ -77,7 +87,8 @@ def _parse_one(path: Path, reading: Reading) -> Parsed:
         raise DataError(_undecodable(path, reading)) from None
     except Exception as error:  # noqa: BLE001 - parsers raise whatever they like on broken bytes
         reason = " ".join(str(error).split()) or type(error).__name__
-        raise DataError(f"{path} cannot be read as {reading.format}: {reason[:300]}") from None
+        reason = reason.removeprefix("Error tokenizing data. C error: ")[:300]
+        raise DataError(f"{path} cannot be read as {reading.format}: {reason}") from None
 
 
 def _check_magic(path: Path, reading: Reading) -> None:
@@ -109,10 +120,28 @@ def _undecodable(path: Path, reading: Reading) -> str:
 
 
 def read_header(path: Path, reading: Reading) -> list[str]:
-    """Return the column names of a CSV file; a nameless column gets the name pandas gives it."""
-    first = _read_csv(path, reading, header=None, nrows=1, dtype=str, keep_default_na=False)
-    names = [str(name) for name in first.iloc[0]]
+    """Return the column names of a CSV file; a nameless column gets the name pandas gives it.
+
+    pandas itself would rename columns of the same name, and is slow on very wide files.
+    """
+    with _told_in_one_line(path, reading), open_data(path, reading.member) as stream:
+        text = io.TextIOWrapper(stream, _codec(reading), newline="")
+        kept = (line for line in text if not (reading.comment and line.startswith(reading.comment)))
+        if reading.separator == r"\s+":
+            rows: Iterable[list[str]] = (line.split() for line in kept)
+        else:
+            spaced = reading.skip_spaces
+            rows = csv.reader(kept, delimiter=reading.separator, quotechar=reading.quote,
+                              skipinitialspace=spaced)  # fmt: skip
+        names = next((row for row in rows if "".join(row).strip() or len(row) > 1), None)
+    if names is None:
+        raise DataError(f"{path} holds no table, only blanks")
     return [name if name.strip() else f"Unnamed: {i}" for i, name in enumerate(names)]
+
+
+def _codec(reading: Reading) -> str:
+    """Return the encoding to read with; a byte order mark is no part of the first name."""
+    return "utf-8-sig" if reading.encoding == "utf-8" else reading.encoding
 
 
 def _parse_csv(path: Path, reading: Reading) -> Parsed:
@@ -140,7 +169,6 @@ def _parse_csv(path: Path, reading: Reading) -> Parsed:
 
 def _read_csv(path: Path, reading: Reading, **options: Any) -> pd.DataFrame:
     """Call pandas on an opened file; a row that does not fit its header is an error."""
-    encoding = "utf-8-sig" if reading.encoding == "utf-8" else reading.encoding
     with open_data(path, reading.member) as stream, warnings.catch_warnings():
         warnings.simplefilter("error", pd.errors.ParserWarning)
         try:
@@ -150,7 +178,7 @@ def _read_csv(path: Path, reading: Reading, **options: Any) -> pd.DataFrame:
                 quotechar=reading.quote,
                 comment=reading.comment or None,
                 skipinitialspace=reading.skip_spaces,
-                encoding=encoding,
+                encoding=_codec(reading),
                 index_col=False,
                 low_memory=False,
                 **options,
@@ -192,8 +220,6 @@ def _parse_arff(path: Path, reading: Reading) -> Parsed:
             content = arff.load(lines, return_type=arff.DENSE_GEN)
             names = check_names(path, [str(name) for name, _ in content["attributes"]])
             rows = list(content["data"])
-        except arff.BadLayout:
-            raise DataError(f"{path} is sparse ARFF; convert it to svmlight") from None
         except arff.ArffException as error:
             raise DataError(f"{path} is not ARFF: {str(error).splitlines()[0]}") from None
     columns = zip(*rows, strict=True) if rows else ([] for _ in names)

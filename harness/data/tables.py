@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from harness.data.parsers import Parsed
 
 MOST_CLASSES = 1000
+FEW_CLASSES = 20  # so many are never too many, however few the rows
 
 
 def tabulate(parsed: Parsed, reading: Reading, task: Task, place: str) -> Table:
@@ -50,8 +51,6 @@ def tabulate(parsed: Parsed, reading: Reading, task: Task, place: str) -> Table:
         check_columns(frame, reading, place)
         target = frame[reading.target]
         data = frame
-    if not len(target):
-        raise DataError(f"{place} has a header but no rows")
     kept, labels = _kept_rows(target, reading, task, place, notes)
     test = np.zeros(len(target), bool)
     test[len(target) - min(reading.test_rows, len(target)) :] = True
@@ -112,7 +111,7 @@ def _kept_rows(
     if lacking.any() and not reading.drop_missing_target:
         raise DataError(
             f"{place}: the target {shown(reading.target)} is missing in {lacking.sum():,} of "
-            f"{len(target):,} rows; fill or delete them (drop_missing_target does the latter)"
+            f"{len(target):,} rows; fill them in or delete these rows (drop_missing_target=True)"
         )
     kept = ~(lacking | left_out)
     if (gone := int((~kept).sum())) > 0:
@@ -142,7 +141,7 @@ def encode_target(
                 f"{place}: the target {shown(name)} has {found:,} classes, not 2; "
                 "use the task multiclass"
             )
-        if found > MOST_CLASSES or found == len(codes):
+        if found > MOST_CLASSES or (found > FEW_CLASSES and found > len(codes) / 2):
             raise DataError(
                 f"{place}: the target {shown(name)} has {found:,} different labels in "
                 f"{len(codes):,} rows, so it is no class; name another column"
@@ -201,9 +200,10 @@ def _features(frame: pd.DataFrame, reading: Reading, place: str, notes: list[str
 def _blocks(frame: pd.DataFrame, names: list[str], reading: Reading, notes: list[str]) -> Blocks:
     """Return the columns that are used, each as numbers or as categories."""
     forced = set(names) if reading.categorical == "all" else set(reading.categorical) & set(names)
-    kinds = {kind for name, kind in frame.dtypes.items() if name not in reading.drop}
-    if not forced and all(kind.kind in "iuf" for kind in kinds):  # fast for thousands of columns
-        return numeric_blocks(names, frame[names].to_numpy(np.float64))
+    if not forced and all(kind.kind in "iuf" for kind in frame.dtypes):
+        values = frame.to_numpy(np.float64)  # at once: selecting thousands of columns is slow
+        wanted = set(names)
+        return numeric_blocks(names, values[:, [name in wanted for name in frame.columns]])
     columns = {n: column_of(frame[n], n in forced, switches=reading.switches) for n in names}
     gone = identifiers(columns) if reading.drop_identifiers else []
     if gone:

@@ -124,6 +124,7 @@ class Column:
     title: str
     numeric: bool = False
     unit: str = ""  # of the values in the CSV file
+    wide: bool = False  # holds sentences
 
 
 Row: TypeAlias = Sequence[Cell | Inline]

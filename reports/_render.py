@@ -47,6 +47,7 @@ class Renderer:
         )
         self._templates.globals |= {
             "cells": cells,
+            "classes": classes,
             "colour": PALETTE,
             "draw": self._draw,
             "fresh": self._fresh,
@@ -117,13 +118,20 @@ def cells(row: Row, columns: Sequence[Column]) -> Iterator[Cell]:
         yield item if isinstance(item, Cell) else Cell(item)
 
 
+def classes(cell: Cell, column: Column) -> Markup:
+    """Return the attribute that names a cell's looks: number, sentence, tone."""
+    named = ["n" if column.numeric else "", "w" if column.wide else "", cell.tone]
+    said = " ".join(filter(None, named))
+    return Markup(' class="{}"').format(said) if said else Markup("")
+
+
 def raw(cell: Cell) -> Markup:
     """Return the attribute that holds a cell's value for sorting and for the CSV file."""
     value = cell.value
     if value is None or (isinstance(value, float) and not math.isfinite(value)):
         return Markup("")
     text = plain(value)[:LONGEST_VALUE]
-    return Markup(f' data-v="{escape(text)}"') if text != cell.text else Markup("")  # noqa: S704 - escaped
+    return Markup(' data-v="{}"').format(text) if text != cell.text else Markup("")
 
 
 def refuse(block: object) -> NoReturn:

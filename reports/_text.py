@@ -131,7 +131,7 @@ def size(value: float | None) -> str:
 
 def ratio(value: float | None) -> str:
     """Return a ratio: ×3.42."""
-    return f"{TIMES}{digits(value)}" if value is not None and math.isfinite(value) else DASH
+    return DASH if value is None or math.isnan(value) else f"{TIMES}{digits(value)}"
 
 
 def moment(value: str) -> str:

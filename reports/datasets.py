@@ -186,7 +186,7 @@ def _table(page: Page, dataset: str, cells: Named) -> Table:
     others = sorted({m for _, c in cells for m in c.scores} - {primary})
     columns = [
         Column("Algorithm"),
-        Column(f"{short(primary)}, mean", numeric=True),
+        Column(short(primary) or "score", numeric=True),
         Column("± sd", numeric=True),
         *(Column(short(m), numeric=True) for m in others),
         Column("Prepare", numeric=True, unit="s"),

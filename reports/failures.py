@@ -71,7 +71,7 @@ def _failures(groups: dict[Reason, list[Outcome]]) -> Table:
     columns = [
         Column("Algorithm"),
         Column("What became of it"),
-        Column("Why"),
+        Column("Why", wide=True),
         Column("Trials", numeric=True),
         Column("Datasets"),
     ]

@@ -21,7 +21,7 @@ from reports._blocks import (
 )
 from reports._page import Page, geometric_mean
 from reports._specs import SPEEDS, forest, keys
-from reports._text import bounds, plural, ratio, seconds, short
+from reports._text import plural, ratio, seconds, short
 from reports._verdict import PHASE_NAMES, speed_badge, speed_tally, speed_word
 
 if TYPE_CHECKING:
@@ -103,19 +103,23 @@ def _table(title: str, phase: str, speeds: list[Speed]) -> Table:
         Column("Algorithm"),
         Column("Dataset"),
         Column("Ratio", numeric=True),
-        Column("Interval"),
+        Column("Low", numeric=True),
+        Column("High", numeric=True),
+        Column("Level", numeric=True),
         Column("Ours", numeric=True, unit="s"),
         Column("Reference", numeric=True, unit="s"),
         Column("Memory ratio", numeric=True),
         Column("From"),
-        Column("Notes"),
+        Column("Notes", wide=True),
     ]
     rows: list[Row] = [
         [
             Cell([Code(short(s.algorithm))], s.algorithm, f"against {short(s.reference)}"),
             short(s.dataset),
             Cell([speed_badge(s)], s.ratio.value),
-            Cell(bounds(s.ratio.low, s.ratio.high), note=f"{s.ratio.level:.1%}"),
+            Cell.of(s.ratio.low, ratio),
+            Cell.of(s.ratio.high, ratio),
+            Cell(f"{s.ratio.level:.1%}", s.ratio.level),
             Cell.of(s.seconds[0], seconds),
             Cell.of(s.seconds[1], seconds),
             Cell.of(s.memory_ratio, ratio),

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from harness import Section, hookimpl
 from reports._blocks import Block, Cell, Code, Column, Details, Fragment, Paragraph, Row, Table
 from reports._page import Page, Pair
-from reports._text import plural, short
+from reports._text import digits, plural, short
 from reports._verdict import (
     ORDER,
     PHASE_NAMES,
     accuracy_badge,
     in_margins,
-    interval_words,
     margin_words,
     memory_cell,
     speed_badge,
@@ -153,18 +153,20 @@ def _every(page: Page) -> Table:
         Column("Dataset"),
         Column("Verdict"),
         Column("Difference", numeric=True),
-        Column("95 % interval"),
+        Column("Low", numeric=True, unit="95 %"),
+        Column("High", numeric=True, unit="95 %"),
         Column("Metric and margin"),
         Column("Splits", numeric=True),
-        Column("Notes, and what would decide it"),
+        Column("Notes, and what would decide it", wide=True),
     ]
     rows: list[Row] = [
         [
             pair_cell(pair),
             Cell(short(a.dataset), note=short(a.preparation)),
             Cell([accuracy_badge(a.verdict)], a.verdict),
-            in_margins(a),
-            interval_words(a),
+            replace(in_margins(a), note=a.difference.note),
+            Cell.of(a.difference.low, digits),
+            Cell.of(a.difference.high, digits),
             margin_words(a),
             Cell(str(a.splits), a.splits),
             "; ".join(short(text, 300) for text in (a.advice, *a.notes) if text),
@@ -172,5 +174,7 @@ def _every(page: Page) -> Table:
         for pair in page.pairs
         for a in page.accuracy(pair)
     ]
-    caption = "Difference of the loss, reference minus ours: above zero, ours is better"
+    caption = (
+        "Difference of the loss, reference minus ours, in 95 % intervals: above 0, ours is better"
+    )
     return Table(columns, rows, caption, "accuracy")

@@ -67,7 +67,7 @@ def choose_variants(experiment: Experiment, registry: Registry) -> list[Variant]
             for variant in grid(name, chosen, experiment.capacity, registry):
                 same.setdefault(ids.canonical(variant.params), variant)
     variants = [variant for same in found.values() for variant in same.values()]
-    _check_capacity(experiment.capacity, [v.algorithm for v in variants])
+    _check_capacity(experiment.capacity, registry.all("algorithm"))
     return variants
 
 
@@ -91,7 +91,8 @@ def with_capacity(algorithm: Algorithm, capacity: Mapping[str, Any]) -> JSON:
     return params
 
 
-def _check_capacity(capacity: Mapping[str, Any], algorithms: list[Algorithm]) -> None:
+def _check_capacity(capacity: Mapping[str, Any], algorithms: Iterable[Algorithm]) -> None:
+    """Refuse words that no algorithm knows; one that only algorithms not chosen know is fine."""
     known = {key for algorithm in algorithms for key in algorithm.capacity}
     for key in capacity:
         if known and key not in known:

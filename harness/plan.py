@@ -37,6 +37,8 @@ from harness.model import (
 )
 from harness.plugins import Entry, Registry
 
+OWN_DATA = "harness.builtin."  # every worker loads the built-in datasets
+
 
 @dataclass(frozen=True)
 class Surroundings:
@@ -197,8 +199,15 @@ class Planner:
             threads=threads,
             limits=self.limits,
             environment=Environment(),
-            plugins=self.plugin_files,
+            plugins=self._plugins(dataset),
         )
+
+    def _plugins(self, dataset: Dataset) -> tuple[str, ...]:
+        """Return what a worker must load beside the algorithm: a stranger's dataset lies there."""
+        home = self.registry.entries["dataset"].get(dataset.name.partition(":")[0])
+        if home is None or home.plugin.startswith(OWN_DATA) or home.plugin in self.plugin_files:
+            return self.plugin_files
+        return (*self.plugin_files, home.plugin)
 
     def duels(self, variants: list[Variant], datasets: list[Dataset]) -> list[Duel]:
         """Return a duel for each pair on each dataset that both can take."""

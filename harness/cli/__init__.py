@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib
 import os
+import signal
 import sys
 import traceback
 
@@ -71,6 +72,7 @@ def harness() -> None:
 
 def main() -> int:
     """Run the command line and return its exit code, as the README lists them."""
+    heed_signals()
     try:
         return int(harness.main(prog_name="harness", standalone_mode=False) or 0)
     except BrokenPipeError:
@@ -81,6 +83,13 @@ def main() -> int:
         message, code = _told(error)
         click.echo(message, err=True)
         return code
+
+
+def heed_signals() -> None:
+    """Take a request to end (``kill``, a closed terminal) as Ctrl-C: save, and say how to go on."""
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) is signal.SIG_DFL:  # not under nohup, nor inside a program
+            signal.signal(number, signal.default_int_handler)
 
 
 def _told(error: BaseException) -> tuple[str, int]:

@@ -55,6 +55,17 @@ def test_jobs_are_one_algorithm_on_one_dataset_and_share_splits():
     assert len({t.id for t in made.trials()}) == 12
 
 
+def test_a_worker_is_told_where_a_strangers_dataset_comes_from():
+    registry = registry_of(OURS)
+    for name, plugin in [("a", "stranger.data"), ("b", "harness.builtin.cards"), ("c", "/c.py")]:
+        registry.add("dataset", Dataset, dataset(name, options={"n": 1}), plugin, __file__)
+    experiment = parse_experiment({"name": "x", "datasets": ["a:n=2", "b", "c"]}, "here")
+    made = make_plan(experiment, registry, Surroundings(), plugin_files=("/c.py",))
+    assert {job.dataset.name: job.plugins for job in made.jobs} == {
+        "a:n=2": ("/c.py", "stranger.data"), "b": ("/c.py",), "c": ("/c.py",),
+    }  # fmt: skip
+
+
 def test_planning_twice_gives_the_same_ids():
     registry = registry_of(OURS, THEIRS, dataset("d"))
     assert plan(registry) == plan(registry)
@@ -86,6 +97,11 @@ def test_a_task_that_an_algorithm_is_not_for_is_left_out():
     only = algorithm("only", tasks=frozenset({Task.REGRESSION}))
     made = plan(registry_of(only, dataset("d"), dataset("r", Task.REGRESSION)))
     assert {job.dataset.name for job in made.jobs} == {"r"}
+
+
+def test_capacity_that_only_others_know_is_no_mistake():
+    registry = registry_of(OURS, THEIRS, dataset("d"))
+    assert plan(registry, algorithms=["theirs"], capacity={"trees": 7}).jobs
 
 
 def test_capacity_is_said_in_the_algorithms_own_words():

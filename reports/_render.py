@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
@@ -13,7 +13,19 @@ from typing import Any, NoReturn
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from reports._blocks import Block, Cell, Column, Figure, Row
+from reports._blocks import (
+    Badge,
+    Block,
+    Cell,
+    Code,
+    Column,
+    Figure,
+    Inline,
+    Link,
+    Row,
+    Strong,
+    Words,
+)
 from reports._charts import PALETTE, draw
 from reports._text import plain, short, slug
 
@@ -58,6 +70,7 @@ class Renderer:
             "slug": slug,
             "soft": soft,
             "unique": self.unique,
+            "words": words,
         }
         self._blocks: Any = self._templates.get_template("blocks.html.j2").module
 
@@ -104,6 +117,30 @@ def soft(text: str) -> Markup:
     """Return text in which a long name may break at its joints."""
     parts = _BREAKS.split(plain(text))
     return Markup("<wbr>").join(parts)
+
+
+def words(said: Words) -> Markup:
+    """Return the words of a sentence; what is none is an error."""
+    parts = [said] if isinstance(said, str) or not isinstance(said, Iterable) else said
+    return Markup("").join(map(_inline, parts))
+
+
+def _inline(part: Inline) -> Markup:
+    match part:
+        case str():
+            return soft(part)
+        case Code():
+            return Markup("<code>{}</code>").format(soft(part.text))
+        case Strong():
+            return Markup("<strong>{}</strong>").format(soft(part.text))
+        case Link():
+            return Markup('<a href="{}" rel="noreferrer">{}</a>').format(part.href, soft(part.text))
+        case Badge():
+            symbol = Markup('<span aria-hidden="true">{}</span> ').format(plain(part.symbol))
+            text = (symbol if part.symbol else Markup("")) + soft(part.text)
+            return Markup('<span class="badge {}">{}</span>').format(part.tone, text)
+        case _:
+            return refuse(part)
 
 
 def cells(row: Row, columns: Sequence[Column]) -> Iterator[Cell]:

@@ -1,0 +1,247 @@
+"""A mirror: every set of the shared one is read as its own reader reads it."""
+
+import gzip
+import hashlib
+import importlib.util
+import json
+import os
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from harness.data import load_table, resolve
+from harness.data.cards import every_card
+from harness.data.columns import labels_of
+from harness.data.loading import table_of
+from harness.data.mirror import entries
+from harness.data.remote import place_of
+from harness.data.streams import magic
+from harness.data.tables import facts_of
+from harness.errors import DataError
+from harness.model import DatasetRef
+from harness.plugins import load_registry
+
+MODULES = ["harness.builtin.cards", "harness.builtin.mirror"]
+QUICK = 200_000  # bytes of a set that is read in every test run; larger ones where it may be slow
+
+
+def make_mirror(folder, monkeypatch, **changes):
+    """Write a mirror of one small set and name it to the code."""
+    content = b"a,b,y\n1,u,no.\n2,v,yes\n3,?,no\n4,u,yes\n"
+    (folder / "m").mkdir(parents=True)
+    (folder / "m/iris.csv").write_bytes(content)
+    entry = {
+        "name": "iris",
+        "files": ["m/iris.csv"],
+        "rows": 4,
+        "n_columns": 2,
+        "n_categorical": 1,
+        "n_classes": 2,
+        "task": "binary",
+        "target": "y",
+        "missing": True,
+        "read": {"kind": "csv"},
+        "na": ["?"],
+        "label_map": {"no.": "no"},
+        "file_details": [{"file": "m/iris.csv", "sha256": hashlib.sha256(content).hexdigest()}],
+        "notes": "for people",
+    }
+    (folder / "MANIFEST.json").write_text(json.dumps([entry | changes]))
+    monkeypatch.setenv("HARNESS_MIRROR", str(folder))
+    return entry
+
+
+def registry():
+    return load_registry(modules=MODULES)
+
+
+def test_a_mirror_wins_over_a_card_and_the_record_says_so(tmp_path, monkeypatch):
+    card = resolve("iris", registry())
+    make_mirror(tmp_path / "mirror", monkeypatch)
+    mirrored = resolve("iris", registry())
+    assert (card.source, mirrored.source) == ("bundled", "mirror")
+    assert card.digest != mirrored.digest
+    assert mirrored.suites == card.suites, "it stands in for its card"
+    table = table_of(mirrored)
+    assert table.classes == ("no", "yes")
+    assert table.X["b"].isna().tolist() == [False, False, True, False]
+    with pytest.raises(DataError, match=f"{mirrored.digest[:16]}.*{card.digest[:16]}"):
+        load_table(DatasetRef("iris", card.digest), registry())
+
+
+def test_a_changed_file_is_refused_even_where_it_is_cached(tmp_path, monkeypatch):
+    make_mirror(tmp_path / "mirror", monkeypatch)
+    dataset = resolve("iris", registry())
+    table_of(dataset)
+    with (tmp_path / "mirror/m/iris.csv").open("ab") as file:
+        file.write(b"5,u,no\n")
+    with pytest.raises(DataError, match=r"iris\.csv has SHA-256"):
+        table_of(dataset)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"task": "ranking"}, "ranking is not among the tasks"),
+        ({"files": ["../secret.csv"]}, "outside the mirror"),
+        ({"files": ["/etc/passwd"]}, "outside the mirror"),
+        ({"files": ["m/other.csv"]}, "no SHA-256"),
+        ({"read": {"kind": "csv", "converters": "os"}}, "unknown key 'converters'"),
+        ({"read": {"kind": "pickle"}}, "read.kind"),
+        ({"rows": None}, "rows"),
+    ],
+)
+def test_a_set_that_cannot_be_used_is_refused_with_a_reason(
+    tmp_path, monkeypatch, changes, message
+):
+    make_mirror(tmp_path / "mirror", monkeypatch, name="mine", **changes)
+    with pytest.raises(DataError, match=message):
+        resolve("mine", registry())
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [(None, "cannot be read"), (b"{", "is not JSON"), (b"{}", "not a list"), (b"[1]", "not a list"),
+     (b"[" * 100_000, "is not JSON")],
+)  # fmt: skip
+def test_a_broken_manifest_breaks_the_mirror_alone(tmp_path, monkeypatch, content, message):
+    monkeypatch.setenv("HARNESS_MIRROR", str(tmp_path / "mirror"))
+    if content is not None:
+        (tmp_path / "mirror").mkdir()
+        (tmp_path / "mirror/MANIFEST.json").write_bytes(content)
+    with pytest.raises(DataError, match=message):
+        entries()
+    found = load_registry(strangers=False)
+    assert [b.plugin for b in found.broken] == ["harness.builtin.mirror"]
+    assert "iris" in found.names("dataset")
+
+
+def test_a_symbolic_link_does_not_lead_out(tmp_path, monkeypatch):
+    entry = make_mirror(tmp_path / "mirror", monkeypatch, name="mine")
+    outside = tmp_path / "outside.csv"
+    (tmp_path / "mirror" / entry["files"][0]).rename(outside)
+    (tmp_path / "mirror" / entry["files"][0]).symlink_to(outside)
+    with pytest.raises(DataError, match="outside the mirror"):
+        resolve("mine", registry())
+
+
+# ------------------------------------------------------------------ the shared mirror
+
+
+def manifest_names(quick):
+    """Return the sets to compare, from the environment at collection."""
+    folder = os.environ.get("HARNESS_MIRROR")
+    if not folder:
+        return []
+    content = json.loads(Path(folder, "MANIFEST.json").read_text())
+    return [
+        m["name"] for m in content if m["task"] != "ranking" and (m["size_bytes"] < QUICK) == quick
+    ]
+
+
+def mirrored_cards():
+    """Return the small sets whose very file a card names by its address and checksum."""
+    small = manifest_names(quick=True)
+    cards = [card for _, card in every_card() if card.source == "url" and card.name in small]
+    return [card.name for card in cards if all(file.sha256 for file in card.files)]
+
+
+def own_reader(folder):
+    """Return the reader that the shared mirror carries."""
+    spec = importlib.util.spec_from_file_location("mirror_reader", folder / "load.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def as_labels(values):
+    return labels_of(pd.Series(values)).to_numpy(dtype=object)
+
+
+def assert_same_column(expected, found, is_categorical):
+    assert isinstance(found.dtype, pd.CategoricalDtype) == is_categorical
+    if not is_categorical:
+        np.testing.assert_array_equal(expected.to_numpy(float), found.to_numpy())
+        return
+    kind = float if expected.cat.categories.dtype.kind in "if" else object
+    a, b = (
+        as_labels(v.astype(kind) if kind is float else v.astype(str)) for v in (expected, found)
+    )
+    missing = expected.isna().to_numpy()
+    np.testing.assert_array_equal(missing, found.isna().to_numpy())
+    np.testing.assert_array_equal(a[~missing], b[~missing])
+
+
+def compare(folder, name):
+    dataset = resolve(name, registry())
+    assert dataset.source == "mirror"
+    table = table_of(dataset)
+    assert facts_of(table) == {fact: getattr(dataset, fact) for fact in facts_of(table)}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the other reader's own business
+        other = own_reader(folder).load(name)
+    y = other["y"]
+    if table.classes:
+        labels = np.array(table.classes, dtype=object)[table.y]
+        np.testing.assert_array_equal(labels, as_labels(y))
+    else:
+        np.testing.assert_array_equal(table.y, np.asarray(y, dtype=float))
+    if other["weight"] is not None:
+        np.testing.assert_array_equal(table.weight, other["weight"])
+    X = other["X"]
+    if dataset.sparse:
+        assert (table.X != X).nnz == 0
+    elif isinstance(X, pd.DataFrame):
+        assert [str(c) for c in X.columns] == list(table.X.columns)
+        for column in X.columns:
+            assert_same_column(X[column], table.X[str(column)], column in other["categorical"])
+    else:
+        np.testing.assert_array_equal(table.X.to_numpy(), np.asarray(X, dtype=float))
+
+
+def test_the_shared_mirror_is_registered_but_for_its_ranking_set(shared_mirror):
+    content = json.loads((shared_mirror / "MANIFEST.json").read_text())
+    refused = {e.name for e in entries() if e.refused}
+    assert refused == {m["name"] for m in content if m["task"] == "ranking"}
+    registered = {d.name for d in registry().all("dataset") if d.source == "mirror"}
+    assert registered == {m["name"] for m in content} - refused
+
+
+@pytest.mark.parametrize("name", manifest_names(quick=True))
+def test_a_small_set_is_read_as_its_own_reader_reads_it(shared_mirror, name):
+    compare(shared_mirror, name)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", manifest_names(quick=False))
+def test_a_large_set_is_read_as_its_own_reader_reads_it(shared_mirror, name):
+    compare(shared_mirror, name)
+
+
+@pytest.mark.parametrize("name", mirrored_cards())
+def test_a_pinned_card_reads_the_bytes_that_the_mirror_holds(mirror, monkeypatch, name):
+    """Where the mirror keeps a card's very file, the card makes the same table of it."""
+    content = json.loads((mirror / "MANIFEST.json").read_text())
+    (facts,) = (m for m in content if m["name"] == name)
+    (card,) = (card for _, card in every_card() if card.name == name)
+    for file, detail in zip(card.files, facts["file_details"], strict=True):
+        path = mirror / detail["file"]
+        bytes_ = path.read_bytes()
+        if hashlib.sha256(bytes_).hexdigest() != file.sha256 and magic(path) == "gzip":
+            bytes_ = gzip.decompress(bytes_)
+        if hashlib.sha256(bytes_).hexdigest() != file.sha256:
+            pytest.skip("the mirror holds a converted file")
+        place_of(file.url).parent.mkdir(parents=True, exist_ok=True)
+        place_of(file.url).write_bytes(bytes_)
+    by_card = table_of(resolve(name, registry()))
+    monkeypatch.setenv("HARNESS_MIRROR", str(mirror))
+    by_mirror = table_of(resolve(name, registry()))
+    np.testing.assert_array_equal(by_card.y, by_mirror.y)
+    assert by_card.classes == by_mirror.classes
+    if isinstance(by_card.X, pd.DataFrame):
+        pd.testing.assert_frame_equal(by_card.X, by_mirror.X)
+    else:
+        assert (by_card.X != by_mirror.X).nnz == 0

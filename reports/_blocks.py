@@ -59,7 +59,7 @@ class Badge:
 
 
 Inline: TypeAlias = str | Code | Strong | Link | Badge
-Words: TypeAlias = str | Sequence[Inline]
+Words: TypeAlias = Inline | Sequence[Inline]
 
 # ------------------------------------------------------------------ tables
 
@@ -127,7 +127,7 @@ class Column:
     wide: bool = False  # holds sentences
 
 
-Row: TypeAlias = Sequence[Cell | Inline]
+Row: TypeAlias = Sequence[Cell | Words]
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from markupsafe import Markup
 
 from harness import __version__
 from harness.errors import StoreError
-from reports._blocks import Callout, Details, Fragment, Paragraph, Verbatim
+from reports._blocks import Block, Callout, Details, Fragment, Paragraph, Verbatim
 from reports._page import Page
 from reports._render import Renderer
 from reports._text import moment, short
@@ -132,7 +132,7 @@ def _broken(section: Section, error: Exception) -> Fragment:
     frames = traceback.extract_tb(error.__traceback__)
     lines = [f"{Path(f.filename).name}:{f.lineno} in {f.name}" for f in frames]
     what = f"{type(error).__name__}: {error}"
-    blocks = [
+    blocks: list[Block] = [
         Paragraph(short(what, 400)),
         Details(
             "Where it was raised", [Verbatim("\n".join([*lines, what]), "Where it was raised")]

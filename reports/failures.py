@@ -18,6 +18,7 @@ from reports._blocks import (
     Row,
     Table,
     Verbatim,
+    Words,
 )
 from reports._page import Page
 from reports._text import count, few, plain, plural, short
@@ -97,7 +98,10 @@ def _detail(page: Page, reason: Reason, outcomes: list[Outcome]) -> Details:
     first = outcomes[0]
     dataset = first.trial.dataset
     text = (first.failure.detail if first.failure else "") or message or "no text was left behind"
-    summary = [Code(short(algorithm)), f" on {short(dataset)}: {short(kind)} {short(message, 100)}"]
+    summary: Words = [
+        Code(short(algorithm)),
+        f" on {short(dataset)}: {short(kind)} {short(message, 100)}",
+    ]
     return Details(
         summary,
         [

@@ -77,7 +77,7 @@ def _panel(page: Page, phase: str, speeds: list[Speed]) -> Panel:
         title=f"{title}: time of the reference over time of ours, with intervals",
         finding=finding(speeds) + _cut(ordered),
         table=_table(title, phase, ordered),
-        keys=keys(SPEEDS, (row["kind"] for row in rows)),
+        keys=keys(SPEEDS, (str(row["kind"]) for row in rows)),
     )
     return Panel(title, [figure], page.anchor("speed", phase))
 

@@ -7,7 +7,18 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from harness import Section, hookimpl
-from reports._blocks import Block, Cell, Code, Column, Details, Fragment, Paragraph, Row, Table
+from reports._blocks import (
+    Block,
+    Cell,
+    Code,
+    Column,
+    Details,
+    Fragment,
+    Paragraph,
+    Row,
+    Table,
+    Words,
+)
 from reports._page import Page, Pair
 from reports._text import digits, plural, short
 from reports._verdict import (
@@ -141,7 +152,7 @@ def _matrix(page: Page) -> Table:
 
 def _matrix_cell(phase: str, verdicts: Sequence[Accuracy], speeds: Sequence[Speed]) -> Cell:
     judged = [accuracy_badge(verdict.verdict) for verdict in verdicts]
-    timed = [f"{phase} ", *(speed_badge(speed) for speed in speeds)] if speeds else ""
+    timed: Words = [f"{phase} ", *(speed_badge(speed) for speed in speeds)] if speeds else ""
     if not judged:
         return Cell(timed)
     return Cell(judged, " ".join(badge.text for badge in judged), timed)

@@ -16,7 +16,8 @@ import stat
 import tempfile
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
@@ -52,22 +53,37 @@ class Artifacts:
             raise StoreError(f"{sha256[:80]!r} is no SHA-256, so it names no artifact")
         return self.folder / sha256[:2] / f"{sha256[2:]}.npz"
 
-    def take(self, source: Path) -> Stored:
-        """Copy a file in under its hash, safe against power loss; the source stays."""
-        with faults(source):
+    def take(self, sources: Mapping[str, Path]) -> dict[str, Stored]:
+        """Copy files in under their hashes, safe against power loss; the sources stay."""
+        with faults(self.folder), ExitStack() as stack:
             self.folder.mkdir(exist_ok=True)
-            number, name = tempfile.mkstemp(prefix=_PART, dir=self.folder)
-            part = Path(name)
-            try:
-                with os.fdopen(number, "wb") as target, _open_plain(source) as content:
-                    stored = _copy(content, target, source)
-                    if not self.holds(stored):
-                        target.flush()
-                        os.fsync(target.fileno())
-                        self._keep(part, stored.sha256)
-            finally:
-                part.unlink(missing_ok=True)
-        return stored
+            copies = {name: self._copy(source, stack) for name, source in sources.items()}
+            self._keep({part: s for part, s in copies.values() if not self.holds(s)})
+        return {name: stored for name, (_, stored) in copies.items()}
+
+    def _copy(self, source: Path, stack: ExitStack) -> tuple[Path, Stored]:
+        """Copy a file under a passing name, which goes when the stack is unwound."""
+        number, name = tempfile.mkstemp(prefix=_PART, dir=self.folder)
+        stack.callback(Path(name).unlink, missing_ok=True)
+        with os.fdopen(number, "wb") as target, _open_plain(source) as content:
+            stored = _copy(content, target, source)
+            if not self.holds(stored):
+                target.flush()
+                os.fsync(target.fileno())
+        return Path(name), stored
+
+    def _keep(self, parts: Mapping[Path, Stored]) -> None:
+        """Give files their names, and make the names durable."""
+        folders = set()
+        for part, stored in parts.items():
+            path = self.path(stored.sha256)
+            if not path.parent.is_dir():
+                path.parent.mkdir()
+                folders.add(self.folder)
+            part.replace(path)
+            folders.add(path.parent)
+        for folder in folders:
+            _sync_folder(folder)
 
     def holds(self, stored: Stored) -> bool:
         """Return whether an artifact is there and its bytes are what its name says."""
@@ -79,14 +95,6 @@ class Artifacts:
                 return hashlib.file_digest(content, "sha256").hexdigest() == stored.sha256
         except FileNotFoundError:
             return False
-
-    def _keep(self, part: Path, sha256: str) -> None:
-        path = self.path(sha256)
-        if not path.parent.is_dir():
-            path.parent.mkdir()
-            _sync_folder(self.folder)
-        part.replace(path)
-        _sync_folder(path.parent)
 
     def load(self, sha256: str) -> dict[str, np.ndarray]:
         """Return the arrays of an artifact.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -13,7 +13,6 @@ from typing import Any, Literal, Self
 from harness.errors import StoreError
 from harness.model import DuelOutcome, Outcome, Trial
 from harness.store import insert, leftovers, rows
-from harness.store.artifacts import Stored
 from harness.store.connect import PATIENCE, Database, OlderSchemaError, connect, now
 from harness.store.faults import faults
 from harness.store.lock import WriterLock
@@ -202,11 +201,11 @@ class Store(Reader):
         where they lie in a work folder of this store (:meth:`workdir`); elsewhere they stay.
         """
         files = {name: _absolute(path, source) for name, path in outcome.arrays.items()}
-        stored = {name: self.artifacts.take(path) for name, path in files.items()}
+        stored = self.artifacts.take(files) if files else {}
         with self.writing() as database:
             insert.trial_outcome(database, self._key(run_id), outcome, stored)
         leftovers.discard(self.folder, [*files.values(), *([source] if source else [])])
-        return replace(outcome, arrays=_hashes(stored))
+        return replace(outcome, arrays={name: array.sha256 for name, array in stored.items()})
 
     def record_all(self, run_id: str, outcomes: Iterable[Outcome]) -> None:
         """Store many outcomes without arrays in one transaction: all of them or none."""
@@ -235,7 +234,3 @@ def _absolute(path: str, source: Path | None) -> Path:
     if not Path(path).is_absolute() and source is None:
         raise StoreError(f"the array file {path[:200]!r} must be named by its whole path")
     return (source.parent / path) if source else Path(path)
-
-
-def _hashes(stored: Mapping[str, Stored]) -> dict[str, str]:
-    return {name: artifact.sha256 for name, artifact in stored.items()}

@@ -1,0 +1,1 @@
+"""What comes with the harness, through the same door as a stranger's plugins."""

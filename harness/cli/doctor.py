@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import click
 
-from harness.cli.common import json_option, print_json, printable
+from harness.cli.common import json_option, print_json, printable, results_option
 
 
 @click.command("doctor")
-@click.option("--deep", is_flag=True, help="Also time first calls and the harness's own overhead.")
+@click.option(
+    "--deep", is_flag=True, help="Also time the first call of every compiled algorithm: minutes."
+)
+@results_option
 @json_option
-def command(*, deep: bool, as_json: bool) -> int:
+def command(*, deep: bool, results: Path, as_json: bool) -> int:
     """Check dependencies, threads, timing conditions, caches and plugins."""
     from harness.doctor import diagnose
 
-    checks = diagnose(deep=deep)
+    checks = diagnose(deep=deep, results=results)
     if as_json:
         print_json({"checks": checks})
     else:

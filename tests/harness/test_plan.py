@@ -39,7 +39,10 @@ OURS = algorithm("ours", reference="theirs", capacity={"trees": Argument("n")})
 THEIRS = algorithm("theirs", origin="reference", accepts=Accepts(missing=True, categorical=True))
 
 
-def plan(registry, surroundings=Surroundings(), **keys):
+HERE = Surroundings()
+
+
+def plan(registry, surroundings=HERE, **keys):
     experiment = parse_experiment({"name": "x", "datasets": ["*"]} | keys, "here")
     return make_plan(experiment, registry, surroundings)
 
@@ -132,7 +135,7 @@ def test_suites_and_unknown_names():
         plan(registry, algorithms=["our"])
 
 
-def one_trial(surroundings=Surroundings(), **changes):
+def one_trial(surroundings=HERE, **changes):
     registry = registry_of(OURS, replace(dataset("d"), **changes))
     return next(plan(registry, surroundings).trials())
 

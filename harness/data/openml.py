@@ -63,7 +63,7 @@ class OpenMLLoader(Loader):
                 f"{self.name}: OpenML {self.number} is version {found.get('version')} of "
                 f"{found.get('name')}, not {self.version}; correct the card"
             )
-        return tabulate(_parsed(bunch, self.reading), self.reading, self.task, self.name)
+        return tabulate(_parsed(bunch, self.reading, self.name), self.reading, self.task, self.name)
 
     def verify(self) -> None:
         """Do nothing: what was fetched lies in the cache, verified."""
@@ -115,17 +115,20 @@ class OpenMLLoader(Loader):
             ) from None
 
 
-def _parsed(bunch: Any, reading: Reading) -> Parsed:
-    import numpy as np
+def _parsed(bunch: Any, reading: Reading, name: str) -> Parsed:
     import pandas as pd
 
     from harness.data.parsers import Parsed
 
     if not isinstance(bunch.data, pd.DataFrame):
-        return Parsed(bunch.data, np.asarray(bunch.target))
+        # scikit-learn 1.9 leaves the labels that sparse ARFF does not write out uninitialised.
+        raise DataError(
+            f"{name} is a sparse set of OpenML, whose targets scikit-learn does not read "
+            "reliably; fetch it as svmlight and add it with `harness data add`"
+        )
     frame = bunch.data.copy(deep=False)
     frame[reading.target] = bunch.target
-    frame.columns = pd.Index([str(name) for name in frame.columns], dtype=object)
+    frame.columns = pd.Index([str(column) for column in frame.columns], dtype=object)
     return Parsed(frame)
 
 

@@ -147,7 +147,7 @@ def test_mistakes_of_a_card(folder, before, after, message):
 def test_a_broken_card_is_an_error_only_where_it_is_asked_for(folder):
     (folder / "mine.toml").write_text(GOOD.replace("rows = 4", ""))
     assert "iris" in registry().names("dataset")
-    with pytest.raises(DataError, match="mine.toml: 1 mistake: rows: Field required"):
+    with pytest.raises(DataError, match=r"mine\.toml: 1 mistake: rows: Field required"):
         resolve("mine", registry())
 
 

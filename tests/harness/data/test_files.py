@@ -377,7 +377,7 @@ def test_bad_npz(tmp_path, part):
             np.savez(path, X=X, y=y[:4])
         case _:
             np.savez(path, Z=X, y=y)
-    with pytest.raises(DataError, match="mine.npz"):
+    with pytest.raises(DataError, match=r"mine\.npz"):
         dataset_from_file(path)
 
 

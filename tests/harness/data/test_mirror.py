@@ -166,10 +166,8 @@ def assert_same_column(expected, found, is_categorical):
     if not is_categorical:
         np.testing.assert_array_equal(expected.to_numpy(float), found.to_numpy())
         return
-    kind = float if expected.cat.categories.dtype.kind in "if" else object
-    a, b = (
-        as_labels(v.astype(kind) if kind is float else v.astype(str)) for v in (expected, found)
-    )
+    kind = float if expected.cat.categories.dtype.kind in "if" else str
+    a, b = (as_labels(values.astype(kind)) for values in (expected, found))
     missing = expected.isna().to_numpy()
     np.testing.assert_array_equal(missing, found.isna().to_numpy())
     np.testing.assert_array_equal(a[~missing], b[~missing])

@@ -1,0 +1,182 @@
+"""Splits: every row once, the same for everybody, classes and groups respected."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+
+from harness.data import default_splits, duplicates_across, split_notes, split_rows
+from harness.data.splits import HOLDOUT_ROWS
+from harness.errors import DataError
+from harness.model import Dataset, Split, Table, Task
+
+
+def table_of(y, group=None, test_rows=None, classes=()):
+    y = np.asarray(y)
+    names = classes or (() if y.dtype.kind == "f" else tuple(map(str, range(y.max() + 1))))
+    X = pd.DataFrame({"a": np.arange(len(y), dtype=float)})
+    return Table(X, y, names, group=group, test_rows=test_rows)
+
+
+def dataset_of(rows, **facts):
+    return Dataset("d", Task.REGRESSION, lambda: None, "x", rows=rows, columns=1, **facts)
+
+
+def folds_of(table, task, folds=5, repeat=0, seed=0):
+    splits = [Split("kfold", folds, f, repeat, seed) for f in range(folds)]
+    return [split_rows(s, table, task) for s in splits]
+
+
+@given(
+    st.lists(st.integers(0, 3), min_size=10, max_size=80),
+    st.integers(2, 6),
+    st.integers(0, 2**32 - 1),
+    st.sampled_from(["classes", "values", "groups"]),
+)
+@settings(max_examples=80)
+def test_every_row_is_tested_once_in_a_repeat(labels, folds, seed, kind):
+    labels = np.unique(labels, return_inverse=True)[1]
+    group = np.arange(len(labels)) // 2 if kind == "groups" else None
+    if kind == "groups" and len(np.unique(group)) < folds:
+        return
+    y, task = (labels, Task.MULTICLASS) if kind != "values" else (labels + 0.5, Task.REGRESSION)
+    table = table_of(y, group)
+    tested = []
+    for train, test in folds_of(table, task, folds, seed=seed):
+        assert train.dtype == test.dtype == np.int64
+        assert len(test)
+        assert sorted([*train, *test]) == list(range(len(y)))
+        assert (np.diff(train) > 0).all()
+        assert (np.diff(test) > 0).all()
+        if group is not None:
+            assert not set(group[train]) & set(group[test])
+        tested += test.tolist()
+    assert sorted(tested) == list(range(len(y)))
+
+
+def test_folds_hold_each_class_in_its_share():
+    y = np.repeat([0, 1, 2], [60, 30, 10])
+    for _, test in folds_of(table_of(y), Task.MULTICLASS):
+        assert np.bincount(y[test]).tolist() == [12, 6, 2]
+
+
+def test_the_same_split_is_the_same_and_others_differ():
+    table = table_of(np.arange(100) % 2)
+    a, again = (folds_of(table, Task.BINARY)[0][1] for _ in range(2))
+    other_repeat = folds_of(table, Task.BINARY, repeat=1)[0][1]
+    other_seed = folds_of(table, Task.BINARY, seed=1)[0][1]
+    np.testing.assert_array_equal(a, again)
+    assert a.tolist() != other_repeat.tolist()
+    assert a.tolist() != other_seed.tolist()
+    assert other_repeat.tolist() != other_seed.tolist()
+
+
+def test_the_split_does_not_look_at_the_columns():
+    y = np.arange(50) % 2
+    wide = Table(pd.DataFrame(np.random.default_rng(0).random((50, 9))), y, ("0", "1"))
+    thin = table_of(y)
+    for a, b in zip(folds_of(wide, Task.BINARY), folds_of(thin, Task.BINARY), strict=True):
+        np.testing.assert_array_equal(a[1], b[1])
+
+
+def test_small_classes_are_told_and_do_not_stop_the_split():
+    y = np.repeat([0, 1, 2], [40, 8, 2])
+    table = table_of(y, classes=("a", "b", "rare"))
+    assert len(folds_of(table, Task.MULTICLASS)) == 5
+    (note,) = split_notes(Split("kfold", 5), table, Task.MULTICLASS)
+    assert note == "1 class with fewer than 5 rows, absent in a part of the split: 'rare'"
+    assert split_notes(Split("kfold", 2), table, Task.MULTICLASS) == []
+    assert split_notes(Split("holdout", 1), table, Task.MULTICLASS) == []
+
+
+def test_when_every_class_is_small_folds_are_plain():
+    table = table_of(np.arange(8) % 4)
+    assert len(folds_of(table, Task.MULTICLASS, folds=5)) == 5
+
+
+@pytest.mark.parametrize("counts", [[800, 190, 10], [900, 99, 1], [1, 1, 1, 1, 6]])
+def test_holdout_is_stratified_and_lonely_rows_train(counts):
+    y = np.repeat(np.arange(len(counts)), counts)
+    train, test = split_rows(Split("holdout", 1, test_share=0.2), table_of(y), Task.MULTICLASS)
+    assert len(train) + len(test) == len(y)
+    if len(y) > 100:
+        for label, count in enumerate(counts):
+            assert (y[test] == label).sum() == (0 if count == 1 else round(count * 0.2))
+
+
+def test_holdout_keeps_groups_together():
+    group = np.repeat(np.arange(20), 5)
+    train, test = split_rows(
+        Split("holdout", 1), table_of(np.arange(100.0), group), Task.REGRESSION
+    )
+    assert not set(group[train]) & set(group[test])
+    assert len(test) == 25
+
+
+def test_holdouts_of_repeats_differ():
+    table = table_of(np.arange(100.0))
+    a, b = (split_rows(Split("holdout", 1, 0, r), table, Task.REGRESSION)[1] for r in (0, 1))
+    assert a.tolist() != b.tolist()
+
+
+def test_given_test_rows():
+    mask = np.arange(10) >= 7
+    train, test = split_rows(
+        Split("given", 1), table_of(np.arange(10.0), test_rows=mask), Task.REGRESSION
+    )
+    assert (train.tolist(), test.tolist()) == (list(range(7)), [7, 8, 9])
+
+
+@pytest.mark.parametrize(
+    ("split", "table", "message"),
+    [
+        (Split("given"), table_of(np.arange(9.0)), "names no test rows"),
+        (Split("given"), table_of(np.arange(9.0), test_rows=np.ones(9, bool)), "no row to train"),
+        (Split("kfold", 10), table_of(np.arange(9.0)), "9 rows cannot be parted into 10"),
+        (Split("kfold", 4), table_of(np.arange(9.0), np.arange(9) % 3), "3 groups cannot"),
+        (Split("holdout"), table_of(np.arange(9.0), np.zeros(9, int)), "1 groups cannot"),
+    ],
+)
+def test_splits_that_cannot_be_made(split, table, message):
+    with pytest.raises(DataError, match=message):
+        split_rows(split, table, Task.REGRESSION)
+
+
+def test_default_splits():
+    assert [s.label for s in default_splits(dataset_of(500), 3, 2, 7)] == [
+        f"kfold3-s7-r{r}-f{f}" for r in (0, 1) for f in (0, 1, 2)
+    ]
+    large = default_splits(dataset_of(HOLDOUT_ROWS), 3, 2, 7)
+    assert [s.label for s in large] == [f"holdout0.25-s7-r{r}" for r in range(6)]
+    assert [s.label for s in default_splits(dataset_of(500, given_test=True), 5, 3, 0)] == ["given"]
+    assert len(default_splits(dataset_of(3), 5, 1, 0)) == 3
+
+
+def naive_duplicates(X, train, test):
+    rows = [tuple("missing" if v != v else v + 0.0 for v in row) for row in X]
+    seen = {rows[i] for i in train}
+    return sum(rows[i] in seen for i in test)
+
+
+cells = st.sampled_from([0.0, -0.0, 1.0, 2.5, np.nan])
+
+
+@given(st.lists(st.tuples(cells, cells, cells), min_size=4, max_size=30))
+def test_duplicates_are_counted_as_a_set_of_rows_would(rows):
+    X = np.array(rows)
+    train, test = np.arange(0, len(rows), 2), np.arange(1, len(rows), 2)
+    expected = naive_duplicates(X, train, test)
+    y = np.zeros(len(rows))
+    frame = pd.DataFrame(X)
+    assert duplicates_across(Table(frame, y), train, test) == expected
+    text = frame.map(lambda v: None if v != v else f"v{v + 0.0}").astype("category")
+    assert duplicates_across(Table(text, y), train, test) == expected
+    table = Table(sparse.csr_matrix(X), y)
+    assert duplicates_across(table, train, test) == expected
+
+
+def test_columns_in_another_order_are_no_duplicates():
+    table = Table(pd.DataFrame([[1.0, 2.0], [2.0, 1.0]]), np.zeros(2))
+    assert duplicates_across(table, np.array([0]), np.array([1])) == 0

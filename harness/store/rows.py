@@ -45,16 +45,15 @@ def dumps(value: Any) -> str:
         raise StoreError(f"only JSON values can be stored: {error}") from error
 
 
-def _strict(value: Any) -> str:
-    return json.dumps(value, default=_plain, separators=(",", ":"), allow_nan=False)
-
-
 def _plain(value: Any) -> Any:
     """Return what the encoder does not know as JSON data."""
     plain = to_json(value)
     if plain is value:
         raise TypeError(f"{type(value).__name__} is no JSON value")
     return plain
+
+
+_strict = json.JSONEncoder(default=_plain, separators=(",", ":"), allow_nan=False).encode
 
 
 def loads(written: Any) -> Any:
@@ -119,6 +118,7 @@ def trial_row(trial: Trial) -> tuple[str, ...]:
     """Return id, cell, algorithm, dataset, body, ingredients."""
     texts = (storable(getattr(trial, name)) for name in _IN_COLUMNS)
     body = {name: getattr(trial, name) for name in _IN_BODY}
+    body["split"] = vars(trial.split)  # to_json would take half the time of planning
     return (*texts, dumps(body), dumps(trial.ingredients))
 
 

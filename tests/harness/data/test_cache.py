@@ -2,7 +2,6 @@
 
 import json
 import multiprocessing
-import os
 import shutil
 
 import numpy as np
@@ -237,4 +236,4 @@ def test_a_lock_is_released_whatever_happens():
     with pytest.raises(RuntimeError), cache.locked("x"):
         raise RuntimeError
     with cache.locked("x"):
-        assert os.listdir(cache.cache_folder() / "locks")
+        assert any((cache.cache_folder() / "locks").iterdir())

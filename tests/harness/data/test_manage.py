@@ -13,9 +13,8 @@ from harness.data.loading import table_of
 from harness.errors import DataError
 from harness.plugins import load_registry
 
-CSV = "id,a,b,y\n" + "".join(
-    f"{i},{i / 7},{'uv'[i % 2]},{['no', 'yes'][i % 2]}\n" for i in range(9)
-)
+LABELS = ("no", "yes")
+CSV = "id,a,b,y\n" + "".join(f"{i},{i / 7},{'uv'[i % 2]},{LABELS[i % 2]}\n" for i in range(9))
 
 
 def registry():

@@ -42,7 +42,7 @@ def stored(folder, arff, version="2", format_="ARFF", number=7):
     lines = [line.split(maxsplit=2) for line in arff.splitlines() if line.startswith("@ATTR")]
     data_url = f"https://openml.org/data/v1/download/{number}/mine.arff"
     kinds = {"REAL": "numeric", "INTEGER": "numeric"}
-    rows = [line for line in arff.split("@DATA\n")[1].splitlines()]
+    rows = arff.split("@DATA\n")[1].splitlines()
     features = [
         {
             "index": str(i),

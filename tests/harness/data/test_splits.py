@@ -155,7 +155,7 @@ def test_default_splits():
 
 
 def naive_duplicates(X, train, test):
-    rows = [tuple("missing" if v != v else v + 0.0 for v in row) for row in X]
+    rows = [tuple("missing" if np.isnan(v) else v + 0.0 for v in row) for row in X]
     seen = {rows[i] for i in train}
     return sum(rows[i] in seen for i in test)
 
@@ -171,7 +171,7 @@ def test_duplicates_are_counted_as_a_set_of_rows_would(rows):
     y = np.zeros(len(rows))
     frame = pd.DataFrame(X)
     assert duplicates_across(Table(frame, y), train, test) == expected
-    text = frame.map(lambda v: None if v != v else f"v{v + 0.0}").astype("category")
+    text = frame.map(lambda v: None if np.isnan(v) else f"v{v + 0.0}").astype("category")
     assert duplicates_across(Table(text, y), train, test) == expected
     table = Table(sparse.csr_matrix(X), y)
     assert duplicates_across(table, train, test) == expected

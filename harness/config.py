@@ -9,9 +9,16 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationError,
+    model_validator,
+)
 
 from harness.errors import ConfigError, unknown
 from harness.model import JSON
@@ -33,12 +40,16 @@ def _as_value_error(parse: Any) -> Any:
 Duration = Annotated[float, BeforeValidator(_as_value_error(parse_duration))]
 Size = Annotated[int, BeforeValidator(_as_value_error(parse_size))]
 Seed = Annotated[int, Field(ge=0, lt=2**32)]
+RUNGS = ("L0", "L1", "L2", "L3")  # of the parity ladder, the lowest first
 
 
 class Strict(BaseModel):
     """A part of an experiment."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+Model = TypeVar("Model", bound=Strict)
 
 
 class Choice(Strict):
@@ -84,6 +95,40 @@ class Verdicts(Strict):
     pairs: list[tuple[str, str]] | None = None  # None: every algorithm against its reference
 
 
+class Gate(Strict):
+    """A claim about stored results that decides an exit code; see ``harness.analysis.gates``.
+
+    ``limit`` is, by kind: how much worse the loss may be, as a share of the gap (default: the
+    margin of the verdicts); the least ratio of the reference's time or memory to ours (default:
+    1); the least rung, such as ``"L2"``.
+    """
+
+    kind: Literal["accuracy", "speed", "memory", "rung"]
+    algorithm: str  # glob
+    reference: str = "*"  # glob
+    datasets: Annotated[list[str], Field(min_length=1)] = ["*"]  # globs
+    limit: float | str | None = None
+    phase: str = "train"  # of a gate on speed: train, native, fit, predict, predict_one
+    pooled: bool = False  # hold the value pooled over datasets against the limit, not each
+
+    @model_validator(mode="after")
+    def _check_limit(self) -> Gate:
+        if self.kind == "rung":
+            if self.limit not in RUNGS:
+                raise ValueError(f"limit of a rung is one of {', '.join(RUNGS)}")
+            if self.pooled:
+                raise ValueError("rungs are per dataset: pooled = true has no meaning here")
+        elif isinstance(self.limit, str) or (self.limit is not None and not self.limit > 0):
+            raise ValueError(f"limit of {self.kind} is a number above 0")
+        return self
+
+
+class GateFile(Strict):
+    """A file of gates alone, for ``harness gate FILE``."""
+
+    gate: Annotated[list[Gate], Field(min_length=1)]
+
+
 class Experiment(Strict):
     """Everything a run is made from."""
 
@@ -96,6 +141,7 @@ class Experiment(Strict):
     run: Run = Run()
     duels: Duels = Duels()
     verdicts: Verdicts = Verdicts()
+    gate: list[Gate] = []
 
 
 def shipped_experiments() -> dict[str, Path]:
@@ -160,10 +206,22 @@ def read_toml(path: Path) -> JSON:
         raise ConfigError(f"{path} cannot be read: {error.strerror}") from error
 
 
+def load_gates(path: Path) -> list[Gate]:
+    """Return the gates of a file: of an experiment, or of one that holds gates alone."""
+    data = read_toml(path)
+    if set(data) <= {"gate"}:
+        return _parse(GateFile, data, str(path)).gate
+    return parse_experiment({"name": path.stem, **data}, str(path)).gate
+
+
 def parse_experiment(data: Mapping[str, Any], place: str) -> Experiment:
     """Validate an experiment and tell all its mistakes at once."""
+    return _parse(Experiment, data, place)
+
+
+def _parse(model: type[Model], data: Mapping[str, Any], place: str) -> Model:
     try:
-        return Experiment.model_validate(data)
+        return model.model_validate(data)
     except ValidationError as error:
         lines = [_explain(e["loc"], e["type"], e["msg"]) for e in error.errors()]
         head = f"{place}: {len(lines)} mistake{'s' if len(lines) > 1 else ''}"
@@ -185,7 +243,7 @@ def _explain(loc: tuple[int | str, ...], kind: str, message: str) -> str:
 def _fields_at(loc: tuple[int | str, ...]) -> list[str]:
     """Return the known keys of the table that a place lies in."""
     tables: dict[str, type[Strict]] = {"splits": Splits, "run": Run, "duels": Duels}
-    tables |= {"verdicts": Verdicts, "algorithms": Choice}
+    tables |= {"verdicts": Verdicts, "algorithms": Choice, "gate": Gate}
     model = tables.get(str(loc[0]), Experiment) if loc else Experiment
     return list(model.model_fields)
 

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from harness.analysis.build import view_run
+from harness.analysis.compare import RunComparison, compare_runs
+from harness.analysis.gates import Decision, State, decide_gates, gates_of, state_of
 from harness.analysis.view import RunView
+from harness.config import Gate
+from harness.errors import ConfigError
 from harness.model import JSON, Section
 from harness.plugins import Registry
 from harness.store import Store
+
+Table = tuple[Sequence[str], Sequence[Sequence[str]]]  # header, rows
 
 
 def view(results: Path, run: str, registry: Registry) -> RunView:
@@ -41,6 +49,110 @@ def verdicts(results: Path, run: str, registry: Registry) -> JSON:
     from reports import verdicts_json
 
     found: JSON = verdicts_json(view(results, run, registry))
+    return found
+
+
+def gates(results: Path, run: str, registry: Registry, given: Sequence[Gate] = ()) -> Gates:
+    """Return what gates say of a stored run: those given, or those of its own experiment.
+
+    Raises
+    ------
+    ConfigError
+        Where there are none.
+    """
+    seen = view(results, run, registry)
+    wanted = list(given) or gates_of(seen.run["config"])
+    if not wanted:
+        raise ConfigError(
+            f"run {seen.run['id']} has no gates; name a file with [[gate]] tables: "
+            "`harness gate FILE`"
+        )
+    decisions = decide_gates(wanted, seen)
+    return Gates(str(seen.run["id"]), decisions, state_of(decisions))
+
+
+@dataclass(frozen=True)
+class Gates:
+    """The decided gates of one run, in every form that is printed."""
+
+    run: str
+    decisions: Sequence[Decision]
+    state: State
+
+    def exit_code(self, undecided: str | None = None) -> int:
+        """Return 0, 1 (a gate fails) or 6 (one is undecided; ``pass`` and ``fail`` settle it)."""
+        state = undecided if self.state == "undecided" and undecided else self.state
+        return {"pass": 0, "fail": 1, "undecided": 6}[state]
+
+    def sentence(self) -> str:
+        """Return how many hold, fail, and are undecided."""
+        from reports._answers import gate_sentence
+
+        text: str = gate_sentence(self.decisions)
+        return text
+
+    def table(self) -> Table:
+        """Return header and rows of words."""
+        from reports._answers import GATE_HEADER, gate_rows
+
+        return GATE_HEADER, gate_rows(self.decisions)
+
+    def markdown(self) -> str:
+        """Return a table for a pull request."""
+        from reports._answers import gates_markdown
+
+        text: str = gates_markdown(self.decisions, self.run)
+        return text
+
+    def to_json(self) -> JSON:
+        """Return every decision as JSON."""
+        from reports._answers import gates_json
+
+        found: JSON = gates_json(self.decisions, self.state, self.run)
+        return found
+
+
+def compare(
+    results: Path,
+    runs: tuple[str, str],
+    registry: Registry,
+    metrics: Sequence[str] = (),
+    tolerances: Mapping[str, float] | None = None,
+) -> RunComparison:
+    """Compare two stored runs, the old one first; see :func:`compare_runs`."""
+    with Store.open(results) as store:
+        return compare_runs(store, *runs, registry, metrics, tolerances)
+
+
+def comparison_tables(comparison: RunComparison) -> list[tuple[str, Table]]:
+    """Return titles with tables of words: scores, cells that ended otherwise, raw seconds."""
+    from reports import _answers as answers
+
+    found = [
+        ("", (answers.CHANGE_HEADER, answers.change_rows(comparison.changes))),
+        ("ended otherwise", (answers.TURN_HEADER, answers.turn_rows(comparison))),
+        (answers.RAW, (answers.SECONDS_HEADER, answers.seconds_rows(comparison))),
+    ]
+    return [(title, table) for title, table in found if table[1]]
+
+
+def comparison_text(comparison: RunComparison, *, markdown: bool) -> str:
+    """Return a comparison in one sentence, or as Markdown with its tables."""
+    from reports import _answers as answers
+
+    text: str = (
+        answers.comparison_markdown(comparison)
+        if markdown
+        else answers.comparison_sentence(comparison)
+    )
+    return text
+
+
+def comparison_json(comparison: RunComparison) -> JSON:
+    """Return a comparison as JSON."""
+    from reports import _answers as answers
+
+    found: JSON = answers.comparison_json(comparison)
     return found
 
 

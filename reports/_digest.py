@@ -90,7 +90,7 @@ def verdicts_json(view: RunView) -> JSON:
         for d in page.failed_duels
     ]
     run = {key: page.of_run(key) for key in ("id", "name", "status", "started", "ended")}
-    found: JSON = _strict(
+    found: JSON = strict(
         {"run": run, "accuracy": to_json(view.accuracy), "speed": speeds, "failures": failures}
     )
     return found
@@ -105,10 +105,10 @@ def _why(outcome: Any) -> JSON:
     }
 
 
-def _strict(value: Any) -> Any:
+def strict(value: Any) -> Any:
     """Return JSON data with null for what JSON has no number for."""
     if isinstance(value, float) and not math.isfinite(value):
         return None
     if isinstance(value, dict):
-        return {key: _strict(part) for key, part in value.items()}
-    return [_strict(part) for part in value] if isinstance(value, list) else value
+        return {key: strict(part) for key, part in value.items()}
+    return [strict(part) for part in value] if isinstance(value, list) else value

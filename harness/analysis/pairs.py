@@ -46,8 +46,8 @@ def judge_pairs(
     Where an algorithm was run with several params, each of its variants is judged against each
     of the reference's. Both sides have the same preparation.
     """
-    sides = {id(cell): _Losses.of(cell, scorer) for cell in cells}
-    best = _Best(sides.values())
+    sides = {id(cell): Losses.of(cell, scorer) for cell in cells}
+    best = Best(sides.values())
     found: list[Accuracy] = []
     for a, b in pairs:
         for matched in _matched(a, b, cells):
@@ -89,8 +89,8 @@ def _native_first(preparation: str) -> tuple[int, bool]:
 
 
 @dataclass(frozen=True)
-class _Losses:
-    """The primary losses of one cell, by split and seed."""
+class Losses:
+    """The losses of one cell by one metric, by split and seed; lower is better."""
 
     cell: Cell
     metric: Metric | None
@@ -98,8 +98,9 @@ class _Losses:
     outcomes: Mapping[Place, Outcome]
 
     @classmethod
-    def of(cls, cell: Cell, scorer: Scorer) -> _Losses:
-        metric = scorer.primary(Task(cell.task))
+    def of(cls, cell: Cell, scorer: Scorer, metric: Metric | None = None) -> Losses:
+        """Return a cell's losses by a metric, or by the primary one of its task."""
+        metric = metric or scorer.primary(Task(cell.task))
         scores = cell.scores[metric.name] if metric else (math.nan,) * len(cell.outcomes)
         sign = 1.0 if metric is None or metric.lower_is_better else -1.0
         places = [(o.trial.split.label, o.trial.seed) for o in cell.outcomes]
@@ -125,10 +126,10 @@ class _Losses:
         return ran - len(self.losses)
 
 
-class _Best:
+class Best:
     """The best mean loss on a dataset, over any of its splits."""
 
-    def __init__(self, sides: Iterable[_Losses]) -> None:
+    def __init__(self, sides: Iterable[Losses]) -> None:
         self._by_dataset: dict[str, list[dict[str, float]]] = defaultdict(list)
         for side in sides:
             self._by_dataset[side.cell.dataset].append(side.by_split(side.losses))
@@ -139,7 +140,7 @@ class _Best:
         return min(fmean(cell[split] for split in splits) for cell in whole)
 
 
-def evidence_of(ours: _Losses, theirs: _Losses, scorer: Scorer, best: _Best) -> Evidence:
+def evidence_of(ours: Losses, theirs: Losses, scorer: Scorer, best: Best) -> Evidence:
     """Return what a verdict on two cells of one dataset is made from."""
     a, b = ours.cell, theirs.cell
     metric = ours.metric.name if ours.metric else ""

@@ -44,7 +44,7 @@ def speeds_of(outcome: DuelOutcome) -> tuple[Speed, ...]:
     for block in (*outcome.blocks, *train_blocks(outcome.blocks)):
         if min(s.wall for s in (*block.a, *block.b)) > 0:
             phases[block.phase].append(block)
-    memory = memory_ratio(outcome.blocks)
+    memory = memory_ratio(outcome.blocks), memory_interval(outcome.blocks)
     doubts = (*early_end(outcome), *contamination(outcome))
     return tuple(
         _speed(outcome.duel, phase, blocks, memory, doubts) for phase, blocks in phases.items()
@@ -52,7 +52,11 @@ def speeds_of(outcome: DuelOutcome) -> tuple[Speed, ...]:
 
 
 def _speed(
-    duel: Duel, phase: str, blocks: Sequence[Block], memory: float | None, doubts: tuple[str, ...]
+    duel: Duel,
+    phase: str,
+    blocks: Sequence[Block],
+    memory: tuple[float | None, Interval | None],
+    doubts: tuple[str, ...],
 ) -> Speed:
     ratio, unit, notes = ratio_of(blocks)
     return Speed(
@@ -66,7 +70,8 @@ def _speed(
             median(s.wall for b in blocks for s in b.a),
             median(s.wall for b in blocks for s in b.b),
         ),
-        memory_ratio=memory,
+        memory_ratio=memory[0],
+        memory=memory[1],
         notes=(*notes, *doubts),
         environments=(duel.a.environment.name, duel.b.environment.name),
     )
@@ -120,16 +125,28 @@ def memory_ratio(blocks: Iterable[Block]) -> float | None:
 
     The peak of a side is the median over launches of the highest fit of each.
     """
-    peaks: dict[str, dict[int, int]] = {"a": defaultdict(int), "b": defaultdict(int)}
+    peaks = fit_peaks(blocks)
+    if not peaks:
+        return None
+    a, b = (median(side) for side in zip(*peaks, strict=True))
+    return b / a if a > 0 and b > 0 else None
+
+
+def memory_interval(blocks: Iterable[Block]) -> Interval | None:
+    """Return the same ratio with its interval, the launch as unit; None where one is not known."""
+    logs = [math.log(b / a) for a, b in fit_peaks(blocks) if a > 0 and b > 0]
+    return transformed(hodges_lehmann(logs, LEVEL), math.exp) if logs else None
+
+
+def fit_peaks(blocks: Iterable[Block]) -> list[tuple[int, int]]:
+    """Return the highest fit of A and of B in each launch, bytes."""
+    found: dict[int, tuple[int, int]] = {}
     for block in blocks:
         if block.phase == "fit":
-            for side, pair in (("a", block.a), ("b", block.b)):
-                highest = max(sample.peak for sample in pair)
-                peaks[side][block.launch] = max(peaks[side][block.launch], highest)
-    if not peaks["a"]:
-        return None
-    a, b = (median(peaks[side].values()) for side in ("a", "b"))
-    return b / a if a > 0 and b > 0 else None
+            a, b = (max(sample.peak for sample in pair) for pair in (block.a, block.b))
+            known = found.get(block.launch, (0, 0))
+            found[block.launch] = (max(known[0], a), max(known[1], b))
+    return list(found.values())
 
 
 # ------------------------------------------------------------------ doubts
@@ -231,7 +248,8 @@ def pool_speeds(speeds: Iterable[Speed]) -> tuple[Speed, ...]:
         if len({speed.dataset for speed in members}) < 2:
             continue
         ratio = geometric_mean([speed.ratio.value for speed in members], LEVEL)
-        memory = [speed.memory_ratio for speed in members if speed.memory_ratio]
+        known = [speed.memory_ratio for speed in members if speed.memory_ratio]
+        memory = geometric_mean(known, LEVEL) if known else None
         pooled.append(
             Speed(
                 algorithm=algorithm,
@@ -241,7 +259,8 @@ def pool_speeds(speeds: Iterable[Speed]) -> tuple[Speed, ...]:
                 ratio=ratio,
                 unit="dataset",
                 seconds=(math.nan, math.nan),
-                memory_ratio=geometric_mean(memory).value if memory else None,
+                memory_ratio=memory.value if memory else None,
+                memory=memory,
                 notes=(f"geometric mean over {len(members)} datasets",),
                 environments=environments,
             )

@@ -48,6 +48,7 @@ class Evidence:
     repeat: int  # splits that one more repeat adds; 0 where a repeat is not possible
     gap: float  # loss of the constant model - best loss; not above 0 where nothing was learnt
     identical: bool = False  # all predictions of the pair agree
+    margin: float | None = None  # in units of the loss, where it is no share of the gap
 
 
 @dataclass
@@ -77,7 +78,7 @@ def judge(evidence: Evidence, share: float = MARGIN) -> Accuracy:
         The declared margin, as a share of the gap.
     """
     gap = evidence.gap if evidence.gap > 0 else 0.0
-    margin = share * gap
+    margin = share * gap if evidence.margin is None else evidence.margin
     found = replace(
         evidence.pair, margin=margin, gap=gap, splits=len(evidence.ours), verdict="inconclusive"
     )
@@ -103,7 +104,7 @@ def judge(evidence: Evidence, share: float = MARGIN) -> Accuracy:
         ruling = Ruling(decide(inner, outer, margin))
         if ruling.verdict == "inconclusive":
             ruling.advice = advise(difference, evidence, margin)
-    if not gap:
+    if not margin:
         ruling.notes.append("no algorithm beats the constant model, so there is no margin")
     return ruled(found, ruling)
 

@@ -86,6 +86,7 @@ class Speed:
     notes: tuple[str, ...] = ()  # contaminated, one launch only, …
     environments: tuple[str, str] = ("here", "here")  # where each side ran
     floor: float | None = None  # from an A/A duel: no ratio below 1 + floor is a difference
+    memory: Interval | None = None  # the same ratio of peaks with its interval, over launches
 
 
 @dataclass(frozen=True)

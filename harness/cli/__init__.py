@@ -16,11 +16,15 @@ import click
 
 from harness.errors import HarnessError
 
+INTERRUPTED = 130  # exit code, as shells give it
+
 # command → (module, one-line help): the help of the group must not import the commands
 COMMANDS = {
     "run": ("run", "Run an experiment and write its report."),
     "report": ("report", "Write the report of a run again."),
     "duel": ("duel", "Time two algorithms in interleaved pairs."),
+    "compare": ("compare", "Say what changed between two stored runs."),
+    "gate": ("gate", "Hold a stored run against gates; the exit code answers."),
     "list": ("listing", "List algorithms, datasets, metrics, sections, experiments, runs."),
     "show": ("show", "Show all that is known of a name or an id."),
     "explain": ("explain", "Say why a trial would run again, or why it would not."),
@@ -101,6 +105,6 @@ def _told(error: BaseException) -> tuple[str, int]:
     if isinstance(error, click.ClickException):
         return f"harness: {error.format_message()}", 2
     if isinstance(error, (KeyboardInterrupt, click.exceptions.Abort)):
-        return "harness: interrupted; the same command goes on where it stopped", 130
+        return "harness: interrupted; the same command goes on where it stopped", INTERRUPTED
     detail = "".join(traceback.format_exception(error))
     return f"{detail}\nharness: internal error; please report the lines above", 70

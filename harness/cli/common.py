@@ -27,7 +27,21 @@ results_option = click.option(
     envvar="HARNESS_RESULTS",
     help="The folder that holds the store and the reports.",
 )
+undecided_option = click.option(
+    "--undecided",
+    type=click.Choice(["pass", "fail"]),
+    help="What an undecided gate counts as (default: exit code 6).",
+)
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON on stdout.")
+
+
+# A command that has several things to tell by its exit code tells the first of these.
+PRECEDENCE = (130, 70, 5, 2, 1, 4, 3, 6, 0)
+
+
+def first_code(*codes: int) -> int:
+    """Return the exit code that goes before the others: a failed gate before a failed trial."""
+    return min(codes, key=PRECEDENCE.index)
 
 
 def print_json(value: Any) -> None:

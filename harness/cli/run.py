@@ -7,7 +7,15 @@ from typing import Any
 
 import click
 
-from harness.cli.common import json_option, plugin_option, print_json, results_option, say
+from harness.cli.common import (
+    first_code,
+    json_option,
+    plugin_option,
+    print_json,
+    results_option,
+    say,
+    undecided_option,
+)
 from harness.config import Experiment, load_experiment
 from harness.data import dataset_from_file, describe
 from harness.errors import ConfigError
@@ -66,6 +74,7 @@ from harness.plugins import Registry, load_registry
 @click.option("--no-wait", is_flag=True, help="Do not wait for another run; exit 5 instead.")
 @click.option("--dry-run", is_flag=True, help="Print the plan and stop.")
 @click.option("--no-report", is_flag=True, help="Write no report.")
+@undecided_option
 @json_option
 def command(**given: Any) -> int:
     """Run EXPERIMENT (a shipped name or a TOML file; default: quick)."""
@@ -87,7 +96,7 @@ def command(**given: Any) -> int:
     )
     if given["dry_run"]:
         return _dry_run(request, registry, as_json=given["as_json"])
-    return _run(request, registry, report=not given["no_report"], as_json=given["as_json"])
+    return _run(request, registry, given)
 
 
 def _own_file(data: Path | None, target: str | None, task: str | None) -> tuple[Dataset, ...]:
@@ -146,8 +155,8 @@ def _dry_run(request: Any, registry: Registry, *, as_json: bool) -> int:
     return 0
 
 
-def _run(request: Any, registry: Registry, *, report: bool, as_json: bool) -> int:
-    from harness import runs
+def _run(request: Any, registry: Registry, given: dict[str, Any]) -> int:
+    from harness import reporting, runs
     from harness.cli.drawn import new_progress
 
     progress = new_progress()
@@ -155,13 +164,15 @@ def _run(request: Any, registry: Registry, *, report: bool, as_json: bool) -> in
         result = runs.run_experiment(request, registry, progress)
     finally:
         progress.close()
-    path = None
-    if report:
-        from harness.reporting import write_run_report
-
-        path = write_run_report(request.results, result.run_id, registry)
+    path = gates = None
+    if not given["no_report"]:
+        path = reporting.write_run_report(request.results, result.run_id, registry)
+    if request.experiment.gate:
+        gates = reporting.gates(request.results, result.run_id, registry)
     say(f"run {result.run_id}: {result.tally.sentence()}")
-    if as_json:
+    if gates is not None:
+        say(gates.sentence())
+    if given["as_json"]:
         statuses = {status.value: n for status, n in result.tally.statuses.items()}
         print_json(
             {
@@ -169,8 +180,10 @@ def _run(request: Any, registry: Registry, *, report: bool, as_json: bool) -> in
                 "outcomes": statuses,
                 "reused": result.tally.reused,
                 "report": str(path) if path else None,
+                "gates": gates.to_json() if gates else None,
             }
         )
     elif path is not None:
         click.echo(path)
-    return result.tally.exit_code
+    code = 0 if gates is None else gates.exit_code(given["undecided"])
+    return first_code(code, result.tally.exit_code)

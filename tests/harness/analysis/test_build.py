@@ -1,16 +1,15 @@
 """From a real store to the view of a run: scores, pairs, constants, verdicts, speeds."""
 
 import dataclasses
-import hashlib
 import math
 import warnings
 
 import numpy as np
 import pytest
+from worlds import DECLARED, FOLDS, World, stored, trial
 
 from harness.analysis.build import typical_seconds, view_run
 from harness.analysis.scores import Scorer, constant_model
-from harness.errors import StoreError
 from harness.model import (
     Block,
     DatasetRef,
@@ -25,23 +24,9 @@ from harness.model import (
     Split,
     Status,
     Task,
-    Trial,
 )
-from harness.outcomes import write_arrays
 from harness.plugins import load_registry
 from harness.store import Store
-
-FOLDS = 5
-DECLARED = {
-    "algorithms": {
-        "ours": {"origin": "scratch", "reference": "theirs", "summary": "a tree"},
-        "theirs": {"origin": "reference", "reference": None},
-        "weak": {"origin": "reference", "reference": None},
-    },
-    "datasets": {"blobs": {"task": "binary"}, "line": {"task": "regression"}},
-    "pairs": [["weak", "theirs"]],
-    "margin": 0.02,
-}
 
 
 @pytest.fixture(scope="module")
@@ -49,92 +34,9 @@ def registry():
     return load_registry(modules=["harness.builtin.metrics"])
 
 
-def trial(algorithm, dataset, fold, seed=0, task=Task.BINARY, **fields):
-    split = fields.pop("split", Split(folds=FOLDS, fold=fold))
-    params = fields.pop("params", {})
-    prepared = fields.pop("preparation", "native")
-    name = "-".join([algorithm, dataset, split.label, str(seed), str(params), prepared])
-    return Trial(algorithm, params, prepared, dataset, split, seed, 1, name, name, task)
-
-
-class World:
-    """A run whose outcomes are made up here; it answers as a store does."""
-
-    def __init__(self, declared=DECLARED):
-        self.config = {"declared": declared}
-        self.made = []
-        self.fought = []
-        self.arrays = {}
-
-    def run(self, run_id):
-        return {"id": run_id, "name": "test", "config": self.config}
-
-    def outcomes(self, run_id):
-        return [(outcome, False) for outcome in self.made]
-
-    def duels(self, run_id):
-        return [(outcome, False) for outcome in self.fought]
-
-    def artifact(self, sha256):
-        if sha256 not in self.arrays:
-            raise StoreError(f"the arrays {sha256} are missing")
-        return self.arrays[sha256]
-
-    def view(self, registry):
-        return view_run(self, "latest", registry)
-
-    def classify(self, algorithm, dataset="blobs", sharpness=2.0, seed=0, n=200, **fields):
-        """Give each fold predictions whose log odds are right by ``sharpness`` on average."""
-        for fold in range(FOLDS):
-            rng = np.random.default_rng(fold)
-            y = (rng.random(n) < 0.4).astype(np.int64)
-            signal = (2 * y - 1) + rng.normal(0, 1, n)
-            own = np.random.default_rng([seed, fold, sum(map(ord, algorithm))])
-            odds = sharpness * signal + own.normal(0, fields.get("jitter", 0.0), n)
-            p = 1 / (1 + np.exp(-odds))
-            arrays = {"output": np.stack([1 - p, p], axis=1), "y": y, "scale": np.float64(1)}
-            facts = {"train_rows": 4 * n, "test_rows": n, "train_prior": [0.6, 0.4]}
-            self.add(
-                trial(algorithm, dataset, fold, seed, **fields.get("trial", {})), arrays, facts
-            )
-
-    def regress(self, algorithm, noise, dataset="line", **facts):
-        for fold in range(FOLDS):
-            y = np.random.default_rng(fold).normal(3, 2, 100)
-            output = y + np.random.default_rng(fold + 10).normal(0, noise, 100)
-            arrays = {"output": output, "y": y, "scale": np.float64(2.0)}
-            self.add(trial(algorithm, dataset, fold, task=Task.REGRESSION), arrays, facts)
-
-    def add(self, the_trial, arrays=None, facts=None, **fields):
-        named = {}
-        if arrays is not None:
-            content = b"".join(arrays[name].tobytes() for name in sorted(arrays))
-            sha256 = hashlib.sha256(content).hexdigest()
-            self.arrays[sha256] = arrays
-            named = {"predictions": sha256}
-        samples = (Sample("fit", 1.0, 1.0, 1000, cold=True), Sample("fit", 0.5, 0.5, 2000))
-        status = fields.pop("status", Status.DONE)
-        self.made.append(
-            Outcome(the_trial, status, samples, arrays=named, facts=facts or {}, **fields)
-        )
-
-
 @pytest.fixture
 def world():
     return World()
-
-
-def stored(world, folder):
-    """Put a world into a real store and return the id of its run."""
-    with Store.open(folder / "results", write=True) as store:
-        run = store.begin_run("test", world.config, "hash", machine={})
-        store.plan_trials(run, [o.trial for o in world.made])
-        for number, outcome in enumerate(world.made):
-            path = folder / f"{number}.npz"
-            write_arrays(path, world.arrays[outcome.arrays["predictions"]])
-            store.record(run, dataclasses.replace(outcome, arrays={"predictions": str(path)}))
-        store.finish_run(run, "done")
-    return run
 
 
 def of(view, algorithm, reference, dataset):

@@ -1,0 +1,195 @@
+"""Two stored runs beside each other, matched cell by cell: what became better, worse, or failed.
+
+A cell id is the same in both runs whatever code, versions or machine it was measured with; so a
+change of scores is paired over identical splits and judged like a pair of algorithms, in the
+direction of each metric. Raw seconds of two runs are *not interleaved*: they are shown side by
+side, and never become a verdict.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from harness.analysis.build import cells_of
+from harness.analysis.pairs import Best, Losses, evidence_of
+from harness.analysis.scores import Scorer
+from harness.analysis.verdicts import MARGIN, judge
+from harness.analysis.view import Accuracy, Cell
+from harness.errors import ConfigError, unknown
+from harness.ids import canonical
+from harness.model import Metric, Outcome, Status, Task
+from harness.plugins import Registry
+
+if TYPE_CHECKING:
+    from harness.store import Store
+
+Key = tuple[str, str, str, str]  # algorithm, params, preparation, dataset
+
+
+@dataclass(frozen=True)
+class Seconds:
+    """Median raw wall seconds of one phase in both runs: not interleaved, and no verdict."""
+
+    algorithm: str
+    dataset: str
+    phase: str
+    old: float
+    new: float
+    remeasured: bool  # whether any outcome of the new run is another than the old run's
+
+
+@dataclass(frozen=True)
+class Turn:
+    """A cell that ended otherwise in the new run."""
+
+    algorithm: str
+    dataset: str
+    split: str
+    old: str
+    new: str
+
+
+@dataclass(frozen=True)
+class RunComparison:
+    """What two runs have in common, and how it changed."""
+
+    old: Mapping[str, Any]
+    new: Mapping[str, Any]
+    matched: int  # cells that both have
+    only_old: int
+    only_new: int
+    other_data: int  # cells of the same name whose dataset has other bytes now
+    changes: tuple[Accuracy, ...]  # ``reference`` is the old run; positive = the new is better
+    seconds: tuple[Seconds, ...]
+    turns: tuple[Turn, ...]
+
+
+def compare_runs(
+    store: Store,
+    old: str,
+    new: str,
+    registry: Registry,
+    metrics: Iterable[str] = (),
+    tolerances: Mapping[str, float] | None = None,
+) -> RunComparison:
+    """Compare two runs of one store.
+
+    Parameters
+    ----------
+    store
+        Open for reading.
+    old, new
+        Runs as :meth:`harness.store.Store.run` takes them.
+    registry
+        Whose metrics are applied.
+    metrics
+        Names of metrics to compare beside the primary ones.
+    tolerances
+        Metric → change in its own unit that counts as none. Without one it is the new run's
+        declared margin, a share of the gap between the constant and the best model.
+    """
+    runs = [store.run(name) for name in (old, new)]
+    kept = tolerances or {}
+    asked = {*metrics, *kept}
+    _check_metrics(asked, registry)
+    found = [{o.trial.cell: o for o, _ in store.outcomes(run["id"])} for run in runs]
+    both = [cell for cell in found[1] if cell in found[0]]
+    same = [cell for cell in both if _data(found[0][cell]) == _data(found[1][cell])]
+    scorer = Scorer(store, registry)
+    sides = [{_key(c): c for c in _cells(side, same, scorer)} for side in found]
+    share = float(runs[1]["config"].get("declared", {}).get("margin", MARGIN))
+    judged = _Changes(scorer, runs[0]["id"], share, kept, [c for s in sides for c in s.values()])
+    pairs = [(sides[0][key], cell) for key, cell in sides[1].items()]
+    return RunComparison(
+        old=runs[0],
+        new=runs[1],
+        matched=len(same),
+        only_old=len(found[0]) - len(both),
+        only_new=len(found[1]) - len(both),
+        other_data=len(both) - len(same),
+        changes=tuple(change for a, b in pairs for change in judged.of(a, b, asked)),
+        seconds=tuple(row for a, b in pairs for row in _seconds(a, b)),
+        turns=tuple(_turns(found[0], found[1], same)),
+    )
+
+
+def _check_metrics(names: Iterable[str], registry: Registry) -> None:
+    known = registry.names("metric")
+    for name in names:
+        if name not in known:
+            raise ConfigError(unknown("metric", name, known))
+
+
+def _data(outcome: Outcome) -> Any:
+    return outcome.trial.ingredients.get("dataset")
+
+
+def _cells(side: Mapping[str, Outcome], cells: Iterable[str], scorer: Scorer) -> tuple[Cell, ...]:
+    return cells_of(((side[cell], False) for cell in cells), scorer)
+
+
+def _key(cell: Cell) -> Key:
+    return cell.algorithm, canonical(cell.params), cell.preparation, cell.dataset
+
+
+# ------------------------------------------------------------------ scores
+
+
+class _Changes:
+    """Judges cells of the new run against those of the old."""
+
+    def __init__(
+        self,
+        scorer: Scorer,
+        old: str,
+        share: float,
+        tolerances: Mapping[str, float],
+        cells: Iterable[Cell],
+    ) -> None:
+        self.scorer, self.old, self.share, self.tolerances = scorer, old, share, tolerances
+        self.by_dataset: dict[str, list[Cell]] = defaultdict(list)
+        for cell in cells:
+            self.by_dataset[cell.dataset].append(cell)
+
+    def of(self, old: Cell, new: Cell, asked: set[str]) -> Iterator[Accuracy]:
+        """Yield the change of the primary metric, and of those that were asked for."""
+        if all(o.status is Status.SKIPPED for o in (*old.outcomes, *new.outcomes)):
+            return
+        primary = self.scorer.primary(Task(new.task))
+        for metric in self.scorer.metrics(Task(new.task)):
+            if metric is primary or metric.name in asked:
+                yield self._judged(old, new, metric)
+
+    def _judged(self, old: Cell, new: Cell, metric: Metric) -> Accuracy:
+        def losses(cell: Cell) -> Losses:
+            return Losses.of(cell, self.scorer, metric)
+
+        best = Best(losses(cell) for cell in self.by_dataset[new.dataset])
+        evidence = evidence_of(losses(new), losses(old), self.scorer, best)
+        pair = replace(evidence.pair, reference=self.old)
+        tolerance = self.tolerances.get(metric.name)
+        return judge(replace(evidence, pair=pair, margin=tolerance), self.share)
+
+
+# ------------------------------------------------------------------ seconds and statuses
+
+
+def _seconds(old: Cell, new: Cell) -> Iterator[Seconds]:
+    again = any(a != b for a, b in zip(old.outcomes, new.outcomes, strict=True))
+    for phase, after in new.seconds.items():
+        if phase in old.seconds:
+            yield Seconds(new.algorithm, new.dataset, phase, old.seconds[phase], after, again)
+
+
+def _turns(
+    old: Mapping[str, Outcome], new: Mapping[str, Outcome], cells: Iterable[str]
+) -> Iterator[Turn]:
+    for cell in cells:
+        before, after = old[cell], new[cell]
+        if before.status is not after.status:
+            trial = after.trial
+            ends = (before.status.value, after.status.value)
+            yield Turn(trial.algorithm, trial.dataset, trial.split.label, *ends)

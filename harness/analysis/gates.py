@@ -1,0 +1,245 @@
+"""Gates: claims about a stored run, decided by the bounds of intervals.
+
+A gate passes where the whole interval keeps to the limit, fails where the whole interval breaks
+it, and is *undecided* in between, or where nothing was measured that it could be read from.
+
+- ``accuracy``: the loss may be worse by ``limit`` of the gap. Passes by the 90 % interval (one
+  side of it has an error of 5 %), fails by that of 95 %. A trial of ours without a score fails it.
+  Where no algorithm beats the constant model there is no gap, and the loss may not be worse.
+- ``speed``, ``memory``: the reference's time or memory over ours is at least ``limit``. Only
+  launches count as units, and beyond a noise floor the ratio must lie clear of the limit.
+- ``rung``: the parity ladder is climbed to ``limit`` at least.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING, Any, Literal
+
+from harness.analysis.view import Interval
+from harness.config import RUNGS, Gate
+from harness.model import DuelOutcome, Status
+
+if TYPE_CHECKING:
+    from harness.analysis.view import Accuracy, Parity, RunView, Speed
+
+State = Literal["pass", "fail", "undecided"]
+
+
+@dataclass(frozen=True)
+class Decision:
+    """What one gate says of one pair on one dataset (``""``: over all of them)."""
+
+    gate: Gate
+    state: State
+    reason: str
+    algorithm: str
+    reference: str
+    dataset: str
+    limit: float | str
+    measured: Interval | None = None  # in the unit of the limit; above it is better
+
+
+def gates_of(config: Mapping[str, Any]) -> list[Gate]:
+    """Return the gates that a stored run's own experiment declares."""
+    found = config.get("experiment", {}).get("gate", ())
+    return [Gate.model_validate(gate) for gate in found]
+
+
+def decide_gates(gates: Iterable[Gate], view: RunView) -> list[Decision]:
+    """Return what each gate says of each pair and dataset it is about.
+
+    A gate that nothing in the run answers to gives one undecided decision, so that a misspelt
+    name never passes.
+    """
+    decide = {"accuracy": _accuracy, "speed": _speed, "memory": _memory, "rung": _rung}
+    return [
+        decision
+        for gate in gates
+        for decision in list(decide[gate.kind](gate, view)) or [_nothing(gate)]
+    ]
+
+
+def state_of(decisions: Iterable[Decision]) -> State:
+    """Return the state of gates together: one failure fails, else one undecided is undecided."""
+    states = {decision.state for decision in decisions}
+    if "fail" in states:
+        return "fail"
+    return "undecided" if "undecided" in states else "pass"
+
+
+# ------------------------------------------------------------------ accuracy
+
+
+def _accuracy(gate: Gate, view: RunView) -> Iterator[Decision]:
+    for verdict in view.accuracy:
+        if (verdict.dataset == "") is gate.pooled and _about(gate, verdict):
+            declared = verdict.margin / verdict.gap if verdict.gap > 0 else 0.0
+            limit = declared if gate.limit is None else float(gate.limit)
+            state, reason = _hold_accuracy(verdict, limit)
+            measured = _shared(verdict.difference, verdict.gap) if verdict.gap > 0 else None
+            yield _decision(gate, verdict, state, reason, -limit, measured)
+
+
+def _hold_accuracy(verdict: Accuracy, limit: float) -> tuple[State, str]:
+    """Return whether the loss is worse by no more than a share of the gap, and why."""
+    if verdict.failed[0]:
+        return "fail", f"without a score: {verdict.failed[0]} of its trials"
+    if unreadable := _unreadable(verdict):
+        return "undecided", unreadable
+    assert verdict.inner is not None
+    least, notes = -limit * max(verdict.gap, 0.0), "; ".join(verdict.notes)
+    if verdict.inner.low >= least:
+        return "pass", notes
+    if verdict.difference.high < least:
+        return "fail", notes
+    return "undecided", verdict.advice or "the interval reaches across the limit"
+
+
+def _unreadable(verdict: Accuracy) -> str:
+    """Return why the intervals of a verdict say nothing, or nothing."""
+    if verdict.inner is None or not math.isfinite(verdict.inner.low):
+        return verdict.advice or "too few splits for an interval"
+    if verdict.error == 0 and verdict.verdict == "inconclusive":
+        return verdict.advice  # equal differences carry no variance to judge by
+    return ""
+
+
+# ------------------------------------------------------------------ speed and memory
+
+
+def _speed(gate: Gate, view: RunView) -> Iterator[Decision]:
+    lost = _lost_duels(view.duels)
+    if not gate.pooled:
+        yield from (_lost(gate, duel) for duel in lost.values() if _about(gate, _names(duel)))
+    for speed in _speeds(gate, view.speed, lost):
+        if speed.phase == gate.phase:
+            state, reason = _hold_ratio(speed.ratio, speed.unit, _least(gate), speed.floor or 0.0)
+            told = "; ".join(filter(None, [reason, *speed.notes]))
+            yield _decision(gate, speed, state, told, _least(gate), speed.ratio)
+
+
+def _memory(gate: Gate, view: RunView) -> Iterator[Decision]:
+    lost = _lost_duels(view.duels)
+    if not gate.pooled:
+        yield from (_lost(gate, duel) for duel in lost.values() if _about(gate, _names(duel)))
+    for speed in _speeds(gate, view.speed, lost):
+        if speed.phase == "fit" and speed.memory is not None:
+            unit = speed.unit if gate.pooled else "launch"
+            state, reason = _hold_ratio(speed.memory, unit, _least(gate), 0.0)
+            yield _decision(gate, speed, state, reason, _least(gate), speed.memory)
+
+
+def _hold_ratio(ratio: Interval, unit: str, least: float, floor: float) -> tuple[State, str]:
+    """Return whether a ratio is at least so much, and why it cannot be said."""
+    if unit == "block":
+        return "undecided", "too few launches for a gate: ask for 8 with duels.launches"
+    if not math.isfinite(ratio.high):
+        return "undecided", ratio.note
+    if ratio.low >= least and ratio.value >= least * (1 + floor):
+        return "pass", ""
+    if ratio.high < least and ratio.value < least / (1 + floor):
+        return "fail", ""
+    if ratio.low < least <= ratio.high:
+        return "undecided", "the interval reaches across the limit"
+    return "undecided", f"within the noise floor of ±{floor:.1%} around the limit"
+
+
+def _speeds(
+    gate: Gate, speeds: Iterable[Speed], lost: Mapping[tuple[str, str, str], DuelOutcome]
+) -> Iterator[Speed]:
+    for speed in speeds:
+        key = (speed.algorithm, speed.reference, speed.dataset)
+        if (speed.dataset == "") is gate.pooled and key not in lost and _about(gate, speed):
+            yield speed
+
+
+def _lost_duels(duels: Iterable[DuelOutcome]) -> dict[tuple[str, str, str], DuelOutcome]:
+    failed = (duel for duel in duels if duel.status is not Status.DONE)
+    return {tuple(vars(_names(duel)).values()): duel for duel in failed}
+
+
+@dataclass(frozen=True)
+class _Names:
+    algorithm: str
+    reference: str
+    dataset: str
+
+
+def _names(outcome: DuelOutcome) -> _Names:
+    duel = outcome.duel
+    return _Names(duel.a.algorithm, duel.b.algorithm, duel.a.dataset.name)
+
+
+def _lost(gate: Gate, outcome: DuelOutcome) -> Decision:
+    """Return the decision of a duel that came to no end: our own failure fails the gate."""
+    ours = outcome.facts.get("failed_side") == "a"
+    why = outcome.failure.message if outcome.failure else outcome.status.value
+    state: State = "fail" if ours else "undecided"
+    return _decision(gate, _names(outcome), state, f"the duel ended: {why}", _least(gate))
+
+
+def _least(gate: Gate) -> float:
+    return 1.0 if gate.limit is None else float(gate.limit)
+
+
+# ------------------------------------------------------------------ rungs
+
+
+def _rung(gate: Gate, view: RunView) -> Iterator[Decision]:
+    wanted = str(gate.limit)
+    for parity in view.parity:
+        if _about(gate, parity):
+            reason = "; ".join(filter(None, [f"reaches {parity.rung or 'no rung'}", parity.reason]))
+            yield _decision(gate, parity, _climbed(parity, wanted), reason, wanted)
+
+
+def _climbed(parity: Parity, wanted: str) -> State:
+    """Return whether a rung is reached; where nothing could be looked at it is undecided."""
+    if parity.rung in RUNGS and RUNGS.index(parity.rung) >= RUNGS.index(wanted):
+        return "pass"
+    if wanted == "L0":
+        return "fail" if parity.verdict == "worse" else "undecided"
+    return "undecided" if parity.comparison is None else "fail"
+
+
+# ------------------------------------------------------------------ common
+
+
+def _about(gate: Gate, found: Any) -> bool:
+    """Whether a gate is about a record of a pair; a pooled one has no dataset to match."""
+    return (
+        found.algorithm != found.reference
+        and fnmatchcase(found.algorithm, gate.algorithm)
+        and fnmatchcase(found.reference, gate.reference)
+        and (gate.pooled or any(fnmatchcase(found.dataset, g) for g in gate.datasets))
+    )
+
+
+def _decision(
+    gate: Gate,
+    found: Any,
+    state: State,
+    reason: str,
+    limit: float | str,
+    measured: Interval | None = None,
+) -> Decision:
+    names = (found.algorithm, found.reference, found.dataset)
+    return Decision(gate, state, reason, *names, limit=limit, measured=measured)
+
+
+def _nothing(gate: Gate) -> Decision:
+    what = {"accuracy": "verdict", "rung": "parity result"}.get(gate.kind, f"{gate.phase} duel")
+    where = "pooled over datasets" if gate.pooled else f"on {', '.join(gate.datasets)}"
+    reason = f"no {what} of {gate.algorithm} against {gate.reference} {where} in this run"
+    limit = "" if gate.limit is None else gate.limit
+    return Decision(gate, "undecided", reason, gate.algorithm, gate.reference, "", limit)
+
+
+def _shared(interval: Interval, gap: float) -> Interval:
+    """Return a difference of the loss as a share of the gap."""
+    low, value, high = (x / gap for x in (interval.low, interval.value, interval.high))
+    return Interval(low, value, high, interval.level, interval.n, interval.note)

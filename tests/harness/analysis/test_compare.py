@@ -1,0 +1,169 @@
+"""Two runs of one store: matched by cell, judged by direction, never by raw seconds."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from worlds import FOLDS, World, trial
+
+from harness.analysis.compare import compare_runs
+from harness.errors import ConfigError
+from harness.model import Status, Task
+from harness.plugins import load_registry
+
+
+@pytest.fixture(scope="module")
+def registry():
+    return load_registry(modules=["harness.builtin.metrics"])
+
+
+class Runs:
+    """Two worlds that answer as one store."""
+
+    def __init__(self, **worlds):
+        self.worlds = worlds
+
+    def run(self, name):
+        return {**self.worlds[name].run(name), "id": name}
+
+    def outcomes(self, name):
+        return self.worlds[name].outcomes(name)
+
+    def artifact(self, sha256):
+        for world in self.worlds.values():
+            if sha256 in world.arrays:
+                return world.arrays[sha256]
+        raise KeyError(sha256)
+
+
+@pytest.fixture
+def runs():
+    return Runs(old=World(), new=World())
+
+
+def compare(runs, registry, **more):
+    return compare_runs(runs, "old", "new", registry, **more)
+
+
+def only(comparison, metric="log_loss"):
+    (found,) = [c for c in comparison.changes if c.metric == metric]
+    return found
+
+
+def test_the_same_predictions_are_equivalent_and_called_identical(runs, registry):
+    for world in runs.worlds.values():
+        world.classify("ours")
+    found = compare(runs, registry)
+    assert (found.matched, found.only_old, found.only_new) == (FOLDS, 0, 0)
+    change = only(found)
+    assert (change.verdict, change.reference) == ("equivalent", "old")
+    assert "identical" in change.notes[0]
+
+
+def test_a_worse_score_is_worse_in_both_directions_of_metrics(runs, registry):
+    runs.worlds["old"].classify("ours", sharpness=2.0)
+    runs.worlds["new"].classify("ours", sharpness=0.3)
+    found = compare(runs, registry, metrics=["auc"], tolerances={"brier": 0.001})
+    assert {c.metric for c in found.changes} == {"log_loss", "auc", "brier"}
+    assert only(found).verdict == "worse"
+    assert only(found, "brier").verdict == "worse"
+    assert only(found, "brier").margin == 0.001
+    turned = compare_runs(runs, "new", "old", registry, ["auc"])
+    assert only(turned).verdict == "better"
+    assert only(turned).difference.value == pytest.approx(-only(found).difference.value)
+    # The same order of rows by a higher-is-better metric: the sign follows the direction.
+    assert only(turned, "auc").difference.value == -only(found, "auc").difference.value
+
+
+def test_a_higher_is_better_metric_that_falls_is_worse(runs, registry):
+    runs.worlds["old"].classify("ours")
+    runs.worlds["new"].classify("ours", jitter=3.0)
+    found = only(compare(runs, registry, metrics=["auc"]), "auc")
+    assert found.difference.high < 0
+    assert found.verdict == "worse"
+
+
+def test_a_wide_tolerance_makes_a_small_change_none(runs, registry):
+    runs.worlds["old"].classify("ours")
+    runs.worlds["new"].classify("ours", jitter=0.6)
+    strict = only(compare(runs, registry, tolerances={"log_loss": 1e-9}))
+    assert strict.verdict in ("worse", "inconclusive")
+    assert only(compare(runs, registry, tolerances={"log_loss": 1.0})).verdict == "equivalent"
+
+
+def test_only_cells_that_both_have_are_compared(runs, registry):
+    runs.worlds["old"].classify("ours")
+    runs.worlds["old"].classify("gone")
+    runs.worlds["new"].classify("ours")
+    runs.worlds["new"].classify("ours", seed=1)
+    found = compare(runs, registry)
+    assert (found.matched, found.only_old, found.only_new) == (FOLDS, FOLDS, FOLDS)
+    assert {c.algorithm for c in found.changes} == {"ours"}
+
+
+def test_cells_on_data_that_changed_are_not_paired(runs, registry):
+    for name, world in runs.worlds.items():
+        world.classify("ours")
+        world.made = [
+            replace(o, trial=replace(o.trial, ingredients={"dataset": name})) for o in world.made
+        ]
+    found = compare(runs, registry)
+    assert (found.matched, found.other_data) == (0, FOLDS)
+    assert found.changes == ()
+
+
+def test_a_cell_that_fails_now_is_told_and_counted(runs, registry):
+    runs.worlds["old"].classify("ours")
+    runs.worlds["new"].classify("ours")
+    last = runs.worlds["new"].made[-1]
+    runs.worlds["new"].made[-1] = replace(last, status=Status.CRASHED, arrays={})
+    found = compare(runs, registry)
+    (turn,) = found.turns
+    assert (turn.algorithm, turn.old, turn.new) == ("ours", "done", "crashed")
+    assert only(found).failed == (1, 0)
+    assert only(found).splits == FOLDS - 1
+
+
+def test_a_cell_that_failed_in_both_has_no_score_to_compare(runs, registry):
+    for world in runs.worlds.values():
+        world.add(trial("ours", "blobs", 0), status=Status.SKIPPED)
+    found = compare(runs, registry)
+    assert found.changes == found.turns == ()
+
+
+def test_raw_seconds_stand_side_by_side(runs, registry):
+    for world in runs.worlds.values():
+        world.classify("ours")
+    reused = compare(runs, registry).seconds
+    assert [(s.phase, s.old, s.new, s.remeasured) for s in reused] == [("fit", 0.5, 0.5, False)]
+    made = runs.worlds["new"].made
+    made[:] = [
+        replace(o, samples=tuple(replace(s, wall=2 * s.wall) for s in o.samples)) for o in made
+    ]
+    (seconds,) = compare(runs, registry).seconds
+    assert (seconds.old, seconds.new, seconds.remeasured) == (0.5, 1.0, True)
+
+
+def test_an_unknown_metric_says_which_was_meant(runs, registry):
+    with pytest.raises(ConfigError, match="did you mean 'brier'"):
+        compare(runs, registry, tolerances={"briar": 0.1})
+
+
+def test_false_alarms_between_two_equally_good_runs_are_rare(registry):
+    """Two runs that differ by noise alone, 120 times: "worse" comes in at most a few."""
+    worse = 0
+    for repeat in range(120):
+        runs = Runs(old=World(), new=World())
+        for side, world in enumerate(runs.worlds.values()):
+            rng = np.random.default_rng([repeat, side])
+            for fold in range(FOLDS):
+                y = np.random.default_rng([repeat, fold, 9]).normal(0, 1, 40)
+                arrays = {
+                    "output": 0.5 * y + rng.normal(0, 0.5, 40),
+                    "y": y,
+                    "scale": np.float64(1),
+                }
+                facts = {"train_rows": 160, "test_rows": 40, "train_mean": 0.0}
+                world.add(trial("ours", "line", fold, task=Task.REGRESSION), arrays, facts)
+        worse += only(compare(runs, registry), "rmse_sd").verdict == "worse"
+    assert worse <= 8

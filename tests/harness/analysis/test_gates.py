@@ -1,0 +1,234 @@
+"""Gates by the bounds of intervals: pass, fail, undecided, and never a pass by accident."""
+
+import math
+from dataclasses import replace
+
+import pytest
+
+from harness.analysis.gates import decide_gates, gates_of, state_of
+from harness.analysis.view import Accuracy, Interval, RunView, Speed
+from harness.config import Experiment, Gate
+from harness.model import (
+    DatasetRef,
+    Duel,
+    DuelOutcome,
+    Failure,
+    Job,
+    Split,
+    Status,
+    Task,
+    Trial,
+)
+
+GAP, MARGIN = 0.5, 0.005  # the margin is 1 % of the gap
+
+
+def accuracy(low, high, *, inner=None, **changes):
+    """Return a verdict whose 95 % and 90 % intervals are given in shares of the gap."""
+    middle = (low + high) / 2
+    near = inner or (0.8 * low + 0.2 * middle, 0.8 * high + 0.2 * middle)
+    found = Accuracy(
+        "ours", "theirs", "wine", "log_loss", "inconclusive",
+        Interval(low * GAP, middle * GAP, high * GAP), MARGIN, splits=5,
+        inner=Interval(near[0] * GAP, middle * GAP, near[1] * GAP, 0.9), gap=GAP, error=0.001,
+    )  # fmt: skip
+    return replace(found, **changes)
+
+
+def speed(low, value, high, **changes):
+    ratio = Interval(low, value, high, n=8)
+    found = Speed("ours", "theirs", "wine", "train", ratio, "launch", (1.0, value))
+    return replace(found, **changes)
+
+
+def duel(status=Status.DONE, side="a"):
+    def job(name):
+        trial = Trial(name, {}, "native", "wine", Split(), 0, 1, "c", "t", Task.MULTICLASS)
+        return Job(name, "m", DatasetRef("wine", "0"), (trial,))
+
+    facts = {"failed_side": side}
+    failure = Failure("SIGKILL", "ended by SIGKILL")
+    return DuelOutcome(Duel(job("ours"), job("theirs"), "d"), status, failure=failure, facts=facts)
+
+
+def view(**records):
+    fields = {"run": {"config": {}}, "cells": (), "accuracy": (), "speed": (), "duels": ()}
+    fields |= {"algorithms": {}, "datasets": {}, "metrics": {}, "predictions": lambda _: {}}
+    return RunView(**{**fields, **records})
+
+
+def decide(gate, **records):
+    declared = {"algorithm": "ours", **gate}
+    return decide_gates([Gate.model_validate(declared)], view(**records))
+
+
+def state(gate, **records):
+    (decision,) = decide(gate, **records)
+    return decision.state
+
+
+# ------------------------------------------------------------------ accuracy
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "expected"),
+    [
+        (-0.009, 0.02, "pass"),
+        (0.02, 0.05, "pass"),
+        (-0.05, -0.02, "fail"),
+        (-0.02, 0.0, "undecided"),
+        (-0.02, 0.05, "undecided"),
+    ],
+)
+def test_accuracy_is_held_against_the_declared_margin(low, high, expected):
+    assert state({"kind": "accuracy"}, accuracy=(accuracy(low, high),)) == expected
+
+
+def test_accuracy_passes_by_the_inner_interval_and_fails_by_the_outer():
+    reaches = accuracy(-0.011, 0.004, inner=(-0.0099, 0.003))
+    assert state({"kind": "accuracy"}, accuracy=(reaches,)) == "pass"
+    almost = accuracy(-0.03, -0.009, inner=(-0.029, -0.0101))
+    assert state({"kind": "accuracy"}, accuracy=(almost,)) == "undecided"
+
+
+def test_a_limit_of_ones_own():
+    wide = accuracy(-0.04, 0.0)
+    assert state({"kind": "accuracy", "limit": 0.05}, accuracy=(wide,)) == "pass"
+    (decision,) = decide({"kind": "accuracy", "limit": 0.05}, accuracy=(wide,))
+    assert decision.limit == -0.05
+    assert decision.measured.low == pytest.approx(-0.04)
+
+
+def test_a_trial_of_ours_without_a_score_fails_whatever_the_others_say():
+    lost = accuracy(0.02, 0.05, failed=(1, 0))
+    assert state({"kind": "accuracy"}, accuracy=(lost,)) == "fail"
+    theirs = accuracy(0.02, 0.05, failed=(0, 1))
+    assert state({"kind": "accuracy"}, accuracy=(theirs,)) == "pass"
+
+
+def test_what_carries_no_variance_is_undecided_unless_identical():
+    same = accuracy(-0.002, -0.002, error=0.0, advice="no variance")
+    assert state({"kind": "accuracy"}, accuracy=(same,)) == "undecided"
+    identical = accuracy(0.0, 0.0, error=0.0, verdict="equivalent")
+    assert state({"kind": "accuracy"}, accuracy=(identical,)) == "pass"
+    nothing_learnt = replace(identical, gap=0.0, margin=0.0)
+    assert state({"kind": "accuracy"}, accuracy=(nothing_learnt,)) == "pass"
+    for low, high, expected in ((-0.1, 0.1, "undecided"), (-0.2, -0.1, "fail"), (0, 1, "pass")):
+        no_gap = accuracy(low, high, gap=0.0, margin=0.0)
+        assert state({"kind": "accuracy"}, accuracy=(no_gap,)) == expected
+    alone = accuracy(-math.inf, math.inf, inner=(-math.inf, math.inf), splits=1)
+    assert state({"kind": "accuracy"}, accuracy=(alone,)) == "undecided"
+
+
+def test_pooled_or_each():
+    records = (accuracy(-0.05, -0.02), accuracy(0.0, 0.01, dataset="", gap=1.0, margin=0.01))
+    assert state({"kind": "accuracy"}, accuracy=records) == "fail"
+    assert state({"kind": "accuracy", "pooled": True}, accuracy=records) == "pass"
+
+
+# ------------------------------------------------------------------ speed and memory
+
+
+@pytest.mark.parametrize(
+    ("interval", "limit", "expected"),
+    [
+        ((1.1, 1.2, 1.3), None, "pass"),
+        ((0.9, 1.0, 1.1), None, "undecided"),
+        ((0.7, 0.8, 0.9), None, "fail"),
+        ((0.9, 1.0, 1.1), 0.85, "pass"),
+        ((1.1, 1.2, 1.3), 2, "fail"),
+        ((0.0, 1.2, math.inf), 0.5, "undecided"),
+    ],
+)
+def test_speed_by_the_bounds_of_the_ratio(interval, limit, expected):
+    gate = {"kind": "speed", "limit": limit}
+    assert state(gate, speed=(speed(*interval),)) == expected
+
+
+@pytest.mark.parametrize(
+    ("interval", "expected"), [((1.01, 1.02, 1.03), "undecided"), ((1.1, 1.2, 1.3), "pass")]
+)
+def test_a_ratio_within_the_noise_floor_decides_nothing(interval, expected):
+    assert state({"kind": "speed"}, speed=(speed(*interval, floor=0.05),)) == expected
+    turned = [1 / x for x in reversed(interval)]
+    other = {"undecided": "undecided", "pass": "fail"}[expected]
+    assert state({"kind": "speed"}, speed=(speed(*turned, floor=0.05),)) == other
+
+
+def test_blocks_of_few_launches_are_no_ground_for_a_gate():
+    (decision,) = decide({"kind": "speed"}, speed=(speed(2, 3, 4, unit="block"),))
+    assert decision.state == "undecided"
+    assert "8" in decision.reason
+
+
+def test_the_phase_is_the_gates_own():
+    speeds = (speed(2, 3, 4), speed(0.2, 0.3, 0.4, phase="predict"))
+    assert state({"kind": "speed"}, speed=speeds) == "pass"
+    assert state({"kind": "speed", "phase": "predict"}, speed=speeds) == "fail"
+
+
+def test_an_algorithm_against_itself_is_no_pair():
+    alone = speed(0.5, 0.6, 0.7, reference="ours")
+    (decision,) = decide({"kind": "speed"}, speed=(alone,))
+    assert "no train duel" in decision.reason
+
+
+@pytest.mark.parametrize(("side", "expected"), [("a", "fail"), ("b", "undecided")])
+@pytest.mark.parametrize("kind", ["speed", "memory"])
+def test_a_duel_that_our_side_lost_fails_the_gate(kind, side, expected):
+    left = speed(2, 3, 4, memory=Interval(2, 3, 4))
+    assert state({"kind": kind}, speed=(left,), duels=(duel(Status.CRASHED, side),)) == expected
+
+
+@pytest.mark.parametrize(
+    ("interval", "expected"),
+    [
+        (Interval(1.1, 1.2, 1.3), "pass"),
+        (Interval(0.1, 0.2, 0.3), "fail"),
+        (Interval(0, 1.2, math.inf, 1.0, 1, "n = 1: takes at least 6"), "undecided"),
+    ],
+)
+def test_memory_by_its_own_interval(interval, expected):
+    # Of few launches: what counts is the interval's own unit.
+    fit = speed(1, 1, 1, memory=interval, phase="fit", unit="block")
+    assert state({"kind": "memory"}, speed=(fit,)) == expected
+
+
+# ------------------------------------------------------------------ all kinds
+
+
+def test_names_and_datasets_are_globs():
+    records = (accuracy(0.02, 0.05), accuracy(-0.05, -0.02, dataset="digits"))
+    gate = {"kind": "accuracy", "algorithm": "ou*", "datasets": ["w*"]}
+    assert state(gate, accuracy=records) == "pass"
+    assert len(decide({"kind": "accuracy", "algorithm": "*"}, accuracy=records)) == 2
+
+
+@pytest.mark.parametrize("kind", ["accuracy", "speed", "memory"])
+def test_a_gate_that_nothing_answers_to_never_passes(kind):
+    (decision,) = decide({"kind": kind, "algorithm": "oors"}, accuracy=(accuracy(0.02, 0.05),))
+    assert decision.state == "undecided"
+    assert "oors" in decision.reason
+
+
+def test_the_state_of_several():
+    records = {
+        "pass": accuracy(0.02, 0.05), "fail": accuracy(-0.05, -0.02),
+        "undecided": accuracy(-0.02, 0.05),
+    }  # fmt: skip
+
+    def together(*names):
+        return state_of(decide({"kind": "accuracy"}, accuracy=[records[n] for n in names]))
+
+    assert together("pass") == "pass"
+    assert together("pass", "undecided") == "undecided"
+    assert together("undecided", "fail", "pass") == "fail"
+
+
+def test_gates_are_found_in_a_stored_config():
+    gate = {"kind": "speed", "algorithm": "ours", "limit": 2}
+    experiment = Experiment(name="x", datasets=["wine"], gate=[gate])
+    config = {"experiment": experiment.model_dump(mode="json")}
+    (found,) = gates_of(config)
+    assert (found.kind, found.limit, found.phase) == ("speed", 2.0, "train")
+    assert gates_of({}) == []

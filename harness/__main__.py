@@ -40,9 +40,17 @@ def main() -> int:
     if complaint := missing():
         sys.stderr.write(f"harness: {complaint}\n")
         return 2
+    from harness.cli import INTERRUPTED
     from harness.cli import main as run
 
-    return run()
+    code = run()
+    if code == INTERRUPTED:
+        # Where Ctrl-C came in the middle of an `exec`, as classes are made by, Python would end
+        # this process by a signal of its own, although the interrupt was handled.
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
+    return code
 
 
 def drop_current_folder() -> None:

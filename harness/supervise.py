@@ -45,9 +45,9 @@ class Supervisor:
     folder
         Where workers put outcome files; of one run alone.
     start_timeout
-        Seconds for a worker to import its plugin.
+        Seconds for a worker to import its plugin; the least that it has to compile.
     load_timeout
-        Seconds for a worker to bring a table, which may have to be fetched, or to compile.
+        Seconds for a worker to bring a table, which may have to be fetched.
     idle
         Workers that are kept for a later job.
     """
@@ -107,7 +107,8 @@ class Supervisor:
             with self._disk():
                 session = self.pool.take(job)
             self._greet(job, session)
-            reply = session.ask("warm", self.load_timeout, params=to_json(params) or [{}])
+            limit = max(job.limits.timeout, self.start_timeout)  # what hangs here hangs later too
+            reply = session.ask("warm", limit, params=to_json(params) or [{}])
         except SessionError as error:
             return Compiled(job.algorithm, 0.0, (str(error),))
         finally:

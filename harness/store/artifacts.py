@@ -117,6 +117,11 @@ class Artifacts:
             raise StoreError(f"the arrays {path} were changed since; remove the file and {again}")
         return _arrays(content_bytes, path)
 
+    def forget_parts(self) -> None:
+        """Remove what a killed writer had begun to copy in; no other writer may be alive."""
+        for part in self.folder.glob(f"{_PART}*"):
+            part.unlink()
+
     def files(self) -> Iterator[Path]:
         """Yield every file in the folder, unfinished ones too, and nothing behind a link."""
         with faults(self.folder):

@@ -50,6 +50,7 @@ def recover(store: Store) -> None:
         )
     with faults(store.folder):
         left = [p for p in store.folder.glob(f"{WORK}*") if p.is_dir() and not p.is_symlink()]
+        store.artifacts.forget_parts()
     known = {run["id"] for run in store.runs()} if left else set()
     for place in left:
         if (run_id := place.name.removeprefix(WORK)) in known:

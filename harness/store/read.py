@@ -155,11 +155,16 @@ class Reader:
         )
 
     def typical_seconds(self) -> dict[tuple[str, str], float]:
-        """Return the median wall seconds of a finished trial by (algorithm, dataset), lately."""
+        """Return the median wall seconds of a finished trial by (algorithm, dataset), lately.
+
+        What a job does once (importing, loading) is written down with each of its trials, and is
+        not theirs.
+        """
         with self._database.reading():
             found = self._database.query(
                 "SELECT t.algorithm, t.dataset,"
-                " (SELECT total(wall) FROM sample WHERE outcome = o.key) FROM outcome AS o"
+                " (SELECT total(wall) FROM sample WHERE outcome = o.key"
+                " AND phase NOT IN ('import', 'load')) FROM outcome AS o"
                 " JOIN trial AS t ON t.key = o.trial WHERE o.status = 'done'"
                 " AND o.key > (SELECT max(key) FROM outcome) - ?",
                 _LATELY,

@@ -40,6 +40,7 @@ def test_what_a_killed_run_had_finished_is_stored_by_the_next(tmp_path, kit):
         store.record(run, outcome, source=path)
         kit.finish_in(work, 3)  # as if killed between the commit and the removal of its files
         store.finish_run(run, "done")
+        (store.artifacts.folder / ".part-x").write_bytes(b"half a copy")
         (tmp_path / ".work-of-nobody").mkdir()
         kit.finish_in(tmp_path / ".work-of-nobody", 4)
     with Store.open(tmp_path, write=True) as store:
@@ -47,6 +48,7 @@ def test_what_a_killed_run_had_finished_is_stored_by_the_next(tmp_path, kit):
         assert len(store.history(kit.trial(3).cell)) == 1
         assert store.pending(run) == [kit.trial(i) for i in (2, 4, 5)]
     assert list(tmp_path.glob(".work*")) == []
+    assert list(tmp_path.rglob(".part*")) == []
 
 
 def test_a_work_folder_that_is_a_link_is_left_alone(tmp_path, kit):

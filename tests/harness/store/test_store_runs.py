@@ -171,6 +171,7 @@ def test_an_estimate_knows_what_trials_took(store, kit):
     run = kit.begin(store)
     for i in range(3):
         slow = [kit.Sample("fit", float(i), 0.0), kit.Sample("predict", 0.5, 0.0)]
+        slow.append(kit.Sample("import", 7.0, 7.0))  # of the job, not of the trial
         store.record(run, kit.outcome(i, samples=tuple(slow)))
     store.record(run, kit.outcome(4, Status.FAILED, samples=(kit.Sample("fit", 99.0, 0.0),)))
     assert store.typical_seconds() == {("bagging", "wine"): 1.5}

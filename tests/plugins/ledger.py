@@ -1,0 +1,66 @@
+"""An algorithm that notes each execution in a ledger, and datasets that only this file knows.
+
+``HARNESS_LEDGER`` names the ledger: a line for each call of ``fit``, appended in one write, so
+that a test can count what was really run, whoever was killed meanwhile.
+"""
+
+import ctypes
+import hashlib
+import os
+import time
+from functools import partial
+
+import numpy as np
+import pandas as pd
+
+from harness import Algorithm, Dataset, Spec, Table, Task, hookimpl
+
+ROWS = {"few": 50, "many": 100}  # a fifth of them are for testing
+
+
+class Ledger:
+    """Predict the mean; ``deed`` is what happens in ``fit``, ``number`` tells trials apart."""
+
+    def __init__(self, spec: Spec):
+        self.params = spec.params
+
+    def prepare(self, X, y, weight):
+        return y
+
+    def fit(self, native):
+        line = f"{self.params['deed']} {self.params['number']} {len(native)}\n"
+        ledger = os.open(os.environ["HARNESS_LEDGER"], os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+        os.write(ledger, line.encode())
+        os.close(ledger)
+        if self.params["deed"] == "crash":
+            ctypes.string_at(0)
+        time.sleep(600 if self.params["deed"] == "hang" else 0.02)
+        self.mean = float(native.mean())
+
+    def predict(self, X):
+        return np.full(len(X), self.mean)
+
+    def predict_one(self, x):
+        return self.predict(x)
+
+
+def load(rows, **_):
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.normal(size=(rows, 3)), columns=list("abc"))
+    return Table(X, X["a"].to_numpy() + rng.normal(size=rows), test_rows=np.arange(rows) % 5 == 0)
+
+
+@hookimpl
+def register_algorithms(register):
+    # "reference": nothing is compiled, so nothing but trials is written into the ledger
+    params = {"deed": "work", "number": 0}
+    tasks = frozenset({Task.REGRESSION})
+    register(Algorithm("ledger", Ledger, tasks, origin="reference", params=params))
+
+
+@hookimpl
+def register_datasets(register):
+    for name, rows in ROWS.items():
+        digest = hashlib.sha256(name.encode()).hexdigest()
+        bring = partial(load, rows)
+        register(Dataset(name, Task.REGRESSION, bring, digest, rows, 3, given_test=True))

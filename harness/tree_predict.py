@@ -54,6 +54,23 @@ def predict(ensemble: TreeEnsemble, X: Any) -> np.ndarray:
     return found[:, 0] if not ensemble.classes and ensemble.n_outputs == 1 else found
 
 
+def goes_left(ensemble: TreeEnsemble, node: int | np.ndarray, x: np.ndarray) -> np.ndarray:
+    """Return whether values go left, bool (n,).
+
+    Parameters
+    ----------
+    node
+        An inner node for all values, or one for each.
+    x : (n,) float64
+        Values of the column that the node asks, as they stand in X; category codes as numbers.
+    """
+    values = _read(np.asarray(x, np.float64), ensemble)
+    nodes = np.broadcast_to(np.asarray(node), values.shape)
+    asks_set = (ensemble.categories[nodes] >= 0).any()
+    keys = _set_keys(ensemble) if asks_set else np.empty(0, np.int64)
+    return _goes_left(ensemble, keys, nodes, values)
+
+
 def _chunks(ensemble: TreeEnsemble, X: Any) -> Iterator[tuple[slice, np.ndarray]]:
     """Yield slices of rows with their values, as float64 rounded to the library's input dtype."""
     n_rows, n_columns = X.shape
@@ -80,6 +97,11 @@ def _dense(X: Any, rows: slice, ensemble: TreeEnsemble) -> np.ndarray:
         values[listed.row, listed.col] = listed.data
     else:
         values = np.asarray(X[rows], dtype=np.float64)
+    return _read(values, ensemble)
+
+
+def _read(values: np.ndarray, ensemble: TreeEnsemble) -> np.ndarray:
+    """Return float64 values as the library reads them: rounded, and the tiniest as zero."""
     if ensemble.input_dtype == "float32":
         with np.errstate(over="ignore"):  # beyond float32 a value is infinite, as in the library
             values = values.astype(np.float32).astype(np.float64)

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from harness.analysis.difference import Comparison
 from harness.model import DuelOutcome, Outcome
 
 
@@ -90,6 +91,27 @@ class Speed:
 
 
 @dataclass(frozen=True)
+class Parity:
+    """How alike the trees of one pair are on one dataset: the rung they reach, and why no higher.
+
+    ``rung`` is ``""`` where nothing is shown to agree, not even the accuracy.
+    """
+
+    algorithm: str
+    reference: str
+    dataset: str
+    params: tuple[Mapping[str, Any], Mapping[str, Any]]
+    preparation: str
+    inputs: str  # raw, bins, gradients: what both sides were given
+    rung: str  # L3, L2, L1, L0 or ""
+    claimed: str  # the rung that the algorithm declares for this mode, or ""
+    splits: Mapping[str, str]  # label of each split → bits, values, structure or accuracy
+    comparison: Comparison | None  # of the split that agrees least; None: not compared
+    verdict: str = ""  # of accuracy, over the splits
+    reason: str = ""  # why the trees were not compared
+
+
+@dataclass(frozen=True)
 class RunView:
     """Everything a section may show. ``predictions(outcome)`` loads arrays only when asked."""
 
@@ -103,3 +125,4 @@ class RunView:
     metrics: Mapping[str, Mapping[str, Any]]  # lower_is_better, primary, summary
     predictions: Callable[[Outcome], Mapping[str, np.ndarray]]
     broken: tuple[Mapping[str, str], ...] = field(default=())  # plugins that failed to load
+    parity: tuple[Parity, ...] = ()

@@ -1,0 +1,75 @@
+"""Are two ensembles the same? Compare them tree by tree and explain the first differences.
+
+``compare`` walks two ensembles (``walk``, ``questions``) to the first place where each level of
+agreement ends (``places``), computes both gains of both splits there again (``objectives``,
+``gains``), tells a tie from rounding and from another rule (``causes``), and says so
+(``sentences``, ``sketch``). See ``docs/decisions/parity-ladder.md``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from harness.analysis.difference import Comparison
+from harness.analysis.parity.causes import Pair, explain
+from harness.analysis.parity.places import base_shifts, first_places
+from harness.analysis.parity.sentences import sentence
+from harness.analysis.parity.sides import Side, Training
+from harness.errors import DataError
+
+TOLERANCE = 1e-6  # relative, of leaf values
+
+
+def compare(a: Side, b: Side, training: Training, tolerance: float = TOLERANCE) -> Comparison:
+    """Return how far two ensembles agree, with the first difference on each level explained.
+
+    Parameters
+    ----------
+    a, b
+        Grown on the same rows; which one is first matters to the words only.
+    training
+        Those rows, as both were given them.
+    tolerance
+        Leaf values agree where they differ by no more than this share of the larger one, or by
+        one rounding unit of the tree's largest leaf.
+
+    Raises
+    ------
+    DataError
+        Where the ensembles know another number of columns than there are.
+    """
+    for side in (a, b):
+        if side.ensemble.n_features != training.X.shape[1]:
+            raise DataError(
+                f"the trees of {side.name} know {side.ensemble.n_features} columns and the training"
+                f" rows have {training.X.shape[1]}: compare them on what both were trained on"
+            )
+    if a.name == b.name:
+        a, b = replace(a, name=f"{a.name} (A)"), replace(b, name=f"{b.name} (B)")
+    one, other = a.ensemble, b.ensemble
+    places, alike = first_places(one, other, training, tolerance)
+    pair = Pair(a, b, training, base_shifts(one, other))
+    explained = [explain(place, pair) for place in places]
+    levels = {place.level for place in places}
+    broken = next((level for level in ("structure", "values", "bits") if level in levels), None)
+    agreement = {"structure": "", "values": "structure", "bits": "values", None: "bits"}[broken]
+    return Comparison(
+        agreement,
+        tuple(replace(d, sentence=sentence(d, a, b)) for d in explained),
+        (one.n_trees, other.n_trees),
+        alike,
+        training.rows,
+        _worst(a, b, training),
+        tolerance,
+    )
+
+
+def _worst(a: Side, b: Side, training: Training) -> float | None:
+    """Return the largest difference of predictions on the training rows."""
+    one, other = (side.ensemble.predict(training.X) for side in (a, b))
+    if one.shape != other.shape:
+        return None
+    with np.errstate(invalid="ignore"):
+        return float(np.where(one == other, 0.0, np.abs(one - other)).max(initial=0.0))

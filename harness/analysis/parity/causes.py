@@ -1,0 +1,245 @@
+"""Explain a place where two ensembles differ: both gains of both splits, and what they tell.
+
+*tie*: the splits gain the same, to 1e-9 of it or as far as double precision can tell.
+*rounding*: they differ by less than sums in single precision may be off by.
+*rule*: one is truly larger, so a side did not take the better split: a bug, or another rule.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from harness.analysis.difference import Difference, Gains, Node
+from harness.analysis.parity.gains import Terms, gain_of, leaf_rounding
+from harness.analysis.parity.objectives import UnknownError, terms_of
+from harness.analysis.parity.places import Place, Shifts, tree_values
+from harness.analysis.parity.sides import Side, Training
+from harness.analysis.parity.sketch import leaf, missing_side, question, sketch
+from harness.analysis.parity.ulps import ulps_between
+from harness.analysis.parity.walk import Walk
+from harness.trees import TreeEnsemble
+
+TIE = 1e-9
+FEW_ULPS = 4  # between two thresholds that were meant to be one
+ALIKE = 1e-5  # relative spread of factors that are one factor
+EXACT = frozenset({"threshold", "leaf value"})  # where numbers are told to the last digit
+SINGLE = float(np.finfo(np.float32).eps)
+
+Mask = np.ndarray | None  # rows that go left; None at a leaf
+
+
+@dataclass(frozen=True, eq=False)
+class Pair:
+    """The two sides that are compared, and the rows that both were grown on."""
+
+    a: Side
+    b: Side
+    training: Training
+    shifts: Shifts
+
+    @property
+    def trees(self) -> tuple[TreeEnsemble, TreeEnsemble]:
+        """Return both ensembles."""
+        return self.a.ensemble, self.b.ensemble
+
+
+def explain(place: Place, pair: Pair) -> Difference:
+    """Return what there is to know of a place; its sentence is still to be written."""
+    found = Difference(
+        place.level,
+        place.what,
+        place.tree,
+        place.path,
+        a=None,
+        b=None,
+        cause="rule",
+        sentence="",
+        rows=len(place.rows),
+        others=place.others,
+    )
+    if place.nodes[0] < 0:
+        return found
+    (a, b), training = pair.trees, pair.training
+    one, other = (
+        sketch(e, place.tree, place.path, training, exact=place.what in EXACT) for e in (a, b)
+    )
+    found = replace(
+        found,
+        a=_node(a, place.nodes[0], place, training),
+        b=_node(b, place.nodes[1], place, training),
+        affected=_affected(place, pair),
+        drawing=(one, other),
+    )
+    if place.what == "leaf value":
+        return replace(found, **_of_leaves(place, pair))
+    if place.what == "tree weight":
+        return replace(found, cause="rounding" if place.level == "bits" else "rule")
+    if place.what == "output":
+        return found
+    masks = [_mask(e, node, place, training) for e, node in zip((a, b), place.nodes, strict=True)]
+    return _of_splits(found, place, pair, masks)
+
+
+def _mask(e: TreeEnsemble, node: int, place: Place, training: Training) -> Mask:
+    return training.goes_left(e, node, place.rows) if e.left[node] >= 0 else None
+
+
+def _node(e: TreeEnsemble, node: int, place: Place, training: Training) -> Node:
+    number, exact = node - int(e.offsets[place.tree]), place.what in EXACT
+    left = _mask(e, node, place, training)
+    if left is None:
+        return Node(number, leaf(e, place.tree, node, exact=exact), "", (len(place.rows),), None)
+    rows = (int(left.sum()), int((~left).sum()))
+    gain = float(e.gain[node])
+    text = question(e, node, training, exact=exact)
+    return Node(number, text, missing_side(e, node), rows, gain if np.isfinite(gain) else None)
+
+
+def _affected(place: Place, pair: Pair) -> int:
+    """Return how many rows end in a leaf with other company, or with another value."""
+    a, b = pair.trees
+    ends = (pair.training.leaves(a, place.tree), pair.training.leaves(b, place.tree))
+    (one, n_one), (other, n_other) = (_numbered(end) for end in ends)
+    both, n_both = _numbered(one * len(n_other) + other)
+    moved = (n_both[both] != n_one[one]) | (n_both[both] != n_other[other])
+    if place.what == "leaf value":
+        values = tree_values(a, b, place.tree, ends, pair.shifts)
+        moved |= (values[0] != values[1]).any(axis=1)
+    return int(moved.sum())
+
+
+def _numbered(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return each value as the number of its kind, and how many there are of each kind."""
+    _, codes, counts = np.unique(values, return_inverse=True, return_counts=True)
+    return codes, counts
+
+
+# ------------------------------------------------------------------ splits
+
+
+def _of_splits(found: Difference, place: Place, pair: Pair, masks: list[Mask]) -> Difference:
+    """Add gains and cause where at least one side splits."""
+    (a, b), (x, y) = pair.trees, place.nodes
+    one, other = masks
+    gains, reason = _recomputed(place, pair, masks)
+    moved = len(place.rows) if one is None or other is None else int((one != other).sum())
+    found = replace(found, gains=gains, no_gains=reason, moved=moved)
+    if place.what == "threshold":
+        ulps, of = ulps_between(float(a.threshold[x]), float(b.threshold[y]), a.input_dtype)
+        found = replace(found, ulps=ulps, ulps_of=of)
+        if place.level == "bits":
+            close = ulps is not None and ulps <= FEW_ULPS
+            return replace(found, cause="rounding" if close else "rule")
+    if one is not None and other is not None and moved in {0, len(place.rows)}:
+        return replace(found, cause="tie", relative=0.0)  # the same two parts
+    if not gains:
+        return replace(found, **_as_exported(place, pair))
+    apart = [abs((g.a or 0.0) - (g.b or 0.0)) for g in gains]
+    sizes = [max(abs(g.a or 0.0), abs(g.b or 0.0)) for g in gains]
+    if all(d <= max(TIE * s, g.resolution) for d, s, g in zip(apart, sizes, gains, strict=True)):
+        cause = "tie"
+    elif all(d <= g.rounding for d, g in zip(apart, gains, strict=True)):
+        cause = "rounding"
+    else:
+        cause = "rule"
+    relative = max(d / s if s else 0.0 for d, s in zip(apart, sizes, strict=True))
+    return replace(found, cause=cause, relative=relative)
+
+
+def _recomputed(place: Place, pair: Pair, masks: list[Mask]) -> tuple[tuple[Gains, ...], str]:
+    """Return the gains by each side's own sums, and why some are missing."""
+    gains: list[Gains] = []
+    reasons: list[str] = []
+    for by, side in (("a", pair.a), ("b", pair.b)):
+        try:
+            terms = terms_of(side, pair.training, place.tree)
+        except UnknownError as error:
+            reasons.append(str(error))
+        else:
+            gains.append(_gains(by, terms, place, masks))
+    return tuple(gains), "; ".join(reasons)
+
+
+def _gains(by: str, terms: Terms, place: Place, masks: list[Mask]) -> Gains:
+    one, other = (None if m is None else gain_of(terms, place.rows, m) for m in masks)
+    known = [gain for gain in (one, other) if gain is not None]
+    return Gains(
+        by,
+        terms.criterion,
+        None if one is None else one.value,
+        None if other is None else other.value,
+        resolution=max(gain.double for gain in known),
+        rounding=max(gain.single for gain in known),
+    )
+
+
+def _as_exported(place: Place, pair: Pair) -> dict[str, Any]:
+    """Return what the models' own gains tell; they compare where both are of one kind."""
+    one, other = (float(e.gain[n]) for e, n in zip(pair.trees, place.nodes, strict=True))
+    if pair.a.speaks != pair.b.speaks or not np.isfinite([one, other]).all():
+        return {"cause": ""}
+    size = max(abs(one), abs(other))
+    relative = abs(one - other) / size if size else 0.0
+    if relative <= TIE:
+        return {"cause": "tie", "relative": relative}
+    small = relative <= SINGLE * np.sqrt(len(place.rows))
+    return {"cause": "rounding" if small else "rule", "relative": relative}
+
+
+# ------------------------------------------------------------------ leaves
+
+
+def _of_leaves(place: Place, pair: Pair) -> dict[str, Any]:
+    """Return how far two leaves are apart, and whether rounding can explain it."""
+    a, b = pair.trees
+    nodes = (np.array(place.nodes[:1]), np.array(place.nodes[1:]))
+    one, other = (v[0] for v in tree_values(a, b, place.tree, nodes, pair.shifts))
+    apart = np.abs(one - other)
+    size = float(np.maximum(np.abs(one), np.abs(other)).max())
+    worst = int(apart.argmax())
+    single = a.sum_dtype == b.sum_dtype == "float32"
+    ulps, of = ulps_between(
+        float(one[worst]), float(other[worst]), "float32" if single else "float64"
+    )
+    relative = float(apart.max()) / size if size else 0.0
+    pattern = _pattern(place, pair) if place.level == "values" else {}
+    small = not pattern and relative <= _rounding(place, pair, one)
+    found = {"relative": relative, "ulps": ulps, "ulps_of": of, **pattern}
+    return found | {"cause": "rounding" if small else "rule"}
+
+
+def _rounding(place: Place, pair: Pair, value: np.ndarray) -> float:
+    """Return what sums in single precision may move a leaf by, as a share of its size."""
+    bound = SINGLE * float(np.sqrt(max(1, len(place.rows))))
+    for side in (pair.a, pair.b):
+        try:
+            terms = terms_of(side, pair.training, place.tree)
+        except UnknownError:
+            continue
+        bound = max(bound, leaf_rounding(terms, place.rows, value))
+    return bound
+
+
+def _pattern(place: Place, pair: Pair) -> dict[str, Any]:
+    """Return by how much all leaves of the tree were shifted or scaled, where they all were."""
+    a, b = pair.trees
+    walk = Walk(a, b, pair.training, place.tree)
+    nodes = walk.pairs.nodes(walk.leaves)
+    one, other = (v.ravel() for v in tree_values(a, b, place.tree, nodes, pair.shifts))
+    if len(walk.leaves) < 2:
+        return {}
+    shift = other - one
+    if np.ptp(shift) <= ALIKE * np.abs(shift).max():
+        moved = {"shift": float(np.median(shift))}
+        bases = pair.shifts[1][place.tree] - pair.shifts[0][place.tree]
+        same = np.allclose(bases, moved["shift"], rtol=ALIKE, atol=0)
+        return moved | ({"what": "base score"} if same else {})
+    zero = one == 0
+    if (zero != (other == 0)).any() or (~zero).sum() < 2:
+        return {}
+    ratio = other[~zero] / one[~zero]
+    alike = np.ptp(ratio) <= ALIKE * np.abs(ratio).max()
+    return {"scale": float(np.median(ratio))} if alike else {}

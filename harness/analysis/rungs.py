@@ -1,0 +1,40 @@
+"""The parity ladder: which rung a pair reaches, by what both were given and how far they agree."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+AGREEMENTS = ("bits", "values", "structure", "accuracy", "")  # the closest first
+RUNGS = ("L3", "L2", "L1", "L0", "")  # the highest first; "": nothing is shown to agree
+MEANING = {
+    "L3": "the same bits from raw data",
+    "L2": "the same trees from raw data",
+    "L1": "the same splits given the bins",
+    "L0": "equivalent accuracy",
+    "": "not shown to agree",
+}
+
+
+def rung(inputs: str, agreement: str) -> str:
+    """Return the rung that an agreement reaches.
+
+    Parameters
+    ----------
+    inputs
+        What both sides were given: ``raw`` data, the library's ``bins``, or those and its
+        ``gradients``.
+    agreement
+        ``bits``, ``values``, ``structure``, ``accuracy`` or ``""``.
+    """
+    reached = RUNGS[AGREEMENTS.index(agreement)]
+    return reached if inputs == "raw" else lowest(["L1", reached])
+
+
+def lowest(rungs: Iterable[str]) -> str:
+    """Return the lowest of some rungs."""
+    return max(rungs, key=RUNGS.index)
+
+
+def reaches(found: str, wanted: str) -> bool:
+    """Return whether a rung is at least as high as another."""
+    return RUNGS.index(found) <= RUNGS.index(wanted)

@@ -1,0 +1,24 @@
+"""Algorithms from scratch, one file each; an estimator's file is loaded when it is first used.
+
+from algorithms import DecisionTreeClassifier
+"""
+
+import importlib
+
+_HOME = {
+    "BaggingClassifier": "bagging",
+    "BaggingRegressor": "bagging",
+    "DecisionTreeClassifier": "decision_tree",
+    "DecisionTreeRegressor": "decision_tree",
+}
+__all__ = list(_HOME)
+
+
+def __getattr__(name):
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(f"{__name__}.{_HOME[name]}"), name)
+
+
+def __dir__():
+    return __all__

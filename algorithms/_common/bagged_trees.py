@@ -1,0 +1,93 @@
+"""The fast path of bagging: our own trees, grown on columns that are sorted once for all."""
+
+import numpy as np
+
+from algorithms._common.tables import sort_table
+from algorithms._common.threads import Workers
+from algorithms._kernels.predict import FEATURE, STEP, add_values, find_leaves
+
+ROWS_AT_ONCE = 4096  # rows that pass all trees before the next ones do
+
+
+def grow_bag(models, draws, X, y, threads, name):
+    """Grow trees side by side.
+
+    Parameters
+    ----------
+    models : list of our trees, unfitted, their seeds set; written to
+    draws : list of (columns, rows): what each of them is trained on, rows as often as drawn
+    X : (n_rows, n_columns) array of numbers, NaN where missing
+    y : (n_rows,) class codes, or float64 values
+    """
+    with Workers(threads) as workers:
+        table = sort_table(X, workers, name)
+
+        def grow(i):
+            columns, rows = draws[i]
+            weight = np.bincount(rows, minlength=len(X)).astype(np.float64)
+            with Workers(1) as alone:
+                models[i].grow_on(table, columns, y, weight, alone, keep=True)
+
+        workers.each(grow, list(range(len(models))))
+
+
+class Walker:
+    """Sums the leaves that rows fall into, over all trees, in their order."""
+
+    def __init__(self, trees, columns, n_columns):
+        self.trees = trees
+        self._columns = [None if np.array_equal(own, range(n_columns)) else own for own in columns]
+        self._steps = []
+
+    def __getstate__(self):
+        return {**self.__dict__, "_steps": []}
+
+    @property
+    def steps(self):
+        """The steps of each tree, asking for columns of X; made when first used."""
+        if not self._steps:
+            self._steps = [
+                tree.steps if own is None else moved(tree.steps, own)
+                for tree, own in zip(self.trees, self._columns, strict=True)
+            ]
+        return self._steps
+
+    def sum(self, X, threads):
+        """Return the sum of the leaves' values, float64 (n_rows, n_values).
+
+        Parameters
+        ----------
+        X : (n_rows, n_columns) float32, C-contiguous
+        """
+        out = np.zeros((len(X), self.trees[0].max_n_classes))
+        all_steps = self.steps
+        leaves = np.empty(len(X), np.int64)
+
+        def walk(first, last):
+            for start in range(
+                first * ROWS_AT_ONCE, min(last * ROWS_AT_ONCE, len(X)), ROWS_AT_ONCE
+            ):
+                end = min(start + ROWS_AT_ONCE, len(X))
+                for tree, steps in zip(self.trees, all_steps, strict=True):
+                    find_leaves(steps, X, leaves, start, end)
+                    add_values(tree.values, leaves, out, start, end)
+
+        blocks = -(-len(X) // ROWS_AT_ONCE)
+        with Workers(min(threads, max(blocks, 1))) as workers:
+            workers.share(walk, blocks)
+        return out
+
+    def values(self, i, X):
+        """Return the values of the leaves of one tree, float64 (n_rows, n_values)."""
+        leaves = np.empty(len(X), np.int64)
+        find_leaves(self.steps[i], X, leaves, 0, len(X))
+        return self.trees[i].values[leaves]
+
+
+def moved(steps, columns):
+    """Return a tree's steps with its features told as columns of X."""
+    found = np.empty(len(steps), STEP)
+    found[:] = steps
+    feature = columns.astype(np.uint32)[steps["feature"] & FEATURE]
+    found["feature"] = feature | (steps["feature"] & ~FEATURE)
+    return found

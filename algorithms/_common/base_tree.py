@@ -1,0 +1,161 @@
+"""What the two decision trees share: from parameters and rows to a tree, and what it tells."""
+
+from typing import ClassVar
+
+import numpy as np
+from sklearn.base import BaseEstimator, _fit_context, clone
+from sklearn.utils import Bunch, check_random_state
+from sklearn.utils.metadata_routing import UNUSED
+from sklearn.utils.validation import (
+    _check_n_features,
+    _check_sample_weight,
+    check_is_fitted,
+    column_or_1d,
+    validate_data,
+)
+
+from algorithms._common.cart import TREE_CONSTRAINTS, make_rules
+from algorithms._common.export import export_trees
+from algorithms._common.growing import draw_rows, grow_tree
+from algorithms._common.pruning import prune, pruning_path
+from algorithms._common.tables import sort_table
+from algorithms._common.threads import Workers, count_threads
+
+SEEDS = 2**31 - 1
+
+
+class BaseDecisionTree(BaseEstimator):
+    """What the classifier and the regressor share."""
+
+    __metadata_request__fit: ClassVar = {"check_input": UNUSED}
+    __metadata_request__predict: ClassVar = {"check_input": UNUSED}
+    _parameter_constraints: ClassVar = TREE_CONSTRAINTS
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X, y, sample_weight=None, check_input=True):
+        """Grow a tree.
+
+        Parameters
+        ----------
+        X : array-like or frame of numbers (n_rows, n_features), NaN where missing
+            Rounded to float32.
+        y : array-like (n_rows,)
+            Labels of any kind, or numbers.
+        sample_weight : array-like (n_rows,), optional
+            Rows of weight 0 are left out.
+        check_input : bool
+            False: X and y are arrays known to be right, and are not looked at.
+
+        Returns
+        -------
+        The estimator.
+
+        Raises
+        ------
+        ValueError, TypeError
+            scikit-learn's, where parameters, X, y or weights are not right.
+        """
+        if check_input:
+            numeric = self.__sklearn_tags__().estimator_type == "regressor"
+            X, y = validate_data(
+                self, X, y, dtype="numeric", ensure_all_finite=False, y_numeric=numeric
+            )
+        else:
+            X, y = np.asarray(X), column_or_1d(y)
+            self.n_features_in_ = X.shape[1]
+        y = self._read_y(y)
+        if sample_weight is not None:
+            sample_weight = _check_sample_weight(sample_weight, X, dtype=np.float64)
+        with Workers(count_threads(self.n_jobs)) as workers:
+            table = sort_table(X, workers, type(self).__name__)
+            columns = np.arange(X.shape[1])
+            self.grow_on(table, columns, y, sample_weight, workers, keep=False)
+        return self
+
+    def grow_on(self, table, columns, y, weight, workers, *, keep):
+        """Grow the tree on a sorted table, which trees may share.
+
+        Parameters
+        ----------
+        table : layout.Table
+        columns : (n_features,) int64, the table's column of each feature
+        y : (n_rows,) class codes, int64, or values, float64
+        weight : (n_rows,) float64, or None
+        workers : Workers
+        keep : whether the table must stay as it is
+        """
+        seed = check_random_state(self.random_state).randint(0, SEEDS)
+        target = self._target(y, weight)
+        rules = make_rules(self.get_params(), target, len(y), len(columns))
+        rows = draw_rows(table, target, columns, workers, keep=keep)
+        self.n_features_in_ = len(columns)
+        self.n_outputs_ = 1
+        self.max_features_ = rules.max_features
+        self.tree_ = grow_tree(table, rows, rules, seed, workers)
+        if self.ccp_alpha > 0.0:
+            self.tree_ = prune(self.tree_, self.ccp_alpha)
+
+    def _read_rows(self, X, check_input):
+        """Return X as C-contiguous float32; raise scikit-learn's errors."""
+        check_is_fitted(self)
+        if check_input:
+            return validate_data(
+                self, X, dtype=np.float32, order="C", reset=False, ensure_all_finite="allow-nan"
+            )
+        _check_n_features(self, X, reset=False)
+        return np.ascontiguousarray(X, np.float32)
+
+    def apply(self, X, check_input=True):
+        """Return the leaf of each row: node numbers, int64 (n_rows,)."""
+        X = self._read_rows(X, check_input)
+        return self.tree_.apply(X)
+
+    def _predict(self, X, check_input):
+        """Return the value of each row's leaf, float64 (n_rows, n_values)."""
+        X = self._read_rows(X, check_input)
+        return self.tree_.predict(X)
+
+    def decision_path(self, X, check_input=True):
+        """Return which nodes each row passes: CSR of ones (n_rows, n_nodes)."""
+        X = self._read_rows(X, check_input)
+        return self.tree_.decision_path(X)
+
+    def get_depth(self):
+        """Return the number of questions on the longest way from the root to a leaf."""
+        check_is_fitted(self)
+        return self.tree_.max_depth
+
+    def get_n_leaves(self):
+        """Return the number of leaves."""
+        check_is_fitted(self)
+        return self.tree_.n_leaves
+
+    def cost_complexity_pruning_path(self, X, y, sample_weight=None):
+        """Return the steps of cost-complexity pruning of a tree grown on X and y.
+
+        Returns
+        -------
+        Bunch
+            ``ccp_alphas``, from which on the next branch is cut, and ``impurities``, the sum of
+            the leaves' impurities weighted by their share of the rows.
+        """
+        grown = clone(self).set_params(ccp_alpha=0.0).fit(X, y, sample_weight=sample_weight)
+        alphas, risks = pruning_path(grown.tree_)
+        return Bunch(ccp_alphas=alphas, impurities=risks)
+
+    @property
+    def feature_importances_(self):
+        """The decrease of impurity by each feature, float64 (n_features,), summing to 1."""
+        check_is_fitted(self)
+        return self.tree_.compute_feature_importances()
+
+    @property
+    def ensemble_(self):
+        """The tree as a `harness.TreeEnsemble`."""
+        check_is_fitted(self)
+        return export_trees([self.tree_], self.n_features_in_, getattr(self, "classes_", None))
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags

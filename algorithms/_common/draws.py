@@ -1,0 +1,69 @@
+"""How many rows and features a bagged model draws, and which: scikit-learn's draws."""
+
+from numbers import Integral
+from warnings import warn
+
+from sklearn.utils import check_random_state
+from sklearn.utils.random import sample_without_replacement
+
+SEEDS = 2**31 - 1
+FEW = 10  # rows drawn of which scikit-learn warns
+
+
+def count_rows(wanted, n_rows, weight, bootstrap):
+    """Return how many rows a model draws.
+
+    Parameters
+    ----------
+    wanted : int, float or None, ``max_samples``
+    n_rows : int
+    weight : (n_rows,) array or None
+        A share is one of the total weight.
+    bootstrap : bool, whether rows are drawn with replacement
+
+    Raises
+    ------
+    ValueError
+        Where more rows are wanted than there are, without replacement.
+    """
+    if wanted is None or isinstance(wanted, Integral):
+        drawn = n_rows if wanted is None else int(wanted)
+    else:
+        total = n_rows if weight is None else weight.sum()
+        drawn = max(int(wanted * total), 1)
+        if drawn < max(FEW, n_rows ** (1 / 3)):
+            warn(
+                f"Using the fractional value max_samples={wanted} of a total of {total} results "
+                f"in a low number ({drawn}) of bootstrap samples. We recommend passing "
+                "`max_samples` as an integer instead.",
+                stacklevel=4,
+            )
+    if not bootstrap and drawn > n_rows:
+        raise ValueError(
+            f"Effective max_samples={drawn} must be <= n_samples={n_rows} to be able to sample "
+            "without replacement."
+        )
+    return drawn
+
+
+def count_columns(wanted, n_columns):
+    """Return how many features a model draws."""
+    if not isinstance(wanted, Integral):
+        return max(1, int(wanted * n_columns))
+    if wanted > n_columns:
+        raise ValueError("max_features must be <= n_features")
+    return int(wanted)
+
+
+def draw(random, with_replacement, population, count):
+    """Return numbers below ``population``, int64 (count,)."""
+    if with_replacement:
+        return random.randint(0, population, count)
+    return sample_without_replacement(population, count, random_state=random)
+
+
+def with_seed(model, seed):
+    """Give a model, and the models in it, random states drawn from a seed; return it."""
+    random = check_random_state(seed)
+    names = sorted(n for n in model.get_params() if n.split("__")[-1] == "random_state")
+    return model.set_params(**{name: random.randint(SEEDS) for name in names})

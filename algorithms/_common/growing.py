@@ -1,0 +1,187 @@
+"""Grow a tree with the kernels: give them their arrays, more room, and threads for big nodes."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from algorithms._common.tree import Tree
+from algorithms._kernels import layout
+from algorithms._kernels.grow import grow
+from algorithms._kernels.partition import partition_features
+from algorithms._kernels.presort import pick_rows
+from algorithms._kernels.search import search_features
+
+FIRST_ROOM = 2047  # nodes
+BIG = 1 << 17  # entries of a node's lists from which on sharing the work pays for the threads
+CODE_BITS = 32
+TWO = 2
+NO_FLOATS = np.empty(0)
+NO_INTEGERS = np.empty(0, np.int64)
+
+
+@dataclass(frozen=True)
+class Target:
+    """What a tree is to predict, with the weights of the rows; the same for all trees on it.
+
+    ``codes`` are class codes 0 … n_classes − 1, or None for regression with its ``y``. Integer
+    weights of classes are summed as integers, so that their sums are exact.
+    """
+
+    n_classes: int  # 0: regression
+    codes: np.ndarray | None = None  # int64 (n_rows,)
+    y: np.ndarray | None = None  # float64 (n_rows,)
+    weight: np.ndarray | None = None  # float64 (n_rows,); None: every row weighs 1
+
+    def pick(self, used):
+        """Return mark, target and weight of `layout.Rows` for the rows used."""
+        weight = None if self.weight is None else self.weight[used]
+        if self.codes is None:
+            unit = weight is None or bool((weight == 1.0).all())
+            return NO_INTEGERS, self.y[used], NO_FLOATS if unit else weight
+        codes = self.codes[used]
+        two = self.n_classes == TWO  # then the weight of class 1 stands for the code
+        if weight is None:
+            return (1 << CODE_BITS) + codes, NO_FLOATS, NO_FLOATS
+        if is_integer(weight):
+            counts = weight.astype(np.int64)
+            return (counts << CODE_BITS) + (counts * codes if two else codes), NO_FLOATS, NO_FLOATS
+        return codes.copy(), codes.astype(np.float64), weight
+
+
+def is_integer(weight):
+    """Return whether weights are integers ≥ 0 whose sums fit the kernels' 32 bits."""
+    return bool((weight >= 0).all() and weight.sum() < 1 << 31 and (weight == weight.round()).all())
+
+
+def draw_rows(table, target, columns, workers, *, keep):
+    """Return the `layout.Rows` of a tree: all rows whose weight is not zero.
+
+    Parameters
+    ----------
+    columns : (n_features,) int64, the table's column of each feature
+    keep : whether the table must stay as it is; otherwise its lists may become the tree's
+    """
+    n_rows = table.values.shape[1]
+    used = slice(None) if target.weight is None else np.flatnonzero(target.weight)
+    whole = target.weight is None or len(used) == n_rows
+    source = np.arange(n_rows, dtype=np.uint32) if whole else used.astype(np.uint32)
+    mark, y, weight = target.pick(slice(None) if whole else used)
+    if whole and not keep:
+        return layout.Rows(table.order, columns, source, mark, y.copy(), weight.copy())
+    lists = np.empty((len(columns), len(source)), np.uint32)
+    place = np.full(n_rows, -1, np.int64)
+    place[source] = np.arange(len(source))
+
+    def pick(first, last):
+        pick_rows(table.order, table.kind, columns, place, lists, first, last)
+
+    workers.share(pick, len(columns))
+    return layout.Rows(lists, columns, source, mark, y, weight)
+
+
+def grow_tree(table, rows, rules, seed, workers):
+    """Return the grown `Tree`.
+
+    Parameters
+    ----------
+    rows : layout.Rows, written to
+    seed : state of the random stream, an integer below 2³¹
+    workers : Workers among which big nodes are shared
+    """
+    m = len(rows.source)
+    rules = rules._replace(big=BIG // len(rows.columns) + 1 if workers.threads > 1 else 0)
+    growth = new_growth(m, rules, len(rows.columns), seed)
+    scratch = new_scratch(m, rules)
+    while (asked := grow(table, rows, rules, growth, scratch)) != layout.DONE:
+        if asked == layout.MORE_ROOM:
+            growth = with_room(growth)
+        elif asked == layout.SEARCH:
+            search_together(table, rows, rules, growth, workers)
+        else:
+            part_together(table, rows, growth, workers)
+    count, depth = growth.state[[layout.COUNT, layout.DEPTH]].tolist()
+    return Tree(
+        growth.nodes[:count].copy(),
+        growth.values[:count].copy(),
+        n_features=len(rows.columns),
+        is_classifier=rules.n_classes > 0,
+        max_depth=depth,
+    )
+
+
+def search_together(table, rows, rules, growth, workers):
+    """Search the features of the node on top, a share of them in each thread."""
+    task = growth.todo[growth.state[layout.TODO] - 1]
+    bounds = tuple(task[name].item() for name in ("start", "end", "lower", "upper"))
+
+    def search(first, last):
+        scratch = new_scratch(0, rules)
+        search_features(table, rows, rules, growth, scratch, bounds, first, last)
+
+    workers.share(search, int(growth.state[layout.VISITS]))
+
+
+def part_together(table, rows, growth, workers):
+    """Part the lists of the node at hand, a share of them in each thread."""
+    split = growth.splits[growth.state[layout.SLOT]]
+    start, end, n_left = (split[name].item() for name in ("start", "end", "n_left"))
+
+    def part(first, last):
+        spare = np.empty(end - start + 1, np.uint32)
+        partition_features(
+            table, rows, start, start + n_left, end, growth.place, spare, first, last
+        )
+
+    workers.share(part, len(rows.columns))
+
+
+def new_growth(m, rules, n_features, seed):
+    """Return the arrays of a tree on m rows, with its root as the first task."""
+    leaves = rules.max_leaf_nodes
+    most = min(2 * m - 1, 2 ** min(rules.max_depth + 1, 40) - 1)
+    room = min(most, 2 * leaves - 1) if leaves else min(most, FIRST_ROOM)
+    totals = 1 + rules.n_classes if rules.n_classes else 3
+    growth = layout.Growth(
+        nodes=np.empty(room, layout.NODE),
+        values=np.empty((room, max(rules.n_classes, 1))),
+        todo=np.empty(min(m, rules.max_depth) + 2, layout.TASK),
+        splits=np.empty(room if leaves else 1, layout.SPLIT),
+        heap=np.empty(room if leaves else 0, np.int64),
+        state=np.zeros(layout.STATES, np.int64),
+        totals=np.empty(totals),
+        features=np.arange(n_features),
+        constants=np.empty(n_features, np.int64),
+        visit=np.empty(n_features, np.int64),
+        proxy=np.empty(n_features),
+        position=np.empty(n_features, np.int64),
+        to_left=np.empty(n_features, np.int64),
+        place=np.empty(m, np.uint32),
+    )
+    growth.state[layout.RANDOM] = seed
+    growth.state[layout.BUDGET] = leaves - 1
+    growth.state[layout.TODO] = 1
+    root = {"start": 0, "end": m, "parent": -1, "lower": -np.inf, "upper": np.inf}
+    growth.todo[0] = tuple(root.get(name, 0) for name in layout.TASK.names)
+    return growth
+
+
+def new_scratch(m, rules):
+    """Return scratch space for nodes of up to m rows."""
+    totals = 1 + rules.n_classes if rules.n_classes else 3
+    return layout.Scratch(
+        block=np.empty((3, layout.BLOCK)),
+        packed=np.empty(layout.BLOCK, np.int64),
+        classes=np.empty((3, rules.n_classes)),
+        sums=np.empty((3, totals)),
+        entries=np.empty(m + 1, np.uint32),
+        wide=np.empty(m, np.int64),
+    )
+
+
+def with_room(growth):
+    """Return the growth with twice the room for nodes."""
+    n = len(growth.nodes)
+    nodes = np.empty(2 * n, layout.NODE)
+    values = np.empty((2 * n, growth.values.shape[1]))
+    nodes[:n], values[:n] = growth.nodes, growth.values
+    return growth._replace(nodes=nodes, values=values)

@@ -1,0 +1,61 @@
+"""Bring X into the sorted form that trees are grown on, once for all trees on it."""
+
+import numpy as np
+from sklearn.utils import assert_all_finite
+
+from algorithms._kernels.layout import Table
+from algorithms._kernels.presort import BUCKETS, PASSES, sort_columns
+
+ROWS_AT_ONCE = 1024  # rows that are turned into columns at once: they fit the second-level cache
+LARGEST = 2**31 - 1  # rows that a list can number
+
+
+def sort_table(X, workers, name):
+    """Return the sorted columns of X.
+
+    Parameters
+    ----------
+    X : (n_rows, n_columns) array of numbers, NaN where missing
+    workers : Workers
+    name : name of the estimator, for error messages
+
+    Raises
+    ------
+    ValueError
+        Where a value is infinite, or too large for float32.
+    """
+    n_rows, n_columns = X.shape
+    if n_rows > LARGEST:
+        raise ValueError(f"{name} can be trained on at most {LARGEST} rows; X has {n_rows}")
+    values = np.empty((n_columns, n_rows), np.float32)
+
+    def transpose(first, last):
+        with np.errstate(over="ignore", invalid="ignore"):
+            for start in range(first * ROWS_AT_ONCE, last * ROWS_AT_ONCE, ROWS_AT_ONCE):
+                rows = slice(start, start + ROWS_AT_ONCE)
+                values[:, rows] = X[rows].T
+
+    workers.share(transpose, -(-n_rows // ROWS_AT_ONCE))
+    check_values(values, name)
+    table = Table(
+        values,
+        np.empty((n_columns, n_rows), np.uint32),
+        np.empty(n_columns, np.int64),
+        np.empty(n_columns, np.int64),
+    )
+
+    def sort(first, last):
+        items = np.empty((2, n_rows), np.uint64)
+        counts = np.empty((PASSES, BUCKETS), np.uint32)
+        sort_columns(values, table.order, table.kind, table.missing, items, counts, first, last)
+
+    workers.share(sort, n_columns)
+    return table
+
+
+def check_values(values, name):
+    """Raise scikit-learn's error where a float32 value is infinite; NaN is allowed."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        total = np.sum(values)
+    if not np.isfinite(total):
+        assert_all_finite(values, allow_nan=True, estimator_name=name, input_name="X")

@@ -1,0 +1,119 @@
+"""The decorators through which every kernel is compiled, and the folder it is kept in.
+
+numba decides by the source of one file whether a compiled kernel is still good, although it has
+compiled into it what it calls in other files. So the folder is named by the digest of all kernel
+files, in every process: an edited kernel finds an empty folder, and an old one is never run.
+
+There is no ``fastmath``: results must not depend on how a compiler reorders sums. A `kernel`
+counts no references, so it allocates nothing and gets its scratch space from its caller: counting
+is atomic, and took half the time of growing a tree. An `inner_kernel` is put in place of its
+calls: passing it the tuples of arrays that kernels share took a third of what was left.
+"""
+
+import hashlib
+import os
+import tempfile
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import numba
+import platformdirs
+from numba import config, njit
+
+FOLDER = Path(__file__).resolve().parent
+
+
+def digest_sources(folder: Path) -> str:
+    """Return 16 hex digits that name the contents of all kernel files under a folder."""
+    found = hashlib.sha256()
+    for path in sorted(folder.rglob("*.py")):
+        text = path.read_bytes()
+        found.update(f"{path.relative_to(folder).as_posix()}\0{len(text)}\0".encode() + text)
+    return found.hexdigest()[:16]
+
+
+KERNEL_DIGEST = digest_sources(FOLDER)
+
+
+def cache_folder() -> Path:
+    """Return the folder of the compiled kernels, made where it was missing.
+
+    It lies under ``HARNESS_KERNEL_CACHE``, else ``NUMBA_CACHE_DIR``, else the platform's cache
+    folder; where that cannot be written to, kernels are kept for this process only.
+    """
+    named = os.environ.get("HARNESS_KERNEL_CACHE") or os.environ.get("NUMBA_CACHE_DIR")
+    base = Path(named) if named else platformdirs.user_cache_path("tree-harness") / "kernels"
+    folder = base / KERNEL_DIGEST
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        tempfile.TemporaryFile(dir=folder).close()
+    except OSError:
+        return Path(tempfile.mkdtemp(prefix="tree-harness-kernels-"))
+    return folder
+
+
+CACHE_FOLDER = cache_folder()
+
+
+def _compile(function: Callable, **options) -> Callable:
+    before = config.CACHE_DIR
+    config.CACHE_DIR = str(CACHE_FOLDER)  # read while the decorator runs, and not later
+    try:
+        return njit(function, cache=True, nogil=True, error_model="numpy", **options)
+    finally:
+        config.CACHE_DIR = before
+
+
+def kernel(function: Callable) -> Callable:
+    """Compile a function of arrays and numbers; it runs without the GIL, and allocates nothing."""
+    return _compile(function, _nrt=False, no_cfunc_wrapper=True)
+
+
+def inner_kernel(function: Callable) -> Callable:
+    """Compile a function that only kernels call, into each of them; Python cannot call it."""
+    options = {"no_cfunc_wrapper": True, "no_cpython_wrapper": True, "forceinline": True}
+    return _compile(function, _nrt=False, **options)
+
+
+def parallel_kernel(function: Callable) -> Callable:
+    """Compile a function whose ``prange`` loops run on numba's threads; call it in `parallel`."""
+    return _compile(function, parallel=True)
+
+
+def clamp_threads(wanted: int) -> int:
+    """Return a number of threads that numba can run: at least 1, at most its own limit."""
+    return max(1, min(int(wanted), config.NUMBA_NUM_THREADS))
+
+
+_turn = threading.RLock()
+
+
+@contextmanager
+def parallel(threads: int) -> Iterator[int]:
+    """Hold a number of numba's threads; parallel kernels are called inside.
+
+    On the workqueue layer (the one that is left where no OpenMP and no TBB is found) two callers
+    at once abort the process, so they take turns there. The layer is not known before the first
+    parallel kernel has run, so until then they take turns as well.
+    """
+    before = numba.get_num_threads()
+    count = clamp_threads(threads)
+    taking_turns = not _layer_is_shared()
+    if taking_turns:
+        _turn.acquire()
+    try:
+        numba.set_num_threads(count)
+        yield count
+    finally:
+        numba.set_num_threads(before)
+        if taking_turns:
+            _turn.release()
+
+
+def _layer_is_shared() -> bool:
+    try:
+        return numba.threading_layer() in {"omp", "tbb"}
+    except ValueError:  # no parallel kernel has run yet
+        return False

@@ -1,0 +1,155 @@
+"""The arrays that the tree kernels share, and their names.
+
+A *list* holds the rows of one column sorted by value, missing values last. Its entries carry a
+row in the low 31 bits, and `FLAG` in the high bit, by the kind of column:
+
+    DISTINCT  hardly any two values are equal: the flag marks a value that is like no other one
+    EXACT     the flag marks a value larger than that of the entry before it; without it: equal
+    NEAR      the same, but without it the value may also be a little larger
+
+Values are told apart, and split between, where they are more than `CLOSE` apart.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+FLAG = np.uint32(1 << 31)
+ROW = np.uint32((1 << 31) - 1)
+BLOCK = 64  # places that are scanned at once
+CLOSE = np.float32(1e-7)  # scikit-learn's FEATURE_THRESHOLD: values this close are not parted
+
+DISTINCT, EXACT, NEAR = 0, 1, 2
+GINI, ENTROPY, SQUARED_ERROR = 0, 1, 2
+
+# What the grower asks of its caller when it returns.
+DONE, MORE_ROOM, SEARCH, PARTITION, NOTHING = range(5)
+
+# Phases of a node that is being grown.
+OPEN, SEARCHED, SPLITTING = range(3)
+
+# Places in the grower's state vector.
+TODO, HEAP, COUNT, DEPTH, RANDOM, PHASE, BUDGET, VISITS, SLOT = range(9)
+STATES = 9
+
+NODE = np.dtype(
+    [
+        ("left", np.int32),
+        ("right", np.int32),
+        ("feature", np.int32),
+        ("missing_left", np.int32),
+        ("threshold", np.float64),
+        ("impurity", np.float64),
+        ("n", np.int64),
+        ("weight", np.float64),
+    ]
+)
+TASK = np.dtype(  # a node that is to be made, of the rows start … end − 1
+    [
+        ("start", np.int64),
+        ("end", np.int64),
+        ("depth", np.int64),
+        ("parent", np.int64),
+        ("is_left", np.int64),
+        ("n_constants", np.int64),
+        ("impurity", np.float64),
+        ("lower", np.float64),
+        ("upper", np.float64),
+    ]
+)
+SPLIT = np.dtype(  # a node that was made, and how it may be split
+    [
+        ("node", np.int64),
+        ("start", np.int64),
+        ("end", np.int64),
+        ("depth", np.int64),
+        ("is_leaf", np.int64),
+        ("feature", np.int64),
+        ("entry", np.int64),  # of the feature's list, before which the split lies
+        ("n_left", np.int64),
+        ("missing_left", np.int64),
+        ("threshold", np.float64),
+        ("n_constants", np.int64),
+        ("impurity_left", np.float64),
+        ("impurity_right", np.float64),
+        ("weight_left", np.float64),
+        ("weight_right", np.float64),
+        ("improvement", np.float64),
+        ("lower", np.float64),
+        ("upper", np.float64),
+        ("middle", np.float64),
+    ]
+)
+
+
+class Table(NamedTuple):
+    """The columns of X, sorted once and shared by all trees that are grown on them."""
+
+    values: np.ndarray  # float32 (n_columns, n_rows)
+    order: np.ndarray  # uint32 (n_columns, n_rows): a list a column
+    kind: np.ndarray  # int64 (n_columns,): DISTINCT, EXACT or NEAR
+    missing: np.ndarray  # int64 (n_columns,): how many values are missing
+
+
+class Rows(NamedTuple):
+    """The rows that one tree is grown on; a node's rows always stand together.
+
+    Rows are numbered by their place here, and numbered anew whenever a node is split, so what
+    a small node reads lies close together.
+    """
+
+    lists: np.ndarray  # uint32 (n_features, m)
+    columns: np.ndarray  # int64 (n_features,): the table's column of each feature
+    source: np.ndarray  # uint32 (m,): row of the table
+    mark: np.ndarray  # int64 (m,): integer weight << 32 | class code; (0,) for regression
+    target: np.ndarray  # float64 (m,): y, or the code of two classes with float weights; or (0,)
+    weight: np.ndarray  # float64 (m,); (0,): every row weighs 1, or as `mark` says
+
+
+class Rules(NamedTuple):
+    """What a tree may look like."""
+
+    criterion: int
+    n_classes: int  # 0: regression
+    max_depth: int
+    min_samples_split: int
+    min_samples_leaf: int
+    min_weight_leaf: float
+    min_impurity_decrease: float
+    max_features: int
+    max_leaf_nodes: int  # 0: depth first, without a limit
+    total_weight: float
+    filtered: int  # 1: no weight is negative, so that bounds on the criterion hold
+    big: int  # the caller shares out the work on nodes with at least this many rows
+    x_log_x: np.ndarray  # float64: i log2(i), or (0,) where weights are not small integers
+    monotonic: np.ndarray  # int8 (n_features,): -1, 0, 1 on the first class or the value; or (0,)
+
+
+class Growth(NamedTuple):
+    """What the grower writes: the tree, and all that it needs to go on where it stopped."""
+
+    nodes: np.ndarray  # NODE
+    values: np.ndarray  # float64 (capacity, n_classes or 1)
+    todo: np.ndarray  # TASK, a stack
+    splits: np.ndarray  # SPLIT; the first one when growing depth first
+    heap: np.ndarray  # int64, slots of splits
+    state: np.ndarray  # int64 (STATES,)
+    totals: np.ndarray  # float64: weight, then a sum a class, or the sums of y and of y²
+    features: np.ndarray  # int64 (n_features,), in the order of the draws
+    constants: np.ndarray  # int64 (n_features,)
+    visit: np.ndarray  # int64 (n_features,): features to search in the node at hand
+    proxy: np.ndarray  # float64 (n_features,): best criterion found, for each of visit
+    position: np.ndarray  # int64 (n_features,): entry before which it lies; 0: none
+    to_left: np.ndarray  # int64 (n_features,): whether missing values go left
+    place: np.ndarray  # uint32 (m,): new number of each row
+
+
+class Scratch(NamedTuple):
+    """Space that kernels write to and nobody reads afterwards; each thread has its own."""
+
+    block: np.ndarray  # float64 (3, BLOCK): sums and scores of the places of a block
+    packed: np.ndarray  # int64 (BLOCK,)
+    classes: np.ndarray  # float64 (3, n_classes): weights left of a place
+    sums: np.ndarray  # float64 (3, n_totals): of sides, and of missing rows
+    entries: np.ndarray  # uint32 (m + 1,)
+    wide: np.ndarray  # int64 (m,)

@@ -1,0 +1,146 @@
+"""Make a node: its value, and the best split among those that were found for it."""
+
+import numpy as np
+
+from algorithms._kernels.criteria import improvement, impurity
+from algorithms._kernels.frontier import push_split
+from algorithms._kernels.jit import inner_kernel
+from algorithms._kernels.layout import (
+    COUNT,
+    DEPTH,
+    OPEN,
+    PHASE,
+    ROW,
+    SLOT,
+    SPLITTING,
+    SQUARED_ERROR,
+    TODO,
+    VISITS,
+)
+from algorithms._kernels.search import add_entries, first_missing
+
+EPSILON = 2.0**-52
+NO_FEATURE = -2
+LEAF = -1
+
+
+@inner_kernel
+def make_node(table, rows, rules, growth, scratch):
+    """Write the node of the task on top, with its best split; split it now or let it wait."""
+    state = growth.state
+    state[TODO] -= 1
+    task = growth.todo[state[TODO]]
+    number = state[COUNT]
+    state[COUNT] = number + 1
+    state[DEPTH] = max(state[DEPTH], task["depth"])
+    node = growth.nodes[number]
+    node["left"] = LEAF
+    node["right"] = LEAF
+    node["feature"] = NO_FEATURE
+    node["threshold"] = NO_FEATURE
+    node["missing_left"] = 0
+    node["impurity"] = task["impurity"]
+    node["n"] = task["end"] - task["start"]
+    node["weight"] = growth.totals[0]
+    parent = task["parent"]
+    if parent >= 0 and task["is_left"]:
+        growth.nodes[parent]["left"] = number
+    elif parent >= 0:
+        growth.nodes[parent]["right"] = number
+    write_value(rules, growth, number, task["lower"], task["upper"])
+    slot = number if rules.max_leaf_nodes else 0
+    split = growth.splits[slot]
+    split["node"] = number
+    split["start"] = task["start"]
+    split["end"] = task["end"]
+    split["depth"] = task["depth"]
+    split["n_constants"] = task["n_constants"]
+    split["lower"] = task["lower"]
+    split["upper"] = task["upper"]
+    split["is_leaf"] = 1
+    split["improvement"] = 0.0
+    best = best_visit(growth)
+    if best >= 0:
+        complete_split(table, rows, rules, growth, scratch, split, best, task["impurity"])
+    state[SLOT] = slot
+    state[PHASE] = OPEN if rules.max_leaf_nodes or split["is_leaf"] else SPLITTING
+    if rules.max_leaf_nodes:
+        push_split(growth, slot)
+
+
+@inner_kernel
+def write_value(rules, growth, number, lower, upper):
+    """Write a node's mean, or its share of each class, kept within the monotonic bounds."""
+    value = growth.values[number]
+    n = growth.totals[0]
+    for k in range(len(value)):
+        value[k] = growth.totals[1 + k] / n
+    if len(rules.monotonic):
+        value[0] = min(max(value[0], lower), upper)
+        if rules.criterion != SQUARED_ERROR:
+            value[1] = 1.0 - value[0]
+
+
+@inner_kernel
+def best_visit(growth):
+    """Return which of the features searched has the best proxy, the first if equal; or -1."""
+    best = -1
+    for v in range(growth.state[VISITS]):
+        if growth.position[v] > 0 and (best < 0 or growth.proxy[v] > growth.proxy[best]):
+            best = v
+    return best
+
+
+@inner_kernel
+def complete_split(table, rows, rules, growth, scratch, split, best, h):
+    """Write a split's sides, and take back the mark of a leaf if it improves enough.
+
+    Parameters
+    ----------
+    best : which of the features searched
+    h : impurity of the node
+    """
+    start, end = split["start"], split["end"]
+    f = growth.visit[best]
+    entry = growth.position[best]
+    missing_left = growth.to_left[best]
+    stop = first_missing(table, rows, f, start, end)
+    n_left = entry - start + (end - stop if missing_left else 0)
+    whole = growth.totals
+    left, right = scratch.sums[1], scratch.sums[2]
+    left[:] = 0.0
+    right[:] = 0.0
+    add_entries(rules, rows, f, start, entry, left)
+    add_entries(rules, rows, f, entry, stop, right)
+    add_entries(rules, rows, f, stop, end, left if missing_left else right)
+    split["feature"] = f
+    split["entry"] = entry
+    split["n_left"] = n_left
+    split["threshold"] = threshold_before(table, rows, f, entry, stop)
+    split["missing_left"] = missing_left if stop < end else n_left > end - start - n_left
+    split["weight_left"] = left[0]
+    split["weight_right"] = right[0]
+    split["impurity_left"] = impurity(rules.criterion, left)
+    split["impurity_right"] = impurity(rules.criterion, right)
+    split["middle"] = left[1] / (2.0 * left[0]) + right[1] / (2.0 * right[0])
+    split["improvement"] = improvement(
+        rules.total_weight,
+        whole[0],
+        h,
+        left[0],
+        split["impurity_left"],
+        right[0],
+        split["impurity_right"],
+    )
+    split["is_leaf"] = split["improvement"] + EPSILON < rules.min_impurity_decrease
+
+
+@inner_kernel
+def threshold_before(table, rows, f, entry, stop):
+    """Return the middle of the values around a place, or infinity before missing values."""
+    if entry == stop:
+        return np.inf
+    column = rows.columns[f]
+    below = table.values[column, rows.source[rows.lists[f, entry - 1] & ROW]]
+    above = table.values[column, rows.source[rows.lists[f, entry] & ROW]]
+    return np.float64(below) / 2.0 + np.float64(above) / 2.0

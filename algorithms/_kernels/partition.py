@@ -1,0 +1,108 @@
+"""Bring the rows of a node's two sides together, in every feature's list.
+
+The rows of a node are numbered start … end − 1. When it is split they get new numbers: their
+places in the list of the feature that splits it, so that the left side comes first. Every list
+is then parted stably, and its entries renumbered, by one look-up:
+
+    list of f    b₁ a₁ a₂ b₂ a₃ b₃   →   a₁ a₂ a₃ │ b₁ b₂ b₃        (a: left, b: right)
+
+The flag of an entry goes with it; where it says how the value differs from the one before, it
+is also set if it was set on an entry that stood between the two.
+"""
+
+import numpy as np
+
+from algorithms._kernels.arrays import move
+from algorithms._kernels.jit import inner_kernel, kernel
+from algorithms._kernels.layout import DISTINCT, FLAG, ROW
+
+ONE = np.uint32(1)
+
+
+@inner_kernel
+def renumber(rows, f, start, middle, stop, end, missing_left, place, scratch):
+    """Give a node's rows new numbers, by the list of its splitting feature, left side first.
+
+    Parameters
+    ----------
+    middle : entry before which the split lies
+    stop : first entry whose value is missing
+    missing_left : whether the missing ones go left, after those that are there
+    place : (m,) uint32, written: the new number of each row
+
+    Returns
+    -------
+    int : first row of the right side
+    """
+    n_missing = end - stop if missing_left else 0
+    for j in range(start, middle):
+        place[rows.lists[f, j] & ROW] = j
+    for j in range(middle, stop):
+        place[rows.lists[f, j] & ROW] = j + n_missing
+    for j in range(stop, end):
+        place[rows.lists[f, j] & ROW] = j - (stop - middle) if missing_left else j
+    move(rows.source, start, end, place, scratch.entries)
+    if len(rows.mark):
+        move(rows.mark, start, end, place, scratch.wide)
+    if len(rows.target):
+        move(rows.target.view(np.int64), start, end, place, scratch.wide)
+    if len(rows.weight):
+        move(rows.weight.view(np.int64), start, end, place, scratch.wide)
+    return middle + n_missing
+
+
+@kernel
+def partition_features(table, rows, start, middle, end, place, spare, first, last):
+    """Part the lists of the features first … last − 1 of a node, and renumber their entries.
+
+    Parameters
+    ----------
+    middle : first row of the right side
+    place : (m,) uint32, new number of each row
+    spare : (end − start + 1,) uint32 or more, written to
+    """
+    for f in range(first, last):
+        if table.kind[rows.columns[f]] == DISTINCT:
+            partition_distinct(rows.lists, np.uint64(f), start, middle, end, place, spare)
+        else:
+            partition_graded(rows.lists, np.uint64(f), start, middle, end, place, spare)
+        for i in range(np.uint64(end - middle)):
+            rows.lists[np.uint64(f), np.uint64(middle) + i] = spare[i]
+
+
+@inner_kernel
+def partition_distinct(lists, f, start, middle, end, place, spare):
+    """Part the list of a DISTINCT column: left entries in place, right ones into ``spare``."""
+    to_left = np.uint64(start)
+    to_right = np.uint64(0)
+    for i in range(np.uint64(start), np.uint64(end)):
+        entry = lists[f, i]
+        row = place[entry & ROW]
+        entry = row | (entry & FLAG)
+        lists[f, to_left] = entry
+        spare[to_right] = entry
+        is_left = np.uint64(row < middle)
+        to_left += is_left
+        to_right += np.uint64(1) - is_left
+
+
+@inner_kernel
+def partition_graded(lists, f, start, middle, end, place, spare):
+    """Part another list: left entries in place, right ones into ``spare``."""
+    to_left = np.uint64(start)
+    to_right = np.uint64(0)
+    flag_left = np.uint32(0)
+    flag_right = np.uint32(0)
+    for i in range(np.uint64(start), np.uint64(end)):
+        entry = lists[f, i]
+        row = place[entry & ROW]
+        flag_left = np.uint32(flag_left | np.uint32(entry & FLAG))
+        flag_right = np.uint32(flag_right | np.uint32(entry & FLAG))
+        lists[f, to_left] = row | flag_left
+        spare[to_right] = row | flag_right
+        is_left = np.uint32(row < middle)
+        to_left += np.uint64(is_left)
+        to_right += np.uint64(ONE - is_left)
+        right_only = np.uint32(is_left - ONE)  # all bits where the entry went right
+        flag_left = np.uint32(flag_left & right_only)
+        flag_right = np.uint32(flag_right & np.uint32(~right_only))

@@ -1,0 +1,222 @@
+"""Bagging: the mean of models, each trained on rows drawn with replacement.
+
+Breiman: Bagging predictors. Machine Learning 24, 1996.
+
+    D_m = n rows drawn from the n rows of D with replacement        m = 1 … M
+    F_m = model trained on D_m
+    F(x) = 1/M Σ F_m(x)          values, or probabilities (votes where a model gives none)
+
+A row is out of bag for a model that did not draw it, which is so with probability
+(1 − 1/n)ⁿ ≈ 1/e; the mean over these models alone predicts it as if it were new.
+
+With M models of variance σ² and correlation ρ, the variance of F is ρσ² + (1 − ρ)σ²/M: bagging
+takes away what the models do not share. Drawing features as well lowers ρ (random patches,
+Louppe and Geurts 2012).
+
+Draws of rows and features, and the seeds of the models, are scikit-learn's. Where the model is one
+of our trees, the columns of X are sorted once for all of them, a row drawn k times weighs k, and
+trees grow side by side in threads; the result is the same for any number of threads.
+"""
+
+from warnings import warn
+
+import numpy as np
+from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.metrics import accuracy_score, r2_score
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import column_or_1d
+
+from algorithms._common.base_bagging import BaseBagging, ask
+from algorithms._common.threads import count_threads
+from algorithms.decision_tree import DecisionTreeClassifier, DecisionTreeRegressor
+from harness import ALL_TASKS, Accepts, Algorithm, Argument, estimator_adapter, hookimpl
+
+
+def _decides(self):
+    """Return whether the models have a decision function."""
+    model = self.estimators_[0] if hasattr(self, "estimators_") else self.estimator
+    return hasattr(model, "decision_function")
+
+
+class BaggingClassifier(ClassifierMixin, BaseBagging):
+    """Bagged classifiers; parameters are those of scikit-learn's class of this name.
+
+    Parameters
+    ----------
+    estimator : estimator, optional
+        The model; by default our `DecisionTreeClassifier`, fully grown.
+    n_estimators : int
+        How many models, M.
+    max_samples : int or float, optional
+        Rows drawn for each model; a float is a share of all rows; by default as many as there are.
+    max_features : int or float
+        Features drawn for each model; a float is a share of all.
+    bootstrap, bootstrap_features : bool
+        Whether rows, and features, are drawn with replacement.
+    oob_score : bool
+        Whether to predict each row by the models that did not draw it.
+    warm_start : bool
+        Whether a further fit adds models to those there are.
+    n_jobs : int, optional
+        Threads for our own trees, joblib's workers for other models; None is one.
+    random_state : int, RandomState, optional
+        Decides the draws, and the random states of the models.
+    verbose : int
+        Passed to joblib, for models that are not our own trees.
+
+    Attributes
+    ----------
+    estimator_ : the model, unfitted; estimators_ : the fitted ones
+    estimators_samples_, estimators_features_ : list of int arrays, the draws
+    classes_ : (n_classes,) labels; n_classes_, n_features_in_ : int
+    oob_score_ : float, accuracy; oob_decision_function_ : float64 (n_rows, n_classes)
+        Of rows out of bag; NaN where every model drew the row.
+    ensemble_ : harness.TreeEnsemble, where the models are our own trees
+    """
+
+    _own_tree = DecisionTreeClassifier
+
+    def _read_y(self, y):
+        """Return class codes; keep the labels."""
+        y = column_or_1d(y, warn=True)
+        check_classification_targets(y)
+        self.classes_, codes = np.unique(y, return_inverse=True)
+        self.n_classes_ = len(self.classes_)
+        return codes.astype(np.int64, copy=False)
+
+    def _tell_classes(self, models):
+        """Tell our own trees that their labels are codes."""
+        for model in models:
+            model.classes_ = np.arange(self.n_classes_)
+            model.n_classes_ = self.n_classes_
+
+    def predict_proba(self, X):
+        """Return the mean of the models' probabilities, float64 (n_rows, n_classes)."""
+        X = self._read_rows(X)
+        walker = self._walker
+        if walker is not None:
+            return walker.sum(X, count_threads(self.n_jobs)) / self.n_estimators
+        total = np.zeros((X.shape[0], self.n_classes_))
+        for model, columns in zip(self.estimators_, self.estimators_features_, strict=True):
+            total += self._vote(model, X, columns)
+        return total / self.n_estimators
+
+    def _vote(self, model, X, columns):
+        """Return a model's probabilities, or its votes, with a column for every class."""
+        votes = np.zeros((X.shape[0], self.n_classes_))
+        if hasattr(model, "predict_proba"):
+            votes[:, model.classes_] = ask(model, "predict_proba", X, columns)
+        else:
+            votes[np.arange(X.shape[0]), ask(model, "predict", X, columns)] = 1.0
+        return votes
+
+    def predict(self, X):
+        """Return the label with the largest mean probability, the first if equal."""
+        proba = self.predict_proba(X)
+        return self.classes_.take(proba.argmax(axis=1))
+
+    def predict_log_proba(self, X):
+        """Return the logarithms of `predict_proba`; -inf where it is 0."""
+        with np.errstate(divide="ignore"):
+            return np.log(self.predict_proba(X))
+
+    @available_if(_decides)
+    def decision_function(self, X):
+        """Return the mean of the models' decision functions."""
+        return self._mean(self._read_rows(X), "decision_function")
+
+    def _score_out_of_bag(self, X, codes):
+        """Write the mean over the models that did not draw a row, and its accuracy."""
+        total = np.zeros((len(codes), self.n_classes_))
+        for rows, votes in self._out_of_bag(X):
+            total[rows] += votes
+        seen = total.sum(axis=1, keepdims=True)
+        warn_of_unseen((seen == 0).any())
+        with np.errstate(invalid="ignore"):
+            self.oob_decision_function_ = total / seen
+        self.oob_score_ = accuracy_score(codes, total.argmax(axis=1))
+
+
+class BaggingRegressor(RegressorMixin, BaseBagging):
+    """Bagged regressors; parameters are those of scikit-learn's class of this name.
+
+    Parameters and attributes are as in `BaggingClassifier`, without those of classes;
+    ``oob_prediction_`` is the mean over the models that did not draw a row, ``oob_score_`` its R².
+    """
+
+    _own_tree = DecisionTreeRegressor
+
+    def _read_y(self, y):
+        """Return the values as they are; for our own trees, float64."""
+        y = column_or_1d(y, warn=True)
+        return y.astype(np.float64, copy=False) if y.dtype.kind in "biuf" else y
+
+    def _tell_classes(self, models):
+        """Leave our own trees as they are: values have no classes."""
+
+    def predict(self, X):
+        """Return the mean of the models' predictions, float64 (n_rows,)."""
+        X = self._read_rows(X)
+        walker = self._walker
+        if walker is not None:
+            return walker.sum(X, count_threads(self.n_jobs))[:, 0] / self.n_estimators
+        return self._mean(X, "predict")
+
+    def _vote(self, model, X, columns):
+        """Return a model's predictions as a column."""
+        return ask(model, "predict", X, columns)[:, None]
+
+    def _score_out_of_bag(self, X, y):
+        """Write the mean over the models that did not draw a row, and its R²."""
+        total = np.zeros((len(y), 1))
+        count = np.zeros(len(y))
+        for rows, values in self._out_of_bag(X):
+            total[rows] += values
+            count[rows] += 1
+        warn_of_unseen((count == 0).any())
+        self.oob_prediction_ = total[:, 0] / np.maximum(count, 1)
+        self.oob_score_ = r2_score(y, self.oob_prediction_)
+
+
+def warn_of_unseen(some):
+    """Warn where a row was drawn by every model."""
+    if some:
+        warn(
+            "Some inputs do not have OOB scores. This probably means too few estimators were used "
+            "to compute any reliable oob estimates.",
+            stacklevel=4,
+        )
+
+
+def build(spec):
+    """Return the bagged trees of a harness spec."""
+    bag = BaggingClassifier if spec.task.is_classification else BaggingRegressor
+    tree = bag._own_tree()  # noqa: SLF001 - the default model, named so that its params can be set
+    model = bag(estimator=tree, random_state=spec.seed, n_jobs=spec.threads)
+    return model.set_params(**spec.params)
+
+
+@hookimpl
+def register_algorithms(register):
+    """Offer bagged trees to the harness."""
+    register(
+        Algorithm(
+            "bagging",
+            estimator_adapter(build),
+            ALL_TASKS,
+            accepts=Accepts(missing=True),
+            params={"n_estimators": 100},
+            capacity={
+                "trees": Argument("n_estimators"),
+                "depth": Argument("estimator__max_depth"),
+                "leaves": Argument("estimator__max_leaf_nodes"),
+                "min_samples": Argument("estimator__min_samples_leaf"),
+            },
+            reference="sklearn.bagging",
+            rungs={"default": "L0"},
+            libraries=("numpy", "numba", "scikit-learn"),
+            paper="https://doi.org/10.1007/BF00058655",
+            summary="bagged CART, grown side by side on columns that are sorted once",
+        )
+    )

@@ -1,0 +1,236 @@
+"""Decision trees: CART.
+
+Breiman, Friedman, Olshen, Stone: Classification and Regression Trees, 1984.
+
+A tree parts the rows again and again, each time by the question x_f ≤ t that lessens the
+impurity H of the two sides the most. With n the weight of a node's rows, N that of all, n_k the
+weight of class k, and s, q the weighted sums of y and y²:
+
+    gini               H = 1 − Σ (n_k / n)²
+    entropy, log_loss  H = −Σ (n_k / n) log₂ (n_k / n)
+    squared_error      H = q / n − (s / n)²
+
+    improvement = n / N · (H − n_L / n · H_L − n_R / n · H_R)
+
+A leaf predicts the shares n_k / n of the classes, or the mean s / n. Every threshold between two
+distinct values of every feature drawn is tried; t is the middle of the two. A missing value goes
+to the side where it improves most; where training has none, to the side with more rows.
+
+Columns are sorted once a fit, not in every node (docs/decisions/0001-exact-tree-grower.md).
+Classifiers whose weights are integers grow scikit-learn's own trees from the same seed: sums are
+exact, and draws, order of features and ties are the same. With other weights, and with values,
+rounding decides ties, so trees may differ where two splits are equally good.
+
+Not here: several outputs, sparse X, ``splitter="random"``, criteria ``absolute_error`` and
+``poisson``.
+"""
+
+from typing import ClassVar
+
+import numpy as np
+from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.utils import compute_sample_weight
+from sklearn.utils._param_validation import StrOptions
+from sklearn.utils.metadata_routing import UNUSED
+from sklearn.utils.multiclass import check_classification_targets
+
+from algorithms._common.base_tree import BaseDecisionTree
+from algorithms._common.cart import TREE_CONSTRAINTS
+from algorithms._common.growing import Target
+from harness import ALL_TASKS, Accepts, Algorithm, Argument, estimator_adapter, hookimpl
+
+
+class DecisionTreeClassifier(ClassifierMixin, BaseDecisionTree):
+    """A decision tree for classes; parameters are those of scikit-learn's class of this name.
+
+    Parameters
+    ----------
+    criterion : {"gini", "entropy", "log_loss"}
+        Impurity H; the last two are the same.
+    splitter : {"best"}
+        How a threshold is chosen.
+    max_depth : int, optional
+        Most questions on the way to a leaf.
+    min_samples_split, min_samples_leaf : int or float
+        Fewest rows of a node that is split, and of a leaf; a float is a share of all rows.
+    min_weight_fraction_leaf : float
+        Least share of the total weight in a leaf.
+    max_features : int, float, {"sqrt", "log2"}, optional
+        How many features a node draws; by default all.
+    random_state : int, RandomState, optional
+        Decides the order of the features, and so which of equal splits is taken.
+    max_leaf_nodes : int, optional
+        Most leaves; the tree is then grown best first.
+    min_impurity_decrease : float
+        Least improvement of a split.
+    class_weight : dict, {"balanced"}, optional
+        Weight of each class, on top of sample weights.
+    ccp_alpha : float
+        Price of a leaf, by which the grown tree is pruned.
+    monotonic_cst : array-like of -1, 0, 1 (n_features,), optional
+        Features whose larger values may only lower, or only raise, the share of the second class.
+    n_jobs : int, optional
+        Threads; None is one. The tree is the same for any number.
+
+    Attributes
+    ----------
+    classes_ : (n_classes,) labels, sorted
+    n_classes_, n_features_in_, n_outputs_, max_features_ : int
+    feature_names_in_ : (n_features,) str, where X had names
+    feature_importances_ : float64 (n_features,)
+    tree_ : the tree, with scikit-learn's names of arrays
+    ensemble_ : harness.TreeEnsemble
+    """
+
+    __metadata_request__predict_proba: ClassVar = {"check_input": UNUSED}
+    _parameter_constraints: ClassVar = {
+        **TREE_CONSTRAINTS,
+        "criterion": [StrOptions({"gini", "entropy", "log_loss"})],
+        "class_weight": [dict, list, StrOptions({"balanced"}), None],
+    }
+
+    def __init__(
+        self,
+        *,
+        criterion="gini",
+        splitter="best",
+        max_depth=None,
+        min_samples_split=2,
+        min_samples_leaf=1,
+        min_weight_fraction_leaf=0.0,
+        max_features=None,
+        random_state=None,
+        max_leaf_nodes=None,
+        min_impurity_decrease=0.0,
+        class_weight=None,
+        ccp_alpha=0.0,
+        monotonic_cst=None,
+        n_jobs=None,
+    ):
+        self.criterion = criterion
+        self.splitter = splitter
+        self.max_depth = max_depth
+        self.min_samples_split = min_samples_split
+        self.min_samples_leaf = min_samples_leaf
+        self.min_weight_fraction_leaf = min_weight_fraction_leaf
+        self.max_features = max_features
+        self.random_state = random_state
+        self.max_leaf_nodes = max_leaf_nodes
+        self.min_impurity_decrease = min_impurity_decrease
+        self.class_weight = class_weight
+        self.ccp_alpha = ccp_alpha
+        self.monotonic_cst = monotonic_cst
+        self.n_jobs = n_jobs
+
+    def _read_y(self, y):
+        """Return class codes; keep the labels."""
+        check_classification_targets(y)
+        self.classes_, codes = np.unique(y, return_inverse=True)
+        self.n_classes_ = len(self.classes_)
+        return codes.astype(np.int64, copy=False)
+
+    def _target(self, codes, weight):
+        """Return the codes with the weights of rows and of classes multiplied."""
+        if self.class_weight is not None:
+            by_class = compute_sample_weight(self.class_weight, self.classes_[codes])
+            weight = by_class if weight is None else weight * by_class
+        return Target(self.n_classes_, codes=codes, weight=weight)
+
+    def predict_proba(self, X, check_input=True):
+        """Return the shares of the classes in each row's leaf, float64 (n_rows, n_classes)."""
+        return self._predict(X, check_input)
+
+    def predict(self, X, check_input=True):
+        """Return the label with the largest share, the first if equal, for each row."""
+        proba = self.predict_proba(X, check_input)
+        return self.classes_.take(proba.argmax(axis=1))
+
+    def predict_log_proba(self, X):
+        """Return the logarithms of `predict_proba`; -inf where a class is absent."""
+        with np.errstate(divide="ignore"):
+            return np.log(self.predict_proba(X))
+
+
+class DecisionTreeRegressor(RegressorMixin, BaseDecisionTree):
+    """A decision tree for values; parameters are those of scikit-learn's class of this name.
+
+    Parameters and attributes are as in `DecisionTreeClassifier`, without those of classes;
+    ``criterion`` is "squared_error".
+    """
+
+    _parameter_constraints: ClassVar = {
+        **TREE_CONSTRAINTS,
+        "criterion": [StrOptions({"squared_error"})],
+    }
+
+    def __init__(
+        self,
+        *,
+        criterion="squared_error",
+        splitter="best",
+        max_depth=None,
+        min_samples_split=2,
+        min_samples_leaf=1,
+        min_weight_fraction_leaf=0.0,
+        max_features=None,
+        random_state=None,
+        max_leaf_nodes=None,
+        min_impurity_decrease=0.0,
+        ccp_alpha=0.0,
+        monotonic_cst=None,
+        n_jobs=None,
+    ):
+        self.criterion = criterion
+        self.splitter = splitter
+        self.max_depth = max_depth
+        self.min_samples_split = min_samples_split
+        self.min_samples_leaf = min_samples_leaf
+        self.min_weight_fraction_leaf = min_weight_fraction_leaf
+        self.max_features = max_features
+        self.random_state = random_state
+        self.max_leaf_nodes = max_leaf_nodes
+        self.min_impurity_decrease = min_impurity_decrease
+        self.ccp_alpha = ccp_alpha
+        self.monotonic_cst = monotonic_cst
+        self.n_jobs = n_jobs
+
+    def _read_y(self, y):
+        """Return the values as float64."""
+        return np.ascontiguousarray(y, np.float64)
+
+    def _target(self, y, weight):
+        """Return the values with their weights."""
+        return Target(0, y=y, weight=weight)
+
+    def predict(self, X, check_input=True):
+        """Return the mean of each row's leaf, float64 (n_rows,)."""
+        return self._predict(X, check_input)[:, 0]
+
+
+def build(spec):
+    """Return the tree of a harness spec."""
+    tree = DecisionTreeClassifier if spec.task.is_classification else DecisionTreeRegressor
+    return tree(random_state=spec.seed, n_jobs=spec.threads).set_params(**spec.params)
+
+
+@hookimpl
+def register_algorithms(register):
+    """Offer the tree to the harness."""
+    register(
+        Algorithm(
+            "decision_tree",
+            estimator_adapter(build),
+            ALL_TASKS,
+            accepts=Accepts(missing=True),
+            capacity={
+                "depth": Argument("max_depth"),
+                "leaves": Argument("max_leaf_nodes"),
+                "min_samples": Argument("min_samples_leaf"),
+            },
+            reference="sklearn.decision_tree",
+            rungs={"default": "L0"},
+            libraries=("numpy", "numba", "scikit-learn"),
+            paper="https://doi.org/10.1201/9781315139470",
+            summary="CART on columns that are sorted once",
+        )
+    )

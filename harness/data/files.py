@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from harness.data.loader import File, FilesLoader
+from harness.data.memory import recall, remember
 from harness.data.reading import Format, Reading, Strict, digest_of, validated
 from harness.errors import DataError
 from harness.model import Dataset, Task
@@ -116,51 +117,66 @@ def dataset_from_file(
     DataError
         For anything wrong with the file or the arguments, in one line.
     """
-    from harness.data import cache
-    from harness.data.detect import complete, guess_task, told_of
-    from harness.data.parsers import parse
     from harness.data.streams import sha256_of
-    from harness.data.tables import check_columns, facts_of, tabulate
 
     path = Path(path)
     wanted = _task(task)
     sha256 = sha256_of(path)
-    given = Reading(
-        format=_format(path),
-        target=target or "",
-        weight=weight or "",
-        group=group or "",
-        drop=tuple(drop),
-        categorical=tuple(categorical) or "text",
-        more_missing=(*_MARKS, *missing),
-        separator=separator or "",
-        encoding=encoding,
-        test_rows=test_rows,
-        drop_missing_target=drop_missing_target,
-        drop_identifiers=True,
-        switches=True,
-    )
+    options = {
+        "format": _format(path),
+        "target": target or "",
+        "weight": weight or "",
+        "group": group or "",
+        "drop": drop,
+        "categorical": categorical or "text",
+        "more_missing": [*_MARKS, *missing],
+        "separator": separator or "",
+        "encoding": encoding,
+        "test_rows": test_rows,
+        "drop_missing_target": drop_missing_target,
+        "drop_identifiers": True,
+        "switches": True,
+    }
+    given = validated(Reading, options, "the reading options")
+    memory = f"{path.name}\n{name or ''}\n{wanted}\n{digest_of([sha256], given, '')}"
+    facts = recall(memory, Facts)
+    if facts is None:
+        facts = _found_out(path, sha256, given, wanted, name)
+        remember(memory, facts)
+    return _declare(facts.model_copy(update={"path": str(path.resolve())}))
+
+
+def _found_out(
+    path: Path, sha256: str, given: Reading, wanted: Task | None, name: str | None
+) -> Facts:
+    """Parse a file, keep its table in the cache, and return what it is."""
+    from harness.data import cache
+    from harness.data.detect import complete, guess_task, told_of
+    from harness.data.parsers import parse
+    from harness.data.streams import check_sha256
+    from harness.data.tables import check_columns, facts_of, tabulate
+
     reading = complete(path, given)
     parsed = parse([path], reading)
+    check_sha256(path, sha256)  # it may have changed since it was hashed
     if parsed.target is None:
         check_columns(parsed.data, reading, str(path))
     values = parsed.data[reading.target] if parsed.target is None else parsed.target
     guessed, why = guess_task(values, str(path), reading.target)
-    chosen = wanted or guessed
-    table = tabulate(parsed, reading, chosen, str(path))
-    digest = digest_of([sha256], reading, chosen)
+    task = wanted or guessed
+    table = tabulate(parsed, reading, task, str(path))
+    digest = digest_of([sha256], reading, task)
     cache.put(digest, table)
-    told = told_of(path, reading, table, chosen, "as asked for" if wanted else f"guessed: {why}")
-    facts = Facts(
-        path=str(path.resolve()),
+    told = told_of(path, reading, table, task, "as asked for" if wanted else f"guessed: {why}")
+    return Facts(
+        path=str(path),
         sha256=sha256,
         reading=reading,
         name=name or _name(path, digest),
-        task=chosen,
+        task=task,
         told=tuple(told),
         **facts_of(table),
     )
-    return _declare(facts)
 
 
 def dataset_from_mapping(mapping: Mapping[str, Any]) -> Dataset:

@@ -6,19 +6,18 @@ import bz2
 import gzip
 import hashlib
 import io
-import json
 import lzma
-import os
 import time
 import zipfile
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
-from harness.data.places import cache_folder, most_bytes
+from harness.data.memory import recall, remember
+from harness.data.places import most_bytes
+from harness.data.reading import Strict
 from harness.data.words import shown
-from harness.data.writing import write_atomically
 from harness.errors import DataError
 
 _CHUNK = 2**20
@@ -150,22 +149,34 @@ def _unpacked(raw: IO[bytes], kind: str, path: Path, member: str) -> IO[bytes]:
         raise DataError(f"{path}: {shown(member)} cannot be read: {error}") from None
 
 
+class _Stamp(Strict):
+    """What changes with a file's content: its inode's own time cannot be set back by a program."""
+
+    device: int
+    inode: int
+    size: int
+    mtime: int  # nanoseconds
+    ctime: int
+
+
+class _Hashed(Strict):
+    stamp: _Stamp
+    sha256: str
+
+
 def sha256_of(path: Path) -> str:
     """Return the SHA-256 of a file's bytes as they lie on the disk, 64 hex digits.
 
-    A large file that was left alone since its last hash (same device, inode, size, times of
-    change of content and of inode, to the nanosecond) is not read again: the inode's time cannot
-    be set back by a program, so this is the rule by which git trusts its index.
+    A large file whose stamp is that of its last hash is not read again. This is the rule by
+    which git trusts its index; a stamp younger than two seconds is not trusted.
     """
     check_readable(path)
     stamp = _stamp(path)
-    remembers = stamp["size"] >= _REMEMBERED
-    memory = cache_folder() / "seen" / f"{hashlib.sha256(os.fsencode(path.resolve())).hexdigest()}"
-    if remembers:
-        with suppress(OSError, ValueError, KeyError, TypeError):
-            known = json.loads(memory.read_text())
-            if known["stamp"] == stamp:
-                return str(known["sha256"])
+    key = f"sha256 of {path.resolve()}"
+    remembers = stamp.size >= _REMEMBERED
+    known = recall(key, _Hashed) if remembers else None
+    if known is not None and known.stamp == stamp:
+        return known.sha256
     try:
         with path.open("rb") as file:
             found = hashlib.file_digest(file, "sha256").hexdigest()
@@ -173,25 +184,23 @@ def sha256_of(path: Path) -> str:
         raise DataError(f"{path} cannot be read: {error.strerror}") from None
     if _stamp(path) != stamp:
         raise DataError(f"{path} changed while it was read; try again when it is complete")
-    age = time.time() - max(stamp["mtime"], stamp["ctime"]) / 1e9
-    if remembers and age > _SETTLED:
-        with suppress(OSError):
-            write_atomically(memory, json.dumps({"stamp": stamp, "sha256": found}).encode())
+    if remembers and time.time() - max(stamp.mtime, stamp.ctime) / 1e9 > _SETTLED:
+        remember(key, _Hashed(stamp=stamp, sha256=found))
     return found
 
 
-def _stamp(path: Path) -> dict[str, int]:
+def _stamp(path: Path) -> _Stamp:
     try:
         found = path.stat()
     except OSError as error:
         raise DataError(f"{path} cannot be read: {error.strerror}") from None
-    return {
-        "device": found.st_dev,
-        "inode": found.st_ino,
-        "size": found.st_size,
-        "mtime": found.st_mtime_ns,
-        "ctime": found.st_ctime_ns,
-    }
+    return _Stamp(
+        device=found.st_dev,
+        inode=found.st_ino,
+        size=found.st_size,
+        mtime=found.st_mtime_ns,
+        ctime=found.st_ctime_ns,
+    )
 
 
 def check_sha256(path: Path, expected: str) -> None:

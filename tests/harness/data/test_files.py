@@ -61,6 +61,25 @@ def test_a_worker_declares_the_same_dataset_from_json(tmp_path):
     assert again == dataset
 
 
+def test_a_file_is_looked_at_once(tmp_path, monkeypatch):
+    first = dataset_from_file(write(tmp_path, SMALL), "y")
+    (tmp_path / "moved").mkdir()
+    moved = write(tmp_path / "moved", SMALL)
+    monkeypatch.setattr("harness.data.parsers.parse", lambda *_: pytest.fail("parsed again"))
+    again = dataset_from_file(moved, "y")
+    assert (again.digest, again.name, describe(again)) == (
+        first.digest,
+        first.name,
+        describe(first),
+    )
+    assert again.file["path"] == str(moved)
+    assert loaded(again).X.shape == (4, 2)
+    for path in (tmp_path / "cache/seen").iterdir():
+        path.write_text("{}")
+    with pytest.raises(pytest.fail.Exception):
+        dataset_from_file(moved, "y")
+
+
 def test_name_is_safe_and_follows_the_bytes(tmp_path):
     path = write(tmp_path, SMALL, "Été & hiver (1).csv")
     first = dataset_from_file(path, "y")

@@ -22,7 +22,7 @@ from pydantic import (
 
 from harness.errors import ConfigError, unknown
 from harness.model import JSON
-from harness.units import parse_duration, parse_size
+from harness.units import parse_duration, parse_share, parse_size
 
 
 def _as_value_error(parse: Any) -> Any:
@@ -39,6 +39,7 @@ def _as_value_error(parse: Any) -> Any:
 
 Duration = Annotated[float, BeforeValidator(_as_value_error(parse_duration))]
 Size = Annotated[int, BeforeValidator(_as_value_error(parse_size))]
+Share = Annotated[float, BeforeValidator(_as_value_error(parse_share))]
 Seed = Annotated[int, Field(ge=0, lt=2**32)]
 RUNGS = ("L0", "L1", "L2", "L3")  # of the parity ladder, the lowest first
 
@@ -79,13 +80,21 @@ class Run(Strict):
 
 
 class Duels(Strict):
-    """Which pairs are timed against each other, on what, and how long."""
+    """Which pairs are timed against each other, on what, and how long.
+
+    With ``precision`` or ``claim`` a duel ends at the first of a fixed schedule of looks that has
+    what was asked for, and ``launches`` has no say.
+    """
 
     pairs: list[tuple[str, str]] | None = None  # None: every algorithm against its reference
     datasets: list[str] = []
-    launches: int = Field(1, ge=1, le=1000)
-    blocks: int = Field(8, ge=1, le=1000)
+    launches: int = Field(8, ge=1, le=1000)
+    blocks: int = Field(4, ge=1, le=1000)
     threads: int = Field(1, ge=1, le=1024)
+    phase: Literal["train", "native", "fit", "predict", "predict_one"] = "train"  # looked at
+    precision: Share | None = None  # half-width of the interval that is enough, such as "2%"
+    claim: float | None = Field(None, gt=0)  # "B takes at least so many times as long as A"
+    noise: bool = False  # also time an algorithm against itself on each dataset
 
 
 class Verdicts(Strict):

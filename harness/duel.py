@@ -18,6 +18,7 @@ from datetime import UTC, datetime
 from statistics import fmean
 from typing import Any, Literal, Protocol
 
+from harness.analysis.looks import stop_reason
 from harness.model import (
     JSON,
     Block,
@@ -133,7 +134,8 @@ def run_duel(
     Parameters
     ----------
     duel
-        Its jobs may differ in environment, so that two source trees can be compared.
+        Its jobs may differ in environment, so that two source trees can be compared. With a stop
+        rule it ends at the first look that has what was asked for.
     open_session
         Starts the worker of a job; the duel asks it, and closes it. Each call of a phase may
         take the timeout of the job's limits.
@@ -148,6 +150,9 @@ def run_duel(
     try:
         for launch in range(duel.launches):
             fight.launch(launch)
+            if reason := stop_reason(duel, fight.blocks):
+                fight.facts["stopped"] = reason
+                break
     except SideError as error:
         status, failure = error.status, error.failure
         fight.facts["failed_side"] = error.side

@@ -348,6 +348,16 @@ class Outcome:
 
 
 @dataclass(frozen=True)
+class StopRule:
+    """When a duel may end before its last launch; its interval pays for the looks."""
+
+    looks: tuple[int, ...]  # launches after which it is looked at; the last one ends it
+    phase: str = "train"
+    precision: float = 0.0  # half-width that is enough, as a share of the ratio; 0: not asked
+    claim: float = 0.0  # ratio that the interval is to lie on one side of; 0: not asked
+
+
+@dataclass(frozen=True)
 class Duel:
     """Two algorithms timed in interleaved pairs: each side is a job of one timed trial.
 
@@ -360,6 +370,7 @@ class Duel:
     launches: int = 1
     blocks: int = 8
     phases: tuple[str, ...] = ("native", "fit", "predict", "predict_one")
+    stop: StopRule | None = None
 
 
 @dataclass(frozen=True)
@@ -435,7 +446,9 @@ def outcome_from_json(data: Mapping[str, Any]) -> Outcome:
 
 def duel_from_json(data: Mapping[str, Any]) -> Duel:
     """Return the duel that :func:`to_json` wrote."""
-    sides = {side: job_from_json(data[side]) for side in ("a", "b")}
+    sides: JSON = {side: job_from_json(data[side]) for side in ("a", "b")}
+    if stop := data.get("stop"):
+        sides["stop"] = StopRule(**{**stop, "looks": tuple(stop["looks"])})
     return Duel(**{**data, **sides, "phases": tuple(data["phases"])})
 
 

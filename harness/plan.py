@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from importlib.metadata import PackageNotFoundError, version
 
 from harness import ids, preparation
+from harness.analysis.looks import LOOKS
 from harness.choose import (
     Pair,
     Variant,
@@ -18,7 +19,7 @@ from harness.choose import (
     preparations,
     refusal,
 )
-from harness.config import Choice, Experiment
+from harness.config import Choice, Duels, Experiment
 from harness.data import default_splits
 from harness.declared import declare
 from harness.errors import ConfigError
@@ -33,7 +34,9 @@ from harness.model import (
     Outcome,
     Split,
     Status,
+    StopRule,
     Trial,
+    to_json,
 )
 from harness.plugins import Entry, Registry
 
@@ -213,11 +216,15 @@ class Planner:
         """Return a duel for each pair on each dataset that both can take."""
         by_name = {v.algorithm.name: v for v in reversed(variants)}
         pairs = choose_pairs(self.experiment.duels.pairs, variants, self.registry)
-        found = []
+        found: list[Duel] = []
+        noisy: set[str] = set()
         for dataset, pair in itertools.product(datasets, pairs):
             a, b = (by_name.get(name) or self.variant(name) for name in pair)
             if all(_takes(v, dataset) for v in (a, b)):
                 found.append(self.duel(a, b, dataset))
+                if self.experiment.duels.noise and dataset.name not in noisy:
+                    noisy.add(dataset.name)  # one A/A duel a workload is its noise floor
+                    found.append(self.duel(a, a, dataset))
         return found
 
     def duel(self, a: Variant, b: Variant, dataset: Dataset) -> Duel:
@@ -232,14 +239,28 @@ class Planner:
             make = _Maker(variant, dataset, prepared, rest, timed=True)
             trial = make.trial(split, seed, threads)
             jobs.append(self._job(variant.entry, dataset, (trial,), threads))
-        return make_duel(jobs[0], jobs[1], settings.launches, settings.blocks)
+        return make_duel(jobs[0], jobs[1], settings.launches, settings.blocks, stop_rule(settings))
 
 
-def make_duel(a: Job, b: Job, launches: int, blocks: int) -> Duel:
-    """Return the duel of two jobs of one timed trial each, with its id."""
-    duel = Duel(a=a, b=b, id="", launches=launches, blocks=blocks)
+def make_duel(a: Job, b: Job, launches: int, blocks: int, stop: StopRule | None = None) -> Duel:
+    """Return the duel of two jobs of one timed trial each, with its id.
+
+    Of two that are the same there is no claim to decide, only a precision to reach.
+    """
+    if stop is not None and a == b:
+        stop = replace(stop, claim=0.0) if stop.precision else None
+    launches = stop.looks[-1] if stop else launches
+    duel = Duel(a=a, b=b, id="", launches=launches, blocks=blocks, stop=stop)
     sides = [[job.trials[0].id, job.environment.name] for job in (a, b)]
-    return replace(duel, id=ids.digest([sides, launches, blocks, duel.phases]))
+    rule = [to_json(stop)] if stop else []
+    return replace(duel, id=ids.digest([sides, launches, blocks, duel.phases, *rule]))
+
+
+def stop_rule(settings: Duels) -> StopRule | None:
+    """Return when duels may end early; None where a fixed number of launches is asked for."""
+    if settings.precision is None and settings.claim is None:
+        return None
+    return StopRule(LOOKS, settings.phase, settings.precision or 0.0, settings.claim or 0.0)
 
 
 class _Maker:

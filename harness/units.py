@@ -1,4 +1,4 @@
-"""Durations and sizes as people write them: ``60s``, ``2m30s``, ``4GiB``."""
+"""Durations, sizes and shares as people write them: ``60s``, ``2m30s``, ``4GiB``, ``2%``."""
 
 from __future__ import annotations
 
@@ -38,6 +38,18 @@ def parse_size(text: str | int) -> int:
     if size < 0:
         raise ConfigError(f"a size must not be negative, not {text!r}")
     return size
+
+
+def parse_share(text: str | float) -> float:
+    """Return a share between 0 and 1 from a number or a text such as ``2%`` or ``0.02``."""
+    try:
+        percent = isinstance(text, str) and text.strip().endswith("%")
+        share = float(str(text).strip().removesuffix("%")) / (100 if percent else 1)
+    except ValueError:
+        raise ConfigError(f"{text!r} is not a share; write it like 2% or 0.02") from None
+    if not 0 < share < 1:
+        raise ConfigError(f"a share must lie between 0 and 1, not {text!r}")
+    return share
 
 
 def show_duration(seconds: float) -> str:

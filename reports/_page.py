@@ -195,7 +195,12 @@ class Page:
         """Return the command that fights one duel again."""
         duel = outcome.duel
         shape = {"--launches": duel.launches, "--blocks": duel.blocks, "--threads": duel.a.threads}
-        options = [text for option, value in shape.items() for text in (option, str(value))]
+        if (rule := duel.stop) is not None:
+            asked = {"--precision": rule.precision, "--claim": rule.claim, "--phase": rule.phase}
+            shape = {"--blocks": duel.blocks, "--threads": duel.a.threads} | asked
+        options = [
+            text for option, value in shape.items() if value for text in (option, str(value))
+        ]
         sides = (duel.a.algorithm, duel.b.algorithm)
         return self.command("duel", *sides, "-d", duel.a.dataset.name, *options, "--fresh")
 

@@ -24,6 +24,7 @@ from harness.analysis.view import Interval, Speed
 from harness.model import Block, Duel, DuelOutcome, Job, Sample, Status
 
 LEVEL = 0.95
+LOOK_LEVEL = 0.98  # of a duel that may end early; see `harness.analysis.looks`
 TRAIN = "train"  # native form and fit together, as a user meets them
 WAITING = 0.8  # a call that computed for less than this share of its time was kept waiting
 WAITED_CALLS = 0.1  # share of such calls above which a duel is doubted
@@ -45,7 +46,8 @@ def speeds_of(outcome: DuelOutcome) -> tuple[Speed, ...]:
         if min(s.wall for s in (*block.a, *block.b)) > 0:
             phases[block.phase].append(block)
     memory = memory_ratio(outcome.blocks), memory_interval(outcome.blocks)
-    doubts = (*early_end(outcome), *contamination(outcome))
+    stopped = outcome.facts.get("stopped", "")
+    doubts = (*early_end(outcome), *contamination(outcome), *([stopped] if stopped else []))
     return tuple(
         _speed(outcome.duel, phase, blocks, memory, doubts) for phase, blocks in phases.items()
     )
@@ -58,7 +60,7 @@ def _speed(
     memory: tuple[float | None, Interval | None],
     doubts: tuple[str, ...],
 ) -> Speed:
-    ratio, unit, notes = ratio_of(blocks)
+    ratio, unit, notes = ratio_of(blocks, LOOK_LEVEL if duel.stop else LEVEL)
     return Speed(
         algorithm=duel.a.algorithm,
         reference=duel.b.algorithm,
@@ -77,7 +79,9 @@ def _speed(
     )
 
 
-def ratio_of(blocks: Sequence[Block]) -> tuple[Interval, str, tuple[str, ...]]:
+def ratio_of(
+    blocks: Sequence[Block], level: float = LEVEL
+) -> tuple[Interval, str, tuple[str, ...]]:
     """Return time of B over time of A with its interval, the unit, and what the unit leaves out.
 
     The Hodges-Lehmann estimate over the units' log ratios, made a ratio again.
@@ -86,13 +90,13 @@ def ratio_of(blocks: Sequence[Block]) -> tuple[Interval, str, tuple[str, ...]]:
     launches: dict[int, list[float]] = defaultdict(list)
     for block in blocks:
         launches[block.launch].append(log_ratio(block))
-    if len(launches) >= smallest_signed_rank(LEVEL):
+    if len(launches) >= smallest_signed_rank(level):
         unit, values = "launch", [fmean(v) for v in launches.values()]
     else:
         unit, values = "block", [v for found in launches.values() for v in found]
         few = "one launch" if len(launches) == 1 else f"{len(launches)} launches"
         notes = (f"{few}: between-process variance not included",)
-    ratio = transformed(hodges_lehmann(values, LEVEL), math.exp)
+    ratio = transformed(hodges_lehmann(values, level), math.exp)
     return ratio, unit, (*notes, *filter(None, [ratio.note]))
 
 

@@ -26,11 +26,26 @@ from harness.units import show_duration
 @click.option(
     "-d", "--dataset", required=True, metavar="NAME", help="A dataset, or NAME:rows=100000."
 )
+@click.option("--launches", type=int, help="Pairs of fresh processes.  [default: 8]")
 @click.option(
-    "--launches", type=int, default=1, show_default=True, help="Pairs of fresh processes."
+    "--blocks", type=int, default=4, show_default=True, help="ABBA blocks in each launch."
 )
 @click.option(
-    "--blocks", type=int, default=8, show_default=True, help="ABBA blocks in each launch."
+    "--precision",
+    metavar="2%",
+    help="Go on for up to 24 launches until the interval is so narrow.",
+)
+@click.option(
+    "--claim",
+    type=float,
+    metavar="RATIO",
+    help="Go on for up to 24 launches until it is decided whether the ratio is so much or more.",
+)
+@click.option(
+    "--phase",
+    default="train",
+    show_default=True,
+    help="The phase that --precision and --claim are about.",
 )
 @click.option("--threads", type=int, default=1, show_default=True, help="Threads of each side.")
 @click.option(
@@ -49,14 +64,19 @@ from harness.units import show_duration
 def command(**given: Any) -> int:
     """Time algorithms A and B in interleaved pairs on one dataset.
 
-    The ratio is B's time over A's: above 1, A is faster.
+    The ratio is B's time over A's: above 1, A is faster. A against itself shows the noise floor.
+    With --precision or --claim the duel is looked at after 8, 12, 16 and 24 launches, and its
+    interval pays for the looks.
     """
     from harness import runs
     from harness.cli.drawn import new_progress
 
     files: tuple[Path, ...] = given["plugins"]
     registry = load_registry(files)
-    settings = {key: given[key] for key in ("launches", "blocks", "threads")}
+    asked = ("launches", "blocks", "threads", "precision", "claim", "phase")
+    settings = {key: given[key] for key in asked if given[key] is not None}
+    if given["launches"] and (given["precision"] or given["claim"]):
+        raise click.UsageError("--launches fixes what --precision and --claim leave open")
     overrides = dict(text.partition("=")[::2] for text in given["capacities"])
     experiment = parse_experiment(
         {
@@ -84,7 +104,8 @@ def command(**given: Any) -> int:
     finally:
         progress.close()
     if given["as_json"]:
-        print_json({"duel": outcome.duel.id, "status": outcome.status.value, "speeds": speeds})
+        told = {"duel": outcome.duel.id, "status": outcome.status.value, "speeds": speeds}
+        print_json({**told, "stopped": outcome.facts.get("stopped", "")})
     elif speeds:
         _print_speeds(given["a"], given["b"], speeds)
     if outcome.failure is not None:

@@ -17,6 +17,7 @@ from harness.model import (
     Sample,
     Split,
     Status,
+    StopRule,
     Task,
     Trial,
     duel_outcome_from_json,
@@ -255,3 +256,25 @@ def test_the_speed_that_was_planted_comes_out():
     assert set(speeds) == {*PHASES, "train"}
     assert all(s.ratio.value == pytest.approx(2.0) for s in speeds.values())
     assert speeds["fit"].memory_ratio == pytest.approx(3.0)
+
+
+# ------------------------------------------------------------------ looks
+
+
+def test_a_duel_with_a_rule_ends_at_the_first_look_that_has_what_was_asked_for():
+    rule = StopRule((2, 3, 8, 12), "fit", claim=1.0)
+    arena = Arena()
+    found = arena.fight(duel(launches=12, blocks=1, stop=rule))
+    # Two and three launches have no interval at that level: the third look is the first to decide.
+    assert len(found.facts["launches"]) == 8
+    assert "holds" in found.facts["stopped"]
+    assert found.status is Status.DONE
+    assert duel_outcome_from_json(to_json(found)).duel.stop == rule
+
+
+def test_a_duel_that_reaches_nothing_says_what_at_its_last_look():
+    arena = Arena(ours=1.0, theirs=1.0)
+    found = arena.fight(duel(launches=3, blocks=1, stop=StopRule((2, 3), "fit", 0.01)))
+    assert len(found.facts["launches"]) == 3
+    assert "not reached in 3 launches" in found.facts["stopped"]
+    assert all(found.facts["stopped"] in speed.notes for speed in speeds_of(found))

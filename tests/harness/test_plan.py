@@ -2,6 +2,7 @@ from dataclasses import replace
 
 import pytest
 
+from harness.analysis.looks import LOOKS
 from harness.config import parse_experiment
 from harness.errors import ConfigError
 from harness.model import ALL_TASKS, Accepts, Algorithm, Argument, Dataset, Status, Task
@@ -159,6 +160,31 @@ def test_duels_are_of_pairs_on_the_duels_datasets_and_know_the_machine():
     assert duel.a.trials[0].threads == duel.a.threads == 2
     elsewhere = plan(registry, Surroundings(machine="m2"), duels={"datasets": ["d"], "blocks": 3})
     assert elsewhere.duels[0].id != duel.id
+
+
+def test_a_duel_that_may_end_early_has_looks_and_an_id_of_its_own():
+    registry = registry_of(OURS, THEIRS, dataset("d"))
+    fixed, early, other = (
+        plan(registry, duels={"datasets": ["d"], **keys}).duels[0]
+        for keys in ({}, {"precision": "2%"}, {"precision": 0.02, "claim": 1.5})
+    )
+    assert (fixed.launches, fixed.stop) == (8, None)
+    assert (early.launches, early.stop.looks, early.stop.precision) == (24, LOOKS, 0.02)
+    assert len({fixed.id, early.id, other.id}) == 3
+
+
+def test_one_noise_duel_a_dataset_asks_for_precision_only():
+    registry = registry_of(OURS, THEIRS, algorithm("third"), dataset("d"), dataset("e"))
+    pairs = [["ours", "theirs"], ["third", "theirs"]]
+    keys = {"datasets": ["d", "e"], "pairs": pairs, "noise": True, "claim": 1.0}
+    duels = plan(registry, duels=keys).duels
+    own = [d for d in duels if d.a == d.b]
+    assert [(d.a.algorithm, d.a.dataset.name) for d in own] == [("ours", "d"), ("ours", "e")]
+    assert all(d.stop is None and d.launches == 8 for d in own)
+    assert len(duels) == 6
+    precise = plan(registry, duels=keys | {"precision": "1%"}).duels
+    rules = {(d.stop.precision, d.stop.claim) for d in precise if d.a == d.b}
+    assert rules == {(0.01, 0.0)}
 
 
 def test_declared_pairs_replace_the_references():

@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.errors import ConfigError
-from harness.units import parse_duration, parse_size, show_duration
+from harness.units import parse_duration, parse_share, parse_size, show_duration
 
 
 @pytest.mark.parametrize(
@@ -31,6 +31,17 @@ def test_sizes(text, size):
 def test_what_is_not_a_size_is_refused(text):
     with pytest.raises(ConfigError, match="size"):
         parse_size(text)
+
+
+@pytest.mark.parametrize(("text", "share"), [("2%", 0.02), (" 0.5 % ", 0.005), (0.1, 0.1)])
+def test_shares(text, share):
+    assert parse_share(text) == pytest.approx(share)
+
+
+@pytest.mark.parametrize("text", ["", "%", "two", "200%", 0, 1, -0.1, "nan"])
+def test_what_is_not_a_share_is_refused(text):
+    with pytest.raises(ConfigError, match="share"):
+        parse_share(text)
 
 
 @given(st.floats(min_value=1e-6, max_value=1e6))

@@ -129,8 +129,8 @@ def test_list_show_explain_and_clean(walked):
 def test_a_duel_prints_a_ratio_with_its_interval(tmp_path):
     write_file(tmp_path)
     done = harness(
-        tmp_path, "duel", "prior", "sklearn.decision_tree", "-d", "iris", "--blocks", "6",
-        "--plugin", "stranger.py", "--json",
+        tmp_path, "duel", "prior", "sklearn.decision_tree", "-d", "iris",
+        "--launches", "1", "--blocks", "6", "--plugin", "stranger.py", "--json",
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     speeds = {s["phase"]: s for s in json.loads(done.stdout)["speeds"]}

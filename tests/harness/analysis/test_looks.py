@@ -1,0 +1,154 @@
+"""The schedule of looks keeps its promise: simulated with a fixed seed, under any stopping."""
+
+import math
+
+import numpy as np
+import pytest
+
+from harness.analysis.looks import LOOKS, half_width, stop_reason
+from harness.analysis.speed import LOOK_LEVEL, speeds_of
+from harness.analysis.stats import signed_rank_cdf, signed_rank_trim
+from harness.analysis.view import Interval
+from harness.model import (
+    Block,
+    DatasetRef,
+    Duel,
+    DuelOutcome,
+    Job,
+    Sample,
+    Split,
+    Status,
+    StopRule,
+    Task,
+    Trial,
+)
+
+
+def misses(x):
+    """Return for each row of symmetric noise at which looks its interval leaves 0 out."""
+    missed = []
+    for n in LOOKS:
+        part = x[:, :n]
+        ranks = np.abs(part).argsort(axis=1).argsort(axis=1) + 1
+        positive = (ranks * (part > 0)).sum(axis=1)
+        least = np.minimum(positive, n * (n + 1) // 2 - positive)
+        missed.append(least <= signed_rank_trim(n, LOOK_LEVEL)[0])
+    return np.array(missed)
+
+
+@pytest.mark.parametrize("draw", ["normal", "standard_cauchy", "laplace"])
+def test_all_looks_together_miss_the_truth_in_at_most_one_of_twenty(draw):
+    rng = np.random.default_rng(20260101)
+    missed = misses(getattr(rng, draw)(size=(40_000, LOOKS[-1])))
+    any_look = missed.any(axis=0).mean()
+    # Binomial error of 40 000 draws is 0.11 %; looking at each with 95 % would give about 11 %.
+    assert any_look == pytest.approx(0.0487, abs=0.004)
+    assert missed.mean(axis=1).max() < 0.0215
+
+
+def test_looking_at_every_launch_at_95_percent_would_cry_wolf():
+    """The reason for the schedule: one of five duels of equals would be called different."""
+    rng = np.random.default_rng(7)
+    x = rng.normal(size=(4_000, LOOKS[-1]))
+    stopped = np.zeros(len(x), bool)
+    for n in range(6, LOOKS[-1] + 1):
+        ranks = np.abs(x[:, :n]).argsort(axis=1).argsort(axis=1) + 1
+        positive = (ranks * (x[:, :n] > 0)).sum(axis=1)
+        least = np.minimum(positive, n * (n + 1) // 2 - positive)
+        stopped |= least <= signed_rank_trim(n, 0.95)[0]
+    assert stopped.mean() > 0.15
+
+
+def test_no_interval_of_eight_launches_is_wide_enough_for_obrien_and_fleming():
+    spent = 2 - 2 * 0.5 * (1 + math.erf(1.959964 / math.sqrt(1 / 3) / math.sqrt(2)))
+    assert spent < 2 * signed_rank_cdf(8)[0]
+
+
+# ------------------------------------------------------------------ the rule at work
+
+
+def job(name):
+    trial = Trial(name, {}, "native", "wine", Split(), 0, 1, "c", "t", Task.MULTICLASS)
+    return Job(name, "m", DatasetRef("wine", "0"), (trial,))
+
+
+def duel(**rule):
+    stop = StopRule(LOOKS, **{"phase": "fit", **rule}) if rule else None
+    return Duel(job("ours"), job("theirs"), "d", launches=LOOKS[-1], blocks=1, stop=stop)
+
+
+def blocks(log_ratios):
+    found = []
+    for launch, value in enumerate(log_ratios):
+        a, b = (tuple(Sample("fit", wall, wall) for _ in "ab") for wall in (1.0, math.exp(value)))
+        found.append(Block(launch, 0, "fit", "ABBA", a, b))
+    return found
+
+
+def noisy(seed, launches, centre, spread):
+    return blocks(centre + np.random.default_rng(seed).normal(0, spread, launches))
+
+
+def test_it_is_looked_at_by_schedule_only():
+    sure = blocks([1.0 + i / 1000 for i in range(24)])
+    asked = duel(claim=1.0)
+    ends = [n for n in range(1, 25) if stop_reason(asked, sure[:n])]
+    assert ends == list(LOOKS)
+    assert stop_reason(duel(), sure[:8]) == ""
+
+
+def test_a_claim_is_decided_either_way():
+    assert "holds" in stop_reason(duel(claim=1.0), noisy(0, 8, 0.5, 0.01))
+    assert "does not hold" in stop_reason(duel(claim=1.0), noisy(0, 8, -0.5, 0.01))
+    assert stop_reason(duel(claim=math.exp(0.5)), noisy(0, 8, 0.5, 0.01)) == ""
+
+
+def test_a_precision_is_reached_or_said_to_be_missing():
+    assert "±" in stop_reason(duel(precision=0.02), noisy(1, 8, 0.5, 0.005))
+    assert stop_reason(duel(precision=0.02), noisy(1, 16, 0.5, 0.5)) == ""
+    last = stop_reason(duel(precision=0.02, claim=1.0), noisy(1, 24, 0.0, 0.5))
+    assert last.startswith("not reached in 24 launches")
+    assert "±2.00%" in last
+    assert "open" in last
+
+
+def test_train_is_native_and_fit_together():
+    fits = noisy(2, 8, 0.5, 0.001)
+    natives = [
+        Block(b.launch, b.index, "native", b.order, b.a, b.b) for b in noisy(3, 8, 0.4, 0.001)
+    ]
+    reason = stop_reason(duel(phase="train", claim=1.2), [*natives, *fits])
+    assert "train" in reason
+    assert "holds" in reason
+
+
+def test_the_reported_interval_pays_for_the_looks():
+    found = noisy(4, 12, 0.1, 0.05)
+    outcome = DuelOutcome(duel(claim=1.0), Status.DONE, tuple(found), facts={"stopped": "why"})
+    fixed = DuelOutcome(duel(), Status.DONE, tuple(found))
+    (looked,), (plain,) = speeds_of(outcome), speeds_of(fixed)
+    assert looked.ratio.level >= LOOK_LEVEL > plain.ratio.level >= 0.95
+    assert looked.ratio.low < plain.ratio.low
+    assert looked.ratio.high > plain.ratio.high
+    assert "why" in looked.notes
+
+
+@pytest.mark.parametrize("truth", [0.0, math.log(1.1)])
+def test_intervals_cover_a_planted_ratio_whatever_stopped_the_duel(truth):
+    rng = np.random.default_rng(5)
+    rule = duel(precision=0.02, claim=1.0)
+    covered = 0
+    for _ in range(300):
+        found = blocks(truth + rng.standard_t(3, LOOKS[-1]) * 0.02)
+        end = next(n for n in LOOKS if stop_reason(rule, found[:n]))
+        (speed,) = speeds_of(DuelOutcome(rule, Status.DONE, tuple(found[:end])))
+        covered += speed.ratio.low <= math.exp(truth) <= speed.ratio.high
+    assert covered / 300 >= 0.93  # 95 % promised; three standard errors below is 91 %
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "expected"),
+    [(1 / 1.02, 1.02, 0.02), (2.0, 2.0, 0.0), (0.0, math.inf, math.inf)],
+)
+def test_half_width_is_a_share(low, high, expected):
+    assert half_width(Interval(low, 1.0, high)) == pytest.approx(expected)

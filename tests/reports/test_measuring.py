@@ -1,0 +1,116 @@
+"""The sections on how it was measured and what was held against it: duels and gates."""
+
+from dataclasses import replace
+
+import pytest
+
+from harness.analysis.view import RunView
+from harness.model import Block, Sample, StopRule
+from reports import Page, duels, gates
+from reports._answers import change_rows, gate_rows, gates_markdown
+from reports._render import Renderer
+from reports.duels import spin_words
+
+
+@pytest.fixture
+def typical(views) -> RunView:
+    return views["typical"]()
+
+
+def html_of(fragment) -> str:
+    return str(Renderer().blocks(fragment.blocks))
+
+
+def fought(view, **facts):
+    """Return a view whose first duel has these facts, and an A/A duel of ten launches beside it."""
+    first = view.duels[0]
+    calls = tuple(Sample("fit", 0.1, 0.1) for _ in "ab")
+    blocks = tuple(Block(n, 0, "fit", "ABBA", calls, calls) for n in range(10))
+    own = replace(first, duel=replace(first.duel, b=first.duel.a), blocks=blocks)
+    return replace(view, duels=(replace(first, facts=facts), own))
+
+
+def test_the_conditions_of_a_duel_reach_the_page(typical) -> None:
+    facts = {
+        "launches": [{"load": [0.4, 9.5]}],
+        "stopped": "stopped after 8 launches: the interval of train reaches ±1.50%",
+        "spin": {"OMP_WAIT_POLICY": "", "KMP_BLOCKTIME": ""},
+        "a": {"spin": {"OMP_WAIT_POLICY": "PASSIVE"}},
+        "b": {"spin": {}},
+    }
+    found = duels.build(Page(fought(typical, **facts)))
+    assert found is not None
+    page = html_of(found)
+    assert "stopped after 8 launches" in page
+    assert "OMP_WAIT_POLICY=PASSIVE" in page
+    assert "contaminated: load average up to 9.5" in page
+    assert found.badge == "1 doubted"
+    assert "itself (A/A)" in page
+    assert "±0.0%" in page  # equal calls: the floor of nothing
+
+
+def test_spin_settings_that_nobody_set_are_the_libraries_own() -> None:
+    assert spin_words({"spin": {"OMP_WAIT_POLICY": ""}}) == "the libraries' own"
+    assert spin_words({"a": {"spin": {"X": "1"}}, "b": {"spin": {"X": "2"}}}) == "X=1 or 2"
+
+
+def test_a_run_without_duels_has_no_section_of_them(typical) -> None:
+    assert duels.build(Page(replace(typical, duels=()))) is None
+
+
+def test_a_duel_that_may_end_early_is_repeated_the_same_way(typical) -> None:
+    first = typical.duels[0]
+    rule = StopRule((8, 12), "fit", precision=0.02)
+    page = Page(typical)
+    told = page.rerun_duel(replace(first, duel=replace(first.duel, stop=rule)))
+    assert "--precision 0.02" in told
+    assert "--phase fit" in told
+    assert "--launches" not in told
+    assert "--claim" not in told
+
+
+# ------------------------------------------------------------------ gates
+
+
+def gated(view, *tables):
+    config = {"experiment": {"name": "quick", "gate": list(tables)}}
+    return Page(replace(view, run={**view.run, "config": config}))
+
+
+def test_gates_show_their_state_and_their_limit(typical) -> None:
+    page = gated(
+        typical,
+        {"kind": "accuracy", "algorithm": "decision_tree", "limit": 0.9},
+        {"kind": "speed", "algorithm": "nobody", "limit": 2},
+    )
+    found = gates.build(page)
+    assert found is not None
+    text = html_of(found)
+    assert "at least −90.0 % of the gap" in text
+    assert "at least ×2.00" in text
+    assert "no train duel of nobody against *" in text
+
+
+def test_an_experiment_without_gates_has_no_section(typical) -> None:
+    assert gates.build(Page(typical)) is None
+
+
+def test_gates_of_hostile_names_are_shown_as_they_are(views) -> None:
+    view = views["hostile"]()
+    page = gated(view, {"kind": "accuracy", "algorithm": "*"})
+    found = gates.build(page)
+    assert found is not None
+    assert "<script>alert" not in html_of(found)
+    decisions = gates.decide_gates(gates.gates_of(page.view.run["config"]), page.view)
+    assert len(gate_rows(decisions)) == len(decisions) > 1
+    markdown = gates_markdown(decisions, "r")
+    lengths = {
+        line.replace("\\|", "").count("|") for line in markdown.splitlines() if line[:1] == "|"
+    }
+    assert len(lengths) == 1, "a name opened a column of its own"
+
+
+def test_what_became_worse_is_listed_first(typical) -> None:
+    words = [row[0].split()[1] for row in change_rows(typical.accuracy)]
+    order = ["worse", "inconclusive", "better", "equivalent"]
+    assert words == sorted(words, key=order.index)

@@ -20,10 +20,14 @@ DELETE FROM outcome WHERE run IS NULL
     AND NOT EXISTS (SELECT 1 FROM run_trial AS r WHERE r.outcome = outcome.key);
 DELETE FROM duel_outcome WHERE run IS NULL
     AND NOT EXISTS (SELECT 1 FROM run_duel AS r WHERE r.outcome = duel_outcome.key);
+DELETE FROM parity_outcome WHERE run IS NULL
+    AND NOT EXISTS (SELECT 1 FROM run_parity AS r WHERE r.outcome = parity_outcome.key);
 DELETE FROM trial WHERE NOT EXISTS (SELECT 1 FROM outcome AS o WHERE o.trial = trial.key)
     AND NOT EXISTS (SELECT 1 FROM run_trial AS r WHERE r.trial = trial.key);
 DELETE FROM duel WHERE NOT EXISTS (SELECT 1 FROM duel_outcome AS o WHERE o.duel = duel.key)
     AND NOT EXISTS (SELECT 1 FROM run_duel AS r WHERE r.duel = duel.key);
+DELETE FROM parity WHERE NOT EXISTS (SELECT 1 FROM parity_outcome AS o WHERE o.parity = parity.key)
+    AND NOT EXISTS (SELECT 1 FROM run_parity AS r WHERE r.parity = parity.key);
 DELETE FROM artifact
     WHERE NOT EXISTS (SELECT 1 FROM outcome_artifact AS n WHERE n.artifact = artifact.key)
 """

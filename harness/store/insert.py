@@ -7,13 +7,17 @@ from collections.abc import Iterable, Mapping
 from typing import Literal
 
 from harness.errors import StoreError
-from harness.model import DuelOutcome, Outcome, Trial, to_json
+from harness.model import JSON, DuelOutcome, Outcome, Status, Trial, to_json
 from harness.store import rows
 from harness.store.artifacts import Stored
 from harness.store.connect import Database
 
-Noun = Literal["trial", "duel"]
-_OUTCOMES: dict[Noun, str] = {"trial": "outcome", "duel": "duel_outcome"}
+Noun = Literal["trial", "duel", "parity"]
+_OUTCOMES: dict[Noun, str] = {
+    "trial": "outcome",
+    "duel": "duel_outcome",
+    "parity": "parity_outcome",
+}
 
 _TRIAL = (
     "INSERT INTO trial (id, cell, algorithm, dataset, body, ingredients) VALUES (?, ?, ?, ?, ?, ?)"
@@ -108,6 +112,20 @@ def duel_outcome(database: Database, run: int, outcome: DuelOutcome) -> None:
         ),
     )
     _belongs(database, "duel", run, duel, key, reused=False)
+
+
+def parity_outcome(database: Database, run: int, what: JSON, status: Status, found: JSON) -> None:
+    """Add an attempt at comparing trees, and make it the run's own."""
+    name, body = rows.storable(what["id"]), rows.dumps(what)
+    database.execute(
+        "INSERT INTO parity (id, body) VALUES (?, ?) ON CONFLICT (id) DO NOTHING", name, body
+    )
+    parity = database.value("SELECT key FROM parity WHERE id = ?", name)
+    key = database.execute(
+        "INSERT INTO parity_outcome (parity, run, status, body) VALUES (?, ?, ?, ?)",
+        *(parity, run, status.value, rows.dumps(found)),
+    )
+    _belongs(database, "parity", run, parity, key, reused=False)
 
 
 def reuse(database: Database, noun: Noun, run: int, name: str) -> None:

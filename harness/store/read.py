@@ -97,6 +97,10 @@ class Reader:
         found = self._newest(ids, "duel", "duel_outcome")
         return {i: s for i, (s, _) in found.items() if not (retry_failed and s in FAILURES)}
 
+    def known_parities(self, ids: Iterable[str]) -> dict[str, Status]:
+        """Return the status of those comparisons of trees that were made before."""
+        return {i: s for i, (s, _) in self._newest(ids, "parity", "parity_outcome").items()}
+
     def _newest(self, ids: Iterable[str], noun: str, outcome: str) -> dict[str, tuple[Status, int]]:
         """Return status and key of the newest outcome of each trial or duel that has one."""
         sql = (
@@ -199,6 +203,21 @@ class Reader:
         """Return a run's duels in order, each with whether it was reused."""
         with self._database.reading():
             return fetch.duels(self._database, self._key(run))
+
+    def parities(self, run: str = "latest") -> list[tuple[JSON, Status, JSON]]:
+        """Return a run's comparisons of trees, in order: what was compared, status, what was found.
+
+        As :meth:`harness.store.Store.record_parity` was given them.
+        """
+        with self._database.reading():
+            found = self._database.query(
+                "SELECT p.body, o.status, o.body FROM run_parity AS r"
+                " JOIN parity_outcome AS o ON o.key = r.outcome JOIN parity AS p"
+                " ON p.key = r.parity WHERE r.run = ? ORDER BY r.position",
+                self._key(run),
+            )
+        with decoding(self._database.path):
+            return [(rows.mapping(w), Status(s), rows.mapping(f)) for w, s, f in found]
 
     def artifact(self, sha256: str) -> dict[str, np.ndarray]:
         """Return the arrays of an artifact, verified; see :meth:`Artifacts.load`."""

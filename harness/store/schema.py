@@ -1,8 +1,9 @@
 """The tables of the store, their version, and the steps from an older version to this one.
 
-``trial`` and ``duel`` say what was planned, ``outcome`` and ``duel_outcome`` what became of each
-attempt (the newest counts), ``run_trial`` and ``run_duel`` which attempt belongs to which run and
-whether it was measured there or reused. Keys are integers inside and never leave the store.
+``trial``, ``duel`` and ``parity`` say what was planned, ``outcome``, ``duel_outcome`` and
+``parity_outcome`` what became of each attempt (the newest counts), ``run_trial``, ``run_duel`` and
+``run_parity`` which attempt belongs to which run and whether it was measured there or reused.
+Keys are integers inside and never leave the store.
 """
 
 from __future__ import annotations
@@ -82,8 +83,27 @@ CREATE TABLE block_sample (
     FOREIGN KEY (outcome, block) REFERENCES block ON DELETE CASCADE) STRICT, WITHOUT ROWID;
 """
 
+# Which trees were compared, and how alike they were found.
+_VERSION_2 = """
+CREATE TABLE parity (
+    key INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, body TEXT NOT NULL) STRICT;
+CREATE TABLE parity_outcome (
+    key INTEGER PRIMARY KEY, parity INTEGER NOT NULL REFERENCES parity,
+    run INTEGER REFERENCES run ON DELETE SET NULL,
+    status TEXT NOT NULL, body TEXT NOT NULL) STRICT;
+CREATE INDEX parity_outcome_parity ON parity_outcome (parity);
+CREATE INDEX parity_outcome_run ON parity_outcome (run);
+CREATE TABLE run_parity (
+    run INTEGER NOT NULL REFERENCES run ON DELETE CASCADE, position INTEGER NOT NULL,
+    parity INTEGER NOT NULL REFERENCES parity, outcome INTEGER REFERENCES parity_outcome,
+    reused INTEGER NOT NULL, PRIMARY KEY (run, position), UNIQUE (run, parity)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX run_parity_parity ON run_parity (parity);
+CREATE INDEX run_parity_outcome ON run_parity (outcome);
+"""
+
 # The script at index i takes a store of version i to i + 1; version 0 is an empty file.
-MIGRATIONS: tuple[str, ...] = (_VERSION_1,)
+MIGRATIONS: tuple[str, ...] = (_VERSION_1, _VERSION_2)
 
 
 def apply(connection: sqlite3.Connection, since: int, migrations: Sequence[str]) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Literal, Self
 
 from harness.errors import StoreError
-from harness.model import DuelOutcome, Outcome, Trial
+from harness.model import JSON, DuelOutcome, Outcome, Status, Trial
 from harness.store import insert, leftovers, rows
 from harness.store.connect import PATIENCE, Database, OlderSchemaError, connect, now
 from harness.store.faults import faults
@@ -178,6 +178,13 @@ class Store(Reader):
             for duel_id in duel_ids:
                 insert.reuse(database, "duel", run, duel_id)
 
+    def attach_parities(self, run_id: str, *ids: str) -> None:
+        """Reuse the newest results of comparing trees in a run."""
+        with self.writing() as database:
+            run = self._key(run_id)
+            for name in ids:
+                insert.reuse(database, "parity", run, name)
+
     def record(self, run_id: str, outcome: Outcome, source: Path | None = None) -> Outcome:
         """Store an outcome in one transaction and take over its array files.
 
@@ -220,6 +227,19 @@ class Store(Reader):
         """Store what became of a duel in one transaction."""
         with self.writing() as database:
             insert.duel_outcome(database, self._key(run_id), outcome)
+
+    def record_parity(self, run_id: str, what: JSON, status: Status, found: JSON) -> None:
+        """Store what became of comparing the trees of two algorithms on a dataset.
+
+        Parameters
+        ----------
+        what
+            What was compared; its ``id`` names it.
+        found
+            How alike the trees are, or why they were not compared.
+        """
+        with self.writing() as database:
+            insert.parity_outcome(database, self._key(run_id), what, status, found)
 
     def workdir(self, run_id: str) -> Path:
         """Return the folder for a run's unstored outcome files.

@@ -100,6 +100,10 @@ class _Side:
         wanted = math.ceil(SHORTEST_CALL / seconds) if seconds > 0 else MOST_REPEATS
         self.repeats[phase] = min(wanted, MOST_REPEATS)
 
+    def take_base(self) -> None:
+        """Count peak memory from here, where all that is loaded once has been loaded."""
+        self._ask("base", self.job.limits.timeout)
+
     def take(self, phase: str) -> Sample:
         """Do a phase, repeated as often as it takes, and return the mean of one."""
         repeats = self.repeats.get(phase, 1)
@@ -192,6 +196,8 @@ class _Fight:
             for phase in self.duel.phases:
                 for side in sides.values():
                     side.warm(phase)
+            for side in sides.values():
+                side.take_base()
             for index in range(self.duel.blocks):
                 for phase in self.duel.phases:
                     self.blocks.append(self._block(sides, launch, index, phase))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Hashable
 from pathlib import Path
 from typing import Any
 
@@ -58,7 +59,7 @@ class Pool:
         with self._lock:
             self._busy.discard(session)
             if session.alive and not is_timed(job) and not self.closed:
-                self._idle.append((_kind(job), session))
+                self._idle.append((kind_of(job), session))
                 surplus = max(0, len(self._idle) - self.most_idle)
                 ended = [one for _, one in self._idle[:surplus]]
                 del self._idle[:surplus]
@@ -91,7 +92,7 @@ class Pool:
             return None
         with self._lock:
             for pair in self._idle:
-                if pair[0] == _kind(job):
+                if pair[0] == kind_of(job):
                     self._idle.remove(pair)
                     return pair[1]
         return None
@@ -102,5 +103,6 @@ def is_timed(job: Job) -> bool:
     return any(trial.timed for trial in job.trials)
 
 
-def _kind(job: Job) -> Any:
+def kind_of(job: Job) -> Hashable:
+    """Return what two jobs must share so that one worker can do both."""
     return job.algorithm, job.plugin, job.plugins, job.threads, job.environment

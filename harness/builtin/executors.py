@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import queue
 import threading
+from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator
 
 from harness.errors import ConfigError
 from harness.hookspecs import hookimpl
 from harness.model import JSON, Executor, Job, Outcome
-from harness.pool import is_timed
+from harness.pool import is_timed, kind_of
 
 Supervise = Callable[[Job], Iterator[Outcome]]
 
@@ -70,9 +71,7 @@ class _Crew:
         self.supervise = supervise
         self.stopped = threading.Event()
         self.told: queue.SimpleQueue[Outcome | BaseException | None] = queue.SimpleQueue()
-        self.waiting: queue.SimpleQueue[Job] = queue.SimpleQueue()
-        for job in jobs:
-            self.waiting.put(job)
+        self.stock = Stock(jobs)
 
     def drive(self) -> None:
         """Run jobs until there is none, or until stopped."""
@@ -87,12 +86,44 @@ class _Crew:
             self.told.put(None)
 
     def _outcomes(self) -> Iterator[Outcome]:
-        while not self.waiting.empty():
-            try:
-                job = self.waiting.get_nowait()
-            except queue.Empty:  # another thread was faster
-                return
-            yield from self.supervise(job)
+        last: Job | None = None
+        while (last := self.stock.take(last)) is not None:
+            yield from self.supervise(last)
+
+
+class Stock:
+    """Jobs that wait, handed out so that a thread stays with one algorithm while it can.
+
+    A worker is kept for the next job of its algorithm, and to import a library takes seconds: so
+    two threads should not both start workers of one algorithm while another one is untouched.
+    """
+
+    def __init__(self, jobs: Iterable[Job]) -> None:
+        self._lock = threading.Lock()
+        self._waiting: dict[object, deque[Job]] = {}
+        self._takers: Counter[object] = Counter()  # threads that stay with a kind
+        for job in jobs:
+            self._waiting.setdefault(kind_of(job), deque()).append(job)
+
+    def take(self, last: Job | None = None) -> Job | None:
+        """Return the next job for a thread that has done ``last``, or None at the end."""
+        with self._lock:
+            mine = kind_of(last) if last is not None else None
+            if mine is not None and mine not in self._waiting:
+                self._takers[mine] -= 1
+            if not self._waiting:
+                return None
+            kind = mine if mine in self._waiting else self._least_taken()
+            self._takers[kind] += kind != mine
+            waiting = self._waiting[kind]
+            job = waiting.popleft()
+            if not waiting:
+                del self._waiting[kind]
+            return job
+
+    def _least_taken(self) -> object:
+        """Return the kind with the fewest threads, of those the one with the most jobs left."""
+        return min(self._waiting, key=lambda k: (self._takers[k], -len(self._waiting[k])))
 
 
 @hookimpl

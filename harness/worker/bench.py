@@ -19,6 +19,7 @@ from harness.model import (
     Split,
     Status,
     Table,
+    Task,
     trial_from_json,
 )
 from harness.outcomes import write_outcome
@@ -38,6 +39,7 @@ class Bench:
         self._algorithm: Algorithm | None = None
         self._table: Table | None = None
         self._rows: dict[Split, Rows] = {}  # trials of different params share their splits
+        self._called: set[Task] = set()  # tasks whose compiled kernels are loaded
         self._hand: Hand | None = None
         self._session: dict[str, Sample] = {}  # import and load: one for all trials
         self._facts: JSON = {}
@@ -93,12 +95,30 @@ class Bench:
             hand = take(wanted, self._table, self._rows[wanted.split])
         hand.started, hand.load = started, load
         hand.samples.append(self.meter.last)
+        hand.samples += self._first_call(hand)
         self.meter.warm()
         hand.adapter = self._algorithm.adapter(hand.spec)
         self._build(hand)
         self._hand = hand
         counts = {"train_rows": len(hand.train[1]), "test_rows": len(hand.rows.test)}
         return {**counts, "samples": hand.samples}
+
+    def _first_call(self, hand: Hand) -> list[Sample]:
+        """Load an algorithm's compiled kernels apart from the phases; return the sample, if any."""
+        from harness.worker.warm import call_once
+
+        assert self._algorithm is not None
+        if "numba" not in self._algorithm.libraries or hand.spec.task in self._called:
+            return []
+        self._called.add(hand.spec.task)
+        with self.meter.phase("compile"):
+            call_once(self._algorithm, hand.spec)
+        return [self.meter.last]
+
+    def base(self) -> JSON:
+        """Take the present size as the base of peaks: everything has been loaded and run once."""
+        self.meter.warm()
+        return {}
 
     def native(self, repeats: int = 1) -> JSON:
         """Build the library's training form again.
@@ -157,7 +177,8 @@ class Bench:
         arrays
             Folder of the outcome file, where its arrays go.
         exports
-            Of ``trees`` and ``staged``, those that are wanted; one that fails becomes a note.
+            Of ``trees``, ``staged`` and ``training``, those that are wanted; one that fails
+            becomes a note.
         extra
             Facts that the parent knows.
         """

@@ -24,7 +24,7 @@ def serve(requests: BinaryIO, replies: BinaryIO) -> None:
         name: getattr(bench, name)
         for name in ("hello", "load", "prepare", "native", "fit", "predict", "predict_one")
     }
-    commands |= {"finish": bench.finish, "warm": bench.warm, "quit": dict}
+    commands |= {"finish": bench.finish, "warm": bench.warm, "base": bench.base, "quit": dict}
     for line in requests:
         request = json.loads(line)
         reply = answer(request, commands)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -37,6 +38,16 @@ def exercise(algorithm: Algorithm, params: Sequence[Mapping[str, Any]], threads:
                 except Exception as error:  # noqa: BLE001 - the trial itself will tell
                     notes.append(f"{task} with {dict(chosen)}: {type(error).__name__}: {error}")
     return notes
+
+
+def call_once(algorithm: Algorithm, spec: Spec) -> None:
+    """Run an algorithm once on a tiny table, so that what it loads at the first call is loaded.
+
+    A trial that follows then measures the algorithm and not the loading of compiled code.
+    """
+    X, weight, _ = next(f for f in forms(algorithm) if bool(f[2]) == bool(spec.categorical))
+    with contextlib.suppress(Exception):  # the trial itself will tell
+        _once(algorithm, spec, X, weight)
 
 
 def forms(algorithm: Algorithm) -> Iterator[tuple[Any, np.ndarray | None, tuple[int, ...]]]:

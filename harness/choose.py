@@ -54,7 +54,9 @@ def dataset_names(pattern: str, registry: Registry) -> list[str]:
             return found
         known = {s for d in every for s in d.suites}
         raise ConfigError(unknown("suite", suite, known, f"known are {', '.join(sorted(known))}"))
-    return [pattern] if ":" in pattern else registry.matching("dataset", [pattern])
+    is_glob = ":" not in pattern and not set("*?[").isdisjoint(pattern)
+    # A plain name goes to `resolve`, which knows what is wrong with a card of that name.
+    return registry.matching("dataset", [pattern]) if is_glob else [pattern]
 
 
 def choose_variants(experiment: Experiment, registry: Registry) -> list[Variant]:

@@ -309,7 +309,7 @@ class Job:
     limits: Limits = Limits()
     environment: Environment = Environment()
     plugins: tuple[str, ...] = ()  # further plugin files (a stranger's dataset)
-    exports: tuple[str, ...] = ()  # of "trees", "staged": what is kept beside the predictions
+    exports: tuple[str, ...] = ()  # of "trees", "staged", "training": kept beside predictions
 
 
 @dataclass(frozen=True)

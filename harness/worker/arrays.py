@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
+from scipy import sparse
 
 from harness.errors import HarnessError
 from harness.model import Table
@@ -82,4 +84,33 @@ def _staged(hand: Hand) -> dict[str, np.ndarray]:
     }
 
 
-EXPORTS: dict[str, Callable[[Hand], dict[str, np.ndarray]]] = {"trees": _trees, "staged": _staged}
+def _training(hand: Hand) -> dict[str, np.ndarray]:
+    """Return the prepared training rows: what trees are compared on."""
+    X, y, weight = hand.train
+    found = {"y": y, "columns": np.asarray(hand.columns, dtype=np.str_)}
+    if weight is not None:
+        found["weight"] = weight
+    if sparse.issparse(X):
+        parts = {"data": X.data, "indices": X.indices, "indptr": X.indptr}
+        return {**found, **parts, "shape": np.asarray(X.shape)}
+    return {**found, "X": _numbers(X) if isinstance(X, pd.DataFrame) else X}
+
+
+def _numbers(X: pd.DataFrame) -> np.ndarray:
+    """Return a frame as float64, a category as its code; NaN where a value is missing."""
+    found = np.empty(X.shape)
+    for j in range(X.shape[1]):
+        column = X.iloc[:, j]
+        if isinstance(column.dtype, pd.CategoricalDtype):
+            codes = column.cat.codes.to_numpy()
+            found[:, j] = np.where(codes < 0, np.nan, codes)
+        else:
+            found[:, j] = column
+    return found
+
+
+EXPORTS: dict[str, Callable[[Hand], dict[str, np.ndarray]]] = {
+    "trees": _trees,
+    "staged": _staged,
+    "training": _training,
+}

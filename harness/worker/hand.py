@@ -40,6 +40,8 @@ class Hand:
         Prepared ``X``, ``y`` and ``weight`` (or None) of the training rows.
     X_test
         The prepared test rows.
+    columns
+        Names of the prepared columns, for people.
     """
 
     trial: Trial
@@ -48,6 +50,7 @@ class Hand:
     X_test: Any
     rows: Rows
     notes: tuple[str, ...]
+    columns: tuple[str, ...] = ()
     adapter: Any = None
     native: Any = None
     output: np.ndarray | None = None  # checked predictions of the test rows
@@ -70,7 +73,7 @@ def take(trial: Trial, table: Table, rows: Rows) -> Hand:
         categorical=tuple(prepared.categorical),
     )
     train = (X_train, table.y[rows.train], weight)
-    return Hand(trial, spec, train, X_test, rows, tuple(prepared.notes))
+    return Hand(trial, spec, train, X_test, rows, tuple(prepared.notes), prepared.columns)
 
 
 def seed_globals(number: int) -> None:

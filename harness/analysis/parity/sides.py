@@ -48,6 +48,17 @@ class Training:
     columns: Sequence[str] = ()
     _kept: dict[tuple[int, str], np.ndarray] = field(default_factory=dict, repr=False)
 
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, np.ndarray]) -> Training:
+        """Return the rows that a worker exported as ``training``."""
+        if "X" in arrays:
+            X: Any = arrays["X"]
+        else:
+            parts = (arrays["data"], arrays["indices"], arrays["indptr"])
+            X = sparse.csr_matrix(parts, shape=tuple(arrays["shape"].tolist()))
+        columns = [str(name) for name in arrays["columns"]]
+        return cls(X, arrays["y"], arrays.get("weight"), columns)
+
     @property
     def rows(self) -> int:
         """Return the number of rows."""

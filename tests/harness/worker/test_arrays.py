@@ -1,0 +1,49 @@
+"""The training rows that a worker exports: what the parent reads is what the adapter was given."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.sparse import csr_matrix
+
+from harness.analysis.parity.sides import Training
+from harness.outcomes import write_arrays
+from harness.worker.arrays import EXPORTS
+
+Y = np.array([0, 1, 1])
+
+
+def exported(X, tmp_path, weight=None, columns=("age", "city")):
+    hand = SimpleNamespace(train=(X, Y, weight), columns=columns)
+    path = tmp_path / "training.npz"
+    write_arrays(path, EXPORTS["training"](hand))
+    with np.load(path, allow_pickle=False) as found:
+        return Training.from_arrays({name: found[name] for name in found.files})
+
+
+def test_numbers_come_back_with_their_names_and_weights(tmp_path):
+    X = np.array([[1.0, np.nan], [2.5, -0.0], [np.inf, 7.0]])
+    found = exported(X, tmp_path, np.array([1.0, 2.0, 0.5]))
+    np.testing.assert_array_equal(found.X, X)
+    np.testing.assert_array_equal(found.y, Y)
+    assert found.y.dtype == Y.dtype
+    assert found.weights.tolist() == [1.0, 2.0, 0.5]
+    assert [found.name(j) for j in range(3)] == ["age", "city", "c2"]
+
+
+def test_a_category_becomes_its_code_and_a_missing_one_nan(tmp_path):
+    city = pd.Categorical.from_codes([2, -1, 0], categories=["a", "b", "c"])
+    found = exported(pd.DataFrame({"c0": [1.0, np.nan, 3.0], "c1": city}), tmp_path)
+    np.testing.assert_array_equal(found.X, [[1, 2], [np.nan, np.nan], [3, 0]])
+    assert found.weight is None
+    assert found.weights.tolist() == [1, 1, 1]
+
+
+@pytest.mark.parametrize(("absent", "fill"), [("zero", 0.0), ("nan", np.nan)])
+def test_sparse_rows_stay_sparse(tmp_path, absent, fill):
+    X = csr_matrix(([5.0, 0.0, 7.0], ([0, 1, 2], [1, 1, 0])), shape=(3, 2))
+    found = exported(X, tmp_path)
+    assert (found.X != X).nnz == 0
+    np.testing.assert_array_equal(found.column(1, absent), [5.0, 0.0, fill])
+    np.testing.assert_array_equal(found.column(0, absent), [fill, fill, 7.0])

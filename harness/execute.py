@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 from harness.duel import run_duel
-from harness.model import FAILURES, JSON, Duel, Job, Status
+from harness.model import FAILURES, JSON, Duel, Job, Outcome, Status
 from harness.outcomes import outcome_path
 from harness.plan import Plan
 from harness.plugins import Registry
@@ -133,7 +133,15 @@ class Execution:
             stored = self.store.record(self.run_id, outcome, source)
             self.tally.add(outcome.status)
             self.progress.trial(stored)
+            self._announce(stored)
+
+    def _announce(self, stored: Outcome) -> None:
+        """Tell the listeners; one that fails must not end a run."""
+        try:
             self.registry.announce(stored)
+        except Exception as error:  # noqa: BLE001 - a stranger's listener may raise anything
+            reason = f"{type(error).__name__}: {error}"
+            self.progress.message(f"  a plugin's trial_finished failed: {reason}")
 
     def _fight(self, duels: list[Duel], supervisor: Supervisor) -> None:
         """Run duels one after another, with nothing else at work on the machine."""

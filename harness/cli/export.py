@@ -45,7 +45,15 @@ def command(
 def _write(frame: Any, kind: str, output: Path | None) -> None:
     if kind == "parquet":
         frame.to_parquet(output, index=False)
-    elif output is not None:
+        return
+    frame = frame.map(_inert)
+    if output is not None:
         frame.to_csv(output, index=False)
     else:
         click.echo(frame.to_csv(index=False), nl=False)
+
+
+def _inert(value: Any) -> Any:
+    """Return text that a spreadsheet would run as a formula with an apostrophe before it."""
+    is_formula = isinstance(value, str) and value.startswith(("=", "+", "-", "@", "\t", "\r"))
+    return f"'{value}" if is_formula else value

@@ -17,7 +17,8 @@ import pkgutil
 import re
 import sys
 import traceback
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from importlib.metadata import entry_points
 from pathlib import Path
@@ -27,6 +28,7 @@ from typing import Any
 import pluggy
 
 from harness import hookspecs
+from harness.contract import fault_of
 from harness.errors import ConfigError, HarnessError, PluginError, unknown
 from harness.model import Algorithm, Dataset, Executor, Metric, Outcome, Section
 
@@ -38,6 +40,7 @@ HOOKS: dict[str, tuple[str, type[Any]]] = {
     "register_report_sections": ("section", Section),
     "register_executors": ("executor", Executor),
 }
+KNOWN = ", ".join([*HOOKS, "trial_finished"])
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
 
@@ -118,6 +121,8 @@ class Registry:
                 f"{path} registers a {type(value).__name__} as {kind}; "
                 f"it must be a harness.{expected.__name__}"
             )
+        if fault := fault_of(value):
+            raise PluginError(f"{path}: the {kind} {str(value.name)[:80]!r}: {fault}")
         name = value.name
         if not isinstance(name, str) or not NAME.fullmatch(name):
             raise PluginError(
@@ -170,8 +175,7 @@ def load_registry(
         for name in modules:
             _register(registry, importlib.import_module(name), name)
     for file in files:
-        module = import_file(Path(file))
-        _register(registry, module, str(Path(file).resolve()))
+        _load_file(registry, Path(file))
     return registry
 
 
@@ -204,12 +208,36 @@ def import_file(path: Path) -> ModuleType:
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
     try:
-        spec.loader.exec_module(module)
-    except Exception as error:
+        with _blamed_on(path, "fails to import"):
+            spec.loader.exec_module(module)
+    except PluginError:
         del sys.modules[name]
-        place = _place(error, path)
-        raise PluginError(f"{place} fails to import: {type(error).__name__}: {error}") from error
+        raise
     return module
+
+
+def _load_file(registry: Registry, path: Path) -> None:
+    """Load a plugin file that was asked for; whatever is wrong with it is an error."""
+    module = import_file(path)
+    path = path.resolve()
+    with _blamed_on(path, "fails in its hook"):
+        _register(registry, module, str(path))
+    if not registry.manager.get_hookcallers(module):
+        raise PluginError(
+            f"{path} offers nothing: mark its functions with @hookimpl; the known hooks are {KNOWN}"
+        )
+
+
+@contextmanager
+def _blamed_on(path: Path, what: str) -> Iterator[None]:
+    """Tell what a plugin file raises in one line, with the place in that file."""
+    try:
+        yield
+    except HarnessError:
+        raise
+    except (Exception, SystemExit) as error:  # a plugin may also call sys.exit
+        reason = f"{type(error).__name__}: {error}"
+        raise PluginError(f"{_place(error, path)} {what}: {reason}") from error
 
 
 def _place(error: BaseException, path: Path) -> str:
@@ -226,7 +254,7 @@ def _load(registry: Registry, name: str, get: Any) -> None:
         _register(registry, get(), name)
     except PluginError:
         raise  # a broken contract is told at once, whoever broke it
-    except Exception as error:  # noqa: BLE001 - a stranger's import may raise anything
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - a stranger's import may raise anything
         reason = f"{type(error).__name__}: {error}"
         registry.broken.append(Broken(name, reason, traceback.format_exc()))
 
@@ -239,26 +267,14 @@ def _register(registry: Registry, module: ModuleType, plugin: str) -> None:
         manager.register(module, name=plugin)
         manager.check_pending()
     except (pluggy.PluginValidationError, ValueError) as error:
-        known = ", ".join([*HOOKS, "trial_finished"])
-        message = str(error).splitlines()[-1]
-        raise PluginError(f"{path}: {message}; the known hooks are {known}") from error
+        message = str(error).splitlines()[-1].partition(" in plugin <")[0]
+        raise PluginError(f"{path}: {message}; the known hooks are {KNOWN}") from error
     for hook, (kind, expected) in HOOKS.items():
         for implementation in getattr(manager.hook, hook).get_hookimpls():
-            if implementation.plugin is module:
-                _call(
-                    implementation.function,
-                    lambda value, k=kind, e=expected: registry.add(k, e, value, plugin, path),
-                    path,
-                )
-
-
-def _call(function: Any, register: Any, path: str) -> None:
-    try:
-        function(register=register)
-    except HarnessError:
-        raise
-    except TypeError as error:
-        if "argument" in str(error):
-            name = getattr(function, "__name__", "the hook")
-            raise PluginError(f"{path}: {name} must take one argument, `register`") from error
-        raise
+            if implementation.plugin is not module:
+                continue
+            if not implementation.argnames:
+                raise PluginError(f"{path}: {hook} must take one argument, `register`")
+            implementation.function(
+                register=lambda value, k=kind, e=expected: registry.add(k, e, value, plugin, path)
+            )

@@ -28,7 +28,17 @@ LAYERS = (
     {"analysis", "builtin", "supervise", "pool", "session", "channel", "worker"},
     {"data", "store", "outcomes", "measure", "preparation"},
     {"plugins", "config", "noop", "progress"},
-    {"hookspecs", "adapters", "ids", "trees", "tree_check", "tree_predict", "processes", "machine"},
+    {
+        "hookspecs",
+        "contract",
+        "adapters",
+        "ids",
+        "trees",
+        "tree_check",
+        "tree_predict",
+        "processes",
+        "machine",
+    },
     {"model", "errors", "units"},
 )
 

@@ -102,6 +102,52 @@ def test_unknown_names_say_what_was_meant():
     assert registry.matching("metric", ["*", "rm*"]) == ["rmse"]
 
 
+HEAD = """import numpy as np
+from harness import ALL_TASKS, Algorithm, Task, hookimpl
+@hookimpl
+def register_algorithms(register):
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "told"),
+    [
+        ("Algorithm(name='x', adapter=len, task=ALL_TASKS)", "unexpected keyword argument 'task'"),
+        ("len(3)", r"mine\.py:5 fails in its hook: TypeError: object of type 'int'"),
+        ("raise SystemExit(0)", r"mine\.py:5 fails in its hook: SystemExit"),
+        ("register(Algorithm('x', None, ALL_TASKS))", "'x': adapter cannot be called"),
+        ("register(Algorithm('x', len, 'binary'))", "'x': tasks is 'binary'"),
+        ("register(Algorithm('x', len, frozenset({'binary'})))", "'x': tasks is"),
+        ("register(Algorithm('x', len, frozenset()))", "'x': tasks is"),
+        (
+            "register(Algorithm('x', len, ALL_TASKS, params={'a': np.zeros(2)}))",
+            "'x': params must be finite JSON",
+        ),
+    ],
+)
+def test_a_mistake_in_a_hook_is_told_in_one_line_with_its_place(tmp_path, body, told):
+    with pytest.raises(PluginError, match=told) as error:
+        load(plugin(tmp_path, f"{HEAD}    {body}\n"))
+    assert "mine.py" in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+def test_a_hook_without_its_argument_is_told(tmp_path):
+    text = "from harness import hookimpl\n@hookimpl\ndef register_metrics(): pass\n"
+    with pytest.raises(PluginError, match="must take one argument, `register`"):
+        load(plugin(tmp_path, text))
+
+
+def test_a_file_without_a_marked_hook_offers_nothing(tmp_path):
+    with pytest.raises(PluginError, match=r"mine\.py offers nothing: mark .* with @hookimpl"):
+        load(plugin(tmp_path, "def register_metrics(register): pass\n"))
+
+
+def test_a_file_that_ends_the_process_on_import_is_told(tmp_path):
+    with pytest.raises(PluginError, match=r"mine\.py:1 fails to import: SystemExit: 3"):
+        load(plugin(tmp_path, "raise SystemExit(3)\n"))
+
+
 def test_the_events_reach_a_plugin(tmp_path):
     path = plugin(
         tmp_path,

@@ -16,6 +16,7 @@ from pydantic import Field, model_validator
 
 from harness.data.bundled import BundledLoader
 from harness.data.loader import File, FilesLoader, Loader
+from harness.data.memory import recall, remember
 from harness.data.openml import OpenMLLoader
 from harness.data.places import card_folders
 from harness.data.reading import Reading, Strict, digest_of, validated
@@ -130,15 +131,12 @@ class Card(Strict):
 
 def read_card(path: Path) -> Card:
     """Read a card, or tell all its mistakes at once."""
-    try:
-        return _card_in(path, path.read_bytes())
-    except OSError as error:
-        raise DataError(f"{path} cannot be read: {error.strerror}") from None
+    return _parsed(path, _content(path))
 
 
-@cache
-def _card_in(path: Path, content: bytes) -> Card:
-    """Return the card of a file's content; several plugins ask for the same ones."""
+def _parsed(path: Path, content: bytes | str) -> Card:
+    if isinstance(content, str):
+        raise DataError(content)
     try:
         data = tomllib.loads(content.decode())
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
@@ -151,6 +149,12 @@ def _card_in(path: Path, content: bytes) -> Card:
     return card
 
 
+class _Whole(Strict):
+    """The cards of a folder without a mistake, which are read anew only where a file changed."""
+
+    cards: tuple[Card, ...]
+
+
 def every_card() -> Iterator[tuple[Path, Card | DataError]]:
     """Yield the cards of all folders by name, and in place of a broken one what is wrong with it.
 
@@ -158,15 +162,45 @@ def every_card() -> Iterator[tuple[Path, Card | DataError]]:
     """
     taken: dict[str, Path] = {}
     for folder in card_folders():
-        for path in sorted(folder.glob("*.toml")):
-            try:
-                card: Card | DataError = read_card(path)
-                if path.stem in taken:
-                    card = DataError(f"{path} takes the name of {taken[path.stem]}; rename it")
-            except DataError as error:
-                card = error
+        for path, card in _cards_in(folder).items():
+            if path.stem in taken:
+                yield path, DataError(f"{path} takes the name of {taken[path.stem]}; rename it")
+            else:
+                yield path, card
             taken.setdefault(path.stem, path)
-            yield path, card
+
+
+def _cards_in(folder: Path) -> dict[Path, Card | DataError]:
+    paths = sorted(folder.glob("*.toml"))
+    return dict(zip(paths, _cards_of(tuple(paths), tuple(map(_content, paths))), strict=True))
+
+
+def _content(path: Path) -> bytes | str:
+    """Return the bytes of a card, or why they cannot be read."""
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        return f"{path} cannot be read: {error.strerror}"
+
+
+@cache
+def _cards_of(
+    paths: tuple[Path, ...], contents: tuple[bytes | str, ...]
+) -> tuple[Card | DataError, ...]:
+    """Return the cards of some files; TOML is slow to read, so whole folders are remembered."""
+    key = f"cards {[path.stem for path in paths]} {contents}"
+    if (known := recall(key, _Whole)) is not None:
+        return known.cards
+    found: list[Card | DataError] = []
+    for path, content in zip(paths, contents, strict=True):
+        try:
+            found.append(_parsed(path, content))
+        except DataError as error:
+            found.append(error)
+    whole = tuple(card for card in found if isinstance(card, Card))
+    if len(whole) == len(found):
+        remember(key, _Whole(cards=whole))
+    return tuple(found)
 
 
 def fault_of(name: str) -> str:

@@ -13,7 +13,7 @@ from harness.data.files import dataset_from_file, describe
 from harness.data.loader import FilesLoader, Loader
 from harness.data.mirror import entries
 from harness.data.openml import OpenMLLoader
-from harness.data.places import own_card_folder
+from harness.data.places import own_card_folders
 from harness.errors import DataError
 from harness.model import JSON, Dataset, Task
 
@@ -183,7 +183,7 @@ def add(
         raise DataError(f"{name} is taken by {taken[0]}; choose another name or delete that card")
     dataset = dataset_from_file(path, target, task=task, **reading)
     card = _card(replace(dataset, name=name, suites=suites, licence=licence), summary)
-    place = own_card_folder() / f"{name}.toml"
+    place = own_card_folders()[0] / f"{name}.toml"
     from harness.data.writing import write_atomically
 
     try:

@@ -1,7 +1,7 @@
 """Where the data layer looks and writes: folders and limits, each with its environment variable.
 
-``HARNESS_CACHE`` is the folder for downloads and parsed tables, ``HARNESS_DATASETS`` a list of
-further card folders, ``HARNESS_MIRROR`` a folder with a ``MANIFEST.json``, ``HARNESS_MAX_BYTES``
+``HARNESS_CACHE`` is the folder for downloads and parsed tables, ``HARNESS_DATASETS`` the list of
+the user's card folders, ``HARNESS_MIRROR`` a folder with a ``MANIFEST.json``, ``HARNESS_MAX_BYTES``
 how large data may become once unpacked, and ``HARNESS_OFFLINE=1`` forbids the network.
 """
 
@@ -26,10 +26,10 @@ def cache_folder() -> Path:
     return Path(named) if named else platformdirs.user_cache_path(APPLICATION)
 
 
-def own_card_folder() -> Path:
-    """Return the folder that ``data add`` writes cards to; it may not exist yet."""
-    named = [p for p in os.environ.get("HARNESS_DATASETS", "").split(os.pathsep) if p]
-    return Path(named[0]) if named else platformdirs.user_config_path(APPLICATION) / "datasets"
+def own_card_folders() -> list[Path]:
+    """Return the user's card folders; ``data add`` writes to the first, which may not exist."""
+    named = [Path(p) for p in os.environ.get("HARNESS_DATASETS", "").split(os.pathsep) if p]
+    return named or [platformdirs.user_config_path(APPLICATION) / "datasets"]
 
 
 def card_folders() -> list[Path]:
@@ -37,8 +37,7 @@ def card_folders() -> list[Path]:
     package = Path(__file__).resolve().parent.parent
     checkout = package.parent / "datasets"
     is_checkout = checkout.is_dir() and (package.parent / "pyproject.toml").is_file()
-    named = [Path(p) for p in os.environ.get("HARNESS_DATASETS", "").split(os.pathsep) if p]
-    folders = [checkout if is_checkout else package / "_cards", own_card_folder(), *named]
+    folders = [checkout if is_checkout else package / "_cards", *own_card_folders()]
     return [folder for folder in dict.fromkeys(folders) if folder.is_dir()]
 
 

@@ -151,6 +151,26 @@ def test_a_broken_card_is_an_error_only_where_it_is_asked_for(folder):
         resolve("mine", registry())
 
 
+def test_a_card_that_cannot_be_read_is_told(folder):
+    (folder / "mine.toml").mkdir()
+    assert "iris" in registry().names("dataset")
+    with pytest.raises(DataError, match=r"mine\.toml cannot be read: Is a directory"):
+        resolve("mine", registry())
+
+
+def test_remembered_cards_follow_their_files(folder):
+    from harness.data import cards
+
+    def rows():
+        cards._cards_of.cache_clear()  # as in another process
+        return registry().dataset("mine").rows
+
+    (folder / "mine.toml").write_text(GOOD)
+    assert [rows(), rows()] == [4, 4]
+    (folder / "mine.toml").write_text(GOOD.replace("rows = 4", "rows = 5"))
+    assert rows() == 5
+
+
 def test_a_card_cannot_take_the_name_of_a_shipped_one(folder):
     shutil.copy(Path(card_folders()[0], "wine.toml"), folder / "iris.toml")
     text = (folder / "iris.toml").read_text().replace('name = "wine"', 'name = "iris"')

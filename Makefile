@@ -5,6 +5,9 @@ PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11 python3.14 p
 	$$p -c '$(NEW_ENOUGH)' 2>/dev/null && echo $$p && break; done)
 WORKERS ?= 2
 ARGS ?=
+# of `make soak`: kills of real runs, and seconds of each fuzzer
+export SOAK_KILLS ?= 100
+export FUZZ_SECONDS ?= 600
 
 NEW_ENOUGH := import sys; sys.exit(sys.version_info < (3, 11))
 VENV := .venv
@@ -18,7 +21,7 @@ ASV = HOME="$(CURDIR)/.asv" $(RUN) -m asv
 
 help:  ## list the commands
 	@sed -nE 's/^([a-z-]+):.*## (.*)/make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
-	@echo 'Variables: PYTHON=/path/to/python3  WORKERS=2 (of test)  ARGS="--seed 3"'
+	@echo 'Variables: PYTHON=/path/to/python3  WORKERS=2 (of test)  SOAK_KILLS=100  FUZZ_SECONDS=600  ARGS="--seed 3"'
 
 setup: $(READY)  ## create .venv with the locked dependencies (the others do it when needed)
 

@@ -31,19 +31,17 @@ NEEDED = {
     "threadpoolctl": "threadpoolctl",
     "vl_convert": "vl-convert-python",
 }
+INTERRUPTED = 130  # exit code, as `harness.cli` has it
 ROOT = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))  # noqa: PTH120 - pathlib may be shadowed
 
 
 def main() -> int:
     """Run the command line and return its exit code."""
-    drop_current_folder()
-    if complaint := missing():
-        sys.stderr.write(f"harness: {complaint}\n")
-        return 2
-    from harness.cli import INTERRUPTED
-    from harness.cli import main as run
-
-    code = run()
+    try:
+        code = started()
+    except KeyboardInterrupt:  # before the command line could listen
+        sys.stderr.write("harness: interrupted before anything was done\n")
+        code = INTERRUPTED
     if code == INTERRUPTED:
         # Where Ctrl-C came in the middle of an `exec`, as classes are made by, Python would end
         # this process by a signal of its own, although the interrupt was handled.
@@ -51,6 +49,17 @@ def main() -> int:
         sys.stderr.flush()
         os._exit(code)
     return code
+
+
+def started() -> int:
+    """Make sure of the path and the dependencies, then run the command line."""
+    drop_current_folder()
+    if complaint := missing():
+        sys.stderr.write(f"harness: {complaint}\n")
+        return 2
+    from harness.cli import main as run
+
+    return run()
 
 
 def drop_current_folder() -> None:

@@ -113,4 +113,22 @@ def test_every_file_that_a_page_names_exists(page: Path) -> None:
         str((page.parent / link).resolve().relative_to(ROOT))
         for link in re.findall(r"\]\(([^)#:]+)\)", page.read_text())
     ]
-    assert [name for name in named if not list(ROOT.glob(name.rstrip("/")))] == []
+    files = {name.partition("::")[0].rstrip("/") for name in named}
+    assert [name for name in files if not list(ROOT.glob(name))] == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: p.relative_to(ROOT).as_posix())
+def test_every_test_that_a_page_names_exists(page: Path) -> None:
+    for file, name in re.findall(r"`(tests/[^`\s]*\.py)::(\w+)`", page.read_text()):
+        tree = ast.parse((ROOT / file).read_text())
+        assert name in {n.name for n in tree.body if isinstance(n, ast.FunctionDef)}, file
+
+
+def test_every_fault_is_backed_by_a_test() -> None:
+    page = (ROOT / "docs/faults.md").read_text()
+    rows = re.findall(r"^\| (?!fault |---)(.+) \|$", page, re.MULTILINE)
+    assert len(rows) > 30
+    for row in rows:
+        cells = row.split(" | ")
+        assert len(cells) == 4, row
+        assert re.fullmatch(r"`tests/[^`]+\.py::test_\w+`", cells[3]), row

@@ -95,3 +95,12 @@ print(sorted({heavy} & set(sys.modules)))
     assert done.returncode == 0, done.stderr
     assert "Commands:" in done.stdout
     assert done.stdout.splitlines()[-1] == "[]"
+
+
+def test_ctrl_c_before_the_command_line_listens_is_no_traceback(tmp_path: Path) -> None:
+    code = "import sys; from harness import __main__ as start\n"
+    code += "def interrupted(): raise KeyboardInterrupt\n"
+    code += "start.missing = interrupted; start.main()"
+    done = run(sys.executable, "-c", code, cwd=ROOT)
+    assert done.returncode == 130
+    assert done.stderr == "harness: interrupted before anything was done\n"

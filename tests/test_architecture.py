@@ -23,6 +23,7 @@ SOURCES = [
 LAYERS = (
     {"__main__", "cli"},
     {"doctor", "overhead", "reporting"},
+    {"parity"},
     {"runs"},
     {"execute", "duel", "plan", "choose", "declared", "explain"},
     {"analysis", "builtin", "supervise", "pool", "session", "channel", "worker"},

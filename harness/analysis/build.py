@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
+from harness.analysis.ladder import parities
 from harness.analysis.pairs import declared_pairs, judge_pairs
 from harness.analysis.scores import Scorer
 from harness.analysis.speed import noise_floors, pool_speeds, speeds_of, with_floor
@@ -70,6 +71,7 @@ def view_run(store: Store, run_id: str, registry: Registry) -> RunView:
         },
         predictions=predictions,
         broken=(*failed, *scorer.broken.values()),
+        parity=parities(store.parities(run["id"]), accuracy, declared),
     )
 
 

@@ -23,6 +23,7 @@ COMMANDS = {
     "run": ("run", "Run an experiment and write its report."),
     "report": ("report", "Write the report of a run again."),
     "duel": ("duel", "Time two algorithms in interleaved pairs."),
+    "parity": ("parity", "Compare the trees of two algorithms, node by node."),
     "compare": ("compare", "Say what changed between two stored runs."),
     "gate": ("gate", "Hold a stored run against gates; the exit code answers."),
     "list": ("listing", "List algorithms, datasets, metrics, sections, experiments, runs."),

@@ -59,10 +59,10 @@ def print_table(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
         click.echo("  ".join(padded).rstrip())
 
 
-def printable(value: Any) -> str:
-    """Return text with control characters escaped, at most 200 characters long."""
+def printable(value: Any, limit: int = 200) -> str:
+    """Return text with control characters escaped, at most ``limit`` characters long."""
     text = "".join(c if c.isprintable() else repr(c)[1:-1] for c in str(value))
-    return text if len(text) <= 200 else text[:199] + "…"
+    return text if len(text) <= limit else text[: limit - 1] + "…"
 
 
 def say(message: str) -> None:

@@ -19,6 +19,8 @@ from harness.analysis.parity.sentences import sentence
 from harness.analysis.parity.sides import Side, Training
 from harness.errors import DataError
 
+__all__ = ["TOLERANCE", "Side", "Training", "compare"]
+
 TOLERANCE = 1e-6  # relative, of leaf values
 
 

@@ -43,32 +43,20 @@ def tabulate(parsed: Parsed, reading: Reading, task: Task, place: str) -> Table:
         Where a named column does not exist, or the target cannot serve.
     """
     notes: list[str] = []
-    if parsed.target is not None:
-        target = pd.Series(parsed.target)
-        data: Any = parsed.data
-    else:
-        frame = parsed.data
-        check_columns(frame, reading, place)
-        target = frame[reading.target]
-        data = frame
+    is_frame = parsed.target is None
+    if is_frame:
+        check_columns(parsed.data, reading, place)
+    target = parsed.data[reading.target] if is_frame else pd.Series(parsed.target)
     kept, labels = _kept_rows(target, reading, task, place, notes)
-    test = np.zeros(len(target), bool)
-    test[len(target) - min(reading.test_rows, len(target)) :] = True
     y, classes = encode_target(labels, task, place, reading.target)
-    weight = group = None
-    if parsed.target is None:
-        data = frame if kept.all() else frame.loc[kept]
-        weight = _weights(data[reading.weight], place) if reading.weight else None
-        group = _groups(data[reading.group]) if reading.group else None
-        X = _features(data, reading, place, notes)
-    else:
-        X = _sparse(data[kept] if not kept.all() else data, place)
+    data = parsed.data if kept.all() else parsed.data[kept]
+    test = np.arange(len(target)) >= len(target) - reading.test_rows
     return Table(
-        X=X,
+        X=_features(data, reading, place, notes) if is_frame else _sparse(data, place),
         y=y,
         classes=classes,
-        weight=weight,
-        group=group,
+        weight=_weights(data[reading.weight], place) if reading.weight else None,
+        group=_groups(data[reading.group]) if reading.group else None,
         test_rows=test[kept] if reading.test_rows else None,
         notes=tuple(notes),
     )
@@ -83,8 +71,8 @@ def check_columns(frame: pd.DataFrame, reading: Reading, place: str) -> None:
         "target": (reading.target,),
         "weight": (reading.weight,),
         "group": (reading.group,),
+        "dropped column": reading.drop,
     }
-    roles["dropped column"] = reading.drop
     if not isinstance(reading.categorical, str):
         roles["categorical column"] = reading.categorical
     names = set(known)
@@ -115,7 +103,7 @@ def _kept_rows(
         )
     kept = ~(lacking | left_out)
     if (gone := int((~kept).sum())) > 0:
-        notes.append(f"{gone:,} rows without a usable target left out")
+        notes.append(f"{count(gone, 'row')} without a usable target left out")
     if not kept.any():
         raise DataError(f"{place}: no row has a usable target {shown(reading.target)}")
     return kept, labels if kept.all() else labels[kept]
@@ -157,7 +145,7 @@ def encode_target(
     if not np.isfinite(values).all():
         raise DataError(
             f"{place}: the target {shown(name)} is infinite in "
-            f"{int((~np.isfinite(values)).sum()):,} rows; correct or delete them"
+            f"{count(int((~np.isfinite(values)).sum()), 'row')}; correct or delete them"
         )
     if values.min() == values.max():
         raise DataError(
@@ -173,7 +161,7 @@ def _weights(column: pd.Series[Any], place: str) -> np.ndarray:
     if bad.any() or not values.any():
         raise DataError(
             f"{place}: the weight {shown(column.name)} must be 0 or more everywhere and not 0 "
-            f"in every row; {int(bad.sum()):,} rows are missing, negative or no number"
+            f"in every row; it is missing, negative or no number in {count(int(bad.sum()), 'row')}"
         )
     return values
 
@@ -219,9 +207,9 @@ def _check_infinite(blocks: Blocks, place: str) -> None:
     bad = np.flatnonzero(rows)
     if len(bad):
         name = blocks.numeric_names()[bad[0]]
-        more = f" (and {len(bad) - 1:,} more columns)" if len(bad) > 1 else ""
+        more = f" (and {count(len(bad) - 1, 'more column')})" if len(bad) > 1 else ""
         raise DataError(
-            f"{place}: the column {shown(name)} is infinite in {rows[bad[0]]:,} rows{more}; "
+            f"{place}: the column {shown(name)} is infinite in {count(int(rows[bad[0]]), 'row')}{more}; "
             "several libraries refuse infinities: make them missing or finite"
         )
 

@@ -216,6 +216,12 @@ def test_svmlight_stays_sparse(tmp_path):
     assert table.classes == ("-1", "1")
 
 
+@pytest.mark.parametrize("option", [{"weight": "w"}, {"drop": ("a",)}, {"categorical": ("a",)}])
+def test_svmlight_takes_no_columns_by_name(tmp_path, option):
+    with pytest.raises(DataError, match="svmlight has no columns"):
+        dataset_from_file(write(tmp_path, "1 1:1\n0 1:2\n", "mine.svm"), **option)
+
+
 def test_npz_arrays(tmp_path):
     X, y = np.arange(12.0).reshape(4, 3), np.array([0, 1, 1, 0])
     np.savez(tmp_path / "mine.npz", X=X, y=y, w=np.ones(4))
@@ -265,7 +271,7 @@ def test_numbers_are_read_to_the_last_bit(tmp_path):
         ("a,y\n1,2.5\n2,2.5\n", "same value in every row"),
         ("a,y\n1,2\n2,\n3,\n", "missing in 2 of 3 rows"),
         ("a,y\n1,\n2,\n", "has no value in any row"),
-        ("a,y\n1,0.5\n2,inf\n3,1.5\n", "infinite in 1 rows"),
+        ("a,y\n1,0.5\n2,inf\n3,1.5\n", "infinite in 1 row;"),
         ("a,y\n-inf,0\n2,1\ninf,1\n", r"column 'a' is infinite in 2 rows"),
         ("a,a,b,b,y\n1,2,3,4,5\n", r"several columns named 'a', 'b'"),
         ("a,y\n1,2,3\n4,5,6\n", "more fields than its header"),
@@ -342,7 +348,7 @@ def test_rows_without_a_target_can_be_left_out(tmp_path):
     path = write(tmp_path, "a,y\n1,0\n2,\n3,1\n4,1\n")
     table = loaded(dataset_from_file(path, "y", drop_missing_target=True))
     assert table.X["a"].tolist() == [1, 3, 4]
-    assert table.notes == ("1 rows without a usable target left out",)
+    assert table.notes == ("1 row without a usable target left out",)
 
 
 def test_a_bomb_is_stopped_before_it_is_unpacked(tmp_path, monkeypatch):

@@ -33,11 +33,13 @@ class Tally:
 
     statuses: dict[Status, int] = field(default_factory=dict)
     reused: int = 0
+    old_failures: int = 0  # of the reused ones
 
     def add(self, status: Status, *, reused: bool = False) -> None:
         """Count one end."""
         self.statuses[status] = self.statuses.get(status, 0) + 1
         self.reused += reused
+        self.old_failures += reused and status in FAILURES
 
     @property
     def exit_code(self) -> int:
@@ -49,8 +51,12 @@ class Tally:
     def sentence(self) -> str:
         """Return the counts in words."""
         parts = [f"{count} {status.replace('_', ' ')}" for status, count in self.statuses.items()]
-        known = f"; {self.reused} of them known from earlier runs" if self.reused else ""
-        return (", ".join(parts) or "nothing was measured") + known
+        told = ", ".join(parts) or "nothing was measured"
+        if self.reused:
+            told += f"; {self.reused} of them known from earlier runs"
+        if self.old_failures:
+            told += f" ({self.old_failures} failed then; --retry-failed runs them again)"
+        return told
 
 
 @dataclass

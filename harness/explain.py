@@ -50,7 +50,7 @@ def _stored(store: Reader, name: str) -> Trial:
     found = store.find(name) if name else []
     if not found:
         raise ConfigError(
-            f"no stored trial or cell id starts with {name!r}; `harness show latest` lists them"
+            f"no stored trial or cell id starts with {name!r}; `harness export` lists some"
         )
     cells = {trial.cell for trial in found}
     if len(cells) > 1:

@@ -12,6 +12,7 @@ from harness.analysis.gates import Decision, State, decide_gates, gates_of, stat
 from harness.analysis.view import RunView
 from harness.config import Gate
 from harness.errors import ConfigError
+from harness.ids import canonical
 from harness.model import JSON, Section
 from harness.plugins import Registry
 from harness.store import Store
@@ -163,13 +164,14 @@ def rows(results: Path, run: str, registry: Registry) -> list[JSON]:
         for place, outcome in enumerate(cell.outcomes):
             trial = outcome.trial
             seconds: dict[str, float] = {}
+            peaks = [s.peak for s in outcome.samples if s.phase == "fit"]
             for sample in outcome.samples:
                 key = f"{sample.phase}_seconds"
                 seconds[key] = seconds.get(key, 0.0) + sample.wall
             found.append(
                 {
                     "algorithm": cell.algorithm,
-                    "params": str(dict(cell.params)),
+                    "params": canonical(cell.params),
                     "preparation": cell.preparation,
                     "dataset": cell.dataset,
                     "split": trial.split.label,
@@ -180,6 +182,7 @@ def rows(results: Path, run: str, registry: Registry) -> list[JSON]:
                     "reused": cell.reused[place],
                     **{name: values[place] for name, values in cell.scores.items()},
                     **seconds,
+                    "fit_peak_bytes": max(peaks, default=None),
                     "cell": trial.cell,
                     "trial": trial.id,
                 }

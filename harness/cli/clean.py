@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from harness.cli.common import json_option, print_json, results_option
+from harness.errors import StoreError
 from harness.units import parse_duration
 
 
@@ -26,6 +27,8 @@ def command(
 
     limit = timedelta(seconds=parse_duration(older_than)) if older_than else None
     before = datetime.now(UTC) - limit if limit else None
+    if not Store.exists(results):
+        raise StoreError(f"there are no results in {results}, so there is nothing to clean")
     with Store.open(results, write=True) as store:
         removal = clean(store, runs=runs, before=before, dry_run=not yes)
     if as_json:

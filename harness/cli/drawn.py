@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from rich.progress import TaskID
 
 LINE_EVERY = 5.0  # seconds between plain lines
+SHARE_FIRST = 0.05  # of a stage, before its time left is guessed: the first trial starts libraries
 
 
 def new_progress() -> Progress:
@@ -46,7 +47,9 @@ class Lines(Progress):
         if now - self.last >= LINE_EVERY and self.done < self.total:
             self.last = now
             left = (now - self.began) / self.done * (self.total - self.done)
-            say(f"{self.name}: {self.done} of {self.total}, about {show_duration(left)} left")
+            early = self.done < SHARE_FIRST * self.total
+            guess = "" if early else f", about {show_duration(left)} left"
+            say(f"{self.name}: {self.done} of {self.total}{guess}")
 
     def trial(self, outcome: Outcome) -> None:
         """Count the trial, and tell a failure."""

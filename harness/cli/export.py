@@ -39,7 +39,7 @@ def command(
     try:
         _write(frame, kind, output)
     except OSError as error:
-        raise StoreError(f"{output} cannot be written: {error.strerror}") from error
+        raise StoreError(f"{output} cannot be written: {error.strerror or error}") from error
 
 
 def _write(frame: Any, kind: str, output: Path | None) -> None:

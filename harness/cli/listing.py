@@ -12,16 +12,25 @@ from harness.config import load_experiment, shipped_experiments
 from harness.model import Algorithm, Dataset, Metric, Section
 from harness.plugins import Registry, load_registry
 
-KINDS = ("algorithms", "datasets", "metrics", "sections", "experiments", "plugins", "runs")
+KINDS = (
+    *("algorithms", "datasets", "metrics", "sections", "executors"),
+    *("experiments", "plugins", "runs"),
+)
+RUN = ("id", "name", "status", "started", "ended")  # the rest of a run is for `harness show`
 
 
 @click.command("list")
-@click.argument("kind", type=click.Choice(KINDS), metavar="|".join(KINDS))
+@click.argument("kind", type=click.Choice(KINDS), metavar="KIND", required=False)
 @plugin_option
 @results_option
 @json_option
-def command(kind: str, plugins: tuple[Path, ...], results: Path, as_json: bool) -> None:
-    """List what is registered, shipped or stored."""
+def command(kind: str | None, plugins: tuple[Path, ...], results: Path, as_json: bool) -> None:
+    """List what is registered, shipped or stored: KIND is one of those below.
+
+    algorithms, datasets, metrics, sections, executors, experiments, plugins, runs
+    """
+    if kind is None:  # click itself would take a line for each
+        raise click.UsageError(f"list needs a KIND: {', '.join(KINDS)}")
     rows = _runs(results) if kind == "runs" else _registered(kind, load_registry(plugins))
     if as_json:
         print_json({kind: rows})
@@ -42,9 +51,10 @@ def _registered(kind: str, registry: Registry) -> list[dict[str, Any]]:
         case "sections":
             sections: list[Section] = sorted(registry.all("section"), key=lambda s: s.order)
             return [{"name": s.name, "title": s.title} for s in sections]
-        case "experiments":
-            loaded = (load_experiment(name) for name in shipped_experiments())
-            return [{"name": e.name, "summary": e.summary} for e in loaded]
+        case "executors" | "experiments":
+            shipped = [load_experiment(name) for name in shipped_experiments()]
+            told: list[Any] = shipped if kind == "experiments" else registry.all("executor")
+            return [{"name": one.name, "summary": one.summary} for one in told]
         case _:
             return _plugins(registry)
 
@@ -104,4 +114,4 @@ def _runs(results: Path) -> list[dict[str, Any]]:
     from harness.store import Store
 
     with Store.open(results) as store:
-        return [dict(run) for run in store.runs()]
+        return [{key: run[key] for key in RUN} for run in store.runs()]

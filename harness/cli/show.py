@@ -42,7 +42,13 @@ def _registered(name: str, registry: Registry) -> dict[str, Any]:
 def _facts(value: Any) -> dict[str, Any]:
     """Return a declaration's fields, without the functions among them."""
     facts = {key: getattr(value, key) for key in value.__dataclass_fields__}
-    return {key: to_json(fact) for key, fact in facts.items() if not callable(fact)}
+    return {key: _without_functions(to_json(f)) for key, f in facts.items() if not callable(f)}
+
+
+def _without_functions(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {k: _without_functions(v) for k, v in value.items() if not callable(v)}
+    return value
 
 
 def _stored(name: str, results: Path) -> dict[str, Any]:

@@ -63,6 +63,7 @@ def run_on(folder, content, *more, name="mine.csv", target="y"):
         (["rum"], "did you mean 'run'?"),
         (["duel", "decision_tree", "bagging", "-d", "irs"], "did you mean 'iris'?"),
         (["show", "no-such-thing"], "no-such-thing"),
+        (["list"], "list needs a KIND: algorithms, datasets"),
     ],
 )
 def test_a_mistake_on_the_command_line(tmp_path, arguments, message):
@@ -98,7 +99,7 @@ def test_a_file_with_four_mistakes_tells_all_four(tmp_path):
 
 
 def test_reading_commands_without_a_store(tmp_path):
-    for command in ("report", "export"):
+    for command in ("report", "export", "clean"):
         code, _, err = harness(tmp_path, command)
         assert code == 5, err
         assert "Traceback" not in err

@@ -85,6 +85,7 @@ def test_a_rerun_reuses_everything_also_the_failures(walked):
     told = json.loads(again.stdout)
     assert again.returncode == 3
     assert told["reused"] == 7
+    assert "(2 failed then; --retry-failed runs them again)" in again.stderr
 
 
 def test_a_dry_run_writes_nothing_and_knows_what_is_known(walked):
@@ -112,7 +113,7 @@ def test_the_outcomes_are_exported(walked):
     folder, _, _ = walked
     done = harness(folder, "export")
     header, *lines = done.stdout.splitlines()
-    assert "rmse_sd" in header
+    assert {"rmse_sd", "fit_seconds", "fit_peak_bytes"} <= set(header.split(","))
     assert len(lines) == 6
 
 
@@ -120,9 +121,11 @@ def test_list_show_explain_and_clean(walked):
     folder, _, _ = walked
     runs = json.loads(harness(folder, "list", "runs", "--json").stdout)["runs"]
     assert runs[0]["status"] == "done"
+    assert "config" not in harness(folder, "list", "runs").stdout
     assert "prior" in harness(folder, "list", "algorithms", "--plugin", "stranger.py").stdout
     shown = harness(folder, "show", "prior", "--plugin", "stranger.py")
     assert "sklearn.decision_tree" in shown.stdout
+    assert "function" not in harness(folder, "show", "sklearn.bagging").stdout
     assert "bytes" in harness(folder, "clean", "--json").stdout
 
 

@@ -6,6 +6,7 @@ import re
 
 from harness.errors import ConfigError
 
+MOST = 2**63  # bytes, or seconds: what the store can hold
 _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 _BYTES = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9}
 _BYTES |= {"KiB": 2**10, "MiB": 2**20, "GiB": 2**30}
@@ -13,31 +14,35 @@ _BYTES |= {"KiB": 2**10, "MiB": 2**20, "GiB": 2**30}
 
 def parse_duration(text: str | float) -> float:
     """Return seconds from a number of seconds or a text such as ``90s``, ``2m30s``, ``1.5h``."""
-    if isinstance(text, (int, float)):
-        seconds = float(text)
+    if isinstance(text, (int, float)) and not isinstance(text, bool):
+        seconds = float(min(text, MOST))
     else:
-        parts = re.findall(r"(\d+(?:\.\d+)?)\s*(ms|s|m|h)", text)
-        rest = re.sub(r"(\d+(?:\.\d+)?)\s*(ms|s|m|h)", "", text).strip()
+        said = text if isinstance(text, str) else ""
+        parts = re.findall(r"(\d+(?:\.\d+)?)\s*(ms|s|m|h)", said)
+        rest = re.sub(r"(\d+(?:\.\d+)?)\s*(ms|s|m|h)", "", said).strip()
         if not parts or rest:
-            raise ConfigError(f"{text!r} is not a duration; write it like 60s, 2m30s or 1.5h")
+            raise ConfigError(
+                f"{str(text)[:80]!r} is not a duration; write it like 60s, 2m30s or 1.5h"
+            )
         seconds = sum(float(number) * _SECONDS[unit] for number, unit in parts)
-    if not 0 < seconds < float("inf"):
-        raise ConfigError(f"a duration must be above zero and finite, not {text!r}")
+    if not 0 < seconds < MOST:
+        raise ConfigError(f"a duration must be above zero and finite, not {str(text)[:80]!r}")
     return seconds
 
 
 def parse_size(text: str | int) -> int:
     """Return bytes from a number of bytes or a text such as ``4GiB`` or ``500MB``."""
-    if isinstance(text, int):
-        size = text
+    if isinstance(text, int) and not isinstance(text, bool):
+        size: float = text
     else:
-        match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([KMG]?i?B)?\s*", text)
+        said = text if isinstance(text, str) else ""
+        match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([KMG]?i?B)?\s*", said)
         if match is None or (match[2] or "") not in _BYTES:
-            raise ConfigError(f"{text!r} is not a size; write it like 4GiB or 500MB")
-        size = int(float(match[1]) * _BYTES[match[2] or ""])
-    if size < 0:
-        raise ConfigError(f"a size must not be negative, not {text!r}")
-    return size
+            raise ConfigError(f"{str(text)[:80]!r} is not a size; write it like 4GiB or 500MB")
+        size = float(match[1]) * _BYTES[match[2] or ""]
+    if not 0 <= size < MOST:
+        raise ConfigError(f"a size must lie from 0 to 8 EiB, not {str(text)[:80]!r}")
+    return int(size)
 
 
 def parse_share(text: str | float) -> float:

@@ -14,7 +14,24 @@ def test_durations(text, seconds):
     assert parse_duration(text) == seconds
 
 
-@pytest.mark.parametrize("text", ["", "soon", "5", "5 parsecs", "0s", "-3s", float("inf"), 0, -1])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "soon",
+        "5",
+        "5 parsecs",
+        "0s",
+        "-3s",
+        float("inf"),
+        0,
+        -1,
+        True,
+        None,
+        [1],
+        "9" * 400 + "s",
+    ],
+)
 def test_what_is_not_a_duration_is_refused(text):
     with pytest.raises(ConfigError, match="duration"):
         parse_duration(text)
@@ -27,7 +44,7 @@ def test_sizes(text, size):
     assert parse_size(text) == size
 
 
-@pytest.mark.parametrize("text", ["", "4 gib", "iB", "-4GiB", "4TiB", -1])
+@pytest.mark.parametrize("text", ["", "4 gib", "iB", "-4GiB", "4TiB", -1, True, [1], "9" * 400])
 def test_what_is_not_a_size_is_refused(text):
     with pytest.raises(ConfigError, match="size"):
         parse_size(text)

@@ -16,8 +16,6 @@ from algorithms._kernels.arrays import move
 from algorithms._kernels.jit import inner_kernel, kernel
 from algorithms._kernels.layout import DISTINCT, FLAG, ROW
 
-ONE = np.uint32(1)
-
 
 @inner_kernel
 def renumber(rows, f, start, middle, stop, end, missing_left, place, scratch):
@@ -100,9 +98,8 @@ def partition_graded(lists, f, start, middle, end, place, spare):
         flag_right = np.uint32(flag_right | np.uint32(entry & FLAG))
         lists[f, to_left] = row | flag_left
         spare[to_right] = row | flag_right
-        is_left = np.uint32(row < middle)
+        is_left = row < middle
         to_left += np.uint64(is_left)
-        to_right += np.uint64(ONE - is_left)
-        right_only = np.uint32(is_left - ONE)  # all bits where the entry went right
-        flag_left = np.uint32(flag_left & right_only)
-        flag_right = np.uint32(flag_right & np.uint32(~right_only))
+        to_right += np.uint64(not is_left)
+        flag_left = np.uint32(0) if is_left else flag_left
+        flag_right = flag_right if is_left else np.uint32(0)

@@ -1,0 +1,33 @@
+import numpy as np
+import oracles
+import pytest
+from columns import seeds, table
+from hypothesis import given
+from hypothesis import strategies as st
+
+from algorithms import DecisionTreeRegressor
+from algorithms._common.pruning import cut, prune
+from algorithms._kernels.prune import LEAF
+
+
+@given(seed=seeds, n=st.integers(2, 40), at=st.floats(0, 1))
+def test_the_weakest_branches_are_cut(seed, n, at):
+    rng = np.random.default_rng(seed)
+    X, y = table(rng, n, 2), rng.normal(size=n)
+    tree = DecisionTreeRegressor(random_state=0).fit(X, y).tree_
+    _, alphas, risks = cut(tree, np.inf)
+    assert (np.diff(alphas) > -1e-12).all()
+    assert (np.diff(risks) > -1e-12).all()
+    k = int(at * (len(alphas) - 1))
+    alpha = (alphas[k] + alphas[min(k + 1, len(alphas) - 1)]) / 2  # not where rounding decides
+    status, _, _ = cut(tree, alpha)
+    kept = np.flatnonzero(status == LEAF)
+    risk = tree.weighted_n_node_samples * tree.impurity / tree.weighted_n_node_samples[0]
+    wanted = oracles.prune(tree, alpha)
+    cost = risk[kept].sum() + alpha * len(kept)
+    assert cost == pytest.approx(risk[wanted].sum() + alpha * len(wanted), abs=1e-9)
+    if np.abs(alphas - alpha).min() > 1e-9:
+        assert kept.tolist() == wanted
+    pruned = prune(tree, alpha)
+    assert pruned.n_leaves == len(kept)
+    assert pruned.max_depth == pruned.compute_node_depths().max() - 1

@@ -1,0 +1,32 @@
+"""Columns of every kind that trees meet: distinct, tied, close, constant, missing."""
+
+import numpy as np
+from hypothesis import strategies as st
+
+
+def column(rng, n, missing):
+    """Return float64 values (n,): of a random kind, some of them missing."""
+    kind = rng.integers(7)
+    values = [
+        lambda: rng.normal(size=n),
+        lambda: rng.integers(0, 3, n).astype(float),
+        lambda: np.full(n, float(rng.integers(5))),
+        lambda: rng.integers(0, 30, n).astype(float),
+        lambda: np.round(rng.random(n), 2),
+        lambda: rng.random(n) * 1e-6,  # close to each other, not equal
+        lambda: rng.exponential(size=n) ** 3 * 1e3,
+    ][kind]()
+    if rng.random() < missing:
+        values[rng.random(n) < rng.choice([0.05, 0.3, 0.9, 1.0])] = np.nan
+    return values
+
+
+def table(rng, n, d, missing=0.0):
+    """Return X (n, d) with columns of all kinds, some of them twice."""
+    X = np.column_stack([column(rng, n, missing) for _ in range(d)])
+    if d > 1 and rng.random() < 0.3:
+        X[:, rng.integers(1, d)] = X[:, 0]
+    return X
+
+
+seeds = st.integers(0, 2**32 - 1)

@@ -132,7 +132,7 @@ SVM_TOKENS += ["1:", ":", "1:1e999", "4294967297:1", "18446744073709551617:2"]
 VALID = {
     "mine.csv": b"a,b,y\n1,u,0\n2.5,v,1\n,u,0\n4,,1\n",
     "mine.tsv": b"a\tb\ty\n1\tu\t0\n2.5\tv\t1\n",
-    "mine.csv.gz": gzip.compress(b"a,y\n" + b"1,0\n2,1\n" * 40),
+    "mine.csv.gz": gzip.compress(b"a,y\n" + b"1,0\n2,1\n" * 40, mtime=0),
     "mine.csv.bz2": bz2.compress(b"a,y\n" + b"1,0\n2,1\n" * 40),
     "mine.csv.xz": lzma.compress(b"a,y\n" + b"1,0\n2,1\n" * 40),
     "mine.parquet": _bytes_of(lambda file: _frame().to_parquet(file)),

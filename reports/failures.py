@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 
 DETAILED = 60  # groups with their full text; the table has all of them
 LONGEST = 6000  # characters of one text, its end: the error stands there
+FOLDERS = re.compile(r'(?<=File ")[^"\n]*/(?=[^"/\n]+/[^"/\n]+")')  # all but the last of a path
 
 
 @hookimpl
@@ -113,7 +115,8 @@ def _detail(page: Page, reason: Reason, outcomes: list[Outcome]) -> Details:
 
 
 def _end(text: str) -> str:
-    shown = plain(text, lines=True)
+    """Return the end of a text, its files without the folders of whoever ran it."""
+    shown = FOLDERS.sub("…/", plain(text, lines=True))
     return shown if len(shown) <= LONGEST else f"… {shown[-LONGEST:]}"
 
 

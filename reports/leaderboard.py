@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 FEW_DATASETS = 6  # up to so many, each has a column of its own
 NOTE = (
     "Ranks are of the mean primary metric on each dataset, 1 the best, ties shared; an algorithm "
-    "that failed on a dataset ranks last there, one that was skipped is left out of it. Times and "
-    "memory are medians of single trials, not interleaved: they give an order of magnitude and "
-    "decide nothing. Ratios to rely on are under Speed."
+    "that failed on a dataset ranks last there, one that was skipped is left out of it. Times are "
+    "medians of single trials and memory is their largest peak, not interleaved: they give an "
+    "order of magnitude and decide nothing."
 )
 
 
@@ -51,7 +51,8 @@ def build(page: Page) -> Fragment | None:
     if not tasks:
         return None
     panels = [_panel(page, task, datasets) for task, datasets in sorted(tasks.items())]
-    return Fragment([Paragraph(NOTE, role="note"), *panels])
+    note = f"{NOTE} Ratios to rely on are under Speed." if page.view.speed else NOTE
+    return Fragment([Paragraph(note, role="note"), *panels])
 
 
 def standings(page: Page, datasets: list[str]) -> dict[str, Standing]:

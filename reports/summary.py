@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter, defaultdict
 from typing import TYPE_CHECKING
 
@@ -21,13 +22,14 @@ from reports._blocks import (
     Words,
 )
 from reports._page import Page, geometric_mean
-from reports._text import DASH, SPACE, count, digits, few, listing, plural, ratio, short
+from reports._text import DASH, SPACE, count, digits, few, listing, loss, plural, ratio, short
 from reports._verdict import ORDER, accuracy_badge, speed_tally, speed_word, times_as_fast
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from harness.analysis.view import Accuracy, Speed
+    from harness.analysis.view import Cell as Measured
 
 SHOWN = 5  # reasons of failure on the first screen
 
@@ -128,7 +130,29 @@ def _nothing_compared(page: Page) -> str:
         return "This run holds no outcome yet."
     if not page.done:
         return "No trial of this run has a result, so nothing can be compared."
-    return "This run compares no algorithm with a reference; what it measured is below."
+    return f"This run compares no algorithm with a reference. {_leader(page)}"
+
+
+def _leader(page: Page) -> str:
+    """Return who ranks first, as the most that can be said without a comparison."""
+    firsts = {d: cells[0] for d, cells in page.by_dataset.items() if _contested(page, cells)}
+    if not firsts:
+        return "What it measured is below."
+    if len(firsts) == 1:
+        [(dataset, (name, cell))] = firsts.items()
+        metric, score = short(page.metric(cell)), loss(page.score(cell))
+        found = f"{short(name)} has the best mean {metric} on {short(dataset)}, {score}"
+    else:
+        counts = Counter(name for name, _ in firsts.values())
+        most = max(counts.values())
+        names = sorted(short(name) for name, n in counts.items() if n == most)
+        verb = "each have" if len(names) > 1 else "has"
+        found = f"{few(names)} {verb} the best mean score on {most} of {len(firsts)} datasets"
+    return f"{found}: a ranking, not a verdict."
+
+
+def _contested(page: Page, cells: Sequence[tuple[str, Measured]]) -> bool:
+    return sum(math.isfinite(page.badness(cell)) for _, cell in cells) > 1
 
 
 # ------------------------------------------------------------------ tiles, failures, cautions

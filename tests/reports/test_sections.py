@@ -268,6 +268,27 @@ def test_failures_of_one_reason_are_one_group(typical) -> None:
     assert {len(outcomes) for outcomes in groups.values()} == {12}
 
 
+def test_a_traceback_keeps_the_folders_of_whoever_ran_it_to_itself(typical) -> None:
+    detail = '  File "/home/somebody/secret/mine/plugin.py", line 3, in fit\nValueError: no'
+    outcome = next(o for o in Page(typical).failed)
+    bad = replace(outcome, failure=replace(outcome.failure, detail=detail))
+    cell = replace(typical.cells[0], outcomes=(bad,), scores={}, reused=(False,))
+    text = text_of(failures.build(Page(replace(typical, cells=(cell,)))).blocks)
+    assert 'File "…/mine/plugin.py", line 3, in fit' in text
+    assert "somebody" not in text
+
+
+def test_without_pairs_the_summary_tells_who_ranks_first(typical) -> None:
+    bare = Page(replace(typical, accuracy=(), speed=(), duels=()))
+    sentence = text_of([summary.build(bare).blocks[0]])
+    assert "compares no algorithm with a reference." in sentence
+    assert "datasets: a ranking, not a verdict." in sentence
+    dataset, cells = next(iter(bare.by_dataset.items()))
+    one = tuple(cell for _, cell in cells)
+    alone = text_of([summary.build(Page(replace(bare.view, cells=one))).blocks[0]])
+    assert f"{cells[0][0]} has the best mean {bare.metric(cells[0][1])} on {dataset}" in alone
+
+
 def test_a_long_text_is_cut_at_its_beginning(typical) -> None:
     detail = "x" * 50_000 + "\nValueError: the end"
     outcome = next(o for o in Page(typical).failed)

@@ -142,7 +142,7 @@ def ended(process, kind):
             assert "Traceback" not in err, err
         else:  # it came while Python itself was starting
             assert process.returncode in (1, -signal.Signals[kind]), (process.returncode, err)
-            assert "in main" not in err, err
+            assert "in started" not in err, err
 
 
 def run_under_fire(campaign, chance, kills):

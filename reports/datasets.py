@@ -104,12 +104,28 @@ def _facts(facts: Any, cells: Named) -> list[tuple[str, Words]]:
         told.append(("Has", listing(has)))
     prepared = sorted({cell.preparation for _, cell in cells})
     told.append(("Preparation", listing(short(p) for p in prepared)))
+    if repeated := _duplicates(cells):
+        told.append(("Duplicates", repeated))
     told += [
         (title, short(facts[key], 120))
-        for key, title in (("source", "Source"), ("licence", "Licence"))
+        for key, title in (("source", "Source"), ("licence", "Licence"), ("digest", "Digest"))
         if facts.get(key)
     ]
     return told
+
+
+def _duplicates(cells: Named) -> Words:
+    """Return how many test rows repeat a training row, over the splits; "" where none is known."""
+    found = {
+        outcome.trial.split: (outcome.facts["duplicates"], outcome.facts.get("test_rows", 0))
+        for _, cell in cells
+        for outcome in cell.outcomes
+        if "duplicates" in outcome.facts
+    }
+    repeated, tested = (sum(pair[i] for pair in found.values()) for i in (0, 1))
+    if not tested:
+        return ""
+    return f"{count(repeated)} of {count(tested)} test rows repeat the features of a training row"
 
 
 def _notes(cells: Named) -> list[Words]:

@@ -44,6 +44,8 @@ def test_a_trial_yields_samples_arrays_and_facts(supervisor):
     assert "made for tests" in facts["notes"]
     assert set(facts["versions"]) >= {"python", "numpy"}
     assert facts["alone"] is True
+    assert facts["hash_seed"] == "0"
+    assert facts["affinity"]
     assert outcome.started <= outcome.ended
 
 

@@ -96,6 +96,19 @@ def test_a_users_own_file_is_named_by_no_path(typical) -> None:
     assert "--data YOUR_FILE --target COLUMN" in page.rerun("bagging", "mine")
 
 
+def test_rows_that_both_train_and_test_are_told_once_a_split(typical) -> None:
+    facts = {"duplicates": 2, "test_rows": 50}
+    cells = []
+    for cell in typical.cells:
+        outcomes = tuple(replace(o, facts={**o.facts, **facts}) for o in cell.outcomes)
+        cells.append(replace(cell, outcomes=outcomes))
+    fragment = dataset_panels.build(Page(replace(typical, cells=tuple(cells))))
+    splits = len({o.trial.split for o in cells[0].outcomes})
+    told = f"{2 * splits} of {50 * splits} test rows repeat the features of a training row"
+    assert told in text_of(fragment.blocks[0])
+    assert "test rows repeat" not in text_of(dataset_panels.build(Page(typical)).blocks)
+
+
 # ------------------------------------------------------------------ verdicts
 
 

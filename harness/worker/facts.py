@@ -55,6 +55,7 @@ def thread_facts(threads: int) -> tuple[JSON, list[str]]:
         "pools": pools(),
         "numba": numba_threads(),
         "affinity": affinity(),
+        "hash_seed": os.environ.get("PYTHONHASHSEED", "random"),
         "spin": {name: os.environ[name] for name in SPIN_POLICY if name in os.environ},
     }
     notes = [

@@ -164,5 +164,7 @@ class Execution:
 
 def side_by_side(jobs: Iterable[Job]) -> int:
     """Return how many jobs the processors can take at once, each with its threads."""
-    threads = max((job.threads for job in jobs), default=1)
-    return max(1, len(os.sched_getaffinity(0)) // threads) if threads else 1
+    threads = max((job.threads for job in jobs), default=1)  # at least 1, by the config
+    known = hasattr(os, "sched_getaffinity")  # macOS does not tell
+    processors = len(os.sched_getaffinity(0)) if known else os.cpu_count() or 1
+    return max(1, processors // threads)

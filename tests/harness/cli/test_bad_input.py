@@ -17,7 +17,7 @@ def harness(folder, *arguments):
         capture_output=True,
         text=True,
         timeout=300,
-        env={**os.environ, "COLUMNS": "200"},
+        env={**os.environ, "COLUMNS": "200", "HARNESS_RESULTS": "results"},
         check=False,
     )
     return done.returncode, done.stdout, done.stderr

@@ -37,7 +37,7 @@ def harness(folder, *arguments):
         capture_output=True,
         text=True,
         timeout=500,
-        env={**os.environ, "COLUMNS": "200"},
+        env={**os.environ, "COLUMNS": "200", "HARNESS_RESULTS": "results"},
         check=False,
     )
 

@@ -55,8 +55,8 @@ def tabulate(parsed: Parsed, reading: Reading, task: Task, place: str) -> Table:
         X=_features(data, reading, place, notes) if is_frame else _sparse(data, place),
         y=y,
         classes=classes,
-        weight=_weights(data[reading.weight], place) if reading.weight else None,
-        group=_groups(data[reading.group]) if reading.group else None,
+        weight=_weights(data[reading.weight], place) if is_frame and reading.weight else None,
+        group=_groups(data[reading.group]) if is_frame and reading.group else None,
         test_rows=test[kept] if reading.test_rows else None,
         notes=tuple(notes),
     )
@@ -207,9 +207,10 @@ def _check_infinite(blocks: Blocks, place: str) -> None:
     bad = np.flatnonzero(rows)
     if len(bad):
         name = blocks.numeric_names()[bad[0]]
+        where = count(int(rows[bad[0]]), "row")
         more = f" (and {count(len(bad) - 1, 'more column')})" if len(bad) > 1 else ""
         raise DataError(
-            f"{place}: the column {shown(name)} is infinite in {count(int(rows[bad[0]]), 'row')}{more}; "
+            f"{place}: the column {shown(name)} is infinite in {where}{more}; "
             "several libraries refuse infinities: make them missing or finite"
         )
 

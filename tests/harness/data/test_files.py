@@ -218,7 +218,7 @@ def test_svmlight_stays_sparse(tmp_path):
 
 @pytest.mark.parametrize("option", [{"weight": "w"}, {"drop": ("a",)}, {"categorical": ("a",)}])
 def test_svmlight_takes_no_columns_by_name(tmp_path, option):
-    with pytest.raises(DataError, match="svmlight has no columns"):
+    with pytest.raises(DataError, match="no columns that could be named"):
         dataset_from_file(write(tmp_path, "1 1:1\n0 1:2\n", "mine.svm"), **option)
 
 

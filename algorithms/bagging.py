@@ -28,6 +28,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
 from algorithms._common.base_bagging import BaseBagging, ask
+from algorithms._common.spaces import BAGGING
 from algorithms._common.threads import count_threads
 from algorithms.decision_tree import DecisionTreeClassifier, DecisionTreeRegressor
 from harness import ALL_TASKS, Accepts, Algorithm, Argument, estimator_adapter, hookimpl
@@ -213,6 +214,7 @@ def register_algorithms(register):
                 "leaves": Argument("estimator__max_leaf_nodes"),
                 "min_samples": Argument("estimator__min_samples_leaf"),
             },
+            space=BAGGING,
             reference="sklearn.bagging",
             rungs={"default": "L0"},
             libraries=("numpy", "numba", "scikit-learn"),

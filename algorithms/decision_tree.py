@@ -37,6 +37,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from algorithms._common.base_tree import BaseDecisionTree
 from algorithms._common.cart import TREE_CONSTRAINTS
 from algorithms._common.growing import Target
+from algorithms._common.spaces import TREE
 from harness import ALL_TASKS, Accepts, Algorithm, Argument, estimator_adapter, hookimpl
 
 
@@ -227,6 +228,7 @@ def register_algorithms(register):
                 "leaves": Argument("max_leaf_nodes"),
                 "min_samples": Argument("min_samples_leaf"),
             },
+            space=TREE,
             reference="sklearn.decision_tree",
             rungs={"default": "L0"},
             libraries=("numpy", "numba", "scikit-learn"),

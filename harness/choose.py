@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from harness import ids, preparation
-from harness.config import Choice, Experiment
+from harness.config import Choice, Experiment, Track
 from harness.data import resolve
 from harness.errors import ConfigError, unknown
 from harness.model import JSON, Algorithm, Dataset
 from harness.plugins import Entry, Registry
+from harness.tuning import tuned_params
 
 Pair = tuple[str, str]
 
@@ -23,6 +24,7 @@ class Variant:
 
     entry: Entry
     params: JSON
+    tracks: tuple[Track, ...] = ("equal",)  # one params may stand on several
 
     @property
     def algorithm(self) -> Algorithm:
@@ -66,11 +68,29 @@ def choose_variants(experiment: Experiment, registry: Registry) -> list[Variant]
         chosen = Choice(name=choice) if isinstance(choice, str) else choice
         for name in registry.matching("algorithm", [chosen.name]):
             same = found.setdefault(name, {})
-            for variant in grid(name, chosen, experiment.capacity, registry):
-                same.setdefault(ids.canonical(variant.params), variant)
+            for variant in _on_tracks(name, chosen, experiment, registry):
+                known = same.setdefault(ids.canonical(variant.params), variant)
+                tracks = dict.fromkeys([*known.tracks, *variant.tracks])
+                same[ids.canonical(variant.params)] = replace(known, tracks=tuple(tracks))
     variants = [variant for same in found.values() for variant in same.values()]
     _check_capacity(experiment.capacity, registry.all("algorithm"))
     return variants
+
+
+def _on_tracks(
+    name: str, choice: Choice, experiment: Experiment, registry: Registry
+) -> Iterator[Variant]:
+    """Yield a choice's variants of one algorithm on each track of the experiment."""
+    for track in experiment.tracks:
+        capacity = experiment.capacity if track == "equal" else {}
+        for variant in grid(name, choice, capacity, registry):
+            if track != "tuned":
+                yield replace(variant, tracks=(track,))
+                continue
+            fixed = {key: variant.params[key] for key in (*choice.params, *choice.grid)}
+            params = tuned_params(variant.algorithm, fixed, experiment.tuning)
+            if params is not None:  # without a space it has no place on this track
+                yield Variant(variant.entry, params, (track,))
 
 
 def grid(

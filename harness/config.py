@@ -41,6 +41,8 @@ Duration = Annotated[float, BeforeValidator(_as_value_error(parse_duration))]
 Size = Annotated[int, BeforeValidator(_as_value_error(parse_size))]
 Share = Annotated[float, BeforeValidator(_as_value_error(parse_share))]
 Seed = Annotated[int, Field(ge=0, lt=2**32)]
+# Params by the capacity; by nothing (each library's own defaults); by a search of the same budget.
+Track = Literal["equal", "default", "tuned"]
 RUNGS = ("L0", "L1", "L2", "L3")  # of the parity ladder, the lowest first
 
 
@@ -104,6 +106,14 @@ class Verdicts(Strict):
     pairs: list[tuple[str, str]] | None = None  # None: every algorithm against its reference
 
 
+class Tuning(Strict):
+    """The budget of the tuned track, the same for every algorithm."""
+
+    configurations: int = Field(10, ge=1, le=1000)  # the first is the algorithm's own defaults
+    inner_folds: int = Field(3, ge=2, le=20)  # of the training rows, in which they are compared
+    seed: Seed = 0
+
+
 class Gate(Strict):
     """A claim about stored results that decides an exit code; see ``harness.analysis.gates``.
 
@@ -118,6 +128,7 @@ class Gate(Strict):
     datasets: Annotated[list[str], Field(min_length=1)] = ["*"]  # globs
     limit: float | str | None = None
     phase: str = "train"  # of a gate on speed: train, native, fit, predict, predict_one
+    track: Track | None = None  # of a gate on accuracy in a run of several tracks; None: each
     pooled: bool = False  # hold the value pooled over datasets against the limit, not each
 
     @model_validator(mode="after")
@@ -146,6 +157,8 @@ class Experiment(Strict):
     algorithms: Annotated[list[str | Choice], Field(min_length=1)] = ["*"]
     datasets: Annotated[list[str], Field(min_length=1)]
     capacity: dict[str, int | float] = {}  # canonical: trees, depth, leaves, rate, …
+    tracks: Annotated[list[Track], Field(min_length=1)] = ["equal"]
+    tuning: Tuning = Tuning()
     splits: Splits = Splits()
     run: Run = Run()
     duels: Duels = Duels()
@@ -252,7 +265,7 @@ def _explain(loc: tuple[int | str, ...], kind: str, message: str) -> str:
 def _fields_at(loc: tuple[int | str, ...]) -> list[str]:
     """Return the known keys of the table that a place lies in."""
     tables: dict[str, type[Strict]] = {"splits": Splits, "run": Run, "duels": Duels}
-    tables |= {"verdicts": Verdicts, "algorithms": Choice, "gate": Gate}
+    tables |= {"verdicts": Verdicts, "algorithms": Choice, "gate": Gate, "tuning": Tuning}
     model = tables.get(str(loc[0]), Experiment) if loc else Experiment
     return list(model.model_fields)
 

@@ -15,11 +15,16 @@ def declare(
     margin: float,
 ) -> JSON:
     """Return the declared facts of a plan, as JSON data."""
-    algorithms = {v.algorithm.name: v.algorithm for v in variants}
+    chosen = list(variants)
+    algorithms = {v.algorithm.name: v.algorithm for v in chosen}
     return {
         "algorithms": {name: _algorithm(a) for name, a in algorithms.items()},
         "datasets": {d.name: _dataset(d) for d in datasets},
         "pairs": [list(pair) for pair in pairs],
+        "tracks": [
+            {"algorithm": v.algorithm.name, "params": v.params, "tracks": list(v.tracks)}
+            for v in chosen
+        ],
         "margin": margin,
     }
 
@@ -35,6 +40,7 @@ def _algorithm(algorithm: Algorithm) -> JSON:
             key: {"name": argument.name, "match": argument.match, "note": argument.note}
             for key, argument in algorithm.capacity.items()
         },
+        "space": dict(algorithm.space),
     }
 
 

@@ -214,7 +214,9 @@ class Planner:
 
     def duels(self, variants: list[Variant], datasets: list[Dataset]) -> list[Duel]:
         """Return a duel for each pair on each dataset that both can take."""
-        by_name = {v.algorithm.name: v for v in reversed(variants)}
+        # A search is not what a duel is to time: of the tuned track there is none.
+        timed = [v for v in variants if v.tracks != ("tuned",)]
+        by_name = {v.algorithm.name: v for v in reversed(timed)}
         pairs = choose_pairs(self.experiment.duels.pairs, variants, self.registry)
         found: list[Duel] = []
         noisy: set[str] = set()

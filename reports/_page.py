@@ -59,20 +59,31 @@ class Page:
     @cached_property
     def names(self) -> dict[int, str]:
         """A name for each cell, by its position: the algorithm, and what else tells it apart."""
-        params: dict[str, dict[str, Mapping[str, Any]]] = defaultdict(dict)
         prepared: dict[tuple[str, str, str], set[str]] = defaultdict(set)
         for cell in self.view.cells:
             key = _canonical(cell.params)
-            params[cell.algorithm][key] = cell.params
             prepared[cell.algorithm, key, cell.dataset].add(cell.preparation)
         several = {(a, key) for (a, key, _), found in prepared.items() if len(found) > 1}
         names = {}
         for position, cell in enumerate(self.view.cells):
-            told = _differences(cell.params, params[cell.algorithm].values())
+            told = [track_name(cell.tracks)] if cell.tracks else []
+            told += _differences(cell.params, self._rivals(cell))
             if (cell.algorithm, _canonical(cell.params)) in several:
                 told.append(cell.preparation)
             names[position] = f"{cell.algorithm} ({', '.join(told)})" if told else cell.algorithm
         return names
+
+    def _rivals(self, cell: Cell) -> list[Mapping[str, Any]]:
+        """Return the sets of params of one algorithm on the same tracks."""
+        key = (cell.algorithm, cell.tracks)
+        return list(self._params[key].values())
+
+    @cached_property
+    def _params(self) -> dict[tuple[str, tuple[str, ...]], dict[str, Mapping[str, Any]]]:
+        found: dict[tuple[str, tuple[str, ...]], dict[str, Mapping[str, Any]]] = defaultdict(dict)
+        for cell in self.view.cells:
+            found[cell.algorithm, cell.tracks][_canonical(cell.params)] = cell.params
+        return found
 
     @cached_property
     def by_dataset(self) -> dict[str, list[tuple[str, Cell]]]:
@@ -203,6 +214,12 @@ class Page:
         ]
         sides = (duel.a.algorithm, duel.b.algorithm)
         return self.command("duel", *sides, "-d", duel.a.dataset.name, *options, "--fresh")
+
+
+def track_name(tracks: Iterable[str]) -> str:
+    """Return "equal capacity", or "equal capacity and library default" where params are both."""
+    names = {"equal": "equal capacity", "default": "library default", "tuned": "tuned"}
+    return " and ".join(names.get(track, short(track)) for track in tracks)
 
 
 def mean(values: Iterable[float]) -> float:

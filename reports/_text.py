@@ -134,6 +134,15 @@ def ratio(value: float | None) -> str:
     return DASH if value is None or math.isnan(value) else f"{TIMES}{digits(value)}"
 
 
+def share(value: float | None) -> str:
+    """Return a probability with two decimals; what rounds to 0 or 1 says that it is not."""
+    if value is None or not math.isfinite(value):
+        return DASH
+    if 0 < value < 0.005:
+        return "<0.01"
+    return ">0.99" if 0.995 <= value < 1 else f"{value:.2f}"
+
+
 def moment(value: str) -> str:
     """Return a time of day from ISO 8601 in UTC: 2026-01-02 03:04:05 UTC."""
     return f"{value[:19].replace('T', ' ')} UTC" if value else ""

@@ -62,9 +62,10 @@ def interval_words(verdict: Accuracy) -> str:
 
 def margin_words(verdict: Accuracy) -> str:
     """Return what a difference was measured in, and what counts as none."""
+    track = f"{short(verdict.track)} track: " if verdict.track else ""
     if verdict.dataset:
-        return f"{short(verdict.metric)}, margin ±{digits(verdict.margin)}"
-    return f"margin ±{100 * verdict.margin:g} % of the gap"
+        return f"{track}{short(verdict.metric)}, margin ±{digits(verdict.margin)}"
+    return f"{track}margin ±{100 * verdict.margin:g} % of the gap"
 
 
 def in_margins(verdict: Accuracy) -> Cell:

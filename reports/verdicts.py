@@ -14,13 +14,14 @@ from reports._blocks import (
     Column,
     Details,
     Fragment,
+    Inline,
     Paragraph,
     Row,
     Table,
     Words,
 )
 from reports._page import Page, Pair
-from reports._text import digits, plural, short
+from reports._text import digits, plural, share, short
 from reports._verdict import (
     ORDER,
     PHASE_NAMES,
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 
     from harness.analysis.view import Accuracy, Speed
 
+POSTERIOR = ("worse", "equivalent", "better")
 SHOWN_PHASES = ("train", "predict", "predict_one")
 EXPLAINED = (
     "≈ equivalent: the 90 % interval of the difference lies inside the margin. ▲ better and "
@@ -151,11 +153,14 @@ def _matrix(page: Page) -> Table:
 
 
 def _matrix_cell(phase: str, verdicts: Sequence[Accuracy], speeds: Sequence[Speed]) -> Cell:
-    judged = [accuracy_badge(verdict.verdict) for verdict in verdicts]
+    judged: list[Inline] = []
+    for verdict in verdicts:  # several where there are several tracks or params
+        judged += [accuracy_badge(verdict.verdict)]
+        judged += [f" {short(verdict.track)} "] if verdict.track else []
     timed: Words = [f"{phase} ", *(speed_badge(speed) for speed in speeds)] if speeds else ""
     if not judged:
         return Cell(timed)
-    return Cell(judged, " ".join(badge.text for badge in judged), timed)
+    return Cell(judged, " ".join(verdict.verdict for verdict in verdicts), timed)
 
 
 def _every(page: Page) -> Table:
@@ -166,6 +171,7 @@ def _every(page: Page) -> Table:
         Column("Difference", numeric=True),
         Column("Low", numeric=True, unit="95 %"),
         Column("High", numeric=True, unit="95 %"),
+        *(Column(f"P({word})", numeric=True) for word in POSTERIOR),
         Column("Metric and margin"),
         Column("Splits", numeric=True),
         Column("Notes, and what would decide it", wide=True),
@@ -178,6 +184,7 @@ def _every(page: Page) -> Table:
             replace(in_margins(a), note=a.difference.note),
             Cell.of(a.difference.low, digits),
             Cell.of(a.difference.high, digits),
+            *(Cell.of(p, share) for p in a.posterior or (None,) * len(POSTERIOR)),
             margin_words(a),
             Cell(str(a.splits), a.splits),
             "; ".join(short(text, 300) for text in (a.advice, *a.notes) if text),
@@ -186,6 +193,7 @@ def _every(page: Page) -> Table:
         for a in page.accuracy(pair)
     ]
     caption = (
-        "Difference of the loss, reference minus ours, in 95 % intervals: above 0, ours is better"
+        "Difference of the loss, reference minus ours, in 95 % intervals: above 0, ours is better. "
+        "Beside it the posterior of the Bayesian correlated t-test, with the same margin"
     )
     return Table(columns, rows, caption, "accuracy")

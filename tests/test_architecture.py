@@ -28,7 +28,7 @@ LAYERS = (
     {"execute", "duel", "plan", "choose", "declared", "explain"},
     {"analysis", "builtin", "supervise", "pool", "session", "channel", "worker"},
     {"data", "store", "outcomes", "measure", "preparation"},
-    {"plugins", "config", "noop", "progress"},
+    {"plugins", "config", "noop", "progress", "tuning"},
     {
         "hookspecs",
         "contract",

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from algorithms._common.spaces import SYMMETRIC_BOOSTING
 from harness import ALL_TASKS, Accepts, Algorithm, Argument, hookimpl, spread
 
 QUANTISING = ("border_count", "feature_border_type", "nan_mode")
@@ -109,6 +110,7 @@ def register_algorithms(register):
                 "min_samples": Argument("", "impossible", "not held in symmetric trees"),
                 "l2": Argument("l2_leaf_reg", "approximate", "scaled by the mean row weight"),
             },
+            space=SYMMETRIC_BOOSTING,
             libraries=("catboost",),
             paper="https://arxiv.org/abs/1706.09516",
             summary="CatBoost, plain boosting of symmetric trees",

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from algorithms._common.spaces import HISTOGRAM_BOOSTING
 from harness import ALL_TASKS, Accepts, Algorithm, Argument, HarnessError, Task, hookimpl
 
 OBJECTIVES = {
@@ -126,6 +127,7 @@ def register_algorithms(register):
                 accepts=Accepts(missing=True, categorical=True, sparse=True),
                 params={"n_estimators": 100, **params},
                 capacity=CAPACITY,
+                space=HISTOGRAM_BOOSTING,
                 libraries=("lightgbm",),
                 paper=paper,
                 summary=summary,

@@ -12,6 +12,7 @@ from importlib import import_module
 
 import numpy as np
 
+from algorithms._common import spaces
 from harness import ALL_TASKS, Accepts, Algorithm, Argument, EstimatorAdapter, hookimpl
 
 EVERY_VALUE = Argument("", "impossible", "every distinct value is a candidate split")
@@ -158,6 +159,7 @@ ALGORITHMS = {
         **EXACT,
         "adapter": driver("tree", "DecisionTree"),
         "capacity": TREE,
+        "space": spaces.TREE,
         "paper": "https://doi.org/10.1201/9781315139470",
         "summary": "scikit-learn's CART",
     },
@@ -172,6 +174,7 @@ ALGORITHMS = {
         ),
         "params": {"n_estimators": 100},
         "capacity": MEMBERS,
+        "space": spaces.BAGGING,
         "paper": "https://doi.org/10.1007/BF00058655",
         "summary": "scikit-learn's bagged trees",
     },
@@ -180,6 +183,7 @@ ALGORITHMS = {
         "adapter": driver("ensemble", "RandomForest", threads=True),
         "params": {"n_estimators": 100},
         "capacity": TREES,
+        "space": spaces.FOREST,
         "paper": "https://doi.org/10.1023/A:1010933404324",
         "summary": "scikit-learn's random forest",
     },
@@ -187,6 +191,7 @@ ALGORITHMS = {
         **BOOSTED,
         "adapter": driver("ensemble", "AdaBoost", base_depths={"Classifier": 1, "Regressor": 3}),
         "capacity": {**MEMBERS, **RATE},
+        "space": spaces.ADABOOST,
         "paper": "https://doi.org/10.1006/jcss.1997.1504",
         "summary": "scikit-learn's AdaBoost: SAMME on stumps, R2 on trees of depth 3",
     },
@@ -194,6 +199,7 @@ ALGORITHMS = {
         **BOOSTED,
         "adapter": driver("ensemble", "GradientBoosting"),
         "capacity": {**TREES, **RATE},
+        "space": spaces.GRADIENT_BOOSTING,
         "paper": "https://doi.org/10.1214/aos/1013203451",
         "summary": "scikit-learn's gradient boosting on exact trees",
     },
@@ -208,6 +214,7 @@ ALGORITHMS = {
             "bins": Argument("max_bins", "approximate", "at most 255", lambda bins: min(bins, 255)),
             "l2": Argument("l2_regularization"),
         },
+        "space": spaces.HIST_GRADIENT_BOOSTING,
         "paper": "https://proceedings.neurips.cc/paper/2017/hash/6449f44a102fde848669bdd9eb6b76fa-Abstract.html",
         "summary": "scikit-learn's histogram gradient boosting",
     },

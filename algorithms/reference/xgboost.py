@@ -10,6 +10,7 @@ import warnings
 
 import numpy as np
 
+from algorithms._common.spaces import NEWTON_BOOSTING
 from harness import ALL_TASKS, Accepts, Algorithm, Argument, HarnessError, Task, hookimpl
 
 OBJECTIVES = {
@@ -116,6 +117,7 @@ def register_algorithms(register):
                 accepts=Accepts(missing=True, categorical=method != "exact", sparse=True),
                 params={"n_estimators": 100},
                 capacity=CAPACITY | capacity,
+                space=NEWTON_BOOSTING,
                 libraries=("xgboost",),
                 paper="https://doi.org/10.1145/2939672.2939785",
                 summary=summary,

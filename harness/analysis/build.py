@@ -21,6 +21,8 @@ from harness.ids import canonical
 from harness.model import DuelOutcome, Outcome, Sample, Status
 from harness.plugins import Registry
 
+Tracks = Mapping[tuple[str, str], tuple[str, ...]]
+
 if TYPE_CHECKING:
     import numpy as np
 
@@ -43,7 +45,7 @@ def view_run(store: Store, run_id: str, registry: Registry) -> RunView:
     run = store.run(run_id)
     declared: Mapping[str, Any] = run["config"].get("declared", {})
     scorer = Scorer(store, registry)
-    cells = cells_of(store.outcomes(run["id"]), scorer)
+    cells = cells_of(store.outcomes(run["id"]), scorer, tracks_of(declared))
     duels = tuple(outcome for outcome, _ in store.duels(run["id"]))
     share = float(declared.get("margin", MARGIN))
     accuracy = judge_pairs(declared_pairs(declared, cells), cells, scorer, share)
@@ -75,23 +77,36 @@ def view_run(store: Store, run_id: str, registry: Registry) -> RunView:
     )
 
 
-def cells_of(outcomes: Iterable[tuple[Outcome, bool]], scorer: Scorer) -> tuple[Cell, ...]:
+def tracks_of(declared: Mapping[str, Any]) -> Tracks:
+    """Return (algorithm, canonical params) → tracks; nothing where a run has but one track."""
+    listed = declared.get("tracks", ())
+    if len({track for variant in listed for track in variant["tracks"]}) < 2:
+        return {}
+    return {(v["algorithm"], canonical(v["params"])): tuple(v["tracks"]) for v in listed}
+
+
+def cells_of(
+    outcomes: Iterable[tuple[Outcome, bool]], scorer: Scorer, tracks: Tracks | None = None
+) -> tuple[Cell, ...]:
     """Return the outcomes of a run by algorithm, params, preparation and dataset, scored.
 
     Parameters
     ----------
     outcomes
         Each with whether it was reused, in the order of the plan.
+    tracks
+        As :func:`tracks_of` returns them.
     """
-    grouped: dict[tuple[str, ...], list[tuple[Outcome, bool]]] = defaultdict(list)
+    grouped: dict[tuple[str, str, str, str], list[tuple[Outcome, bool]]] = defaultdict(list)
     for outcome, reused in outcomes:
         trial = outcome.trial
         key = (trial.algorithm, canonical(trial.params), trial.preparation, trial.dataset)
         grouped[key].append((outcome, reused))
-    return tuple(_cell(members, scorer) for members in grouped.values())
+    known = tracks or {}
+    return tuple(_cell(members, scorer, known.get(key[:2], ())) for key, members in grouped.items())
 
 
-def _cell(members: Sequence[tuple[Outcome, bool]], scorer: Scorer) -> Cell:
+def _cell(members: Sequence[tuple[Outcome, bool]], scorer: Scorer, tracks: tuple[str, ...]) -> Cell:
     outcomes = tuple(outcome for outcome, _ in members)
     trial = outcomes[0].trial
     scored = [scorer.score(outcome) for outcome in outcomes]
@@ -107,6 +122,7 @@ def _cell(members: Sequence[tuple[Outcome, bool]], scorer: Scorer) -> Cell:
         reused=tuple(reused for _, reused in members),
         seconds=typical_seconds(outcomes),
         peak=max(fits, default=0),
+        tracks=tracks,
     )
 
 

@@ -76,12 +76,14 @@ def state_of(decisions: Iterable[Decision]) -> State:
 
 def _accuracy(gate: Gate, view: RunView) -> Iterator[Decision]:
     for verdict in view.accuracy:
-        if (verdict.dataset == "") is gate.pooled and _about(gate, verdict):
+        on_track = gate.track in (None, verdict.track)
+        if on_track and (verdict.dataset == "") is gate.pooled and _about(gate, verdict):
             declared = verdict.margin / verdict.gap if verdict.gap > 0 else 0.0
             limit = declared if gate.limit is None else float(gate.limit)
             state, reason = _hold_accuracy(verdict, limit)
             measured = _shared(verdict.difference, verdict.gap) if verdict.gap > 0 else None
-            yield _decision(gate, verdict, state, reason, -limit, measured)
+            told = "; ".join(filter(None, [verdict.track and f"{verdict.track} track", reason]))
+            yield _decision(gate, verdict, state, told, -limit, measured)
 
 
 def _hold_accuracy(verdict: Accuracy, limit: float) -> tuple[State, str]:

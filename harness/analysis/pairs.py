@@ -50,18 +50,21 @@ def judge_pairs(
     best = Best(sides.values())
     found: list[Accuracy] = []
     for a, b in pairs:
-        for matched in _matched(a, b, cells):
+        for track, matched in _matched(a, b, cells):
             verdicts = [
                 judge(evidence_of(sides[id(x)], sides[id(y)], scorer, best), share)
                 for x, y in matched
             ]
-            found += [*verdicts, pool(verdicts, share)]
+            together = [*verdicts, pool(verdicts, share)]
+            found += [replace(verdict, track=track) for verdict in together]
     return tuple(found)
 
 
-def _matched(a: str, b: str, cells: Iterable[Cell]) -> Iterator[list[tuple[Cell, Cell]]]:
-    """Yield, for each two variants of a pair, their cells of each dataset side by side."""
-    found: dict[tuple[str, str], dict[str, tuple[Cell, Cell]]] = defaultdict(dict)
+def _matched(
+    a: str, b: str, cells: Iterable[Cell]
+) -> Iterator[tuple[str, list[tuple[Cell, Cell]]]]:
+    """Yield, for each two variants of a pair on one track, their cells side by side."""
+    found: dict[tuple[str, str, str], dict[str, tuple[Cell, Cell]]] = defaultdict(dict)
     by_name: dict[str, list[Cell]] = defaultdict(list)
     for cell in cells:
         by_name[cell.algorithm].append(cell)
@@ -70,12 +73,23 @@ def _matched(a: str, b: str, cells: Iterable[Cell]) -> Iterator[list[tuple[Cell,
             same_data = x.dataset == y.dataset and x.preparation == y.preparation
             if x is y or not same_data or _skipped(x) or _skipped(y):
                 continue
-            variants = (canonical(x.params), canonical(y.params))
-            known = found[variants].get(x.dataset)
-            if known is None or _native_first(x.preparation) < _native_first(known[0].preparation):
-                found[variants][x.dataset] = (x, y)
-    for matched in found.values():
-        yield list(matched.values())
+            for track in _common_tracks(x, y):
+                same = found[track, canonical(x.params), canonical(y.params)]
+                known = same.get(x.dataset)
+                first = known is None or (
+                    _native_first(x.preparation) < _native_first(known[0].preparation)
+                )
+                if first:
+                    same[x.dataset] = (x, y)
+    for (track, _, _), matched in found.items():
+        yield track, list(matched.values())
+
+
+def _common_tracks(x: Cell, y: Cell) -> list[str]:
+    """Return the tracks that both stand on; one without a name where the run has no tracks."""
+    if not x.tracks and not y.tracks:
+        return [""]
+    return [track for track in x.tracks if track in y.tracks]
 
 
 def _skipped(cell: Cell) -> bool:

@@ -47,6 +47,7 @@ class Cell:
     reused: tuple[bool, ...]
     seconds: Mapping[str, float]  # phase → median wall seconds; not interleaved
     peak: int  # bytes, the largest of the fit phase above a warm process
+    tracks: tuple[str, ...] = ()  # equal, default, tuned; none where the run has but one
 
 
 @dataclass(frozen=True)
@@ -70,6 +71,7 @@ class Accuracy:
     notes: tuple[str, ...] = ()  # identical predictions, labels only, few datasets, …
     preparation: str = ""
     params: tuple[Mapping[str, Any], Mapping[str, Any]] = ({}, {})  # of both sides
+    track: str = ""  # on which both sides stand; "" where the run has but one
 
 
 @dataclass(frozen=True)

@@ -82,6 +82,7 @@ class Bench:
     def prepare(self, trial: JSON) -> JSON:
         """Split, prepare, and build the library's native form of one trial."""
         from harness.worker.hand import cut, take
+        from harness.worker.search import build_adapter
 
         self._hand = None  # the rows of the trial before must not count as this one's memory
         if self._table is None or self._algorithm is None:
@@ -97,7 +98,7 @@ class Bench:
         hand.samples.append(self.meter.last)
         hand.samples += self._first_call(hand)
         self.meter.warm()
-        hand.adapter = self._algorithm.adapter(hand.spec)
+        hand.adapter = build_adapter(self._algorithm, hand.spec)
         self._build(hand)
         self._hand = hand
         counts = {"train_rows": len(hand.train[1]), "test_rows": len(hand.rows.test)}
@@ -242,6 +243,7 @@ class Bench:
             "train_rows": len(hand.train[1]),
             "test_rows": len(hand.rows.test),
             **facts.targets(hand.spec, hand.train[1], hand.train[2]),
+            **facts.search(hand.adapter),
             "duplicates": hand.rows.duplicates,
             "load": [hand.load, facts.load()],
             "notes": [*table.notes, *hand.rows.notes, *hand.notes, *notes],

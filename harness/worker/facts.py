@@ -7,7 +7,7 @@ import platform
 import sys
 from collections.abc import Iterable
 from importlib.metadata import PackageNotFoundError, version
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from harness.model import JSON, Spec
 
@@ -79,6 +79,13 @@ def affinity() -> list[int]:
 def load() -> float:
     """Return the machine's load average of the last minute."""
     return round(os.getloadavg()[0], 2)
+
+
+def search(adapter: Any) -> JSON:
+    """Return what the search of a tuned trial found; nothing of another adapter."""
+    from harness.worker.search import Tuned
+
+    return {"tuned": adapter.facts()} if isinstance(adapter, Tuned) else {}
 
 
 def targets(spec: Spec, y: np.ndarray, weight: np.ndarray | None) -> JSON:

@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 
 from harness.model import Algorithm, Spec, Task
+from harness.tuning import one_of_each
+from harness.worker.search import plain_specs
 
 ROWS = 60
 COLUMNS = 4
@@ -24,7 +26,7 @@ def exercise(algorithm: Algorithm, params: Sequence[Mapping[str, Any]], threads:
     """
     notes = []
     for task in sorted(algorithm.tasks):
-        for chosen in params:
+        for chosen in (one for given in params for one in one_of_each(given)):
             for X, weight, categorical in forms(algorithm):
                 spec = Spec(
                     task=task,
@@ -47,7 +49,8 @@ def call_once(algorithm: Algorithm, spec: Spec) -> None:
     """
     X, weight, _ = next(f for f in forms(algorithm) if bool(f[2]) == bool(spec.categorical))
     with contextlib.suppress(Exception):  # the trial itself will tell
-        _once(algorithm, spec, X, weight)
+        for plain in plain_specs(spec):
+            _once(algorithm, plain, X, weight)
 
 
 def forms(algorithm: Algorithm) -> Iterator[tuple[Any, np.ndarray | None, tuple[int, ...]]]:

@@ -210,3 +210,41 @@ def test_many_splits_make_as_many_trials_with_ids_of_their_own():
     registry = registry_of(OURS, *(dataset(f"d{i}") for i in range(4)))
     made = plan(registry, splits={"folds": 10, "repeats": 50})
     assert len({trial.id for trial in made.trials()}) == 2_000
+
+
+# ------------------------------------------------------------------ tracks
+
+SPACED = {"space": {"n": {"low": 1, "high": 50}}}
+
+
+def test_tracks_are_variants_of_their_own_with_the_same_budget():
+    ours = replace(OURS, **SPACED)
+    theirs = replace(THEIRS, capacity={"trees": Argument("n")}, **SPACED)
+    registry = registry_of(ours, theirs, dataset("d"))
+    keys = {"capacity": {"trees": 9}, "splits": {"folds": 2}, "tuning": {"configurations": 4}}
+    made = plan(registry, tracks=["equal", "default", "tuned"], **keys)
+    params = [t.params for t in made.jobs[0].trials][::2]
+    assert params[:2] == [{"n": 9}, {"n": 1}]
+    tune = [next(t.params["tune"] for t in j.trials if "tune" in t.params) for j in made.jobs]
+    assert [len(t["configurations"]) for t in tune] == [4, 4]
+    assert tune[0] == tune[1]  # one space: the same configurations for both sides of the pair
+    declared = {(v["algorithm"], tuple(v["tracks"])) for v in made.declared["tracks"]}
+    assert declared == {
+        (a, (t,)) for a in ("ours", "theirs") for t in ("equal", "default", "tuned")
+    }
+    assert len({t.id for t in made.trials()}) == len(list(made.trials())) == 12
+    assert plan(registry, tracks=["equal", "default", "tuned"], **keys) == made
+
+
+def test_params_that_stand_on_two_tracks_are_run_once():
+    made = plan(registry_of(OURS, dataset("d")), tracks=["equal", "default", "tuned"])
+    assert {tuple(v["tracks"]) for v in made.declared["tracks"]} == {("equal", "default")}
+    assert all("tune" not in trial.params for trial in made.trials())  # it declares no space
+
+
+def test_a_duel_never_times_a_search():
+    ours, theirs = (replace(a, **SPACED) for a in (OURS, THEIRS))
+    keys = {"duels": {"datasets": ["d"]}, "capacity": {"trees": 9}}
+    for tracks in (["tuned"], ["tuned", "equal"]):
+        (duel,) = plan(registry_of(ours, theirs, dataset("d")), tracks=tracks, **keys).duels
+        assert duel.a.trials[0].params == {"n": 9}

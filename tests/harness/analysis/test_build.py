@@ -353,3 +353,31 @@ def test_scoring_warns_about_nothing(world, registry):
         scores = Scorer(world, registry).score(outcome)
     assert math.isnan(scores["auc"])
     assert scores["log_loss"] == pytest.approx(math.log(2))
+
+
+def test_pairs_compare_on_the_same_track_only(registry):
+    tuned = {"tune": {"configurations": [{}], "inner_folds": 3}}
+    listed = [
+        {"algorithm": name, "params": params, "tracks": tracks}
+        for name in ("ours", "theirs")
+        for params, tracks in (({}, ["equal", "default"]), (tuned, ["tuned"]))
+    ]
+    world = World({**DECLARED, "tracks": listed})
+    for name, jitter in (("ours", 0.0), ("theirs", 0.1)):
+        world.classify(name, jitter=jitter)
+        world.classify(name, jitter=jitter, sharpness=1.5, trial={"params": tuned})
+    view = world.view(registry)
+    assert [c.tracks for c in view.cells] == [("equal", "default"), ("tuned",)] * 2
+    single = [(a.track, a.params) for a in view.accuracy if a.dataset]
+    assert single == [("equal", ({}, {})), ("default", ({}, {})), ("tuned", (tuned, tuned))]
+    assert {a.track for a in view.accuracy if not a.dataset} == {"equal", "default", "tuned"}
+
+
+def test_one_track_alone_is_not_named(registry):
+    listed = [{"algorithm": "ours", "params": {}, "tracks": ["default"]}]
+    world = World({**DECLARED, "tracks": listed})
+    world.classify("ours")
+    world.classify("theirs", jitter=0.1)
+    view = world.view(registry)
+    assert {c.tracks for c in view.cells} == {()}
+    assert {a.track for a in view.accuracy} == {""}

@@ -1,0 +1,87 @@
+"""Configurations of the tuned track: declared, repeatable, the same number for all."""
+
+from types import SimpleNamespace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from harness.errors import PluginError
+from harness.model import ALL_TASKS, Algorithm
+from harness.tuning import TUNE, draw, one_of_each, tuned_params
+
+SPACE = {
+    "depth": {"low": 2, "high": 8},
+    "rate": {"low": 0.01, "high": 1.0, "log": True},
+    "kind": ["a", "b", None],
+}
+
+
+def algorithm(**fields):
+    declared = {"params": {"n": 7}, "space": SPACE, **fields}
+    return Algorithm("ours", lambda spec: None, ALL_TASKS, **declared)
+
+
+def tuning(configurations=10, inner_folds=3, seed=0):
+    return SimpleNamespace(configurations=configurations, inner_folds=inner_folds, seed=seed)
+
+
+def test_the_first_configuration_is_the_defaults_and_all_are_whole():
+    params = tuned_params(algorithm(), {}, tuning())
+    assert set(params) == {TUNE}
+    configurations = params[TUNE]["configurations"]
+    assert configurations[0] == {"n": 7}
+    assert len(configurations) == 10
+    assert all(set(c) == {"n", "depth", "rate", "kind"} for c in configurations[1:])
+    assert params[TUNE]["inner_folds"] == 3
+
+
+def test_what_the_experiment_fixes_is_not_searched():
+    params = tuned_params(algorithm(), {"depth": 99, "extra": 1}, tuning())
+    assert {c["depth"] for c in params[TUNE]["configurations"]} == {99}
+    assert {c["extra"] for c in params[TUNE]["configurations"]} == {1}
+
+
+def test_an_algorithm_without_a_space_is_not_tuned():
+    assert tuned_params(algorithm(space={}), {}, tuning()) is None
+
+
+@given(st.integers(0, 2**32 - 1))
+def test_values_keep_to_their_space(seed):
+    for values in draw(SPACE, 5, seed):
+        assert 2 <= values["depth"] <= 8
+        assert isinstance(values["depth"], int)
+        assert 0.01 <= values["rate"] <= 1.0
+        assert values["kind"] in {"a", "b", None}
+
+
+def test_a_logarithmic_scale_is_one():
+    rates = [v["rate"] for v in draw({"rate": SPACE["rate"]}, 400, 0)]
+    assert 0.4 < sum(rate < 0.1 for rate in rates) / len(rates) < 0.6
+
+
+def test_draws_repeat_and_a_space_gives_the_same_to_whoever_declares_it():
+    assert draw(SPACE, 9, 3) == draw(dict(SPACE), 9, 3) != draw(SPACE, 9, 4)
+    assert draw(SPACE, 4, 3) == draw(SPACE, 9, 3)[:4]
+
+
+def test_a_small_space_gives_what_it_has_and_no_configuration_twice():
+    assert sorted(v["k"] for v in draw({"k": [1, 2, 3]}, 9, 0)) == [1, 2, 3]
+    assert draw({}, 9, 0) == draw(SPACE, 0, 0) == []
+
+
+@pytest.mark.parametrize(
+    "choices",
+    [[], "abc", 3, {"low": 1}, {"low": 2, "high": 1}, {"low": 0, "high": 1, "log": True},
+     {"low": 1, "high": 2, "step": 1}],
+)  # fmt: skip
+def test_a_space_that_is_none_is_told_with_its_place(choices):
+    with pytest.raises(PluginError, match="space of ours: depth"):
+        tuned_params(algorithm(space={"depth": choices}), {}, tuning())
+
+
+def test_compiling_needs_one_configuration_of_each_kind():
+    configurations = [{"n": 1, "k": "a"}, {"n": 2, "k": "a"}, {"n": 1, "k": "b"}, {"n": 1.5}]
+    params = {TUNE: {"configurations": configurations, "inner_folds": 3}}
+    assert one_of_each(params) == [configurations[0], configurations[2], configurations[3]]
+    assert one_of_each({"n": 1}) == [{"n": 1}]

@@ -1,0 +1,89 @@
+"""What each library was told reaches the page: the map, the tracks, the searches, the posterior."""
+
+from dataclasses import replace
+
+import pytest
+
+from harness.analysis.view import RunView
+from reports import Page, parameters, verdicts
+from reports._render import Renderer
+
+CAPACITY = {
+    "trees": {"name": "n_estimators", "match": "exact", "note": ""},
+    "l2": {"name": "reg_lambda", "match": "approximate", "note": "scaled by the mean row weight"},
+    "bins": {"name": "", "match": "impossible", "note": "every distinct value is a candidate"},
+}
+
+
+@pytest.fixture
+def typical(views) -> RunView:
+    return views["typical"]()
+
+
+def html_of(fragment) -> str:
+    return str(Renderer().blocks(fragment.blocks)).replace("<wbr>", "")
+
+
+def mapped(view: RunView) -> RunView:
+    facts = {
+        name: {**fact, "capacity": CAPACITY if name == "catboost" else {}}
+        for name, fact in view.algorithms.items()
+    }
+    config = {"experiment": {"name": "quick", "capacity": {"trees": 30}}}
+    return replace(view, algorithms=facts, run={**view.run, "config": config})
+
+
+def test_the_map_says_each_librarys_word_and_how_well_it_fits(typical) -> None:
+    found = parameters.build(Page(mapped(typical)))
+    assert found is not None
+    page = html_of(found)
+    for told in ("n_estimators", "trees = 30", "exact", "approximate", "impossible"):
+        assert told in page
+    assert "scaled by the mean row weight" in page
+    assert "not declared" in page  # an algorithm without any
+
+
+def test_a_run_that_declares_nothing_shows_its_params_only(typical) -> None:
+    found = parameters.build(Page(typical))
+    assert found is not None
+    page = html_of(found)
+    assert "Canonical capacity" not in page
+    assert "n_estimators=30" in page
+    assert parameters.build(Page(replace(typical, cells=()))) is None
+
+
+def tracked(view: RunView) -> RunView:
+    """Return a view whose first algorithm stands on two tracks, one of them tuned."""
+    tune = {"tune": {"configurations": [{"n": 1}, {"n": 2}], "inner_folds": 3}}
+    facts = {"chosen": 1, "params": {"n": 2}, "losses": [0.2, 0.1, None], "inner_folds": 3}
+    cells = []
+    for cell in view.cells:
+        outcomes = tuple(replace(o, facts={**o.facts, "tuned": facts}) for o in cell.outcomes)
+        cells += [
+            replace(cell, tracks=("equal", "default")),
+            replace(cell, tracks=("tuned",), params=tune, outcomes=outcomes),
+        ]
+    accuracy = [replace(a, track="tuned", posterior=(0.001, 0.95, 0.049)) for a in view.accuracy]
+    return replace(view, cells=tuple(cells), accuracy=tuple(accuracy))
+
+
+def test_tracks_and_searches_are_told(typical) -> None:
+    page = html_of(parameters.build(Page(tracked(typical))))
+    assert "Equal capacity: every library" in page
+    assert "n=2 (in 3 of 3)" in page
+    assert "the best of 2\N{NO-BREAK SPACE}configurations over 3 inner folds" in page
+
+
+def test_the_track_names_the_rows_of_the_leaderboard_and_the_verdicts(typical) -> None:
+    page = Page(tracked(typical))
+    names = set(page.names.values())
+    assert "catboost (tuned)" in names
+    assert "catboost (equal capacity and library default)" in names
+    assert "tuned track: " in html_of(verdicts.build(page))
+
+
+def test_the_posterior_stands_beside_the_interval(typical) -> None:
+    page = html_of(verdicts.build(Page(tracked(typical))))
+    assert "P(equivalent)" in page
+    assert "&lt;0.01" in page
+    assert "0.95" in page

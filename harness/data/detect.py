@@ -30,7 +30,7 @@ def complete(path: Path, reading: Reading) -> Reading:
     if reading.format == "svmlight":
         if reading.weight or reading.group or reading.drop or reading.categorical != "text":
             raise DataError(f"{path}: svmlight has no columns that could be named")
-return reading.model_copy(update={"target": "label", "separator": ","})
+        return reading.model_copy(update={"target": "label", "separator": ","})
     if reading.format != "csv":
         target = reading.target or ("y" if reading.format == "npz" else "")
         return reading.model_copy(update={"target": target, "separator": ","})

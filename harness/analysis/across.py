@@ -126,12 +126,30 @@ def pair_tests(
     pairs
         Names of which the first is asked about. Declared before looking: each pair costs power.
     """
-    differences = [finite(losses[b]) - finite(losses[a]) for a, b in pairs]
-    p_values = [wilcoxon_p(d) for d in differences]
-    adjusted = holm(p_values) if pairs else np.empty(0)
+    return compare_differences(
+        {(a, b): finite(losses[b]) - finite(losses[a]) for a, b in pairs}, level
+    )
+
+
+def compare_differences(
+    differences: Mapping[tuple[str, str], ArrayLike], level: float = 0.95, tie: float = 0.0
+) -> tuple[PairTest, ...]:
+    """Return the signed-rank test of each pair from its differences, one a dataset.
+
+    Parameters
+    ----------
+    differences
+        Pair → (N,) loss(second) - loss(first), in a unit that datasets share; each pair on its
+        own datasets.
+    tie
+        What lies within ±``tie`` is neither won nor lost; the test takes it as it is.
+    """
+    found = [finite(d) for d in differences.values()]
+    p_values = [wilcoxon_p(d) for d in found]
+    adjusted = holm(p_values) if found else np.empty(0)
     return tuple(
-        PairTest(pair, hodges_lehmann(d, level), *win_tie_loss(d), p, float(h))
-        for pair, d, p, h in zip(pairs, differences, p_values, adjusted, strict=True)
+        PairTest(pair, hodges_lehmann(d, level), *win_tie_loss(d, tie), p, float(h))
+        for pair, d, p, h in zip(differences, found, p_values, adjusted, strict=True)
     )
 
 
@@ -155,4 +173,27 @@ def improvability(losses: np.ndarray) -> np.ndarray:
     best = losses.min(axis=1, keepdims=True)
     shares = np.divide(best, losses, out=np.ones_like(losses, dtype=float), where=losses > 0)
     found: np.ndarray = (1 - shares).mean(axis=0)
+    return found
+
+
+def cliques(ranks: Sequence[float], distance: float) -> list[tuple[int, int]]:
+    """Return the maximal groups of mean ranks that lie within a distance of each other.
+
+    Parameters
+    ----------
+    ranks
+        Sorted, the best first.
+    distance
+        As :func:`nemenyi_distance` returns it.
+
+    Returns
+    -------
+    list of (first, last)
+        Positions, of groups of two or more; no group lies inside another.
+    """
+    found: list[tuple[int, int]] = []
+    for first, rank in enumerate(ranks):
+        last = max(i for i, other in enumerate(ranks) if other - rank <= distance)
+        if last > first and (not found or last > found[-1][1]):
+            found.append((first, last))
     return found

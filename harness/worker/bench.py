@@ -65,6 +65,7 @@ class Bench:
     def load(self, dataset: JSON) -> JSON:
         """Bring a table; the trials that follow are about it."""
         from harness.data import load_table
+        from harness.worker.loading import import_what_splits
 
         if self._registry is None:
             raise HarnessError("no plugin is loaded; ask `hello` first")
@@ -74,6 +75,8 @@ class Bench:
         with self.meter.phase("load"):
             self._table = load_table(DatasetRef(**dataset), self._registry)
         self._session["load"] = self.meter.last
+        if self._table.test_rows is None:
+            import_what_splits()
         self._settle()
         rows, columns = self._table.X.shape
         notes = self._table.notes

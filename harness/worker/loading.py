@@ -44,6 +44,11 @@ def import_libraries(distributions: Sequence[str]) -> None:
             importlib.import_module(package)
 
 
+def import_what_splits() -> None:
+    """Import what splits tables now: it takes seconds, which are not a trial's to pay for."""
+    importlib.import_module("sklearn.model_selection")
+
+
 def is_file(plugin: str) -> bool:
     """Say whether a plugin is named by its file, not by its module."""
     return plugin.endswith(".py") or "/" in plugin

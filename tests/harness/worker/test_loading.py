@@ -49,3 +49,14 @@ def test_libraries_are_imported_by_the_name_of_their_distribution(monkeypatch):
     monkeypatch.setattr("importlib.import_module", imported.append)
     import_libraries(("scikit-learn", "numpy", "threadpoolctl", "no-such-distribution"))
     assert imported == ["sklearn", "numpy"]
+
+
+def test_a_worker_that_holds_a_table_has_imported_what_splits_it():
+    code = (
+        "import sys; from harness.worker.bench import Bench; b = Bench();"
+        "b.hello('algorithms.reference.catboost', [], 'catboost.plain', 1);"
+        "from harness.data import resolve; d = resolve('wine', b._registry);"
+        "b.load({'name': d.name, 'digest': d.digest});"
+        "assert 'sklearn.model_selection' in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)

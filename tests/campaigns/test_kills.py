@@ -118,6 +118,16 @@ def workers_of(process):
     return []
 
 
+def wait_for_a_moment(process, campaign, chance, kills):
+    """Let a random time pass, mostly counted from the next trial on: starting may take longer."""
+    before = campaign.executions().total()
+    if chance.random() < 0.75:
+        while process.poll() is None and campaign.executions().total() == before:
+            time.sleep(0.01)
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        process.wait(chance.uniform(0.0, 2.5) if kills > 0 else 600)
+
+
 def strike(process, kind, chance):
     """Kill; return whether somebody was hit."""
     if kind in ("worker", "both"):
@@ -150,8 +160,7 @@ def run_under_fire(campaign, chance, kills):
     while True:
         process = campaign.start()
         while True:
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                process.wait(chance.uniform(0.0, 6.0) if kills > 0 else 600)
+            wait_for_a_moment(process, campaign, chance, kills)
             if process.poll() is not None:
                 break
             kind = chance.choice(KINDS)
@@ -159,6 +168,7 @@ def run_under_fire(campaign, chance, kills):
                 continue
             kills -= 1
             campaign.kills[kind] += 1
+            print(kind, campaign.executions().total(), end="; ", flush=True)  # noqa: T201
             if kind != "worker":
                 ended(process, kind)
                 break

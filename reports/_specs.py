@@ -195,3 +195,60 @@ def _meaning(field: str, meanings: Mapping[str, tuple[str, str, str]]) -> Spec:
         "color": {**common, "scale": {"domain": domain, "range": colours}},
         "shape": {**common, "scale": {"domain": domain, "range": shapes}},
     }
+
+
+def critical_difference(
+    names: Sequence[str],
+    ranks: Sequence[float],
+    groups: Sequence[tuple[int, int]],
+    distance: float,
+) -> Spec:
+    """Return mean ranks on an axis with bars over those that no test tells apart (Demsar 2006).
+
+    ``names`` and ``ranks`` go from the best on; ``groups`` are (first, last) positions; the bar
+    at the very top shows the critical distance itself.
+    """
+    start = max(1.0, min(ranks) - 0.2)
+    bars = [{"low": start, "high": start + distance, "y": -len(groups) - 1.6, "kind": "CD"}]
+    bars += [
+        {"low": ranks[a] - 0.03, "high": ranks[b] + 0.03, "y": j - len(groups) - 0.4, "kind": ""}
+        for j, (a, b) in enumerate(groups)
+    ]
+    top = -len(groups) - 2.2
+    dots = [
+        {"name": name, "rank": rank, "y": i, "top": top}
+        for i, (name, rank) in enumerate(zip(names, ranks, strict=True))
+    ]
+    low, high = start - 0.3, max(*ranks, start + distance) + 0.3
+    axis = {"title": "mean rank (1 is best)", "orient": "top", "grid": False, "tickCount": 6}
+    x: Spec = {"type": "quantitative", "scale": {"domain": [low, high]}, "axis": axis}
+    y: Spec = {
+        "type": "quantitative",
+        "scale": {"domain": [len(names) - 0.5, top], "nice": False},
+        "axis": None,
+    }
+    label = {"type": "text", "align": "left", "dx": 8, "fontSize": 12, "color": PALETTE["ink"]}
+    thin = {"type": "rule", "color": PALETTE["line"]}
+    thick = {"type": "rule", "strokeWidth": 4, "color": PALETTE["ink"]}
+    dot = {**_dot(60), "color": PALETTE["blue"]}
+    at = {"x": {"field": "rank", **x}, "y": {"field": "y", **y}}
+    span = {"x": {"field": "low", **x}, "x2": {"field": "high"}, "y": {"field": "y", **y}}
+    return {
+        "width": 520,
+        "height": ROW * (len(names) + len(groups) + 2),
+        "layer": [
+            {"data": {"values": dots}, "mark": thin, "encoding": {**at, "y2": {"field": "top"}}},
+            {"data": {"values": bars}, "mark": thick, "encoding": span},
+            {
+                "data": {"values": bars[:1]},
+                "mark": {**label, "align": "right", "dx": -6},
+                "encoding": {"x": span["x"], "y": span["y"], "text": {"field": "kind"}},
+            },
+            {"data": {"values": dots}, "mark": dot, "encoding": at},
+            {
+                "data": {"values": dots},
+                "mark": label,
+                "encoding": {**at, "text": {"field": "name", "type": "nominal"}},
+            },
+        ],
+    }

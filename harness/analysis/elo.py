@@ -44,9 +44,8 @@ def elo(losses: np.ndarray, seed: int = 0, level: float = 0.95) -> list[Interval
 def victories(losses: np.ndarray) -> np.ndarray:
     """Return (N, k, k): what row i won against column j on each dataset, 1, ½ or 0."""
     mine, other = losses[:, :, None], losses[:, None, :]
-    won = (mine < other) + 0.5 * (mine == other)
-    won[:, *np.diag_indices(losses.shape[1])] = 0.0
-    return won
+    won: np.ndarray = (mine < other) + 0.5 * (mine == other)
+    return won * (1 - np.eye(losses.shape[1]))  # nobody meets itself
 
 
 def ratings_of(won: np.ndarray, prior: float = PRIOR) -> np.ndarray:

@@ -6,7 +6,9 @@ stand anywhere. `tests/benchmarks/test_suite.py` says which are missing.
 """
 
 ALGORITHMS = [
+    "bagging",
     "catboost.plain",
+    "decision_tree",
     "lightgbm.gbdt",
     "lightgbm.goss",
     "lightgbm.quantised",

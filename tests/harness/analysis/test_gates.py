@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from harness.analysis.gates import decide_gates, gates_of, state_of
-from harness.analysis.view import Accuracy, Interval, RunView, Speed
+from harness.analysis.view import Accuracy, Interval, Parity, RunView, Speed
 from harness.config import Experiment, Gate
 from harness.model import (
     DatasetRef,
@@ -194,7 +194,50 @@ def test_memory_by_its_own_interval(interval, expected):
     assert state({"kind": "memory"}, speed=(fit,)) == expected
 
 
+# ------------------------------------------------------------------ rungs
+
+
+def parity(rung, verdict="", *, compared=True):
+    comparison = object() if compared else None  # a gate asks only whether there is one
+    return Parity(
+        "ours", "theirs", "wine", ({}, {}), "native", "raw", rung, "L3", {}, comparison, verdict,
+        "" if compared else "its trees are not exportable",
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("found", "limit", "expected"),
+    [
+        (parity("L3"), "L2", "pass"),
+        (parity("L2"), "L2", "pass"),
+        (parity("L0"), "L2", "fail"),
+        (parity("", "worse"), "L1", "fail"),
+        (parity("L0", compared=False), "L2", "undecided"),
+        (parity("L0", compared=False), "L0", "pass"),
+        (parity("", "worse"), "L0", "fail"),
+        (parity("", "inconclusive"), "L0", "undecided"),
+    ],
+)
+def test_a_rung_is_reached_or_not_or_could_not_be_looked_at(found, limit, expected):
+    (decision,) = decide({"kind": "rung", "limit": limit}, parity=(found,))
+    assert decision.state == expected
+    assert decision.limit == limit
+
+
+def test_a_rung_that_was_never_measured_is_undecided():
+    (decision,) = decide({"kind": "rung", "limit": "L2"})
+    assert decision.state == "undecided"
+    assert "no parity result of ours" in decision.reason
+
+
 # ------------------------------------------------------------------ all kinds
+
+
+def test_a_gate_may_ask_for_one_track():
+    records = (accuracy(0.02, 0.05, track="equal"), accuracy(-0.05, -0.02, track="tuned"))
+    assert state({"kind": "accuracy", "track": "equal"}, accuracy=records) == "pass"
+    assert state({"kind": "accuracy", "track": "tuned"}, accuracy=records) == "fail"
+    assert len(decide({"kind": "accuracy"}, accuracy=records)) == 2
 
 
 def test_names_and_datasets_are_globs():

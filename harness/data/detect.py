@@ -38,10 +38,21 @@ def complete(path: Path, reading: Reading) -> Reading:
     reading = reading.model_copy(update={"separator": separator})
     header = read_header(path, reading)
     if reading.target and reading.target not in header:
+        if _is_data(header):
+            raise DataError(
+                f"{path} has no column names: its first line begins {listed(header[:3])}; "
+                "put a line with a name for each column above it"
+            )
         hint = f"the columns are {listed(header)}"
         raise DataError(f"{path}: {unknown('target', reading.target[:80], header, hint)}")
     numbers = [n for n in header[:1] if n.startswith(_NAMELESS) and _counts_rows(path, reading)]
     return reading.model_copy(update={"drop": (*numbers, *reading.drop)})
+
+
+def _is_data(header: list[str]) -> bool:
+    """Say whether a line that should name columns holds numbers, as where names are missing."""
+    numbers = pd.to_numeric(pd.Series(header), errors="coerce").notna()
+    return bool(numbers.mean() > 0.5)
 
 
 def find_separator(path: Path, encoding: str) -> str:

@@ -99,7 +99,7 @@ def _kept_rows(
     if lacking.any() and not reading.drop_missing_target:
         raise DataError(
             f"{place}: the target {shown(reading.target)} is missing in {lacking.sum():,} of "
-            f"{len(target):,} rows; fill them in or delete these rows (drop_missing_target=True)"
+            f"{len(target):,} rows; fill them in or delete these rows"
         )
     kept = ~(lacking | left_out)
     if (gone := int((~kept).sum())) > 0:

@@ -267,6 +267,7 @@ def test_numbers_are_read_to_the_last_bit(tmp_path):
         ("a,y\n", "has a header but no rows"),
         ("a,income\n1,2\n", r"unknown target 'y'; the columns are 'a', 'income'"),
         ("a,Y\n1,2\n", r"unknown target 'y'"),
+        ("2,1,k,38.5\n1,0,m,39\n", r"no column names: its first line begins '2', '1'"),
         ("a,y\n1,k\n2,k\n", r"one class only \('k'\)"),
         ("a,y\n1,2.5\n2,2.5\n", "same value in every row"),
         ("a,y\n1,2\n2,\n3,\n", "missing in 2 of 3 rows"),

@@ -38,8 +38,9 @@ class Gains:
     criterion: str
     a: float | None
     b: float | None
-    resolution: float  # differences below are none: float64, as these two were computed
-    rounding: float  # what sums in float32 may be off by
+    resolution: float  # differences below are none: these were computed in double precision
+    rounding: float  # what g and h in single precision may move them by, summed in double
+    single: float  # what sums in single precision may move them by
 
 
 @dataclass(frozen=True)

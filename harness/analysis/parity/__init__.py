@@ -63,7 +63,7 @@ def compare(a: Side, b: Side, training: Training, tolerance: float = TOLERANCE) 
         (one.n_trees, other.n_trees),
         alike,
         training.rows,
-        _worst(a, b, training),
+        0.0 if agreement == "bits" else _worst(a, b, training),
         tolerance,
     )
 

@@ -2,11 +2,13 @@
 
 *tie*: the splits gain the same, to 1e-9 of it or as far as double precision can tell.
 *rounding*: they differ by less than sums in single precision may be off by.
-*rule*: one is truly larger, so a side did not take the better split: a bug, or another rule.
+*rule*: one is truly larger, so a side did not take the better split, or sums something else: a bug,
+or another rule.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -137,16 +139,34 @@ def _of_splits(found: Difference, place: Place, pair: Pair, masks: list[Mask]) -
         return replace(found, cause="tie", relative=0.0)  # the same two parts
     if not gains:
         return replace(found, **_as_exported(place, pair))
-    apart = [abs((g.a or 0.0) - (g.b or 0.0)) for g in gains]
-    sizes = [max(abs(g.a or 0.0), abs(g.b or 0.0)) for g in gains]
-    if all(d <= max(TIE * s, g.resolution) for d, s, g in zip(apart, sizes, gains, strict=True)):
-        cause = "tie"
-    elif all(d <= g.rounding for d, g in zip(apart, gains, strict=True)):
-        cause = "rounding"
-    else:
-        cause = "rule"
-    relative = max(d / s if s else 0.0 for d, s in zip(apart, sizes, strict=True))
-    return replace(found, cause=cause, relative=relative)
+    relative = max(_apart(g) / _size(g) if _size(g) else 0.0 for g in gains)
+    return replace(found, cause=_cause(gains), relative=relative)
+
+
+def _cause(gains: Sequence[Gains]) -> str:
+    """Tell a tie from rounding and from a rule, by the gains that each side's own sums give.
+
+    Where each side took the better split by its own sums, these differ: by rounding or by a rule.
+    Else one of them took the worse one, and rounding must have hidden that from it.
+    """
+    if all(_apart(g) <= max(TIE * _size(g), g.resolution) for g in gains):
+        return "tie"
+    first, last = gains[0], gains[-1]
+    own = (first.a or 0.0) > (first.b or 0.0) and (last.b or 0.0) > (last.a or 0.0)
+    if len(gains) == 2 and own:
+        moved = max(
+            abs((first.a or 0.0) - (last.a or 0.0)), abs((first.b or 0.0) - (last.b or 0.0))
+        )
+        return "rounding" if moved <= first.rounding + last.rounding else "rule"
+    return "rounding" if all(_apart(g) <= g.single for g in gains) else "rule"
+
+
+def _apart(gains: Gains) -> float:
+    return abs((gains.a or 0.0) - (gains.b or 0.0))
+
+
+def _size(gains: Gains) -> float:
+    return max(abs(gains.a or 0.0), abs(gains.b or 0.0))
 
 
 def _recomputed(place: Place, pair: Pair, masks: list[Mask]) -> tuple[tuple[Gains, ...], str]:
@@ -171,8 +191,9 @@ def _gains(by: str, terms: Terms, place: Place, masks: list[Mask]) -> Gains:
         terms.criterion,
         None if one is None else one.value,
         None if other is None else other.value,
-        resolution=max(gain.double for gain in known),
-        rounding=max(gain.single for gain in known),
+        resolution=max(gain.resolution for gain in known),
+        rounding=max(gain.terms for gain in known),
+        single=max(gain.sums for gain in known),
     )
 
 

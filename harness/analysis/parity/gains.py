@@ -36,30 +36,39 @@ class Terms:
 
 @dataclass(frozen=True)
 class Gain:
-    """The gain of a split, and what sums in either precision may be off by."""
+    """The gain of a split, and what it may be off by, depending on what is rounded."""
 
     value: float
-    double: float
-    single: float
+    resolution: float  # everything in double precision, as it was computed here
+    terms: float  # g, h and the result in single precision, sums in double, as libraries do
+    sums: float  # the sums in single precision too
 
 
 def gain_of(terms: Terms, rows: Rows, left: np.ndarray) -> Gain:
     """Return the gain of parting ``rows`` by the mask ``left``.
 
-    Sums of n terms are off by about √n · u · Σ|g|, with u the unit roundoff (Higham and Mary
-    2019), and those of whole numbers not at all; the bounds carry that through the formula. Where
-    nothing shrinks the leaves, the gain does not change when a multiple of h is taken from g: so
-    it is computed about the node's mean, more exactly than a library can that does not.
+    With u the unit roundoff, the sum of n rounded terms is off by about u · √Σg², and a sum that
+    is rounded at each step by about √n · u · Σ|g| (Higham and Mary 2019); the bounds carry that
+    through the formula. Sums of whole numbers are exact. Where nothing shrinks the leaves, the
+    gain does not change when a multiple of h is taken from g: so it is computed about the node's
+    mean, more exactly than a library can that does not.
     """
     g, h = terms.g[rows], terms.h[rows]
-    steps = 1.0 if _whole(g) and _whole(h) else float(np.sqrt(len(rows)))
-    bounds = _size(terms, g, h, left) * terms.scale * steps
+    exact = _whole(g) and _whole(h)
+    steps = 0.0 if exact else float(np.sqrt(len(rows)))
+    of_terms, of_sums, of_result = _sizes(terms, g, h, left)
+    single = SINGLE * terms.scale
     if not terms.entropy and terms.l2 == 0 and terms.l1 == 0 and h.sum() > 0:
         g = g - h[:, None] * (g.sum(axis=0) / h.sum())
     parts = [_score(terms, g[part], h[part]) for part in (left, ~left)]
     value = (sum(parts) - _score(terms, g, h)) * terms.scale
-    own = _size(terms, g, h, left) * terms.scale * steps
-    return Gain(value, DOUBLE * own, SINGLE * bounds)
+    _, own_sums, own_result = _sizes(terms, g, h, left)
+    return Gain(
+        value,
+        resolution=DOUBLE * terms.scale * (steps * own_sums + own_result),
+        terms=single * ((0.0 if exact else of_terms) + of_result),
+        sums=single * (steps * of_sums + of_result),
+    )
 
 
 def _whole(values: np.ndarray) -> bool:
@@ -77,17 +86,27 @@ def _score(terms: Terms, g: np.ndarray, h: np.ndarray) -> float:
     return float((shrunk**2).sum() / below) if below > 0 else 0.0
 
 
-def _size(terms: Terms, g: np.ndarray, h: np.ndarray, left: np.ndarray) -> float:
-    """Return what one relative rounding unit of every sum comes to in the gain."""
-    found = 0.0
+def _sizes(
+    terms: Terms, g: np.ndarray, h: np.ndarray, left: np.ndarray
+) -> tuple[float, float, float]:
+    """Return what one relative unit comes to in the gain: of each term, of each sum, of the result.
+
+    A change of G by δ changes G² / H by 2 |G| δ / H, and one of H by δ by (G / H)² δ.
+    """
+    of_terms = of_sums = of_result = 0.0
     for part in (left, ~left, np.ones(len(left), bool)):
         total, weight = np.abs(g[part].sum(axis=0)), float(h[part].sum())
+        below = weight + terms.l2
         if terms.entropy:
-            found += weight
-        elif weight + terms.l2 > 0:
-            sizes = np.abs(g[part]).sum(axis=0)
-            found += float((total * (2 * sizes + total)).sum() / (weight + terms.l2))
-    return found
+            of_sums += weight
+            of_result += weight
+        elif below > 0:
+            slope = 2 * total / below
+            of_terms += float((slope * np.sqrt((g[part] ** 2).sum(axis=0))).sum())
+            of_sums += float((slope * np.abs(g[part]).sum(axis=0)).sum())
+            of_sums += float(((total / below) ** 2).sum()) * weight
+            of_result += float((total**2).sum()) / below
+    return of_terms, of_sums, of_result
 
 
 def leaf_rounding(terms: Terms, rows: Rows, value: np.ndarray) -> float:

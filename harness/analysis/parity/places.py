@@ -70,7 +70,10 @@ def _of_the_whole(a: TreeEnsemble, b: TreeEnsemble) -> Iterator[Place]:
 
 
 def _form(e: TreeEnsemble) -> tuple[object, ...]:
-    return e.combination, e.n_outputs, e.value.shape[1], e.against
+    """Return what must agree so that leaves can be compared; the mean of one tree is its sum."""
+    alone = e.combination == "mean" and e.n_trees == 1
+    combination = "sum" if alone else e.combination
+    return combination, e.n_outputs, e.value.shape[1], e.against
 
 
 def _of_a_tree(
@@ -165,6 +168,6 @@ def _shift(e: TreeEnsemble, *, counted: bool) -> np.ndarray:
 def _weight(a: TreeEnsemble, b: TreeEnsemble, tree: int, tolerance: float) -> str:
     """Return the level on which tree weights differ, or ""; in a sum they are in the leaves."""
     one, other = float(a.weight[tree]), float(b.weight[tree])
-    if a.combination == "sum" or one == other:
+    if "sum" in {a.combination, b.combination} or one == other:
         return ""
     return "bits" if abs(one - other) <= tolerance * max(abs(one), abs(other)) else "values"

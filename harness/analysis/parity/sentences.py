@@ -9,6 +9,7 @@ from harness.analysis.parity.objectives import param
 from harness.analysis.parity.sides import Side
 
 RATES = "learning_rate eta shrinkage_rate"
+USUAL_RATE = {"sklearn": 0.1, "xgboost": 0.3, "lightgbm": 0.1}  # by library, where none is given
 CLOSE = 1e-3
 MOST_PARAMS = 4
 COUNTED = 1000  # steps between two numbers that are worth counting
@@ -99,17 +100,24 @@ def _reason(found: Difference, a: Side, b: Side) -> str:
     if found.cause == "tie":
         return f"{told}: a tie, which the two break differently."
     if found.cause == "rounding":
-        return (
-            f"{told}, {found.relative:.1e} of it apart, less than sums in single precision may be "
-            "off by: rounding decided."
-        )
-    worse = {_worse(g) for g in found.gains if abs((g.a or 0.0) - (g.b or 0.0)) > g.rounding}
-    if len(worse) > 1:
-        return f"{told}: each took the better split by its own sums, so these differ already."
-    who, better = (a, found.b) if worse == {"a"} else (b, found.a)
+        near = all(abs((g.a or 0.0) - (g.b or 0.0)) <= g.rounding for g in found.gains)
+        off = "rounding" if near else "sums in single precision"
+        return f"{told}, {found.relative:.1e} of it apart: no more than {off} may move them by."
+    return f"{told}: {_blame(found, a, b)}."
+
+
+def _blame(found: Difference, a: Side, b: Side) -> str:
+    """Say who did not take the better split, where one is truly better."""
+    worse = [_worse(g) for g in found.gains]
+    if worse == ["b", "a"]:
+        return "each took the better split by its own sums, so these differ already"
+    if worse == ["a", "b"]:
+        return "neither took the better split by its own sums"
+    who, better = (a, found.b) if worse[0] == "a" else (b, found.a)
     assert better is not None
-    parts = f"{better.rows[0]} and {better.rows[1]} rows"
-    return f"{told}: {who.name} did not take the better split, into {parts}."
+    return (
+        f"{who.name} did not take the better split, into {better.rows[0]} and {better.rows[1]} rows"
+    )
 
 
 def _told(gains: Sequence[Gains], a: Side, b: Side) -> str:
@@ -187,7 +195,7 @@ def _rate(found: Difference, a: Side, b: Side) -> str:
     """Say where a factor is a learning rate."""
     assert found.scale is not None
     for side in (a, b):
-        rate = param(side, RATES, None)
+        rate = param(side, RATES, USUAL_RATE.get(side.speaks.split(".")[0]))
         for factor, who in ((found.scale, b), (1 / found.scale if found.scale else 0.0, a)):
             if isinstance(rate, float) and abs(factor - rate) <= CLOSE * rate:
                 return f": {rate:g} is the learning rate, which {who.name} applies once more"

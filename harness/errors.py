@@ -40,7 +40,8 @@ def unknown(kind: str, name: str, known: Iterable[str], hint: str = "") -> str:
     ``hint`` says what to do where none is close; by default which command lists the known ones.
     """
     names = sorted(known)
-    close = difflib.get_close_matches(name, names, n=1, cutoff=0.5)
+    name = name if len(name) <= 80 else f"{name[:79]}…"
+    close = difflib.get_close_matches(name, names, n=1, cutoff=0.6)
     if close:
         return f"unknown {kind} {name!r}: did you mean {close[0]!r}?"
     hint = hint or f"`harness list {kind}s` shows the {len(names)} known ones"

@@ -156,6 +156,13 @@ def test_hostile_names_stay_text(tmp_path):
     assert not Path(tmp_path, "../../x").exists()
 
 
+def test_a_name_of_ten_kilobytes_is_no_wall_of_text(tmp_path):
+    done = harness(tmp_path, "run", "-d", "n" * 10_000)
+    assert done.returncode == 2
+    assert "unknown dataset 'nnn" in done.stderr
+    assert len(done.stderr) < 300
+
+
 def test_a_listener_that_fails_costs_no_outcome(tmp_path):
     (tmp_path / "deaf.py").write_text(
         "from harness import hookimpl\n\n"

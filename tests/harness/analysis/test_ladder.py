@@ -1,0 +1,101 @@
+"""Rungs: from what both sides were given and how far their trees agree."""
+
+import itertools
+from dataclasses import replace
+
+import pytest
+
+from harness.analysis.difference import Comparison
+from harness.analysis.ladder import parities
+from harness.analysis.rungs import AGREEMENTS, RUNGS, lowest, reaches, rung
+from harness.analysis.verdicts import named
+from harness.model import Status, to_json
+
+ALIKE = Comparison("values", (), (4, 4), 4, 120, 0.0, 1e-6)
+
+
+def what(**changes):
+    sides = [{"algorithm": "mine", "params": {}}, {"algorithm": "theirs", "params": {"depth": 3}}]
+    fields = {"dataset": "iris", "preparation": "native", "inputs": "raw", "sides": sides}
+    return {**fields, **changes}
+
+
+def found(*agreements, reason="", comparison=ALIKE):
+    splits = {f"f{i}": agreement for i, agreement in enumerate(agreements)}
+    kept = to_json(comparison) if comparison else None
+    return {"splits": splits, "comparison": kept, "reason": reason}
+
+
+def verdict(word, **changes):
+    judged = named("mine", "theirs", "iris", "log_loss")
+    fields = {"verdict": word, "preparation": "native", "params": ({}, {"depth": 3})}
+    return replace(judged, **{**fields, **changes})
+
+
+def parity(result, *accuracy, declared=None, **changes):
+    (one,) = parities([(what(**changes), Status.DONE, result)], accuracy, declared or {})
+    return one
+
+
+@pytest.mark.parametrize(
+    ("agreement", "raw", "bins"),
+    [("bits", "L3", "L1"), ("values", "L2", "L1"), ("structure", "L1", "L1"),
+     ("accuracy", "L0", "L0"), ("", "", "")],
+)  # fmt: skip
+def test_a_rung_is_inputs_and_agreement(agreement, raw, bins):
+    assert rung("raw", agreement) == raw
+    assert rung("bins", agreement) == rung("gradients", agreement) == bins
+
+
+def test_rungs_are_ordered():
+    assert [rung("raw", agreement) for agreement in AGREEMENTS] == list(RUNGS)
+    for one, other in itertools.product(RUNGS, repeat=2):
+        assert reaches(one, other) == (lowest([one, other]) == other)
+    assert reaches("L3", "L0")
+    assert not reaches("", "L0")
+
+
+def test_the_lowest_rung_of_all_splits_counts():
+    one = parity(found("bits", "values", "bits"))
+    assert (one.rung, one.comparison, one.reason) == ("L2", ALIKE, "")
+    assert (one.algorithm, one.reference, one.dataset) == ("mine", "theirs", "iris")
+    assert dict(one.splits) == {"f0": "bits", "f1": "values", "f2": "bits"}
+    assert parity(found("bits")).rung == "L3"
+    assert parity(found("bits", "structure")).rung == "L1"
+    assert parity(found("bits"), inputs="bins").rung == "L1"
+
+
+@pytest.mark.parametrize("word", ["equivalent", "better", "worse", "inconclusive", ""])
+def test_where_trees_differ_equivalent_accuracy_decides(word):
+    judged = [verdict(word)] if word else []
+    one = parity(found("bits", ""), *judged)
+    assert one.rung == ("L0" if word == "equivalent" else "")
+    assert one.splits["f1"] == ("accuracy" if word == "equivalent" else "")
+    assert one.verdict == word
+    assert parity(found("bits"), *judged).rung == "L3"
+
+
+@pytest.mark.parametrize(
+    "other",
+    [{"dataset": "wine"}, {"preparation": "onehot"}, {"params": ({}, {})}, {"reference": "x"}],
+    ids=str,
+)
+def test_a_verdict_about_something_else_decides_nothing(other):
+    assert parity(found(""), verdict("equivalent", **other)).rung == ""
+
+
+def test_what_was_not_compared_reaches_no_rung_by_its_trees():
+    one = parity(found(comparison=None, reason="no trees"), verdict("equivalent"))
+    assert (one.rung, one.comparison, one.reason) == ("L0", None, "no trees")
+    partly = parity(found("bits", reason="a split failed"), verdict("inconclusive"))
+    assert partly.rung == ""
+
+
+def test_the_claim_is_that_of_the_mode():
+    rungs = {"default": "L0", "scikit-learn": "L3"}
+    declared = {"algorithms": {"mine": {"rungs": rungs}}}
+    assert parity(found("bits"), declared=declared).claimed == "L0"
+    sides = what()["sides"]
+    sides[0]["params"] = {"parity": "scikit-learn"}
+    assert parity(found("bits"), declared=declared, sides=sides).claimed == "L3"
+    assert parity(found("bits")).claimed == ""

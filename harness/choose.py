@@ -73,7 +73,7 @@ def choose_variants(experiment: Experiment, registry: Registry) -> list[Variant]
                 tracks = dict.fromkeys([*known.tracks, *variant.tracks])
                 same[ids.canonical(variant.params)] = replace(known, tracks=tuple(tracks))
     variants = [variant for same in found.values() for variant in same.values()]
-    _check_capacity(experiment.capacity, registry.all("algorithm"))
+    check_capacity(experiment.capacity, registry.all("algorithm"))
     return variants
 
 
@@ -113,7 +113,7 @@ def with_capacity(algorithm: Algorithm, capacity: Mapping[str, Any]) -> JSON:
     return params
 
 
-def _check_capacity(capacity: Mapping[str, Any], algorithms: Iterable[Algorithm]) -> None:
+def check_capacity(capacity: Mapping[str, Any], algorithms: Iterable[Algorithm]) -> None:
     """Refuse words that no algorithm knows; one that only algorithms not chosen know is fine."""
     known = {key for algorithm in algorithms for key in algorithm.capacity}
     for key in capacity:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 
 from harness import ids, preparation
 from harness.analysis.looks import LOOKS
 from harness.choose import (
     Pair,
     Variant,
+    check_capacity,
     choose_datasets,
     choose_pairs,
     choose_variants,
@@ -39,16 +40,9 @@ from harness.model import (
     to_json,
 )
 from harness.plugins import Entry, Registry
+from harness.surroundings import Surroundings
 
 OWN_DATA = "harness.builtin."  # every worker loads the built-in datasets
-
-
-@dataclass(frozen=True)
-class Surroundings:
-    """What ids need to know of the machine, given from outside so that planning stays pure."""
-
-    machine: str = ""
-    version_of: Callable[[str], str] = lambda _: ""
 
 
 @dataclass(frozen=True)
@@ -64,14 +58,6 @@ class Plan:
         """Yield every trial of the jobs, in order."""
         for job in self.jobs:
             yield from job.trials
-
-
-def installed_version(distribution: str) -> str:
-    """Return the version of an installed distribution, or "absent"."""
-    try:
-        return version(distribution)
-    except PackageNotFoundError:
-        return "absent"
 
 
 def make_plan(
@@ -122,6 +108,7 @@ def plan_duel(
     ConfigError
         Where one of the two cannot take the dataset, with the reason.
     """
+    check_capacity(experiment.capacity, registry.all("algorithm"))
     planner = Planner(experiment, registry, surroundings, plugin_files)
     a, b = (planner.variant(name) for name in pair)
     for algorithm in (a.algorithm, b.algorithm):
@@ -184,9 +171,10 @@ class Planner:
 
     def _ingredients(self, variant: Variant, dataset: Dataset) -> JSON:
         """Return what a trial id is made of beside the cell."""
-        libraries = sorted({*variant.algorithm.libraries, "numpy", "pandas"})
+        # scikit-learn makes the splits of every algorithm
+        libraries = sorted({*variant.algorithm.libraries, "numpy", "pandas", "scikit-learn"})
         return {
-            "plugin": variant.entry.plugin,
+            "plugin": Path(variant.entry.plugin).name,  # a file's folder changes nothing
             "code": ids.code_digest(variant.entry.path),
             "versions": {name: self.surroundings.version_of(name) for name in libraries},
             "dataset": dataset.digest,

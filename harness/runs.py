@@ -16,11 +16,12 @@ from harness.errors import ConfigError
 from harness.execute import Execution, Options, Tally
 from harness.machine import fingerprint, machine_id
 from harness.model import JSON, Dataset, Duel, DuelOutcome, Status, to_json
-from harness.plan import Plan, Surroundings, installed_version, make_plan, plan_duel
+from harness.plan import Plan, make_plan, plan_duel
 from harness.plugins import Registry
 from harness.progress import Progress
 from harness.store import Store
 from harness.store.write import RunStatus
+from harness.surroundings import Surroundings, installed_version
 from harness.units import show_duration
 
 

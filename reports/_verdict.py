@@ -105,6 +105,8 @@ def speed_tally(speeds: Sequence[Speed], of: str = "") -> str:
     if not won:
         return f"{plural(open_ones, 'duel')}{of} {verb} nothing yet"
     rest = f", and {open_ones} {verb} nothing yet" if open_ones else ""
+    doubted = sum(any(note.startswith("contaminated") for note in s.notes) for s in speeds)
+    rest += f" ({doubted} on a busy machine)" if doubted else ""
     return f"In {plural(len(speeds), 'duel')}{of}, ours is {' and '.join(won)}{rest}"
 
 

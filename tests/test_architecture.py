@@ -40,7 +40,7 @@ LAYERS = (
         "processes",
         "machine",
     },
-    {"model", "errors", "units"},
+    {"model", "errors", "units", "surroundings"},
 )
 
 # Files over 300 lines and functions over 60: the length each may have, and why. It only shrinks.

@@ -6,8 +6,9 @@ from harness.analysis.looks import LOOKS
 from harness.config import parse_experiment
 from harness.errors import ConfigError
 from harness.model import ALL_TASKS, Accepts, Algorithm, Argument, Dataset, Status, Task
-from harness.plan import Surroundings, make_plan, plan_duel
+from harness.plan import make_plan, plan_duel
 from harness.plugins import HOOKS, Registry
+from harness.surroundings import Surroundings
 
 EXPECTED = dict(HOOKS.values())
 
@@ -248,3 +249,19 @@ def test_a_duel_never_times_a_search():
     for tracks in (["tuned"], ["tuned", "equal"]):
         (duel,) = plan(registry_of(ours, theirs, dataset("d")), tracks=tracks, **keys).duels
         assert duel.a.trials[0].params == {"n": 9}
+
+
+def test_a_misspelt_capacity_of_a_duel_is_refused():
+    registry = registry_of(OURS, THEIRS, dataset("d"))
+    experiment = parse_experiment({"name": "x", "datasets": ["d"], "capacity": {"tres": 3}}, "here")
+    with pytest.raises(ConfigError, match="did you mean 'trees'"):
+        plan_duel(experiment, registry, HERE, dataset("d"), ("ours", "theirs"))
+
+
+def test_the_library_that_splits_is_an_ingredient_and_a_plugins_folder_is_not():
+    registry = Registry()
+    registry.add("algorithm", Algorithm, OURS, "/some/folder/mine.py", __file__)
+    registry.add("dataset", Dataset, dataset("d"), "plugin", __file__)
+    trial = next(plan(registry).trials())
+    assert "scikit-learn" in trial.ingredients["versions"]
+    assert trial.ingredients["plugin"] == "mine.py"

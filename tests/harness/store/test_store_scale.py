@@ -1,13 +1,15 @@
 """A million outcomes: stored, and asked about, with the time that each takes."""
 
 import dataclasses
+import os
 import time
 
 import pytest
 
 from harness.store import Store
 
-RUNS, EACH = 10, 100_000
+RUNS = int(os.environ.get("STORE_RUNS", "10"))  # of EACH outcomes
+EACH = 100_000
 
 
 @pytest.fixture

@@ -97,7 +97,7 @@ class BaseDecisionTree(BaseEstimator):
 
     def _read_rows(self, X, check_input):
         """Return X as C-contiguous float32; raise scikit-learn's errors."""
-        check_is_fitted(self)
+        check_is_fitted(self, "tree_")
         if check_input:
             return validate_data(
                 self, X, dtype=np.float32, order="C", reset=False, ensure_all_finite="allow-nan"
@@ -122,12 +122,12 @@ class BaseDecisionTree(BaseEstimator):
 
     def get_depth(self):
         """Return the number of questions on the longest way from the root to a leaf."""
-        check_is_fitted(self)
+        check_is_fitted(self, "tree_")
         return self.tree_.max_depth
 
     def get_n_leaves(self):
         """Return the number of leaves."""
-        check_is_fitted(self)
+        check_is_fitted(self, "tree_")
         return self.tree_.n_leaves
 
     def cost_complexity_pruning_path(self, X, y, sample_weight=None):
@@ -146,13 +146,13 @@ class BaseDecisionTree(BaseEstimator):
     @property
     def feature_importances_(self):
         """The decrease of impurity by each feature, float64 (n_features,), summing to 1."""
-        check_is_fitted(self)
+        check_is_fitted(self, "tree_")
         return self.tree_.compute_feature_importances()
 
     @property
     def ensemble_(self):
         """The tree as a `harness.TreeEnsemble`."""
-        check_is_fitted(self)
+        check_is_fitted(self, "tree_")
         return export_trees([self.tree_], self.n_features_in_, getattr(self, "classes_", None))
 
     def __sklearn_tags__(self):

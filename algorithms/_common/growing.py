@@ -33,19 +33,24 @@ class Target:
     weight: np.ndarray | None = None  # float64 (n_rows,); None: every row weighs 1
 
     def pick(self, used):
-        """Return mark, target and weight of `layout.Rows` for the rows used."""
-        weight = None if self.weight is None else self.weight[used]
+        """Return new arrays: mark, target and weight of `layout.Rows` for the rows used, or all."""
+        weight = None if self.weight is None else rows_of(self.weight, used)
         if self.codes is None:
             unit = weight is None or bool((weight == 1.0).all())
-            return NO_INTEGERS, self.y[used], NO_FLOATS if unit else weight
-        codes = self.codes[used]
+            return NO_INTEGERS, rows_of(self.y, used), NO_FLOATS if unit else weight
+        codes = rows_of(self.codes, used)
         two = self.n_classes == TWO  # then the weight of class 1 stands for the code
         if weight is None:
             return (1 << CODE_BITS) + codes, NO_FLOATS, NO_FLOATS
         if is_integer(weight):
             counts = weight.astype(np.int64)
             return (counts << CODE_BITS) + (counts * codes if two else codes), NO_FLOATS, NO_FLOATS
-        return codes.copy(), codes.astype(np.float64), weight
+        return codes, codes.astype(np.float64), weight
+
+
+def rows_of(array, used):
+    """Return a new array of some entries, or of all where ``used`` is None."""
+    return array.copy() if used is None else array[used]
 
 
 def is_integer(weight):
@@ -62,12 +67,13 @@ def draw_rows(table, target, columns, workers, *, keep):
     keep : whether the table must stay as it is; otherwise its lists may become the tree's
     """
     n_rows = table.values.shape[1]
-    used = slice(None) if target.weight is None else np.flatnonzero(target.weight)
-    whole = target.weight is None or len(used) == n_rows
-    source = np.arange(n_rows, dtype=np.uint32) if whole else used.astype(np.uint32)
-    mark, y, weight = target.pick(slice(None) if whole else used)
-    if whole and not keep:
-        return layout.Rows(table.order, columns, source, mark, y.copy(), weight.copy())
+    used = None if target.weight is None else np.flatnonzero(target.weight)
+    if used is not None and len(used) == n_rows:
+        used = None
+    source = np.arange(n_rows, dtype=np.uint32) if used is None else used.astype(np.uint32)
+    mark, y, weight = target.pick(used)
+    if used is None and not keep:
+        return layout.Rows(table.order, columns, source, mark, y, weight)
     lists = np.empty((len(columns), len(source)), np.uint32)
     place = np.full(n_rows, -1, np.int64)
     place[source] = np.arange(len(source))

@@ -123,7 +123,7 @@ class Tree:
         left, right = spread[self.children_left[inner]], spread[self.children_right[inner]]
         gain = spread[inner] - left - right
         found = np.bincount(self.feature[inner], weights=gain, minlength=self.n_features)
-        found /= self.weighted_n_node_samples[0]
+        found = found / self.weighted_n_node_samples[0]
         total = found.sum()
         return found / total if normalize and total > 0.0 else found
 

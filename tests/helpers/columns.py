@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 def column(rng, n, missing):
     """Return float64 values (n,): of a random kind, some of them missing."""
-    kind = rng.integers(7)
+    kind = rng.integers(8)
     values = [
         lambda: rng.normal(size=n),
         lambda: rng.integers(0, 3, n).astype(float),
@@ -15,9 +15,18 @@ def column(rng, n, missing):
         lambda: np.round(rng.random(n), 2),
         lambda: rng.random(n) * 1e-6,  # close to each other, not equal
         lambda: rng.exponential(size=n) ** 3 * 1e3,
+        lambda: hardly_tied(rng, n),
     ][kind]()
     if rng.random() < missing:
         values[rng.random(n) < rng.choice([0.05, 0.3, 0.9, 1.0])] = np.nan
+    return values
+
+
+def hardly_tied(rng, n):
+    """Return distinct values but for a few that are equal or close."""
+    values = rng.random(n)
+    for i in range(0, n - 32, 32):
+        values[i] = values[i + 1] + rng.choice([0.0, 6e-8])
     return values
 
 

@@ -24,7 +24,7 @@ def search(X, target, criterion, **limits):
     """Return the arrays that a search of the root writes, and its lists."""
     n, d = X.shape
     sorted_table = table_of(X)
-    mark, y, weight = target.pick(slice(None))
+    mark, y, weight = target.pick(None)
     rows = Rows(sorted_table.order, np.arange(d), np.arange(n, dtype=np.uint32), mark, y, weight)
     w = np.ones(n) if target.weight is None else target.weight
     rules = rules_of(

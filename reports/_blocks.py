@@ -14,7 +14,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
+
+if TYPE_CHECKING:
+    from harness.analysis.difference import Line
 
 # ------------------------------------------------------------------ words in a sentence
 
@@ -222,6 +225,16 @@ class Figure:
 
 
 @dataclass(frozen=True)
+class Drawing:
+    """A few nodes of a tree, drawn; ``title`` names the drawing for those who cannot see it."""
+
+    lines: Sequence[Line]
+    title: str
+    caption: str
+    kind: ClassVar[str] = "drawing"
+
+
+@dataclass(frozen=True)
 class Details:
     """Blocks behind a line that opens them."""
 
@@ -267,6 +280,7 @@ Block: TypeAlias = (
     | Facts
     | Table
     | Figure
+    | Drawing
     | Verbatim
     | Details
     | Callout

@@ -28,6 +28,7 @@ from reports._blocks import (
 )
 from reports._charts import PALETTE, draw
 from reports._text import plain, short, slug
+from reports._trees import draw_tree
 
 TEMPLATES = Path(__file__).parent / "templates"
 TRACK = 110  # pixels of a track in a table cell, within a margin of 5 on either side
@@ -62,6 +63,7 @@ class Renderer:
             "classes": classes,
             "colour": PALETTE,
             "draw": self._draw,
+            "draw_tree": draw_tree,
             "fresh": self._fresh,
             "lines": lines,
             "px": lambda share: f"{5 + share * TRACK:.1f}",

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from harness.analysis.lines import as_text
 from harness.analysis.rungs import MEANING, reaches
 from harness.cli.common import (
     json_option,
@@ -197,8 +198,6 @@ def _print(found: tuple[Parity, ...]) -> None:
 
 
 def _draw(parity: Parity, difference: Difference) -> None:
-    from harness.analysis.parity.sketch import as_text
-
     if difference.drawing[0]:
         click.echo()
         titles = (f"A: {parity.algorithm}", f"B: {parity.reference}")

@@ -3,14 +3,15 @@
 import math
 import random
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from html.parser import HTMLParser
 from typing import Any
 
 import pytest
 
-from harness.analysis.view import Accuracy, Cell, Interval, RunView, Speed
+from harness.analysis.difference import Comparison, Difference, Gains, Line, Node
+from harness.analysis.view import Accuracy, Cell, Interval, Parity, RunView, Speed
 from harness.model import (
     Block,
     DatasetRef,
@@ -129,6 +130,7 @@ def make_view(plan: Plan, seed: int = 0) -> RunView:
         metrics=METRICS,
         predictions=lambda _: {},
         broken=({"plugin": text("plugin"), "reason": text("reason")},) if plan.texts else (),
+        parity=tuple(make_parity(a, r, d, text("note", "petal <= 2.5")) for a, r, d in fought),
     )
 
 
@@ -263,6 +265,51 @@ def make_duel(algorithm: str, reference: str, dataset: str, plan: Plan) -> DuelO
         return DuelOutcome(duel, Status.FAILED, failure=failure)
     call = (Sample("fit", 0.1, 0.1), Sample("fit", 0.1, 0.1))
     return DuelOutcome(duel, Status.DONE, (Block(0, 0, "fit", "ABBA", call, call),))
+
+
+def make_parity(algorithm: str, reference: str, dataset: str, asked: str) -> Parity:
+    """Return a pair whose trees part at the left child of a root."""
+
+    def lines(text: str) -> tuple[Line, ...]:
+        return (
+            Line(0, "", asked, 120, "split"),
+            Line(1, "left", text, 40, "split", marked=True),
+            Line(2, "left", "leaf 0.25", 10, "leaf"),
+            Line(2, "right", "…", 30, "more"),
+            Line(1, "right", "…", 80, "more"),
+        )
+
+    first = Difference(
+        "structure",
+        "threshold",
+        3,
+        "L",
+        Node(1, asked, "left", (10, 30), 0.5),
+        Node(1, "petal <= 3", "left", (20, 20), None),
+        "rule",
+        f"Tree 3, node L: {algorithm} asks “{asked}” and {reference} “petal <= 3”.",
+        rows=40,
+        moved=10,
+        affected=40,
+        gains=(Gains("a", "Gini impurity", 0.5, 0.25, 1e-17, 1e-9, 1e-8),),
+        others=2,
+        drawing=(lines(asked), lines("petal <= 3")),
+    )
+    near = replace(first, level="bits", cause="tie", gains=(), drawing=((), ()), a=None, b=None)
+    return Parity(
+        algorithm,
+        reference,
+        dataset,
+        ({"n_estimators": 30}, {}),
+        "native",
+        "raw",
+        "",
+        "L3",
+        {"kfold3-s0-r0-f0": ""},
+        Comparison("", (first, near), (5, 5), 3, 120, 0.125, 1e-6),
+        "inconclusive",
+        asked if algorithm == reference else "",
+    )
 
 
 # ------------------------------------------------------------------ the kinds

@@ -13,8 +13,9 @@ from scipy.sparse import csr_matrix
 
 from harness import Missing, Task, Tree, TreeEnsemble
 from harness.analysis.difference import comparison_from_json
+from harness.analysis.lines import as_text
 from harness.analysis.parity import Side, Training, compare
-from harness.analysis.parity.sketch import as_text, sketch
+from harness.analysis.parity.sketch import sketch
 from harness.analysis.parity.ulps import ulps_between
 from harness.errors import DataError
 from harness.model import to_json

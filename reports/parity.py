@@ -1,0 +1,169 @@
+"""Are the trees the same? The rung of each pair on each dataset, and where the trees part."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from harness import Section, hookimpl
+from harness.analysis.lines import as_text
+from harness.analysis.rungs import MEANING, reaches
+from reports._blocks import (
+    Badge,
+    Block,
+    Cell,
+    Code,
+    Column,
+    Details,
+    Drawing,
+    Facts,
+    Fragment,
+    Panel,
+    Paragraph,
+    Row,
+    Sides,
+    Table,
+    Verbatim,
+)
+from reports._page import Page, Pair
+from reports._text import count, digits, plural, short
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from harness.analysis.difference import Comparison, Difference
+    from harness.analysis.view import Parity
+
+NOTE = (
+    "Both sides are trained on the same rows, and their trees are walked side by side. L3: the "
+    "same bits of thresholds, directions and leaves. L2: the same splits of the rows, and leaf "
+    "values within the tolerance. L1: the same splits. L0: other trees, equivalent accuracy."
+)
+BADGES = {"L3": ("same", "="), "L2": ("same", "≈"), "L1": ("unsure", "~"), "L0": ("unsure", "≈")}
+CAUSES = {"tie": ("same", "="), "rounding": ("unsure", "≈"), "rule": ("bad", "≠")}
+UNFOLDED = 4  # differences that are shown open
+
+
+@hookimpl
+def register_report_sections(register: Callable[[Section], None]) -> None:
+    """Offer the parity ladder."""
+    register(Section("parity", "Parity", 15, build))
+
+
+def build(page: Page) -> Fragment | None:
+    """Return the matrix of rungs, and for each pair and dataset where the trees part."""
+    found = page.view.parity
+    if not found:
+        return None
+    parted = [p for p in found if p.reason or (p.comparison and p.comparison.differences)]
+    panels = [_panel(page, p, folded=len(parted) > UNFOLDED) for p in parted]
+    return Fragment([Paragraph(NOTE, role="note"), _matrix(found), *panels])
+
+
+def _matrix(found: tuple[Parity, ...]) -> Table:
+    """Return a table of datasets × pairs."""
+    pairs = list(dict.fromkeys(Pair(p.algorithm, p.reference) for p in found))
+    columns = [
+        Column("Dataset"),
+        *(Column(f"{short(p.algorithm, 30)} / {short(p.reference, 30)}") for p in pairs),
+    ]
+    rows: list[Row] = []
+    for dataset in dict.fromkeys(p.dataset for p in found):
+        here = [p for p in found if p.dataset == dataset]
+        cells = ([p for p in here if Pair(p.algorithm, p.reference) == pair] for pair in pairs)
+        rows.append([Cell(short(dataset), dataset), *(_rungs(several) for several in cells)])
+    return Table(columns, rows, "The rung that each pair reaches on each dataset", "parity")
+
+
+def _rungs(found: list[Parity]) -> Cell:
+    """Return a cell with the rung of a pair; one that is lower than claimed stands out."""
+    if not found:
+        return Cell("")
+    one = min(found, key=lambda p: p.rung)
+    missed = bool(one.claimed) and not reaches(one.rung, one.claimed)
+    claim = f"; claims {short(one.claimed, 8)}" if one.claimed else ""
+    note = f"{MEANING[one.rung]}{claim}; {plural(len(one.splits), 'split')}"
+    return Cell([_badge(one.rung)], one.rung, note, tone="bad" if missed else "")
+
+
+def _badge(rung: str) -> Badge:
+    tone, symbol = BADGES.get(rung, ("bad", "≠"))
+    return Badge(rung or "no rung", tone, symbol)
+
+
+def _panel(page: Page, parity: Parity, *, folded: bool) -> Panel:
+    """Return why one pair reaches no higher rung on one dataset."""
+    names = f"{short(parity.algorithm, 40)} and {short(parity.reference, 40)}"
+    title = f"{names} on {short(parity.dataset, 40)}"
+    blocks: list[Block] = []
+    if parity.reason:
+        blocks.append(Paragraph([f"Not compared: {short(parity.reason, 400)}"]))
+    if parity.comparison:
+        for number, difference in enumerate(parity.comparison.differences):
+            drawn = _difference(parity, parity.comparison, difference)
+            more = Details(f"{difference.level}, tree {difference.tree}", drawn)
+            blocks += [more] if number else drawn
+    anchor = page.anchor("parity", f"{parity.algorithm}-{parity.reference}-{parity.dataset}")
+    return Panel(title, blocks, anchor, folded=folded, note=parity.rung or "no rung")
+
+
+def _difference(parity: Parity, comparison: Comparison, found: Difference) -> list[Block]:
+    """Return a difference in words, in numbers and drawn."""
+    tone, symbol = CAUSES.get(found.cause, ("unsure", "?"))
+    cause = Badge(found.cause or "cause unknown", tone, symbol)
+    words = [cause, " ", short(found.sentence, 1000)]
+    blocks: list[Block] = [Paragraph(words), Facts(_facts(comparison, found))]
+    if found.gains or (found.a and found.a.gain is not None):
+        blocks.append(_gains(parity, found))
+    if any(found.drawing):
+        sides = (f"A: {parity.algorithm}", f"B: {parity.reference}")
+        trees = [
+            Drawing(lines, f"tree {found.tree} of {short(name, 60)}", short(name, 60))
+            for name, lines in zip(sides, found.drawing, strict=True)
+        ]
+        text = as_text((short(sides[0], 60), short(sides[1], 60)), found.drawing)
+        blocks += [Sides(trees), Details("The two trees as text", [Verbatim(text, "Two trees")])]
+    return blocks
+
+
+def _facts(comparison: Comparison, found: Difference) -> list[tuple[str, str]]:
+    facts = [
+        ("Agreement that ends here", found.level),
+        ("What differs", found.what),
+        ("Rows that reach the node", count(found.rows)),
+        ("of them on another side", count(found.moved)),
+        ("Rows in another leaf", count(found.affected)),
+        ("Trees of the same structure", f"{comparison.alike} of {max(comparison.trees)}"),
+        ("Tolerance of leaf values", digits(comparison.tolerance, 1)),
+    ]
+    if comparison.worst is not None:
+        facts.append(("Largest difference of predictions", digits(comparison.worst)))
+    if found.others:
+        facts.append(("More such places in this tree", count(found.others)))
+    return facts
+
+
+def _gains(parity: Parity, found: Difference) -> Table:
+    """Return what both splits gain by the sums of each side, and by the models' own account."""
+    names = {"a": parity.algorithm, "b": parity.reference}
+    columns = [
+        Column("By the sums of"),
+        Column("Gain of A's split", numeric=True),
+        Column("Gain of B's split", numeric=True),
+        Column("Rounding may move it by", numeric=True),
+        Column("Sums in single precision by", numeric=True),
+    ]
+    rows: list[Row] = [
+        [
+            Cell([Code(short(names[g.by]))], g.by, short(g.criterion)),
+            Cell.of(g.a, lambda value: digits(value, 9)),
+            Cell.of(g.b, lambda value: digits(value, 9)),
+            Cell.of(g.rounding, lambda value: digits(value, 2)),
+            Cell.of(g.single, lambda value: digits(value, 2)),
+        ]
+        for g in found.gains
+    ]
+    own = [node.gain if node else None for node in (found.a, found.b)]
+    told = (Cell.of(gain, lambda value: digits(value, 9)) for gain in own)
+    rows.append([Cell("the models' own account", note="each in its own unit"), *told, "", ""])
+    caption = "What the two splits gain at this node"
+    return Table(columns, rows, caption, f"gains-{found.level}")

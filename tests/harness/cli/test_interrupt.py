@@ -17,8 +17,10 @@ RESUMES = "harness: interrupted; the same command goes on where it stopped"
 
 def start(folder, *arguments):
     command = [sys.executable, "-m", "harness", *arguments, "--results", str(folder / "results")]
-    # A shell's background job is deaf to Ctrl-C, and so would be what it starts.
+    # A background job may be deaf to Ctrl-C and, under nohup, to a closed terminal; what it
+    # starts would be so too.
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
     return subprocess.Popen(
         command,
         cwd=folder,

@@ -84,6 +84,17 @@ def test_a_library_that_breaks_ties_by_another_order_of_columns(name):
     assert first.a.text.split()[1:] == first.b.text.split()[1:]
 
 
+@pytest.mark.parametrize("task", list(Task), ids=lambda t: t.value)
+def test_another_seed_of_an_exact_tree_only_breaks_ties_otherwise(task):
+    training = rows(task, copies=2)
+    one, other = (
+        grow("sklearn.decision_tree", task, training, random_state=seed) for seed in (0, 1)
+    )
+    _, first = headline(one, other, training)
+    assert (first.level, first.what, first.cause) == ("structure", "feature", "tie")
+    assert first.gains[0].a == pytest.approx(first.gains[0].b, rel=1e-9)
+
+
 # ------------------------------------------------------------------ a threshold off by one ulp
 
 

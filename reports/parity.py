@@ -111,7 +111,7 @@ def _difference(parity: Parity, comparison: Comparison, found: Difference) -> li
     tone, symbol = CAUSES.get(found.cause, ("unsure", "?"))
     cause = Badge(found.cause or "cause unknown", tone, symbol)
     words = [cause, " ", short(found.sentence, 1000)]
-    blocks: list[Block] = [Paragraph(words), Facts(_facts(comparison, found))]
+    blocks: list[Block] = [Paragraph(words), Facts(_facts(parity, comparison, found))]
     if found.gains or (found.a and found.a.gain is not None):
         blocks.append(_gains(parity, found))
     if any(found.drawing):
@@ -125,8 +125,9 @@ def _difference(parity: Parity, comparison: Comparison, found: Difference) -> li
     return blocks
 
 
-def _facts(comparison: Comparison, found: Difference) -> list[tuple[str, str]]:
+def _facts(parity: Parity, comparison: Comparison, found: Difference) -> list[tuple[str, str]]:
     facts = [
+        ("Split", short(parity.split)),
         ("Agreement that ends here", found.level),
         ("What differs", found.what),
         ("Rows that reach the node", count(found.rows)),

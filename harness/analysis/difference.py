@@ -42,6 +42,22 @@ class Gains:
     rounding: float  # what g and h in single precision may move them by, summed in double
     single: float  # what sums in single precision may move them by
 
+    @property
+    def apart(self) -> float:
+        """Return how far the two gains are apart; no split gains nothing."""
+        return abs((self.a or 0.0) - (self.b or 0.0))
+
+    @property
+    def size(self) -> float:
+        """Return the size of the larger one."""
+        return max(abs(self.a or 0.0), abs(self.b or 0.0))
+
+    @property
+    def better(self) -> str:
+        """Return which split gains more, "a" or "b"; "" where they gain the same."""
+        one, other = self.a or 0.0, self.b or 0.0
+        return "" if one == other else "a" if one > other else "b"
+
 
 @dataclass(frozen=True)
 class Difference:

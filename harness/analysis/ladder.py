@@ -55,6 +55,7 @@ def _parity(
         comparison=comparison_from_json(comparison) if comparison else None,
         verdict=verdict,
         reason=found["reason"],
+        split=found["split"],
     )
 
 

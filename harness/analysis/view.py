@@ -111,6 +111,7 @@ class Parity:
     comparison: Comparison | None  # of the split that agrees least; None: not compared
     verdict: str = ""  # of accuracy, over the splits
     reason: str = ""  # why the trees were not compared
+    split: str = ""  # that the comparison is of
 
 
 @dataclass(frozen=True)

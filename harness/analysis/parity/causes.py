@@ -1,7 +1,8 @@
 """Explain a place where two ensembles differ: both gains of both splits, and what they tell.
 
 *tie*: the splits gain the same, to 1e-9 of it or as far as double precision can tell.
-*rounding*: they differ by less than sums in single precision may be off by.
+*rounding*: they differ by less than sums in single precision may be off by, or the thresholds are
+some steps apart.
 *rule*: one is truly larger, so a side did not take the better split, or sums something else: a bug,
 or another rule.
 """
@@ -132,14 +133,15 @@ def _of_splits(found: Difference, place: Place, pair: Pair, masks: list[Mask]) -
     if place.what == "threshold":
         ulps, of = ulps_between(float(a.threshold[x]), float(b.threshold[y]), a.input_dtype)
         found = replace(found, ulps=ulps, ulps_of=of)
+        if ulps is not None and ulps <= FEW_ULPS:
+            return replace(found, cause="rounding")
         if place.level == "bits":
-            close = ulps is not None and ulps <= FEW_ULPS
-            return replace(found, cause="rounding" if close else "rule")
+            return found
     if one is not None and other is not None and moved in {0, len(place.rows)}:
         return replace(found, cause="tie", relative=0.0)  # the same two parts
     if not gains:
         return replace(found, **_as_exported(place, pair))
-    relative = max(_apart(g) / _size(g) if _size(g) else 0.0 for g in gains)
+    relative = max(g.apart / g.size if g.size else 0.0 for g in gains)
     return replace(found, cause=_cause(gains), relative=relative)
 
 
@@ -149,24 +151,13 @@ def _cause(gains: Sequence[Gains]) -> str:
     Where each side took the better split by its own sums, these differ: by rounding or by a rule.
     Else one of them took the worse one, and rounding must have hidden that from it.
     """
-    if all(_apart(g) <= max(TIE * _size(g), g.resolution) for g in gains):
+    if all(g.apart <= max(TIE * g.size, g.resolution) for g in gains):
         return "tie"
-    first, last = gains[0], gains[-1]
-    own = (first.a or 0.0) > (first.b or 0.0) and (last.b or 0.0) > (last.a or 0.0)
-    if len(gains) == 2 and own:
-        moved = max(
-            abs((first.a or 0.0) - (last.a or 0.0)), abs((first.b or 0.0) - (last.b or 0.0))
-        )
-        return "rounding" if moved <= first.rounding + last.rounding else "rule"
-    return "rounding" if all(_apart(g) <= g.single for g in gains) else "rule"
-
-
-def _apart(gains: Gains) -> float:
-    return abs((gains.a or 0.0) - (gains.b or 0.0))
-
-
-def _size(gains: Gains) -> float:
-    return max(abs(gains.a or 0.0), abs(gains.b or 0.0))
+    if [g.better for g in gains] == ["a", "b"]:
+        one, other = gains
+        moved = (abs((one.a or 0.0) - (other.a or 0.0)), abs((one.b or 0.0) - (other.b or 0.0)))
+        return "rounding" if max(moved) <= one.rounding + other.rounding else "rule"
+    return "rounding" if all(g.apart <= g.single for g in gains) else "rule"
 
 
 def _recomputed(place: Place, pair: Pair, masks: list[Mask]) -> tuple[tuple[Gains, ...], str]:

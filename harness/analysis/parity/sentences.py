@@ -94,13 +94,16 @@ def _reason(found: Difference, a: Side, b: Side) -> str:
     """Say which split gains more."""
     if found.moved in {0, found.rows}:
         return "Both make the same two parts of the rows: a tie, which the two break differently."
+    if found.what == "threshold" and found.cause == "rounding" and (steps := _steps(found)):
+        lie = "row lies" if found.moved == 1 else "rows lie"
+        return f"{found.moved} {lie} between the two{steps}."
     if not found.gains:
         return _exported(found)
     told = _told(found.gains, a, b)
     if found.cause == "tie":
         return f"{told}: a tie, which the two break differently."
     if found.cause == "rounding":
-        near = all(abs((g.a or 0.0) - (g.b or 0.0)) <= g.rounding for g in found.gains)
+        near = all(g.apart <= g.rounding for g in found.gains)
         off = "rounding" if near else "sums in single precision"
         return f"{told}, {found.relative:.1e} of it apart: no more than {off} may move them by."
     return f"{told}: {_blame(found, a, b)}."
@@ -108,12 +111,12 @@ def _reason(found: Difference, a: Side, b: Side) -> str:
 
 def _blame(found: Difference, a: Side, b: Side) -> str:
     """Say who did not take the better split, where one is truly better."""
-    worse = [_worse(g) for g in found.gains]
-    if worse == ["b", "a"]:
+    better_ones = [g.better for g in found.gains]
+    if better_ones == ["a", "b"]:
         return "each took the better split by its own sums, so these differ already"
-    if worse == ["a", "b"]:
+    if better_ones == ["b", "a"]:
         return "neither took the better split by its own sums"
-    who, better = (a, found.b) if worse[0] == "a" else (b, found.a)
+    who, better = (a, found.b) if "b" in better_ones else (b, found.a)
     assert better is not None
     return (
         f"{who.name} did not take the better split, into {better.rows[0]} and {better.rows[1]} rows"
@@ -127,14 +130,10 @@ def _told(gains: Sequence[Gains], a: Side, b: Side) -> str:
         return f"{g.a:.9g} and {g.b:.9g}"
 
     first, last = gains[0], gains[-1]
-    if first.criterion == last.criterion and _worse(first) == _worse(last):
+    if first.criterion == last.criterion and first.better == last.better:
         return f"By {first.criterion} they gain {said(first)}"
     told = [f"{said(g)} by {g.criterion} of {(a if g.by == 'a' else b).name}" for g in gains]
     return f"They gain {' and '.join(told)}"
-
-
-def _worse(gains: Gains) -> str:
-    return "a" if (gains.a or 0.0) < (gains.b or 0.0) else "b"
 
 
 def _exported(found: Difference) -> str:

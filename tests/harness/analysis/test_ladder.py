@@ -23,7 +23,7 @@ def what(**changes):
 def found(*agreements, reason="", comparison=ALIKE):
     splits = {f"f{i}": agreement for i, agreement in enumerate(agreements)}
     kept = to_json(comparison) if comparison else None
-    return {"splits": splits, "comparison": kept, "reason": reason}
+    return {"splits": splits, "comparison": kept, "split": "f0", "reason": reason}
 
 
 def verdict(word, **changes):
@@ -59,6 +59,7 @@ def test_the_lowest_rung_of_all_splits_counts():
     one = parity(found("bits", "values", "bits"))
     assert (one.rung, one.comparison, one.reason) == ("L2", ALIKE, "")
     assert (one.algorithm, one.reference, one.dataset) == ("mine", "theirs", "iris")
+    assert one.split == "f0"
     assert dict(one.splits) == {"f0": "bits", "f1": "values", "f2": "bits"}
     assert parity(found("bits")).rung == "L3"
     assert parity(found("bits", "structure")).rung == "L1"

@@ -134,9 +134,9 @@ def test_a_threshold_off_by_one_ulp_that_a_training_row_stands_on():
     assert found.agreement == ""
     assert (first.what, first.tree, first.path, first.ulps) == ("threshold", 2, path, 1)
     assert first.moved == on_it.sum() > 0
-    assert first.cause == "rule"  # one of the two gains more
+    assert first.cause == "rounding"
     assert first.gains[0].a > first.gains[0].b
-    assert "xgboost.hist (B) did not take the better split" in first.sentence
+    assert "between the two, which are 1 float32 step apart" in first.sentence
 
 
 # ------------------------------------------------------------------ γ forgotten

@@ -6,7 +6,7 @@ from warnings import warn
 
 import numpy as np
 from joblib import Parallel, delayed
-from sklearn.base import BaseEstimator, MetaEstimatorMixin, _fit_context, clone
+from sklearn.base import BaseEstimator, MetaEstimatorMixin, _fit_context
 from sklearn.utils import check_random_state, get_tags
 from sklearn.utils._param_validation import HasMethods, Interval, RealNotInt
 from sklearn.utils.metadata_routing import _RoutingNotSupportedMixin
@@ -19,7 +19,7 @@ from sklearn.utils.validation import (
 
 from algorithms._common.bagged_trees import Walker, grow_bag
 from algorithms._common.base_tree import BaseDecisionTree
-from algorithms._common.draws import SEEDS, count_columns, count_rows, draw, with_seed
+from algorithms._common.draws import SEEDS, count_columns, count_rows, draw, seeded_clones
 from algorithms._common.export import export_trees
 from algorithms._common.threads import count_threads
 
@@ -152,7 +152,7 @@ class BaseBagging(_RoutingNotSupportedMixin, MetaEstimatorMixin, BaseEstimator):
 
     def _train(self, X, y, seeds):
         """Add the models of some seeds."""
-        models = [with_seed(clone(self.estimator_), seed) for seed in seeds]
+        models = seeded_clones(self.estimator_, seeds)
         draws = [self._draw(seed) for seed in seeds]
         if self._takes_our_trees(X):
             models[0]._validate_params()  # noqa: SLF001 - scikit-learn's convention

@@ -86,7 +86,7 @@ class BaseDecisionTree(BaseEstimator):
         """
         seed = check_random_state(self.random_state).randint(0, SEEDS)
         target = self._target(y, weight)
-        rules = make_rules(self.get_params(), target, len(y), len(columns))
+        rules = make_rules(self, target, len(y), len(columns))
         rows = draw_rows(table, target, columns, workers, keep=keep)
         self.n_features_in_ = len(columns)
         self.n_outputs_ = 1

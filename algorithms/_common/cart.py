@@ -93,35 +93,35 @@ def monotonic_signs(given, n_features, n_classes):
     return np.asarray(signs * (-1 if n_classes else 1), np.int8)
 
 
-def make_rules(params, target, n_rows, n_features):
+def make_rules(tree, target, n_rows, n_features):
     """Return the `layout.Rules` that a tree's parameters mean.
 
     Parameters
     ----------
-    params : dict, of the estimator
+    tree : the estimator, with its parameters
     target : Target
     n_rows, n_features : of X, rows of weight 0 among them
     """
     weight = target.weight
     total = float(n_rows) if weight is None else float(np.sum(weight))
-    min_samples_leaf = rows_or_share(params["min_samples_leaf"], n_rows)
-    min_samples_split = max(2, rows_or_share(params["min_samples_split"], n_rows))
-    criterion = CRITERIA[params["criterion"]]
+    min_samples_leaf = rows_or_share(tree.min_samples_leaf, n_rows)
+    min_samples_split = max(2, rows_or_share(tree.min_samples_split, n_rows))
+    criterion = CRITERIA[tree.criterion]
     return layout.Rules(
         criterion=criterion,
         n_classes=target.n_classes,
-        max_depth=UNLIMITED if params["max_depth"] is None else min(params["max_depth"], UNLIMITED),
+        max_depth=UNLIMITED if tree.max_depth is None else min(tree.max_depth, UNLIMITED),
         min_samples_split=max(min_samples_split, 2 * min_samples_leaf),
         min_samples_leaf=min_samples_leaf,
-        min_weight_leaf=params["min_weight_fraction_leaf"] * total,
-        min_impurity_decrease=float(params["min_impurity_decrease"]),
-        max_features=count_features(params["max_features"], n_features),
-        max_leaf_nodes=params["max_leaf_nodes"] or 0,
+        min_weight_leaf=tree.min_weight_fraction_leaf * total,
+        min_impurity_decrease=float(tree.min_impurity_decrease),
+        max_features=count_features(tree.max_features, n_features),
+        max_leaf_nodes=tree.max_leaf_nodes or 0,
         total_weight=total,
         filtered=int(weight is None or bool((weight >= 0).all())),
         big=0,
         x_log_x=entropy_table(criterion, total, n_rows),
-        monotonic=monotonic_signs(params["monotonic_cst"], n_features, target.n_classes),
+        monotonic=monotonic_signs(tree.monotonic_cst, n_features, target.n_classes),
     )
 
 

@@ -3,6 +3,7 @@
 from numbers import Integral
 from warnings import warn
 
+from sklearn.base import clone
 from sklearn.utils import check_random_state
 from sklearn.utils.random import sample_without_replacement
 
@@ -62,8 +63,17 @@ def draw(random, with_replacement, population, count):
     return sample_without_replacement(population, count, random_state=random)
 
 
-def with_seed(model, seed):
-    """Give a model, and the models in it, random states drawn from a seed; return it."""
-    random = check_random_state(seed)
+def seeded_clones(model, seeds):
+    """Return a copy of a model for each seed, random states in it drawn from the seed."""
     names = sorted(n for n in model.get_params() if n.split("__")[-1] == "random_state")
-    return model.set_params(**{name: random.randint(SEEDS) for name in names})
+    copies = []
+    for seed in seeds:
+        random = check_random_state(seed)
+        states = {name: random.randint(SEEDS) for name in names}
+        own = clone(model)
+        if names == ["random_state"]:
+            own.random_state = states["random_state"]  # set_params takes longer than a small tree
+        else:
+            own.set_params(**states)
+        copies.append(own)
+    return copies

@@ -8,7 +8,7 @@ from algorithms._common.tree import Tree
 from algorithms._kernels import layout
 from algorithms._kernels.grow import grow
 from algorithms._kernels.partition import partition_features
-from algorithms._kernels.presort import pick_rows
+from algorithms._kernels.presort import UNUSED, pick_rows
 from algorithms._kernels.search import search_features
 
 FIRST_ROOM = 2047  # nodes
@@ -75,8 +75,8 @@ def draw_rows(table, target, columns, workers, *, keep):
     if used is None and not keep:
         return layout.Rows(table.order, columns, source, mark, y, weight)
     lists = np.empty((len(columns), len(source)), np.uint32)
-    place = np.full(n_rows, -1, np.int64)
-    place[source] = np.arange(len(source))
+    place = np.full(n_rows, UNUSED, np.uint32)
+    place[source] = np.arange(len(source), dtype=np.uint32)
 
     def pick(first, last):
         pick_rows(table.order, table.kind, columns, place, lists, first, last)

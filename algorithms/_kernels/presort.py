@@ -18,6 +18,7 @@ ONE = np.uint32(1)
 LAST = np.uint32(0xFFFFFFFF)  # the key of missing values
 KEY = np.uint64(32)  # an item holds its row below, its key above this bit
 IN_DIGIT = np.uint64(BUCKETS - 1)
+UNUSED = np.uint32(0xFFFFFFFF)
 ROW_HALF = np.uint64(0xFFFFFFFF)
 RARE = 16  # DISTINCT: at most one value in so many is close to the one before it
 
@@ -125,19 +126,22 @@ def pick_rows(order, kind, columns, place, lists, first, last):
     ----------
     order, kind : of the table
     columns : (n_features,) int64, the table's column of each feature
-    place : (n_rows,) int64, new number of each row of the table, or -1 where it is not used
+    place : (n_rows,) uint32, new number of each row of the table, or UNUSED
     lists : (n_features, m) uint32, written
     """
-    for f in range(first, last):
-        column = columns[f]
+    m = np.uint64(lists.shape[1])
+    for f in range(np.uint64(first), np.uint64(last)):
+        column = np.uint64(columns[f])
         keep = np.uint32(0) if kind[column] == DISTINCT else FLAG
         flag = np.uint32(0)
-        to = 0
-        for i in range(order.shape[1]):
+        to = np.uint64(0)
+        i = np.uint64(0)
+        while to < m:
             entry = order[column, i]
-            flag = np.uint32(np.uint32(flag & keep) | np.uint32(entry & FLAG))
+            i += np.uint64(1)
             row = place[entry & ROW]
-            if row >= 0:
-                lists[f, to] = np.uint32(row) | flag
-                to += 1
-                flag = np.uint32(0)
+            flag = np.uint32(np.uint32(flag & keep) | np.uint32(entry & FLAG))
+            lists[f, to] = row | flag  # written again unless the row is used
+            used = row != UNUSED
+            to += np.uint64(used)
+            flag = np.uint32(0) if used else flag

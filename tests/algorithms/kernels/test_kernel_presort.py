@@ -6,7 +6,7 @@ from kernels import read_places, table_of
 from oracles import places_apart, sort_column
 
 from algorithms._kernels.layout import ROW, Rows
-from algorithms._kernels.presort import pick_rows
+from algorithms._kernels.presort import UNUSED, pick_rows
 
 EMPTY = np.empty(0)
 
@@ -35,7 +35,7 @@ def test_picked_rows_keep_their_order_and_their_places(seed, n):
     values = column(rng, n, 0.3).astype(np.float32)
     table = table_of(values[:, None])
     used = np.flatnonzero(rng.random(n) < 0.7)
-    place = np.full(n, -1)
+    place = np.full(n, UNUSED)
     place[used] = rng.permutation(len(used))
     lists = np.empty((2, len(used)), np.uint32)
     columns = np.zeros(2, np.int64)  # a feature may be drawn twice
@@ -43,7 +43,7 @@ def test_picked_rows_keep_their_order_and_their_places(seed, n):
     source = np.empty(len(used), np.uint32)
     source[place[used]] = used
     rows = Rows(lists, columns, source, EMPTY.astype(np.int64), EMPTY, EMPTY)
-    kept = [row for row in table.order[0] & ROW if place[row] >= 0]
+    kept = [row for row in table.order[0] & ROW if place[row] != UNUSED]
     n_present = int((~np.isnan(values[used])).sum())
     for f in range(2):
         assert [source[e & ROW] for e in lists[f]] == kept

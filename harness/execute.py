@@ -13,6 +13,7 @@ from harness.outcomes import outcome_path
 from harness.plan import Plan
 from harness.plugins import Registry
 from harness.progress import Progress
+from harness.reuse import reusable
 from harness.store import Store
 from harness.supervise import Supervisor, compile_kernels
 
@@ -93,8 +94,8 @@ class Execution:
     def _unknown_jobs(self, planned: Iterable[Job]) -> list[Job]:
         """Attach known outcomes to the run and return the jobs of what remains."""
         jobs = list(planned)
-        ids = [] if self.options.fresh else [t.id for job in jobs for t in job.trials]
-        known = self.store.known(ids, retry_failed=self.options.retry_failed)
+        old = [] if self.options.fresh else jobs
+        known = reusable(self.store, old, retry_failed=self.options.retry_failed)
         self._reuse(known)
         self.store.attach(self.run_id, *known)
         remaining = (

@@ -19,6 +19,7 @@ from harness.model import JSON, Dataset, Duel, DuelOutcome, Status, to_json
 from harness.plan import Plan, make_plan, plan_duel
 from harness.plugins import Registry
 from harness.progress import Progress
+from harness.reuse import reusable
 from harness.store import Store
 from harness.store.write import RunStatus
 from harness.surroundings import Surroundings, installed_version
@@ -138,7 +139,7 @@ def forecast(request: Request, registry: Registry) -> Forecast:
             seconds = store.typical_seconds()
             if not request.fresh:
                 retry = request.retry_failed
-                known = store.known([t.id for t in plan.trials()], retry_failed=retry)
+                known = reusable(store, plan.jobs, retry_failed=retry)
                 duels = store.known_duels([d.id for d in plan.duels], retry_failed=retry)
     return Forecast(plan, known, duels, seconds)
 

@@ -174,7 +174,12 @@ class Supervisor:
             except SessionError as error:
                 if do == "finish" and isinstance(error, RefusedError):
                     raise StoreError(f"cannot write to {self.folder}: {error}") from error
-                facts = {**_said(session), "failed_in": do, "alone": self._alone(before)}
+                facts = {
+                    **_said(session),
+                    "failed_in": do,
+                    "alone": self._alone(before),
+                    "limits": to_json(job.limits),
+                }
                 failed = _failed(trial, _for_people(error, do, job), facts)
                 return replace(failed, samples=tuple(samples), started=started)
             samples += [Sample(**s) for s in reply.get("samples", ())]

@@ -26,7 +26,7 @@ LAYERS = (
     {"parity"},
     {"runs"},
     {"execute", "duel", "plan", "choose", "declared", "explain"},
-    {"analysis", "builtin", "supervise", "pool", "session", "channel", "worker"},
+    {"analysis", "builtin", "reuse", "supervise", "pool", "session", "channel", "worker"},
     {"data", "store", "outcomes", "measure", "preparation"},
     {"plugins", "config", "noop", "progress", "tuning"},
     {

@@ -92,6 +92,18 @@ class Reader:
         statuses = {i: status for i, (status, key) in found.items() if key not in missing}
         return {i: s for i, s in statuses.items() if not (retry_failed and s in FAILURES)}
 
+    def facts_of(self, trial_ids: Iterable[str]) -> dict[str, JSON]:
+        """Return the facts of each trial's newest outcome."""
+        key_of = {key: i for i, (_, key) in self._newest(trial_ids, "trial", "outcome").items()}
+        sql = "SELECT o.key, o.facts FROM json_each(?) AS j JOIN outcome AS o ON o.key = j.value"
+        facts: dict[str, JSON] = {}
+        for batch in fetch.batches(key_of):
+            with self._database.reading():
+                found = self._database.query(sql, json.dumps(batch))
+            with decoding(self._database.path):
+                facts |= {key_of[key]: rows.loads(told) for key, told in found}
+        return facts
+
     def known_duels(self, ids: Iterable[str], *, retry_failed: bool = False) -> dict[str, Status]:
         """Return the status of those duels that need not be fought again."""
         found = self._newest(ids, "duel", "duel_outcome")

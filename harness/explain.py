@@ -66,15 +66,22 @@ def _known(outcome: Outcome, run: str, *, reusable: bool) -> list[str]:
     measured = f"measured {_when(outcome)} in {_run(run)}"
     if outcome.status in FAILURES:
         message = f": {outcome.failure.message}" if outcome.failure else ""
-        return [
-            f"failed last time ({_words(outcome.status)}{message}), {measured}",
-            "it is reused as a failure; add --retry-failed to run it again",
-        ]
+        return [f"failed last time ({_words(outcome.status)}{message}), {measured}", _next(outcome)]
     if not reusable:
         return [f"{measured}, but its stored arrays are missing, so it runs again"]
     if outcome.status is Status.SKIPPED:
         return [f"known: skipped ({outcome.reason}), noted {_when(outcome)} in {_run(run)}"]
     return [f"known: {measured}, so it is reused; add --fresh to run it again"]
+
+
+def _next(failed: Outcome) -> str:
+    """Say what becomes of a trial that failed before; `harness.reuse` decides it."""
+    if failed.facts.get("failed_in") == "start":
+        return "it never began, so it runs again"
+    limits = {Status.TIMEOUT: "a longer --timeout", Status.OUT_OF_MEMORY: "a larger --memory"}
+    wider = limits.get(failed.status)
+    retry = f"--retry-failed or {wider}" if wider else "--retry-failed"
+    return f"it is reused as a failure; add {retry} to run it again"
 
 
 def _stale(outcome: Outcome, run: str, planned: Trial) -> list[str]:

@@ -78,8 +78,13 @@ def test_a_failure_says_how_to_retry_it(store):
     run = measure(store, status=Status.TIMEOUT, failure=Failure("timeout", "60 s were up"))
     assert explain(store, "", TRIAL)[1:] == [
         f"failed last time (timeout: 60 s were up), measured on 2026-11-21 09:42 in run {run}",
-        "it is reused as a failure; add --retry-failed to run it again",
+        "it is reused as a failure; add --retry-failed or a longer --timeout to run it again",
     ]
+
+
+def test_a_trial_that_never_began_runs_again(store):
+    measure(store, status=Status.FAILED, facts={"failed_in": "start"})
+    assert explain(store, CELL)[-1] == "it never began, so it runs again"
 
 
 def test_lost_arrays_are_named_as_the_reason(store, tmp_path):

@@ -10,6 +10,12 @@ _HOME = {
     "BaggingRegressor": "bagging",
     "DecisionTreeClassifier": "decision_tree",
     "DecisionTreeRegressor": "decision_tree",
+    "RandomForestClassifier": "random_forest",
+    "RandomForestRegressor": "random_forest",
+    "StackingClassifier": "stacking",
+    "StackingRegressor": "stacking",
+    "VotingClassifier": "voting",
+    "VotingRegressor": "voting",
 }
 __all__ = list(_HOME)
 

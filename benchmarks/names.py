@@ -12,6 +12,7 @@ ALGORITHMS = [
     "lightgbm.gbdt",
     "lightgbm.goss",
     "lightgbm.quantised",
+    "random_forest",
     "sklearn.adaboost",
     "sklearn.bagging",
     "sklearn.decision_tree",

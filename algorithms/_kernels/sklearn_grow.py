@@ -1,0 +1,174 @@
+"""Grow one tree by scikit-learn's rules, depth first or best first.
+
+Depth first, a node is split at once, and its left side is made first. Best first, it waits in the
+frontier until no other improves more; both its sides are then made, the left one first.
+"""
+
+from algorithms._kernels.frontier import pop_split, push_split
+from algorithms._kernels.jit import inner_kernel, kernel
+from algorithms._kernels.layout import BUDGET, COUNT, DEPTH, DONE, HEAP, MORE_ROOM, TODO
+from algorithms._kernels.sklearn_criteria import node_impurity
+from algorithms._kernels.sklearn_layout import ALL, WHOLE
+from algorithms._kernels.sklearn_search import reset, search_node
+from algorithms._kernels.sklearn_sums import sum_node, weight_of
+
+EPSILON = 2.0**-52
+NO_FEATURE = -2
+LEAF = -1
+
+
+@kernel
+def grow_by_sklearn_rules(given, rules, work):
+    """Make nodes; return DONE, or MORE_ROOM: call again with more entries for nodes and values."""
+    state = work.state
+    if state[COUNT] == 0:
+        begin(given, work)
+    while True:
+        if state[TODO] > 0:
+            if state[COUNT] == len(work.nodes):
+                return MORE_ROOM
+            make_node(given, rules, work)
+        elif rules.max_leaf_nodes and state[HEAP] > 0 and state[BUDGET] > 0:
+            open_best(rules, work)
+        else:
+            return DONE
+
+
+@inner_kernel
+def begin(given, work):
+    """List the rows whose weight is not zero, and add up all weights."""
+    n = 0
+    total = 0.0
+    for row in range(len(given.y)):
+        w = weight_of(given, row)
+        total += w
+        if w != 0.0:
+            work.samples[n] = row
+            n += 1
+    work.weights[ALL] = total
+
+
+@inner_kernel
+def make_node(given, rules, work):
+    """Write the node of the task on top, with its best split; split it now or let it wait."""
+    state = work.state
+    state[TODO] -= 1
+    number = state[COUNT]
+    slot = number if rules.max_leaf_nodes else 0
+    task, split = work.todo[state[TODO]], work.splits[slot]
+    start, end = task["start"], task["end"]
+    sum_node(given, rules, work, start, end)
+    reset(given, rules, work, start, end)
+    if task["parent"] < 0:
+        task["impurity"] = node_impurity(given, rules, work, start, end)
+    split["node"] = number
+    split["start"] = start
+    split["end"] = end
+    split["depth"] = task["depth"]
+    split["lower"] = task["lower"]
+    split["upper"] = task["upper"]
+    split["n_constants"] = 0 if rules.max_leaf_nodes else task["n_constants"]
+    split["is_leaf"] = 1
+    if may_split(rules, work, task):
+        search_node(given, rules, work, split, task["impurity"])
+        too_little = split["improvement"] + EPSILON < rules.min_impurity_decrease
+        split["is_leaf"] = split["entry"] == end or too_little
+    if split["is_leaf"]:
+        split["improvement"] = 0.0
+    write_node(work, task, number)
+    write_value(rules, work, number, task["lower"], task["upper"])
+    if rules.max_leaf_nodes:
+        push_split(work, slot)
+    elif not split["is_leaf"]:
+        open_split(rules, work, slot)
+
+
+@inner_kernel
+def may_split(rules, work, task):
+    """Return whether a node is not a leaf by its depth, its rows or its impurity."""
+    n = task["end"] - task["start"]
+    stays = (
+        task["depth"] >= rules.max_depth
+        or n < rules.min_samples_split
+        or n < 2 * rules.min_samples_leaf
+        or work.weights[WHOLE] < 2.0 * rules.min_weight_leaf
+        or task["impurity"] <= EPSILON
+    )
+    return not stays
+
+
+@inner_kernel
+def write_node(work, task, number):
+    """Write a node as a leaf, and make it known to its parent."""
+    state = work.state
+    state[COUNT] = number + 1
+    state[DEPTH] = max(state[DEPTH], task["depth"])
+    node = work.nodes[number]
+    node["left"] = LEAF
+    node["right"] = LEAF
+    node["feature"] = NO_FEATURE
+    node["threshold"] = NO_FEATURE
+    node["missing_left"] = 0
+    node["impurity"] = task["impurity"]
+    node["n"] = task["end"] - task["start"]
+    node["weight"] = work.weights[WHOLE]
+    if task["parent"] >= 0:
+        parent = work.nodes[task["parent"]]
+        if task["is_left"]:
+            parent["left"] = number
+        else:
+            parent["right"] = number
+
+
+@inner_kernel
+def write_value(rules, work, number, lower, upper):
+    """Write a node's mean, or its share of each class, kept within the monotonic bounds."""
+    value = work.values[number]
+    for k in range(len(value)):
+        value[k] = work.sums[WHOLE, k] / work.weights[WHOLE]
+    if len(rules.monotonic):
+        value[0] = min(max(value[0], lower), upper)
+        if len(value) > 1:
+            value[1] = 1.0 - value[0]
+
+
+@inner_kernel
+def open_best(rules, work):
+    """Take the best split of the frontier, and make tasks of its sides unless it is a leaf."""
+    slot = pop_split(work)
+    if not work.splits[slot]["is_leaf"]:
+        work.state[BUDGET] -= 1
+        open_split(rules, work, slot)
+
+
+@inner_kernel
+def open_split(rules, work, slot):
+    """Write a split into its node and make a task of each side, the left one on top."""
+    split = work.splits[slot]
+    node = work.nodes[split["node"]]
+    node["feature"] = split["feature"]
+    node["threshold"] = split["threshold"]
+    node["missing_left"] = split["missing_left"]
+    push_task(rules, work, split, split["entry"], split["end"], False, split["impurity_right"])
+    push_task(rules, work, split, split["start"], split["entry"], True, split["impurity_left"])
+
+
+@inner_kernel
+def push_task(rules, work, split, start, end, is_left, h):
+    """Put one side of a split on the stack."""
+    task = work.todo[work.state[TODO]]
+    work.state[TODO] += 1
+    task["start"] = start
+    task["end"] = end
+    task["depth"] = split["depth"] + 1
+    task["parent"] = split["node"]
+    task["is_left"] = is_left
+    task["n_constants"] = split["n_constants"]
+    task["impurity"] = h
+    task["lower"] = split["lower"]
+    task["upper"] = split["upper"]
+    sign = rules.monotonic[split["feature"]] if len(rules.monotonic) else 0
+    if sign != 0 and (sign > 0) == is_left:
+        task["upper"] = split["middle"]
+    elif sign != 0:
+        task["lower"] = split["middle"]

@@ -1,0 +1,143 @@
+"""Search a node for its best split, with scikit-learn's draws, order and ties.
+
+Features are drawn until enough were searched: a Fisher-Yates shuffle that goes on through the
+whole tree, in which constant features are set aside. Of splits with equal proxies the one met
+first wins: in the order of the draws, of missing values on the right before on the left, and of
+rising thresholds.
+"""
+
+import numpy as np
+
+from algorithms._kernels.arrays import copy, swap
+from algorithms._kernels.draw import draw_below
+from algorithms._kernels.jit import inner_kernel
+from algorithms._kernels.sklearn_criteria import keeps_order, middle_value, proxy, side_impurities
+from algorithms._kernels.sklearn_layout import ALL, LEFT, POSITION, RIGHT, WHOLE
+from algorithms._kernels.sklearn_rows import (
+    is_close,
+    is_constant,
+    part_rows,
+    shift_missing,
+    sort_rows,
+)
+from algorithms._kernels.sklearn_sums import move_to, put_all
+
+
+@inner_kernel
+def search_node(given, rules, work, split, h):
+    """Find the best split of a node and part its rows; ``entry`` is its end where there is none.
+
+    Parameters
+    ----------
+    split : a record of `layout.SPLIT`, its rows, bounds and known constants set; written to
+    h : impurity of the node
+    """
+    start, end = split["start"], split["end"]
+    split["entry"] = end
+    split["improvement"] = -np.inf
+    search_features(given, rules, work, split)
+    place = split["entry"]
+    if place == end:
+        return
+    part_rows(given, work, split)
+    reset(given, rules, work, start, end)
+    move_to(given, rules, work, end, place, False)
+    h_left, h_right = side_impurities(given, rules, work, start, place, end)
+    n = work.weights[WHOLE]
+    share_left, share_right = work.weights[LEFT] / n, work.weights[RIGHT] / n
+    split["impurity_left"] = h_left
+    split["impurity_right"] = h_right
+    split["middle"] = middle_value(work)
+    split["improvement"] = n / work.weights[ALL] * (h - share_right * h_right - share_left * h_left)
+
+
+@inner_kernel
+def reset(given, rules, work, start, end):
+    """Take all rows of the node to the right side."""
+    put_all(work, RIGHT, LEFT)
+    work.state[POSITION] = start
+
+
+@inner_kernel
+def search_features(given, rules, work, split):
+    """Draw features and search each; write the best split into the record.
+
+    ``features`` holds, in this order: constant ones that were drawn, constant ones that were
+    known, ones found constant here, ones not drawn yet, and, from ``f_i`` on, those searched.
+    """
+    features, constants = work.features, work.constants
+    start, end = split["start"], split["end"]
+    n_known = split["n_constants"]
+    n_total = n_known
+    n_found = 0
+    n_drawn = 0
+    n_visited = 0
+    f_i = len(features)
+    best = -np.inf
+    while f_i > n_total and (n_visited < rules.max_features or n_visited <= n_found + n_drawn):
+        n_visited += 1
+        f_j = draw_below(work.state, n_drawn, f_i - n_found)
+        if f_j < n_known:
+            swap(features, n_drawn, f_j)
+            n_drawn += 1
+            continue
+        f_j += n_found
+        feature = features[f_j]
+        n_missing = sort_rows(given, work, feature, start, end)
+        if is_constant(work.x, start, end - n_missing, n_missing):
+            swap(features, f_j, n_total)
+            n_found += 1
+            n_total += 1
+            continue
+        f_i -= 1
+        swap(features, f_i, f_j)
+        for to_left in range(2 if n_missing else 1):
+            if to_left:
+                shift_missing(work, start, end, n_missing)
+            best = search_feature(given, rules, work, split, feature, n_missing, to_left, best)
+    copy(constants, features, 0, n_known)
+    copy(features, constants, n_known, n_total)
+    split["n_constants"] = n_total
+
+
+@inner_kernel
+def search_feature(given, rules, work, split, feature, n_missing, to_left, best):
+    """Try all splits of a sorted feature, missing values on one side; return the best proxy."""
+    start, end = split["start"], split["end"]
+    x = work.x
+    last = end if to_left else end - n_missing
+    place = start + n_missing if to_left else start
+    reset(given, rules, work, start, end)
+    while place < last:
+        place += 1
+        while place < last and is_close(x, place):
+            place += 1
+        if place == end:
+            break
+        found = score(given, rules, work, split, feature, place)
+        if found > best:
+            best = found
+            split["feature"] = feature
+            split["entry"] = place
+            split["missing_left"] = to_left if n_missing else place - start > end - place
+            if place == end - n_missing and not to_left:
+                split["threshold"] = np.inf  # missing values alone on the right
+            else:
+                split["threshold"] = x[place - 1] / 2.0 + x[place] / 2.0
+    return best
+
+
+@inner_kernel
+def score(given, rules, work, split, feature, place):
+    """Return the proxy of the split at a place; −inf where rules forbid it."""
+    start, end = split["start"], split["end"]
+    if place - start < rules.min_samples_leaf or end - place < rules.min_samples_leaf:
+        return -np.inf
+    move_to(given, rules, work, end, place, False)
+    sign = rules.monotonic[feature] if len(rules.monotonic) else np.int8(0)
+    if sign != 0 and not keeps_order(work, sign, split["lower"], split["upper"]):
+        return -np.inf
+    n_left, n_right = work.weights[LEFT], work.weights[RIGHT]
+    if n_left < rules.min_weight_leaf or n_right < rules.min_weight_leaf:
+        return -np.inf
+    return proxy(rules, work)

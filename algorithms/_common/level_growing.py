@@ -1,0 +1,234 @@
+"""Grow small trees on weighted values, level by level, on columns that are sorted once a fit.
+
+For boosting, which grows many shallow trees on the same table: ::
+
+    with Workers(threads) as workers:
+        table = sort_table(X, workers, name)
+        grower = LevelGrower(table, workers)
+        for round in rounds:
+            grown = grower.grow(value, weight, limits, max_depth)
+            tree = grown.tree()                # algorithms._common.tree.Tree
+            means = grown.values[grown.leaf]   # of every row's leaf, rows of weight 0 too
+
+A tree parts the rows so that Σ s² / (w + λ) over its leaves is as large as one step at a time can
+make it; w is a leaf's weight and s its Σ w v. With λ = 0 that is the squared error. Other uses:
+
+- Two classes by gini: let v be the code 0 or 1; the weighted variance p (1 − p) is half of gini
+  2 p (1 − p), so the splits are the same; ``grown.tree(gini=True)`` tells shares and gini.
+- Second order: with gradients g and hessians h > 0 let w = h and v = −g / h. Then s = −G, the
+  score of a side is G² / (H + λ), a leaf's value is −G / (H + λ), and ``min_weight_leaf`` is the
+  least H. Improvements are told divided by ``total_weight``; with 1 there they are as they are.
+
+Every distinct threshold is tried; of equal scores the first column's, and in it the lowest
+threshold, is taken. Which rows are summed in which order is fixed, so the tree is the same to the
+bit for any number of threads. Weights must not be negative. All columns are searched in every
+node; a tree that draws columns, or grows best first, is `growing.grow_tree`'s.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from algorithms._common.tree import Tree
+from algorithms._kernels import layout, level_layout
+from algorithms._kernels.level_codes import code_columns
+from algorithms._kernels.level_nodes import (
+    STEP,
+    choose_splits,
+    make_nodes,
+    number_nodes,
+)
+from algorithms._kernels.level_search import search_borders, search_inside
+from algorithms._kernels.level_sums import add_blocks, route_rows, start_rows, sum_bins
+
+DEEPEST = 10  # levels of splits: sums of all slots and bins must stay small
+FEWEST_BINS = 16
+ROWS_PER_BIN = 8  # at least, for there are few rows to gain
+NO_FLOATS = np.empty(0)
+
+
+def plain_limits(total_weight):
+    """Return `Limits` that let a tree grow as deep as it may."""
+    return level_layout.Limits(2, 1, 0.0, 0.0, float(total_weight), 0.0)
+
+
+@dataclass(frozen=True)
+class Grown:
+    """A tree, and where it puts the rows it was grown on.
+
+    ``nodes`` are NODE, depth first as scikit-learn numbers them; ``values`` float64 (n_nodes,)
+    are s / (w + λ); ``leaf`` uint16 (n_rows,) is the leaf of every row, of those of weight 0 too.
+    """
+
+    nodes: np.ndarray
+    values: np.ndarray
+    leaf: np.ndarray
+    depth: int
+    n_features: int
+
+    def tree(self, *, gini=False):
+        """Return the `Tree`: of values, or of the shares of two classes."""
+        nodes, values = self.nodes, self.values[:, None]
+        if gini:
+            nodes = nodes.copy()
+            nodes["impurity"] *= 2.0
+            values = np.column_stack([1.0 - self.values, self.values])
+        return Tree(
+            nodes, values, n_features=self.n_features, is_classifier=gini, max_depth=self.depth
+        )
+
+
+class LevelGrower:
+    """Grows trees on one table, all of them with the same space and threads.
+
+    Parameters
+    ----------
+    table : layout.Table
+    workers : Workers, alive as long as trees are grown
+    """
+
+    def __init__(self, table, workers):
+        self._table = table
+        self._workers = workers
+        n_columns, n = table.values.shape
+        self._codes = code_table(table, workers)
+        self._at = np.empty(n, np.uint16)
+        self._lane = np.empty(n, np.uint16)
+        self._size = np.empty(n)
+        self._sums = NO_FLOATS
+        self._n_blocks = -(-n // level_layout.BLOCK_ROWS)
+
+    def grow(self, value, weight, limits, max_depth):
+        """Return the `Grown` tree.
+
+        Parameters
+        ----------
+        value : (n_rows,) float64
+        weight : (n_rows,) float64, none negative and one positive; None: every row weighs 1.
+            Rows of weight 0 are no part of the tree, but are told their leaf.
+        limits : level_layout.Limits
+        max_depth : most questions on the way to a leaf, at most `DEEPEST`
+        """
+        level = self._begin(value, NO_FLOATS if weight is None else weight)
+        capacity = min(2 ** (max_depth + 1) - 1, 2 * len(value) - 1)
+        nodes, values = np.empty(capacity, layout.NODE), np.empty(capacity)
+        base, depth = 0, 0
+        while True:
+            k = len(level.totals)
+            may_split = depth < max_depth
+            make_nodes(level.totals, limits, base, may_split, nodes, values, level.open)
+            if not level.open.any():
+                break
+            level = self._search(level, limits)
+            plan = np.empty(k, STEP)
+            n_splits = choose_splits(self._table, limits, level, base, nodes, plan)
+            if n_splits == 0:
+                break
+            level = self._route(level, plan, base, n_splits, depth + 1 < max_depth)
+            base += k
+            depth += 1
+        return self._finish(nodes[: base + k], values[: base + k], depth)
+
+    def _begin(self, value, weight):
+        """Return the level of the root."""
+        level = level_layout.Level(
+            at=self._at,
+            lane=self._lane,
+            value=value,
+            size=self._size,
+            weight=weight,
+            totals=np.empty((1, level_layout.TOTALS)),
+            open=np.empty(1, np.uint8),
+            sums=np.empty((0, 0, 0)),
+            score=np.empty((0, 0)),
+            entry=np.empty((0, 0), np.int64),
+            to_left=np.empty((0, 0), np.uint8),
+            n_left=np.empty((0, 0)),
+            shift=0,
+        )
+        blocks = np.empty((self._n_blocks, 1, level_layout.TOTALS))
+        self._share(start_rows, self._n_blocks, level, blocks)
+        add_blocks(blocks, level.totals)
+        return level
+
+    def _search(self, level, limits):
+        """Return the level with the best split of each column and slot."""
+        n_columns, k = len(self._table.values), len(level.open)
+        shift = choose_shift(k, len(self._at))
+        cells = (2 * k + 1) * (level_layout.CODES >> shift)
+        width = 3 if len(level.weight) else 2
+        needed = n_columns * cells * width
+        if len(self._sums) < needed:
+            self._sums = np.empty(needed)
+        level = level._replace(
+            sums=self._sums[:needed].reshape(n_columns, cells, width),
+            score=np.empty((n_columns, k)),
+            entry=np.zeros((n_columns, k), np.int64),
+            to_left=np.zeros((n_columns, k), np.uint8),
+            n_left=np.empty((n_columns, k)),
+            shift=shift,
+        )
+
+        def scan(first, last):
+            sum_bins(self._codes, level, first, last)
+            search_borders(self._codes, limits, level, first, last)
+
+        self._workers.share(scan, n_columns)
+        best = level.score.max(axis=0)
+        self._share(search_inside, n_columns, self._table, self._codes, limits, level, best)
+        return level
+
+    def _route(self, level, plan, base, n_splits, lanes):
+        """Return the next level: rows sent to their sides, and the sides' totals."""
+        blocks = np.empty((self._n_blocks, 2 * n_splits, level_layout.TOTALS))
+        values = self._table.values
+        self._share(route_rows, self._n_blocks, values, level, plan, blocks, base, lanes)
+        totals = np.empty((2 * n_splits, level_layout.TOTALS))
+        add_blocks(blocks, totals)
+        return level._replace(totals=totals, open=np.empty(2 * n_splits, np.uint8))
+
+    def _share(self, kernel, count, *arguments):
+        """Call a kernel for parts of ``range(count)``, one in each thread."""
+
+        def part(first, last):
+            kernel(*arguments, first, last)
+
+        self._workers.share(part, count)
+
+    def _finish(self, nodes, values, depth):
+        """Return the tree with its nodes in depth-first order."""
+        number = np.empty(len(nodes), np.int64)
+        number_nodes(nodes, np.empty(len(nodes), np.int64), number)
+        order = np.argsort(number)
+        nodes = nodes[order]
+        inner = nodes["left"] >= 0
+        for side in ("left", "right"):
+            nodes[side][inner] = number[nodes[side][inner]]
+        leaf = number.astype(np.uint16)[self._at]
+        return Grown(nodes, values[order], leaf, depth, len(self._table.values))
+
+
+def choose_shift(k, n_rows):
+    """Return by how much codes are shifted, so that k slots have fewer cells than rows."""
+    shift = 0
+    while shift < level_layout.COARSEST and k * (level_layout.CODES >> shift) > max(n_rows, 1024):
+        shift += 1
+    return shift
+
+
+def code_table(table, workers):
+    """Return the `Codes` of a sorted table."""
+    n_columns, n = table.values.shape
+    wanted = min(level_layout.MOST, max(FEWEST_BINS, n // ROWS_PER_BIN))
+    codes = level_layout.Codes(
+        code=np.empty((n_columns, n), np.uint8),
+        starts=np.empty((n_columns, level_layout.MOST + 1), np.int64),
+        bins=np.empty(n_columns, np.int64),
+        plain=np.zeros((n_columns, level_layout.MOST), np.uint8),
+    )
+
+    def code(first, last):
+        code_columns(table.values, table.order, table.missing, codes, wanted, first, last)
+
+    workers.share(code, n_columns)
+    return codes

@@ -1,0 +1,62 @@
+"""The arrays of level-wise growth, and their names.
+
+All nodes of a level, *slots* 0 … K − 1, are searched at once. Each column's values are put once a
+fit into at most `MOST` bins of neighbours, a *code* a row; what a bin holds of a slot is summed in
+row order, without a random access. Sums bound what any threshold inside a bin can reach, so
+that only a few bins are looked into; none of the distinct thresholds is left out.
+
+A row's *lane* is twice its slot, plus 1 where its value is negative: sums of both signs apart
+give the bounds. Rows of no open node, and rows of weight 0, are in the last lane, 2 K.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+MOST = 240  # bins of values; so that MISSING keeps apart under every shift
+MISSING = 255  # code of missing values
+CODES = 256
+COARSEST = 4  # bits by which codes may be shifted
+BLOCK_ROWS = 1 << 14  # rows whose totals are summed before they are added to those of others
+
+# What is known of a node: rows, weight w, sums of w v and w v², and the largest |v|.
+ROWS, WEIGHT, SUM, SQUARES, LARGEST = range(5)
+TOTALS = 5
+
+
+class Codes(NamedTuple):
+    """The bins of each column's values, shared by all trees that are grown on a table."""
+
+    code: np.ndarray  # uint8 (n_columns, n_rows): bin of each row, or MISSING
+    starts: np.ndarray  # int64 (n_columns, MOST + 1): first entry of each bin, and the end
+    bins: np.ndarray  # int64 (n_columns,): how many there are
+    plain: np.ndarray  # uint8 (n_columns, MOST): 1 where all values of a bin are equal
+
+
+class Limits(NamedTuple):
+    """What a tree may look like, and how a side counts: its score is s² / (w + λ)."""
+
+    min_samples_split: int
+    min_samples_leaf: int
+    min_weight_leaf: float
+    min_impurity_decrease: float
+    total_weight: float
+    l2: float  # λ
+
+
+class Level(NamedTuple):
+    """The rows of one tree, and the slots of the level at hand."""
+
+    at: np.ndarray  # uint16 (n_rows,): node of each row, numbered level by level
+    lane: np.ndarray  # uint16 (n_rows,)
+    value: np.ndarray  # float64 (n_rows,): v
+    size: np.ndarray  # float64 (n_rows,): |w v|
+    weight: np.ndarray  # float64 (n_rows,): w; (0,): every row weighs 1
+    totals: np.ndarray  # float64 (K, TOTALS)
+    open: np.ndarray  # uint8 (K,): 1 where the node may be split
+    sums: np.ndarray  # float64 (n_columns, lanes * bins, 2): w and |w v|; 3: rows as well
+    score: np.ndarray  # float64 (n_columns, K): best found, -inf: none
+    entry: np.ndarray  # int64 (n_columns, K): of the column's list, before which the split lies
+    to_left: np.ndarray  # uint8 (n_columns, K): whether missing values go left
+    n_left: np.ndarray  # float64 (n_columns, K): rows that go left
+    shift: int  # bits by which codes are shifted, so that bins are fewer and larger

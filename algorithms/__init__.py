@@ -6,6 +6,8 @@ from algorithms import DecisionTreeClassifier
 import importlib
 
 _HOME = {
+    "AdaBoostClassifier": "adaboost",
+    "AdaBoostRegressor": "adaboost",
     "BaggingClassifier": "bagging",
     "BaggingRegressor": "bagging",
     "DecisionTreeClassifier": "decision_tree",

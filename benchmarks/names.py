@@ -6,6 +6,7 @@ stand anywhere. `tests/benchmarks/test_suite.py` says which are missing.
 """
 
 ALGORITHMS = [
+    "adaboost",
     "bagging",
     "catboost.plain",
     "decision_tree",

@@ -90,8 +90,8 @@ class LevelGrower:
     def __init__(self, table, workers):
         self._table = table
         self._workers = workers
-        n_columns, n = table.values.shape
-        self._codes = code_table(table, workers)
+        n = table.values.shape[1]
+        self._codes = code_table(table, workers, count_bins(n))
         self._at = np.empty(n, np.uint16)
         self._lane = np.empty(n, np.uint16)
         self._size = np.empty(n)
@@ -216,10 +216,14 @@ def choose_shift(k, n_rows):
     return shift
 
 
-def code_table(table, workers):
-    """Return the `Codes` of a sorted table."""
+def count_bins(n_rows):
+    """Return into how many bins columns of many values are cut."""
+    return min(level_layout.MOST, max(FEWEST_BINS, n_rows // ROWS_PER_BIN))
+
+
+def code_table(table, workers, wanted):
+    """Return the `Codes` of a sorted table, with at most so many bins a column."""
     n_columns, n = table.values.shape
-    wanted = min(level_layout.MOST, max(FEWEST_BINS, n // ROWS_PER_BIN))
     codes = level_layout.Codes(
         code=np.empty((n_columns, n), np.uint8),
         starts=np.empty((n_columns, level_layout.MOST + 1), np.int64),

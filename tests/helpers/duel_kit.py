@@ -1,0 +1,154 @@
+"""Duels of the burner, whose true ratio is known, under a load that changes all the time.
+
+A process launch is what a duel is made of, and importing pandas is most of it. So that hundreds
+of duels fit into an hour, a launch here forks a process that has imported what a worker imports.
+The rest is the harness's own: the driver, the protocol, the worker's loop, pinning, the meter. What
+is lost is that every launch lays out its memory anew; one duel in ``EVERY_REAL`` starts
+real workers for that reason.
+"""
+
+import contextlib
+import hashlib
+import itertools
+import json
+import os
+import select
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+from harness import machine
+from harness.duel import run_duel
+from harness.model import (
+    DatasetRef,
+    Duel,
+    Environment,
+    Failure,
+    Job,
+    Limits,
+    Split,
+    StopRule,
+    Task,
+    Trial,
+)
+from harness.session import DiedError, RefusedError, TooLateError
+from harness.supervise import Supervisor
+from harness.worker import PROTOCOL
+from harness.worker.environment import worker_environment
+
+PLUGIN = Path(__file__).resolve().parents[1] / "plugins" / "burner.py"
+DATASET = DatasetRef("ramp", hashlib.sha256(b"ramp").hexdigest())
+EVERY_REAL = 10
+FORKER = Path(__file__).with_name("forker.py")
+
+# Each of two processes computes and rests in turn, for times drawn from wide distributions: the
+# load lies between 0 and 2, some of it shorter than a call and some as long as a duel.
+BURSTS = """
+import random, sys, time
+chance = random.Random(int(sys.argv[1]))
+while True:
+    until = time.monotonic() + chance.lognormvariate(-1.5, 1.5)
+    while time.monotonic() < until:
+        sum(range(10_000))
+    time.sleep(chance.lognormvariate(-0.5, 1.5))
+"""
+
+
+@contextlib.contextmanager
+def changing_load(seed):
+    """Burn processor time in random bursts meanwhile."""
+    command = [sys.executable, "-S", "-c", BURSTS]
+    burning = [subprocess.Popen([*command, str(seed + n)]) for n in range(2)]
+    try:
+        yield
+    finally:
+        for process in burning:
+            process.kill()
+            process.wait()
+
+
+def duel_of(burn_a, burn_b, *, launches=8, blocks=4, stop=None):
+    """Return a duel of two burners, on ``fit`` alone."""
+    sides = [_job(burn) for burn in (burn_a, burn_b)]
+    return Duel(*sides, id="d", launches=launches, blocks=blocks, phases=("fit",), stop=stop)
+
+
+def until_decided(looks):
+    """Return the rule of a duel that is to tell which side is faster."""
+    return StopRule(looks, "fit", claim=1.0)
+
+
+def _job(burn):
+    name = f"{burn:g}"
+    trial = Trial(
+        "burner",
+        {"burn": burn},
+        "native",
+        DATASET.name,
+        Split("given", folds=1),
+        seed=0,
+        threads=1,
+        cell=f"c{name}",
+        id=f"t{name}",
+        task=Task.REGRESSION,
+        timed=True,
+    )
+    return Job("burner", str(PLUGIN), DATASET, (trial,), limits=Limits(60.0))
+
+
+@contextlib.contextmanager
+def arena(folder):
+    """Offer a function that fights a duel; ``real`` workers start as everywhere else."""
+    ours, theirs = socket.socketpair()
+    environment = worker_environment(os.environ, Environment(), threads=1)
+    with subprocess.Popen([sys.executable, str(FORKER)], stdin=theirs, env=environment), ours:
+        theirs.close()
+
+        def fight(duel, *, real=False):
+            if not real:
+                return run_duel(duel, lambda job: Forked(ours, job))
+            with Supervisor(folder / "work") as supervisor:
+                return run_duel(duel, supervisor.open_session)
+
+        yield fight
+
+
+class Forked:
+    """A worker session without its start: what :class:`harness.duel.Opponent` asks for."""
+
+    def __init__(self, forker, job):
+        self.end, theirs = socket.socketpair()
+        with theirs:
+            cpus = ",".join(map(str, machine.choose_cpus(job.threads)))
+            socket.send_fds(forker, [cpus.encode() or b" "], [theirs.fileno()])
+        self.replies = self.end.makefile("rb")
+        self.numbers = itertools.count(1)
+        self.facts = {}
+
+    def hello(self, job, timeout):
+        self.facts = self.ask(
+            "hello",
+            timeout,
+            plugin=job.plugin,
+            plugins=[],
+            algorithm=job.algorithm,
+            threads=job.threads,
+        )
+
+    def ask(self, do, timeout, **fields):
+        request = {"v": PROTOCOL, "n": next(self.numbers), "do": do, **fields}
+        self.end.sendall(json.dumps(request).encode() + b"\n")
+        if not select.select([self.end], [], [], timeout)[0]:
+            raise TooLateError(Failure("timeout", f"no end of {do!r} within {timeout:g} s"))
+        reply = json.loads(self.replies.readline() or "null")
+        if reply is None:
+            raise DiedError(Failure("closed", "the worker has ended"))
+        if not reply["ok"]:
+            raise RefusedError(Failure(**reply["failure"]))
+        return reply
+
+    def close(self):
+        with self.end, self.replies:
+            self.ask("quit", 5.0)
+            self.replies.read()  # to the end, which is the worker's

@@ -1,0 +1,40 @@
+"""Import once what a worker imports, then fork a worker for each socket that comes in on stdin."""
+
+import gc
+import os
+import signal
+import socket
+
+# What a worker imports sooner or later, so that no forked one has to.
+import threadpoolctl  # noqa: F401 - see above
+
+import harness.data.loading
+import harness.preparation
+import harness.tree_check
+import harness.worker.hand  # noqa: F401 - see above
+from harness.worker import loading
+from harness.worker.__main__ import pin
+from harness.worker.loop import serve
+
+
+def main():
+    loading._builtin_data = list  # every card would be read again; what is forked has its own data
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    gc.freeze()
+    with socket.socket(fileno=0) as control:
+        while True:
+            cpus, ends, *_ = socket.recv_fds(control, 1000, 1)
+            if not ends:
+                return
+            if os.fork():
+                os.close(ends[0])
+                continue
+            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+            pin(cpus.decode().strip())
+            end = socket.socket(fileno=ends[0])
+            serve(end.makefile("rb"), end.makefile("wb"))
+            os._exit(0)
+
+
+if __name__ == "__main__":
+    main()

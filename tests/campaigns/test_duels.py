@@ -123,8 +123,8 @@ def test_an_algorithm_is_not_told_to_be_faster_than_itself(tmp_path):
         f"a duel against itself: {noise(outcomes)}",
         f"false alarms at alpha {ALPHA:g}: {share(alarms, n)}",
         f"95 % intervals that miss 1: {share(reported, n)}",
-        f"replays on the looks, alpha {LOOKS_ALPHA:g}, of launches drawn: {share(replays, REPLAYS)}",
-        f"and of launches in a row: {share(in_a_row, REPLAYS)}",
+        f"replayed on the looks, alpha {LOOKS_ALPHA:g}: drawn launches: {share(replays, REPLAYS)}",
+        f"launches in a row: {share(in_a_row, REPLAYS)}",
     )
     assert bounds(alarms, n)[0] <= ALPHA
     assert bounds(reported, n)[0] <= 0.05

@@ -14,6 +14,8 @@ CRITERIA = {
     "entropy": layout.ENTROPY,
     "log_loss": layout.ENTROPY,
     "squared_error": layout.SQUARED_ERROR,
+    "absolute_error": layout.ABSOLUTE_ERROR,
+    "poisson": layout.POISSON,
 }
 UNLIMITED = 2**31 - 1
 TWO = 2

@@ -21,6 +21,7 @@ CLOSE = np.float32(1e-7)  # scikit-learn's FEATURE_THRESHOLD: values this close 
 
 DISTINCT, EXACT, NEAR = 0, 1, 2
 GINI, ENTROPY, SQUARED_ERROR = 0, 1, 2
+ABSOLUTE_ERROR, POISSON = 8, 9
 
 # What the grower asks of its caller when it returns.
 DONE, MORE_ROOM, SEARCH, PARTITION, NOTHING = range(5)

@@ -11,7 +11,6 @@ from algorithms._kernels import layout, sklearn_layout
 from algorithms._kernels.sklearn_grow import grow_by_sklearn_rules
 
 FIRST_ROOM = 2047  # nodes
-NO_WEIGHTS = np.empty(0)
 
 
 def grow_like_sklearn(values, columns, target, rules, seed, *, missing=None):
@@ -39,17 +38,18 @@ def grow_like_sklearn(values, columns, target, rules, seed, *, missing=None):
     if missing is None:
         missing = find_missing(values, columns)
     y = target.y if target.codes is None else target.codes
-    weight = NO_WEIGHTS if target.weight is None else np.ascontiguousarray(target.weight, float)
+    weight = np.ones(len(y)) if target.weight is None else target.weight
     given = sklearn_layout.Given(
         values,
         np.ascontiguousarray(columns, np.int64),
         np.ascontiguousarray(missing, bool),
         np.ascontiguousarray(y, float),
-        weight,
+        np.ascontiguousarray(weight, float),
     )
-    n_rows = len(y) if target.weight is None else np.count_nonzero(target.weight)
-    work = new_work(n_rows, rules, len(columns), seed)
-    while grow_by_sklearn_rules(given, rules, work) == layout.MORE_ROOM:
+    m = np.count_nonzero(weight)
+    work = new_work(m, rules, seed)
+    search = new_search(m, rules, len(columns), work.state)
+    while grow_by_sklearn_rules(given, rules, work, search) == layout.MORE_ROOM:
         work = with_room(work)
     count, depth = work.state[[layout.COUNT, layout.DEPTH]].tolist()
     return Tree(
@@ -66,26 +66,18 @@ def find_missing(values, columns):
     return np.array([np.isnan(values[column]).any() for column in columns], bool)
 
 
-def new_work(m, rules, n_features, seed):
+def new_work(m, rules, seed):
     """Return the arrays of a tree on m rows, with its root as the first task."""
     leaves = rules.max_leaf_nodes
     most = min(2 * m - 1, 2 ** min(rules.max_depth + 1, 40) - 1)
     room = min(most, 2 * leaves - 1) if leaves else min(most, FIRST_ROOM)
-    n_values = max(rules.n_classes, 1)
     work = sklearn_layout.Work(
         nodes=np.empty(room, layout.NODE),
-        values=np.empty((room, n_values)),
+        values=np.empty((room, max(rules.n_classes, 1))),
         todo=np.empty(min(m, rules.max_depth) + 2, layout.TASK),
         splits=np.empty(room if leaves else 1, layout.SPLIT),
         heap=np.empty(room if leaves else 0, np.int64),
         state=np.zeros(layout.STATES + 1, np.int64),
-        features=np.arange(n_features),
-        constants=np.empty(n_features, np.int64),
-        samples=np.empty(m, np.int64),
-        x=np.empty(m),
-        sums=np.empty((3, n_values)),
-        weights=np.empty(sklearn_layout.WEIGHTS),
-        pending=np.empty((sklearn_layout.PENDING, 3), np.int64),
     )
     work.state[layout.RANDOM] = seed
     work.state[layout.BUDGET] = leaves - 1
@@ -93,6 +85,23 @@ def new_work(m, rules, n_features, seed):
     root = {"start": 0, "end": m, "parent": -1, "lower": -np.inf, "upper": np.inf}
     work.todo[0] = tuple(root.get(name, 0) for name in layout.TASK.names)
     return work
+
+
+def new_search(m, rules, n_features, state):
+    """Return the arrays that the search of nodes of up to m rows writes to."""
+    n_ranks = m if rules.criterion == layout.ABSOLUTE_ERROR else 0
+    return sklearn_layout.Search(
+        state=state,
+        features=np.arange(n_features),
+        constants=np.empty(n_features, np.int64),
+        samples=np.empty(m, np.int64),
+        x=np.empty(m),
+        sums=np.empty((3, max(rules.n_classes, 1))),
+        weights=np.empty(sklearn_layout.WEIGHTS),
+        deviations=np.empty((sklearn_layout.DEVIATIONS, n_ranks + 1)),
+        ranks=np.empty((2, n_ranks), np.int64),
+        pending=np.empty((sklearn_layout.PENDING, 3), np.int64),
+    )
 
 
 def with_room(work):

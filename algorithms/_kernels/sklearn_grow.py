@@ -6,11 +6,20 @@ frontier until no other improves more; both its sides are then made, the left on
 
 from algorithms._kernels.frontier import pop_split, push_split
 from algorithms._kernels.jit import inner_kernel, kernel
-from algorithms._kernels.layout import BUDGET, COUNT, DEPTH, DONE, HEAP, MORE_ROOM, TODO
+from algorithms._kernels.layout import (
+    ABSOLUTE_ERROR,
+    BUDGET,
+    COUNT,
+    DEPTH,
+    DONE,
+    HEAP,
+    MORE_ROOM,
+    TODO,
+)
 from algorithms._kernels.sklearn_criteria import node_impurity
-from algorithms._kernels.sklearn_layout import ALL, WHOLE
-from algorithms._kernels.sklearn_search import reset, search_node
-from algorithms._kernels.sklearn_sums import sum_node, weight_of
+from algorithms._kernels.sklearn_layout import ALL, MEDIAN_RIGHT, WHOLE
+from algorithms._kernels.sklearn_search import search_node
+from algorithms._kernels.sklearn_sums import start_sides, sum_node
 
 EPSILON = 2.0**-52
 NO_FEATURE = -2
@@ -18,16 +27,16 @@ LEAF = -1
 
 
 @kernel
-def grow_by_sklearn_rules(given, rules, work):
+def grow_by_sklearn_rules(given, rules, work, search):
     """Make nodes; return DONE, or MORE_ROOM: call again with more entries for nodes and values."""
     state = work.state
     if state[COUNT] == 0:
-        begin(given, work)
+        list_rows(given, search)
     while True:
         if state[TODO] > 0:
             if state[COUNT] == len(work.nodes):
                 return MORE_ROOM
-            make_node(given, rules, work)
+            make_node(given, rules, work, search)
         elif rules.max_leaf_nodes and state[HEAP] > 0 and state[BUDGET] > 0:
             open_best(rules, work)
         else:
@@ -35,21 +44,20 @@ def grow_by_sklearn_rules(given, rules, work):
 
 
 @inner_kernel
-def begin(given, work):
+def list_rows(given, search):
     """List the rows whose weight is not zero, and add up all weights."""
     n = 0
     total = 0.0
     for row in range(len(given.y)):
-        w = weight_of(given, row)
-        total += w
-        if w != 0.0:
-            work.samples[n] = row
+        total += given.weight[row]
+        if given.weight[row] != 0.0:
+            search.samples[n] = row
             n += 1
-    work.weights[ALL] = total
+    search.weights[ALL] = total
 
 
 @inner_kernel
-def make_node(given, rules, work):
+def make_node(given, rules, work, search):
     """Write the node of the task on top, with its best split; split it now or let it wait."""
     state = work.state
     state[TODO] -= 1
@@ -57,10 +65,10 @@ def make_node(given, rules, work):
     slot = number if rules.max_leaf_nodes else 0
     task, split = work.todo[state[TODO]], work.splits[slot]
     start, end = task["start"], task["end"]
-    sum_node(given, rules, work, start, end)
-    reset(given, rules, work, start, end)
+    sum_node(given, rules, search, start, end)
+    start_sides(given, rules, search, start, end)
     if task["parent"] < 0:
-        task["impurity"] = node_impurity(given, rules, work, start, end)
+        task["impurity"] = node_impurity(given, rules, search, start, end)
     split["node"] = number
     split["start"] = start
     split["end"] = end
@@ -69,14 +77,14 @@ def make_node(given, rules, work):
     split["upper"] = task["upper"]
     split["n_constants"] = 0 if rules.max_leaf_nodes else task["n_constants"]
     split["is_leaf"] = 1
-    if may_split(rules, work, task):
-        search_node(given, rules, work, split, task["impurity"])
+    if may_split(rules, search, task):
+        search_node(given, rules, search, split, task["impurity"])
         too_little = split["improvement"] + EPSILON < rules.min_impurity_decrease
         split["is_leaf"] = split["entry"] == end or too_little
     if split["is_leaf"]:
         split["improvement"] = 0.0
-    write_node(work, task, number)
-    write_value(rules, work, number, task["lower"], task["upper"])
+    write_node(work, task, number, search.weights[WHOLE])
+    write_value(rules, search, work.values[number], task)
     if rules.max_leaf_nodes:
         push_split(work, slot)
     elif not split["is_leaf"]:
@@ -84,21 +92,21 @@ def make_node(given, rules, work):
 
 
 @inner_kernel
-def may_split(rules, work, task):
+def may_split(rules, search, task):
     """Return whether a node is not a leaf by its depth, its rows or its impurity."""
     n = task["end"] - task["start"]
     stays = (
         task["depth"] >= rules.max_depth
         or n < rules.min_samples_split
         or n < 2 * rules.min_samples_leaf
-        or work.weights[WHOLE] < 2.0 * rules.min_weight_leaf
+        or search.weights[WHOLE] < 2.0 * rules.min_weight_leaf
         or task["impurity"] <= EPSILON
     )
     return not stays
 
 
 @inner_kernel
-def write_node(work, task, number):
+def write_node(work, task, number, weight):
     """Write a node as a leaf, and make it known to its parent."""
     state = work.state
     state[COUNT] = number + 1
@@ -111,7 +119,7 @@ def write_node(work, task, number):
     node["missing_left"] = 0
     node["impurity"] = task["impurity"]
     node["n"] = task["end"] - task["start"]
-    node["weight"] = work.weights[WHOLE]
+    node["weight"] = weight
     if task["parent"] >= 0:
         parent = work.nodes[task["parent"]]
         if task["is_left"]:
@@ -121,13 +129,15 @@ def write_node(work, task, number):
 
 
 @inner_kernel
-def write_value(rules, work, number, lower, upper):
-    """Write a node's mean, or its share of each class, kept within the monotonic bounds."""
-    value = work.values[number]
-    for k in range(len(value)):
-        value[k] = work.sums[WHOLE, k] / work.weights[WHOLE]
+def write_value(rules, search, value, task):
+    """Write a node's mean, its median or its share of each class, within the monotonic bounds."""
+    if rules.criterion == ABSOLUTE_ERROR:
+        value[0] = search.deviations[MEDIAN_RIGHT, task["start"]]
+    else:
+        for k in range(len(value)):
+            value[k] = search.sums[WHOLE, k] / search.weights[WHOLE]
     if len(rules.monotonic):
-        value[0] = min(max(value[0], lower), upper)
+        value[0] = min(max(value[0], task["lower"]), task["upper"])
         if len(value) > 1:
             value[1] = 1.0 - value[0]
 

@@ -14,11 +14,17 @@ from algorithms._kernels.layout import STATES
 
 # Sides of a split: rows of ``sums``, and the first places of ``weights``.
 WHOLE, LEFT, RIGHT = range(3)
-# Further places of ``weights``: Σ w y² of the node, Σ w of all rows, and the node's median.
-SQUARES, ALL, MEDIAN = range(3, 6)
-WEIGHTS = 6
+# Further places of ``weights``: Σ w y² of the node, and Σ w of all rows.
+SQUARES, ALL = 3, 4
+WEIGHTS = 5
 # One more place of the grower's state: how far the rows of the node were moved to the left.
 POSITION = STATES
+
+# Rows of ``deviations``. Those of the left side end before a place, those of the right begin
+# there, so what belongs to the split at place p stands at p − 1 and at p.
+ERROR_LEFT, ERROR_RIGHT, MEDIAN_LEFT, MEDIAN_RIGHT, SORTED, TREE_WEIGHT, TREE_VALUE = range(7)
+DEVIATIONS = 7
+RANK, ORDER = range(2)  # rows of ``ranks``
 
 PENDING = 128  # parts of an array that wait to be sorted: twice the binary digits of its length
 
@@ -30,11 +36,11 @@ class Given(NamedTuple):
     columns: np.ndarray  # int64 (n_features,): the row of ``values`` of each feature
     missing: np.ndarray  # bool (n_features,): whether any value is missing
     y: np.ndarray  # float64 (n_rows,): class codes, or values
-    weight: np.ndarray  # float64 (n_rows,); (0,): every row weighs 1
+    weight: np.ndarray  # float64 (n_rows,)
 
 
 class Work(NamedTuple):
-    """What the grower writes: the tree, and all that it needs to go on where it stopped."""
+    """The tree that is written, and what the grower needs to go on where it stopped."""
 
     nodes: np.ndarray  # layout.NODE
     values: np.ndarray  # float64 (capacity, n_classes or 1)
@@ -42,10 +48,18 @@ class Work(NamedTuple):
     splits: np.ndarray  # layout.SPLIT; the first one when growing depth first
     heap: np.ndarray  # int64, slots of splits
     state: np.ndarray  # int64 (STATES + 1,)
+
+
+class Search(NamedTuple):
+    """What the search of a node writes."""
+
+    state: np.ndarray  # that of Work
     features: np.ndarray  # int64 (n_features,), in the order of the draws
     constants: np.ndarray  # int64 (n_features,)
     samples: np.ndarray  # int64 (m,): rows; those of a node stand together
     x: np.ndarray  # float64 (m,): float32 values of the feature at hand, in the rows' order
     sums: np.ndarray  # float64 (3, n_classes or 1): Σ w of each class, or Σ w y
     weights: np.ndarray  # float64 (WEIGHTS,)
+    deviations: np.ndarray  # float64 (DEVIATIONS, m + 1); (DEVIATIONS, 0) for other criteria
+    ranks: np.ndarray  # int64 (2, m); (2, 0) for other criteria
     pending: np.ndarray  # int64 (PENDING, 3): start, end and depth of a part to be sorted

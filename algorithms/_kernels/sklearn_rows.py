@@ -13,17 +13,17 @@ from algorithms._kernels.sklearn_sort import sort_pairs
 
 
 @inner_kernel
-def sort_rows(given, work, feature, start, end):
+def sort_rows(given, search, feature, start, end):
     """Sort a node's rows by a feature, missing values last; return how many are missing."""
     values = given.values[given.columns[feature]]
-    samples, x = work.samples, work.x
+    samples, x = search.samples, search.x
     last = end - 1
     if given.missing[feature]:
         last = set_missing_apart(values, samples, x, start, last)
     else:
         for p in range(start, end):
             x[p] = values[samples[p]]
-    sort_pairs(x, samples, start, last + 1, work.pending)
+    sort_pairs(x, samples, start, last + 1, search.pending)
     return end - 1 - last
 
 
@@ -44,11 +44,11 @@ def set_missing_apart(values, samples, x, start, last):
 
 
 @inner_kernel
-def shift_missing(work, start, end, n_missing):
+def shift_missing(search, start, end, n_missing):
     """Move the missing values at the end before all others; each part keeps its order."""
     middle = end - n_missing
-    exchange_parts(work.samples, start, middle, end)
-    exchange_parts(work.x, start, middle, end)
+    exchange_parts(search.samples, start, middle, end)
+    exchange_parts(search.x, start, middle, end)
 
 
 @inner_kernel
@@ -81,10 +81,10 @@ def is_constant(x, start, stop, n_missing):
 
 
 @inner_kernel
-def part_rows(given, work, split):
+def part_rows(given, search, split):
     """Part a node's rows from both ends."""
     values = given.values[given.columns[split["feature"]]]
-    samples = work.samples
+    samples = search.samples
     start, end = split["start"], split["end"]
     while start < end:
         value = values[samples[start]]

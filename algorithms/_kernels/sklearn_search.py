@@ -12,7 +12,7 @@ from algorithms._kernels.arrays import copy, swap
 from algorithms._kernels.draw import draw_below
 from algorithms._kernels.jit import inner_kernel
 from algorithms._kernels.sklearn_criteria import keeps_order, middle_value, proxy, side_impurities
-from algorithms._kernels.sklearn_layout import ALL, LEFT, POSITION, RIGHT, WHOLE
+from algorithms._kernels.sklearn_layout import ALL, LEFT, RIGHT, WHOLE
 from algorithms._kernels.sklearn_rows import (
     is_close,
     is_constant,
@@ -20,11 +20,11 @@ from algorithms._kernels.sklearn_rows import (
     shift_missing,
     sort_rows,
 )
-from algorithms._kernels.sklearn_sums import move_to, put_all
+from algorithms._kernels.sklearn_sums import move_to, start_sides
 
 
 @inner_kernel
-def search_node(given, rules, work, split, h):
+def search_node(given, rules, search, split, h):
     """Find the best split of a node and part its rows; ``entry`` is its end where there is none.
 
     Parameters
@@ -35,37 +35,32 @@ def search_node(given, rules, work, split, h):
     start, end = split["start"], split["end"]
     split["entry"] = end
     split["improvement"] = -np.inf
-    search_features(given, rules, work, split)
+    search_features(given, rules, search, split)
     place = split["entry"]
     if place == end:
         return
-    part_rows(given, work, split)
-    reset(given, rules, work, start, end)
-    move_to(given, rules, work, end, place, False)
-    h_left, h_right = side_impurities(given, rules, work, start, place, end)
-    n = work.weights[WHOLE]
-    share_left, share_right = work.weights[LEFT] / n, work.weights[RIGHT] / n
+    part_rows(given, search, split)
+    start_sides(given, rules, search, start, end)
+    move_to(given, rules, search, end, place)
+    h_left, h_right = side_impurities(given, rules, search, start, place, end)
+    n = search.weights[WHOLE]
+    share_left, share_right = search.weights[LEFT] / n, search.weights[RIGHT] / n
     split["impurity_left"] = h_left
     split["impurity_right"] = h_right
-    split["middle"] = middle_value(work)
-    split["improvement"] = n / work.weights[ALL] * (h - share_right * h_right - share_left * h_left)
+    split["middle"] = middle_value(rules, search, place)
+    split["improvement"] = (
+        n / search.weights[ALL] * (h - share_right * h_right - share_left * h_left)
+    )
 
 
 @inner_kernel
-def reset(given, rules, work, start, end):
-    """Take all rows of the node to the right side."""
-    put_all(work, RIGHT, LEFT)
-    work.state[POSITION] = start
-
-
-@inner_kernel
-def search_features(given, rules, work, split):
+def search_features(given, rules, search, split):
     """Draw features and search each; write the best split into the record.
 
     ``features`` holds, in this order: constant ones that were drawn, constant ones that were
     known, ones found constant here, ones not drawn yet, and, from ``f_i`` on, those searched.
     """
-    features, constants = work.features, work.constants
+    features, constants = search.features, search.constants
     start, end = split["start"], split["end"]
     n_known = split["n_constants"]
     n_total = n_known
@@ -76,15 +71,15 @@ def search_features(given, rules, work, split):
     best = -np.inf
     while f_i > n_total and (n_visited < rules.max_features or n_visited <= n_found + n_drawn):
         n_visited += 1
-        f_j = draw_below(work.state, n_drawn, f_i - n_found)
+        f_j = draw_below(search.state, n_drawn, f_i - n_found)
         if f_j < n_known:
             swap(features, n_drawn, f_j)
             n_drawn += 1
             continue
         f_j += n_found
         feature = features[f_j]
-        n_missing = sort_rows(given, work, feature, start, end)
-        if is_constant(work.x, start, end - n_missing, n_missing):
+        n_missing = sort_rows(given, search, feature, start, end)
+        if is_constant(search.x, start, end - n_missing, n_missing):
             swap(features, f_j, n_total)
             n_found += 1
             n_total += 1
@@ -93,28 +88,28 @@ def search_features(given, rules, work, split):
         swap(features, f_i, f_j)
         for to_left in range(2 if n_missing else 1):
             if to_left:
-                shift_missing(work, start, end, n_missing)
-            best = search_feature(given, rules, work, split, feature, n_missing, to_left, best)
+                shift_missing(search, start, end, n_missing)
+            best = search_feature(given, rules, search, split, feature, n_missing, to_left, best)
     copy(constants, features, 0, n_known)
     copy(features, constants, n_known, n_total)
     split["n_constants"] = n_total
 
 
 @inner_kernel
-def search_feature(given, rules, work, split, feature, n_missing, to_left, best):
+def search_feature(given, rules, search, split, feature, n_missing, to_left, best):
     """Try all splits of a sorted feature, missing values on one side; return the best proxy."""
     start, end = split["start"], split["end"]
-    x = work.x
+    x = search.x
     last = end if to_left else end - n_missing
     place = start + n_missing if to_left else start
-    reset(given, rules, work, start, end)
+    start_sides(given, rules, search, start, end)
     while place < last:
         place += 1
         while place < last and is_close(x, place):
             place += 1
         if place == end:
             break
-        found = score(given, rules, work, split, feature, place)
+        found = score(given, rules, search, split, feature, place)
         if found > best:
             best = found
             split["feature"] = feature
@@ -128,16 +123,16 @@ def search_feature(given, rules, work, split, feature, n_missing, to_left, best)
 
 
 @inner_kernel
-def score(given, rules, work, split, feature, place):
+def score(given, rules, search, split, feature, place):
     """Return the proxy of the split at a place; −inf where rules forbid it."""
     start, end = split["start"], split["end"]
     if place - start < rules.min_samples_leaf or end - place < rules.min_samples_leaf:
         return -np.inf
-    move_to(given, rules, work, end, place, False)
+    move_to(given, rules, search, end, place)
     sign = rules.monotonic[feature] if len(rules.monotonic) else np.int8(0)
-    if sign != 0 and not keeps_order(work, sign, split["lower"], split["upper"]):
+    if sign != 0 and not keeps_order(rules, search, place, split, sign):
         return -np.inf
-    n_left, n_right = work.weights[LEFT], work.weights[RIGHT]
+    n_left, n_right = search.weights[LEFT], search.weights[RIGHT]
     if n_left < rules.min_weight_leaf or n_right < rules.min_weight_leaf:
         return -np.inf
-    return proxy(rules, work)
+    return proxy(rules, search, place)

@@ -60,10 +60,8 @@ def swap_pairs(values, rows, a, b):
 def median_of_three(a, b, c):
     """Return the middle one."""
     if a < b:
-        return b if b < c else (c if a < c else a)
-    if b < c:
-        return a if a < c else c
-    return b
+        return b if b < c else max(a, c)
+    return b if b >= c else min(a, c)
 
 
 @inner_kernel

@@ -20,6 +20,7 @@ from pydantic import (
     model_validator,
 )
 
+from harness.config_diagnostics import Diagnostics
 from harness.errors import ConfigError, unknown
 from harness.model import JSON
 from harness.units import parse_duration, parse_share, parse_size
@@ -163,6 +164,7 @@ class Experiment(Strict):
     run: Run = Run()
     duels: Duels = Duels()
     verdicts: Verdicts = Verdicts()
+    diagnostics: Diagnostics = Diagnostics()
     gate: list[Gate] = []
 
 
@@ -264,8 +266,9 @@ def _explain(loc: tuple[int | str, ...], kind: str, message: str) -> str:
 
 def _fields_at(loc: tuple[int | str, ...]) -> list[str]:
     """Return the known keys of the table that a place lies in."""
-    tables: dict[str, type[Strict]] = {"splits": Splits, "run": Run, "duels": Duels}
+    tables: dict[str, type[BaseModel]] = {"splits": Splits, "run": Run, "duels": Duels}
     tables |= {"verdicts": Verdicts, "algorithms": Choice, "gate": Gate, "tuning": Tuning}
+    tables["diagnostics"] = Diagnostics
     model = tables.get(str(loc[0]), Experiment) if loc else Experiment
     return list(model.model_fields)
 

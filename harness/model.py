@@ -310,7 +310,7 @@ class Job:
     limits: Limits = Limits()
     environment: Environment = Environment()
     plugins: tuple[str, ...] = ()  # further plugin files (a stranger's dataset)
-    exports: tuple[str, ...] = ()  # of "trees", "staged", "training": kept beside predictions
+    exports: tuple[str, ...] = ()  # trees, staged, members, training: kept beside predictions
 
 
 @dataclass(frozen=True)

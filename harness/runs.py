@@ -12,6 +12,7 @@ from harness.analysis.speed import speeds_of
 from harness.analysis.view import Speed
 from harness.config import Experiment, parse_experiment
 from harness.data import dataset_from_mapping, resolve
+from harness.diagnose import Diagnosis, questions
 from harness.errors import ConfigError
 from harness.execute import Execution, Options, Tally
 from harness.machine import fingerprint, machine_id
@@ -120,6 +121,7 @@ def plan_request(request: Request, registry: Registry) -> Plan:
     plan = make_plan(request.experiment, registry, surroundings(), request.extra, files)
     if not plan.jobs and not plan.skipped and not plan.duels:
         raise ConfigError("nothing to run: no chosen algorithm is for the task of a chosen dataset")
+    questions(request.experiment.diagnostics, plan)  # a wrong name is told before anything runs
     return plan
 
 
@@ -178,6 +180,8 @@ def run_experiment(request: Request, registry: Registry, progress: Progress) -> 
         try:
             execution = Execution(store, run_id, registry, progress, request.options)
             tally = execution.carry_out(plan)
+            asked, fresh = experiment.diagnostics, request.fresh
+            Diagnosis(store, run_id, registry, progress, asked, fresh).carry_out(plan)
             status = "done"
         finally:
             store.finish_run(run_id, status)

@@ -25,10 +25,11 @@ LAYERS = (
     {"doctor", "overhead", "reporting"},
     {"parity"},
     {"runs"},
-    {"execute", "duel", "plan", "choose", "declared", "explain"},
+    {"answers", "diagnose", "execute", "duel", "plan", "choose", "declared", "explain", "probe"}
+    | {"comparisons", "matches"},
     {"analysis", "builtin", "reuse", "supervise", "pool", "session", "channel", "worker"},
     {"data", "store", "outcomes", "measure", "preparation"},
-    {"plugins", "config", "noop", "progress", "tuning"},
+    {"plugins", "config", "config_diagnostics", "noop", "progress", "tuning"},
     {
         "hookspecs",
         "contract",

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
+from harness.analysis.diagnostics import Diagnostic
 from harness.analysis.ladder import parities
 from harness.analysis.pairs import declared_pairs, judge_pairs
 from harness.analysis.scores import Scorer
@@ -74,6 +75,16 @@ def view_run(store: Store, run_id: str, registry: Registry) -> RunView:
         predictions=predictions,
         broken=(*failed, *scorer.broken.values()),
         parity=parities(store.parities(run["id"]), accuracy, declared),
+        diagnostics=diagnostics_of(store.events(run["id"])),
+    )
+
+
+def diagnostics_of(events: Iterable[Mapping[str, Any]]) -> tuple[Diagnostic, ...]:
+    """Return what the events of a run say of its models, the newest answer to each question."""
+    told = {e["data"]["id"]: e["data"] for e in events if e["kind"] == "diagnostic"}
+    return tuple(
+        Diagnostic(**{key: value for key, value in data.items() if key != "id"})
+        for data in told.values()
     )
 
 

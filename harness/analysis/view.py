@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from harness.analysis.diagnostics import Diagnostic
 from harness.analysis.difference import Comparison
 from harness.model import DuelOutcome, Outcome
 
@@ -129,3 +130,4 @@ class RunView:
     predictions: Callable[[Outcome], Mapping[str, np.ndarray]]
     broken: tuple[Mapping[str, str], ...] = field(default=())  # plugins that failed to load
     parity: tuple[Parity, ...] = ()
+    diagnostics: tuple[Diagnostic, ...] = ()

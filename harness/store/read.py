@@ -81,6 +81,14 @@ class Reader:
         with decoding(self._database.path):
             return [{"at": at, "kind": kind, "data": rows.loads(data)} for at, kind, data in found]
 
+    def noted(self, kind: str) -> list[JSON]:
+        """Return the data of every event of a kind, of all runs, the oldest first."""
+        with self._database.reading():
+            sql = "SELECT data FROM event WHERE kind = ? ORDER BY key"
+            found = self._database.query(sql, rows.storable(kind))
+        with decoding(self._database.path):
+            return [rows.mapping(data) for (data,) in found]
+
     def known(self, trial_ids: Iterable[str], *, retry_failed: bool = False) -> dict[str, Status]:
         """Return the status of those trials that need not be run again.
 

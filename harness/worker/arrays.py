@@ -13,12 +13,10 @@ from scipy import sparse
 from harness.errors import HarnessError
 from harness.model import Table
 from harness.outcomes import write_arrays
-from harness.worker.checks import checked
+from harness.worker.stages import members, staged
 
 if TYPE_CHECKING:
     from harness.worker.hand import Hand
-
-MOST_STAGES = 100
 
 
 def write_all(folder: Path, hand: Hand, table: Table, exports: Sequence[str]) -> dict[str, str]:
@@ -66,24 +64,6 @@ def _trees(hand: Hand) -> dict[str, np.ndarray]:
     return found
 
 
-def _staged(hand: Hand) -> dict[str, np.ndarray]:
-    """Return predictions after some members: ``stage`` (k,), ``output`` (k, n_rows[, n_classes]).
-
-    At most ``MOST_STAGES`` of them are kept, evenly spaced, and the last one always.
-    """
-    if not hasattr(hand.adapter, "staged"):
-        raise HarnessError("this plugin has no staged predictions")
-    n_rows = len(hand.rows.test)
-    total = sum(1 for _ in hand.adapter.staged(hand.X_test))
-    kept = {round(i) for i in np.linspace(1, total, min(total, MOST_STAGES))}
-    stages = enumerate(hand.adapter.staged(hand.X_test), start=1)
-    outputs = {i: checked(output, hand.spec, n_rows) for i, output in stages if i in kept}
-    return {
-        "stage": np.fromiter(outputs, np.int64),
-        "output": np.asarray(list(outputs.values()), dtype=np.float64),
-    }
-
-
 def _training(hand: Hand) -> dict[str, np.ndarray]:
     """Return the prepared training rows: what trees are compared on."""
     X, y, weight = hand.train
@@ -111,6 +91,7 @@ def _numbers(X: pd.DataFrame) -> np.ndarray:
 
 EXPORTS: dict[str, Callable[[Hand], dict[str, np.ndarray]]] = {
     "trees": _trees,
-    "staged": _staged,
+    "staged": staged,
+    "members": members,
     "training": _training,
 }

@@ -82,10 +82,17 @@ class Bench:
         notes = self._table.notes
         return {"rows": rows, "columns": columns, "notes": notes, "samples": [self.meter.last]}
 
-    def prepare(self, trial: JSON) -> JSON:
-        """Split, prepare, and build the library's native form of one trial."""
+    def prepare(self, trial: JSON, variation: JSON | None = None) -> JSON:
+        """Split, prepare, and build the library's native form of one trial.
+
+        Parameters
+        ----------
+        variation
+            What to change in the prepared rows, as :func:`harness.worker.vary.vary` takes it.
+        """
         from harness.worker.hand import cut, take
         from harness.worker.search import build_adapter
+        from harness.worker.vary import vary
 
         self._hand = None  # the rows of the trial before must not count as this one's memory
         if self._table is None or self._algorithm is None:
@@ -97,14 +104,17 @@ class Bench:
         gc.freeze()  # what was imported since `load`
         with self.meter.phase("preparation"):
             hand = take(wanted, self._table, self._rows[wanted.split])
+            vary(hand, **(variation or {}))
         hand.started, hand.load = started, load
         hand.samples.append(self.meter.last)
         hand.samples += self._first_call(hand)
         self.meter.warm()
+        hand.algorithm = self._algorithm
         hand.adapter = build_adapter(self._algorithm, hand.spec)
         self._build(hand)
         self._hand = hand
         counts = {"train_rows": len(hand.train[1]), "test_rows": len(hand.rows.test)}
+        counts["columns"] = hand.train[0].shape[1]
         return {**counts, "samples": hand.samples}
 
     def _first_call(self, hand: Hand) -> list[Sample]:
@@ -181,8 +191,8 @@ class Bench:
         arrays
             Folder of the outcome file, where its arrays go.
         exports
-            Of ``trees``, ``staged`` and ``training``, those that are wanted; one that fails
-            becomes a note.
+            Of ``trees``, ``staged``, ``members`` and ``training``, those that are wanted; one that
+            fails becomes a note.
         extra
             Facts that the parent knows.
         """

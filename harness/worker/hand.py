@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from harness.data import duplicates_across, split_notes, split_rows
-from harness.model import Sample, Spec, Table, Trial
+from harness.model import Algorithm, Sample, Spec, Table, Trial
 from harness.preparation import fit_preparation
 
 
@@ -51,6 +51,7 @@ class Hand:
     rows: Rows
     notes: tuple[str, ...]
     columns: tuple[str, ...] = ()
+    algorithm: Algorithm | None = None
     adapter: Any = None
     native: Any = None
     output: np.ndarray | None = None  # checked predictions of the test rows

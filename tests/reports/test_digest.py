@@ -40,7 +40,7 @@ def test_failures_are_told_in_markdown(views) -> None:
 def test_the_json_is_strict_and_has_every_verdict(views, kind) -> None:
     view = views[kind]()
     found = json.loads(json.dumps(verdicts_json(view), allow_nan=False))
-    assert set(found) == {"run", "accuracy", "speed", "failures"}
+    assert set(found) == {"run", "accuracy", "speed", "diagnostics", "failures"}
     assert len(found["accuracy"]) == len(view.accuracy)
     assert len(found["speed"]) == len(view.speed)
     assert {s["word"] for s in found["speed"]} <= {"faster", "slower", "undecided"}

@@ -1,0 +1,222 @@
+"""Whether predicted probabilities come true: reliability bins, their error, a decomposition.
+
+Of two classes the event is the second one, with its probability; of more it is that the most
+likely class is right, with the largest probability (top-label calibration, Guo et al. 2017).
+
+    ECE = Σ_b w_b | observed_b − predicted_b |          over bins of equally many rows
+
+ECE is never 0, even of a perfect forecast: chance alone puts bins off. So beside it stands what a
+perfectly calibrated forecast of the same probabilities shows, by drawing its outcomes (consistency
+resampling, Bröcker & Smith 2007), and the interval is the basic bootstrap's (2·ECE − quantiles
+over resampled rows), which takes that bias off: it is one of the true error, and of a good
+forecast it lies below the ECE that was found.
+
+A proper score S parts exactly, whatever the bins, by isotonic recalibration ĉ of the forecast
+and the constant forecast r, the rate of the event (CORP: Dimitriadis, Gneiting & Jordan 2021,
+PNAS 118):
+
+    S(p) = MCB − DSC + UNC,    MCB = S(p) − S(ĉ),   DSC = S(r) − S(ĉ),   UNC = S(r)
+
+miscalibration MCB ≥ 0, discrimination DSC ≥ 0, uncertainty UNC.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from harness.analysis.diagnostics import InapplicableError
+from harness.analysis.view import Interval
+
+BINS = 10
+RESAMPLES = 500
+TINY = 1e-15  # probabilities are held this far from 0 and 1, as the metric holds them
+
+
+@dataclass(frozen=True)
+class Bin:
+    """Rows of similar probability."""
+
+    low: float
+    high: float
+    rows: int
+    share: float  # of the weight of all rows
+    predicted: float  # mean probability
+    observed: float  # rate of the event
+    bounds: tuple[float, float]  # of the rate: Wilson's 95 % interval
+
+
+@dataclass(frozen=True)
+class Parts:
+    """A proper score in three parts."""
+
+    score: float
+    miscalibration: float
+    discrimination: float
+    uncertainty: float
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """How well probabilities come true."""
+
+    event: str  # "second class" or "top label"
+    rows: int
+    bins: tuple[Bin, ...]
+    ece: Interval
+    chance: tuple[float, float]  # ECE of a perfect forecast: its mean and its 95 % quantile
+    scores: Mapping[str, Parts]  # brier, log_loss
+
+    @property
+    def sentence(self) -> str:
+        """Say it in words."""
+        found, (_, most) = self.ece, self.chance
+        shown = "miscalibrated" if found.value > most else "not shown to be miscalibrated"
+        return (
+            f"ECE {found.value:.4f} over {self.rows} rows (true error {found.low:.4f} to "
+            f"{found.high:.4f}; chance alone gives up to {most:.4f}): {shown}"
+        )
+
+
+def event_of(output: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray, str]:
+    """Return the probability of the event, whether it came true (float64), and its name.
+
+    Parameters
+    ----------
+    output : (n, n_classes) probabilities
+    y : (n,) int class codes
+    """
+    if output.ndim != 2:
+        raise InapplicableError("a regression predicts no probabilities")
+    if output.shape[1] == 2:
+        return output[:, 1], (y == 1).astype(np.float64), "second class"
+    return output.max(axis=1), (output.argmax(axis=1) == y).astype(np.float64), "top label"
+
+
+def calibrate(
+    output: np.ndarray,
+    y: np.ndarray,
+    weight: np.ndarray | None = None,
+    n_bins: int = BINS,
+    resamples: int = RESAMPLES,
+) -> Calibration:
+    """Return how well the probabilities of a classifier come true.
+
+    Parameters
+    ----------
+    output : (n, n_classes) probabilities
+    y : (n,) int class codes
+    weight : (n,), optional
+        Of the rows; a row of weight 0 does not count.
+
+    Raises
+    ------
+    InapplicableError
+        Of a regression, and without rows of positive weight.
+    """
+    p, hit, event = event_of(output, y)
+    w = np.ones(len(p)) if weight is None else np.asarray(weight, np.float64)
+    kept = w > 0
+    if not kept.any():
+        raise InapplicableError("there are no test rows of positive weight")
+    p, hit, w = np.clip(p[kept], TINY, 1 - TINY), hit[kept], w[kept]
+    place = bin_of(p, quantile_edges(p, n_bins))
+    rng = np.random.default_rng(0)
+    ece, chance = error_interval(p, hit, w, place, resamples, rng)
+    scores = {name: decompose(p, hit, w, name) for name in ("brier", "log_loss")}
+    return Calibration(event, len(p), bins(p, hit, w, place), ece, chance, scores)
+
+
+def quantile_edges(p: np.ndarray, n_bins: int) -> np.ndarray:
+    """Return n_bins + 1 edges with about equally many rows between two of them."""
+    found: np.ndarray = np.quantile(p, np.linspace(0, 1, n_bins + 1))
+    return found
+
+
+def bin_of(p: np.ndarray, edges: np.ndarray) -> np.ndarray:
+    """Return the number of the bin of each probability; one on an edge goes to the lower bin."""
+    found: np.ndarray = np.searchsorted(edges[1:-1], p)
+    return found
+
+
+def bins(p: np.ndarray, hit: np.ndarray, w: np.ndarray, place: np.ndarray) -> tuple[Bin, ...]:
+    """Return the bins that hold any row."""
+    found = []
+    for number in np.unique(place):
+        rows = place == number
+        weight = w[rows]
+        observed = float(np.average(hit[rows], weights=weight))
+        effective = float(weight.sum() ** 2 / (weight**2).sum())  # rows of equal weight (Kish)
+        found.append(
+            Bin(
+                low=float(p[rows].min()),
+                high=float(p[rows].max()),
+                rows=int(rows.sum()),
+                share=float(weight.sum() / w.sum()),
+                predicted=float(np.average(p[rows], weights=weight)),
+                observed=observed,
+                bounds=wilson(observed, effective),
+            )
+        )
+    return tuple(found)
+
+
+def wilson(rate: float, n: float, z: float = 1.959963984540054) -> tuple[float, float]:
+    """Return Wilson's interval of a rate over n rows."""
+    centre = (rate + z**2 / (2 * n)) / (1 + z**2 / n)
+    half = z / (1 + z**2 / n) * math.sqrt(rate * (1 - rate) / n + z**2 / (4 * n**2))
+    return max(0.0, centre - half), min(1.0, centre + half)
+
+
+def expected_error(hit_minus_p: np.ndarray, w: np.ndarray, place: np.ndarray) -> float:
+    """Return the expected calibration error; the weight of a bin cancels in each of its terms."""
+    return float(np.abs(np.bincount(place, w * hit_minus_p)).sum() / w.sum())
+
+
+def error_interval(
+    p: np.ndarray,
+    hit: np.ndarray,
+    w: np.ndarray,
+    place: np.ndarray,
+    resamples: int,
+    rng: np.random.Generator,
+) -> tuple[Interval, tuple[float, float]]:
+    """Return the ECE with its interval, and mean and 95 % quantile of a perfect forecast's."""
+    value = expected_error(hit - p, w, place)
+    n = len(p)
+    again, perfect = np.empty(resamples), np.empty(resamples)
+    for i in range(resamples):
+        rows = rng.integers(0, n, n)
+        again[i] = expected_error((hit - p)[rows], w[rows], place[rows])
+        perfect[i] = expected_error((rng.random(n) < p) - p, w, place)
+    low, high = np.quantile(again, [0.025, 0.975])
+    interval = Interval(max(0.0, 2 * value - high), value, max(0.0, 2 * value - low), n=n)
+    return interval, (float(perfect.mean()), float(np.quantile(perfect, 0.95)))
+
+
+def decompose(p: np.ndarray, hit: np.ndarray, w: np.ndarray, score: str) -> Parts:
+    """Part the mean ``brier`` score or ``log_loss`` of probabilities by isotonic recalibration."""
+    from scipy.special import xlogy
+
+    def mean_score(q: np.ndarray) -> float:
+        each = (q - hit) ** 2 if score == "brier" else -xlogy(hit, q) - xlogy(1 - hit, 1 - q)
+        return float(np.average(each, weights=w))
+
+    rate = np.full(len(p), np.average(hit, weights=w))  # r
+    told, recalibrated, constant = (mean_score(q) for q in (p, recalibrate(p, hit, w), rate))
+    return Parts(told, told - recalibrated, constant - recalibrated, constant)
+
+
+def recalibrate(p: np.ndarray, hit: np.ndarray, w: np.ndarray) -> np.ndarray:
+    """Return ĉ, the isotonic regression of the event on its probability, float64 (n,)."""
+    from scipy.optimize import isotonic_regression
+
+    _, same = np.unique(p, return_inverse=True)  # equal forecasts stay equal
+    weight = np.bincount(same, w)
+    rate = np.bincount(same, w * hit) / weight
+    steps = np.clip(isotonic_regression(rate, weights=weight).x, 0.0, 1.0)
+    found: np.ndarray = steps[same]
+    return found

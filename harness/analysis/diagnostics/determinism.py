@@ -1,0 +1,83 @@
+"""Whether training again gives the same model: again, with more threads, with rows reordered.
+
+Each variation is held against one base fit. *The same* means the same bytes of predictions; where
+they differ, by how many representable numbers and by how much of the metric.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from harness.analysis.diagnostics.agreement import Agreement, compare
+
+# What was varied → how a sentence begins.
+CHECKS = {
+    "seed": "Trained again with the same seed in a new process",
+    "threads": "Trained with another number of threads",
+    "rows": "Trained on the same rows in another order",
+}
+
+
+@dataclass(frozen=True)
+class Check:
+    """What one variation does to the predictions."""
+
+    check: str  # of CHECKS
+    same: bool | None  # the same bytes; None: could not be run
+    agreement: Agreement | None = None
+    metric: str = ""
+    change: float | None = None  # of the metric, varied − base
+    reason: str = ""  # why it could not be run
+
+    @property
+    def sentence(self) -> str:
+        """Say it in words."""
+        head = CHECKS[self.check]
+        if self.same is None or self.agreement is None:
+            return f"{head}: could not be run: {self.reason}"
+        if self.same:
+            return f"{head}: the same bytes"
+        apart = self.agreement
+        if apart.same == 1:
+            return f"{head}: the same numbers, but not the same bytes (a zero has another sign)"
+        words = (
+            f"{head}: {1 - apart.same:.1%} of the predicted numbers differ, "
+            f"by up to {apart.most_ulps} {apart.dtype} steps ({apart.largest:.2g})"
+        )
+        return words if self.change is None else f"{words}; {self.metric} by {self.change:+.2g}"
+
+
+def check(
+    name: str,
+    base: np.ndarray,
+    varied: np.ndarray,
+    metric: str = "",
+    score: Callable[[np.ndarray], float] | None = None,
+) -> Check:
+    """Hold the predictions of a varied fit against those of the base fit.
+
+    Parameters
+    ----------
+    name
+        One of ``CHECKS``.
+    base, varied
+        (n,) values or (n, n_classes) probabilities of the same rows in the same order.
+    score
+        Predictions → metric, where one is told.
+    """
+    same = base.dtype == varied.dtype and base.tobytes() == varied.tobytes()
+    change = score(varied) - score(base) if score else None
+    return Check(name, same, compare(base, varied), metric, change)
+
+
+def summary(checks: list[Check]) -> str:
+    """Return all checks in one line: "same seed ✓, threads ✓, row order ✗" in words."""
+    words = {"seed": "seed", "threads": "threads", "rows": "row order"}
+    groups: dict[bool | None, list[str]] = {True: [], False: [], None: []}
+    for one in checks:
+        groups[one.same].append(words[one.check])
+    told = {True: "the same bytes for", False: "not the same for", None: "unknown for"}
+    return "; ".join(f"{told[key]} {', '.join(names)}" for key, names in groups.items() if names)

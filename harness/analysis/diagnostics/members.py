@@ -1,0 +1,88 @@
+"""What each member of an ensemble says on its own: the votes and values of its trees."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from harness.analysis.diagnostics import InapplicableError
+
+if TYPE_CHECKING:
+    from harness.trees import TreeEnsemble
+
+
+def member_predictions(ensemble: TreeEnsemble, X: Any) -> np.ndarray:
+    """Return what each tree predicts.
+
+    Parameters
+    ----------
+    X
+        As :meth:`harness.trees.TreeEnsemble.predict` takes it, n rows.
+
+    Returns
+    -------
+    (n_trees, n) array
+        int64 class codes (the class of the largest value, the first where several are equal), or
+        float64 values of a regression.
+
+    Raises
+    ------
+    InapplicableError
+        Where trees are the steps of a sum, which predict nothing on their own, or there is one.
+    """
+    if ensemble.combination == "sum" and ensemble.n_trees > 1:
+        raise InapplicableError("its trees are steps of a sum, and predict nothing on their own")
+    if ensemble.n_trees < 2:
+        raise InapplicableError("it is a single tree")
+    value = ensemble.value[ensemble.leaves(X)]  # (n, n_trees, n_values)
+    if not ensemble.classes:
+        return np.ascontiguousarray(value[:, :, 0].T)
+    codes = np.asarray(ensemble.classes, np.int64)
+    return np.ascontiguousarray(codes[value.argmax(axis=2)].T)
+
+
+def tallies(votes: np.ndarray, weight: np.ndarray, n_classes: int) -> np.ndarray:
+    """Return the share of the total weight that each class gets, float64 (n, n_classes).
+
+    Parameters
+    ----------
+    votes : (n_trees, n) int
+        Class codes.
+    weight : (n_trees,)
+        Weights of the trees; their sizes are what sums to 1.
+
+    Raises
+    ------
+    InapplicableError
+        Where all weights are zero.
+    """
+    total = float(np.abs(weight).sum())
+    if not total > 0:
+        raise InapplicableError("all its members weigh nothing")
+    found = np.zeros((votes.shape[1], n_classes))
+    rows = np.arange(votes.shape[1])
+    for vote, share in zip(votes, weight / total, strict=True):
+        found[rows, vote] += share
+    return found
+
+
+def against(tally: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the margin of the true class over the best other one, and which class that is.
+
+    Parameters
+    ----------
+    tally : (n, n_classes) shares of the vote, n_classes ≥ 2
+    y : (n,) int class codes
+
+    Returns
+    -------
+    margin : float64 (n,), from -1 to 1
+    rival : int64 (n,)
+        The first where several have the same share.
+    """
+    rows = np.arange(len(y))
+    others = tally.copy()
+    others[rows, y] = -np.inf
+    rival = others.argmax(axis=1)
+    return tally[rows, y] - tally[rows, rival], rival

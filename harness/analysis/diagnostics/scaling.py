@@ -1,0 +1,119 @@
+"""How training time grows with rows, columns, bins or threads: a slope on log-log axes.
+
+    log t = a + b · log x + e,     b ± t_{n−2} · s_b
+
+by ordinary least squares over every timed call, s_b the usual standard error of a slope. Time that
+does not depend on x (starting threads, a first allocation) bends the line, so b from small sizes
+is too small; the range it was measured over stands beside it.
+
+Linear or n log n: over the sizes x that were timed, exact n log n growth has the log-log slope
+
+    b* = Σ (log x − m)(log(x ln x)) / Σ (log x − m)²,     m the mean of log x,
+
+a little above 1. Growth is called *linear* where the interval of b holds 1 and not b*, *n log n*
+where it holds b* and not 1, *between the two undecided* where it holds both, else *slower* or
+*faster than linear*, or *faster than n log n*.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from harness.analysis.diagnostics import InapplicableError
+from harness.analysis.stats import finite, t_quantile, unbounded
+from harness.analysis.view import Interval
+
+
+@dataclass(frozen=True)
+class Scaling:
+    """Seconds along one axis, and the line through them."""
+
+    axis: str  # rows, columns, bins, threads
+    x: tuple[float, ...]  # one entry a timed call
+    seconds: tuple[float, ...]
+    slope: Interval
+    intercept: float  # of ln seconds at ln x = 0
+    linearithmic: float | None  # b*, of rows only
+    growth: str
+    residual: float  # standard deviation of the residuals of ln seconds
+
+    @property
+    def sentence(self) -> str:
+        """Say it in words."""
+        span = f"from {min(self.x):g} to {max(self.x):g} {self.axis}"
+        bounds = f" [{self.slope.low:.2f}, {self.slope.high:.2f}]"
+        told = bounds if math.isfinite(self.slope.low) else " (too few calls for an interval)"
+        return f"time ∝ {self.axis}^{self.slope.value:.2f}{told}, {span}: {self.growth}"
+
+
+def fit(axis: str, x: Sequence[float], seconds: Sequence[float], level: float = 0.95) -> Scaling:
+    """Fit a line to the logarithms of sizes and seconds.
+
+    Parameters
+    ----------
+    axis
+        What ``x`` counts.
+    x, seconds
+        (n,) positive; repeated calls at one size are entries of their own.
+
+    Raises
+    ------
+    InapplicableError
+        With fewer than two different sizes, or a number that is not positive.
+    """
+    sizes, times = finite(x), finite(seconds)
+    if min(sizes.min(), times.min()) <= 0:
+        raise InapplicableError(f"sizes and seconds must be positive to be fitted along {axis}")
+    if len(set(sizes.tolist())) < 2:
+        raise InapplicableError(f"one size alone has no slope: time at least two {axis}")
+    u, v = np.log(sizes), np.log(times)
+    du = u - u.mean()
+    b = float(du @ v / (du @ du))
+    a = float(v.mean() - b * u.mean())
+    n = len(u)
+    slope, deviation = unbounded(b, n, level, 3), 0.0
+    if n > 2:
+        rest = v - a - b * u
+        deviation = math.sqrt(float(rest @ rest) / (n - 2))
+        half = t_quantile((1 + level) / 2, n - 2) * deviation / math.sqrt(float(du @ du))
+        slope = Interval(b - half, b, b + half, level, n=n)
+    star = linearithmic_slope(sizes) if axis == "rows" else None
+    return Scaling(
+        axis, tuple(sizes), tuple(times), slope, a, star, growth(axis, slope, star), deviation
+    )
+
+
+def linearithmic_slope(x: np.ndarray) -> float | None:
+    """Return b*, the log-log slope of x ln x over these sizes; None where a size is below 3."""
+    if x.min() < 3:
+        return None
+    u = np.log(x)
+    du = u - u.mean()
+    return float(du @ (u + np.log(u)) / (du @ du))
+
+
+def growth(axis: str, slope: Interval, star: float | None) -> str:
+    """Return the slope in words; see the rule at the top of this file."""
+    if not math.isfinite(slope.low):
+        return "undecided"
+    if axis == "threads":
+        return _speedup(slope)
+    one = slope.low <= 1 <= slope.high
+    other = star is not None and slope.low <= star <= slope.high
+    if one or other:
+        named = {(True, True): "linear or n log n, undecided", (True, False): "linear"}
+        return named.get((one, other), "n log n")
+    if slope.high < 1:
+        return "slower than linear" if slope.low > 0 else "hardly any growth"
+    return "faster than linear" if star is None or slope.low < star else "faster than n log n"
+
+
+def _speedup(slope: Interval) -> str:
+    """Say what threads bring: with perfect use of them the slope is -1."""
+    if slope.high < 0:
+        return "perfect use of threads" if slope.low <= -1 <= slope.high else "threads help"
+    return "threads do harm" if slope.low > 0 else "threads are not shown to help"

@@ -1,0 +1,254 @@
+"""Answer one question of the ``[diagnostics]`` table: from what is stored, or by fitting again.
+
+Each function takes an :class:`Evidence` and a :class:`Question` and returns a sentence with the
+record behind it; :class:`harness.analysis.diagnostics.InapplicableError` says why there is none.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
+
+import numpy as np
+
+from harness.analysis.diagnostics import (
+    InapplicableError,
+    agreement,
+    calibration,
+    determinism,
+    importance,
+    margins,
+    scaling,
+    staged,
+    strength,
+)
+from harness.builtin.metrics import log_loss, rmse_sd
+from harness.config_diagnostics import Diagnostics
+from harness.model import JSON, Algorithm, Job, Predicted, Trial, to_json
+from harness.probe import Probe
+from harness.session import SessionError
+from harness.trees import TreeEnsemble
+
+Arrays = dict[str, np.ndarray]
+Answer = tuple[str, JSON]  # in words, and as a record
+THREADS = (1, 2)  # that must give the same bytes
+ORDER = 1  # seed of the permutation of rows
+
+
+@dataclass(frozen=True)
+class Subject:
+    """One algorithm with its params on one dataset: the trials of a plan that are about it."""
+
+    job: Job
+    trials: tuple[Trial, ...]
+
+    @property
+    def first(self) -> Trial:
+        """Return the trial of the first split and seed."""
+        return self.trials[0]
+
+    @property
+    def every_row_once(self) -> list[Trial]:
+        """Return the trials of the first repeat with the first seed: no test row is in two."""
+        first = self.first
+        same = (first.seed, first.split.repeat)
+        return [t for t in self.trials if (t.seed, t.split.repeat) == same]
+
+
+@dataclass(frozen=True)
+class Question:
+    """One diagnostic of one subject, or of two."""
+
+    name: str
+    subject: Subject
+    other: Subject | None = None
+    about: str = ""  # the axis of a scaling
+
+
+class Evidence(Protocol):
+    """Where answers come from."""
+
+    asked: Diagnostics
+
+    def algorithm(self, subject: Subject) -> Algorithm:
+        """Return the declaration of a subject's algorithm."""
+
+    def arrays(self, trial: Trial, name: str, subject: Subject) -> Arrays:
+        """Return an artifact of a trial; raise InapplicableError where there is none."""
+
+    def probe(
+        self, subject: Subject, trial: Trial, variation: JSON | None = None, calls: int = 0
+    ) -> Probe:
+        """Fit a trial of a subject once more, in a worker of its own."""
+
+
+def answer_staged(evidence: Evidence, question: Question) -> Answer:
+    """Return the curves of training and test loss."""
+    subject = question.subject
+    told = evidence.arrays(subject.first, "staged", subject)
+    stored = evidence.arrays(subject.first, "predictions", subject)
+    weight = stored.get("weight")
+    rows, scale = told["rows"], float(stored["scale"])
+    metric, test = loss_of(stored["y"][rows], None if weight is None else weight[rows], scale)
+    _, train = loss_of(told["train_y"], told.get("train_weight"), scale)
+    found = staged.curves(
+        told["stage"].tolist(),
+        list(told["output"]),
+        list(told["train_output"]),
+        metric,
+        (test, train),
+        (told["clock_stage"].tolist(), told["clock_seconds"].tolist()),
+    )
+    return found.sentence, to_json(found)
+
+
+def answer_determinism(evidence: Evidence, question: Question) -> Answer:
+    """Return what another process, other threads and another order of rows change."""
+    subject = question.subject
+    one, two = (replace(subject.first, threads=n) for n in THREADS)
+    stored = evidence.arrays(subject.first, "predictions", subject)
+    metric, score = loss_of(stored["y"], stored.get("weight"), float(stored["scale"]))
+    base = evidence.probe(subject, one).output
+    varied: dict[str, Callable[[], Probe]] = {
+        "seed": lambda: evidence.probe(subject, one),
+        "threads": lambda: evidence.probe(subject, two),
+        "rows": lambda: evidence.probe(subject, one, {"order": ORDER}),
+    }
+    checks = []
+    for name, fit in varied.items():
+        try:
+            checks.append(determinism.check(name, base, fit().output, metric, score))
+        except SessionError as error:
+            checks.append(determinism.Check(name, None, reason=str(error)))
+    records = [{**to_json(check), "sentence": check.sentence} for check in checks]
+    return determinism.summary(checks), {"checks": records, "rows": len(base)}
+
+
+def answer_scaling(evidence: Evidence, question: Question) -> Answer:
+    """Return how training time grows along one axis."""
+    axis, subject = question.about, question.subject
+    trial = replace(subject.first, timed=True)
+    sizes: list[float] = []
+    seconds: list[float] = []
+    for value, varied, variation in _sizes(axis, trial, evidence, subject):
+        found = evidence.probe(subject, varied, variation, evidence.asked.calls)
+        size = {"rows": found.rows, "columns": found.columns}.get(axis, value)
+        sizes += [float(size)] * len(found.seconds)
+        seconds += found.seconds
+    fitted = scaling.fit(axis, sizes, seconds)
+    return fitted.sentence, to_json(fitted)
+
+
+def _sizes(
+    axis: str, trial: Trial, evidence: Evidence, subject: Subject
+) -> Iterable[tuple[float, Trial, JSON | None]]:
+    """Return value, trial and variation of each size along an axis."""
+    values: Sequence[float] = getattr(evidence.asked, axis)
+    if axis in ("rows", "columns"):
+        return [(value, trial, {axis: value}) for value in values]
+    if axis == "threads":
+        known = hasattr(os, "sched_getaffinity")  # macOS does not tell
+        most = len(os.sched_getaffinity(0)) if known else os.cpu_count() or 1
+        fitting = [int(value) for value in values if value <= most]
+        return [(value, replace(trial, threads=value), None) for value in fitting]
+    argument = evidence.algorithm(subject).capacity.get("bins")
+    if argument is None or argument.match == "impossible":
+        raise InapplicableError("it has no number of bins to choose")
+    convert = argument.convert or (lambda value: value)
+    params = [{**trial.params, argument.name: convert(value)} for value in values]
+    return [(v, replace(trial, params=p), None) for v, p in zip(values, params, strict=True)]
+
+
+def answer_calibration(evidence: Evidence, question: Question) -> Answer:
+    """Return how well probabilities come true, over the splits of the first repeat."""
+    parts = _predictions(evidence, question.subject)
+    weight = _joined(parts, "weight") if "weight" in parts[0] else None
+    found = calibration.calibrate(_joined(parts, "output"), _joined(parts, "y"), weight)
+    return found.sentence, to_json(found)
+
+
+def answer_agreement(evidence: Evidence, question: Question) -> Answer:
+    """Return how far the predictions of a pair are apart."""
+    assert question.other is not None
+    a, b = (_predictions(evidence, side) for side in (question.subject, question.other))
+    if [p["rows"].tolist() for p in a] != [p["rows"].tolist() for p in b]:
+        raise InapplicableError("the two were not tested on the same rows")
+    found = agreement.compare(_joined(a, "output"), _joined(b, "output"))
+    return found.sentence, {**to_json(found), "scale": float(a[0]["scale"])}
+
+
+def answer_importance(evidence: Evidence, question: Question) -> Answer:
+    """Return how alike a pair ranks the columns."""
+    assert question.other is not None
+    gains = []
+    for side in (question.subject, question.other):
+        trees = TreeEnsemble.from_arrays(evidence.arrays(side.first, "trees", side))
+        gains.append(importance.gain_importance(trees))
+    found = importance.compare(*gains)
+    return found.sentence, to_json(found)
+
+
+def answer_margins(evidence: Evidence, question: Question) -> Answer:
+    """Return the margins of the vote, of training and of test rows."""
+    told, y, n_classes = _members(evidence, question.subject)
+    train = margins.margins(told["train_member"], told["weight"], told["train_y"], n_classes)
+    test = margins.margins(told["member"], told["weight"], y, n_classes)
+    found = {"train": margins.distribution(train), "test": margins.distribution(test)}
+    words = "; ".join(f"{side}: {part.sentence}" for side, part in found.items())
+    return words, to_json(found)
+
+
+def answer_strength(evidence: Evidence, question: Question) -> Answer:
+    """Return strength and correlation of members that weigh the same."""
+    told, y, n_classes = _members(evidence, question.subject)
+    if np.ptp(told["weight"]) > 0:
+        raise InapplicableError("its members do not weigh the same, as the definitions ask")
+    member = told["member"]
+    found = strength.of_votes(member, y, n_classes) if n_classes else strength.of_values(member, y)
+    law = {**to_json(found.law), "deviation": found.law.deviation}
+    return found.sentence, {**to_json(found), "law": law}
+
+
+ANSWERS: dict[str, Callable[[Evidence, Question], Answer]] = {
+    "staged": answer_staged,
+    "determinism": answer_determinism,
+    "scaling": answer_scaling,
+    "calibration": answer_calibration,
+    "importance": answer_importance,
+    "agreement": answer_agreement,
+    "margins": answer_margins,
+    "strength": answer_strength,
+}
+# What the worker must write down for an answer, beside the predictions.
+NEEDS = {"staged": "staged", "importance": "trees", "margins": "members", "strength": "members"}
+
+
+def loss_of(
+    y: np.ndarray, weight: np.ndarray | None, scale: float
+) -> tuple[str, Callable[[np.ndarray], float]]:
+    """Return the name of the loss that verdicts use, and predictions → loss."""
+
+    def loss(output: np.ndarray) -> float:
+        predicted = Predicted(y, np.asarray(output, np.float64), weight, scale)
+        return float(score(predicted))
+
+    name, score = ("log_loss", log_loss) if y.dtype.kind in "iu" else ("rmse_sd", rmse_sd)
+    return name, loss
+
+
+def _predictions(evidence: Evidence, subject: Subject) -> list[Arrays]:
+    return [evidence.arrays(t, "predictions", subject) for t in subject.every_row_once]
+
+
+def _joined(parts: Sequence[Arrays], name: str) -> np.ndarray:
+    return np.concatenate([part[name] for part in parts])
+
+
+def _members(evidence: Evidence, subject: Subject) -> tuple[Arrays, np.ndarray, int]:
+    """Return what each member says, the targets of these test rows, and how many classes."""
+    told = evidence.arrays(subject.first, "members", subject)
+    stored = evidence.arrays(subject.first, "predictions", subject)
+    output: Any = stored["output"]
+    return told, stored["y"][told["rows"]], output.shape[1] if output.ndim > 1 else 0

@@ -1,0 +1,38 @@
+"""The ``[diagnostics]`` table of an experiment: what else is to be found out of its models."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+Name = Literal[
+    "staged",
+    "determinism",
+    "scaling",
+    "calibration",
+    "importance",
+    "agreement",
+    "margins",
+    "strength",
+]
+Part = Annotated[float, Field(gt=0, le=1)]
+
+
+class Diagnostics(BaseModel):
+    """Which diagnostics, of what, and the sizes at which ``scaling`` is timed.
+
+    Each is about the first split and the first seed of an algorithm on a dataset, but for
+    ``calibration`` and ``agreement``, which are about every split of the first repeat.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    names: list[Name] = []
+    datasets: list[str] = ["*"]  # globs over the run's own datasets
+    pairs: list[tuple[str, str]] | None = None  # None: those that have a verdict
+    rows: list[Part] = [0.125, 0.25, 0.5, 1.0]  # shares of the training rows
+    columns: list[Part] = []  # shares of the prepared columns
+    bins: list[Annotated[int, Field(ge=2, le=65536)]] = []
+    threads: list[Annotated[int, Field(ge=1, le=1024)]] = []
+    calls: int = Field(3, ge=1, le=100)  # timed at each size, after a cold one

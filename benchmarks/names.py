@@ -20,6 +20,8 @@ ALGORITHMS = [
     "sklearn.gradient_boosting",
     "sklearn.hist_gradient_boosting",
     "sklearn.random_forest",
+    "stacking",
+    "voting",
     "xgboost.approx",
     "xgboost.exact",
     "xgboost.hist",

@@ -1,0 +1,33 @@
+"""The members of a blend, when it is a harness plugin: our own algorithms by name."""
+
+from dataclasses import replace
+
+from algorithms import bagging, decision_tree
+
+MEMBERS = {"bagging": bagging.build, "decision_tree": decision_tree.build}
+
+
+def own_members(wanted, spec):
+    """Return (name, estimator) pairs.
+
+    Parameters
+    ----------
+    wanted : list of {"algorithm": name, "params": dict}
+        Params are added to those of the algorithm's class.
+    spec : harness.Spec, of the blend
+
+    Raises
+    ------
+    ValueError
+        Where an algorithm is not among `MEMBERS`.
+    """
+    members = []
+    for number, one in enumerate(wanted):
+        name = one["algorithm"]
+        if name not in MEMBERS:
+            known = ", ".join(sorted(MEMBERS))
+            raise ValueError(f"{name!r} cannot be a member of a blend; known are {known}")
+        build = MEMBERS[name]
+        own = replace(spec, params=one.get("params", {}))
+        members.append((f"{name}_{number}", build(own)))
+    return members

@@ -1,0 +1,335 @@
+"""Blending by votes: one model out of several, uniform or linear.
+
+Wolpert: Stacked generalization. Neural Networks 5, 1992.
+Breiman: Stacked regressions. Machine Learning 24, 1996.
+
+With members f_1 … f_M (a value, the probabilities of the classes, or a 1 for the class voted for):
+
+    uniform      F(x) = 1/M Σ f_m(x)
+    weighted     F(x) = Σ α_m f_m(x) / Σ α_m            α given
+    linear       F(x) = Σ α_m f_m(x)                    α = argmin Σ_i w_i ‖y_i − Σ α_m f_m⁻(x_i)‖²
+    nonnegative  the same with α ≥ 0
+
+f_m⁻ is the member trained without the fold in which row i lies: on rows that it has seen, a member
+that learns by heart would take all the weight. For classes y_i is 1 at the row's class, else 0, so
+what is minimised is the Brier score. Uniform blending lessens variance: the mean error of the
+members is that of F plus their mean squared distance from F.
+
+Not here: several outputs.
+"""
+
+from typing import ClassVar
+
+import numpy as np
+from scipy.optimize import nnls
+from sklearn.base import ClassifierMixin, RegressorMixin, _fit_context
+from sklearn.utils._param_validation import StrOptions
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted, column_or_1d
+
+from algorithms._common.blend import BaseBlend, encode_labels, is_dropped, out_of_fold, read_weight
+from algorithms._common.members import own_members
+from harness import ALL_TASKS, Accepts, Algorithm, estimator_adapter, hookimpl
+
+LEARNED = ("linear", "nonnegative")
+CONSTRAINTS = {
+    **BaseBlend._parameter_constraints,  # noqa: SLF001 - scikit-learn's convention
+    "weights": ["array-like", StrOptions(set(LEARNED)), None],
+    "cv": ["cv_object"],
+    "verbose": ["verbose"],
+}
+
+
+class BaseVoting(BaseBlend):
+    """What both votings share: the weights α."""
+
+    _progress_name = "Voting"
+
+    def _vote_methods(self, members):
+        return ["predict"] * len(members)
+
+    def _train(self, X, y, params):
+        """Train the members and find their weights."""
+        members = self._members(params)
+        given = None if isinstance(self.weights, str) else self.weights
+        if given is not None and len(given) != len(self.estimators):
+            raise ValueError(
+                "Number of `estimators` and weights must be equal; got "
+                f"{len(given)} weights, {len(self.estimators)} estimators"
+            )
+        routed = self._route(members, params)
+        self._fit_members(members, X, y, routed)
+        if isinstance(self.weights, str):
+            self.weights_ = self._learn(members, X, y, params, routed)
+        else:
+            alpha = np.ones(len(self.estimators)) if given is None else np.asarray(given, float)
+            kept = [not is_dropped(member) for _, member in self.estimators]
+            self.weights_ = alpha[kept]
+        return self
+
+    def _answers(self, X):
+        """Return what each fitted member tells of the rows."""
+        check_is_fitted(self, "estimators_")
+        return self._ask(X, self._vote_methods(self.estimators_))
+
+    def _learn(self, members, X, y, params, routed):
+        """Return the weights that blend the members' held-out votes best."""
+        told = out_of_fold(self, members, X, y, routed, self._vote_methods(members))
+        votes = np.stack([self._as_votes(answer) for answer in told])
+        solve = learn_weights if self.weights == "linear" else learn_nonnegative_weights
+        return solve(votes, self._as_votes(y), read_weight(params, y))
+
+    def _blend(self, answers):
+        """Return Σ α_m f_m, divided by Σ α_m unless the α were learned."""
+        answers = np.asarray(answers)
+        if isinstance(self.weights, str):
+            return np.tensordot(self.weights_, answers, axes=1)
+        return np.average(answers, axis=0, weights=self._given())
+
+    def _given(self):
+        return None if self.weights is None else self.weights_
+
+
+class VotingClassifier(ClassifierMixin, BaseVoting):
+    """Votes of classifiers; parameters are those of scikit-learn's class of this name, and more.
+
+    Parameters
+    ----------
+    estimators : list of (str, estimator)
+        The members and their names; "drop" in place of one takes it out.
+    voting : {"hard", "soft"}
+        Whether a member votes for a class, or gives its probabilities.
+    weights : array-like (n_members,), {"linear", "nonnegative"}, optional
+        Weights α, or how they are learned from out-of-fold votes; by default all are equal.
+    n_jobs : int, optional
+        Members that are trained at once; None is one.
+    flatten_transform : bool
+        Whether `transform` puts the members' probabilities side by side.
+    verbose : bool
+        Whether to print how long each member took.
+    cv : int, cross-validation object or iterable, optional
+        The folds from which weights are learned; by default 5.
+
+    Attributes
+    ----------
+    estimators_ : the fitted members, trained on class codes; named_estimators_ : by name
+    weights_ : float64 (n_members,), α
+    classes_ : (n_classes,) labels
+    n_features_in_, feature_names_in_ : as the members tell
+    """
+
+    _parameter_constraints: ClassVar = {
+        **CONSTRAINTS,
+        "voting": [StrOptions({"hard", "soft"})],
+        "flatten_transform": ["boolean"],
+    }
+
+    def __init__(
+        self,
+        estimators,
+        *,
+        voting="hard",
+        weights=None,
+        n_jobs=None,
+        flatten_transform=True,
+        verbose=False,
+        cv=None,
+    ):
+        self.estimators = estimators
+        self.voting = voting
+        self.weights = weights
+        self.n_jobs = n_jobs
+        self.flatten_transform = flatten_transform
+        self.verbose = verbose
+        self.cv = cv
+
+    @_fit_context(prefer_skip_nested_validation=False)
+    def fit(self, X, y, **fit_params):
+        """Train the members on class codes, and learn their weights where that is asked for.
+
+        Parameters
+        ----------
+        X : what the members take, (n_rows, n_features)
+        y : array-like (n_rows,), labels
+        fit_params
+            ``sample_weight``, given to every member; with metadata routing whatever they request.
+        """
+        return self._train(X, encode_labels(self, y), fit_params)
+
+    def _vote_methods(self, members):
+        return ["predict_proba" if self.voting == "soft" else "predict"] * len(members)
+
+    def _as_votes(self, told):
+        """Return probabilities as they are, and class codes as a 1 among zeros."""
+        return told if np.ndim(told) > 1 else np.eye(len(self.classes_))[np.asarray(told)]
+
+    def _votes(self, X):
+        return [self._as_votes(answer) for answer in self._answers(X)]
+
+    def predict(self, X):
+        """Return the label with the most votes, or the largest probability; the first if equal."""
+        check_is_fitted(self, "estimators_")
+        if self.voting == "soft":
+            return self.classes_.take(self.predict_proba(X).argmax(axis=1))
+        total = sum(a * votes for a, votes in zip(self.weights_, self._votes(X), strict=True))
+        return self.classes_.take(total.argmax(axis=1))
+
+    def _is_soft(self):
+        if self.voting == "hard":
+            raise AttributeError(f"predict_proba is not available when voting={self.voting!r}")
+        return True
+
+    @available_if(_is_soft)
+    def predict_proba(self, X):
+        """Return the blended probabilities, float64 (n_rows, n_classes).
+
+        Learned weights can give less than 0, or another sum than 1: what is below 0 becomes 0, and
+        rows are scaled.
+        """
+        blended = self._blend(self._votes(X))
+        return as_shares(blended) if isinstance(self.weights, str) else blended
+
+    def transform(self, X):
+        """Return what the members tell.
+
+        Returns
+        -------
+        hard: int (n_rows, n_members), class codes; soft: float64 (n_rows, n_members · n_classes),
+        or, without ``flatten_transform``, (n_members, n_rows, n_classes)
+        """
+        told = self._answers(X)
+        if self.voting == "hard":
+            return np.stack(told, axis=1)
+        return np.hstack(told) if self.flatten_transform else np.asarray(told)
+
+    def get_feature_names_out(self, input_features=None):  # noqa: ARG002 - scikit-learn's signature
+        """Return the names of the columns of `transform`."""
+        check_is_fitted(self, "estimators_")
+        if self.voting == "soft" and not self.flatten_transform:
+            raise ValueError(
+                "get_feature_names_out is not supported when `voting='soft'` and "
+                "`flatten_transform=False`"
+            )
+        names = names_of(self)
+        if self.voting == "soft":
+            names = [f"{name}{k}" for name in names for k in range(len(self.classes_))]
+        return np.asarray(names, dtype=object)
+
+
+class VotingRegressor(RegressorMixin, BaseVoting):
+    """The mean of regressors; parameters are those of scikit-learn's class of this name, and more.
+
+    Parameters and attributes are as in `VotingClassifier`, without those of classes.
+    """
+
+    _parameter_constraints: ClassVar = CONSTRAINTS
+
+    def __init__(self, estimators, *, weights=None, n_jobs=None, verbose=False, cv=None):
+        self.estimators = estimators
+        self.weights = weights
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.cv = cv
+
+    @_fit_context(prefer_skip_nested_validation=False)
+    def fit(self, X, y, **fit_params):
+        """Train the members, and learn their weights where that is asked for.
+
+        Parameters
+        ----------
+        X : what the members take, (n_rows, n_features)
+        y : array-like (n_rows,), numbers
+        fit_params
+            ``sample_weight``, given to every member; with metadata routing whatever they request.
+        """
+        return self._train(X, column_or_1d(y, warn=True), fit_params)
+
+    def _as_votes(self, told):
+        return np.asarray(told, np.float64)
+
+    def predict(self, X):
+        """Return the blended values, float64 (n_rows,)."""
+        return self._blend(self._answers(X))
+
+    def transform(self, X):
+        """Return what the members predict, float64 (n_rows, n_members)."""
+        return np.stack(self._answers(X), axis=1)
+
+    def get_feature_names_out(self, input_features=None):  # noqa: ARG002 - scikit-learn's signature
+        """Return the names of the columns of `transform`."""
+        check_is_fitted(self, "estimators_")
+        return np.asarray(names_of(self), dtype=object)
+
+
+def names_of(blend):
+    """Return the names of the members that take part, after the name of the class."""
+    prefix = type(blend).__name__.lower()
+    return [f"{prefix}_{name}" for name, member in blend.estimators if not is_dropped(member)]
+
+
+def equations(votes, target, sample_weight):
+    """Return the linear equations whose least-squares solution is α.
+
+    Parameters
+    ----------
+    votes : float64 (n_members, n_rows, …); target : float64 (n_rows, …)
+
+    Returns
+    -------
+    float64 (n_equations, n_members), float64 (n_equations,)
+    """
+    if sample_weight is not None:
+        root = np.sqrt(sample_weight).reshape(-1, *[1] * (target.ndim - 1))
+        votes, target = votes * root, target * root
+    return votes.reshape(len(votes), -1).T, target.ravel()
+
+
+def learn_weights(votes, target, sample_weight):
+    """Return α = argmin Σ w ‖y − Σ α f‖², the shortest where many are equally good."""
+    matrix, right = equations(votes, target, sample_weight)
+    return np.linalg.lstsq(matrix, right, rcond=None)[0]
+
+
+def learn_nonnegative_weights(votes, target, sample_weight):
+    """Return the same α under α ≥ 0 (Lawson and Hanson 1974)."""
+    matrix, right = equations(votes, target, sample_weight)
+    return nnls(matrix, right)[0]
+
+
+def as_shares(scores):
+    """Return scores as probabilities: below 0 is 0, rows sum to 1; all 0 means all equal."""
+    scores = np.maximum(scores, 0.0)
+    total = scores.sum(axis=1, keepdims=True)
+    even = 1.0 / scores.shape[1]
+    return np.divide(scores, total, out=np.full_like(scores, even), where=total > 0.0)
+
+
+def build(spec):
+    """Return the voting of a harness spec: our own algorithms blend by learned weights."""
+    params = dict(spec.params)
+    members = own_members(params.pop("members"), spec)
+    if spec.task.is_classification:
+        return VotingClassifier(members, voting="soft").set_params(**params)
+    return VotingRegressor(members).set_params(**params)
+
+
+@hookimpl
+def register_algorithms(register):
+    """Offer linear blending to the harness."""
+    members = ["decision_tree", "bagging"]
+    register(
+        Algorithm(
+            "voting",
+            estimator_adapter(build),
+            ALL_TASKS,
+            accepts=Accepts(),
+            params={
+                "members": [{"algorithm": name, "params": {}} for name in members],
+                "weights": "nonnegative",
+                "cv": 3,
+            },
+            libraries=("numpy", "scipy", "numba", "scikit-learn"),
+            paper="https://doi.org/10.1007/BF00117832",
+            summary="our own algorithms, blended by weights learned out of fold",
+        )
+    )

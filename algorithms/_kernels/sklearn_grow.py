@@ -18,7 +18,7 @@ from algorithms._kernels.layout import (
 )
 from algorithms._kernels.sklearn_criteria import node_impurity
 from algorithms._kernels.sklearn_layout import ALL, MEDIAN_RIGHT, WHOLE
-from algorithms._kernels.sklearn_search import search_node
+from algorithms._kernels.sklearn_search import complete_split, search_features
 from algorithms._kernels.sklearn_sums import start_sides, sum_node
 
 EPSILON = 2.0**-52
@@ -32,15 +32,18 @@ def grow_by_sklearn_rules(given, rules, work, search):
     state = work.state
     if state[COUNT] == 0:
         list_rows(given, search)
-    while True:
-        if state[TODO] > 0:
-            if state[COUNT] == len(work.nodes):
-                return MORE_ROOM
-            make_node(given, rules, work, search)
-        elif rules.max_leaf_nodes and state[HEAP] > 0 and state[BUDGET] > 0:
-            open_best(rules, work)
-        else:
-            return DONE
+    while state[TODO] > 0 or open_best(rules, work):
+        number = state[COUNT]
+        if number == len(work.nodes):
+            return MORE_ROOM
+        task = work.todo[state[TODO] - 1]
+        split = work.splits[number if rules.max_leaf_nodes else 0]
+        if open_node(given, rules, search, task, split, number):
+            search_features(given, rules, search, split)
+            if split["entry"] < split["end"]:
+                complete_split(given, rules, search, split, task["impurity"])
+        close_node(rules, work, search, task, split)
+    return DONE
 
 
 @inner_kernel
@@ -57,13 +60,8 @@ def list_rows(given, search):
 
 
 @inner_kernel
-def make_node(given, rules, work, search):
-    """Write the node of the task on top, with its best split; split it now or let it wait."""
-    state = work.state
-    state[TODO] -= 1
-    number = state[COUNT]
-    slot = number if rules.max_leaf_nodes else 0
-    task, split = work.todo[state[TODO]], work.splits[slot]
+def open_node(given, rules, search, task, split, number):
+    """Sum the rows of a task and write them into its split; return whether it may be split."""
     start, end = task["start"], task["end"]
     sum_node(given, rules, search, start, end)
     start_sides(given, rules, search, start, end)
@@ -77,32 +75,35 @@ def make_node(given, rules, work, search):
     split["upper"] = task["upper"]
     split["n_constants"] = 0 if rules.max_leaf_nodes else task["n_constants"]
     split["is_leaf"] = 1
-    if may_split(rules, search, task):
-        search_node(given, rules, search, split, task["impurity"])
-        too_little = split["improvement"] + EPSILON < rules.min_impurity_decrease
-        split["is_leaf"] = split["entry"] == end or too_little
-    if split["is_leaf"]:
-        split["improvement"] = 0.0
-    write_node(work, task, number, search.weights[WHOLE])
-    write_value(rules, search, work.values[number], task)
-    if rules.max_leaf_nodes:
-        push_split(work, slot)
-    elif not split["is_leaf"]:
-        open_split(rules, work, slot)
+    return may_split(rules, task, search.weights[WHOLE])
 
 
 @inner_kernel
-def may_split(rules, search, task):
+def may_split(rules, task, weight):
     """Return whether a node is not a leaf by its depth, its rows or its impurity."""
     n = task["end"] - task["start"]
     stays = (
         task["depth"] >= rules.max_depth
         or n < rules.min_samples_split
         or n < 2 * rules.min_samples_leaf
-        or search.weights[WHOLE] < 2.0 * rules.min_weight_leaf
+        or weight < 2.0 * rules.min_weight_leaf
         or task["impurity"] <= EPSILON
     )
     return not stays
+
+
+@inner_kernel
+def close_node(rules, work, search, task, split):
+    """Write the node of the task on top; split it now, or let it wait."""
+    work.state[TODO] -= 1
+    write_node(work, task, split["node"], search.weights[WHOLE])
+    write_value(rules, search, work.values[split["node"]], task)
+    if split["is_leaf"]:
+        split["improvement"] = 0.0
+    if rules.max_leaf_nodes:
+        push_split(work, split["node"])
+    elif not split["is_leaf"]:
+        open_split(rules, work, split)
 
 
 @inner_kernel
@@ -144,17 +145,19 @@ def write_value(rules, search, value, task):
 
 @inner_kernel
 def open_best(rules, work):
-    """Take the best split of the frontier, and make tasks of its sides unless it is a leaf."""
-    slot = pop_split(work)
-    if not work.splits[slot]["is_leaf"]:
-        work.state[BUDGET] -= 1
-        open_split(rules, work, slot)
+    """Make tasks of the sides of the frontier's best split; return False where there is none."""
+    while rules.max_leaf_nodes and work.state[HEAP] > 0 and work.state[BUDGET] > 0:
+        split = work.splits[pop_split(work)]
+        if not split["is_leaf"]:
+            work.state[BUDGET] -= 1
+            open_split(rules, work, split)
+            return True
+    return False
 
 
 @inner_kernel
-def open_split(rules, work, slot):
+def open_split(rules, work, split):
     """Write a split into its node and make a task of each side, the left one on top."""
-    split = work.splits[slot]
     node = work.nodes[split["node"]]
     node["feature"] = split["feature"]
     node["threshold"] = split["threshold"]

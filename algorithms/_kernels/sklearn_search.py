@@ -22,46 +22,24 @@ from algorithms._kernels.sklearn_rows import (
 )
 from algorithms._kernels.sklearn_sums import move_to, start_sides
 
-
-@inner_kernel
-def search_node(given, rules, search, split, h):
-    """Find the best split of a node and part its rows; ``entry`` is its end where there is none.
-
-    Parameters
-    ----------
-    split : a record of `layout.SPLIT`, its rows, bounds and known constants set; written to
-    h : impurity of the node
-    """
-    start, end = split["start"], split["end"]
-    split["entry"] = end
-    split["improvement"] = -np.inf
-    search_features(given, rules, search, split)
-    place = split["entry"]
-    if place == end:
-        return
-    part_rows(given, search, split)
-    start_sides(given, rules, search, start, end)
-    move_to(given, rules, search, end, place)
-    h_left, h_right = side_impurities(given, rules, search, start, place, end)
-    n = search.weights[WHOLE]
-    share_left, share_right = search.weights[LEFT] / n, search.weights[RIGHT] / n
-    split["impurity_left"] = h_left
-    split["impurity_right"] = h_right
-    split["middle"] = middle_value(rules, search, place)
-    split["improvement"] = (
-        n / search.weights[ALL] * (h - share_right * h_right - share_left * h_left)
-    )
+EPSILON = 2.0**-52
 
 
 @inner_kernel
 def search_features(given, rules, search, split):
     """Draw features and search each; write the best split into the record.
 
-    ``features`` holds, in this order: constant ones that were drawn, constant ones that were
-    known, ones found constant here, ones not drawn yet, and, from ``f_i`` on, those searched.
+    ``entry`` is then the place of the split, or the node's end where there is none. ``features``
+    holds, in this order: constant ones that were drawn, constant ones that were known, ones found
+    constant here, ones not drawn yet, and, from ``f_i`` on, those searched.
+
+    Parameters
+    ----------
+    split : a record of `layout.SPLIT`, its rows, bounds and known constants set; written to
     """
     features, constants = search.features, search.constants
     start, end = split["start"], split["end"]
+    split["entry"] = end
     n_known = split["n_constants"]
     n_total = n_known
     n_found = 0
@@ -136,3 +114,26 @@ def score(given, rules, search, split, feature, place):
     if n_left < rules.min_weight_leaf or n_right < rules.min_weight_leaf:
         return -np.inf
     return proxy(rules, search, place)
+
+
+@inner_kernel
+def complete_split(given, rules, search, split, h):
+    """Part the rows of a node by its best split, and write what the split brings.
+
+    Parameters
+    ----------
+    h : impurity of the node
+    """
+    start, end, place = split["start"], split["end"], split["entry"]
+    part_rows(given, search, split)
+    start_sides(given, rules, search, start, end)
+    move_to(given, rules, search, end, place)
+    h_left, h_right = side_impurities(given, rules, search, start, place, end)
+    n = search.weights[WHOLE]
+    share_left, share_right = search.weights[LEFT] / n, search.weights[RIGHT] / n
+    gain = h - share_right * h_right - share_left * h_left
+    split["impurity_left"] = h_left
+    split["impurity_right"] = h_right
+    split["middle"] = middle_value(rules, search, place)
+    split["improvement"] = n / search.weights[ALL] * gain
+    split["is_leaf"] = split["improvement"] + EPSILON < rules.min_impurity_decrease

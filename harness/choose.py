@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import traceback
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -10,12 +11,13 @@ from typing import Any
 from harness import ids, preparation
 from harness.config import Choice, Experiment, Track
 from harness.data import resolve
-from harness.errors import ConfigError, unknown
-from harness.model import JSON, Algorithm, Dataset
+from harness.errors import ConfigError, PluginError, unknown
+from harness.model import JSON, Algorithm, Dataset, Failure, Outcome, Status, Trial
 from harness.plugins import Entry, Registry
 from harness.tuning import tuned_params
 
 Pair = tuple[str, str]
+NOT_BEGUN = {"failed_in": "start"}  # a failure that is no reason not to try another time
 
 
 @dataclass(frozen=True)
@@ -144,15 +146,47 @@ def preparations(
     for pair in pairs:
         if algorithm.name in pair:
             other = registry.algorithm(pair[pair[0] == algorithm.name])
-            if dataset.task in other.tasks and not refusal(other, dataset):
+            if takes(other, dataset):
                 both = [algorithm.accepts, other.accepts]
                 found[preparation.common(both, dataset)] = None
     return list(found) or [preparation.choose(algorithm.accepts, dataset)]
 
 
 def refusal(algorithm: Algorithm, dataset: Dataset) -> str | None:
-    """Return why an algorithm cannot take a dataset, in words, or None."""
+    """Return why an algorithm cannot take a dataset, in words, or None.
+
+    Raises
+    ------
+    PluginError
+        Where the algorithm's own ``skip`` raises, or says something other than a reason.
+    """
     reason = preparation.refusal(algorithm.accepts, dataset)
-    if reason is None and algorithm.skip is not None:
-        reason = algorithm.skip(dataset)
-    return reason
+    if reason is not None or algorithm.skip is None:
+        return reason
+    try:
+        said: object = algorithm.skip(dataset)
+    except Exception as error:
+        why = f"{type(error).__name__}: {error}"
+        raise PluginError(f"`skip` of {algorithm.name} failed on {dataset.name}: {why}") from error
+    if said is None or isinstance(said, str):
+        return said
+    raise PluginError(f"`skip` of {algorithm.name} returned {said!r}; it returns a reason or None")
+
+
+def takes(algorithm: Algorithm, dataset: Dataset) -> bool:
+    """Say whether an algorithm is for a dataset and can take it, as far as it can be asked."""
+    try:
+        return dataset.task in algorithm.tasks and not refusal(algorithm, dataset)
+    except PluginError:  # its own trials tell
+        return False
+
+
+def ended_before(algorithm: Algorithm, dataset: Dataset, trials: Iterable[Trial]) -> list[Outcome]:
+    """Return the outcomes of trials that cannot be run, or nothing where they can."""
+    try:
+        reason = refusal(algorithm, dataset)
+    except PluginError as error:
+        detail = "".join(traceback.format_exception(error.__cause__)) if error.__cause__ else ""
+        failure = Failure(type(error.__cause__ or error).__name__, str(error), detail)
+        return [Outcome(t, Status.FAILED, failure=failure, facts=NOT_BEGUN) for t in trials]
+    return [Outcome(t, Status.SKIPPED, reason=reason) for t in trials] if reason else []

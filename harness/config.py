@@ -100,6 +100,13 @@ class Duels(Strict):
     noise: bool = False  # also time an algorithm against itself on each dataset
 
 
+class Parity(Strict):
+    """Whose trees are compared, and on which of the run's datasets."""
+
+    pairs: list[tuple[str, str]] | None = None  # None: every algorithm against its reference
+    datasets: list[str] = []  # globs
+
+
 class Verdicts(Strict):
     """What counts as equal: the margin is a share of the gap between best and constant model."""
 
@@ -163,6 +170,7 @@ class Experiment(Strict):
     splits: Splits = Splits()
     run: Run = Run()
     duels: Duels = Duels()
+    parity: Parity = Parity()
     verdicts: Verdicts = Verdicts()
     diagnostics: Diagnostics = Diagnostics()
     gate: list[Gate] = []
@@ -267,6 +275,7 @@ def _explain(loc: tuple[int | str, ...], kind: str, message: str) -> str:
 def _fields_at(loc: tuple[int | str, ...]) -> list[str]:
     """Return the known keys of the table that a place lies in."""
     tables: dict[str, type[BaseModel]] = {"splits": Splits, "run": Run, "duels": Duels}
+    tables["parity"] = Parity
     tables |= {"verdicts": Verdicts, "algorithms": Choice, "gate": Gate, "tuning": Tuning}
     tables["diagnostics"] = Diagnostics
     model = tables.get(str(loc[0]), Experiment) if loc else Experiment

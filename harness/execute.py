@@ -6,9 +6,12 @@ import os
 import shutil
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
+from typing import Literal
 
+from harness.comparisons import Comparisons
 from harness.duel import run_duel
-from harness.model import FAILURES, JSON, Duel, Job, Outcome, Status
+from harness.matches import Match
+from harness.model import FAILURES, JSON, Duel, Job, Status
 from harness.outcomes import outcome_path
 from harness.plan import Plan
 from harness.plugins import Registry
@@ -28,31 +31,40 @@ class Options:
     retry_failed: bool = False
 
 
+Noun = Literal["trial", "duel", "comparison"]
+
+
 @dataclass
 class Tally:
-    """How many trials and duels ended how; ``reused`` ones are counted in their status too."""
+    """How many trials, duels and comparisons of trees ended how, reused ones among them."""
 
-    statuses: dict[Status, int] = field(default_factory=dict)
+    ends: dict[Noun, dict[Status, int]] = field(default_factory=dict)
     reused: int = 0
     old_failures: int = 0  # of the reused ones
 
-    def add(self, status: Status, *, reused: bool = False) -> None:
+    def add(self, noun: Noun, status: Status, *, reused: bool = False) -> None:
         """Count one end."""
-        self.statuses[status] = self.statuses.get(status, 0) + 1
+        same = self.ends.setdefault(noun, {})
+        same[status] = same.get(status, 0) + 1
         self.reused += reused
         self.old_failures += reused and status in FAILURES
 
     @property
     def exit_code(self) -> int:
         """Return 0 (all ran), 3 (some failed) or 4 (nothing was measured)."""
-        if any(self.statuses.get(status) for status in FAILURES):
+        found = {status for same in self.ends.values() for status in same}
+        if found & FAILURES:
             return 3
-        return 0 if self.statuses.get(Status.DONE) else 4
+        return 0 if Status.DONE in found else 4
 
     def sentence(self) -> str:
-        """Return the counts in words."""
-        parts = [f"{count} {status.replace('_', ' ')}" for status, count in self.statuses.items()]
-        told = ", ".join(parts) or "nothing was measured"
+        """Return the counts in words: "12 trials done, 1 failed; 2 duels done"."""
+        parts = []
+        for noun, same in self.ends.items():
+            counts = [f"{n} {status.replace('_', ' ')}" for status, n in same.items()]
+            first, _, rest = ", ".join(counts).partition(" ")
+            parts.append(f"{first} {noun}{'s' if first != '1' else ''} {rest}")
+        told = "; ".join(parts) or "nothing was measured"
         if self.reused:
             told += f"; {self.reused} of them known from earlier runs"
         if self.old_failures:
@@ -79,7 +91,7 @@ class Execution:
         """
         for outcome in plan.skipped:
             self.store.record(self.run_id, outcome)
-            self.tally.add(outcome.status)
+            self.tally.add("trial", outcome.status)
         jobs = self._unknown_jobs(plan.jobs)
         duels = self._unknown_duels(plan.duels)
         with Supervisor(self.store.workdir(self.run_id)) as supervisor:
@@ -91,12 +103,19 @@ class Execution:
         shutil.rmtree(supervisor.folder, ignore_errors=True)
         return self.tally
 
+    def tell_unanswered(self, plan: Plan) -> None:
+        """Say which algorithms of the plan answer to a reference that nobody registers."""
+        chosen = {job.algorithm for job in plan.jobs}
+        for name, told in self.registry.unanswered().items():
+            if name in chosen:
+                self.progress.message(f"note: {told}")
+
     def _unknown_jobs(self, planned: Iterable[Job]) -> list[Job]:
         """Attach known outcomes to the run and return the jobs of what remains."""
         jobs = list(planned)
         old = [] if self.options.fresh else jobs
         known = reusable(self.store, old, retry_failed=self.options.retry_failed)
-        self._reuse(known)
+        self._reuse("trial", known)
         self.store.attach(self.run_id, *known)
         remaining = (
             replace(job, trials=tuple(t for t in job.trials if t.id not in known)) for job in jobs
@@ -107,13 +126,13 @@ class Execution:
         planned = list(duels)
         ids = [] if self.options.fresh else [duel.id for duel in planned]
         known = self.store.known_duels(ids, retry_failed=self.options.retry_failed)
-        self._reuse(known)
+        self._reuse("duel", known)
         self.store.attach_duels(self.run_id, *known)
         return [duel for duel in planned if duel.id not in known]
 
-    def _reuse(self, known: dict[str, Status]) -> None:
+    def _reuse(self, noun: Noun, known: dict[str, Status]) -> None:
         for status in known.values():
-            self.tally.add(status, reused=True)
+            self.tally.add(noun, status, reused=True)
 
     def _compile(self, jobs: Iterable[Job], supervisor: Supervisor) -> None:
         """Compile each from-scratch algorithm's kernels before anything is measured."""
@@ -138,17 +157,10 @@ class Execution:
         for outcome in run(jobs, supervisor.supervise, options):
             source = outcome_path(supervisor.folder, outcome.trial.id)
             stored = self.store.record(self.run_id, outcome, source)
-            self.tally.add(outcome.status)
+            self.tally.add("trial", outcome.status)
             self.progress.trial(stored)
-            self._announce(stored)
-
-    def _announce(self, stored: Outcome) -> None:
-        """Tell the listeners; one that fails must not end a run."""
-        try:
-            self.registry.announce(stored)
-        except Exception as error:  # noqa: BLE001 - a stranger's listener may raise anything
-            reason = f"{type(error).__name__}: {error}"
-            self.progress.message(f"  a plugin's trial_finished failed: {reason}")
+            for reason in self.registry.announce(stored):
+                self.progress.message(f"  {reason}")
 
     def _fight(self, duels: list[Duel], supervisor: Supervisor) -> None:
         """Run duels one after another, with nothing else at work on the machine."""
@@ -159,8 +171,20 @@ class Execution:
             self.progress.duel_started(duel)
             outcome = run_duel(duel, supervisor.open_session)
             self.store.record_duel(self.run_id, outcome)
-            self.tally.add(outcome.status)
+            self.tally.add("duel", outcome.status)
             self.progress.duel(outcome)
+
+    def compare(self, planned: Iterable[Match]) -> None:
+        """Compare trees, what is known aside; the trials of both sides have been run by now."""
+        matches = list(planned)
+        comparisons = Comparisons(self.store, self.run_id, self.registry, self.progress)
+        known: dict[str, Status] = {}
+        if not self.options.fresh:
+            known = comparisons.attach(matches, retry_failed=self.options.retry_failed)
+        self._reuse("comparison", known)
+        unknown = [match for match in matches if match.what["id"] not in known]
+        for status in comparisons.compare(unknown):
+            self.tally.add("comparison", status)
 
 
 def side_by_side(jobs: Iterable[Job]) -> int:

@@ -16,9 +16,11 @@ from harness.choose import (
     choose_datasets,
     choose_pairs,
     choose_variants,
+    ended_before,
     grid,
     preparations,
     refusal,
+    takes,
 )
 from harness.config import Choice, Duels, Experiment
 from harness.data import default_splits
@@ -34,7 +36,6 @@ from harness.model import (
     Limits,
     Outcome,
     Split,
-    Status,
     StopRule,
     Trial,
     to_json,
@@ -50,7 +51,7 @@ class Plan:
     """What a run will do, in order."""
 
     jobs: tuple[Job, ...] = ()
-    skipped: tuple[Outcome, ...] = ()  # what cannot be run, with the reason
+    skipped: tuple[Outcome, ...] = ()  # what cannot be run, with the reason or the failure
     duels: tuple[Duel, ...] = ()
     declared: JSON | None = None  # facts of algorithms and datasets that a report needs later
 
@@ -87,7 +88,9 @@ def make_plan(
     datasets = choose_datasets(experiment.datasets, registry, given)
     variants = choose_variants(experiment, registry)
     pairs = choose_pairs(experiment.verdicts.pairs, variants, registry)
-    jobs, skipped = planner.jobs(variants, datasets, pairs)
+    compared = choose_pairs(experiment.parity.pairs, variants, registry)
+    prepared_for = [*pairs, *(compared if experiment.parity.datasets else ())]
+    jobs, skipped = planner.jobs(variants, datasets, prepared_for)
     duels = planner.duels(variants, choose_datasets(experiment.duels.datasets, registry, given))
     declared = declare(variants, datasets, pairs, experiment.verdicts.margin)
     return Plan(tuple(jobs), tuple(skipped), tuple(duels), declared)
@@ -100,8 +103,8 @@ def plan_duel(
     dataset: Dataset,
     pair: Pair,
     plugin_files: tuple[str, ...] = (),
-) -> Duel:
-    """Return one duel of two algorithms by name, with the experiment's capacity and settings.
+) -> Plan:
+    """Return a plan of one duel of two algorithms by name, with the experiment's settings.
 
     Raises
     ------
@@ -117,7 +120,10 @@ def plan_duel(
             raise ConfigError(f"{algorithm.name} is for {tasks}; {dataset.name} is {dataset.task}")
         if reason := refusal(algorithm, dataset):
             raise ConfigError(f"{algorithm.name} cannot run on {dataset.name}: {reason}")
-    return planner.duel(a, b, dataset)
+    margin = experiment.verdicts.margin
+    return Plan(
+        duels=(planner.duel(a, b, dataset),), declared=declare([a, b], [dataset], [pair], margin)
+    )
 
 
 class Planner:
@@ -151,8 +157,8 @@ class Planner:
             algorithm = same[0].algorithm
             for dataset in (d for d in datasets if d.task in algorithm.tasks):
                 trials = tuple(self._trials(same, dataset, pairs))
-                if reason := refusal(algorithm, dataset):
-                    skipped += [Outcome(t, Status.SKIPPED, reason=reason) for t in trials]
+                if ends := ended_before(algorithm, dataset, trials):
+                    skipped += ends
                 else:
                     threads = self.experiment.run.threads
                     jobs.append(self._job(same[0].entry, dataset, trials, threads))
@@ -210,7 +216,7 @@ class Planner:
         noisy: set[str] = set()
         for dataset, pair in itertools.product(datasets, pairs):
             a, b = (by_name.get(name) or self.variant(name) for name in pair)
-            if all(_takes(v, dataset) for v in (a, b)):
+            if all(takes(v.algorithm, dataset) for v in (a, b)):
                 found.append(self.duel(a, b, dataset))
                 if self.experiment.duels.noise and dataset.name not in noisy:
                     noisy.add(dataset.name)  # one A/A duel a workload is its noise floor
@@ -282,7 +288,3 @@ class _Maker:
             timed=self.timed,
             ingredients={"cell": cell, **self.rest},
         )
-
-
-def _takes(variant: Variant, dataset: Dataset) -> bool:
-    return dataset.task in variant.algorithm.tasks and not refusal(variant.algorithm, dataset)

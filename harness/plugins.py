@@ -134,9 +134,29 @@ class Registry:
             raise PluginError(f"two plugins register the {kind} {name!r}: {other} and {path}")
         self.entries[kind][name] = Entry(value, plugin, path)
 
-    def announce(self, outcome: Outcome) -> None:
-        """Tell every plugin that listens that a trial has finished."""
-        self.manager.hook.trial_finished(outcome=outcome)
+    def announce(self, outcome: Outcome) -> list[str]:
+        """Tell every plugin that listens that a trial has finished; return which of them failed."""
+        failed = []
+        listeners = [one.plugin for one in self.manager.hook.trial_finished.get_hookimpls()]
+        for plugin in listeners:  # one by one: pluggy stops at the first that raises
+            others = [other for other in listeners if other is not plugin]
+            try:
+                self.manager.subset_hook_caller("trial_finished", others)(outcome=outcome)
+            except Exception as error:  # noqa: BLE001 - a stranger's listener may raise anything
+                reason = f"{type(error).__name__}: {error}"
+                name = self.manager.get_name(plugin)
+                failed.append(f"a plugin's trial_finished failed: {reason} ({name})")
+        return failed
+
+    def unanswered(self) -> dict[str, str]:
+        """Return what to say of algorithms whose reference nobody registers, by algorithm."""
+        known = self.names("algorithm")
+        found: list[Algorithm] = self.all("algorithm")
+        return {
+            a.name: f"{a.name} answers to {unknown('algorithm', a.reference, known)}"
+            for a in found
+            if a.reference is not None and a.reference not in known
+        }
 
     def _broken_hint(self) -> str:
         if not self.broken:

@@ -87,7 +87,7 @@ class Gates:
 
     def sentence(self) -> str:
         """Return how many hold, fail, and are undecided."""
-        from reports._answers import gate_sentence
+        from reports._claims import gate_sentence
 
         text: str = gate_sentence(self.decisions)
         return text

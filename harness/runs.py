@@ -5,18 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from harness import ids
 from harness.analysis.speed import speeds_of
 from harness.analysis.view import Speed
+from harness.comparisons import known_matches
 from harness.config import Experiment, parse_experiment
 from harness.data import dataset_from_mapping, resolve
 from harness.diagnose import Diagnosis, questions
 from harness.errors import ConfigError
 from harness.execute import Execution, Options, Tally
 from harness.machine import fingerprint, machine_id
-from harness.model import JSON, Dataset, Duel, DuelOutcome, Status, to_json
+from harness.matches import Match, matches_of
+from harness.model import JSON, Dataset, DuelOutcome, Status, to_json
 from harness.plan import Plan, make_plan, plan_duel
 from harness.plugins import Registry
 from harness.progress import Progress
@@ -65,6 +66,8 @@ class Forecast:
     known: dict[str, Status]
     known_duels: dict[str, Status]
     seconds: dict[tuple[str, str], float]  # (algorithm, dataset) → typical seconds of a trial
+    matches: list[Match] = field(default_factory=list)
+    known_matches: dict[str, Status] = field(default_factory=dict)
 
     def estimate(self) -> tuple[float, int]:
         """Return the seconds that fresh trials will likely take, and how many have no history."""
@@ -90,6 +93,10 @@ class Forecast:
             state = "known" if duel.id in self.known_duels else "to run"
             names = f"{duel.a.algorithm} against {duel.b.algorithm}"
             lines.append(f"duel {names} on {duel.a.dataset.name}: {state}")
+        for match in self.matches:
+            state = "known" if match.what["id"] in self.known_matches else "to compare"
+            names = f"{match.a.algorithm} and {match.b.algorithm}"
+            lines.append(f"trees of {names} on {match.a.dataset.name}: {state}")
         seconds, unknown = self.estimate()
         guess = f"about {show_duration(seconds)} of trials" if seconds else "no estimate yet"
         rest = f", and {unknown} trials that were never timed here" if unknown else ""
@@ -102,7 +109,9 @@ class Forecast:
             {**to_json(trial), "known": self.known.get(trial.id)} for trial in self.plan.trials()
         ]
         duels = [{"id": d.id, "a": d.a.algorithm, "b": d.b.algorithm} for d in self.plan.duels]
-        return {"trials": trials, "duels": duels, "seconds": seconds, "without_history": unknown}
+        parity = [match.what for match in self.matches]
+        rest = {"seconds": seconds, "without_history": unknown}
+        return {"trials": trials, "duels": duels, "parity": parity, **rest}
 
 
 def request_of(run: JSON) -> Request:
@@ -133,8 +142,10 @@ def surroundings() -> Surroundings:
 def forecast(request: Request, registry: Registry) -> Forecast:
     """Return what a request would do, without doing it; writes nothing."""
     plan = plan_request(request, registry)
+    matches = matches_of(request.experiment.parity, plan)
     known: dict[str, Status] = {}
     duels: dict[str, Status] = {}
+    parities: dict[str, Status] = {}
     seconds: dict[tuple[str, str], float] = {}
     if Store.exists(request.results):
         with Store.open(request.results) as store:
@@ -143,7 +154,8 @@ def forecast(request: Request, registry: Registry) -> Forecast:
                 retry = request.retry_failed
                 known = reusable(store, plan.jobs, retry_failed=retry)
                 duels = store.known_duels([d.id for d in plan.duels], retry_failed=retry)
-    return Forecast(plan, known, duels, seconds)
+                parities = known_matches(store, matches, retry_failed=retry)
+    return Forecast(plan, known, duels, seconds, matches, parities)
 
 
 def run_experiment(request: Request, registry: Registry, progress: Progress) -> RunResult:
@@ -157,6 +169,7 @@ def run_experiment(request: Request, registry: Registry, progress: Progress) -> 
         Where another run writes to the store and waiting was not wanted.
     """
     plan = plan_request(request, registry)
+    matches = matches_of(request.experiment.parity, plan)
     registry.entry("executor", request.executor)
     experiment = request.experiment
     config = {
@@ -179,7 +192,9 @@ def run_experiment(request: Request, registry: Registry, progress: Progress) -> 
         status: RunStatus = "interrupted"
         try:
             execution = Execution(store, run_id, registry, progress, request.options)
+            execution.tell_unanswered(plan)
             tally = execution.carry_out(plan)
+            execution.compare(matches)
             asked, fresh = experiment.diagnostics, request.fresh
             Diagnosis(store, run_id, registry, progress, asked, fresh).carry_out(plan)
             status = "done"
@@ -200,15 +215,19 @@ def run_one_duel(
 ) -> tuple[DuelOutcome, Sequence[Speed]]:
     """Run one duel as a run of its own, or find it in the store."""
     dataset = resolve(experiment.duels.datasets[0], registry)
-    duel: Duel = plan_duel(experiment, registry, surroundings(), dataset, sides, plugin_files)
-    config: dict[str, Any] = {"experiment": experiment.model_dump(mode="json")}
+    plan = plan_duel(experiment, registry, surroundings(), dataset, sides, plugin_files)
+    config = {
+        "experiment": experiment.model_dump(mode="json"),
+        "plugin_files": list(plugin_files),
+        "declared": plan.declared,
+    }
     with Store.open(results, write=True, on_wait=progress.message) as store:
         hash_ = ids.digest(config["experiment"])
         run_id = store.begin_run("duel", config, hash_, machine=fingerprint())
         status: RunStatus = "interrupted"
         try:
             execution = Execution(store, run_id, registry, progress, Options(fresh=fresh))
-            execution.carry_out(Plan(duels=(duel,)))
+            execution.carry_out(plan)
             status = "done"
         finally:
             store.finish_run(run_id, status)

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from harness.model import JSON, to_json
+from reports._claims import gate_sentence
 from reports._digest import escaped, strict
 from reports._text import bounds, digits, listing, plural, ratio, seconds, short, signed
 from reports._verdict import accuracy_badge
@@ -41,14 +42,6 @@ def markdown_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 # ------------------------------------------------------------------ gates
-
-
-def gate_sentence(decisions: Sequence[Decision]) -> str:
-    """Return how many decisions of gates came out how: "3 pass, 1 undecided"."""
-    counts = Counter(d.state for d in decisions)
-    words = {"pass": "hold", "fail": "fail", "undecided": "undecided"}
-    parts = [f"{counts[state]} {word}" for state, word in words.items() if counts[state]]
-    return f"Gates: {listing(parts) or 'none'}."
 
 
 def gate_rows(decisions: Iterable[Decision]) -> Rows:

@@ -6,7 +6,9 @@ import math
 import re
 from typing import TYPE_CHECKING, Any
 
+from harness.analysis.gates import decide_gates, gates_of
 from harness.model import JSON, to_json
+from reports._claims import gate_sentence, parity_json, parity_sentences
 from reports._page import Page, Pair
 from reports._text import bounds, listing, plural, ratio, short
 from reports._verdict import accuracy_badge, memory_cell, span, speed_word
@@ -25,7 +27,10 @@ _HEADINGS = ("Algorithm", "Reference", "Accuracy", "Training", "Predicting", "Me
 def markdown_summary(view: RunView) -> str:
     """Return one paragraph and one table: a run as a pull request wants to read it."""
     page = Page(view)
-    sentences = [*accuracy_sentences(page), *speed_sentences(page)] or ["Nothing was compared."]
+    sentences = [*accuracy_sentences(page), *speed_sentences(page), *parity_sentences(view.parity)]
+    sentences = sentences or ["Nothing was compared."]
+    if gates := gates_of(view.run["config"]):
+        sentences.append(gate_sentence(decide_gates(gates, view)))
     failed = {"trial": len(page.failed), "duel": len(page.failed_duels)}
     if any(failed.values()):
         told = listing(plural(number, noun) for noun, number in failed.items() if number)
@@ -75,7 +80,8 @@ def escaped(text: str) -> str:
 def verdicts_json(view: RunView) -> JSON:
     """Return every verdict, speed and failure of a run as strict JSON: no NaN, no infinity.
 
-    Keys: ``run``, ``accuracy``, ``speed`` (each with its ``word``), ``diagnostics``, ``failures``.
+    Keys: ``run``, ``accuracy``, ``speed`` (each with its ``word``), ``parity``, ``diagnostics``,
+    ``failures``.
     """
     page = Page(view)
     speeds = [{**to_json(speed), "word": speed_word(speed)} for speed in view.speed]
@@ -91,6 +97,7 @@ def verdicts_json(view: RunView) -> JSON:
     ]
     run = {key: page.of_run(key) for key in ("id", "name", "status", "started", "ended")}
     judged = {"accuracy": to_json(view.accuracy), "diagnostics": to_json(view.diagnostics)}
+    judged["parity"] = parity_json(view.parity)
     found: JSON = strict({"run": run, **judged, "speed": speeds, "failures": failures})
     return found
 

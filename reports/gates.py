@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 from harness import Section, hookimpl
 from harness.analysis.gates import decide_gates, gates_of
-from reports._answers import GATE_HEADER, gate_rows, gate_sentence
+from reports._answers import GATE_HEADER, gate_rows
 from reports._blocks import Badge, Cell, Column, Fragment, Paragraph, Row, Table
+from reports._claims import gate_sentence
 
 if TYPE_CHECKING:
     from collections.abc import Callable

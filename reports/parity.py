@@ -24,7 +24,8 @@ from reports._blocks import (
     Table,
     Verbatim,
 )
-from reports._page import Page, Pair
+from reports._claims import mode_of
+from reports._page import Page
 from reports._text import count, digits, plural, short
 
 if TYPE_CHECKING:
@@ -61,17 +62,21 @@ def build(page: Page) -> Fragment | None:
 
 def _matrix(found: tuple[Parity, ...]) -> Table:
     """Return a table of datasets × pairs."""
-    pairs = list(dict.fromkeys(Pair(p.algorithm, p.reference) for p in found))
-    columns = [
-        Column("Dataset"),
-        *(Column(f"{short(p.algorithm, 30)} / {short(p.reference, 30)}") for p in pairs),
-    ]
+    pairs = list(dict.fromkeys(_pair(p) for p in found))
+    columns = [Column("Dataset"), *(Column(name) for name in pairs)]
     rows: list[Row] = []
     for dataset in dict.fromkeys(p.dataset for p in found):
         here = [p for p in found if p.dataset == dataset]
-        cells = ([p for p in here if Pair(p.algorithm, p.reference) == pair] for pair in pairs)
+        cells = ([p for p in here if _pair(p) == pair] for pair in pairs)
         rows.append([Cell(short(dataset), dataset), *(_rungs(several) for several in cells)])
     return Table(columns, rows, "The rung that each pair reaches on each dataset", "parity")
+
+
+def _pair(parity: Parity) -> str:
+    """Return the name of a pair, with the mode where it is not the default one."""
+    mode = mode_of(parity)
+    told = f"{short(parity.algorithm, 30)} ({short(mode, 20)})" if mode else parity.algorithm
+    return f"{short(told, 60)} / {short(parity.reference, 30)}"
 
 
 def _rungs(found: list[Parity]) -> Cell:

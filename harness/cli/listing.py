@@ -97,11 +97,18 @@ def _plugins(registry: Registry) -> list[dict[str, Any]]:
     for kind, entries in registry.entries.items():
         for name, entry in entries.items():
             offered[entry.plugin].append(f"{kind} {name}")
+    notes: dict[str, list[str]] = {}
+    for name, told in registry.unanswered().items():
+        notes.setdefault(registry.entry("algorithm", name).plugin, []).append(told)
     fine = [
         {"plugin": name, "state": "loaded", "offers": _shortened(things)}
+        | {"note": "; ".join(notes.get(name, ())) or "-"}
         for name, things in offered.items()
     ]
-    broken = [{"plugin": b.plugin, "state": "broken", "offers": b.reason} for b in registry.broken]
+    broken = [
+        {"plugin": b.plugin, "state": "broken", "offers": b.reason, "note": "-"}
+        for b in registry.broken
+    ]
     return fine + broken
 
 

@@ -173,11 +173,15 @@ def _run(request: Any, registry: Registry, given: dict[str, Any]) -> int:
     if gates is not None:
         say(gates.sentence())
     if given["as_json"]:
-        statuses = {status.value: n for status, n in result.tally.statuses.items()}
+        ends = result.tally.ends
+        told = reporting.verdicts(request.results, result.run_id, registry)
         print_json(
             {
                 "run": result.run_id,
-                "outcomes": statuses,
+                "outcomes": ends.get("trial", {}),
+                "duels": ends.get("duel", {}),
+                "comparisons": ends.get("comparison", {}),
+                "parity": told["parity"],
                 "reused": result.tally.reused,
                 "report": str(path) if path else None,
                 "gates": gates.to_json() if gates else None,

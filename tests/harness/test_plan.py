@@ -203,8 +203,10 @@ def test_one_duel_by_name_says_why_it_cannot_be():
     experiment = parse_experiment({"name": "x", "datasets": ["d"]}, "here")
     with pytest.raises(ConfigError, match="r is for regression; d is binary"):
         plan_duel(experiment, registry, Surroundings(), dataset("d"), ("ours", "r"))
-    duel = plan_duel(experiment, registry, Surroundings(), dataset("d"), ("ours", "ours"))
+    made = plan_duel(experiment, registry, Surroundings(), dataset("d"), ("ours", "ours"))
+    (duel,) = made.duels
     assert duel.a == duel.b
+    assert set(made.declared["algorithms"]) == {"ours"}
 
 
 def test_many_splits_make_as_many_trials_with_ids_of_their_own():

@@ -72,7 +72,9 @@ def test_the_run_says_what_it_read_and_ends_with_the_failures(walked):
     assert "empty" in done.stderr
     told = json.loads(done.stdout)
     assert told["outcomes"]["failed"] == 2
-    assert told["outcomes"]["done"] == 5  # two trials of two algorithms, and their duel
+    assert told["outcomes"]["done"] == 4  # two trials of two algorithms
+    assert told["duels"] == {"done": 1}
+    assert "4 trials done, 2 failed; 1 duel done" in done.stderr
     page = (folder / told["report"]).read_text()
     assert "prior" in page
     assert "this algorithm always fails" in page

@@ -1,0 +1,222 @@
+"""Grow the trees of both sides of a match in workers, compare them, and store what was found."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from harness.analysis.difference import Comparison
+from harness.analysis.parity import Side, Training, compare
+from harness.analysis.rungs import AGREEMENTS
+from harness.errors import DataError, HarnessError
+from harness.matches import Match
+from harness.model import FAILURES, JSON, Job, Outcome, Status, Trial, to_json
+from harness.outcomes import outcome_path
+from harness.plugins import Registry
+from harness.progress import Progress
+from harness.store import Store
+from harness.supervise import Supervisor, compile_kernels
+from harness.trees import TreeEnsemble
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+class NoTreesError(HarnessError):
+    """One side has no trees to compare; the status says whether that is a failure."""
+
+    def __init__(self, reason: str, status: Status) -> None:
+        super().__init__(reason)
+        self.status = status
+
+
+@dataclass
+class Compared:
+    """A comparison under way: split by split, the least agreement so far is kept."""
+
+    splits: dict[str, str] = field(default_factory=dict)
+    comparison: Comparison | None = None
+    split: str = ""
+
+    def add(self, split: str, comparison: Comparison) -> None:
+        """Take the comparison on one split."""
+        self.splits[split] = comparison.agreement
+        rank = AGREEMENTS.index
+        if self.comparison is None or rank(comparison.agreement) > rank(self.comparison.agreement):
+            self.comparison, self.split = comparison, split
+
+    def to_json(self, reason: str = "") -> JSON:
+        """Return what was found, as the store keeps it."""
+        comparison = to_json(self.comparison) if self.comparison else None
+        return {
+            "splits": self.splits,
+            "comparison": comparison,
+            "split": self.split,
+            "reason": reason,
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class _Grown:
+    """What became of a trial, and what a comparison needs of it."""
+
+    outcome: Outcome
+    trees: TreeEnsemble | None
+    training: Training | None
+
+
+@dataclass
+class Comparisons:
+    """Matches being compared into an open store.
+
+    ``keep`` records the trials that are run for it as the run's own. In a run whose trials have
+    been measured already the trees are grown once more, and only the comparison is stored.
+    """
+
+    store: Store
+    run_id: str
+    registry: Registry
+    progress: Progress
+    keep: bool = False
+
+    def attach(self, matches: Iterable[Match], *, retry_failed: bool) -> dict[str, Status]:
+        """Attach what earlier runs have found to this one, and return the status of each."""
+        known = known_matches(self.store, matches, retry_failed=retry_failed)
+        self.store.attach_parities(self.run_id, *known)
+        return known
+
+    def compare(self, matches: Iterable[Match]) -> Iterator[Status]:
+        """Compare each match, store what was found, and yield its status before the next."""
+        todo = list(matches)
+        if not todo:
+            return
+        with self._workers() as supervisor:
+            self._compile([job for match in todo for job in (match.a, match.b)], supervisor)
+            self.progress.stage("parity", sum(len(match.a.trials) for match in todo))
+            for match in todo:
+                status, found = self._match(match, supervisor)
+                self.store.record_parity(self.run_id, match.what, status, found)
+                yield status
+
+    @contextmanager
+    def _workers(self) -> Iterator[Supervisor]:
+        """Offer workers; where nothing is kept, what a killed run leaves is no outcome of it."""
+        if self.keep:
+            with Supervisor(self.store.workdir(self.run_id)) as supervisor:
+                yield supervisor
+            return
+        with (
+            TemporaryDirectory(prefix="harness-parity-") as folder,
+            Supervisor(Path(folder)) as supervisor,
+        ):
+            yield supervisor
+
+    def _compile(self, jobs: Iterable[Job], supervisor: Supervisor) -> None:
+        """Compile each from-scratch algorithm's kernels, so that no trial's timeout counts it."""
+        ours = [job for job in jobs if self.registry.algorithm(job.algorithm).origin == "scratch"]
+        for compiled in compile_kernels(ours, supervisor):
+            for note in compiled.notes:
+                self.progress.message(f"  compiling {compiled.algorithm}: {note}")
+
+    def _match(self, match: Match, supervisor: Supervisor) -> tuple[Status, JSON]:
+        """Return what became of a match and what was found, split by split."""
+        found = Compared()
+        failed: NoTreesError | None = None
+        for a, b in zip(match.a.trials, match.b.trials, strict=True):
+            grown = (
+                self._grow(match.a, a, ("trees", "training"), supervisor),
+                self._grow(match.b, b, ("trees",), supervisor),
+            )
+            try:
+                found.add(label_of(a, match), self._compared(*grown))
+            except NoTreesError as error:
+                failed = failed or error
+            self.progress.step(f"{a.algorithm} on {a.dataset}")
+        return failed.status if failed else Status.DONE, found.to_json(str(failed or ""))
+
+    def _grow(
+        self, job: Job, trial: Trial, exports: tuple[str, ...], supervisor: Supervisor
+    ) -> _Grown:
+        """Run one trial and return what it exported."""
+        one = replace(job, trials=(trial,), exports=exports)
+        (outcome,) = supervisor.supervise(one)
+        arrays = {name: _load(outcome.arrays[name]) for name in exports if name in outcome.arrays}
+        source = outcome_path(supervisor.folder, trial.id)
+        if self.keep:
+            outcome = self._kept(outcome, source)
+        else:
+            _remove([*map(Path, outcome.arrays.values()), source])
+        return _Grown(
+            outcome,
+            TreeEnsemble.from_arrays(arrays["trees"]) if "trees" in arrays else None,
+            Training.from_arrays(arrays["training"]) if "training" in arrays else None,
+        )
+
+    def _kept(self, outcome: Outcome, source: Path) -> Outcome:
+        """Store an outcome without its training rows, which are for the comparison only."""
+        arrays = dict(outcome.arrays)
+        training = arrays.pop("training", None)
+        stored = self.store.record(self.run_id, replace(outcome, arrays=arrays), source)
+        _remove([Path(training)] if training else [])
+        for reason in self.registry.announce(stored):
+            self.progress.message(f"  {reason}")
+        return stored
+
+    def _compared(self, one: _Grown, other: _Grown) -> Comparison:
+        a, b = (self._side(grown) for grown in (one, other))
+        if one.training is None:
+            raise NoTreesError(_why_not(one.outcome, "training"), Status.FAILED)
+        try:
+            return compare(a, b, one.training)
+        except DataError as error:
+            raise NoTreesError(str(error), Status.FAILED) from error
+
+    def _side(self, grown: _Grown) -> Side:
+        """Return the trees of an outcome, or raise the reason why there are none."""
+        outcome, trial = grown.outcome, grown.outcome.trial
+        if outcome.status in FAILURES:
+            message = outcome.failure.message if outcome.failure else outcome.status.value
+            raise NoTreesError(f"{trial.algorithm} failed: {message}", outcome.status)
+        if grown.trees is None:
+            raise NoTreesError(_why_not(outcome, "trees"), Status.SKIPPED)
+        algorithm = self.registry.algorithm(trial.algorithm)
+        speaks = trial.algorithm if algorithm.origin == "reference" else algorithm.reference
+        return Side(grown.trees, trial.algorithm, trial.params, speaks or "")
+
+
+def known_matches(
+    store: Store, matches: Iterable[Match], *, retry_failed: bool = False
+) -> dict[str, Status]:
+    """Return the status of those matches that need not be compared again, by id."""
+    found = store.known_parities([match.what["id"] for match in matches])
+    return {i: s for i, s in found.items() if not (retry_failed and s in FAILURES)}
+
+
+def label_of(trial: Trial, match: Match) -> str:
+    """Return a split's label, with the seed where a match has several of them."""
+    several = len({t.seed for t in match.a.trials}) > 1
+    return f"{trial.split.label}-seed{trial.seed}" if several else trial.split.label
+
+
+def _why_not(outcome: Outcome, name: str) -> str:
+    """Return the note that says why something was not exported."""
+    notes = [str(note) for note in outcome.facts.get("notes", ())]
+    told = next((n for n in notes if n.startswith(f"{name} not exported")), f"no {name}")
+    return f"{outcome.trial.algorithm}: {told}"
+
+
+def _load(path: str) -> Mapping[str, np.ndarray]:
+    """Return the arrays that a worker of ours wrote; nothing in them is ever unpickled."""
+    with np.load(path, allow_pickle=False) as found:
+        return {name: found[name] for name in found.files}
+
+
+def _remove(files: Iterable[Path]) -> None:
+    for file in files:
+        file.unlink(missing_ok=True)

@@ -21,13 +21,13 @@ Not here: several outputs.
 from typing import ClassVar
 
 import numpy as np
-from scipy.optimize import nnls
 from sklearn.base import ClassifierMixin, RegressorMixin, _fit_context
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from algorithms._common.blend import BaseBlend, encode_labels, is_dropped, out_of_fold, read_weight
+from algorithms._common.blend_weights import as_shares, learn_nonnegative_weights, learn_weights
 from algorithms._common.members import own_members
 from harness import ALL_TASKS, Accepts, Algorithm, estimator_adapter, hookimpl
 
@@ -265,43 +265,6 @@ def names_of(blend):
     """Return the names of the members that take part, after the name of the class."""
     prefix = type(blend).__name__.lower()
     return [f"{prefix}_{name}" for name, member in blend.estimators if not is_dropped(member)]
-
-
-def equations(votes, target, sample_weight):
-    """Return the linear equations whose least-squares solution is α.
-
-    Parameters
-    ----------
-    votes : float64 (n_members, n_rows, …); target : float64 (n_rows, …)
-
-    Returns
-    -------
-    float64 (n_equations, n_members), float64 (n_equations,)
-    """
-    if sample_weight is not None:
-        root = np.sqrt(sample_weight).reshape(-1, *[1] * (target.ndim - 1))
-        votes, target = votes * root, target * root
-    return votes.reshape(len(votes), -1).T, target.ravel()
-
-
-def learn_weights(votes, target, sample_weight):
-    """Return α = argmin Σ w ‖y − Σ α f‖², the shortest where many are equally good."""
-    matrix, right = equations(votes, target, sample_weight)
-    return np.linalg.lstsq(matrix, right, rcond=None)[0]
-
-
-def learn_nonnegative_weights(votes, target, sample_weight):
-    """Return the same α under α ≥ 0 (Lawson and Hanson 1974)."""
-    matrix, right = equations(votes, target, sample_weight)
-    return nnls(matrix, right)[0]
-
-
-def as_shares(scores):
-    """Return scores as probabilities: below 0 is 0, rows sum to 1; all 0 means all equal."""
-    scores = np.maximum(scores, 0.0)
-    total = scores.sum(axis=1, keepdims=True)
-    even = 1.0 / scores.shape[1]
-    return np.divide(scores, total, out=np.full_like(scores, even), where=total > 0.0)
 
 
 def build(spec):

@@ -65,6 +65,8 @@ class BaggingClassifier(ClassifierMixin, BaseBagging):
         Decides the draws, and the random states of the models.
     verbose : int
         Passed to joblib, for models that are not our own trees.
+    parity : {"scikit-learn"}, optional
+        Grow scikit-learn's own trees, to the order of its sums; None is faster.
 
     Attributes
     ----------
@@ -216,7 +218,7 @@ def register_algorithms(register):
             },
             space=BAGGING,
             reference="sklearn.bagging",
-            rungs={"default": "L0"},
+            rungs={"default": "L0", "scikit-learn": "L3"},
             libraries=("numpy", "numba", "scikit-learn"),
             paper="https://doi.org/10.1007/BF00058655",
             summary="bagged CART, grown side by side on columns that are sorted once",

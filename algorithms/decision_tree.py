@@ -19,10 +19,12 @@ to the side where it improves most; where training has none, to the side with mo
 Columns are sorted once a fit, not in every node (docs/decisions/0001-exact-tree-grower.md).
 Classifiers whose weights are integers grow scikit-learn's own trees from the same seed: sums are
 exact, and draws, order of features and ties are the same. With other weights, and with values,
-rounding decides ties, so trees may differ where two splits are equally good.
+rounding decides ties, so trees may differ where two splits are equally good. With
+``parity="scikit-learn"`` rows are sorted in every node and summed in that library's order: the
+tree is then its own to the last bit, whatever the weights.
 
-Not here: several outputs, sparse X, ``splitter="random"``, criteria ``absolute_error`` and
-``poisson``.
+Not here: several outputs, sparse X, ``splitter="random"``; criteria ``absolute_error`` and
+``poisson`` but in parity mode.
 """
 
 from typing import ClassVar
@@ -72,6 +74,8 @@ class DecisionTreeClassifier(ClassifierMixin, BaseDecisionTree):
         Features whose larger values may only lower, or only raise, the share of the second class.
     n_jobs : int, optional
         Threads; None is one. The tree is the same for any number.
+    parity : {"scikit-learn"}, optional
+        Grow scikit-learn's own tree, to the order of its sums, in one thread; None is faster.
 
     Attributes
     ----------
@@ -107,6 +111,7 @@ class DecisionTreeClassifier(ClassifierMixin, BaseDecisionTree):
         ccp_alpha=0.0,
         monotonic_cst=None,
         n_jobs=None,
+        parity=None,
     ):
         self.criterion = criterion
         self.splitter = splitter
@@ -122,6 +127,7 @@ class DecisionTreeClassifier(ClassifierMixin, BaseDecisionTree):
         self.ccp_alpha = ccp_alpha
         self.monotonic_cst = monotonic_cst
         self.n_jobs = n_jobs
+        self.parity = parity
 
     def _read_y(self, y):
         """Return class codes; keep the labels."""
@@ -156,12 +162,12 @@ class DecisionTreeRegressor(RegressorMixin, BaseDecisionTree):
     """A decision tree for values; parameters are those of scikit-learn's class of this name.
 
     Parameters and attributes are as in `DecisionTreeClassifier`, without those of classes;
-    ``criterion`` is "squared_error".
+    ``criterion`` is "squared_error"; with ``parity`` also "absolute_error" and "poisson".
     """
 
     _parameter_constraints: ClassVar = {
         **TREE_CONSTRAINTS,
-        "criterion": [StrOptions({"squared_error"})],
+        "criterion": [StrOptions({"squared_error", "absolute_error", "poisson"})],
     }
 
     def __init__(
@@ -180,6 +186,7 @@ class DecisionTreeRegressor(RegressorMixin, BaseDecisionTree):
         ccp_alpha=0.0,
         monotonic_cst=None,
         n_jobs=None,
+        parity=None,
     ):
         self.criterion = criterion
         self.splitter = splitter
@@ -194,13 +201,29 @@ class DecisionTreeRegressor(RegressorMixin, BaseDecisionTree):
         self.ccp_alpha = ccp_alpha
         self.monotonic_cst = monotonic_cst
         self.n_jobs = n_jobs
+        self.parity = parity
 
     def _read_y(self, y):
         """Return the values as float64."""
         return np.ascontiguousarray(y, np.float64)
 
     def _target(self, y, weight):
-        """Return the values with their weights."""
+        """Return the values with their weights.
+
+        Raises
+        ------
+        ValueError
+            scikit-learn's, where the criterion is Poisson's and values are not counts; also where
+            only parity mode has the criterion.
+        """
+        if self.parity is None and self.criterion != "squared_error":
+            raise ValueError(f"criterion='{self.criterion}' needs parity='scikit-learn'")
+        if self.criterion == "poisson" and np.any(y < 0):
+            raise ValueError(
+                "Some value(s) of y are negative which is not allowed for Poisson regression."
+            )
+        if self.criterion == "poisson" and np.sum(y) <= 0:
+            raise ValueError("Sum of y is not positive which is necessary for Poisson regression.")
         return Target(0, y=y, weight=weight)
 
     def predict(self, X, check_input=True):
@@ -230,7 +253,7 @@ def register_algorithms(register):
             },
             space=TREE,
             reference="sklearn.decision_tree",
-            rungs={"default": "L0"},
+            rungs={"default": "L0", "scikit-learn": "L3"},
             libraries=("numpy", "numba", "scikit-learn"),
             paper="https://doi.org/10.1201/9781315139470",
             summary="CART on columns that are sorted once",

@@ -6,7 +6,7 @@ from warnings import warn
 
 import numpy as np
 from joblib import Parallel, delayed
-from sklearn.base import BaseEstimator, MetaEstimatorMixin, _fit_context
+from sklearn.base import BaseEstimator, MetaEstimatorMixin, _fit_context, clone
 from sklearn.utils import check_random_state, get_tags
 from sklearn.utils._param_validation import HasMethods, Interval, RealNotInt
 from sklearn.utils.metadata_routing import _RoutingNotSupportedMixin
@@ -21,6 +21,7 @@ from algorithms._common.bagged_trees import Walker, grow_bag
 from algorithms._common.base_tree import BaseDecisionTree
 from algorithms._common.draws import SEEDS, count_columns, count_rows, draw, seeded_clones
 from algorithms._common.export import export_trees
+from algorithms._common.parity import AS_SKLEARN, warn_of_other_version
 from algorithms._common.threads import count_threads
 
 
@@ -46,6 +47,7 @@ class BaseBagging(_RoutingNotSupportedMixin, MetaEstimatorMixin, BaseEstimator):
         "n_jobs": [None, Integral],
         "random_state": ["random_state"],
         "verbose": ["verbose"],
+        "parity": AS_SKLEARN,
     }
 
     def __init__(
@@ -62,6 +64,7 @@ class BaseBagging(_RoutingNotSupportedMixin, MetaEstimatorMixin, BaseEstimator):
         n_jobs=None,
         random_state=None,
         verbose=0,
+        parity=None,
     ):
         self.estimator = estimator
         self.n_estimators = n_estimators
@@ -74,6 +77,7 @@ class BaseBagging(_RoutingNotSupportedMixin, MetaEstimatorMixin, BaseEstimator):
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
+        self.parity = parity
 
     @_fit_context(prefer_skip_nested_validation=False)
     def fit(self, X, y, sample_weight=None):
@@ -103,7 +107,8 @@ class BaseBagging(_RoutingNotSupportedMixin, MetaEstimatorMixin, BaseEstimator):
                     stacklevel=2,
                 )
         y = self._read_y(y)
-        self.estimator_ = self._own_tree() if self.estimator is None else self.estimator
+        self.estimator_ = self._choose_model()
+        warn_of_other_version(getattr(self.estimator_, "parity", None), stacklevel=3)
         self._n_rows = X.shape[0]
         self._n_drawn = count_rows(self.max_samples, self._n_rows, sample_weight, self.bootstrap)
         self._n_columns = count_columns(self.max_features, self.n_features_in_)
@@ -115,6 +120,13 @@ class BaseBagging(_RoutingNotSupportedMixin, MetaEstimatorMixin, BaseEstimator):
         if self.oob_score:
             self._score_out_of_bag(X, y)
         return self
+
+    def _choose_model(self):
+        """Return the model to train; our own trees follow the library that the bag follows."""
+        model = self._own_tree() if self.estimator is None else self.estimator
+        if self.parity is not None and isinstance(model, BaseDecisionTree):
+            return clone(model).set_params(parity=self.parity)
+        return model
 
     def _check_oob(self):
         if self.oob_score and not self.bootstrap:

@@ -17,8 +17,10 @@ from sklearn.utils.validation import (
 from algorithms._common.cart import TREE_CONSTRAINTS, make_rules
 from algorithms._common.export import export_trees
 from algorithms._common.growing import draw_rows, grow_tree
+from algorithms._common.parity import warn_of_other_version
 from algorithms._common.pruning import prune, pruning_path
-from algorithms._common.tables import sort_table
+from algorithms._common.sklearn_growing import grow_like_sklearn
+from algorithms._common.tables import sort_table, unsorted_table
 from algorithms._common.threads import Workers, count_threads
 
 SEEDS = 2**31 - 1
@@ -63,17 +65,19 @@ class BaseDecisionTree(BaseEstimator):
         else:
             X, y = np.asarray(X), column_or_1d(y)
             self.n_features_in_ = X.shape[1]
+        warn_of_other_version(self.parity, stacklevel=3)
         y = self._read_y(y)
         if sample_weight is not None:
             sample_weight = _check_sample_weight(sample_weight, X, dtype=np.float64)
         with Workers(count_threads(self.n_jobs)) as workers:
-            table = sort_table(X, workers, type(self).__name__)
+            make_table = sort_table if self.parity is None else unsorted_table
+            table = make_table(X, workers, type(self).__name__)
             columns = np.arange(X.shape[1])
             self.grow_on(table, columns, y, sample_weight, workers, keep=False)
         return self
 
     def grow_on(self, table, columns, y, weight, workers, *, keep):
-        """Grow the tree on a sorted table, which trees may share.
+        """Grow the tree on a table, which trees may share; in parity mode it need not be sorted.
 
         Parameters
         ----------
@@ -87,11 +91,14 @@ class BaseDecisionTree(BaseEstimator):
         seed = check_random_state(self.random_state).randint(0, SEEDS)
         target = self._target(y, weight)
         rules = make_rules(self, target, len(y), len(columns))
-        rows = draw_rows(table, target, columns, workers, keep=keep)
         self.n_features_in_ = len(columns)
         self.n_outputs_ = 1
         self.max_features_ = rules.max_features
-        self.tree_ = grow_tree(table, rows, rules, seed, workers)
+        if self.parity is None:
+            rows = draw_rows(table, target, columns, workers, keep=keep)
+            self.tree_ = grow_tree(table, rows, rules, seed, workers)
+        else:
+            self.tree_ = grow_like_sklearn(table.values, columns, target, rules, seed)
         if self.ccp_alpha > 0.0:
             self.tree_ = prune(self.tree_, self.ccp_alpha)
 

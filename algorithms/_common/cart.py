@@ -6,6 +6,7 @@ from numbers import Integral, Real
 import numpy as np
 from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
 
+from algorithms._common.parity import AS_SKLEARN
 from algorithms._kernels import layout
 from algorithms._kernels.criteria import tabulate_x_log_x
 
@@ -45,6 +46,7 @@ TREE_CONSTRAINTS = {
     "ccp_alpha": [Interval(Real, 0.0, None, closed="left")],
     "monotonic_cst": ["array-like", None],
     "n_jobs": [Integral, None],
+    "parity": AS_SKLEARN,
 }
 
 

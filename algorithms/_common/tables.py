@@ -11,7 +11,34 @@ LARGEST = 2**31 - 1  # rows that a list can number
 
 
 def sort_table(X, workers, name):
-    """Return the sorted columns of X.
+    """Return the sorted columns of X; parameters and errors are those of `read_columns`."""
+    values = read_columns(X, workers, name)
+    n_columns, n_rows = values.shape
+    table = Table(
+        values,
+        np.empty((n_columns, n_rows), np.uint32),
+        np.empty(n_columns, np.int64),
+        np.empty(n_columns, np.int64),
+    )
+
+    def sort(first, last):
+        items = np.empty((2, n_rows), np.uint64)
+        counts = np.empty((PASSES, BUCKETS), np.uint32)
+        sort_columns(values, table.order, table.kind, table.missing, items, counts, first, last)
+
+    workers.share(sort, n_columns)
+    return table
+
+
+def unsorted_table(X, workers, name):
+    """Return a table of the columns of X without lists, for trees that sort in every node."""
+    values = read_columns(X, workers, name)
+    none = np.empty(0, np.int64)
+    return Table(values, np.empty((0, 0), np.uint32), none, none)
+
+
+def read_columns(X, workers, name):
+    """Return the columns of X, float32 (n_columns, n_rows).
 
     Parameters
     ----------
@@ -37,20 +64,7 @@ def sort_table(X, workers, name):
 
     workers.share(transpose, -(-n_rows // ROWS_AT_ONCE))
     check_values(values, name)
-    table = Table(
-        values,
-        np.empty((n_columns, n_rows), np.uint32),
-        np.empty(n_columns, np.int64),
-        np.empty(n_columns, np.int64),
-    )
-
-    def sort(first, last):
-        items = np.empty((2, n_rows), np.uint64)
-        counts = np.empty((PASSES, BUCKETS), np.uint32)
-        sort_columns(values, table.order, table.kind, table.missing, items, counts, first, last)
-
-    workers.share(sort, n_columns)
-    return table
+    return values
 
 
 def check_values(values, name):

@@ -391,7 +391,7 @@ def test_it_works_in_pipelines_and_searches():
 
 def test_names_and_defaults_are_scikit_learns():
     for ours, theirs in REFERENCE.items():
-        assert ours().get_params() == {**theirs().get_params(), "n_jobs": None}
+        assert ours().get_params() == {**theirs().get_params(), "n_jobs": None, "parity": None}
 
 
 def test_an_estimator_loads_its_own_file_only():

@@ -37,7 +37,7 @@ def column_of(values: pd.Series[Any], forced: bool, *, switches: bool) -> Column
         numbers = _floats(values)
         return categorised(numbers) if forced else numbers
     if pd.api.types.is_object_dtype(kind) and not forced:
-        parsed = pd.to_numeric(values, errors="coerce")
+        parsed = as_numbers(values)
         if (parsed.notna() == values.notna()).all():
             return _floats(parsed)
     text = labels_of(values)
@@ -45,6 +45,21 @@ def column_of(values: pd.Series[Any], forced: bool, *, switches: bool) -> Column
         return _floats(text.map(_TRUTH))
     codes, levels = pd.factorize(text, sort=True)
     return Categories(codes.astype(np.int32), [str(level) for level in levels])
+
+
+def as_numbers(values: pd.Series[Any]) -> pd.Series[Any]:
+    """Return values as numbers, missing where one is none, infinite where one is too large."""
+    try:
+        return pd.to_numeric(values, errors="coerce")
+    except OverflowError:  # at a whole number of hundreds of digits the parser of pandas gives up
+        return values.map(_number).astype(np.float64)
+
+
+def _number(value: Any) -> float:
+    try:
+        return float(str(value))
+    except ValueError:
+        return np.nan
 
 
 def _floats(values: pd.Series[Any]) -> np.ndarray:
@@ -81,7 +96,7 @@ def encode_classes(target: pd.Series[Any]) -> tuple[np.ndarray, tuple[str, ...]]
     Labels are sorted as numbers where all of them are numbers, else as text.
     """
     codes, labels = pd.factorize(labels_of(target), sort=True)
-    numbers = pd.to_numeric(pd.Series(labels), errors="coerce").to_numpy(np.float64)
+    numbers = as_numbers(pd.Series(labels)).to_numpy(np.float64)
     order = np.arange(len(labels))
     if not np.isnan(numbers).any():
         order = np.argsort(numbers, kind="stable")

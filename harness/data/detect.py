@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from harness.data.columns import as_numbers
 from harness.data.parsers import read_header
 from harness.data.reading import Reading
 from harness.data.streams import open_data
@@ -51,7 +52,7 @@ def complete(path: Path, reading: Reading) -> Reading:
 
 def _is_data(header: list[str]) -> bool:
     """Say whether a line that should name columns holds numbers, as where names are missing."""
-    numbers = pd.to_numeric(pd.Series(header), errors="coerce").notna()
+    numbers = as_numbers(pd.Series(header)).notna()
     return bool(numbers.mean() > 0.5)
 
 

@@ -214,14 +214,21 @@ def _parse_parquet(path: Path, _: Reading) -> Parsed:
 def _parse_arff(path: Path, reading: Reading) -> Parsed:
     import arff
 
+    number = 0  # of the line just read: below @data the reader knows none and says -1
+
+    def lines() -> Iterator[str]:
+        nonlocal number
+        for number, line in enumerate(stream, start=1):  # noqa: B007 - told where a line is bad
+            yield line.decode(reading.encoding)
+
     with open_data(path, reading.member) as stream:
-        lines = (line.decode(reading.encoding) for line in stream)
         try:
-            content = arff.load(lines, return_type=arff.DENSE_GEN)
+            content = arff.load(lines(), return_type=arff.DENSE_GEN)
             names = check_names(path, [str(name) for name, _ in content["attributes"]])
             rows = list(content["data"])
         except arff.ArffException as error:
-            raise DataError(f"{path} is not ARFF: {str(error).splitlines()[0]}") from None
+            reason = str(error).splitlines()[0].replace("line -1", f"line {number}")
+            raise DataError(f"{path} is not ARFF: {reason}") from None
     columns = zip(*rows, strict=True) if rows else ([] for _ in names)
     kinds = [kind for _, kind in content["attributes"]]
     data = {

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from harness.data.columns import column_of, encode_classes, identifiers, labels_of
+from harness.data.columns import as_numbers, column_of, encode_classes, identifiers, labels_of
 from harness.data.frames import Blocks, assemble, gather, numeric_blocks
 from harness.data.reading import Reading
 from harness.data.words import count, listed, shown
@@ -91,7 +91,7 @@ def _kept_rows(
     if reading.labels or reading.leave_out:
         text = labels_of(target)
         mapped = text.map(lambda label: reading.labels.get(label, label), na_action="ignore")
-        labels = mapped if task.is_classification else pd.to_numeric(mapped, errors="coerce")
+        labels = mapped if task.is_classification else as_numbers(mapped)
         left_out = mapped.isin(reading.leave_out).to_numpy(bool)
     else:
         left_out = np.zeros(len(target), bool)
@@ -135,7 +135,7 @@ def encode_target(
                 f"{len(codes):,} rows, so it is no class; name another column"
             )
         return codes, classes
-    values = pd.to_numeric(target, errors="coerce").to_numpy(np.float64, na_value=np.nan)
+    values = as_numbers(target).to_numpy(np.float64, na_value=np.nan)
     if np.isnan(values).any():
         first = target[np.isnan(values)].iloc[0]
         raise DataError(
@@ -156,7 +156,7 @@ def encode_target(
 
 
 def _weights(column: pd.Series[Any], place: str) -> np.ndarray:
-    values = pd.to_numeric(column, errors="coerce").to_numpy(np.float64, na_value=np.nan)
+    values = as_numbers(column).to_numpy(np.float64, na_value=np.nan)
     bad = ~(np.isfinite(values) & (values >= 0))
     if bad.any() or not values.any():
         raise DataError(

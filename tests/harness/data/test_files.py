@@ -193,6 +193,12 @@ def test_parquet_keeps_types_and_turns_dates_into_days(tmp_path):
     assert table.X["c"].tolist() == ["k", "l", "k"]
 
 
+def test_a_bad_row_of_arff_is_told_by_its_line(tmp_path):
+    text = "@relation r\n@attribute a numeric\n@attribute y {no,yes}\n@data\n1,no\n2,maybe\n3,no\n"
+    with pytest.raises(DataError, match=r"is not ARFF: .*maybe.*line 6\.$"):
+        dataset_from_file(write(tmp_path, text, "mine.arff"), "y")
+
+
 def test_arff_with_quotes_gaps_and_sparse_rows(tmp_path):
     head = "@relation r\n@attribute a numeric\n@attribute 'b c' {x,'y z'}\n@attribute y {no,yes}\n"
     dense = write(tmp_path, head + "@data\n1,x,no\n?,'y z',yes\n3,?,no\n", "mine.arff")
@@ -274,6 +280,8 @@ def test_numbers_are_read_to_the_last_bit(tmp_path):
         ("a,y\n1,\n2,\n", "has no value in any row"),
         ("a,y\n1,0.5\n2,inf\n3,1.5\n", "infinite in 1 row;"),
         ("a,y\n-inf,0\n2,1\ninf,1\n", r"column 'a' is infinite in 2 rows"),
+        (f"a,y\n1,0\n2,1\n1{'0' * 400},1\n", r"column 'a' is infinite in 1 row;"),
+        (f"a,y\n1,0.5\n2,1{'0' * 400}\n3,1.5\n", r"'y' is infinite in 1 row;"),
         ("a,a,b,b,y\n1,2,3,4,5\n", r"several columns named 'a', 'b'"),
         ("a,y\n1,2,3\n4,5,6\n", "more fields than its header"),
         ("a,y\n1,2\n3,4,5\n", "Expected 2 fields in line 3, saw 3"),

@@ -40,7 +40,9 @@ from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
-from algorithms._common.base_adaboost import BOOSTING_CONSTRAINTS, BaseAdaBoost, clip
+from algorithms._common.base_adaboost import BOOSTING_CONSTRAINTS, BaseAdaBoost
+from algorithms._common.boosting_rounds import ModelRounds, TreeRounds, clip
+from algorithms._common.class_growing import fits
 from algorithms._common.spaces import ADABOOST
 from algorithms._common.threads import Workers, count_threads
 from algorithms.decision_tree import DecisionTreeClassifier, DecisionTreeRegressor
@@ -135,19 +137,24 @@ class AdaBoostClassifier(ClassifierMixin, BaseAdaBoost):
         self.n_classes_ = len(self.classes_)
         self._begin()
         with Workers(count_threads(self.n_jobs)) as workers:
-            self._boost(self._learner(X, y, self.classes_, workers), y, weight)
+            self._boost(self._rounds(X, y, weight, workers))
         self._record_bounds()
         return self
 
-    def _boost(self, learner, y, weight):
-        """Train one model after the other on weights of sum 1."""
+    def _rounds(self, X, y, weight, workers):
+        """Return what trains models and weighs rows: by kernels, where the model allows it."""
+        resample = self.sampling == "resample"
+        if self._takes_our_trees(X) and not resample and fits(self.estimator_, self.n_classes_):
+            return TreeRounds(X, y, self.classes_, weight, workers, type(self).__name__)
+        learner = self._learner(X, y, self.classes_, workers)
+        return ModelRounds(learner, y, weight, resample=resample)
+
+    def _boost(self, rounds):
+        """Train one model after the other."""
         random = check_random_state(self.random_state)
         for t in range(self.n_estimators):
-            clip(weight)
             model = self._next_model(random)
-            rows = self._draw(random, weight)
-            wrong = learner.train(model, weight, rows) != y
-            error = np.average(wrong, weights=weight)  # ε_t
+            error = rounds.train(model, random)  # ε_t
             if error <= 0.0:
                 self._keep(model, 1.0, 0.0)
                 return
@@ -156,14 +163,9 @@ class AdaBoostClassifier(ClassifierMixin, BaseAdaBoost):
                 return
             vote = self._vote(error)
             self._keep(model, vote, error)
-            if t + 1 < self.n_estimators and not raise_weights(weight, wrong, vote, t):
+            if t + 1 < self.n_estimators and not rounds.reweigh(vote):
+                warn_of_infinite_weights(t)
                 return
-
-    def _draw(self, random, weight):
-        """Return the rows that a model is trained on, or None for all of them, weighted."""
-        if self.sampling == "reweight":
-            return None
-        return random.choice(len(weight), len(weight), p=weight / weight.sum())
 
     def _vote(self, error):
         """Return α_t."""
@@ -392,20 +394,13 @@ class AdaBoostRegressor(RegressorMixin, BaseAdaBoost):
         return self._export((), combination="median")
 
 
-def raise_weights(weight, wrong, vote, t):
-    """Raise the weights of wrong rows and divide all by their sum; return whether it is finite."""
-    with np.errstate(over="ignore"):
-        weight[wrong] *= np.exp(vote)  # w_i exp(α_t [h_t(x_i) ≠ y_i])
-    total = weight.sum()
-    if not np.isfinite(total):
-        warn(
-            f"Sample weights have reached infinite values, at iteration {t}, causing overflow. "
-            "Iterations stopped. Try lowering the learning rate.",
-            stacklevel=4,
-        )
-        return False
-    weight /= total
-    return True
+def warn_of_infinite_weights(t):
+    """Warn that the weights after a round cannot be told."""
+    warn(
+        f"Sample weights have reached infinite values, at iteration {t}, causing overflow. "
+        "Iterations stopped. Try lowering the learning rate.",
+        stacklevel=4,
+    )
 
 
 def check_any_model(models):

@@ -14,7 +14,6 @@ from algorithms._common.base_tree import BaseDecisionTree
 from algorithms._common.draws import SEEDS
 from algorithms._common.weak_learners import AnyLearner, TreeLearner
 
-EPSILON = np.finfo(np.float64).eps
 BOOSTING_CONSTRAINTS = {
     "estimator": [HasMethods(["fit", "predict"]), None],
     "n_estimators": [Interval(Integral, 1, None, closed="left")],
@@ -42,6 +41,8 @@ class BaseAdaBoost(_RoutingNotSupportedMixin, MetaEstimatorMixin, BaseEstimator)
         )
         weight /= weight.sum()
         self.estimator_ = self._default_tree() if self.estimator is None else self.estimator
+        if type(self.estimator_) is self._own_tree:
+            self.estimator_._validate_params()  # noqa: SLF001 - scikit-learn's convention
         return X, y, weight
 
     def _learner(self, X, y, labels, workers):
@@ -53,11 +54,14 @@ class BaseAdaBoost(_RoutingNotSupportedMixin, MetaEstimatorMixin, BaseEstimator)
         labels : (n_classes,) array, or None for regression
         workers : Workers
         """
-        plain = isinstance(X, np.ndarray) and X.dtype.kind in "biuf"
-        if plain and type(self.estimator_) is self._own_tree:
-            self.estimator_._validate_params()  # noqa: SLF001 - scikit-learn's convention
+        if self._takes_our_trees(X):
             return TreeLearner(X, y, labels, workers, type(self).__name__)
         return AnyLearner(X, y)
+
+    def _takes_our_trees(self, X):
+        """Return whether the models are our trees, of this kind, on a plain array of numbers."""
+        plain = isinstance(X, np.ndarray) and X.dtype.kind in "biuf"
+        return plain and type(self.estimator_) is self._own_tree
 
     def _begin(self):
         """Forget what an earlier fit has found."""
@@ -145,8 +149,3 @@ class BaseAdaBoost(_RoutingNotSupportedMixin, MetaEstimatorMixin, BaseEstimator)
         model = self._default_tree() if self.estimator is None else self.estimator
         tags.input_tags.sparse = get_tags(model).input_tags.sparse
         return tags
-
-
-def clip(weight):
-    """Lift weights to the machine's epsilon in place, as scikit-learn does; zeros stay zeros."""
-    np.clip(weight, EPSILON, None, out=weight, where=weight != 0.0)

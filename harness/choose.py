@@ -11,7 +11,7 @@ from typing import Any
 from harness import ids, preparation
 from harness.config import Choice, Experiment, Track
 from harness.data import resolve
-from harness.errors import ConfigError, PluginError, unknown
+from harness.errors import ConfigError, HarnessError, PluginError, together, unknown
 from harness.model import JSON, Algorithm, Dataset, Failure, Outcome, Status, Trial
 from harness.plugins import Entry, Registry
 from harness.tuning import tuned_params
@@ -40,12 +40,17 @@ def choose_datasets(
 ) -> list[Dataset]:
     """Return the datasets that patterns stand for; those in ``given`` need no plugin."""
     chosen: dict[str, Dataset] = {}
+    mistakes: list[HarnessError] = []
     for pattern in patterns:
-        if pattern in given:
-            chosen[pattern] = given[pattern]
-            continue
-        for name in dataset_names(pattern, registry):
-            chosen[name] = resolve(name, registry)
+        try:
+            names = [pattern] if pattern in given else dataset_names(pattern, registry)
+            chosen |= {name: given.get(name) or resolve(name, registry) for name in names}
+        except HarnessError as error:
+            mistakes.append(error)
+    if len(mistakes) == 1:
+        raise mistakes[0]
+    if mistakes:
+        raise ConfigError(together([str(mistake) for mistake in mistakes]))
     return list(chosen.values())
 
 
@@ -66,8 +71,9 @@ def dataset_names(pattern: str, registry: Registry) -> list[str]:
 def choose_variants(experiment: Experiment, registry: Registry) -> list[Variant]:
     """Return every algorithm × params that an experiment names, those of one name together."""
     found: dict[str, dict[str, Variant]] = {}
-    for choice in experiment.algorithms:
-        chosen = Choice(name=choice) if isinstance(choice, str) else choice
+    choices = [Choice(name=c) if isinstance(c, str) else c for c in experiment.algorithms]
+    registry.matching("algorithm", [chosen.name for chosen in choices])  # all mistakes at once
+    for chosen in choices:
         for name in registry.matching("algorithm", [chosen.name]):
             same = found.setdefault(name, {})
             for variant in _on_tracks(name, chosen, experiment, registry):

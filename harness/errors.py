@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+
+_FEW = 5  # known names that are told instead of counted
 
 
 class HarnessError(Exception):
@@ -44,5 +46,15 @@ def unknown(kind: str, name: str, known: Iterable[str], hint: str = "") -> str:
     close = difflib.get_close_matches(name, names, n=1, cutoff=0.6)
     if close:
         return f"unknown {kind} {name!r}: did you mean {close[0]!r}?"
-    hint = hint or f"`harness list {kind}s` shows the {len(names)} known ones"
+    if not hint:
+        many = "none is known" if not names else f"{len(names)} known"
+        known_ones = many if len(names) > _FEW or not names else f"known: {', '.join(names)}"
+        hint = f"`harness list {kind}s` lists them ({known_ones})"
     return f"unknown {kind} {name!r}; {hint}"
+
+
+def together(mistakes: Sequence[str]) -> str:
+    """Return one message for several mistakes, a line each; a lone one stands by itself."""
+    if len(mistakes) == 1:
+        return mistakes[0]
+    return "\n  ".join([f"{len(mistakes)} mistakes", *mistakes])

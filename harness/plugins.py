@@ -29,7 +29,7 @@ import pluggy
 
 from harness import hookspecs
 from harness.contract import fault_of
-from harness.errors import ConfigError, HarnessError, PluginError, unknown
+from harness.errors import ConfigError, HarnessError, PluginError, together, unknown
 from harness.model import Algorithm, Dataset, Executor, Metric, Outcome, Section
 
 OWN_PACKAGES = ("harness.builtin", "algorithms", "algorithms.reference", "reports")
@@ -106,13 +106,13 @@ class Registry:
 
     def matching(self, kind: str, patterns: Iterable[str]) -> list[str]:
         """Return the names that match any of the globs; a glob that matches none is an error."""
-        chosen: dict[str, None] = {}
-        for pattern in patterns:
-            hits = fnmatch.filter(self.names(kind), pattern)
-            if not hits:
-                raise ConfigError(unknown(kind, pattern, self.names(kind)) + self._broken_hint())
-            chosen.update(dict.fromkeys(hits))
-        return list(chosen)
+        known = self.names(kind)
+        hits = {pattern: fnmatch.filter(known, pattern) for pattern in patterns}
+        if missed := [
+            unknown(kind, pattern, known) for pattern, found in hits.items() if not found
+        ]:
+            raise ConfigError(together(missed) + self._broken_hint())
+        return list(dict.fromkeys(name for found in hits.values() for name in found))
 
     def add(self, kind: str, expected: type[Any], value: Any, plugin: str, path: str) -> None:
         """Take one registration; a wrong type, a bad name or a duplicate is an error."""

@@ -137,6 +137,20 @@ def test_suites_and_unknown_names():
         plan(registry, algorithms=["our"])
 
 
+def test_all_misspelt_names_are_told_at_once():
+    registry = registry_of(OURS, dataset("d", suites=("small",)))
+    with pytest.raises(ConfigError) as caught:
+        plan(registry, datasets=["zzz", "d", "suite:smal"])
+    told = str(caught.value).splitlines()
+    assert told[0] == "2 mistakes"
+    assert "unknown dataset 'zzz'" in told[1]
+    assert told[2] == "  unknown suite 'smal': did you mean 'small'?"
+    with pytest.raises(
+        ConfigError, match=r"^2 mistakes\n  .*'our'.*did you mean 'ours'.*\n.*'x\*'"
+    ):
+        plan(registry, algorithms=["our", "ours", "x*"])
+
+
 def one_trial(surroundings=HERE, **changes):
     registry = registry_of(OURS, replace(dataset("d"), **changes))
     return next(plan(registry, surroundings).trials())

@@ -99,6 +99,10 @@ def test_unknown_names_say_what_was_meant():
         registry.entry("metric", "rsme")
     with pytest.raises(ConfigError, match="unknown metric 'zz\\*'"):
         registry.matching("metric", ["zz*"])
+    with pytest.raises(ConfigError, match=r"lists them \(known: rmse\)"):
+        registry.entry("metric", "zz")
+    with pytest.raises(ConfigError, match=r"^2 mistakes\n  unknown metric 'a'; .*\n  unknown"):
+        registry.matching("metric", ["a", "rmse", "b"])
     assert registry.matching("metric", ["*", "rm*"]) == ["rmse"]
 
 

@@ -12,6 +12,8 @@ _HOME = {
     "BaggingRegressor": "bagging",
     "DecisionTreeClassifier": "decision_tree",
     "DecisionTreeRegressor": "decision_tree",
+    "GradientBoostingClassifier": "gradient_boosting",
+    "GradientBoostingRegressor": "gradient_boosting",
     "RandomForestClassifier": "random_forest",
     "RandomForestRegressor": "random_forest",
     "StackingClassifier": "stacking",

@@ -10,6 +10,7 @@ ALGORITHMS = [
     "bagging",
     "catboost.plain",
     "decision_tree",
+    "gradient_boosting",
     "lightgbm.gbdt",
     "lightgbm.goss",
     "lightgbm.quantised",

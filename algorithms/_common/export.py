@@ -17,17 +17,48 @@ def export_trees(trees, n_features, classes, columns=None):
     """
     from harness import TreeEnsemble
 
-    codes = ()
-    if classes is not None:
-        integer = np.issubdtype(np.asarray(classes).dtype, np.integer)
-        codes = tuple(int(c) for c in classes) if integer else tuple(range(len(classes)))
     columns = [None] * len(trees) if columns is None else columns
     return TreeEnsemble.join(
         [tree.common(own) for tree, own in zip(trees, columns, strict=True)],
         n_features=n_features,
         combination="mean",
-        classes=codes,
+        classes=class_codes(classes),
         input_dtype="float32",
         cover_kind="weight",
         library="tree-harness",
     )
+
+
+def export_boosted(model, base, link, temperature):
+    """Return fitted gradient boosting as a `harness.TreeEnsemble`.
+
+    Parameters
+    ----------
+    model : GradientBoostingClassifier or GradientBoostingRegressor
+    base : (n_outputs,) float64, the scores that it starts from
+    link, temperature : as in TreeEnsemble
+    """
+    from harness import TreeEnsemble
+
+    rounds, width = model.estimators_.shape
+    return TreeEnsemble.join(
+        [member.tree_.common() for member in model.estimators_.ravel()],
+        n_features=model.n_features_in_,
+        weight=np.full(rounds * width, float(model.learning_rate)),
+        output=np.tile(np.arange(width), rounds).astype(np.int32),
+        base=base,
+        link=link,
+        temperature=temperature,
+        classes=class_codes(getattr(model, "classes_", None)),
+        input_dtype="float32",
+        cover_kind="weight",
+        library="tree-harness",
+    )
+
+
+def class_codes(classes):
+    """Return labels as integers: their places, where they are not integers; () for None."""
+    if classes is None:
+        return ()
+    integer = np.issubdtype(np.asarray(classes).dtype, np.integer)
+    return tuple(int(c) for c in classes) if integer else tuple(range(len(classes)))

@@ -45,6 +45,7 @@ DEEPEST = 10  # levels of splits: sums of all slots and bins must stay small
 FEWEST_BINS = 16
 ROWS_PER_BIN = 8  # at least, for there are few rows to gain
 NO_FLOATS = np.empty(0)
+NO_FLAGS = np.empty(0, bool)
 
 
 def plain_limits(total_weight):
@@ -95,10 +96,11 @@ class LevelGrower:
         self._at = np.empty(n, np.uint16)
         self._lane = np.empty(n, np.uint16)
         self._size = np.empty(n)
+        self._used = np.empty(n, bool)
         self._sums = NO_FLOATS
         self._n_blocks = -(-n // level_layout.BLOCK_ROWS)
 
-    def grow(self, value, weight, limits, max_depth):
+    def grow(self, value, weight, limits, max_depth, used=None):
         """Return the `Grown` tree.
 
         Parameters
@@ -108,8 +110,10 @@ class LevelGrower:
             Rows of weight 0 are no part of the tree, but are told their leaf.
         limits : level_layout.Limits
         max_depth : most questions on the way to a leaf, at most `DEEPEST`
+        used : (n_rows,) bool, optional
+            Rows that are a part of the tree, at least one; faster than weights of 0 and 1.
         """
-        level = self._begin(value, NO_FLOATS if weight is None else weight)
+        level = self._begin(value, NO_FLOATS if weight is None else weight, used)
         capacity = min(2 ** (max_depth + 1) - 1, 2 * len(value) - 1)
         nodes, values = np.empty(capacity, layout.NODE), np.empty(capacity)
         base, depth = 0, 0
@@ -129,7 +133,7 @@ class LevelGrower:
             depth += 1
         return self._finish(nodes[: base + k], values[: base + k], depth)
 
-    def _begin(self, value, weight):
+    def _begin(self, value, weight, used):
         """Return the level of the root."""
         level = level_layout.Level(
             at=self._at,
@@ -137,6 +141,7 @@ class LevelGrower:
             value=value,
             size=self._size,
             weight=weight,
+            used=self._used,
             totals=np.empty((1, level_layout.TOTALS)),
             open=np.empty(1, np.uint8),
             sums=np.empty((0, 0, 0)),
@@ -147,7 +152,8 @@ class LevelGrower:
             shift=0,
         )
         blocks = np.empty((self._n_blocks, 1, level_layout.TOTALS))
-        self._share(start_rows, self._n_blocks, level, blocks)
+        wanted = NO_FLAGS if used is None else used
+        self._share(start_rows, self._n_blocks, level, wanted, blocks)
         add_blocks(blocks, level.totals)
         return level
 

@@ -52,6 +52,7 @@ class Level(NamedTuple):
     value: np.ndarray  # float64 (n_rows,): v
     size: np.ndarray  # float64 (n_rows,): |w v|
     weight: np.ndarray  # float64 (n_rows,): w; (0,): every row weighs 1
+    used: np.ndarray  # bool (n_rows,): whether the tree is grown on a row
     totals: np.ndarray  # float64 (K, TOTALS)
     open: np.ndarray  # uint8 (K,): 1 where the node may be split
     sums: np.ndarray  # float64 (n_columns, lanes * bins, 2): w and |w v|; 3: rows as well

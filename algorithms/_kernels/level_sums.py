@@ -55,12 +55,13 @@ def add_row(totals, v, w):
 
 
 @kernel
-def start_rows(level, blocks, first, last):
+def start_rows(level, wanted, blocks, first, last):
     """Bring all rows into the root, and write its totals, for blocks first … last − 1 of rows.
 
     Parameters
     ----------
-    level : ``value`` and ``weight`` are read; ``at``, ``lane``, ``size`` are written
+    level : ``value`` and ``weight`` are read; ``at``, ``lane``, ``size``, ``used`` are written
+    wanted : (n_rows,) bool, whether to use a row; (0,): all that weigh something
     blocks : (n_blocks, 1, TOTALS) float64, written
     """
     n = len(level.at)
@@ -72,8 +73,10 @@ def start_rows(level, blocks, first, last):
             v = level.value[i]
             level.at[i] = 0
             level.size[i] = abs(w * v)
-            level.lane[i] = np.uint16(2) if w == 0.0 else np.uint16(v < 0.0)
-            if w != 0.0:
+            used = w != 0.0 and (len(wanted) == 0 or wanted[i])
+            level.used[i] = used
+            level.lane[i] = np.uint16(v < 0.0) if used else np.uint16(2)
+            if used:
                 add_row(totals, v, w)
 
 
@@ -95,7 +98,6 @@ def route_rows(values, level, plan, blocks, base, lanes, first, last):
         blocks[block] = 0.0
         for i in range(block * BLOCK_ROWS, min((block + 1) * BLOCK_ROWS, n)):
             slot = np.int64(level.at[i]) - base
-            w = level.weight[i] if len(level.weight) else 1.0
             to = nowhere
             if slot >= 0 and plan[slot]["feature"] >= 0:
                 step = plan[slot]
@@ -103,7 +105,8 @@ def route_rows(values, level, plan, blocks, base, lanes, first, last):
                 goes_left = x <= step["threshold"] or (np.isnan(x) and step["missing_left"])
                 side = step["first_side"] + np.int64(not goes_left)
                 level.at[i] = np.uint16(base + len(plan) + side)
-                if w != 0.0:
+                if level.used[i]:
+                    w = level.weight[i] if len(level.weight) else 1.0
                     add_row(blocks[block, side], level.value[i], w)
                     to = np.uint16(2 * side + (level.value[i] < 0.0))
             if lanes:

@@ -1,0 +1,287 @@
+"""What the two gradient boostings share: rounds, steps, early stopping, prediction."""
+
+from numbers import Integral, Real
+from typing import ClassVar
+from warnings import warn
+
+import numpy as np
+from sklearn.base import BaseEstimator, _fit_context, clone, is_classifier
+from sklearn.model_selection import train_test_split
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import HasMethods, Hidden, Interval, StrOptions
+from sklearn.utils.validation import (
+    _check_sample_weight,
+    check_is_fitted,
+    column_or_1d,
+    validate_data,
+)
+
+from algorithms._common.boosted_trees import add_trees
+from algorithms._common.boosting_trees import TreeMaker
+from algorithms._common.cart import TREE_CONSTRAINTS, count_features
+from algorithms._common.export import export_boosted
+from algorithms._common.gradient_rounds import Rounds
+from algorithms._common.threads import Workers, count_threads
+from algorithms.decision_tree import DecisionTreeRegressor
+
+TREE_PARAMETERS = (
+    "max_depth",
+    "min_samples_split",
+    "min_samples_leaf",
+    "min_weight_fraction_leaf",
+    "min_impurity_decrease",
+    "max_features",
+    "max_leaf_nodes",
+    "ccp_alpha",
+)
+
+
+class BaseGradientBoosting(BaseEstimator):
+    """Gradient boosting of regression trees, or of any regressor."""
+
+    _parameter_constraints: ClassVar = {
+        **{name: TREE_CONSTRAINTS[name] for name in TREE_PARAMETERS},
+        "learning_rate": [Interval(Real, 0.0, None, closed="left")],
+        "n_estimators": [Interval(Integral, 1, None, closed="left")],
+        "criterion": [
+            StrOptions({"squared_error"}),
+            Hidden(StrOptions({"deprecated", "friedman_mse"})),
+        ],
+        "subsample": [Interval(Real, 0.0, 1.0, closed="right")],
+        "verbose": ["verbose"],
+        "warm_start": ["boolean"],
+        "validation_fraction": [Interval(Real, 0.0, 1.0, closed="neither")],
+        "n_iter_no_change": [Interval(Integral, 1, None, closed="left"), None],
+        "tol": [Interval(Real, 0.0, None, closed="left")],
+        "random_state": ["random_state"],
+        "estimator": [HasMethods(["fit", "predict"]), None],
+        "step": [StrOptions({"leaf", "global"})],
+        "leaf_penalty": [Interval(Real, 0.0, None, closed="left")],
+        "l2_regularization": [Interval(Real, 0.0, None, closed="left")],
+        "parity": [StrOptions({"scikit-learn"}), None],
+        "n_jobs": [Integral, None],
+    }
+
+    @_fit_context(prefer_skip_nested_validation=False)
+    def fit(self, X, y, sample_weight=None, monitor=None):
+        """Boost.
+
+        Parameters
+        ----------
+        X : array-like or frame of numbers (n_rows, n_features)
+            Rounded to float32.
+        y : array-like (n_rows,)
+            Labels of any kind, or numbers.
+        sample_weight : array-like (n_rows,), optional
+        monitor : callable, optional
+            Called after each round with its number, the estimator, and a dict of the variables of
+            the rounds (``y``, ``raw_predictions``, ``sample_weight``, ``sample_mask``); training
+            ends where it returns True.
+
+        Returns
+        -------
+        The estimator.
+
+        Raises
+        ------
+        ValueError, TypeError
+            scikit-learn's, where parameters, X, y or weights are not right.
+        """
+        if not self.warm_start:
+            self._forget()
+        if self.criterion != "deprecated":
+            warn(
+                "The parameter `criterion` is deprecated and has no effect: trees are grown by "
+                "the squared error of the gradients.",
+                FutureWarning,
+                stacklevel=2,
+            )
+        X, y = validate_data(self, X, y, dtype=np.float32, order="C", multi_output=True)
+        weighted = sample_weight is not None
+        weight = _check_sample_weight(sample_weight, X)
+        y = column_or_1d(self._read_y(y, weight if weighted else None), warn=True)
+        self.max_features_ = count_features(self.max_features, self.n_features_in_)
+        self._loss = self._make_loss()
+        self.n_trees_per_iteration_ = getattr(self._loss, "n_outputs", 1)
+        X, y, weight, held_out = self._hold_out(X, y, weight)
+        with Workers(count_threads(self.n_jobs)) as workers:
+            self._loss.share = workers.share
+            raw = self._begin(X, y, weight, weighted=weighted)
+            rounds = Rounds(self, X, y, weight if weighted else None, raw, held_out, workers)
+            rounds.run(monitor)
+            self._loss = rounds.end()
+        return self
+
+    def _hold_out(self, X, y, weight):
+        """Return the rows to train on, and those to validate on, or None."""
+        if self.n_iter_no_change is None:
+            return X, y, weight, None
+        X, X_out, y, y_out, weight, weight_out = train_test_split(
+            X,
+            y,
+            weight,
+            random_state=self.random_state,
+            test_size=self.validation_fraction,
+            stratify=y if is_classifier(self) else None,
+        )
+        if is_classifier(self) and len(np.unique(y)) != self.n_classes_:
+            raise ValueError(
+                "The training data after the early stopping split is missing some classes. Try "
+                "using another random seed."
+            )
+        return np.ascontiguousarray(X), y, weight, (np.ascontiguousarray(X_out), y_out, weight_out)
+
+    def _begin(self, X, y, weight, *, weighted):
+        """Return the scores to start from; forget what was trained unless starts are warm."""
+        if not self._is_trained():
+            self._rng = check_random_state(self.random_state)
+            self.estimators_ = np.empty((0, self.n_trees_per_iteration_), object)
+            self.train_score_ = np.empty(0)
+            if self.subsample < 1.0:
+                self.oob_improvement_, self.oob_scores_ = np.empty(0), np.empty(0)
+            self._fit_init(X, y, weight if weighted else None)
+        elif self.n_estimators < len(self.estimators_):
+            raise ValueError(
+                f"n_estimators={self.n_estimators} must be larger or equal to "
+                f"estimators_.shape[0]={len(self.estimators_)} when warm_start==True"
+            )
+        return self._raw(X)
+
+    def _fit_init(self, X, y, weight):
+        """Fit the model that boosting starts from, or the best constant."""
+        self.init_ = self.init
+        self._constant = np.zeros(self.n_trees_per_iteration_)
+        if self.init is None:
+            self.init_ = "constant"
+            self._constant = np.asarray(self._loss.start(y, weight), np.float64)
+        elif not isinstance(self.init, str):
+            self.init_ = clone(self.init)
+            given = {} if weight is None else {"sample_weight": weight}
+            try:
+                self.init_.fit(X, y, **given)
+            except (TypeError, ValueError) as error:
+                if not takes_no_weight(error):
+                    raise
+                raise ValueError(
+                    f"The initial estimator {type(self.init_).__name__} does not support sample "
+                    "weights."
+                ) from error
+
+    def _is_trained(self):
+        return len(getattr(self, "estimators_", ())) > 0
+
+    def _forget(self):
+        names = ("estimators_", "train_score_", "oob_improvement_", "oob_scores_", "oob_score_")
+        for name in (*names, "steps_", "init_", "_rng", "_constant"):
+            self.__dict__.pop(name, None)
+
+    def _start_scores(self, X):
+        """Return the scores before the first round, float64 (n_rows, n_outputs), by columns."""
+        raw = np.zeros((len(X), self.n_trees_per_iteration_), order="F")
+        if isinstance(self.init_, str):
+            raw += self._constant
+        elif is_classifier(self):
+            raw[:] = self._loss.link(self.init_.predict_proba(X))
+        else:
+            raw[:, 0] = self.init_.predict(X)
+        return raw
+
+    def _raw(self, X, rounds=None):
+        """Return the scores after all rounds, or after so many."""
+        raw = self._start_scores(X)
+        self._add(0, len(self.estimators_) if rounds is None else rounds, X, raw)
+        return raw
+
+    def _add(self, first, last, X, raw):
+        """Add what the rounds first … last − 1 say."""
+        stages = self.estimators_[first:last]
+        if self.estimator is None:
+            trees = [[member.tree_ for member in stage] for stage in stages]
+            add_trees(trees, self.learning_rate, X, raw, count_threads(self.n_jobs))
+            return
+        for stage, steps in zip(stages, self.steps_[first:last], strict=True):
+            for k, (member, step) in enumerate(zip(stage, steps, strict=True)):
+                raw[:, k] += self.learning_rate * step * member.predict(X)
+
+    def tree_maker(self, X, table, workers):
+        """Return the `TreeMaker` of a fit."""
+        return TreeMaker(
+            DecisionTreeRegressor(**{name: getattr(self, name) for name in TREE_PARAMETERS}),
+            X,
+            table,
+            workers,
+            leaf_penalty=self.leaf_penalty,
+            l2=self.l2_regularization,
+            as_library=self.parity is not None,
+        )
+
+    def member(self, tree):
+        """Return a tree as an estimator."""
+        member = DecisionTreeRegressor(**{name: getattr(self, name) for name in TREE_PARAMETERS})
+        member.n_features_in_ = self.n_features_in_
+        member.n_outputs_ = 1
+        member.max_features_ = self.max_features_
+        member.tree_ = tree
+        return member
+
+    def _read_rows(self, X):
+        """Return X as C-contiguous float32; raise scikit-learn's errors."""
+        check_is_fitted(self)
+        return validate_data(self, X, dtype=np.float32, order="C", reset=False)
+
+    def _staged_raw(self, X):
+        """Yield the scores after each round."""
+        X = self._read_rows(X)
+        raw = self._start_scores(X)
+        for i in range(len(self.estimators_)):
+            self._add(i, i + 1, X, raw)
+            yield raw.copy(order="F")
+
+    def staged_loss(self, X, y, sample_weight=None):
+        """Yield the loss after each round, on the scale of ``train_score_``."""
+        if is_classifier(self):
+            y = np.searchsorted(self.classes_, y)
+        y = np.ascontiguousarray(y, np.float64)
+        for raw in self._staged_raw(X):
+            yield self._loss(y, raw, sample_weight)
+
+    def apply(self, X):
+        """Return the leaf of each row in each tree: float64 (n_rows, n_estimators, n_outputs)."""
+        X = self._read_rows(X)
+        leaves = np.zeros((len(X), *self.estimators_.shape))
+        for i, stage in enumerate(self.estimators_):
+            for k, member in enumerate(stage):
+                leaves[:, i, k] = member.apply(X, check_input=False)
+        return leaves
+
+    @property
+    def feature_importances_(self):
+        """The mean decrease of the squared error by each feature, float64, summing to 1."""
+        check_is_fitted(self)
+        trees = [member.tree_ for member in self.estimators_.ravel()]
+        found = [t.compute_feature_importances(normalize=False) for t in trees if t.node_count > 1]
+        if not found:
+            return np.zeros(self.n_features_in_)
+        mean = np.mean(found, axis=0)
+        return mean / mean.sum()
+
+    @property
+    def ensemble_(self):
+        """The trees as a `harness.TreeEnsemble`."""
+        check_is_fitted(self)
+        loss = self._loss
+        if self.estimator is not None or not isinstance(self.init_, str):
+            raise AttributeError("ensemble_ needs trees that start from a constant")
+        if not hasattr(loss, "inverse"):
+            raise AttributeError("ensemble_ needs one of the losses that have names")
+        return export_boosted(self, self._constant, loss.inverse, loss.temperature)
+
+
+def takes_no_weight(error):
+    """Return whether an error says that an estimator's fit takes no weights."""
+    told = str(error)
+    if isinstance(error, TypeError):
+        return "unexpected keyword argument 'sample_weight'" in told
+    return (
+        "pass parameters to specific steps of your pipeline using the stepname__parameter" in told
+    )

@@ -1,0 +1,42 @@
+"""Find the number of rounds by cross-validation."""
+
+import numpy as np
+from sklearn.base import clone, is_classifier
+from sklearn.model_selection import check_cv
+from sklearn.utils import Bunch
+
+
+def choose_rounds(model, X, y, *, cv=5, sample_weight=None):
+    """Return the number of rounds with the least loss on rows held out.
+
+    The model is trained once on each fold's rows, with all its rounds; the loss it is trained on
+    is then measured on the fold's other rows after each round.
+
+    Parameters
+    ----------
+    model : GradientBoostingClassifier or GradientBoostingRegressor
+        Its ``n_estimators`` is the most rounds that are tried. It is not changed.
+    X : (n_rows, n_features) array of numbers
+    y : (n_rows,) array
+    cv : int, splitter or iterable of (train, test)
+        As in scikit-learn.
+    sample_weight : (n_rows,) array, optional
+
+    Returns
+    -------
+    Bunch
+        ``n_estimators``, the first with the least mean loss, and ``losses``, float64
+        (n_folds, n_rounds): the scale of `train_score_`.
+    """
+    X, y = np.asarray(X), np.asarray(y)
+    folds = check_cv(cv, y, classifier=is_classifier(model))
+    losses = []
+    for train, test in folds.split(X, y):
+        inside, outside = (None, None) if sample_weight is None else (
+            np.asarray(sample_weight)[train], np.asarray(sample_weight)[test]
+        )  # fmt: skip
+        fitted = clone(model).fit(X[train], y[train], sample_weight=inside)
+        losses.append(list(fitted.staged_loss(X[test], y[test], outside)))
+    shortest = min(len(curve) for curve in losses)
+    losses = np.array([curve[:shortest] for curve in losses])
+    return Bunch(n_estimators=int(losses.mean(axis=0).argmin()) + 1, losses=losses)

@@ -1,0 +1,42 @@
+"""Weighted quantiles, by the definition that scikit-learn's boosting uses."""
+
+import numpy as np
+
+
+def weighted_quantile(values, weight, share):
+    """Return the first value, in their order, up to which a share of the weight lies.
+
+    Parameters
+    ----------
+    values : (n,) float64, at least one
+    weight : (n,) float64 ≥ 0; None: every value weighs 1
+    share : between 0 and 1
+    """
+    share = 100.0 * share / 100.0  # rounds as the library, which takes percentages
+    if weight is None or (weight == 1.0).all():
+        wanted = int(np.ceil(share * len(values))) - 1
+        at = min(max(wanted, 0), len(values) - 1)
+        return np.partition(values, at)[at]
+    order = np.argsort(values)
+    below = np.cumsum(weight[order])
+    wanted = share * below[-1]
+    if wanted == 0.0:  # passes the values of no weight that come first
+        wanted = np.nextafter(0.0, 1.0)
+    at = min(np.searchsorted(below, wanted), len(values) - 1)
+    return values[order[at]]
+
+
+def rows_of_groups(group, rows):
+    """Yield each group and its rows, in their order.
+
+    Parameters
+    ----------
+    group : (n,) integers, the group of every row
+    rows : (m,) int, the rows that count; None: all
+    """
+    own = group if rows is None else group[rows]
+    order = np.argsort(own, kind="stable")
+    ends = np.flatnonzero(np.diff(own[order])) + 1
+    for part in np.split(order, ends):
+        if len(part):
+            yield int(own[part[0]]), part if rows is None else rows[part]

@@ -1,0 +1,370 @@
+"""Gradient boosting: each tree takes a step down the gradient of any loss.
+
+Friedman: Greedy function approximation: a gradient boosting machine. Annals of Statistics 29, 2001.
+Friedman: Stochastic gradient boosting. Computational Statistics & Data Analysis 38, 2002.
+
+    F_0 = argmin_c Σ w L(y, c)
+    g_i = −∂L(y_i, F(x_i)) / ∂F                  the negative gradient, at F = F_{m−1}
+    h_m = a regression tree fitted to g by least squares
+    ρ_j = argmin_ρ Σ_{x_i in leaf j} w_i L(y_i, F(x_i) + ρ)            step="leaf"
+    ρ   = argmin_ρ Σ w_i L(y_i, F(x_i) + ρ h_m(x_i))                    step="global"
+    F_m = F_{m−1} + ν ρ_j[x in leaf j],  or  F_{m−1} + ν ρ h_m          ν: learning_rate
+
+Where ρ_j has no closed form it is one Newton step Σ w g / Σ w h, as Friedman takes it (log_loss,
+exponential, poisson). Losses and their formulas are in `_kernels.losses`. With the exponential
+loss, hypotheses of ±1 and global steps this is AdaBoost.
+
+Penalties γ J + λ/2 Σ v_j² on the J leaves' values v_j hold a tree small: leaf j then counts
+s² / (w + λ), and a split must lessen ½ Σ w (g − v)² by more than γ.
+
+Trees are grown level by level on columns that are sorted once (docs/decisions/
+gradient-boosting.md). Every distinct threshold is tried. Draws of rows and features are
+scikit-learn's. Results are the same for any number of threads.
+
+Not here: sparse X, several outputs.
+"""
+
+from typing import ClassVar
+
+import numpy as np
+from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.utils._param_validation import HasMethods, Interval, Real, StrOptions
+from sklearn.utils.multiclass import check_classification_targets
+
+from algorithms._common import class_losses, losses
+from algorithms._common.base_gradient_boosting import BaseGradientBoosting
+from algorithms._common.choosing_rounds import choose_rounds
+from algorithms._common.spaces import GRADIENT_BOOSTING
+from harness import ALL_TASKS, Algorithm, Argument, estimator_adapter, hookimpl
+
+__all__ = ["GradientBoostingClassifier", "GradientBoostingRegressor", "choose_rounds"]
+
+TWO = 2
+CUSTOM_LOSS = HasMethods(["start", "negative_gradient", "__call__"])
+REGRESSION_LOSSES = {
+    "squared_error": lambda _: losses.SquaredError(),
+    "absolute_error": lambda _: losses.AbsoluteError(),
+    "huber": losses.Huber,
+    "quantile": losses.Quantile,
+    "poisson": lambda _: losses.Poisson(),
+}
+
+
+class GradientBoostingClassifier(ClassifierMixin, BaseGradientBoosting):
+    """Gradient boosting of classes; parameters are those of scikit-learn's class of this name.
+
+    Parameters
+    ----------
+    loss : {"log_loss", "exponential"} or object
+        An object is a loss of your own: `algorithms._common.losses` says what it offers.
+    learning_rate : float
+        Share ν of each step that is taken.
+    n_estimators : int
+        Rounds; `choose_rounds` finds their number by cross-validation.
+    subsample : float
+        Share of the rows that each round draws, without replacement.
+    criterion : "deprecated"
+        Has no effect.
+    min_samples_split, min_samples_leaf, min_weight_fraction_leaf, max_depth, \
+    min_impurity_decrease, max_features, max_leaf_nodes, ccp_alpha
+        Of the trees, as in `DecisionTreeRegressor`.
+    init : estimator, "zero", optional
+        What boosting starts from; by default the best constant.
+    random_state : int, RandomState, optional
+        Decides the draws of rows and features.
+    verbose : int
+        Whether lines are printed: now and then, or with 2 each round.
+    warm_start : bool
+        Whether a further fit adds rounds to those there are.
+    validation_fraction, n_iter_no_change, tol
+        Training ends where the loss on rows held out has not fallen by ``tol`` in so many rounds.
+    estimator : regressor, optional
+        Base learner in place of trees; its step is the global one.
+    step : {"leaf", "global"}
+        Whether each leaf has its own step, or all of them one.
+    leaf_penalty : float
+        γ, price of a leaf.
+    l2_regularization : float
+        λ, price of the leaves' squares; not for losses without curvature.
+    parity : {"scikit-learn"}, optional
+        Grow scikit-learn's own trees, by its arithmetic; slower.
+    n_jobs : int, optional
+        Threads; None is one. The result is the same for any number.
+
+    Attributes
+    ----------
+    classes_ : (n_classes,) labels, sorted
+    n_classes_, n_features_in_, n_estimators_, n_trees_per_iteration_, max_features_ : int
+    estimators_ : object array (n_rounds, n_outputs) of the fitted regressors
+    steps_ : float64 (n_rounds, n_outputs), ρ of base learners; 1 of trees, which hold their own
+    init_ : the fitted initial estimator, "zero", or "constant"
+    train_score_ : float64 (n_rounds,), the loss on the rows drawn, after each round
+    oob_improvement_, oob_scores_ : float64 (n_rounds,), of the rows not drawn; oob_score_ : float
+    feature_importances_ : float64 (n_features,)
+    ensemble_ : harness.TreeEnsemble, where the members are trees
+    """
+
+    _parameter_constraints: ClassVar = {
+        **BaseGradientBoosting._parameter_constraints,  # noqa: SLF001 - scikit-learn's convention
+        "loss": [StrOptions({"log_loss", "exponential"}), CUSTOM_LOSS],
+        "init": [StrOptions({"zero"}), None, HasMethods(["fit", "predict_proba"])],
+    }
+
+    def __init__(
+        self,
+        *,
+        loss="log_loss",
+        learning_rate=0.1,
+        n_estimators=100,
+        subsample=1.0,
+        criterion="deprecated",
+        min_samples_split=2,
+        min_samples_leaf=1,
+        min_weight_fraction_leaf=0.0,
+        max_depth=3,
+        min_impurity_decrease=0.0,
+        init=None,
+        random_state=None,
+        max_features=None,
+        verbose=0,
+        max_leaf_nodes=None,
+        warm_start=False,
+        validation_fraction=0.1,
+        n_iter_no_change=None,
+        tol=1e-4,
+        ccp_alpha=0.0,
+        estimator=None,
+        step="leaf",
+        leaf_penalty=0.0,
+        l2_regularization=0.0,
+        parity=None,
+        n_jobs=None,
+    ):
+        self.loss = loss
+        self.learning_rate = learning_rate
+        self.n_estimators = n_estimators
+        self.subsample = subsample
+        self.criterion = criterion
+        self.min_samples_split = min_samples_split
+        self.min_samples_leaf = min_samples_leaf
+        self.min_weight_fraction_leaf = min_weight_fraction_leaf
+        self.max_depth = max_depth
+        self.min_impurity_decrease = min_impurity_decrease
+        self.init = init
+        self.random_state = random_state
+        self.max_features = max_features
+        self.verbose = verbose
+        self.max_leaf_nodes = max_leaf_nodes
+        self.warm_start = warm_start
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
+        self.tol = tol
+        self.ccp_alpha = ccp_alpha
+        self.estimator = estimator
+        self.step = step
+        self.leaf_penalty = leaf_penalty
+        self.l2_regularization = l2_regularization
+        self.parity = parity
+        self.n_jobs = n_jobs
+
+    def _read_y(self, y, weight):
+        """Return class codes, float64; keep the labels."""
+        check_classification_targets(y)
+        self.classes_, codes = np.unique(y, return_inverse=True)
+        self.n_classes_ = len(self.classes_)
+        present = self.n_classes_
+        if weight is not None:
+            present = np.count_nonzero(np.bincount(codes.ravel(), weight))
+        if present < TWO:
+            raise ValueError(
+                f"y contains {present} class after sample_weight trimmed classes with zero "
+                "weights, while a minimum of 2 classes are required."
+            )
+        return codes.astype(np.float64)
+
+    def _make_loss(self):
+        """Return the loss."""
+        if not isinstance(self.loss, str):
+            return self.loss
+        if self.loss == "log_loss":
+            two = self.n_classes_ == TWO
+            return class_losses.Binomial() if two else class_losses.Multinomial(self.n_classes_)
+        if self.n_classes_ > TWO:
+            raise ValueError(
+                f"loss='{self.loss}' is only suitable for a binary classification problem, you "
+                f"have n_classes={self.n_classes_}. Please use loss='log_loss' instead."
+            )
+        return class_losses.Exponential()
+
+    def decision_function(self, X):
+        """Return the scores, float64 (n_rows,) of two classes, else (n_rows, n_classes)."""
+        return flat(self._raw(self._read_rows(X)))
+
+    def staged_decision_function(self, X):
+        """Yield the scores after each round, float64 (n_rows, n_outputs)."""
+        yield from self._staged_raw(X)
+
+    def _label(self, raw):
+        """Return the label with the largest score."""
+        codes = (raw[:, 0] >= 0.0).astype(int) if raw.shape[1] == 1 else raw.argmax(axis=1)
+        return self.classes_.take(codes)
+
+    def predict(self, X):
+        """Return the label with the largest score for each row."""
+        return self._label(self._raw(self._read_rows(X)))
+
+    def staged_predict(self, X):
+        """Yield the labels after each round."""
+        for raw in self._staged_raw(X):
+            yield self._label(raw)
+
+    def predict_proba(self, X):
+        """Return the probabilities of the classes, float64 (n_rows, n_classes)."""
+        return self._loss.predict_proba(self._raw(self._read_rows(X)))
+
+    def staged_predict_proba(self, X):
+        """Yield the probabilities after each round."""
+        for raw in self._staged_raw(X):
+            yield self._loss.predict_proba(raw)
+
+    def predict_log_proba(self, X):
+        """Return the logarithms of `predict_proba`."""
+        return np.log(self.predict_proba(X))
+
+
+class GradientBoostingRegressor(RegressorMixin, BaseGradientBoosting):
+    """Gradient boosting of values; parameters are those of scikit-learn's class of this name.
+
+    Parameters and attributes are as in `GradientBoostingClassifier`, without those of classes.
+    ``loss`` is one of "squared_error", "absolute_error", "huber", "quantile", "poisson" (which
+    predicts e^F), or a loss of your own; ``alpha`` is the quantile that "quantile" fits, and that
+    of the residuals beyond which "huber" is linear.
+    """
+
+    _parameter_constraints: ClassVar = {
+        **BaseGradientBoosting._parameter_constraints,  # noqa: SLF001 - scikit-learn's convention
+        "loss": [StrOptions(set(REGRESSION_LOSSES)), CUSTOM_LOSS],
+        "init": [StrOptions({"zero"}), None, HasMethods(["fit", "predict"])],
+        "alpha": [Interval(Real, 0.0, 1.0, closed="neither")],
+    }
+
+    def __init__(
+        self,
+        *,
+        loss="squared_error",
+        learning_rate=0.1,
+        n_estimators=100,
+        subsample=1.0,
+        criterion="deprecated",
+        min_samples_split=2,
+        min_samples_leaf=1,
+        min_weight_fraction_leaf=0.0,
+        max_depth=3,
+        min_impurity_decrease=0.0,
+        init=None,
+        random_state=None,
+        max_features=None,
+        alpha=0.9,
+        verbose=0,
+        max_leaf_nodes=None,
+        warm_start=False,
+        validation_fraction=0.1,
+        n_iter_no_change=None,
+        tol=1e-4,
+        ccp_alpha=0.0,
+        estimator=None,
+        step="leaf",
+        leaf_penalty=0.0,
+        l2_regularization=0.0,
+        parity=None,
+        n_jobs=None,
+    ):
+        self.loss = loss
+        self.learning_rate = learning_rate
+        self.n_estimators = n_estimators
+        self.subsample = subsample
+        self.criterion = criterion
+        self.min_samples_split = min_samples_split
+        self.min_samples_leaf = min_samples_leaf
+        self.min_weight_fraction_leaf = min_weight_fraction_leaf
+        self.max_depth = max_depth
+        self.min_impurity_decrease = min_impurity_decrease
+        self.init = init
+        self.random_state = random_state
+        self.max_features = max_features
+        self.alpha = alpha
+        self.verbose = verbose
+        self.max_leaf_nodes = max_leaf_nodes
+        self.warm_start = warm_start
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
+        self.tol = tol
+        self.ccp_alpha = ccp_alpha
+        self.estimator = estimator
+        self.step = step
+        self.leaf_penalty = leaf_penalty
+        self.l2_regularization = l2_regularization
+        self.parity = parity
+        self.n_jobs = n_jobs
+
+    def _read_y(self, y, weight):  # noqa: ARG002 - as the classifier's
+        """Return the values as float64."""
+        return np.ascontiguousarray(y, np.float64)
+
+    def _make_loss(self):
+        """Return the loss."""
+        if isinstance(self.loss, str):
+            return REGRESSION_LOSSES[self.loss](self.alpha)
+        return self.loss
+
+    def _say(self, raw):
+        """Return what scores mean."""
+        return self._loss.predict(raw) if hasattr(self._loss, "predict") else flat(raw)
+
+    def predict(self, X):
+        """Return the prediction of each row, float64 (n_rows,)."""
+        return self._say(self._raw(self._read_rows(X)))
+
+    def staged_predict(self, X):
+        """Yield the predictions after each round."""
+        for raw in self._staged_raw(X):
+            yield self._say(raw)
+
+
+def flat(raw):
+    """Return scores of one output as a vector."""
+    return raw[:, 0] if raw.shape[1] == 1 else raw
+
+
+def build(spec):
+    """Return the booster of a harness spec."""
+    boosting = (
+        GradientBoostingClassifier if spec.task.is_classification else GradientBoostingRegressor
+    )
+    return boosting(random_state=spec.seed, n_jobs=spec.threads).set_params(**spec.params)
+
+
+@hookimpl
+def register_algorithms(register):
+    """Offer gradient boosting to the harness."""
+    register(
+        Algorithm(
+            "gradient_boosting",
+            estimator_adapter(build),
+            ALL_TASKS,
+            params={"n_estimators": 100},
+            capacity={
+                "trees": Argument("n_estimators"),
+                "depth": Argument("max_depth"),
+                "leaves": Argument("max_leaf_nodes"),
+                "min_samples": Argument("min_samples_leaf"),
+                "learning_rate": Argument("learning_rate"),
+            },
+            space=GRADIENT_BOOSTING,
+            reference="sklearn.gradient_boosting",
+            rungs={"default": "L0"},
+            libraries=("numpy", "numba", "scikit-learn"),
+            paper="https://doi.org/10.1214/aos/1013203451",
+            summary="exact gradient boosting, level by level, on columns sorted once",
+        )
+    )

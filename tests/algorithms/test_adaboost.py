@@ -11,17 +11,7 @@ from algorithms import (
 )
 
 BOTH = [AdaBoostClassifier, AdaBoostRegressor]
-WEIGHTED = {
-    "check_sample_weight_equivalence_on_dense_data": "equally good splits fall to rounding; "
-    "scikit-learn's AdaBoostClassifier fails this check too"
-}
-
-
-def excused(estimator):
-    return WEIGHTED if isinstance(estimator, AdaBoostClassifier) else {}
-
-
-@parametrize_with_checks([E() for E in BOTH], expected_failed_checks=excused)
+@parametrize_with_checks([E() for E in BOTH])
 @pytest.mark.filterwarnings("ignore")  # the checks provoke warnings and count them themselves
 def test_scikit_learns_checks(estimator, check):
     check(estimator)

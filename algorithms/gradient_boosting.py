@@ -220,7 +220,8 @@ class GradientBoostingClassifier(ClassifierMixin, BaseGradientBoosting):
 
     def predict_proba(self, X):
         """Return the probabilities of the classes, float64 (n_rows, n_classes)."""
-        return self._loss.predict_proba(self._raw(self._read_rows(X)))
+        raw = self._raw(self._read_rows(X))
+        return self._loss.predict_proba(raw)
 
     def staged_predict_proba(self, X):
         """Yield the probabilities after each round."""

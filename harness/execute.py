@@ -92,6 +92,8 @@ class Execution:
         for outcome in plan.skipped:
             self.store.record(self.run_id, outcome)
             self.tally.add("trial", outcome.status)
+        for reason in dict.fromkeys(o.failure.message for o in plan.skipped if o.failure):
+            self.progress.message(f"  {reason}")
         jobs = self._unknown_jobs(plan.jobs)
         duels = self._unknown_duels(plan.duels)
         with Supervisor(self.store.workdir(self.run_id)) as supervisor:
@@ -105,7 +107,7 @@ class Execution:
 
     def tell_unanswered(self, plan: Plan) -> None:
         """Say which algorithms of the plan answer to a reference that nobody registers."""
-        chosen = {job.algorithm for job in plan.jobs}
+        chosen = (plan.declared or {}).get("algorithms", {})
         for name, told in self.registry.unanswered().items():
             if name in chosen:
                 self.progress.message(f"note: {told}")

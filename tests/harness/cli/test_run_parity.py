@@ -1,0 +1,152 @@
+"""The ``[parity]`` table of an experiment: trees compared within a run, once."""
+
+import json
+import textwrap
+
+import pytest
+
+from harness import comparisons
+from harness.cli import harness
+from harness.errors import ConfigError
+from harness.store import Store
+
+PLUGIN = textwrap.dedent(
+    '''
+    """Two strangers: scikit-learn's tree, whose other mode moves thresholds, and one without."""
+    from dataclasses import replace
+
+    import numpy as np
+    from sklearn.dummy import DummyClassifier
+    from sklearn.tree import DecisionTreeClassifier
+
+    from algorithms.reference._export_sklearn import export
+    from harness import ALL_TASKS, Algorithm, EstimatorAdapter, Task, estimator_adapter, hookimpl
+
+    class Twin(EstimatorAdapter):
+        def export_trees(self):
+            e = export(self.model)
+            if self.spec.params.get("parity") == "moved":
+                moved = np.where(e.left >= 0, np.nextafter(e.threshold, np.inf), e.threshold)
+                return replace(e, threshold=moved)
+            return e
+
+    def fails(dataset):
+        raise RuntimeError("this skip was never tried")
+
+    @hookimpl
+    def register_algorithms(register):
+        tasks = frozenset({Task.MULTICLASS})
+        tree = lambda spec: DecisionTreeClassifier(random_state=spec.seed)
+        register(Algorithm("twin", lambda spec: Twin(tree, spec), tasks,
+                           reference="sklearn.decision_tree", rungs={"default": "L3"}))
+        dummy = estimator_adapter(lambda spec: DummyClassifier())
+        register(Algorithm("opaque", dummy, tasks, reference="sklearn.decision_tree"))
+        register(Algorithm("lost", dummy, tasks, reference="sklearn.decision_tre", skip=fails))
+    '''
+)
+EXPERIMENT = """
+name = "beside"
+datasets = ["iris"]
+algorithms = [
+    "twin", { name = "twin", params = { parity = "moved" } },
+    "opaque", "lost", "sklearn.decision_tree",
+]
+[splits]
+folds = 2
+[parity]
+datasets = ["ir*"]
+[[gate]]
+kind = "rung"
+algorithm = "twin"
+datasets = ["iris"]
+limit = "L2"
+"""
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("beside")
+    (folder / "stranger.py").write_text(PLUGIN)
+    (folder / "beside.toml").write_text(EXPERIMENT)
+    return folder
+
+
+@pytest.fixture
+def call(place, capsys, monkeypatch):
+    """Return a function that runs a command; it gives exit code, stdout and stderr."""
+    monkeypatch.chdir(place)
+
+    def command(*arguments):
+        more = ["--plugin", "stranger.py", "--results", "results"]
+        code = harness.main([*arguments, *more], standalone_mode=False)
+        said = capsys.readouterr()
+        return code or 0, said.out, said.err
+
+    return command
+
+
+def test_a_run_compares_trees_once_and_says_so_everywhere(call, monkeypatch):
+    code, out, err = call("run", "beside.toml", "--json")
+    told = json.loads(out)
+    assert code == 3, err  # `lost` fails
+    assert told["comparisons"] == {"done": 2, "skipped": 1}
+    assert "2 comparisons done, 1 skipped" in err
+    rungs = {(p["algorithm"], p["params"][0].get("parity")): p["rung"] for p in told["parity"]}
+    assert rungs == {("twin", None): "L3", ("twin", "moved"): "L2", ("opaque", None): ""}
+    (parted,) = [p["differences"][0] for p in told["parity"] if p["differences"]]
+    assert "Tree 0, the root" in parted
+    assert told["gates"]["state"] == "pass"
+
+    with Store.open("results") as store:
+        outcomes = [outcome for outcome, _ in store.outcomes(told["run"])]
+    assert len(outcomes) == len({o.trial.id for o in outcomes}) == 10
+    assert not any({"trees", "training"} & set(o.arrays) for o in outcomes)
+
+    monkeypatch.setattr(comparisons, "Supervisor", None)  # nobody is asked again
+    code, out, err = call("run", "beside.toml", "--json")
+    assert json.loads(out)["parity"] == told["parity"]
+    assert json.loads(out)["comparisons"] == told["comparisons"]
+
+
+def test_what_a_listener_a_skip_or_a_reference_has_wrong_is_told(call):
+    _, out, err = call("run", "beside.toml", "--json", "--no-report")
+    reason = "`skip` of lost failed on iris: RuntimeError: this skip was never tried"
+    assert err.count(reason) == 1
+    with Store.open("results") as store:
+        failed = [outcome for outcome, _ in store.outcomes() if outcome.failure]
+    assert {o.failure.message for o in failed} == {reason}
+    assert "in fails" in failed[0].failure.detail
+    assert json.loads(out)["outcomes"] == {"failed": 2, "done": 8}
+    assert "note: lost answers to unknown algorithm 'sklearn.decision_tre': did you mean" in err
+    _, out, _ = call("list", "plugins", "--json")
+    notes = [p["note"] for p in json.loads(out)["plugins"] if p["note"] != "-"]
+    assert len(notes) == 1
+    assert notes[0].startswith("lost answers to unknown algorithm")
+
+
+def test_reports_in_every_form_show_rungs_and_gates(call, place):
+    page = call("report")[1].strip()
+    assert "twin (moved) / sklearn." in (place / page).read_text()
+    markdown = call("report", "--markdown")[1].replace("\N{NO-BREAK SPACE}", " ").replace("\\", "")
+    assert "Trees of twin beside those of sklearn.decision_tree: L3 on 1 dataset." in markdown
+    assert "Trees of twin in mode moved beside" in markdown
+    assert "Gates: 2 hold." in markdown
+    assert len(json.loads(call("report", "--json")[1])["parity"]) == 3
+
+
+def test_a_dry_run_names_the_comparisons(call):
+    out = call("run", "beside.toml", "--dry-run", "--results", "empty")[1]
+    assert "trees of twin and sklearn.decision_tree on iris: " in out
+
+
+@pytest.mark.parametrize(
+    ("setting", "message"),
+    [
+        ("parity.datasets=['irsi']", "unknown dataset of this run 'irsi': did you mean 'iris'"),
+        ("parity.pairs=[['twin', 'sklearn.bagging']]", "unknown algorithm of this run"),
+        ("parity.pair=[]", "did you mean 'pairs'"),
+    ],
+)
+def test_what_is_not_in_the_run_cannot_be_compared(call, setting, message):
+    with pytest.raises(ConfigError, match=message):
+        call("run", "beside.toml", "--set", setting)

@@ -11,8 +11,8 @@ Linear or n log n: over the sizes x that were timed, exact n log n growth has th
     b* = Σ (log x − m)(log(x ln x)) / Σ (log x − m)²,     m the mean of log x,
 
 a little above 1. Growth is called *linear* where the interval of b holds 1 and not b*, *n log n*
-where it holds b* and not 1, *between the two undecided* where it holds both, else *slower* or
-*faster than linear*, or *faster than n log n*.
+where it holds b* and not 1, *undecided* where it holds both, else *slower* or *faster than
+linear*, or *faster than n log n*; an interval that holds 0 shows no growth at all.
 """
 
 from __future__ import annotations
@@ -102,13 +102,15 @@ def growth(axis: str, slope: Interval, star: float | None) -> str:
         return "undecided"
     if axis == "threads":
         return _speedup(slope)
-    one = slope.low <= 1 <= slope.high
-    other = star is not None and slope.low <= star <= slope.high
+    one = 0 < slope.low <= 1 <= slope.high
+    other = star is not None and 0 < slope.low <= star <= slope.high
     if one or other:
         named = {(True, True): "linear or n log n, undecided", (True, False): "linear"}
         return named.get((one, other), "n log n")
+    if slope.low <= 0:
+        return "falls" if slope.high < 0 else "no growth shown"
     if slope.high < 1:
-        return "slower than linear" if slope.low > 0 else "hardly any growth"
+        return "slower than linear"
     return "faster than linear" if star is None or slope.low < star else "faster than n log n"
 
 

@@ -1,0 +1,115 @@
+"""Slopes of training time, and what growth they are called."""
+
+import numpy as np
+import pytest
+import statsmodels.api as sm
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import binom
+
+from harness.analysis.diagnostics import InapplicableError, scaling
+from harness.analysis.view import Interval
+
+SIZES = np.repeat([1000, 2000, 4000, 8000, 16000], 3)
+
+
+def noisy(truth, sd=0.03, seed=1):
+    return truth * np.exp(np.random.default_rng(seed).normal(0, sd, len(truth)))
+
+
+def test_the_interval_is_that_of_ordinary_least_squares():
+    seconds = noisy(3e-6 * SIZES**1.1)
+    found = scaling.fit("rows", SIZES, seconds)
+    ols = sm.OLS(np.log(seconds), sm.add_constant(np.log(SIZES))).fit()
+    low, high = ols.conf_int(0.05)[1]
+    assert (found.slope.low, found.slope.value, found.slope.high) == pytest.approx(
+        (low, ols.params[1], high), abs=1e-9
+    )
+    assert found.intercept == pytest.approx(ols.params[0], abs=1e-9)
+    assert found.residual == pytest.approx(np.sqrt(ols.mse_resid), abs=1e-9)
+
+
+@given(
+    st.floats(-2, 3),
+    st.floats(1e-6, 1e3),
+    st.lists(st.integers(1, 10**6), min_size=2, max_size=8, unique=True),
+)
+def test_an_exact_power_is_found(power, factor, sizes):
+    x = np.array(sizes, float)
+    found = scaling.fit("columns", x, factor * x**power)
+    assert found.slope.value == pytest.approx(power, abs=1e-6)
+    assert found.residual < 1e-6
+
+
+@pytest.mark.parametrize(
+    ("seconds", "growth"),
+    [
+        (SIZES * 1e-6, "linear"),
+        (SIZES * np.log(SIZES) * 1e-7, "n log n"),
+        (SIZES**2 * 1e-9, "faster than n log n"),
+        (SIZES**0.5 * 1e-3, "slower than linear"),
+    ],
+)
+def test_growth_is_told_apart_where_the_noise_allows(seconds, growth):
+    assert scaling.fit("rows", SIZES, noisy(seconds, 0.005)).growth == growth
+
+
+def test_where_noise_hides_the_difference_it_is_said():
+    found = scaling.fit("rows", SIZES, noisy(SIZES**1.1 * 1e-6, 0.3))
+    assert found.growth == "linear or n log n, undecided"
+
+
+def test_an_interval_covers_the_planted_slope():
+    covered = 0
+    for seed in range(400):
+        slope = scaling.fit("rows", SIZES, noisy(SIZES**1.3, 0.1, seed)).slope
+        covered += slope.low <= 1.3 <= slope.high
+    low, high = binom.ppf([0.0005, 0.9995], 400, 0.95)
+    assert low <= covered <= high
+
+
+def test_n_log_n_has_the_slope_that_it_has():
+    x = np.array([10.0, 100.0, 1000.0])
+    fitted = np.polyfit(np.log(x), np.log(x * np.log(x)), 1)[0]
+    assert scaling.linearithmic_slope(x) == pytest.approx(fitted, abs=1e-12)
+    assert scaling.linearithmic_slope(np.array([2.0, 10.0])) is None
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "growth"),
+    [
+        (-1.1, -0.9, "perfect use of threads"),
+        (-0.8, -0.4, "threads help"),
+        (-0.2, 0.1, "threads are not shown to help"),
+        (0.1, 0.3, "threads do harm"),
+    ],
+)
+def test_threads_have_words_of_their_own(low, high, growth):
+    assert scaling.growth("threads", Interval(low, (low + high) / 2, high), None) == growth
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "growth"),
+    [
+        (-0.1, 1.5, "no growth shown"),
+        (-0.2, -0.1, "falls"),
+        (0.2, 0.8, "slower than linear"),
+        (1.1, 1.3, "faster than linear"),
+    ],
+)
+def test_growth_along_other_axes(low, high, growth):
+    assert scaling.growth("bins", Interval(low, (low + high) / 2, high), None) == growth
+
+
+def test_two_calls_have_a_slope_without_an_interval():
+    found = scaling.fit("threads", [1, 2], [1.0, 0.5])
+    assert found.slope.value == pytest.approx(-1)
+    assert np.isinf(found.slope.low)
+    assert found.growth == "undecided"
+    assert "too few calls" in found.sentence
+
+
+@pytest.mark.parametrize(("x", "seconds"), [([5, 5], [1, 2]), ([1, 0], [1, 2]), ([1, 2], [0, 1])])
+def test_what_has_no_slope_says_so(x, seconds):
+    with pytest.raises(InapplicableError):
+        scaling.fit("rows", x, seconds)

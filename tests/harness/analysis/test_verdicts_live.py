@@ -1,0 +1,77 @@
+"""Verdicts on real trainings: what is as good, what is worse, and what cannot be told."""
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_iris
+from sklearn.model_selection import StratifiedKFold
+from worlds import World, trial
+
+from harness import Spec, Task
+from harness.builtin.generators import GENERATORS
+from harness.model import Split
+from harness.plugins import load_registry
+
+FOLDS = 5
+ROUNDS = 100
+REGISTRY = load_registry(modules=["harness.builtin.metrics", "algorithms.reference.lightgbm"])
+LIGHTGBM = REGISTRY.algorithm("lightgbm.gbdt")
+
+
+def boost(world, name, X, y, folds, *, seed=0, **params):
+    """Train on each fold and give the world its predictions of the rest."""
+    k = len(np.unique(y))
+    task = Task.BINARY if k == 2 else Task.MULTICLASS
+    given = {**LIGHTGBM.params, "n_estimators": ROUNDS, "learning_rate": 0.1, "subsample": 0.5}
+    given |= {"subsample_freq": 1, "verbosity": -1, **params}
+    parts = StratifiedKFold(folds, shuffle=True, random_state=0).split(X, y)
+    for fold, (train, test) in enumerate(parts):
+        adapter = LIGHTGBM.adapter(Spec(task, given, seed, 1, k))
+        adapter.fit(adapter.prepare(X[train], y[train], None))
+        output = adapter.predict(X[test])
+        shares = np.bincount(y[train], minlength=k) / len(train)
+        facts = {"train_rows": len(train), "test_rows": len(test), "train_prior": shares.tolist()}
+        arrays = {"output": output, "y": y[test], "scale": np.float64(1)}
+        where = {"split": Split(folds=folds, fold=fold), "task": task}
+        world.add(trial(name, "set", fold, **where), arrays, facts)
+
+
+def judged(*sides):
+    """Return the verdict of the first of two algorithms against the second."""
+    world = World(
+        {"pairs": [["first", "second"]], "margin": 0.02, "algorithms": {}, "datasets": {}}
+    )
+    for name, (X, y, folds, params) in zip(("first", "second"), sides, strict=True):
+        boost(world, name, X, y, folds, **params)
+    (found,) = [a for a in world.view(REGISTRY).accuracy if a.dataset]
+    return found
+
+
+@pytest.fixture(scope="module")
+def large():
+    """Rows enough for the difference of two seeds to be far below the margin."""
+    (hastie,) = [g for g in GENERATORS if g.name == "hastie_10_2"]
+    table = hastie.draw(rows=20_000, seed=0)
+    return table.X.to_numpy(), table.y, FOLDS
+
+
+def test_two_seeds_of_one_algorithm_on_a_large_set_are_equivalent(large):
+    found = judged((*large, {"seed": 1}), (*large, {"seed": 2}))
+    assert found.verdict == "equivalent"
+    assert found.difference.value != 0
+
+
+def test_half_the_rounds_are_worse(large):
+    found = judged((*large, {"seed": 1, "n_estimators": ROUNDS // 2}), (*large, {"seed": 2}))
+    assert found.verdict == "worse"
+    assert found.difference.high < -found.margin
+
+
+def test_three_folds_of_a_tiny_set_decide_nothing_and_say_what_would():
+    X, y = load_iris(return_X_y=True)
+    rows = np.r_[0:10, 50:60, 100:110]
+    tiny = (X[rows], y[rows], 3)
+    params = {"min_child_samples": 2}
+    found = judged((*tiny, {"seed": 1, **params}), (*tiny, {"seed": 2, **params}))
+    assert found.verdict == "inconclusive"
+    assert "repeat" in found.advice
+    assert found.difference.low < 0 < found.difference.high

@@ -195,10 +195,3 @@ def sum_newton(kind, own, y, gradient, weight, used, leaf, sums, first, last):
             at = np.uint64(leaf[i])
             sums[block, at, 0] += w * gradient[i]
             sums[block, at, 1] += w * curvature_of(kind, target, gradient[i])
-
-
-@kernel
-def add_steps(values, rate, leaf, raw, first, last):
-    """Add the value of each row's leaf, times the rate, in blocks first … last − 1 of rows."""
-    for i in range(first * BLOCK_ROWS, min(last * BLOCK_ROWS, len(raw))):
-        raw[i] += rate * values[leaf[i]]

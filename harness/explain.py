@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from harness.errors import ConfigError
-from harness.model import FAILURES, Outcome, Status, Trial
+from harness.model import FAILURES, Duel, DuelOutcome, Outcome, Status, Trial
 
 if TYPE_CHECKING:
     from harness.store.read import Reader
@@ -43,6 +43,46 @@ def explain(store: Reader, name: str, planned: Trial | None = None) -> list[str]
     else:
         lines = ["new: no trial of this cell was ever measured here"]
     return [_plain(line) for line in (f"{head} (trial {trial.id}, cell {trial.cell})", *lines)]
+
+
+def explain_duel(store: Reader, name: str, planned: Duel | None = None) -> list[str]:
+    """Return sentences on what the store knows of a duel; none where no duel goes by ``name``.
+
+    Parameters are as for :func:`explain`; ``planned`` is the duel of the same two algorithms as
+    it would be fought now.
+    """
+    attempts = store.find_duels(name) if name else []
+    if not attempts:
+        return []
+    found = {outcome.duel.id for outcome, _ in attempts}
+    if len(found) > 1:
+        raise ConfigError(f"{name!r} may be any of {len(found)} duels; write more of it")
+    outcome, run = attempts[-1]
+    duel = outcome.duel
+    head = f"{duel.a.algorithm} against {duel.b.algorithm} on {duel.a.dataset.name}"
+    if planned is None or planned.id == duel.id:
+        lines = _known_duel(outcome, run)
+    else:
+        lines = ["stale, so it is fought again", f"last fought in {_run(run)}; since then:"]
+        lines += _duel_changes(duel, planned)
+    return [_plain(line) for line in (f"{head} (duel {duel.id})", *lines)]
+
+
+def _known_duel(outcome: DuelOutcome, run: str) -> list[str]:
+    at = f"on {outcome.ended[:16].replace('T', ' ')}" if outcome.ended else "at an unknown time"
+    fought = f"fought {at} in {_run(run)}"
+    if outcome.status in FAILURES:
+        message = f": {outcome.failure.message}" if outcome.failure else ""
+        failed = f"failed last time ({_words(outcome.status)}{message}), {fought}"
+        return [failed, "it is reused as a failure; add --retry-failed to fight it again"]
+    return [f"known: {fought}, so it is reused; add --fresh to fight it again"]
+
+
+def _duel_changes(old: Duel, new: Duel) -> list[str]:
+    sides = ((old.a, new.a), (old.b, new.b))
+    trials = [pair for was, now in sides for pair in zip(was.trials, now.trials, strict=False)]
+    changes = dict.fromkeys(change for was, now in trials for change in _changes(was, now))
+    return list(changes) or ["what is timed, or how often, changed"]
 
 
 def _stored(store: Reader, name: str) -> Trial:

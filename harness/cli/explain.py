@@ -1,4 +1,4 @@
-"""``harness explain ID``: why a trial would run again, or why it would not."""
+"""``harness explain ID``: why a trial or a duel would run again, or why it would not."""
 
 from __future__ import annotations
 
@@ -7,42 +7,78 @@ from typing import TYPE_CHECKING
 
 import click
 
-from harness.cli.common import plugin_option, results_option
+from harness.cli.common import json_option, plugin_option, print_json, results_option
 from harness.errors import HarnessError
-from harness.model import Trial
+from harness.model import Duel
 from harness.plugins import load_registry
 
 if TYPE_CHECKING:
-    from harness.runs import Request
+    from harness.plan import Plan
+    from harness.store.read import Reader
 
 
 @click.command("explain")
 @click.argument("id_", metavar="ID")
 @plugin_option
 @results_option
-def command(id_: str, *, plugins: tuple[Path, ...], results: Path) -> None:
-    """Explain the trial whose trial id or cell id starts with ID."""
-    from harness import runs
-    from harness.explain import explain
+@json_option
+def command(id_: str, *, plugins: tuple[Path, ...], results: Path, as_json: bool) -> None:
+    """Explain the trial or duel whose id, or whose cell's id, starts with ID."""
     from harness.store import Store
 
     with Store.open(results) as store:
-        stored = explain(store, id_)
-        trial = store.find(id_)[0]
-        measured_in = [run for _, run in store.history(trial.cell) if run]
-        try:
-            request = runs.request_of(store.run(measured_in[-1])) if measured_in else None
-            planned = _planned_now(request, trial, plugins) if request else None
-        except HarnessError as error:
-            stored.append(f"it cannot be planned any more: {error}")
-            planned = None
-        click.echo("\n".join(explain(store, id_, planned) if planned else stored))
+        lines = _of_duel(store, id_, plugins) or _of_trial(store, id_, plugins)
+    if as_json:
+        print_json({"id": id_, "lines": lines})
+    else:
+        click.echo("\n".join(lines))
 
 
-def _planned_now(request: Request, trial: Trial, plugins: tuple[Path, ...]) -> Trial | None:
-    """Return the trial as today's code and data would plan it, from its run's own request."""
+def _of_trial(store: Reader, id_: str, plugins: tuple[Path, ...]) -> list[str]:
+    from harness.explain import explain
+
+    lines = explain(store, id_)
+    trial = store.find(id_)[0]
+    measured_in = [run for _, run in store.history(trial.cell) if run]
+    plan, trouble = _planned_now(store, measured_in, plugins)
+    if plan is not None:
+        now = next((t for t in plan.trials() if t.cell == trial.cell), None)
+        lines = explain(store, id_, now) if now else lines
+    return lines + trouble
+
+
+def _of_duel(store: Reader, id_: str, plugins: tuple[Path, ...]) -> list[str]:
+    """Return what is told of a duel; nothing where no duel has such an id."""
+    from harness.explain import explain_duel
+
+    lines = explain_duel(store, id_)
+    if not lines:
+        return []
+    attempts = store.find_duels(id_)
+    duel = attempts[-1][0].duel
+    plan, trouble = _planned_now(store, [run for _, run in attempts if run], plugins)
+    if plan is not None:
+        found = [other for other in plan.duels if _cells(other) == _cells(duel)]
+        now = next((d for d in found if d.id == duel.id), found[0] if found else None)
+        lines = explain_duel(store, id_, now)
+    return lines + trouble
+
+
+def _planned_now(
+    store: Reader, runs_of_it: list[str], plugins: tuple[Path, ...]
+) -> tuple[Plan | None, list[str]]:
+    """Return the newest of the runs as today's code and data would plan it, or why they cannot."""
     from harness import runs
 
-    files = (*request.plugin_files, *map(str, plugins))
-    plan = runs.plan_request(request, load_registry(files))
-    return next((t for t in plan.trials() if t.cell == trial.cell), None)
+    if not runs_of_it:
+        return None, []
+    try:
+        request = runs.request_of(store.run(runs_of_it[-1]))
+        files = (*request.plugin_files, *map(str, plugins))
+        return runs.plan_request(request, load_registry(files)), []
+    except HarnessError as error:
+        return None, [f"it cannot be planned any more: {error}"]
+
+
+def _cells(duel: Duel) -> list[str]:
+    return [trial.cell for job in (duel.a, duel.b) for trial in job.trials]

@@ -8,9 +8,11 @@ from typing import Any
 import click
 
 from harness.cli.common import json_option, plugin_option, print_json, printable, results_option
-from harness.errors import ConfigError, StoreError
-from harness.model import Outcome, to_json
+from harness.errors import ConfigError, unknown
+from harness.model import DuelOutcome, Outcome, to_json
 from harness.plugins import Registry, load_registry
+
+_KINDS = ("algorithm", "dataset", "metric", "executor")
 
 
 @click.command("show")
@@ -19,11 +21,13 @@ from harness.plugins import Registry, load_registry
 @results_option
 @json_option
 def command(name: str, *, plugins: tuple[Path, ...], results: Path, as_json: bool) -> None:
-    """Show NAME: an algorithm, dataset or metric, or the start of a run, trial or cell id."""
-    found = _registered(name, load_registry(plugins)) or _stored(name, results)
+    """Show NAME: an algorithm, dataset or metric, or the start of a run, trial, cell or duel id."""
+    registry = load_registry(plugins)
+    found = _registered(name, registry) or _stored(name, results)
     if not found:
-        kinds = "algorithm, dataset, metric, executor, run or trial"
-        raise ConfigError(f"nothing is called {name!r}: no {kinds} has that name or id")
+        known = [known for kind in _KINDS for known in registry.names(kind)]
+        hint = f"no {', '.join(_KINDS)}, run, trial or duel has that name or id"
+        raise ConfigError(unknown("name", name, known, hint))
     if as_json:
         print_json(found)
     else:
@@ -32,7 +36,7 @@ def command(name: str, *, plugins: tuple[Path, ...], results: Path, as_json: boo
 
 
 def _registered(name: str, registry: Registry) -> dict[str, Any]:
-    for kind in ("algorithm", "dataset", "metric", "executor"):
+    for kind in _KINDS:
         entry = registry.entries[kind].get(name)
         if entry is not None:
             return {"kind": kind, **_facts(entry.value), "plugin": entry.path}
@@ -54,16 +58,25 @@ def _without_functions(value: Any) -> Any:
 def _stored(name: str, results: Path) -> dict[str, Any]:
     from harness.store import Store
 
-    if not Store.exists(results):
+    if not name or not Store.exists(results):
         return {}
     with Store.open(results) as store:
         for trial in store.find(name)[:1]:
             attempts = [_attempt(o, run) for o, run in store.history(trial.cell)]
             return {"kind": "trial", **to_json(trial), "attempts": attempts}
-        try:
+        if fought := store.find_duels(name):
+            duel = fought[0][0].duel
+            same = [(o, run) for o, run in fought if o.duel.id == duel.id]
+            return {"kind": "duel", **to_json(duel), "attempts": [_duel(o, r) for o, r in same]}
+        ids = [run["id"] for run in store.runs()]
+        if name == "latest" or any(i.startswith(name) or i.endswith(name) for i in ids):
             return {"kind": "run", **store.run(name), "outcomes": store.counts(name)}
-        except StoreError:
-            return {}
+    return {}
+
+
+def _duel(outcome: DuelOutcome, run: str) -> dict[str, Any]:
+    told = to_json(outcome)
+    return {"run": run, **{key: told[key] for key in ("status", "blocks", "failure", "facts")}}
 
 
 def _attempt(outcome: Outcome, run: str) -> dict[str, Any]:

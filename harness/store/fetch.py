@@ -91,17 +91,23 @@ def _outcome(row: Row, parts: _Parts) -> Outcome:
     )
 
 
-def duels(database: Database, run: int) -> list[tuple[DuelOutcome, bool]]:
-    """Return a run's duels in order, each with whether it was reused."""
-    found = database.query(
-        f"SELECT r.reused, o.key, d.body, {_END} FROM run_duel AS r"
-        " JOIN duel_outcome AS o ON o.key = r.outcome JOIN duel AS d ON d.key = r.duel"
-        " WHERE r.run = ? ORDER BY r.position",
-        run,
-    )
-    blocks = {row[1]: _blocks(database, row[1]) for row in found}
+def duels(database: Database, tag: str, source: str, *values: Any) -> list[tuple[DuelOutcome, Any]]:
+    """Return the duels of a FROM clause, each with the value of an expression.
+
+    Parameters
+    ----------
+    tag
+        An SQL expression on ``source``.
+    source
+        What follows FROM; it calls the duel ``d`` and its outcome ``o``.
+    values
+        What the placeholders in ``source`` stand for.
+    """
+    with database.reading():
+        found = database.query(f"SELECT {tag}, o.key, d.body, {_END} FROM {source}", *values)
+        blocks = {row[1]: _blocks(database, row[1]) for row in found}
     with decoding(database.path):
-        return [(_duel(row, *blocks[row[1]]), bool(row[0])) for row in found]
+        return [(_duel(row, *blocks[row[1]]), row[0]) for row in found]
 
 
 def _blocks(database: Database, outcome: int) -> tuple[list[Row], list[Row]]:

@@ -222,7 +222,29 @@ class Reader:
     def duels(self, run: str = "latest") -> list[tuple[DuelOutcome, bool]]:
         """Return a run's duels in order, each with whether it was reused."""
         with self._database.reading():
-            return fetch.duels(self._database, self._key(run))
+            key = self._key(run)
+        found = fetch.duels(
+            self._database,
+            "r.reused",
+            "run_duel AS r JOIN duel_outcome AS o ON o.key = r.outcome JOIN duel AS d"
+            " ON d.key = r.duel WHERE r.run = ? ORDER BY r.position",
+            key,
+        )
+        return [(outcome, bool(reused)) for outcome, reused in found]
+
+    def find_duels(self, prefix: str) -> list[tuple[DuelOutcome, str]]:
+        """Return every attempt at the duels whose id starts with ``prefix``, the oldest first.
+
+        Each with the id of its run, which is ``""`` where the run was removed since.
+        """
+        first = rows.storable(prefix)
+        return fetch.duels(
+            self._database,
+            "coalesce(r.id, '')",
+            "duel AS d JOIN duel_outcome AS o ON o.duel = d.key LEFT JOIN run AS r"
+            " ON r.key = o.run WHERE d.id >= ? AND d.id < ? ORDER BY o.key",
+            *(first, f"{first}\U0010ffff"),
+        )
 
     def parities(self, run: str = "latest") -> list[tuple[JSON, Status, JSON]]:
         """Return a run's comparisons of trees, in order: what was compared, status, what was found.

@@ -5,8 +5,19 @@ import dataclasses
 import pytest
 
 from harness.errors import ConfigError
-from harness.explain import explain
-from harness.model import Failure, Outcome, Split, Status, Task, Trial
+from harness.explain import explain, explain_duel
+from harness.model import (
+    DatasetRef,
+    Duel,
+    DuelOutcome,
+    Failure,
+    Job,
+    Outcome,
+    Split,
+    Status,
+    Task,
+    Trial,
+)
 from harness.store import Store
 
 CELL = "c" * 16
@@ -49,6 +60,36 @@ def measure(store, trial=TRIAL, status=Status.DONE, **fields):
 def changed(**ingredients):
     now = {**INGREDIENTS, **ingredients}
     return dataclasses.replace(TRIAL, id="2" * 16, ingredients=now)
+
+
+def test_a_duel_is_known_stale_or_failed(store):
+    def side(name, **ingredients):
+        now = {**INGREDIENTS, **ingredients}
+        trial = dataclasses.replace(TRIAL, algorithm=name, cell=name, timed=True, ingredients=now)
+        return Job(name, "m", DatasetRef("wine", "d" * 64), (trial,))
+
+    def stored(id_, status, failure=None):
+        duel = Duel(side("ours"), side("theirs"), id_)
+        run = store.begin_run("quick", {}, "", {}, [])
+        store.record_duel(run, DuelOutcome(duel, status, failure=failure, ended=ENDED))
+        return run
+
+    assert explain_duel(store, "e1") == explain_duel(store, "") == []
+    run = stored("e1", Status.DONE)
+    head = "ours against theirs on wine (duel e1)"
+    known = f"known: fought on 2026-11-21 09:42 in run {run}, so it is reused"
+    assert explain_duel(store, "e") == [head, f"{known}; add --fresh to fight it again"]
+    now = Duel(side("ours", code="9" * 16), side("theirs"), "e9")
+    assert explain_duel(store, "e1", now)[1:] == [
+        "stale, so it is fought again",
+        f"last fought in run {run}; since then:",
+        "the code of algorithms.bagging changed (digest a1b2c3d4e5f6 → 999999999999)",
+    ]
+    stored("f1", Status.CRASHED, Failure("crash", "it fell"))
+    assert explain_duel(store, "f1")[1].startswith("failed last time (crashed: it fell), fought")
+    stored("e2", Status.DONE)
+    with pytest.raises(ConfigError, match="any of 2 duels"):
+        explain_duel(store, "e")
 
 
 def test_the_head_names_the_trial(store):

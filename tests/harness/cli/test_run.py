@@ -128,6 +128,10 @@ def test_list_show_explain_and_clean(walked):
     shown = harness(folder, "show", "prior", "--plugin", "stranger.py")
     assert "sklearn.decision_tree" in shown.stdout
     assert "function" not in harness(folder, "show", "sklearn.bagging").stdout
+    missed = harness(folder, "show", "sklearn.baging")
+    assert (
+        missed.stderr == "harness: unknown name 'sklearn.baging': did you mean 'sklearn.bagging'?\n"
+    )
     assert "bytes" in harness(folder, "clean", "--json").stdout
 
 
@@ -142,3 +146,8 @@ def test_a_duel_prints_a_ratio_with_its_interval(tmp_path):
     assert {"fit", "predict", "train"} <= set(speeds)
     ratio = speeds["fit"]["ratio"]
     assert ratio["low"] <= ratio["value"] <= ratio["high"]
+    duel = json.loads(done.stdout)["duel"]
+    assert json.loads(harness(tmp_path, "show", duel[:8], "--json").stdout)["id"] == duel
+    why = json.loads(harness(tmp_path, "explain", duel, "--json").stdout)["lines"]
+    assert why[0] == f"prior against sklearn.decision_tree on iris (duel {duel})"
+    assert why[1].startswith("known: fought on")

@@ -108,6 +108,9 @@ def test_a_duel_is_reused(store, kit):
     second = kit.begin(store)
     store.attach_duels(second, ids[0])
     assert store.duels(second) == [(kit.duel_outcome(1), True)]
+    assert store.find_duels(ids[0]) == [(kit.duel_outcome(1), first)]
+    assert [o.status for o, _ in store.find_duels(ids[0][:1])][:1] == [Status.DONE]
+    assert store.find_duels("%") == store.find_duels(ids[2]) == []
     with pytest.raises(StoreError, match="no outcome"):
         store.attach_duels(second, ids[2])
 

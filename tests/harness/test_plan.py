@@ -4,7 +4,7 @@ import pytest
 
 from harness.analysis.looks import LOOKS
 from harness.config import parse_experiment
-from harness.errors import ConfigError
+from harness.errors import ConfigError, PluginError
 from harness.model import ALL_TASKS, Accepts, Algorithm, Argument, Dataset, Status, Task
 from harness.plan import make_plan, plan_duel
 from harness.plugins import HOOKS, Registry
@@ -221,6 +221,32 @@ def test_one_duel_by_name_says_why_it_cannot_be():
     (duel,) = made.duels
     assert duel.a == duel.b
     assert set(made.declared["algorithms"]) == {"ours"}
+
+
+def fails(_dataset):
+    raise ValueError("no such column")
+
+
+@pytest.mark.parametrize(
+    ("skip", "kind", "message"),
+    [
+        (fails, "ValueError", "`skip` of odd failed on d: ValueError: no such column"),
+        (lambda _: True, "PluginError", "`skip` of odd returned True; it returns a reason or None"),
+    ],
+)
+def test_a_skip_that_goes_wrong_fails_its_own_trials_and_no_others(skip, kind, message):
+    odd = algorithm("odd", skip=skip, reference="theirs")
+    registry = registry_of(odd, THEIRS, dataset("d"))
+    made = plan(registry, splits={"folds": 2}, duels={"datasets": ["d"]})
+    assert [job.algorithm for job in made.jobs] == ["theirs"]
+    assert made.duels == ()
+    assert {o.status for o in made.skipped} == {Status.FAILED}
+    assert {(o.failure.kind, o.failure.message) for o in made.skipped} == {(kind, message)}
+    assert ("no such column" in made.skipped[0].failure.detail) == (skip is fails)
+    assert made.skipped[0].facts == {"failed_in": "start"}  # so it is tried again
+    experiment = parse_experiment({"name": "x", "datasets": ["d"]}, "here")
+    with pytest.raises(PluginError, match="`skip` of odd"):
+        plan_duel(experiment, registry, HERE, dataset("d"), ("odd", "theirs"))
 
 
 def test_many_splits_make_as_many_trials_with_ids_of_their_own():

@@ -164,9 +164,43 @@ def test_the_events_reach_a_plugin(tmp_path):
         """,
     )
     registry = load(path)
-    registry.announce("an outcome")
+    assert registry.announce("an outcome") == []
     module = registry.manager.get_plugin(str(path.resolve()))
     assert module.seen == ["an outcome"]
+
+
+def test_a_listener_that_fails_hides_no_other(tmp_path):
+    lines = "from harness import hookimpl\nseen = []\n@hookimpl\ndef trial_finished(outcome):\n"
+    bodies = {
+        "first": "seen.append(outcome)",
+        "deaf": "raise KeyError(3)",
+        "last": "seen.append(1)",
+    }
+    files = [tmp_path / f"{name}.py" for name in bodies]
+    for file in files:
+        file.write_text(f"{lines}    {bodies[file.stem]}\n")
+    registry = load(*files)
+    (failed,) = registry.announce("an outcome")
+    assert failed.startswith("a plugin's trial_finished failed: KeyError: 3 (")
+    assert "deaf.py" in failed
+    seen = [registry.manager.get_plugin(str(file.resolve())).seen for file in files]
+    assert seen == [["an outcome"], [], [1]]
+
+
+def test_a_reference_that_nobody_registers_is_told(tmp_path):
+    path = plugin(
+        tmp_path,
+        """
+        from harness import ALL_TASKS, Algorithm, hookimpl
+        @hookimpl
+        def register_algorithms(register):
+            register(Algorithm("theirs", print, ALL_TASKS))
+            register(Algorithm("fine", print, ALL_TASKS, reference="theirs"))
+            register(Algorithm("lost", print, ALL_TASKS, reference="their"))
+        """,
+    )
+    found = load(path).unanswered()
+    assert found == {"lost": "lost answers to unknown algorithm 'their': did you mean 'theirs'?"}
 
 
 def test_our_own_packages_load_without_a_broken_plugin():

@@ -1,0 +1,44 @@
+"""What a run counts, and how it says so."""
+
+import pytest
+
+from harness.execute import Tally
+from harness.model import Status
+
+
+def tally(*ends):
+    made = Tally()
+    for noun, status, *reused in ends:
+        made.add(noun, status, reused=bool(reused))
+    return made
+
+
+def test_trials_duels_and_comparisons_are_told_apart():
+    found = tally(
+        ("trial", Status.DONE),
+        ("trial", Status.DONE, "reused"),
+        ("trial", Status.OUT_OF_MEMORY, "reused"),
+        ("duel", Status.DONE),
+        ("comparison", Status.SKIPPED),
+    )
+    assert found.sentence() == (
+        "2 trials done, 1 out of memory; 1 duel done; 1 comparison skipped; 2 of them known from "
+        "earlier runs (1 failed then; --retry-failed runs them again)"
+    )
+
+
+def test_nothing_is_told_too():
+    assert tally().sentence() == "nothing was measured"
+
+
+@pytest.mark.parametrize(
+    ("ends", "code"),
+    [
+        ([], 4),
+        ([("trial", Status.SKIPPED)], 4),
+        ([("trial", Status.SKIPPED), ("duel", Status.DONE)], 0),
+        ([("trial", Status.DONE), ("comparison", Status.CRASHED)], 3),
+    ],
+)
+def test_the_exit_code_is_about_all_of_them(ends, code):
+    assert tally(*ends).exit_code == code

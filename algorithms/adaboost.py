@@ -32,15 +32,16 @@ from typing import ClassVar
 from warnings import warn
 
 import numpy as np
-from scipy.special import softmax
 from sklearn.base import ClassifierMixin, RegressorMixin, _fit_context
 from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import StrOptions
+from sklearn.utils.extmath import softmax
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from algorithms._common.base_adaboost import BOOSTING_CONSTRAINTS, BaseAdaBoost
+from algorithms._common.boosted_votes import median_of_trees, voting_walker, weighted_median
 from algorithms._common.boosting_rounds import ModelRounds, TreeRounds, clip
 from algorithms._common.class_growing import fits
 from algorithms._common.spaces import ADABOOST
@@ -69,6 +70,8 @@ class AdaBoostClassifier(ClassifierMixin, BaseAdaBoost):
         drawn in proportion to them with replacement, so that any model serves.
     n_jobs : int, optional
         Threads for our own trees; None is one. The result is the same for any number.
+    parity : {"scikit-learn"}, optional
+        Grow scikit-learn's own trees and weigh them by its own votes; None is faster.
 
     Attributes
     ----------
@@ -97,6 +100,7 @@ class AdaBoostClassifier(ClassifierMixin, BaseAdaBoost):
         random_state=None,
         sampling="reweight",
         n_jobs=None,
+        parity=None,
     ):
         self.estimator = estimator
         self.n_estimators = n_estimators
@@ -104,6 +108,7 @@ class AdaBoostClassifier(ClassifierMixin, BaseAdaBoost):
         self.random_state = random_state
         self.sampling = sampling
         self.n_jobs = n_jobs
+        self.parity = parity
 
     def _default_tree(self):
         return DecisionTreeClassifier(max_depth=1)
@@ -147,7 +152,7 @@ class AdaBoostClassifier(ClassifierMixin, BaseAdaBoost):
         if self._takes_our_trees(X) and not resample and fits(self.estimator_, self.n_classes_):
             return TreeRounds(X, y, self.classes_, weight, workers, type(self).__name__)
         learner = self._learner(X, y, self.classes_, workers)
-        return ModelRounds(learner, y, weight, resample=resample)
+        return ModelRounds(learner, y, weight, resample=resample, parity=self.parity)
 
     def _boost(self, rounds):
         """Train one model after the other."""
@@ -169,9 +174,8 @@ class AdaBoostClassifier(ClassifierMixin, BaseAdaBoost):
 
     def _vote(self, error):
         """Return α_t."""
-        return self.learning_rate * (
-            math.log((1.0 - error) / error) + math.log(self.n_classes_ - 1.0)
-        )
+        log = math.log if self.parity is None else np.log  # which may round otherwise
+        return self.learning_rate * (log((1.0 - error) / error) + log(self.n_classes_ - 1.0))
 
     def _record_bounds(self):
         """Write ∏ Z_t after each round, of two classes."""
@@ -206,7 +210,17 @@ class AdaBoostClassifier(ClassifierMixin, BaseAdaBoost):
 
     def decision_function(self, X):
         """Return F_k of each class, float64 (n_rows, n_classes); of two, F_1 − F_0 (n_rows,)."""
-        total = sum(given for _, given in self._votes(X))
+        check_is_fitted(self)
+        if not self._is_trees:
+            total = sum(given for _, given in self._votes(X))
+        else:
+            X = self._read_rows(X)
+            if self._walker is None:
+                trees, votes = self._trees_and_votes()
+                self._walker = voting_walker(trees, votes, self.n_features_in_)
+            total = self._walker.sum(X, count_threads(self.n_jobs))
+            if self.n_classes_ == TWO:
+                total = np.column_stack([-total, total])
         return self._shape(total / self.estimator_weights_.sum())
 
     def predict(self, X):
@@ -238,8 +252,9 @@ class AdaBoostClassifier(ClassifierMixin, BaseAdaBoost):
         if self.n_classes_ == 1:
             return np.ones((len(score), 1))
         if self.n_classes_ == TWO:
-            return softmax(np.column_stack([-score, score]) / 2.0, axis=1)
-        return softmax(score / (self.n_classes_ - 1), axis=1)
+            return softmax(np.column_stack([-score, score]) / 2.0)
+        # laid out by columns, as scikit-learn's are: rows are then added up in the same order
+        return softmax(np.asfortranarray(score / (self.n_classes_ - 1)))
 
     def predict_log_proba(self, X):
         """Return the logarithms of `predict_proba`."""
@@ -310,6 +325,7 @@ class AdaBoostRegressor(RegressorMixin, BaseAdaBoost):
         loss="linear",
         random_state=None,
         n_jobs=None,
+        parity=None,
     ):
         self.estimator = estimator
         self.n_estimators = n_estimators
@@ -317,6 +333,7 @@ class AdaBoostRegressor(RegressorMixin, BaseAdaBoost):
         self.loss = loss
         self.random_state = random_state
         self.n_jobs = n_jobs
+        self.parity = parity
 
     def _default_tree(self):
         return DecisionTreeRegressor(max_depth=3)
@@ -347,7 +364,8 @@ class AdaBoostRegressor(RegressorMixin, BaseAdaBoost):
                 self._keep_if_first(model)
                 return
             beta = error / (1.0 - error)  # β_t
-            self._keep(model, self.learning_rate * math.log(1.0 / beta), error)
+            log = math.log if self.parity is None else np.log  # which may round otherwise
+            self._keep(model, self.learning_rate * log(1.0 / beta), error)
             if t + 1 < self.n_estimators:
                 weight[used] *= np.power(beta, (1.0 - off) * self.learning_rate)
                 weight /= weight.sum()
@@ -380,8 +398,11 @@ class AdaBoostRegressor(RegressorMixin, BaseAdaBoost):
     def predict(self, X):
         """Return the weighted median of the models' predictions, float64 (n_rows,)."""
         X = self._read_rows(X)
+        trees, votes = self._trees_and_votes()
+        if self._is_trees:
+            return median_of_trees(trees, votes, X, count_threads(self.n_jobs))
         found = np.column_stack([predict(model, X) for model in self.estimators_])
-        return weighted_median(found, self.estimator_weights_[: len(self.estimators_)])
+        return weighted_median(found, votes)
 
     def staged_score(self, X, y, sample_weight=None):
         """Yield R² after each round."""
@@ -419,15 +440,6 @@ def predict(model, X):
     return model.predict(X)
 
 
-def weighted_median(found, weight):
-    """Return, a row, the least prediction at which half of the weight is reached."""
-    order = np.argsort(found, axis=1)
-    reached = np.cumsum(weight[order], axis=1)
-    middle = (reached >= 0.5 * reached[:, -1:]).argmax(axis=1)
-    rows = np.arange(len(found))
-    return found[rows, order[rows, middle]]
-
-
 def build(spec):
     """Return the boosted trees of a harness spec."""
     kind = AdaBoostClassifier if spec.task.is_classification else AdaBoostRegressor
@@ -455,7 +467,7 @@ def register_algorithms(register):
             },
             space=ADABOOST,
             reference="sklearn.adaboost",
-            rungs={"default": "L0"},
+            rungs={"default": "L0", "scikit-learn": "L3"},
             libraries=("numpy", "numba", "scikit-learn"),
             paper="https://doi.org/10.1006/jcss.1997.1504",
             summary="SAMME and R2 on our trees, columns sorted once for all rounds",

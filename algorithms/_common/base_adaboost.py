@@ -12,6 +12,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 
 from algorithms._common.base_tree import BaseDecisionTree
 from algorithms._common.draws import SEEDS
+from algorithms._common.parity import AS_SKLEARN, warn_of_other_version
 from algorithms._common.weak_learners import AnyLearner, TreeLearner
 
 BOOSTING_CONSTRAINTS = {
@@ -20,6 +21,7 @@ BOOSTING_CONSTRAINTS = {
     "learning_rate": [Interval(Real, 0, None, closed="neither")],
     "random_state": ["random_state"],
     "n_jobs": [Integral, None],
+    "parity": AS_SKLEARN,
 }
 
 
@@ -40,10 +42,18 @@ class BaseAdaBoost(_RoutingNotSupportedMixin, MetaEstimatorMixin, BaseEstimator)
             sample_weight, X, dtype=np.float64, copy=True, ensure_non_negative=True
         )
         weight /= weight.sum()
-        self.estimator_ = self._default_tree() if self.estimator is None else self.estimator
+        self.estimator_ = self._choose_model()
+        warn_of_other_version(self.parity, stacklevel=3)
         if type(self.estimator_) is self._own_tree:
             self.estimator_._validate_params()  # noqa: SLF001 - scikit-learn's convention
         return X, y, weight
+
+    def _choose_model(self):
+        """Return the model to train; our own trees follow the library that the boosting follows."""
+        model = self._default_tree() if self.estimator is None else self.estimator
+        if self.parity is not None and isinstance(model, BaseDecisionTree):
+            return clone(model).set_params(parity=self.parity)
+        return model
 
     def _learner(self, X, y, labels, workers):
         """Return what trains a model of this fit.
@@ -55,7 +65,7 @@ class BaseAdaBoost(_RoutingNotSupportedMixin, MetaEstimatorMixin, BaseEstimator)
         workers : Workers
         """
         if self._takes_our_trees(X):
-            return TreeLearner(X, y, labels, workers, type(self).__name__)
+            return TreeLearner(self.estimator_, X, y, labels, workers, type(self).__name__)
         return AnyLearner(X, y)
 
     def _takes_our_trees(self, X):
@@ -66,6 +76,7 @@ class BaseAdaBoost(_RoutingNotSupportedMixin, MetaEstimatorMixin, BaseEstimator)
     def _begin(self):
         """Forget what an earlier fit has found."""
         self.estimators_ = []
+        self._walker = None
         self.estimator_weights_ = np.zeros(self.n_estimators)
         self.estimator_errors_ = np.ones(self.n_estimators)
 
@@ -94,8 +105,14 @@ class BaseAdaBoost(_RoutingNotSupportedMixin, MetaEstimatorMixin, BaseEstimator)
             return np.ascontiguousarray(X, np.float32)
         return X
 
+    def _trees_and_votes(self):
+        """Return the trees, where all models are our own, and the votes of all models."""
+        trees = [model.tree_ for model in self.estimators_] if self._is_trees else []
+        return trees, self.estimator_weights_[: len(self.estimators_)]
+
     @property
     def _is_trees(self):
+        """Whether all models are our own trees; a class is told of each by its place."""
         return all(isinstance(model, BaseDecisionTree) for model in self.estimators_)
 
     @property

@@ -25,11 +25,13 @@ class ModelRounds:
     y : (n_rows,) labels
     weight : (n_rows,) float64, of sum 1
     resample : whether a model is trained on rows drawn, and not on weights
+    parity : "scikit-learn" or None
+        Whether new weights are rounded as that library rounds them.
     """
 
-    def __init__(self, learner, y, weight, *, resample):
+    def __init__(self, learner, y, weight, *, resample, parity):
         self._learner, self._y, self._weight = learner, y, weight
-        self._resample = resample
+        self._resample, self._parity = resample, parity
 
     def train(self, model, random):
         """Fit a model to the weights; return its error ε, a share of the weight.
@@ -49,9 +51,13 @@ class ModelRounds:
 
     def reweigh(self, vote):
         """Raise the weights of rows that were wrong; return False where they became infinite."""
-        with np.errstate(over="ignore"):
-            self._weight[self._wrong] *= np.exp(vote)  # w_i exp(α_t [h_t(x_i) ≠ y_i])
-            total = self._weight.sum()
+        weight, wrong = self._weight, self._wrong
+        with np.errstate(over="ignore", divide="ignore"):
+            if self._parity is None:
+                weight[wrong] *= np.exp(vote)  # w_i exp(α_t [h_t(x_i) ≠ y_i])
+            else:
+                np.exp(np.log(weight) + vote * wrong * (weight > 0.0), out=weight)
+            total = weight.sum()
         if np.isfinite(total):
             self._weight /= total
         return np.isfinite(total)

@@ -10,6 +10,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 from harness.model import FAILURES, Status
@@ -195,12 +196,25 @@ class Page:
         return shlex.join(["python", "-m", "harness", *words])
 
     def rerun(self, algorithm: str, dataset: str) -> str:
-        """Return the command that measures one cell again."""
-        name = self.of_run("name") or "quick"
+        """Return the command that measures one cell again, in the folder of the files it names."""
+        chosen = ["-d", dataset]
         if self.view.datasets.get(dataset, {}).get("source") == "file":
-            own = ("--data", "YOUR_FILE", "--target", "COLUMN")  # paths stay out of reports
-            return self.command("run", name, "-a", algorithm, *own, "--fresh")
-        return self.command("run", name, "-a", algorithm, "-d", dataset, "--fresh")
+            chosen = self._own_file(dataset)
+        name = self.of_run("name") or "quick"
+        return self.command("run", name, "-a", algorithm, *chosen, *self._plugins(), "--fresh")
+
+    def _plugins(self) -> list[str]:
+        files = (self.view.run.get("config") or {}).get("plugin_files", ())
+        return [word for file in files for word in ("--plugin", PurePath(file).name)]
+
+    def _own_file(self, dataset: str) -> list[str]:
+        """Return the options that name a user's own file, without the folder it lies in."""
+        for file in (self.view.run.get("config") or {}).get("files", ()):
+            if file.get("name") == dataset:
+                target = file.get("reading", {}).get("target") or "COLUMN"
+                name = PurePath(file["path"]).name
+                return ["--data", name, "--target", target, "--task", str(file["task"])]
+        return ["--data", "YOUR_FILE", "--target", "COLUMN"]
 
     def rerun_duel(self, outcome: DuelOutcome) -> str:
         """Return the command that fights one duel again."""
@@ -213,7 +227,8 @@ class Page:
             text for option, value in shape.items() if value for text in (option, str(value))
         ]
         sides = (duel.a.algorithm, duel.b.algorithm)
-        return self.command("duel", *sides, "-d", duel.a.dataset.name, *options, "--fresh")
+        options += [*self._plugins(), "--fresh"]
+        return self.command("duel", *sides, "-d", duel.a.dataset.name, *options)
 
 
 def track_name(tracks: Iterable[str]) -> str:

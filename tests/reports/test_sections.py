@@ -94,6 +94,14 @@ def test_commands_are_quoted_for_a_shell(page) -> None:
 def test_a_users_own_file_is_named_by_no_path(typical) -> None:
     page = Page(replace(typical, datasets={"mine": {"source": "file"}}))
     assert "--data YOUR_FILE --target COLUMN" in page.rerun("bagging", "mine")
+    file = {"name": "mine", "path": "/home/me/my houses.csv", "task": "binary"}
+    config = {"files": [{**file, "reading": {"target": "$y"}}], "plugin_files": ["/tmp/mine.py"]}
+    page = Page(replace(page.view, run={**page.view.run, "config": config}))
+    assert page.rerun("bagging", "mine") == (
+        f"python -m harness run {page.of_run('name')} -a bagging --data 'my houses.csv' "
+        "--target '$y' --task binary --plugin mine.py --fresh"
+    )
+    assert page.rerun_duel(page.view.duels[0]).endswith(" --plugin mine.py --fresh")
 
 
 def test_rows_that_both_train_and_test_are_told_once_a_split(typical) -> None:

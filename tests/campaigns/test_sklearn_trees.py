@@ -1,0 +1,99 @@
+"""Thousands of random trees and bags, and trees on real tables, beside scikit-learn's own.
+
+``SOAK_SKLEARN_TREES`` (1500) random trees of up to 2000 rows, and a tenth as many bags, drawn from
+``SOAK_SEED`` (1). Real tables are those of the folder that ``HARNESS_MIRROR`` names, up to
+``SOAK_MIRROR_BYTES`` (200 000) each.
+"""
+
+import json
+import os
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from columns import seeds
+from hypothesis import HealthCheck, given, seed, settings
+from hypothesis import strategies as st
+from parity_sklearn import (
+    CRITERIA,
+    DRAWS,
+    KINDS_AND_CRITERIA,
+    LIMITS,
+    WEIGHTS,
+    check_bag,
+    check_tree,
+    fit_both,
+)
+from sktrees import difference
+
+from algorithms import (
+    BaggingClassifier,
+    BaggingRegressor,
+    DecisionTreeClassifier,
+    DecisionTreeRegressor,
+)
+from harness.data import resolve
+from harness.data.loading import table_of
+from harness.plugins import load_registry
+
+TREES = int(os.environ.get("SOAK_SKLEARN_TREES", "1500"))
+SEED = int(os.environ.get("SOAK_SEED", "1"))
+MOST_BYTES = int(os.environ.get("SOAK_MIRROR_BYTES", "200000"))
+MIRROR = os.environ.get("HARNESS_MIRROR")
+MANY = settings(
+    max_examples=TREES, deadline=None, suppress_health_check=list(HealthCheck), database=None
+)
+
+pytestmark = pytest.mark.slow
+
+
+@seed(SEED)
+@given(
+    seed=seeds,
+    how=st.sampled_from(KINDS_AND_CRITERIA),
+    limits=LIMITS,
+    weights=WEIGHTS,
+    n=st.integers(2, 300) | st.integers(300, 2000),
+)
+@MANY
+def test_random_trees_are_scikit_learns(seed, how, limits, weights, n):
+    check_tree(seed, *how, limits, weights, n)
+
+
+@seed(SEED)
+@given(
+    seed=seeds,
+    kind=st.sampled_from([BaggingClassifier, BaggingRegressor]),
+    draws=DRAWS,
+    weighted=st.booleans(),
+)
+@settings(MANY, max_examples=max(TREES // 10, 1))
+def test_random_bags_are_scikit_learns(seed, kind, draws, weighted):
+    check_bag(seed, kind, draws, weighted)
+
+
+def mirrored():
+    """Return the names of the tables that are small enough."""
+    if not MIRROR:
+        return []
+    content = json.loads(Path(MIRROR, "MANIFEST.json").read_text())
+    fit = [m for m in content if m["task"] != "ranking" and m["size_bytes"] <= MOST_BYTES]
+    return sorted(m["name"] for m in fit)
+
+
+@pytest.mark.skipif(not MIRROR, reason="HARNESS_MIRROR names no folder of tables")
+@pytest.mark.parametrize("name", mirrored() or ["none"])
+def test_real_tables_give_scikit_learns_trees(name):
+    found = table_of(resolve(name, load_registry()))
+    X = found.X.apply(lambda c: c.cat.codes if isinstance(c.dtype, pd.CategoricalDtype) else c)
+    X = X.to_numpy(np.float64)
+    kind = DecisionTreeClassifier if found.classes else DecisionTreeRegressor
+    weights = (None, np.random.default_rng(SEED).uniform(0.1, 2, len(X)))
+    for criterion in CRITERIA[kind]:
+        if criterion == "poisson" and (found.y < 0).any():
+            continue
+        for limits in ({}, {"max_features": "sqrt", "min_samples_leaf": 3}, {"max_leaf_nodes": 60}):
+            for weight in weights:
+                both = {"criterion": criterion, "random_state": SEED, **limits}
+                assert difference(*fit_both(kind, X, found.y, weight, **both)) == ""

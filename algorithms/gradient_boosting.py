@@ -318,6 +318,10 @@ class GradientBoostingRegressor(RegressorMixin, BaseGradientBoosting):
             return REGRESSION_LOSSES[self.loss](self.alpha)
         return self.loss
 
+    def apply(self, X):
+        """Return the leaf of each row in each tree: float64 (n_rows, n_estimators)."""
+        return super().apply(X)[:, :, 0]
+
     def _say(self, raw):
         """Return what scores mean."""
         return self._loss.predict(raw) if hasattr(self._loss, "predict") else flat(raw)

@@ -136,6 +136,7 @@ class BaseGradientBoosting(BaseEstimator):
         if not self._is_trained():
             self._rng = check_random_state(self.random_state)
             self.estimators_ = np.empty((0, self.n_trees_per_iteration_), object)
+            self.steps_ = np.empty((0, self.n_trees_per_iteration_))
             self.train_score_ = np.empty(0)
             if self.subsample < 1.0:
                 self.oob_improvement_, self.oob_scores_ = np.empty(0), np.empty(0)

@@ -4,7 +4,7 @@ from heapq import heappop, heappush
 
 import numpy as np
 
-from algorithms._common.cart import make_rules
+from algorithms._common.cart import count_features, make_rules
 from algorithms._common.growing import Target, draw_rows, grow_tree
 from algorithms._common.level_growing import DEEPEST, LevelGrower
 from algorithms._common.pruning import prune
@@ -110,8 +110,7 @@ class TreeMaker:
 
 def level_depth(model, n_features):
     """Return how deep trees are grown level by level; 0 where they are not."""
-    all_features = (None, n_features, 1.0)
-    if not any(model.max_features is most or model.max_features == most for most in all_features):
+    if count_features(model.max_features, n_features) < n_features:
         return 0
     depth, deepest = model.max_depth, DEEPEST
     if model.max_leaf_nodes is not None:

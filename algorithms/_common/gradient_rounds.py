@@ -77,9 +77,8 @@ class Rounds:
         """Lengthen what is written a round."""
         model = self.model
         more, width = model.n_estimators - self.first, model.n_trees_per_iteration_
-        before = getattr(model, "steps_", np.ones((0, width)))
         model.estimators_ = np.vstack([model.estimators_, np.empty((more, width), object)])
-        model.steps_ = np.vstack([before, np.ones((more, width))])
+        model.steps_ = np.vstack([model.steps_, np.ones((more, width))])
         model.train_score_ = np.append(model.train_score_, np.zeros(more))
         if model.subsample < 1.0:
             for name in ("oob_improvement_", "oob_scores_"):

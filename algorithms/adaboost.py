@@ -144,6 +144,9 @@ class AdaBoostClassifier(ClassifierMixin, BaseAdaBoost):
         with Workers(count_threads(self.n_jobs)) as workers:
             self._boost(self._rounds(X, y, weight, workers))
         self._record_bounds()
+        if self._is_trees:
+            trees, votes = self._trees_and_votes()
+            self._walker = voting_walker(trees, votes, self.n_features_in_)
         return self
 
     def _rounds(self, X, y, weight, workers):
@@ -211,13 +214,10 @@ class AdaBoostClassifier(ClassifierMixin, BaseAdaBoost):
     def decision_function(self, X):
         """Return F_k of each class, float64 (n_rows, n_classes); of two, F_1 − F_0 (n_rows,)."""
         check_is_fitted(self)
-        if not self._is_trees:
+        if self._walker is None:
             total = sum(given for _, given in self._votes(X))
         else:
             X = self._read_rows(X)
-            if self._walker is None:
-                trees, votes = self._trees_and_votes()
-                self._walker = voting_walker(trees, votes, self.n_features_in_)
             total = self._walker.sum(X, count_threads(self.n_jobs))
             if self.n_classes_ == TWO:
                 total = np.column_stack([-total, total])

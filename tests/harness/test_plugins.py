@@ -184,7 +184,7 @@ def test_a_listener_that_fails_hides_no_other(tmp_path):
     assert failed.startswith("a plugin's trial_finished failed: KeyError: 3 (")
     assert "deaf.py" in failed
     seen = [registry.manager.get_plugin(str(file.resolve())).seen for file in files]
-    assert seen == [["an outcome"], [], [1]]
+    assert seen == [["an outcome"], [], ["an outcome"]]
 
 
 def test_a_reference_that_nobody_registers_is_told(tmp_path):

@@ -37,9 +37,7 @@ def boost(world, name, X, y, folds, *, seed=0, **params):
 
 def judged(*sides):
     """Return the verdict of the first of two algorithms against the second."""
-    world = World(
-        {"pairs": [["first", "second"]], "margin": 0.02, "algorithms": {}, "datasets": {}}
-    )
+    world = World({"pairs": [["first", "second"]], "margin": 0.02})
     for name, (X, y, folds, params) in zip(("first", "second"), sides, strict=True):
         boost(world, name, X, y, folds, **params)
     (found,) = [a for a in world.view(REGISTRY).accuracy if a.dataset]

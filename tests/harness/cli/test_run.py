@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from harness.store import Store
+
 PLUGIN = textwrap.dedent(
     '''
     """A stranger's algorithm: predicts the mean, or the class frequencies."""
@@ -144,6 +146,11 @@ def test_a_duel_prints_a_ratio_with_its_interval(tmp_path):
     assert done.returncode == 0, done.stderr
     speeds = {s["phase"]: s for s in json.loads(done.stdout)["speeds"]}
     assert {"fit", "predict", "train"} <= set(speeds)
+    with Store.open(tmp_path / "results") as store:
+        config = store.run("latest")["config"]  # what a report says once the plugin is gone
+    assert [Path(file).name for file in config["plugin_files"]] == ["stranger.py"]
+    assert config["declared"]["algorithms"]["prior"]["summary"] == "the prior"
+    assert json.loads(harness(tmp_path, "report", "--json").stdout)["speed"]
     ratio = speeds["fit"]["ratio"]
     assert ratio["low"] <= ratio["value"] <= ratio["high"]
     duel = json.loads(done.stdout)["duel"]

@@ -6,8 +6,9 @@ record behind it; :class:`harness.analysis.diagnostics.InapplicableError` says w
 
 from __future__ import annotations
 
+import itertools
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
@@ -79,9 +80,9 @@ class Evidence(Protocol):
         """Return an artifact of a trial; raise InapplicableError where there is none."""
 
     def probe(
-        self, subject: Subject, trial: Trial, variation: JSON | None = None, calls: int = 0
-    ) -> Probe:
-        """Fit a trial of a subject once more, in a worker of its own."""
+        self, subject: Subject, fits: Sequence[tuple[Trial, JSON]], calls: int = 0
+    ) -> list[Probe]:
+        """Fit trials of a subject in a worker of its own; see :func:`harness.probe.probe`."""
 
 
 def answer_staged(evidence: Evidence, question: Question) -> Answer:
@@ -110,40 +111,39 @@ def answer_determinism(evidence: Evidence, question: Question) -> Answer:
     one, two = (replace(subject.first, threads=n) for n in THREADS)
     stored = evidence.arrays(subject.first, "predictions", subject)
     metric, score = loss_of(stored["y"], stored.get("weight"), float(stored["scale"]))
-    base = evidence.probe(subject, one).output
-    varied: dict[str, Callable[[], Probe]] = {
-        "seed": lambda: evidence.probe(subject, one),
-        "threads": lambda: evidence.probe(subject, two),
-        "rows": lambda: evidence.probe(subject, one, {"order": ORDER}),
-    }
+    base, reordered = evidence.probe(subject, [(one, {}), (one, {"order": ORDER})])
     checks = []
-    for name, fit in varied.items():
+    for name, trial in (("seed", one), ("threads", two)):
         try:
-            checks.append(determinism.check(name, base, fit().output, metric, score))
+            (again,) = evidence.probe(subject, [(trial, {})])
+            checks.append(determinism.check(name, base.output, again.output, metric, score))
         except SessionError as error:
             checks.append(determinism.Check(name, None, reason=str(error)))
+    checks.append(determinism.check("rows", base.output, reordered.output, metric, score))
     records = [{**to_json(check), "sentence": check.sentence} for check in checks]
-    return determinism.summary(checks), {"checks": records, "rows": len(base)}
+    return determinism.summary(checks), {"checks": records, "rows": len(base.output)}
 
 
 def answer_scaling(evidence: Evidence, question: Question) -> Answer:
     """Return how training time grows along one axis."""
     axis, subject = question.about, question.subject
-    trial = replace(subject.first, timed=True)
+    fits = _fits(axis, replace(subject.first, timed=True), evidence, subject)
     sizes: list[float] = []
     seconds: list[float] = []
-    for value, varied, variation in _sizes(axis, trial, evidence, subject):
-        found = evidence.probe(subject, varied, variation, evidence.asked.calls)
-        size = {"rows": found.rows, "columns": found.columns}.get(axis, value)
-        sizes += [float(size)] * len(found.seconds)
-        seconds += found.seconds
+    for _, same in itertools.groupby(fits, key=lambda fit: fit[1].threads):
+        group = list(same)
+        probes = evidence.probe(subject, [fit[1:] for fit in group], evidence.asked.calls)
+        for (value, _, _), found in zip(group, probes, strict=True):
+            size = {"rows": found.rows, "columns": found.columns}.get(axis, value)
+            sizes += [float(size)] * len(found.seconds)
+            seconds += found.seconds
     fitted = scaling.fit(axis, sizes, seconds)
     return fitted.sentence, to_json(fitted)
 
 
-def _sizes(
+def _fits(
     axis: str, trial: Trial, evidence: Evidence, subject: Subject
-) -> Iterable[tuple[float, Trial, JSON | None]]:
+) -> list[tuple[float, Trial, JSON]]:
     """Return value, trial and variation of each size along an axis."""
     values: Sequence[float] = getattr(evidence.asked, axis)
     if axis in ("rows", "columns"):
@@ -152,13 +152,13 @@ def _sizes(
         known = hasattr(os, "sched_getaffinity")  # macOS does not tell
         most = len(os.sched_getaffinity(0)) if known else os.cpu_count() or 1
         fitting = [int(value) for value in values if value <= most]
-        return [(value, replace(trial, threads=value), None) for value in fitting]
+        return [(value, replace(trial, threads=value), {}) for value in fitting]
     argument = evidence.algorithm(subject).capacity.get("bins")
     if argument is None or argument.match == "impossible":
         raise InapplicableError("it has no number of bins to choose")
     convert = argument.convert or (lambda value: value)
     params = [{**trial.params, argument.name: convert(value)} for value in values]
-    return [(v, replace(trial, params=p), None) for v, p in zip(values, params, strict=True)]
+    return [(v, replace(trial, params=p), {}) for v, p in zip(values, params, strict=True)]
 
 
 def answer_calibration(evidence: Evidence, question: Question) -> Answer:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 import shutil
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from typing import Any
@@ -195,10 +195,10 @@ class Diagnosis:
         return stored
 
     def probe(
-        self, subject: Subject, trial: Trial, variation: JSON | None = None, calls: int = 0
-    ) -> Probe:
-        """Fit a trial of a subject once more, in a worker of its own."""
-        return probe(self.supervisor, subject.job, trial, variation, calls)
+        self, subject: Subject, fits: Sequence[tuple[Trial, JSON]], calls: int = 0
+    ) -> list[Probe]:
+        """Fit trials of a subject in a worker of its own."""
+        return probe(self.supervisor, subject.job, fits, calls)
 
 
 def answered(told: Iterable[JSON]) -> dict[str, JSON]:

@@ -1,4 +1,4 @@
-"""Fit one trial in a worker of its own, varied if asked for, and keep nothing in the store.
+"""Fit trials in a worker of their own, varied if asked for, and keep nothing in the store.
 
 What a varied trial predicts is not what the trial predicts: so its files go to a folder that no
 later run looks into, and only the arrays come back.
@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import math
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -35,37 +34,38 @@ class Probe:
 
 
 def probe(
-    supervisor: Supervisor,
-    job: Job,
-    trial: Trial,
-    variation: Mapping[str, Any] | None = None,
-    calls: int = 0,
-) -> Probe:
-    """Fit a trial in a new worker.
+    supervisor: Supervisor, job: Job, fits: Sequence[tuple[Trial, JSON]], calls: int = 0
+) -> list[Probe]:
+    """Fit trials one after another in one new worker.
 
     Parameters
     ----------
-    trial
-        May have other params or threads than the job's own trials.
-    variation
-        As :func:`harness.worker.vary.vary` takes it.
+    fits
+        Trials with the variation of each, as :func:`harness.worker.vary.vary` takes it. They may
+        have other params or threads than the job's own trials, but all have the same threads.
     calls
-        Timed calls after the cold one.
+        Timed calls of each, after the cold one.
 
     Raises
     ------
     SessionError
         Where anything goes wrong in the worker.
     """
-    one = replace(job, trials=(trial,), threads=trial.threads)
-    with supervisor.open_session(one) as session, tempfile.TemporaryDirectory() as folder:
+    trials = tuple(trial for trial, _ in fits)
+    one = replace(job, trials=trials, threads=trials[0].threads)
+    with supervisor.open_session(one) as session:
+        session.memory = one.limits.memory
         session.hello(one, supervisor.start_timeout)
         session.load(one.dataset, supervisor.load_timeout)
-        limit = one.limits.timeout
-        ready = session.ask("prepare", limit, trial=to_json(trial), variation=dict(variation or {}))
-        cold = session.ask("fit", limit)["samples"][-1]["wall"]
-        seconds = _timed(session, limit, cold, calls) if calls else ()
-        session.ask("predict", limit)
+        return [_fitted(session, one.limits.timeout, *fit, calls) for fit in fits]
+
+
+def _fitted(session: Session, limit: float, trial: Trial, variation: JSON, calls: int) -> Probe:
+    ready = session.ask("prepare", limit, trial=to_json(trial), variation=variation)
+    cold = _wall(session.ask("fit", limit))
+    seconds = _timed(session, limit, cold, calls)
+    session.ask("predict", limit)
+    with tempfile.TemporaryDirectory() as folder:
         path = outcome_path(Path(folder), trial.id)
         session.ask("finish", limit, outcome=str(path), arrays=folder)
         arrays = read_arrays(read_outcome(path).arrays["predictions"])

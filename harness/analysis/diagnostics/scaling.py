@@ -65,11 +65,13 @@ def fit(axis: str, x: Sequence[float], seconds: Sequence[float], level: float = 
     InapplicableError
         With fewer than two different sizes, or a number that is not positive.
     """
+    if len(set(x)) < 2:
+        raise InapplicableError(
+            f"a slope takes at least two sizes; {axis} were timed at {len(set(x))}"
+        )
     sizes, times = finite(x), finite(seconds)
     if min(sizes.min(), times.min()) <= 0:
         raise InapplicableError(f"sizes and seconds must be positive to be fitted along {axis}")
-    if len(set(sizes.tolist())) < 2:
-        raise InapplicableError(f"one size alone has no slope: time at least two {axis}")
     u, v = np.log(sizes), np.log(times)
     du = u - u.mean()
     b = float(du @ v / (du @ du))

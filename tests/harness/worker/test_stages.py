@@ -1,0 +1,131 @@
+"""Stages, members and variations of a trial in hand, of every form of table."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.sparse import csr_matrix
+
+from harness.analysis.diagnostics import InapplicableError
+from harness.errors import HarnessError
+from harness.model import Spec, Task
+from harness.worker import stages
+from harness.worker.vary import vary
+
+N, D = 12, 4
+
+
+def hand(X=None, categorical=(), weight=None, **adapter):
+    X = np.arange(N * D, dtype=float).reshape(N, D) if X is None else X
+    return SimpleNamespace(
+        train=(X, np.arange(N, dtype=float), weight),
+        X_test=X[:3] if not hasattr(X, "iloc") else X.iloc[:3],
+        rows=SimpleNamespace(test=np.arange(3)),
+        spec=Spec(Task.REGRESSION, categorical=categorical),
+        columns=tuple("abcd"),
+        algorithm=None,
+        adapter=SimpleNamespace(**adapter),
+    )
+
+
+def test_many_stages_are_thinned_out_and_the_last_stays():
+    def staged(X):
+        for i in range(250):
+            yield np.full(X.shape[0], float(i))
+
+    found = stages.staged(hand(staged=staged, weight=np.ones(N)))
+    assert len(found["stage"]) == stages.MOST_STAGES
+    assert found["stage"][[0, -1]].tolist() == [1, 250]
+    np.testing.assert_array_equal(found["output"][:, 0], found["stage"] - 1.0)
+    assert found["output"].shape == (100, 3)
+    assert found["train_output"].shape == (100, N)
+    assert found["train_weight"].tolist() == [1.0] * N
+    assert found["clock_stage"].size == found["clock_seconds"].size == 0
+
+
+def test_what_an_estimator_lacks_is_said():
+    def staged(X):
+        raise AttributeError("'Forest' object has no attribute 'staged_predict'")
+        yield
+
+    with pytest.raises(HarnessError, match="it has no staged predictions"):
+        stages.staged(hand(staged=staged))
+    with pytest.raises(HarnessError, match="no staged predictions"):
+        stages.staged(hand())
+    with pytest.raises(HarnessError, match="has no stages"):
+        stages.staged(hand(staged=lambda X: iter(())))
+
+
+def test_another_attribute_error_is_not_hidden():
+    def staged(X):
+        raise AttributeError("no attribute 'booster'")
+        yield
+
+    with pytest.raises(AttributeError, match="booster"):
+        stages.staged(hand(staged=staged))
+
+
+def test_members_need_trees():
+    with pytest.raises(HarnessError, match="no export_trees"):
+        stages.members(hand())
+
+    def export_trees():
+        raise InapplicableError("it is a single tree")
+
+    with pytest.raises(InapplicableError):
+        stages.members(hand(export_trees=export_trees))
+
+
+@pytest.mark.parametrize(("n", "most"), [(1, 5), (5, 5), (7, 5), (1000, 5), (6, 5)])
+def test_rows_are_kept_evenly(n, most):
+    found = stages.evenly(n, most)
+    assert len(found) == len(set(found.tolist())) == min(n, most)
+    assert found[0] == 0
+    assert found[-1] == n - 1
+    assert np.ptp(np.diff(found)) <= 1 if len(found) > 1 else True
+
+
+FORMS = {
+    "array": lambda X: X,
+    "sparse": csr_matrix,
+    "frame": pd.DataFrame,
+}
+
+
+def dense(X):
+    return X.toarray() if hasattr(X, "toarray") else np.asarray(X)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_rows_are_reordered_together(form):
+    before = np.arange(N * D, dtype=float).reshape(N, D)
+    one = hand(FORMS[form](before), weight=np.arange(N) * 2.0)
+    vary(one, order=1)
+    X, y, weight = one.train
+    assert sorted(y) == list(range(N))
+    assert y.tolist() != list(range(N))
+    np.testing.assert_array_equal(dense(X), before[y.astype(int)])
+    np.testing.assert_array_equal(weight, 2 * y)
+    assert dense(one.X_test).shape == (3, D)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_share_of_rows_and_columns_is_kept(form):
+    before = np.arange(N * D, dtype=float).reshape(N, D)
+    one = hand(FORMS[form](before), categorical=(0, 1, 3))
+    vary(one, rows=0.5, columns=0.5)
+    X, y, weight = one.train
+    assert (X.shape, len(y), weight) == ((6, 2), 6, None)
+    np.testing.assert_array_equal(dense(X), before[y.astype(int)][:, [0, 3]])
+    np.testing.assert_array_equal(dense(one.X_test), before[:3, [0, 3]])
+    assert one.spec.categorical == (0, 1)
+    assert one.columns == ("a", "d")
+
+
+def test_a_tiny_share_leaves_something():
+    one = hand()
+    vary(one, rows=0.001, columns=0.001)
+    assert one.train[0].shape == (2, 1)
+    vary(one)
+    assert one.train[0].shape == (2, 1)

@@ -171,11 +171,8 @@ def test_the_events_reach_a_plugin(tmp_path):
 
 def test_a_listener_that_fails_hides_no_other(tmp_path):
     lines = "from harness import hookimpl\nseen = []\n@hookimpl\ndef trial_finished(outcome):\n"
-    bodies = {
-        "first": "seen.append(outcome)",
-        "deaf": "raise KeyError(3)",
-        "last": "seen.append(1)",
-    }
+    heard = "seen.append(outcome)"
+    bodies = {"first": heard, "deaf": "raise KeyError(3)", "last": heard}
     files = [tmp_path / f"{name}.py" for name in bodies]
     for file in files:
         file.write_text(f"{lines}    {bodies[file.stem]}\n")

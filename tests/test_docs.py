@@ -3,12 +3,16 @@
 import ast
 import dataclasses
 import re
+import tomllib
 from pathlib import Path
+from typing import get_args
 
 import numpy as np
 import pytest
 
 from harness import Spec, Task
+from harness.config import parse_experiment
+from harness.config_diagnostics import Name
 from harness.errors import HarnessError
 from harness.model import Algorithm
 from harness.plugins import HOOKS, load_registry
@@ -64,6 +68,14 @@ def test_the_plugin_on_the_page_works(page: str, name: str, tmp_path: Path) -> N
 
 def test_the_plugin_of_the_readme_is_short() -> None:
     assert len([line for line in blocks(README, "python")[0].splitlines() if line]) <= 36
+
+
+def test_the_experiment_of_the_diagnostics_page_is_valid_and_asks_everything() -> None:
+    page = (ROOT / "docs/diagnostics.md").read_text()
+    experiment = parse_experiment(tomllib.loads(blocks(page, "toml")[0]), "docs/diagnostics.md")
+    known = list(get_args(Name))
+    assert experiment.diagnostics.names == known
+    assert re.findall(r"^\| `(\w+)` \|", page, re.MULTILINE) == known
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: p.relative_to(ROOT).as_posix())

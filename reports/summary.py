@@ -229,7 +229,8 @@ def _cautions(page: Page) -> list[Words]:
         lines.append(_units(speeds))
         lines.append(_noise(page))
         notes = Counter(note for s in speeds for note in s.notes)
-        lines += [f"{short(note, 160)} ({plural(n, 'ratio')})" for note, n in notes.most_common(4)]
+        every = plural(len(speeds), "ratio")
+        lines += [f"{n} of {every}: {short(note, 160)}." for note, n in notes.most_common(4)]
     else:
         lines.append("No duel was fought: times below are not interleaved and decide nothing.")
     crowded = sum(o.facts.get("alone") is False for o in page.done)

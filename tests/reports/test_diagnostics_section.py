@@ -1,0 +1,161 @@
+"""What the report shows of diagnostics: a panel each, and why some have no answer."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from harness.analysis.diagnostics import (
+    Diagnostic,
+    agreement,
+    calibration,
+    determinism,
+    importance,
+    margins,
+    scaling,
+    staged,
+    strength,
+)
+from harness.model import to_json
+from reports import Details, Figure, Page, Panel, Table, build_report, diagnostics, verdicts_json
+
+RNG = np.random.default_rng(0)
+P = RNG.uniform(size=200)
+HIT = (RNG.random(200) < P).astype(np.int64)
+VOTES = np.where(RNG.random((6, 200)) < 0.7, HIT, 1 - HIT)
+
+
+def checks():
+    base = np.array([0.5, 0.25])
+    found = [
+        determinism.check("seed", base, base.copy()),
+        determinism.check("threads", base, np.nextafter(base, 1), "log_loss", np.sum),
+        determinism.Check("rows", None, reason="it crashed"),
+    ]
+    return {"checks": [to_json(check) for check in found], "rows": 2}
+
+
+def losses(output):
+    return float(np.mean(output))
+
+
+def found():
+    """Return what each module finds of made-up models, by name."""
+    stages = [np.full(4, v) for v in (3.0, 1.0, 2.0)]
+    clock = ([1, 3], [0.1, 0.3])
+    sides = {"train": VOTES, "test": VOTES}
+    strong = strength.of_votes(VOTES, HIT, 2)
+    return {
+        "staged": to_json(staged.curves([1, 2, 3], stages, stages, "mse", (losses,) * 2, clock)),
+        "determinism": checks(),
+        "scaling": to_json(scaling.fit("rows", [1, 2, 4, 8], [1.0, 2.1, 3.9, 8.2])),
+        "calibration": to_json(calibration.calibrate(np.column_stack([1 - P, P]), HIT)),
+        "importance": to_json(importance.compare([1, 2, 3], [1, 3, 2])),
+        "agreement": {**to_json(agreement.compare(P, np.nextafter(P, 1))), "scale": 1.0},
+        "margins": {
+            side: to_json(margins.distribution(margins.margins(votes, np.ones(6), HIT, 2)))
+            for side, votes in sides.items()
+        },
+        "strength": {
+            **to_json(strong),
+            "law": {**to_json(strong.law), "deviation": strong.law.deviation},
+        },
+    }
+
+
+@pytest.fixture(scope="module")
+def told():
+    paired = ("importance", "agreement")
+    return tuple(
+        Diagnostic(name, "ours", "blobs", found=answer, reference="theirs" * (name in paired))
+        for name, answer in found().items()
+    )
+
+
+@pytest.fixture
+def page_with(views):
+    view = views["typical"]()
+    return lambda *told: Page(replace(view, diagnostics=told))
+
+
+def test_a_run_without_diagnostics_has_no_such_section(page_with):
+    assert diagnostics.build(page_with()) is None
+
+
+def test_every_diagnostic_has_a_panel_a_note_and_a_row_an_answer(page_with, told):
+    fragment = diagnostics.build(page_with(*told))
+    assert [p.title for p in fragment.blocks] == list(diagnostics.TITLES.values())
+    for panel in fragment.blocks:
+        assert isinstance(panel, Panel)
+        (table,) = [b for b in panel.blocks if isinstance(b, Table)]
+        assert all(len(row) == len(table.columns) for row in table.rows)
+        assert len(table.rows) == 1
+        assert panel.blocks[0].words
+
+
+def rows_of(page_with, one):
+    (panel,) = diagnostics.build(page_with(one)).blocks
+    return next(b for b in panel.blocks if isinstance(b, Table)).rows
+
+
+def test_a_difference_stands_out_with_its_size(page_with, told):
+    one = next(d for d in told if d.name == "determinism")
+    (row,) = rows_of(page_with, one)
+    assert [cell.value for cell in row[2:]] == ["same", "differs", "unknown"]
+    assert row[3].note.startswith("1 float64 steps, log_loss by")
+    assert row[4].note == "it crashed"
+
+
+def test_both_sides_of_a_pair_are_named(page_with, told):
+    one = next(d for d in told if d.name == "agreement")
+    (row,) = rows_of(page_with, one)
+    assert row[0].note == "against theirs"
+    assert row[-1].text == "–"  # a regression has no labels
+
+
+def test_curves_and_reliability_are_drawn_a_dataset(page_with, told):
+    drawn = {d.name: d for d in told if d.name in ("staged", "calibration")}
+    more = [replace(d, dataset="moons") for d in drawn.values()]
+    panels = diagnostics.build(page_with(*drawn.values(), *more)).blocks
+    figures = {
+        panel.title: [f for b in panel.blocks if isinstance(b, Details) for f in b.blocks]
+        for panel in panels
+    }
+    assert [len(f) for f in figures.values()] == [4, 2]
+    assert all(isinstance(f, Figure) for several in figures.values() for f in several)
+    by_members = figures["Round by round"][0]
+    assert len(by_members.table.rows) == 6
+
+
+def test_without_seconds_there_is_one_chart(page_with, told):
+    one = next(d for d in told if d.name == "staged")
+    silent = replace(one, found={**one.found, "seconds": None})
+    (panel,) = diagnostics.build(page_with(silent)).blocks
+    assert len(panel.blocks[-1].blocks) == 1
+    assert panel.blocks[1].rows[0][-1].text == "–"
+
+
+def test_what_was_not_answered_says_why(page_with):
+    silent = Diagnostic("margins", "ours", "blobs", reason="it is a single tree")
+    (panel,) = diagnostics.build(page_with(silent)).blocks
+    details = panel.blocks[-1]
+    assert details.summary == "1\N{NO-BREAK SPACE}answer could not be given"
+    assert details.blocks[0].rows[0][-1] == "it is a single tree"
+
+
+def test_the_whole_page_is_built_with_them_also_with_hostile_names(
+    page_with, told, sections, hostile_names, parse
+):
+    hostile = [
+        replace(d, algorithm=name, dataset=name, reference=name)
+        for d, name in zip(told * 2, hostile_names.values(), strict=False)
+    ]
+    html = build_report(page_with(*told, *hostile).view, sections)
+    assert "This section failed" not in html
+    assert "Reliability diagrams" in parse(html).text
+
+
+def test_the_json_has_every_answer(page_with, told):
+    given = verdicts_json(page_with(*told).view)["diagnostics"]
+    assert [d["name"] for d in given] == [d.name for d in told]
+    assert given[0]["found"]["best"] == 2

@@ -82,7 +82,7 @@ def fetch(names: tuple[str, ...], *, plugins: tuple[Path, ...], as_json: bool) -
             found.append(fetch_dataset(dataset))
         except HarnessError as error:
             failed += 1
-            say(f"{dataset.name}: {error}")
+            say(str(error) if str(error).startswith(dataset.name) else f"{dataset.name}: {error}")
     if as_json:
         print_json({"fetched": found, "failed": failed})
     elif found:
@@ -117,12 +117,19 @@ def verify(names: tuple[str, ...], *, plugins: tuple[Path, ...], as_json: bool) 
 @click.option("--target", required=True, help="The column to predict.")
 @click.option("--name", required=True, help="What the dataset is called from now on.")
 @click.option("--task", type=click.Choice(["binary", "multiclass", "regression"]))
+@click.option("--weight", default="", help="The column that weighs the rows.")
+@click.option("--group", default="", help="The column whose groups stay on one side of a split.")
 @click.option("--summary", default="", help="One line about it.")
-def add(path: Path, *, target: str, name: str, task: str | None, summary: str) -> None:
+@json_option
+def add(path: Path, *, target: str, name: str, as_json: bool, **facts: Any) -> None:
     """Write a card for your own file, so that its dataset is known by name."""
     from harness.data.manage import add as add_dataset
 
-    click.echo(add_dataset(path, target, name, task=task, summary=summary))
+    card = add_dataset(path, target, name, **facts)
+    if as_json:
+        print_json({"name": name, "card": str(card)})
+    else:
+        click.echo(card)
 
 
 def _chosen(names: Sequence[str], registry: Registry) -> list[Dataset]:

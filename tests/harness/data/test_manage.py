@@ -4,9 +4,11 @@ import json
 import tomllib
 
 import pytest
+from click.testing import CliRunner
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from harness.cli.data import command
 from harness.data import manage, resolve
 from harness.data.cards import Card, every_card, read_card
 from harness.data.loading import table_of
@@ -95,6 +97,18 @@ def test_add_writes_a_card_that_names_the_file(tmp_path, csv_file):
     table = table_of(dataset)
     assert table.classes == ("no", "yes")
     assert list(table.X.columns) == ["a", "b"]
+
+
+def test_a_file_is_added_from_the_command_line_with_its_weight_and_group(tmp_path):
+    path = tmp_path / "w.csv"
+    path.write_text("a,w,g,y\n" + "".join(f"{i},{1 + i % 3},{i // 4},{i % 2}\n" for i in range(24)))
+    words = ["add", str(path), "--target", "y", "--name", "own", "--weight", "w", "--group", "g"]
+    told = CliRunner().invoke(command, [*words, "--json"], catch_exceptions=False)
+    assert json.loads(told.output)["card"] == str(tmp_path / "cards/own.toml")
+    table = table_of(resolve("own", registry()))
+    assert list(table.X.columns) == ["a"]
+    assert table.weight.tolist() == [1.0 + i % 3 for i in range(24)]
+    assert len(set(table.group)) == 6
 
 
 @pytest.mark.parametrize("name", ["iris", "mine"])

@@ -32,7 +32,10 @@ from harness.model import (
 )
 from harness.session import RefusedError, SessionError
 
-SETTLE = 0.02  # seconds before a change of sides: OpenMP threads spin some ms after their work
+# Seconds of rest before each call. OpenMP threads spin some ms after their work; and on a busy
+# machine the scheduler favours who has slept: of calls without a rest between, the second took
+# 10 % longer. So all four calls of a block begin alike.
+SETTLE = 0.02
 SHORTEST_CALL = 0.01  # seconds; what is shorter is repeated within one call
 MOST_REPEATS = 200
 ROWS = 20  # that `predict_one` predicts, one by one; its sample is the mean of a row
@@ -146,7 +149,7 @@ def run_duel(
     progress
         Told (blocks done, blocks in all) after each block of a phase.
     settle
-        Seconds of rest before each change of sides.
+        Seconds of rest before each call.
     """
     started = _now()
     fight = _Fight(duel, open_session, progress, settle)
@@ -177,7 +180,6 @@ class _Fight:
         self.open_session = open_session
         self.progress = progress or (lambda _done, _total: None)
         self.settle = settle
-        self.last = ""  # the side that worked last
         self.blocks: list[Block] = []
         self.facts: JSON = {
             "launches": [],
@@ -229,9 +231,7 @@ class _Fight:
         order = ORDERS[(launch + index) % 2]
         taken: dict[str, list[Sample]] = {"a": [], "b": []}
         for letter in order.lower():
-            if letter != self.last:
-                time.sleep(self.settle)
-            self.last = letter
+            time.sleep(self.settle)
             taken[letter].append(sides[letter].take(phase))
         a, b = taken["a"], taken["b"]
         return Block(launch, index, phase, order, (a[0], a[1]), (b[0], b[1]))

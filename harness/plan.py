@@ -43,6 +43,7 @@ from harness.model import (
 from harness.plugins import Entry, Registry
 from harness.surroundings import Surroundings
 
+DUEL_VERSION = 2  # raise when duels are timed in another way
 OWN_DATA = "harness.builtin."  # every worker loads the built-in datasets
 
 
@@ -249,7 +250,7 @@ def make_duel(a: Job, b: Job, launches: int, blocks: int, stop: StopRule | None 
     duel = Duel(a=a, b=b, id="", launches=launches, blocks=blocks, stop=stop)
     sides = [[job.trials[0].id, job.environment.name] for job in (a, b)]
     rule = [to_json(stop)] if stop else []
-    return replace(duel, id=ids.digest([sides, launches, blocks, duel.phases, *rule]))
+    return replace(duel, id=ids.digest([DUEL_VERSION, sides, launches, blocks, duel.phases, *rule]))
 
 
 def stop_rule(settings: Duels) -> StopRule | None:

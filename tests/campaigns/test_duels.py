@@ -28,6 +28,7 @@ SEED = int(os.environ.get("SOAK_SEED", "1"))
 ALPHA = 0.01  # of a duel of 8 launches, whose 99 % interval is to hold the true ratio
 LOOKS_ALPHA = 0.05  # of a duel that is looked at four times
 BURN = 0.1
+FEW_BLOCKS, MANY_BLOCKS = 2, 12  # a call is short beside the start of a launch
 SECONDS = 120  # in which a slowdown is to be found
 FOUND, COVERED = 0.8, 0.9  # shares of the duels
 ENOUGH = 50  # duels from which on a share is held against its limit as it is
@@ -106,7 +107,7 @@ def replayed(the_duel, launches):
 
 @pytest.mark.slow
 def test_an_algorithm_is_not_told_to_be_faster_than_itself(tmp_path):
-    outcomes = campaign(tmp_path, "self", DUELS, duel_of(0, 0, blocks=2))
+    outcomes = campaign(tmp_path, "self", DUELS, duel_of(0, 0, blocks=FEW_BLOCKS))
     n = len(outcomes)
     alarms = sum(not holds(ratio_of(o.blocks, 1 - ALPHA)[0], 1) for o in outcomes)
     reported = sum(not holds(speeds_of(o)[0].ratio, 1) for o in outcomes)
@@ -133,7 +134,8 @@ def test_an_algorithm_is_not_told_to_be_faster_than_itself(tmp_path):
 
 @pytest.mark.slow
 def test_a_slowdown_is_found_and_its_ratio_covered(tmp_path):
-    the_duel = duel_of(0, BURN, launches=LOOKS[-1], stop=until_decided(LOOKS))
+    rule = until_decided(LOOKS)
+    the_duel = duel_of(0, BURN, launches=LOOKS[-1], blocks=MANY_BLOCKS, stop=rule)
     outcomes = campaign(tmp_path, "planted", max(1, DUELS // 2), the_duel)
     n = len(outcomes)
     ratios = [speeds_of(outcome)[0].ratio for outcome in outcomes]

@@ -236,11 +236,11 @@ def test_sides_may_come_from_two_source_trees():
     assert speeds_of(found)[0].environments == ("here", "base")
 
 
-def test_the_sides_rest_before_they_change(monkeypatch):
+def test_there_is_a_rest_before_each_call(monkeypatch):
     slept = []
     monkeypatch.setattr(driver.time, "sleep", slept.append)
     run_duel(duel(launches=1, blocks=1, phases=("fit",)), Arena().open, settle=0.5)
-    assert slept == [0.5, 0.5, 0.5]  # to A, to B, to A: the two calls of B follow each other
+    assert slept == [0.5] * 4
 
 
 def test_outcomes_survive_json_and_carry_the_facts_of_both_sides():

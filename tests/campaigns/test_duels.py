@@ -1,9 +1,9 @@
 """Hundreds of duels whose true ratio is known, while the load of the machine changes.
 
-``SOAK_DUELS`` (200) duels of an algorithm against itself and half as many against one that burns
-10 % of each call's own time on top, ``SOAK_REPLAYS`` (2000) replays of their launches on the real
-schedule of looks, all drawn from ``SOAK_SEED`` (1). Where ``SOAK_DUEL_LOG`` names a file, each
-duel is appended to it as a line of JSON.
+``SOAK_DUELS`` (6; 200 in full) duels of an algorithm against itself, half as many against one that
+burns 10 % of each call's own time on top, and ``SOAK_REPLAYS`` (2000) replays of launches on the
+real schedule of looks, all drawn from ``SOAK_SEED`` (1). Where ``SOAK_DUEL_LOG`` names a file,
+each duel is appended to it as a line of JSON.
 """
 
 import json
@@ -22,7 +22,7 @@ from harness.analysis.looks import LOOKS, stop_reason
 from harness.analysis.speed import contamination, ratio_of, speeds_of
 from harness.model import Status, to_json
 
-DUELS = int(os.environ.get("SOAK_DUELS", "200"))
+DUELS = int(os.environ.get("SOAK_DUELS", "6"))
 REPLAYS = int(os.environ.get("SOAK_REPLAYS", "2000"))
 SEED = int(os.environ.get("SOAK_SEED", "1"))
 ALPHA = 0.01  # of a duel of 8 launches, whose 99 % interval is to hold the true ratio

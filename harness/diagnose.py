@@ -15,7 +15,8 @@ from fnmatch import fnmatchcase
 from typing import Any
 
 from harness import ids
-from harness.analysis.diagnostics import Diagnostic, InapplicableError
+from harness.analysis.diagnostics import Diagnostic, InapplicableError, scaling
+from harness.analysis.diagnostics.sizes import lines_of
 from harness.answers import ANSWERS, NEEDS, Arrays, Question, Subject
 from harness.config_diagnostics import Diagnostics
 from harness.errors import ConfigError, DataError, unknown
@@ -121,9 +122,12 @@ class Diagnosis:
 
     def carry_out(self, plan: Plan) -> None:
         """Answer every question and store each answer before the next."""
-        todo = questions(self.asked, plan)
-        if not todo:
-            return
+        if todo := questions(self.asked, plan):
+            self._ask(todo)
+        if "scaling" in self.asked.names:
+            self._scale_duels()
+
+    def _ask(self, todo: Sequence[Question]) -> None:
         known = {} if self.fresh else answered(self.store.noted(KIND))
         self.outcomes = {o.trial.id: o for o, _ in self.store.outcomes(self.run_id)}
         self.progress.stage("diagnostics", len(todo))
@@ -135,6 +139,25 @@ class Diagnosis:
                 trial = question.subject.first
                 self.progress.step(f"{question.name} of {trial.algorithm} on {trial.dataset}")
         shutil.rmtree(self.supervisor.folder, ignore_errors=True)
+
+    def _scale_duels(self) -> None:
+        """Fit lines through the duels of the run that differ in size alone: they cost no time."""
+        for line in lines_of(outcome for outcome, _ in self.store.duels(self.run_id)):
+            told = Diagnostic(
+                name="scaling",
+                algorithm=line.algorithm,
+                dataset=line.dataset,
+                params=line.params,
+                preparation=line.preparation,
+                about=f"{line.axis} of duels",
+            )
+            try:
+                fitted = scaling.fit(line.axis, line.x, line.seconds)
+                told = replace(told, sentence=fitted.sentence, found=to_json(fitted))
+            except InapplicableError as error:
+                told = replace(told, reason=str(error))
+            name = ids.digest([VERSION, line.axis, line.algorithm, line.params, line.duels])
+            self.store.event(self.run_id, KIND, {"id": name, **to_json(told)})
 
     def _id(self, question: Question) -> str:
         sides = [question.subject, *([question.other] if question.other else [])]

@@ -94,7 +94,8 @@ def _panel(page: Page, name: str, told: Sequence[Diagnostic]) -> Panel:
 def _subject(told: Diagnostic) -> list[Cell]:
     against = f"against {short(told.reference)}" if told.reference else ""
     name = Cell([Code(short(told.algorithm))], told.algorithm, against)
-    return [name, Cell(short(told.dataset), told.dataset)]
+    source = "through its duels" if told.about.endswith("duels") else ""
+    return [name, Cell(short(told.dataset), told.dataset, source)]
 
 
 def _silent(silent: Sequence[Diagnostic], name: str) -> Details:

@@ -6,11 +6,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from sized_duels import duel
 
 from harness.analysis.build import view_run
 from harness.config import parse_experiment
-from harness.diagnose import KIND, answered, questions
+from harness.config_diagnostics import Diagnostics
+from harness.diagnose import KIND, Diagnosis, answered, questions
 from harness.errors import ConfigError
+from harness.plan import Plan
 from harness.plugins import load_registry
 from harness.progress import Progress
 from harness.runs import Request, plan_request, run_experiment
@@ -153,6 +156,20 @@ def test_what_cannot_be_answered_says_why(whole, registry):
         events = [e["data"] for e in store.events(result.run_id) if e["kind"] == KIND]
     why = "a slope takes at least two sizes; threads were timed at 0"
     assert [(e["reason"], e["found"]) for e in events] == [(why, {})] * 2
+
+
+def test_duels_of_several_sizes_are_fitted_without_asking(registry, tmp_path):
+    asked = Diagnostics(names=["scaling"], rows=[])
+    with Store.open(tmp_path / "results", write=True) as store:
+        run = store.begin_run("sized", {}, "", {}, [])
+        for outcome in (duel(1000), duel(4000)):
+            store.record_duel(run, outcome)
+        Diagnosis(store, run, registry, Progress(), asked).carry_out(Plan())
+        told = [e["data"] for e in store.events(run)]
+    assert [(d["algorithm"], d["dataset"], d["about"]) for d in told] == [
+        (name, "cloud", "rows of duels") for name in ("ours", "theirs")
+    ]
+    assert [d["found"]["slope"]["value"] for d in told] == pytest.approx([1, 1])
 
 
 def test_an_unknown_name_in_a_pair_is_told_before_anything_runs(registry, tmp_path):

@@ -191,6 +191,7 @@ class LevelGrower:
         self._share(route_rows, self._n_blocks, values, level, plan, blocks, base, lanes)
         totals = np.empty((2 * n_splits, level_layout.TOTALS))
         add_blocks(blocks, totals)
+        totals[:, level_layout.LARGEST] = level.totals[0, level_layout.LARGEST]
         return level._replace(totals=totals, open=np.empty(2 * n_splits, np.uint8))
 
     def _share(self, kernel, count, *arguments):

@@ -1,20 +1,33 @@
-"""Sum the leaves of boosted trees, each times the learning rate."""
+"""Sum the leaves of boosted trees, each times the learning rate; draw the rows of a round."""
+
+import numpy as np
 
 from algorithms._kernels.jit import kernel
+from algorithms._kernels.predict import FEATURE
 
 
 @kernel
-def add_scaled(values, leaves, rate, out, first, last):
+def add_tree(steps, depth, values, rate, X, out, first, last):
     """Add the value of each row's leaf, times the rate, to ``out``, for the rows first … last − 1.
+
+    Every row takes as many steps as the tree is deep: a leaf is its own child. So nothing has to
+    be predicted by the processor, which then walks several rows at once. X has no missing values.
 
     Parameters
     ----------
+    steps : (n_nodes,) STEP
+    depth : of the tree
     values : (n_nodes,) float64
-    leaves : (n_rows,) int64
-    out : (n_rows,) float64
+    X : (n_rows, n_features) float32, C-contiguous, finite
+    out : (n_rows,) float64, written
     """
-    for row in range(first, last):
-        out[row] += rate * values[leaves[row]]
+    for row in range(np.uint64(first), np.uint64(last)):
+        at = np.uint64(0)
+        for _ in range(depth):
+            step = steps[at]
+            x = X[row, np.uint64(step["feature"] & FEATURE)]
+            at = np.uint64(step["left"] if x <= step["threshold"] else step["right"])
+        out[row] += rate * values[at]
 
 
 @kernel

@@ -19,7 +19,7 @@ CODES = 256
 COARSEST = 4  # bits by which codes may be shifted
 BLOCK_ROWS = 1 << 14  # rows whose totals are summed before they are added to those of others
 
-# What is known of a node: rows, weight w, sums of w v and w v², and the largest |v|.
+# What is known of a node: rows, weight w, sums of w v and w v², and the tree's largest |v|.
 ROWS, WEIGHT, SUM, SQUARES, LARGEST = range(5)
 TOTALS = 5
 

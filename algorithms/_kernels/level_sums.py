@@ -45,13 +45,12 @@ def sum_bins(codes, level, first, last):
 
 
 @inner_kernel
-def add_row(totals, v, w):
-    """Add a row to the totals of its node."""
-    totals[ROWS] += 1.0
+def add_row(totals, v, w, count):
+    """Add a row to the totals of its node; nothing, where its count and weight are 0."""
+    totals[ROWS] += count
     totals[WEIGHT] += w
     totals[SUM] += w * v
     totals[SQUARES] += w * v * v
-    totals[LARGEST] = max(totals[LARGEST], abs(v))
 
 
 @kernel
@@ -68,6 +67,7 @@ def start_rows(level, wanted, blocks, first, last):
     for block in range(first, last):
         totals = blocks[block, 0]
         totals[:] = 0.0
+        largest = 0.0
         for i in range(block * BLOCK_ROWS, min((block + 1) * BLOCK_ROWS, n)):
             w = level.weight[i] if len(level.weight) else 1.0
             v = level.value[i]
@@ -77,7 +77,9 @@ def start_rows(level, wanted, blocks, first, last):
             level.used[i] = used
             level.lane[i] = np.uint16(v < 0.0) if used else np.uint16(2)
             if used:
-                add_row(totals, v, w)
+                add_row(totals, v, w, 1.0)
+                largest = max(largest, abs(v))
+        totals[LARGEST] = largest
 
 
 @kernel
@@ -94,23 +96,26 @@ def route_rows(values, level, plan, blocks, base, lanes, first, last):
     """
     n = len(level.at)
     nowhere = np.uint16(2 * blocks.shape[1])
+    after = base + len(plan)
     for block in range(first, last):
         blocks[block] = 0.0
-        for i in range(block * BLOCK_ROWS, min((block + 1) * BLOCK_ROWS, n)):
+        for i in range(np.uint64(block * BLOCK_ROWS), np.uint64(min((block + 1) * BLOCK_ROWS, n))):
             slot = np.int64(level.at[i]) - base
-            to = nowhere
-            if slot >= 0 and plan[slot]["feature"] >= 0:
-                step = plan[slot]
-                x = values[step["feature"], i]
-                goes_left = x <= step["threshold"] or (np.isnan(x) and step["missing_left"])
-                side = step["first_side"] + np.int64(not goes_left)
-                level.at[i] = np.uint16(base + len(plan) + side)
-                if level.used[i]:
-                    w = level.weight[i] if len(level.weight) else 1.0
-                    add_row(blocks[block, side], level.value[i], w)
-                    to = np.uint16(2 * side + (level.value[i] < 0.0))
+            if slot < 0 or plan[slot]["feature"] < 0:
+                level.lane[i] = nowhere
+                continue
+            step = plan[slot]
+            x = values[np.uint64(step["feature"]), i]
+            missing = np.int64(np.isnan(x)) & np.int64(step["missing_left"] != 0)
+            side = step["first_side"] + (np.int64(not x <= step["threshold"]) & ~missing)
+            level.at[i] = np.uint16(after + side)
+            used = np.uint16(level.used[i])
             if lanes:
-                level.lane[i] = to
+                v = level.value[i]
+                lane = np.uint16(2 * side + np.int64(v < 0.0))
+                level.lane[i] = lane if used else nowhere
+            w = level.weight[i] if len(level.weight) else np.float64(used)
+            add_row(blocks[block, side], level.value[i], w if used else 0.0, np.float64(used))
 
 
 @kernel

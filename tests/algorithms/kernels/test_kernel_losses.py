@@ -5,6 +5,7 @@ import oracles_losses
 import pytest
 from scipy.special import softmax
 
+from algorithms import DecisionTreeRegressor
 from algorithms._kernels import boosted, losses
 from algorithms._kernels.level_layout import BLOCK_ROWS
 
@@ -99,10 +100,13 @@ def test_far_scores_overflow_nothing(raw):
 
 
 def test_leaves_are_added_at_their_rate():
-    out = np.ones(4)
-    leaves = np.array([0, 1, 1, 0])
-    boosted.add_scaled(np.array([2.0, -4.0]), leaves, 0.5, out, 1, 4)
-    assert out.tolist() == [1.0, -1.0, -1.0, 2.0]
+    rng = np.random.default_rng(4)
+    X = rng.normal(size=(90, 3)).astype(np.float32)
+    tree = DecisionTreeRegressor(max_depth=4).fit(X, rng.normal(size=90)).tree_
+    out = np.ones(90)
+    boosted.add_tree(tree.steps, tree.max_depth, tree.values[:, 0], 0.5, X, out, 3, 80)
+    assert (np.delete(out, np.s_[3:80]) == 1.0).all()
+    np.testing.assert_array_equal(out[3:80], 1.0 + 0.5 * tree.predict(X)[3:80, 0])
 
 
 def test_rows_are_drawn_one_after_another():

@@ -40,7 +40,7 @@ def test_failures_are_told_in_markdown(views) -> None:
 def test_the_json_is_strict_and_has_every_verdict(views, kind) -> None:
     view = views[kind]()
     found = json.loads(json.dumps(verdicts_json(view), allow_nan=False))
-    assert set(found) == {"run", "accuracy", "speed", "diagnostics", "failures"}
+    assert set(found) == {"run", "accuracy", "speed", "parity", "diagnostics", "failures"}
     assert len(found["accuracy"]) == len(view.accuracy)
     assert len(found["speed"]) == len(view.speed)
     assert {s["word"] for s in found["speed"]} <= {"faster", "slower", "undecided"}
@@ -59,3 +59,25 @@ def test_an_unbounded_interval_is_null_in_json(views) -> None:
     found = verdicts_json(replace(view, speed=(open_ended,)))["speed"][0]
     assert found["ratio"]["high"] is None
     assert found["word"] == "undecided"
+
+
+def test_rungs_and_gates_are_told_in_short(views) -> None:
+    view = views["typical"]()
+    one = replace(view.parity[0], rung="L3", params=({}, {}))
+    two = replace(one, dataset="another", rung="")
+    moved = replace(one, params=({"parity": "exact"}, {}), rung="L2")
+    gate = {"kind": "rung", "algorithm": one.algorithm, "datasets": ["another"], "limit": "L2"}
+    config = {"experiment": {"gate": [gate]}}
+    view = replace(view, parity=(one, two, moved), run={**view.run, "config": config})
+    told = markdown_summary(view).replace("\N{NO-BREAK SPACE}", " ").replace("\\", "")
+    names = (one.algorithm, one.reference)
+    both = "L3 on 1 dataset and no rung on 1 "
+    assert (
+        "Trees of {} beside those of {}: L3 on 1 dataset and no rung on 1 ".format(*names) in told
+    )
+    assert "Trees of {} in mode exact beside those of {}: L2 on 1 ".format(*names) in told
+    assert "Gates: 1 fail." in told
+    found = verdicts_json(view)["parity"]
+    assert [p["rung"] for p in found] == ["L3", "", "L2"]
+    assert all(isinstance(sentence, str) for p in found for sentence in p["differences"])
+    assert "comparison" not in found[0]

@@ -14,6 +14,8 @@ _HOME = {
     "DecisionTreeRegressor": "decision_tree",
     "GradientBoostingClassifier": "gradient_boosting",
     "GradientBoostingRegressor": "gradient_boosting",
+    "HistogramBoostingClassifier": "histogram_boosting",
+    "HistogramBoostingRegressor": "histogram_boosting",
     "RandomForestClassifier": "random_forest",
     "RandomForestRegressor": "random_forest",
     "StackingClassifier": "stacking",

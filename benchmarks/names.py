@@ -11,6 +11,7 @@ ALGORITHMS = [
     "catboost.plain",
     "decision_tree",
     "gradient_boosting",
+    "histogram_boosting",
     "lightgbm.gbdt",
     "lightgbm.goss",
     "lightgbm.quantised",

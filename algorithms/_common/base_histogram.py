@@ -1,0 +1,218 @@
+"""What the two histogram boosters share: from parameters and rows to trees, and predictions."""
+
+from typing import ClassVar
+
+import numpy as np
+from sklearn.base import BaseEstimator, _fit_context
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted
+
+from algorithms._common.hist_bins import bin_table, find_bins
+from algorithms._common.hist_boosting import Booster, Target
+from algorithms._common.hist_growing import Grower
+from algorithms._common.hist_metrics import find_metric
+from algorithms._common.hist_model import join_trees
+from algorithms._common.hist_objectives import find_objective
+from algorithms._common.hist_params import CONSTRAINTS, make_rules, read_groups, read_monotone
+from algorithms._common.hist_predict import FastPredictor
+from algorithms._common.hist_stopping import Watch
+from algorithms._common.hist_tables import find_categorical, read_table
+from algorithms._common.threads import Workers, count_threads
+
+SEEDS = 2**31 - 1
+
+
+class BaseHistogramBoosting(BaseEstimator):
+    """What the classifier and the regressor share."""
+
+    _parameter_constraints: ClassVar = CONSTRAINTS
+
+    def __init__(
+        self,
+        *,
+        num_leaves=31,
+        max_depth=-1,
+        learning_rate=0.1,
+        n_estimators=100,
+        subsample_for_bin=200000,
+        objective=None,
+        class_weight=None,
+        min_split_gain=0.0,
+        min_child_weight=1e-3,
+        min_child_samples=20,
+        subsample=1.0,
+        subsample_freq=0,
+        colsample_bytree=1.0,
+        reg_alpha=0.0,
+        reg_lambda=0.0,
+        random_state=None,
+        n_jobs=None,
+        importance_type="split",
+        max_bin=255,
+        min_data_in_bin=3,
+        data_sample_strategy="bagging",
+        top_rate=0.2,
+        other_rate=0.1,
+        max_delta_step=0.0,
+        path_smooth=0.0,
+        extra_trees=False,
+        monotone_constraints=None,
+        interaction_constraints=None,
+        categorical_feature="auto",
+        cat_smooth=10.0,
+        cat_l2=10.0,
+        max_cat_threshold=32,
+        max_cat_to_onehot=4,
+        min_data_per_group=100,
+        boost_from_average=True,
+        early_stopping_round=None,
+        alpha=0.9,
+        poisson_max_delta_step=0.7,
+        tweedie_variance_power=1.5,
+    ):
+        given = {name: value for name, value in locals().items() if name != "self"}
+        for name, value in given.items():
+            setattr(self, name, value)
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(
+        self, X, y, sample_weight=None, *, eval_set=None, eval_sample_weight=None, eval_metric=None
+    ):
+        """Train.
+
+        Parameters
+        ----------
+        X : array-like or frame (n_rows, n_features), NaN where missing
+            Numbers; columns of a frame with a categorical dtype are categories.
+        y : array-like (n_rows,)
+            Labels of any kind, or numbers.
+        sample_weight : array-like (n_rows,), optional
+        eval_set : list of (X, y), optional
+            Tables whose metric is watched; the first one decides when to stop.
+        eval_sample_weight : list of arrays, optional
+        eval_metric : str or callable, optional
+            By default the objective's own; a callable (y, prediction) returns its name, the
+            value, and whether higher is better.
+
+        Returns
+        -------
+        The estimator.
+
+        Raises
+        ------
+        ValueError, TypeError
+            scikit-learn's, where parameters, X, y or weights are not right.
+        """
+        X, y = read_table(self, X, y=y, reset=True, **self._y_checks())
+        y = self._read_y(y)
+        weight = None
+        if sample_weight is not None:
+            weight = _check_sample_weight(
+                sample_weight, X, dtype=np.float64, ensure_non_negative=True
+            )
+        weight = self._weigh(y, weight)
+        self._is_categorical = find_categorical(self, self.categorical_feature)
+        self._objective = self._find_objective()
+        watch = Watch(self, eval_set, eval_sample_weight, eval_metric)
+        with Workers(count_threads(self.n_jobs)) as workers:
+            booster = self._booster(X, y, weight, workers)
+            self._run(booster, watch)
+        return self
+
+    def _booster(self, X, y, weight, workers):
+        """Return the booster before its first round."""
+        n_features = X.shape[1]
+        monotone = read_monotone(self.monotone_constraints, n_features)
+        groups = read_groups(self.interaction_constraints, n_features)
+        binner = find_bins(
+            X,
+            self._is_categorical,
+            self.max_bin,
+            self.subsample_for_bin,
+            self.min_data_in_bin,
+            workers,
+        )
+        bins = bin_table(X, binner, monotone, groups, workers)
+        grower = Grower(bins, binner, make_rules(self, monotone), workers)
+        objective = self._objective
+        if callable(objective):
+            targets, first = np.asarray(y, np.float64)[None], np.zeros(self._n_scores)
+        else:
+            targets, first = objective.targets(y), objective.first_scores(y, weight)
+        self._base = first if self.boost_from_average else np.zeros(len(first))
+        score = np.empty((len(first), len(y)))
+        score[:] = self._base[:, None]
+        seed = check_random_state(self.random_state).randint(SEEDS)
+        return Booster(self, grower, Target(objective, targets, weight), score, seed)
+
+    def _run(self, booster, watch):
+        """Boost until there are enough rounds, or none helps any more."""
+        for _ in range(self.n_estimators):
+            trees = booster.boost()
+            if watch.is_over(trees):
+                break
+        self.n_iter_ = len(booster.rounds)
+        self.best_iteration_ = watch.best_round
+        self.best_score_ = watch.best
+        self.evals_result_ = watch.history
+        rounds = booster.rounds[: watch.best_round or None]
+        self.n_estimators_ = len(rounds)
+        codes = getattr(self, "classes_", None)
+        self.ensemble_ = join_trees(rounds, self._base, self.n_features_in_, self._link, codes)
+        self._walker = FastPredictor(self.ensemble_)
+
+    @property
+    def _n_scores(self):
+        """How many scores a row has."""
+        if not callable(self._objective):
+            return self._objective.n_scores
+        n_classes = getattr(self, "n_classes_", 0)
+        return n_classes if n_classes > 2 else 1
+
+    @property
+    def _link(self):
+        """How scores become predictions, as a `harness.TreeEnsemble` says it."""
+        return "identity" if callable(self._objective) else self._objective.link
+
+    def _find_objective(self):
+        """Return the objective."""
+        if callable(self.objective):
+            return self.objective
+        return find_objective(self, getattr(self, "n_classes_", 0))
+
+    def _raw(self, X, rounds=None):
+        """Return raw scores, float64 (n_rows, n_scores)."""
+        check_is_fitted(self, "ensemble_")
+        X = read_table(self, X, reset=False)
+        trees = slice(None if rounds is None else rounds * len(self._base))
+        return self._walker.raw(X, count_threads(self.n_jobs), trees)
+
+    def _staged_raw(self, X):
+        """Yield raw scores after each round."""
+        check_is_fitted(self, "ensemble_")
+        X = read_table(self, X, reset=False)
+        out = self._walker.raw(X, 1, slice(0))
+        k = len(self._base)
+        for done in range(self.n_estimators_):
+            self._walker.add(X, out, count_threads(self.n_jobs), slice(done * k, (done + 1) * k))
+            yield out.copy()
+
+    def _metric(self, wanted):
+        """Return the metric to watch."""
+        name = "regression" if callable(self._objective) else self._objective.name
+        return find_metric(wanted, name, self)
+
+    @property
+    def feature_importances_(self):
+        """How often each feature splits, or how much it gains, (n_features,)."""
+        check_is_fitted(self, "ensemble_")
+        trees = self.ensemble_
+        inner = trees.left >= 0
+        if self.importance_type == "split":
+            return np.bincount(trees.feature[inner], minlength=self.n_features_in_)
+        return np.bincount(trees.feature[inner], trees.gain[inner], self.n_features_in_)
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags

@@ -1,0 +1,181 @@
+"""The boosting loop: derivatives, records, a tree, scores, and when to stop.
+
+    F₀ = the constant that fits best
+    F_m = F_{m−1} + η · tree_m            tree_m grown on g, h of the loss at F_{m−1}
+
+Several scores a row (classes) get a tree each in every round, from the same scores.
+"""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from algorithms._common.hist_growing import Grower
+from algorithms._common.hist_objectives import weighted_quantile
+from algorithms._common.hist_records import BLOCK, pack_rows
+from algorithms._common.hist_sampling import (
+    draw_features,
+    draw_share,
+    sample_one_side,
+    seed_of,
+)
+from algorithms._kernels.hist_gradient import differentiate, differentiate_classes
+
+NOTHING = np.empty(0, np.float32)
+NO_WEIGHT = np.empty(0)
+BAG, COLUMNS, ROUNDING, EXTRA, ONE_SIDE, DROPS = range(6)  # what a seed is for
+
+
+@dataclass
+class Target:
+    """What is to be explained: y as the objective takes it, and weights."""
+
+    objective: object  # Objective, or a callable (y, raw) → (g, h)
+    y: np.ndarray  # float64 (n_scores, n_rows), or codes (1, n_rows) of softmax
+    weight: np.ndarray | None
+
+
+@dataclass
+class Booster:
+    """Grows rounds of trees.
+
+    Parameters
+    ----------
+    params : the estimator, whose parameters are read
+    grower : Grower
+    target : Target
+    score : float64 (n_scores, n_rows), written to
+    seed : int
+    """
+
+    params: object
+    grower: Grower
+    target: Target
+    score: np.ndarray
+    seed: int
+    rounds: list = field(default_factory=list)  # of lists of trees, one a score
+
+    def __post_init__(self):
+        n_scores, n_rows = self.score.shape
+        self.g = np.empty((n_scores, n_rows), np.float32)
+        has_h = self.target.weight is not None or not getattr(
+            self.target.objective, "constant_h", False
+        )
+        self.h = np.empty((n_scores, n_rows if has_h else 0), np.float32)
+        self.records = np.empty(n_rows, np.int64)
+        self.bag = None
+
+    def boost(self):
+        """Add a round of trees; return them."""
+        number = len(self.rounds)
+        self.differentiate()
+        rows, g, h = self.sample(number)
+        trees = [self.grow_one(number, k, rows, g[k], h[k]) for k in range(len(self.score))]
+        self.rounds.append(trees)
+        return trees
+
+    def grow_one(self, number, k, rows, g, h):
+        """Return the tree of one score, and add it."""
+        p, grower = self.params, self.grower
+        tree_seed = seed_of(self.seed, number, k)
+        scale = pack_rows(g, h, np.uint32(seed_of(tree_seed, ROUNDING)), self.records, self.workers)
+        features = None
+        if p.colsample_bytree < 1.0:
+            n_features = grower.bins.rows.shape[1]
+            features = draw_features(seed_of(tree_seed, COLUMNS), n_features, p.colsample_bytree)
+        extra = seed_of(tree_seed, EXTRA) >> 1
+        tree = grower.grow(self.records, scale, extra, rows, features)
+        quantile = getattr(self.target.objective, "renewed", None)
+        if quantile is not None:
+            tree = self.renew(tree, k, quantile)
+        tree = tree.scaled(p.learning_rate)
+        grower.add_to(self.score[k], tree)
+        return tree
+
+    @property
+    def workers(self):
+        """The threads of the grower, or one where the table is small."""
+        return self.grower.workers if self.grower.size > 1 else ALONE
+
+    def differentiate(self):
+        """Write g and h at the present scores."""
+        target, objective = self.target, self.target.objective
+        weight = NO_WEIGHT if target.weight is None else target.weight
+        if not hasattr(objective, "kind"):
+            self.ask(objective)
+            return
+        n_rows = self.score.shape[1]
+
+        def share(first, last):
+            first, last = first * BLOCK, min(last * BLOCK, n_rows)
+            if objective.kind is None:
+                differentiate_classes(self.score, target.y[0], weight, self.g, self.h, first, last)
+                return
+            for k in range(len(self.score)):
+                differentiate(
+                    objective.kind,
+                    objective.constant,
+                    self.score[k],
+                    target.y[k],
+                    weight,
+                    self.g[k],
+                    self.h[k],
+                    first,
+                    last,
+                )
+
+        self.workers.share(share, -(-n_rows // BLOCK))
+
+    def ask(self, function):
+        """Take g and h from a user's function; weights are applied to both."""
+        raw = self.score[0] if len(self.score) == 1 else self.score.T
+        found = function(self.target.y[0], raw)
+        for to, given in zip((self.g, self.h), found, strict=True):
+            values = np.asarray(given, np.float64)
+            if values.shape != raw.shape:
+                raise ValueError(
+                    f"the objective returned an array of shape {values.shape}; scores have "
+                    f"{raw.shape}"
+                )
+            weight = 1.0 if self.target.weight is None else self.target.weight
+            to[:] = values.T.reshape(to.shape) * weight
+
+    def sample(self, number):
+        """Return the rows of this round, or None for all, and their derivatives."""
+        p, n_rows = self.params, self.score.shape[1]
+        if p.data_sample_strategy == "goss":
+            if number < int(1.0 / p.learning_rate):
+                return None, self.g, self.h
+            seed = seed_of(self.seed, number, ONE_SIDE)
+            rows, factor = sample_one_side(self.g, self.h, p.top_rate, p.other_rate, seed)
+            h = self.h * factor if self.h.shape[1] else np.broadcast_to(factor, self.g.shape)
+            return rows, self.g * factor, np.ascontiguousarray(h)
+        if p.subsample < 1.0 and p.subsample_freq > 0:
+            if number % p.subsample_freq == 0:
+                self.bag = draw_share(seed_of(self.seed, number, BAG), n_rows, p.subsample)
+            return self.bag, self.g, self.h
+        return None, self.g, self.h
+
+    def renew(self, tree, k, quantile):
+        """Return the tree with the quantile of what is left to explain as each leaf's value."""
+        value = tree.value.copy()
+        y, weight = self.target.y[k], self.target.weight
+        nodes = self.grower.leaves["node"]
+        for leaf, rows in enumerate(self.grower.rows_of_leaves()):
+            own = None if weight is None else weight[rows]
+            value[nodes[leaf]] = weighted_quantile(y[rows] - self.score[k, rows], own, quantile)
+        return tree.with_values(value)
+
+
+class Alone:
+    """Workers of which there is one, without a pool."""
+
+    threads = 1
+
+    @staticmethod
+    def share(task, count):
+        """Do all of it."""
+        task(0, count)
+
+
+ALONE = Alone()

@@ -1,0 +1,190 @@
+"""Grow trees with the kernels of the histogram booster, one after another in the same arrays."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from algorithms._common.hist_bins import cells_of
+from algorithms._kernels import hist_layout as layout
+from algorithms._kernels.hist_grow import grow
+from algorithms._kernels.hist_scores import add_leaves, mark_leaves, walk_bins
+from algorithms._kernels.team import make_team
+
+SMALL = 1 << 16  # values of a table below which threads cost more than they bring
+
+
+@dataclass(frozen=True)
+class BoostedTree:
+    """One tree: arrays by node, the root first; children come after their parents."""
+
+    feature: np.ndarray  # int32, −1 at leaves
+    threshold: np.ndarray  # float64
+    left: np.ndarray  # int32
+    right: np.ndarray  # int32
+    missing_left: np.ndarray  # bool
+    gain: np.ndarray  # float64
+    value: np.ndarray  # float64
+    count: np.ndarray  # int64, rows trained on
+    sets: dict = field(default_factory=dict)  # node → codes that go left
+
+    @property
+    def n_leaves(self):
+        """Number of leaves."""
+        return int(np.count_nonzero(self.left < 0))
+
+    def scaled(self, factor):
+        """Return the tree with its values multiplied."""
+        return self.with_values(self.value * factor)
+
+    def with_values(self, value):
+        """Return the tree with other values."""
+        return BoostedTree(**{**vars(self), "value": value})
+
+
+class Grower:
+    """What trees are grown in, one after another.
+
+    Parameters
+    ----------
+    bins : hist_layout.Bins
+    binner : Binner
+    rules : hist_layout.Rules
+    workers : Workers
+    """
+
+    def __init__(self, bins, binner, rules, workers):
+        n_rows, n_features = bins.rows.shape
+        small = n_rows * n_features < SMALL
+        self.bins, self.binner, self.rules, self.workers = bins, binner, rules, workers
+        self.size = 1 if small else workers.threads
+        self.team = make_team(self.size)
+        self.leaf_of = np.zeros(n_rows, np.uint16 if rules.num_leaves < 1 << 16 else np.uint32)
+        leaves = rules.num_leaves
+        n_cells = layout.stride_of(cells_of(binner)) * n_features
+        self.leaves = np.zeros(leaves, layout.LEAF)
+        self.scratch = layout.Scratch(
+            cells=np.zeros((self.size, n_cells), np.int64),
+            wide=np.zeros((self.size, 2, n_cells), np.int64),
+            sums=np.zeros((self.size, layout.N_SUMS), np.int64),
+            small=np.zeros((self.size, 6, layout.MAX_BINS), np.int64),
+            scores=np.zeros((self.size, layout.MAX_BINS)),
+            order=np.zeros((self.size, layout.MAX_BINS), np.int64),
+            best=np.zeros((self.size, 2), layout.BEST),
+            members=np.zeros((self.size, 2, layout.MAX_BINS), np.uint8),
+        )
+        self.growth = layout.Growth(
+            rows=np.empty(n_rows, np.uint32),
+            spare=np.empty(n_rows, np.uint32),
+            features=np.arange(n_features),
+            leaves=self.leaves,
+            found=np.zeros(leaves, layout.BEST),
+            members=np.zeros((leaves, layout.MAX_BINS), np.uint8),
+            nodes=np.zeros(2 * leaves - 1, layout.NODE),
+            goes_left=np.zeros((2 * leaves - 1, layout.MAX_BINS), np.uint8),
+            planes=np.empty((leaves, 2, n_cells), np.int64),
+            state=np.zeros(layout.STATES, np.int64),
+        )
+        self.every_row = np.arange(n_rows, dtype=np.uint32)
+
+    def grow(self, records, scale, seed, rows=None, features=None):
+        """Grow a tree; `leaf_of` then holds each row's leaf.
+
+        Parameters
+        ----------
+        records : int64 (n_rows,)
+        scale : hist_layout.Scale
+        seed : int, decides thresholds of extra trees
+        rows : uint32, ascending, rows to grow on; all by default
+        features : int64, ascending, features to use; all by default
+
+        Returns
+        -------
+        BoostedTree with leaf values before shrinkage
+        """
+        used = self.every_row if rows is None else rows
+        own = self.growth._replace(rows=self.growth.rows[: len(used)])
+        if features is not None:
+            own = own._replace(features=features)
+        own.rows[:] = used
+        rules = self.rules._replace(seed=int(seed))
+
+        def run(rank, _):
+            grow(self.team, rank, self.bins, records, own, self.scratch, rules, scale)
+
+        self.workers.share(run, self.size)
+        self._own = own
+        self.n_leaves = int(own.state[layout.LEAVES])
+        self._mark(rows)
+        return self._take()
+
+    def _mark(self, rows):
+        """Write every row's leaf."""
+        own, leaf_of = self._own, self.leaf_of
+        self.share_rows(
+            lambda first, last: mark_leaves(own, self.n_leaves, leaf_of, first, last),
+            len(own.rows),
+        )
+        if rows is None or len(rows) == len(leaf_of):
+            return
+        out = np.ones(len(leaf_of), bool)
+        out[rows] = False
+        others = np.flatnonzero(out).astype(np.uint32)
+        leaf_of_node = np.zeros(len(own.nodes), np.int64)
+        leaf_of_node[self.leaves["node"][: self.n_leaves]] = np.arange(self.n_leaves)
+        self.share_rows(
+            lambda first, last: walk_bins(
+                self.bins, own, leaf_of_node, others, leaf_of, first, last
+            ),
+            len(others),
+        )
+
+    def share_rows(self, task, count):
+        """Share a task over rows, unless there are few."""
+        if self.size == 1:
+            task(0, count)
+        else:
+            self.workers.share(task, count)
+
+    def rows_of_leaves(self):
+        """Return the rows that the last tree was grown on, those of each leaf together."""
+        leaves = self.leaves[: self.n_leaves]
+        spans = zip(leaves["start"].tolist(), leaves["end"].tolist(), strict=True)
+        return [self._own.rows[start:end] for start, end in spans]
+
+    def add_to(self, score, tree):
+        """Add the last tree's values to the score of every row, float64 (n_rows,)."""
+        values = tree.value[self.leaves["node"][: self.n_leaves]]
+        self.share_rows(
+            lambda first, last: add_leaves(score, self.leaf_of, values, first, last), len(score)
+        )
+
+    def _take(self):
+        """Return the grown tree, with the thresholds of its bins."""
+        nodes = self.growth.nodes[: 2 * self.n_leaves - 1]
+        inner = nodes["left"] >= 0
+        threshold = np.zeros(len(nodes))
+        sets = {}
+        missing_left = nodes["missing_left"].astype(bool)
+        for node in np.flatnonzero(inner).tolist():
+            f = int(nodes["feature"][node])
+            codes, edges = self.binner.codes[f], self.binner.edges[f]
+            if codes is not None:
+                goes = self.growth.goes_left[node, : len(codes)].astype(bool)
+                sets[node] = np.sort(codes[goes])
+                continue
+            at = int(nodes["bin"][node])
+            threshold[node] = edges[at] if at < len(edges) else np.finfo(np.float64).max
+            if self.binner.missing[f] < 0:  # none in training: with the larger side
+                left, right = nodes["left"][node], nodes["right"][node]
+                missing_left[node] = nodes["count"][left] >= nodes["count"][right]
+        return BoostedTree(
+            feature=np.where(inner, nodes["feature"], -1).astype(np.int32),
+            threshold=threshold,
+            left=nodes["left"].astype(np.int32),
+            right=nodes["right"].astype(np.int32),
+            missing_left=missing_left & inner,
+            gain=np.where(inner, nodes["gain"], np.nan),
+            value=nodes["value"].copy(),
+            count=nodes["count"].copy(),
+            sets=sets,
+        )

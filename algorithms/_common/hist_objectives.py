@@ -1,0 +1,135 @@
+"""The losses that the histogram booster knows, under LightGBM's names.
+
+What each needs: a first score, the derivatives (`hist_gradient`), and how scores become
+predictions. L1 and quantile leaves are renewed: a leaf's value is the quantile of what is left
+to explain in it.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from algorithms._kernels import hist_gradient as kinds
+
+ALIASES = {
+    "l2": "regression",
+    "mse": "regression",
+    "mean_squared_error": "regression",
+    "regression_l2": "regression",
+    "l1": "regression_l1",
+    "mae": "regression_l1",
+    "mean_absolute_error": "regression_l1",
+    "softmax": "multiclass",
+    "ova": "multiclassova",
+    "ovr": "multiclassova",
+}
+REGRESSION = {
+    "regression": kinds.L2,
+    "regression_l1": kinds.L1,
+    "huber": kinds.HUBER,
+    "quantile": kinds.QUANTILE,
+    "poisson": kinds.POISSON,
+    "gamma": kinds.GAMMA,
+    "tweedie": kinds.TWEEDIE,
+}
+CLASSES = ("binary", "multiclass", "multiclassova")
+LOGARITHMIC = (kinds.POISSON, kinds.GAMMA, kinds.TWEEDIE)
+TINY = 1e-15
+
+
+@dataclass(frozen=True)
+class Objective:
+    """A loss with its constants.
+
+    ``kind`` is one of `hist_gradient`, or None for softmax; ``n_scores`` how many a row has;
+    ``link`` that of `harness.TreeEnsemble`.
+    """
+
+    name: str
+    kind: int | None
+    constant: float
+    n_scores: int
+    link: str
+
+    @property
+    def constant_h(self):
+        """Whether h is the weight."""
+        return self.kind in kinds.CONSTANT
+
+    @property
+    def renewed(self):
+        """The quantile that leaves are renewed by, or None."""
+        if self.kind == kinds.L1:
+            return 0.5
+        return self.constant if self.kind == kinds.QUANTILE else None
+
+    def targets(self, y):
+        """Return what each score is to explain, float64 (n_scores, n_rows); softmax: codes."""
+        if self.kind is None or self.n_scores == 1:
+            return np.ascontiguousarray(y, np.float64)[None]
+        return (y == np.arange(self.n_scores)[:, None]).astype(np.float64)
+
+    def first_scores(self, y, weight):
+        """Return the constant that fits best, float64 (n_scores,)."""
+        if self.kind is None:
+            total = np.bincount(y.astype(np.int64), weight, self.n_scores)
+            return np.log(np.maximum(total / total.sum(), TINY))
+        return np.array([self._first(target, weight) for target in self.targets(y)])
+
+    def _first(self, y, weight):
+        if self.renewed is not None:
+            return weighted_quantile(y, weight, self.renewed)
+        mean = np.average(y, weights=weight)
+        if self.kind == kinds.LOGISTIC:
+            share = min(max(mean, TINY), 1.0 - TINY)
+            return np.log(share / (1.0 - share)) / self.constant
+        return np.log(max(mean, TINY)) if self.kind in LOGARITHMIC else mean
+
+
+def find_objective(params, n_classes):
+    """Return the `Objective` that parameters name.
+
+    Parameters
+    ----------
+    params : the estimator
+    n_classes : 0 for regression
+
+    Raises
+    ------
+    ValueError
+        Where the objective is not one for the task.
+    """
+    name = params.objective or (
+        "regression" if not n_classes else "binary" if n_classes <= 2 else "multiclass"
+    )
+    name = ALIASES.get(name, name)
+    if (name in CLASSES) != bool(n_classes):
+        task = "classification" if n_classes else "regression"
+        raise ValueError(f"objective {params.objective!r} is not one for {task}")
+    if name in REGRESSION:
+        kind = REGRESSION[name]
+        constants = {
+            kinds.HUBER: params.alpha,
+            kinds.QUANTILE: params.alpha,
+            kinds.POISSON: params.poisson_max_delta_step,
+            kinds.TWEEDIE: params.tweedie_variance_power,
+        }
+        link = "exp" if kind in LOGARITHMIC else "identity"
+        return Objective(name, kind, float(constants.get(kind, 0.0)), 1, link)
+    if n_classes > 2 and name == "binary":
+        raise ValueError(f"objective 'binary' is for two classes; y has {n_classes}")
+    if n_classes <= 2:
+        return Objective("binary", kinds.LOGISTIC, 1.0, 1, "sigmoid")
+    if name == "multiclass":
+        return Objective(name, None, 0.0, n_classes, "softmax")
+    return Objective(name, kinds.LOGISTIC, 1.0, n_classes, "sigmoid")
+
+
+def weighted_quantile(values, weight, share):
+    """Return a quantile; with weights, the middle of the two values around the share of them."""
+    if weight is None:
+        return float(np.quantile(values, share))
+    order = np.argsort(values, kind="stable")
+    total = np.cumsum(weight[order])
+    middles = total - weight[order] / 2.0
+    return float(np.interp(share * total[-1], middles, values[order]))

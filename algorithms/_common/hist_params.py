@@ -1,0 +1,126 @@
+"""The parameters of the histogram booster: what each may be, and the rules they become."""
+
+from numbers import Integral, Real
+
+import numpy as np
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from algorithms._kernels.hist_layout import MAX_BINS, Rules
+
+SHARE = Interval(Real, 0.0, 1.0, closed="right")
+AT_LEAST_0 = Interval(Real, 0.0, None, closed="left")
+COUNT = Interval(Integral, 1, None, closed="left")
+
+CONSTRAINTS = {
+    "num_leaves": [Interval(Integral, 2, 131072, closed="both")],
+    "max_depth": [Integral, None],
+    "learning_rate": [Interval(Real, 0.0, None, closed="neither")],
+    "n_estimators": [COUNT],
+    "subsample_for_bin": [COUNT],
+    "class_weight": [dict, StrOptions({"balanced"}), None],
+    "min_split_gain": [AT_LEAST_0],
+    "min_child_weight": [AT_LEAST_0],
+    "min_child_samples": [Interval(Integral, 0, None, closed="left")],
+    "subsample": [SHARE],
+    "subsample_freq": [Interval(Integral, 0, None, closed="left")],
+    "colsample_bytree": [SHARE],
+    "reg_alpha": [AT_LEAST_0],
+    "reg_lambda": [AT_LEAST_0],
+    "random_state": ["random_state"],
+    "n_jobs": [None, Integral],
+    "importance_type": [StrOptions({"split", "gain"})],
+    "max_bin": [Interval(Integral, 2, MAX_BINS - 1, closed="both")],
+    "min_data_in_bin": [COUNT],
+    "data_sample_strategy": [StrOptions({"bagging", "goss"})],
+    "top_rate": [SHARE],
+    "other_rate": [SHARE],
+    "max_delta_step": [AT_LEAST_0],
+    "path_smooth": [AT_LEAST_0],
+    "extra_trees": ["boolean"],
+    "monotone_constraints": ["array-like", None],
+    "interaction_constraints": [list, tuple, None],
+    "categorical_feature": [StrOptions({"auto"}), "array-like"],
+    "cat_smooth": [AT_LEAST_0],
+    "cat_l2": [AT_LEAST_0],
+    "max_cat_threshold": [COUNT],
+    "max_cat_to_onehot": [COUNT],
+    "min_data_per_group": [COUNT],
+    "boost_from_average": ["boolean"],
+    "early_stopping_round": [COUNT, None],
+    "alpha": [Interval(Real, 0.0, None, closed="neither")],
+    "poisson_max_delta_step": [AT_LEAST_0],
+    "tweedie_variance_power": [Interval(Real, 1.0, 2.0, closed="neither")],
+}
+
+
+def make_rules(params, monotone):
+    """Return the kernels' rules.
+
+    Parameters
+    ----------
+    params : the estimator
+    monotone : int64 (n_features,)
+    """
+    held = params.reg_alpha or params.max_delta_step or params.path_smooth or monotone.any()
+    return Rules(
+        num_leaves=int(params.num_leaves),
+        max_depth=int(params.max_depth or -1),
+        min_rows=int(params.min_child_samples),
+        min_h=float(params.min_child_weight),
+        alpha=float(params.reg_alpha),
+        ridge=float(params.reg_lambda),
+        min_gain=float(params.min_split_gain),
+        max_step=float(params.max_delta_step),
+        smooth=float(params.path_smooth),
+        set_smooth=float(params.cat_smooth),
+        set_ridge=float(params.cat_l2),
+        most_in_set=int(params.max_cat_threshold),
+        few_bins=int(params.max_cat_to_onehot),
+        min_rows_of_category=int(params.min_data_per_group),
+        extra=int(params.extra_trees),
+        plain=int(not held),
+        seed=0,
+    )
+
+
+def read_monotone(wanted, n_features):
+    """Return monotone constraints as int64 (n_features,).
+
+    Raises
+    ------
+    ValueError
+        Where their number or a value is not right.
+    """
+    if wanted is None:
+        return np.zeros(n_features, np.int64)
+    found = np.asarray(wanted)
+    if found.shape != (n_features,) or not np.isin(found, (-1, 0, 1)).all():
+        raise ValueError(
+            f"monotone_constraints needs one of -1, 0, 1 for each of the {n_features} features"
+        )
+    return found.astype(np.int64)
+
+
+def read_groups(wanted, n_features):
+    """Return, as the bits of an int64, the groups that each feature may interact in.
+
+    Features that no group names are each a group alone.
+
+    Raises
+    ------
+    ValueError
+        Where a feature is not there, or there are more than 63 groups.
+    """
+    if wanted is None:
+        return np.full(n_features, -1, np.int64)
+    groups = [sorted({int(f) for f in group}) for group in wanted]
+    named = {f for group in groups for f in group}
+    if named and not 0 <= min(named) <= max(named) < n_features:
+        raise ValueError("interaction_constraints names a feature that X does not have")
+    groups += [[f] for f in range(n_features) if f not in named]
+    if len(groups) > 63:
+        raise ValueError(f"interaction_constraints makes {len(groups)} groups; 63 are the most")
+    bits = np.zeros(n_features, np.int64)
+    for number, group in enumerate(groups):
+        bits[group] |= 1 << number
+    return bits

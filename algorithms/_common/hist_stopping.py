@@ -1,0 +1,84 @@
+"""Watch tables that are not trained on, and say when training has gone on long enough."""
+
+import numpy as np
+from sklearn.utils.validation import _check_sample_weight
+
+from algorithms._common.hist_model import join_trees
+from algorithms._common.hist_predict import FastPredictor
+from algorithms._common.hist_tables import read_table
+
+
+class Watch:
+    """The metric of evaluation tables, round by round.
+
+    Parameters
+    ----------
+    params : the estimator
+    tables : list of (X, y), or None
+    weights : list of arrays or None, one a table, or None
+    metric : as in ``fit``
+
+    Raises
+    ------
+    ValueError
+        Where stopping is wanted and there is no table to decide it.
+    """
+
+    def __init__(self, params, tables, weights, metric):
+        self.params = params
+        self.patience = params.early_stopping_round
+        if tables is None:
+            tables = []
+        elif isinstance(tables, tuple):
+            tables = [tables]
+        if self.patience is not None and not tables:
+            raise ValueError("early_stopping_round needs an eval_set to watch")
+        weights = [None] * len(tables) if weights is None else weights
+        self.tables = [
+            Table(params, X, y, weight) for (X, y), weight in zip(tables, weights, strict=True)
+        ]
+        self.metric = params._metric(metric) if tables else None  # noqa: SLF001 - its own part
+        self.history = {}
+        self.best_round, self.best = 0, None
+
+    def is_over(self, trees):
+        """Note a new round; return whether it was the last one to wait for."""
+        done = 0
+        for number, table in enumerate(self.tables):
+            name, value, higher = table.rate(trees, self.metric)
+            values = self.history.setdefault(f"valid_{number}", {}).setdefault(name, [])
+            values.append(value)
+            done = len(values)
+            if number == 0 and self.patience is not None:
+                better = self.best is None or (value > self.best if higher else value < self.best)
+                if better:
+                    self.best_round, self.best = done, value
+        if self.patience is not None and done - self.best_round >= self.patience:
+            return True
+        return not self.tables and all(tree.n_leaves == 1 for tree in trees) and self._is_settled()
+
+    def _is_settled(self):
+        """Return whether every further round would be as empty as this one."""
+        p = self.params
+        return p.subsample == 1.0 and p.colsample_bytree == 1.0 and p.data_sample_strategy != "goss"
+
+
+class Table:
+    """One evaluation table, with its scores so far."""
+
+    def __init__(self, params, X, y, weight):
+        self.params = params
+        self.X = read_table(params, X, reset=False)
+        self.y = params._encode_y(y)  # noqa: SLF001 - its own part
+        self.weight = None if weight is None else _check_sample_weight(weight, self.X)
+        self.score = None
+
+    def rate(self, trees, metric):
+        """Add a round of trees, and return the metric."""
+        p = self.params
+        base = p._base if self.score is None else np.zeros(len(p._base))  # noqa: SLF001 - its own part
+        classes = getattr(p, "classes_", None)
+        walker = FastPredictor(join_trees([trees], base, self.X.shape[1], "identity", classes))
+        found = walker.raw(self.X)
+        self.score = found if self.score is None else self.score + found
+        return metric(self.y, p._predict_scores(self.score), self.weight)  # noqa: SLF001 - its own part

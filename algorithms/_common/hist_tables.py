@@ -1,0 +1,72 @@
+"""Read X for the histogram booster: numbers as they are, categories of frames as codes."""
+
+import numpy as np
+import pandas as pd
+from sklearn.utils.validation import validate_data
+
+
+def read_table(estimator, X, *, reset, y="no_validation", **options):
+    """Return X as a C-contiguous float array, NaN where missing, as scikit-learn would check it.
+
+    float32 and float64 stay what they are; all else becomes float64. Columns of a frame whose
+    dtype is categorical become codes, by the categories that training saw; with ``reset`` these
+    are kept in ``estimator.categories_``, column name → categories.
+    """
+    if isinstance(X, pd.DataFrame):
+        X = encode_frame(estimator, X, reset=reset)
+    elif reset:
+        estimator.categories_ = {}
+    dtype = [np.float64, np.float32]
+    return validate_data(
+        estimator,
+        X,
+        y,
+        reset=reset,
+        dtype=dtype,
+        order="C",
+        ensure_all_finite="allow-nan",
+        **options,
+    )
+
+
+def encode_frame(estimator, X, *, reset):
+    """Return a frame with codes in place of categories."""
+    names = [c for c in X.columns if isinstance(X[c].dtype, pd.CategoricalDtype)]
+    if reset:
+        estimator.categories_ = {name: X[name].cat.categories for name in names}
+    if not estimator.categories_:
+        return X
+    codes = {}
+    for name, categories in estimator.categories_.items():
+        if name in X.columns:
+            found = categories.get_indexer(X[name].astype(object)).astype(np.float64)
+            found[found < 0] = np.nan
+            codes[name] = found
+    return X.assign(**codes)
+
+
+def find_categorical(estimator, wanted):
+    """Return which columns are categorical, bool (n_features,).
+
+    Parameters
+    ----------
+    wanted : "auto", or a list of column numbers or names
+
+    Raises
+    ------
+    ValueError
+        Where a column is not there.
+    """
+    n_features = estimator.n_features_in_
+    names = list(getattr(estimator, "feature_names_in_", []))
+    found = np.zeros(n_features, bool)
+    for name in estimator.categories_:
+        found[names.index(name)] = True
+    if isinstance(wanted, str):
+        return found
+    for column in wanted:
+        at = names.index(column) if isinstance(column, str) and column in names else column
+        if isinstance(at, str) or not 0 <= at < n_features:
+            raise ValueError(f"categorical_feature names {column!r}, which is no column of X")
+        found[at] = True
+    return found

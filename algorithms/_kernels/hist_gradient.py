@@ -1,0 +1,121 @@
+"""First and second derivatives of the losses, row by row: g = ∂l/∂F and h = ∂²l/∂F².
+
+With F a row's score, y its target, w its weight, p = 1 / (1 + e^−F), and constants of the loss
+a and b; classes of softmax are k = 1 … K, p_k = e^F_k / Σ e^F_j:
+
+    L2         g = F − y                             h = 1
+    L1         g = sign(F − y)                       h = 1
+    HUBER      g = F − y, at most a in size          h = 1
+    QUANTILE   g = 1 − a where F ≥ y, else −a        h = 1
+    POISSON    g = e^F − y                           h = e^(F + a)
+    GAMMA      g = 1 − y e^−F                        h = y e^−F
+    TWEEDIE    g = −y e^(1−a)F + e^(2−a)F            h = −y (1−a) e^(1−a)F + (2−a) e^(2−a)F
+    LOGISTIC   g = p − y                             h = p (1 − p)          p of a F
+    SOFTMAX    g_k = p_k − [y = k]                   h_k = K/(K−1) p_k (1 − p_k)
+
+LightGBM's forms; both are multiplied by w. Results are float32.
+"""
+
+import numpy as np
+
+from algorithms._kernels.hist_math import exp
+from algorithms._kernels.jit import inner_kernel, kernel
+
+L2, L1, HUBER, QUANTILE, POISSON, GAMMA, TWEEDIE, LOGISTIC = range(8)
+LOGARITHMIC = (POISSON, GAMMA, TWEEDIE)
+CONSTANT = (L2, L1, HUBER, QUANTILE)  # h is the weight
+FEWEST_H = 1e-16  # of softmax, so that a sure class keeps a finite step
+
+
+@kernel
+def differentiate(kind, a, score, y, weight, g, h, first, last):
+    """Write the derivatives of a loss with one score a row, for the rows first … last − 1.
+
+    Parameters
+    ----------
+    kind : of the loss
+    a : its constant
+    score, y : (n,) float64
+    weight : (n,) float64, or (0,) where every row weighs 1
+    g, h : (n,) float32, written; h is not where it equals the weight
+    """
+    if kind in CONSTANT:
+        slope(kind, a, score, y, g, first, last)
+    elif kind in LOGARITHMIC:
+        differentiate_means(kind, a, score, y, g, h, first, last)
+    else:
+        for i in range(np.uint64(first), np.uint64(last)):
+            p = 1.0 / (1.0 + exp(-a * score[i]))
+            g[i] = np.float32(a * (p - y[i]))
+            h[i] = np.float32(a * a * p * (1.0 - p))
+    if len(weight):
+        for i in range(np.uint64(first), np.uint64(last)):
+            w = np.float32(weight[i])
+            g[i] *= w
+            h[i] = w if kind in CONSTANT else h[i] * w
+
+
+@inner_kernel
+def differentiate_means(kind, a, score, y, g, h, first, last):
+    """Write g and h of the losses whose prediction is e^F."""
+    if kind == POISSON:
+        ahead = exp(a)
+        for i in range(np.uint64(first), np.uint64(last)):
+            mean = exp(score[i])
+            g[i] = np.float32(mean - y[i])
+            h[i] = np.float32(mean * ahead)
+    elif kind == GAMMA:
+        for i in range(np.uint64(first), np.uint64(last)):
+            ratio = y[i] * exp(-score[i])
+            g[i] = np.float32(1.0 - ratio)
+            h[i] = np.float32(ratio)
+    else:
+        for i in range(np.uint64(first), np.uint64(last)):
+            under = y[i] * exp((1.0 - a) * score[i])
+            over = exp((2.0 - a) * score[i])
+            g[i] = np.float32(over - under)
+            h[i] = np.float32((2.0 - a) * over - (1.0 - a) * under)
+
+
+@inner_kernel
+def slope(kind, a, score, y, g, first, last):
+    """Write g of the losses whose h is constant."""
+    if kind == L2:
+        for i in range(np.uint64(first), np.uint64(last)):
+            g[i] = np.float32(score[i] - y[i])
+    elif kind == L1:
+        for i in range(np.uint64(first), np.uint64(last)):
+            g[i] = np.float32(np.sign(score[i] - y[i]))
+    elif kind == HUBER:
+        for i in range(np.uint64(first), np.uint64(last)):
+            g[i] = np.float32(min(max(score[i] - y[i], -a), a))
+    else:
+        for i in range(np.uint64(first), np.uint64(last)):
+            g[i] = np.float32(1.0 - a if score[i] >= y[i] else -a)
+
+
+@kernel
+def differentiate_classes(score, code, weight, g, h, first, last):
+    """Write the derivatives of softmax for the rows first … last − 1.
+
+    Parameters
+    ----------
+    score : (n_classes, n) float64
+    code : (n,) float64, the class of each row
+    weight : (n,) float64, or (0,)
+    g, h : (n_classes, n) float32, written; g is scratch space before
+    """
+    n_classes = score.shape[0]
+    factor = n_classes / (n_classes - 1.0)
+    for i in range(np.uint64(first), np.uint64(last)):
+        top = score[0, i]
+        for k in range(np.uint64(1), np.uint64(n_classes)):
+            top = max(top, score[k, i])
+        total = 0.0
+        for k in range(np.uint64(n_classes)):
+            total += exp(score[k, i] - top)
+        w = weight[i] if len(weight) else 1.0
+        for k in range(np.uint64(n_classes)):
+            p = exp(score[k, i] - top) / total
+            g[k, i] = np.float32(w * (p - (1.0 if code[i] == k else 0.0)))
+            h[k, i] = np.float32(max(w * factor * p * (1.0 - p), FEWEST_H))

@@ -1,0 +1,86 @@
+"""Walk rows down all trees of an ensemble and add up the values of their leaves.
+
+A block of rows meets every tree while the tree lies in the cache; within it, several rows walk
+at once, so that their waits for memory overlap. A leaf is its own child: a row that has arrived
+stays there until the others of its group have. Values are added tree by tree, so a row's sum is
+the same alone and in a batch.
+"""
+
+import numpy as np
+
+from algorithms._kernels.jit import inner_kernel, kernel
+
+BLOCK = 128  # rows
+GROUP = 8  # rows that walk together
+STEP = np.dtype(
+    [
+        ("threshold", np.float64),  # of a set: number of its first word
+        ("feature", np.int32),
+        ("kind", np.int32),  # bits: MISSING_LEFT, LESS, IS_SET, MEMBERS_LEFT
+        ("left", np.int32),
+        ("right", np.int32),
+        ("words", np.int64),  # of a set, 64 codes each
+    ]
+)
+MISSING_LEFT, LESS, IS_SET, MEMBERS_LEFT = 1, 2, 4, 8
+
+
+@inner_kernel
+def goes_left(step, x, bits):
+    """Return whether a value goes left."""
+    kind = step["kind"]
+    if np.isnan(x):
+        return (kind & MISSING_LEFT) != 0
+    if kind & IS_SET:
+        is_member = False
+        if 0.0 <= x < 64.0 * step["words"]:
+            code = np.int64(x)
+            word = bits[np.int64(step["threshold"]) + (code >> 6)]
+            is_member = (word >> np.uint64(code & 63)) & np.uint64(1) != 0
+        return is_member == ((kind & MEMBERS_LEFT) != 0)
+    if kind & LESS:
+        return x < step["threshold"]
+    return x <= step["threshold"]
+
+
+@kernel
+def add_trees(steps, bits, roots, values, weight, output, X, at, out, first, last):
+    """Add the trees' leaves to the scores of the rows first … last − 1 of X.
+
+    Parameters
+    ----------
+    steps : (n_nodes,) STEP
+    bits : uint64, the words of all sets
+    roots : (n_trees,) int64
+    values : (n_nodes, n_values) float64
+    weight : (n_trees,) float64
+    output : (n_trees,) int64, the first score that a tree adds to
+    X : (n_rows, n_features) float32 or float64, C-contiguous
+    at : (BLOCK,) int64, scratch space
+    out : (n_rows, n_scores) float64, added to
+    """
+    for start in range(first, last, BLOCK):
+        n = min(BLOCK, last - start)
+        for t in range(len(roots)):
+            for i in range(n):
+                at[i] = roots[t]
+            for group in range(0, n, GROUP):
+                walk(steps, bits, X, at, start, group, min(group + GROUP, n))
+            for i in range(n):
+                for k in range(values.shape[1]):
+                    out[start + i, output[t] + k] += weight[t] * values[at[i], k]
+
+
+@inner_kernel
+def walk(steps, bits, X, at, start, first, last):
+    """Walk some rows of a block down a tree."""
+    moving = True
+    while moving:
+        moving = False
+        for i in range(np.uint64(first), np.uint64(last)):
+            here = np.uint64(at[i])
+            step = steps[here]
+            x = np.float64(X[np.uint64(start) + i, np.uint64(step["feature"])])
+            to = step["left"] if goes_left(step, x, bits) else step["right"]
+            at[i] = to
+            moving |= np.uint64(to) != here

@@ -1,0 +1,85 @@
+"""The histograms of a split leaf's two children: one is built, the other is what remains.
+
+    cells of the larger child = cells of the leaf − cells of the smaller child
+
+Both are scanned feature by feature as soon as a feature's cells are there, while the first-level
+cache still holds them.
+"""
+
+import numpy as np
+
+from algorithms._kernels.hist_careful import scan_careful, scan_set
+from algorithms._kernels.hist_layout import FLUSHED, HALF, LOW
+from algorithms._kernels.hist_split import scan
+from algorithms._kernels.jit import inner_kernel, kernel
+
+
+@kernel
+def gather(scratch, member, first, n_bins, g, h):
+    """Add what a member has summed of a feature, and clear it for the next histogram.
+
+    Parameters
+    ----------
+    first : cell of the feature's first bin
+    g, h : (MAX_BINS,) int64, added to
+    """
+    cells = scratch.cells[member]
+    for b in range(np.uint64(n_bins)):
+        cell = cells[np.uint64(first) + b]
+        g[b] += cell >> HALF
+        h[b] += cell & LOW
+        cells[np.uint64(first) + b] = 0
+    if scratch.sums[member, FLUSHED]:
+        wide_g, wide_h = scratch.wide[member, 0], scratch.wide[member, 1]
+        for b in range(np.uint64(n_bins)):
+            g[b] += wide_g[np.uint64(first) + b]
+            h[b] += wide_h[np.uint64(first) + b]
+            wide_g[np.uint64(first) + b] = 0
+            wide_h[np.uint64(first) + b] = 0
+
+
+@kernel
+def keep(planes, first, n_bins, wide, g, h):
+    """Write a feature's sums into a leaf's histogram.
+
+    Parameters
+    ----------
+    planes : (2, n_cells) int64
+    wide : whether the leaf keeps g and h apart
+    """
+    for b in range(np.uint64(n_bins)):
+        if wide:
+            planes[0, np.uint64(first) + b] = g[b]
+            planes[1, np.uint64(first) + b] = h[b]
+        else:
+            planes[0, np.uint64(first) + b] = (g[b] << HALF) + h[b]
+
+
+@kernel
+def subtract(planes, first, n_bins, wide, g, h, rest_g, rest_h):
+    """Write what a leaf's histogram has more than g and h: its other child's sums."""
+    for b in range(np.uint64(n_bins)):
+        if wide:
+            rest_g[b] = planes[0, np.uint64(first) + b] - g[b]
+            rest_h[b] = planes[1, np.uint64(first) + b] - h[b]
+        else:
+            cell = planes[0, np.uint64(first) + b]
+            rest_g[b] = (cell >> HALF) - g[b]
+            rest_h[b] = (cell & LOW) - h[b]
+
+
+@inner_kernel
+def search(bins, f, g, h, facts, rules, scale, scratch, rank, which):
+    """Scan a feature of a leaf with the scan that it needs."""
+    n_bins, missing_bin = bins.count[f], bins.missing[f]
+    best = scratch.best[rank, which]
+    sums = scratch.small[rank, 4:]
+    if bins.is_set[f]:
+        order, members = scratch.order[rank], scratch.members[rank, which]
+        scan_set(g, h, n_bins, missing_bin, f, facts, rules, scale, order, best, members)
+    elif rules.plain:
+        scores = scratch.scores[rank]
+        scan(g, h, n_bins, missing_bin, f, facts, rules, sums, scores, best)
+    else:
+        direction = bins.monotone[f]
+        scan_careful(g, h, n_bins, missing_bin, f, direction, facts, rules, scale, sums, best)

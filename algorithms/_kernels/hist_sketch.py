@@ -1,0 +1,109 @@
+"""Choose the edges of bins, and draw rows: f(seed, number of the row), whoever asks.
+
+A feature with few distinct values has a bin for each, with edges halfway between. Else bins get
+about as many rows each; a value so frequent that it fills a bin alone gets one, and the others
+share the bins that are left (LightGBM's greedy rule).
+"""
+
+import numpy as np
+
+from algorithms._kernels.hist_math import hash_of
+from algorithms._kernels.jit import inner_kernel, kernel
+
+
+@kernel
+def draw_rows(seed, below, first, last, out):
+    """Write the numbers in first … last − 1 whose hash is below a bound; return how many.
+
+    Parameters
+    ----------
+    below : int64; a row is drawn with probability below / 2³²
+    out : uint32 (last − first,), written
+    """
+    count = np.uint64(0)
+    for i in range(np.uint64(first), np.uint64(last)):
+        out[count] = np.uint32(i)
+        count += np.uint64(np.int64(hash_of(seed, i)) < below)
+    return np.int64(count)
+
+
+@kernel
+def hash_rows(seed, out):
+    """Write the hash of each number 0 … n − 1 into a uint32 array."""
+    for i in range(np.uint64(len(out))):
+        out[i] = hash_of(seed, i)
+
+
+@inner_kernel
+def end_of_run(values, start):
+    """Return where the run of equal values ends that begins at ``start``."""
+    i = start + 1
+    while i < len(values) and values[i] == values[start]:
+        i += 1
+    return i
+
+
+@kernel
+def find_edges(values, most_bins, fewest_rows, edges):
+    """Write the edges between the bins of a feature; return how many there are.
+
+    Parameters
+    ----------
+    values : (n,) float32 or float64, ascending, none missing
+    most_bins : at least 1
+    fewest_rows : of a bin
+    edges : (most_bins,) float64, written
+    """
+    n_distinct, n_big, rest = 0, 0, len(values)
+    mean = len(values) / most_bins
+    start = 0
+    while start < len(values):
+        end = end_of_run(values, start)
+        n_distinct += 1
+        if end - start >= mean:
+            n_big += 1
+            rest -= end - start
+        start = end
+    if n_distinct <= most_bins:
+        return part_runs(values, 0.0, 0, n_distinct, most_bins, fewest_rows, edges)
+    return part_runs(values, mean, rest, most_bins - n_big, most_bins, fewest_rows, edges)
+
+
+@kernel
+def part_runs(values, mean, rest, bins_left, most_bins, fewest_rows, edges):
+    """Close a bin wherever it has enough rows.
+
+    Parameters
+    ----------
+    mean : rows of a run from which on it gets a bin alone; 0: every one does
+    rest, bins_left : rows of the other runs, and the bins for them
+    """
+    fill = rest / bins_left if bins_left > 0 else 0.0
+    count = in_bin = 0
+    start = 0
+    while start < len(values):
+        end = end_of_run(values, start)
+        if end == len(values) or count == most_bins - 1:
+            break
+        is_big = end - start >= mean
+        next_is_big = end_of_run(values, end) - end >= mean
+        in_bin += end - start
+        if not is_big:
+            rest -= end - start
+        full = is_big or in_bin >= fill or (next_is_big and in_bin >= max(1.0, fill / 2.0))
+        if full and in_bin >= fewest_rows:
+            edges[count] = middle(values[start], values[end])
+            count += 1
+            in_bin = 0
+            if not is_big:
+                bins_left -= 1
+                fill = rest / bins_left if bins_left > 0 else np.inf
+        start = end
+    return count
+
+
+@inner_kernel
+def middle(low, high):
+    """Return a float64 t with low ≤ t < high, about halfway."""
+    t = np.float64(low) / 2.0 + np.float64(high) / 2.0
+    return t if t < high else np.float64(low)

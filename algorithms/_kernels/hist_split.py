@@ -1,0 +1,157 @@
+"""Find the best split of a leaf in its histogram.
+
+With G, H the sums of a leaf's g and h, L and R its two sides, λ `ridge` and α `alpha`:
+
+    T(G) = sign(G) max(|G| − α, 0)
+    value v = −T(G) / (H + λ)
+    gain = T(G_L)² / (H_L + λ) + T(G_R)² / (H_R + λ) − T(G)² / (H + λ)
+
+The missing values go to the side where that is larger. A side must have H ≥ `least`, which
+stands for both the least hessian and the least number of rows: the rows of a bin are estimated
+as h · n / H, as in LightGBM (exactly so where every row's h is 1).
+
+Among equal gains the lowest feature, then the lowest bin is taken, missing values to the right.
+
+Sums are counted in steps (`Scale`): with them, gains are in units of Δg² / Δh.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from algorithms._kernels.hist_layout import NO_FEATURE
+from algorithms._kernels.hist_math import hash_of
+from algorithms._kernels.jit import inner_kernel, kernel
+
+NOISE = 4.0  # gains below this many squared steps a row can come from rounding alone
+
+
+class Facts(NamedTuple):
+    """What a scan must know of a leaf."""
+
+    g: int  # sums, in steps
+    h: int
+    n_rows: int
+    least: int  # fewest steps of h on a side
+    base: float  # T(G)² / (H + λ), in units of gains
+    floor: float  # gain to exceed, in units
+    ridge: float  # λ in steps of h
+    unit: float  # Δg² / Δh
+    lower: float  # bounds on values
+    upper: float
+    value: float  # of the leaf
+    node: int
+
+
+@inner_kernel
+def facts_of(leaf, g, h, rules, scale):
+    """Return the facts of a leaf whose sums are g and h."""
+    n_rows = leaf["end"] - leaf["start"]
+    unit = scale.g * scale.g / scale.h
+    ridge = rules.ridge / scale.h
+    by_rows = (rules.min_rows - 0.5) * h / n_rows
+    least = max(np.int64(np.ceil(max(by_rows, rules.min_h / scale.h))), 1)
+    base = np.float64(g) * np.float64(g) / (h + ridge)
+    floor = max(rules.min_gain / unit, NOISE * n_rows / h)
+    bounds = leaf["lower"], leaf["upper"], leaf["value"]
+    return Facts(g, h, n_rows, least, base, floor, ridge, unit, *bounds, leaf["node"])
+
+
+@inner_kernel
+def clear(best):
+    """Forget the best split."""
+    best["gain"] = 0.0
+    best["feature"] = NO_FEATURE
+
+
+@inner_kernel
+def improve(best, gain, feature, last_bin, missing_left, g, h, ridge):
+    """Take a split on a threshold as the best one."""
+    best["gain"] = gain
+    best["feature"] = feature
+    best["bin"] = last_bin
+    best["missing_left"] = missing_left
+    best["g"] = np.int64(g)
+    best["h"] = np.int64(h)
+    best["ridge"] = ridge
+    best["is_set"] = 0
+
+
+@inner_kernel
+def sum_left(cells_g, cells_h, last, g, h, facts, sums_g, sums_h):
+    """Write the left side's sums for each threshold; return the first and last + 1 allowed.
+
+    Parameters
+    ----------
+    last : number of thresholds
+    g, h : sums with which the left side starts
+    """
+    low = high = 0
+    most = facts.h - facts.least
+    for b in range(np.uint64(last)):
+        g += cells_g[b]
+        h += cells_h[b]
+        if h > most:
+            break
+        sums_g[b] = g
+        sums_h[b] = h
+        low += h < facts.least
+        high += 1
+    return low, high
+
+
+@inner_kernel
+def rate(sums_g, sums_h, low, high, facts, scores):
+    """Write G_L² / (H_L + λ) + G_R² / (H_R + λ) for the thresholds low … high − 1."""
+    total_g, total_h = np.float64(facts.g), facts.h + 2.0 * facts.ridge
+    for b in range(np.uint64(low), np.uint64(high)):
+        g_left = np.float64(sums_g[b])
+        h_left = sums_h[b] + facts.ridge
+        g_right = total_g - g_left
+        h_right = total_h - h_left
+        top = g_left * g_left * h_right + g_right * g_right * h_left
+        scores[b] = top / (h_left * h_right)
+
+
+@kernel
+def scan(cells_g, cells_h, n_bins, missing_bin, feature, facts, rules, sums, scores, best):
+    """Try every threshold of a feature, with the plain gain.
+
+    Parameters
+    ----------
+    cells_g, cells_h : (MAX_BINS,) int64, sums of each bin, in steps
+    n_bins : of the feature, that of missing values included
+    missing_bin : the last bin, or −1
+    facts : of the leaf
+    sums : int64 (2, MAX_BINS), scratch space
+    scores : float64 (MAX_BINS,), scratch space
+    best : BEST, improved where a split is better
+    """
+    missing = missing_bin >= 0 and cells_h[missing_bin] > 0
+    values = n_bins - 1 if missing_bin >= 0 else n_bins
+    sums_g, sums_h = sums[0], sums[1]
+    for to_left in range(2 if missing else 1):
+        g = cells_g[missing_bin] if to_left else 0
+        h = cells_h[missing_bin] if to_left else 0
+        last = values if missing and not to_left else values - 1
+        low, high = sum_left(cells_g, cells_h, last, g, h, facts, sums_g, sums_h)
+        if rules.extra and low < high:
+            low, high = draw_one(low, high, feature, facts, rules)
+        rate(sums_g, sums_h, low, high, facts, scores)
+        top = facts.base + max(best["gain"] / facts.unit, facts.floor)
+        at = -1
+        for b in range(low, high):
+            if scores[b] > top:
+                top = scores[b]
+                at = b
+        if at >= 0:
+            gain = (top - facts.base) * facts.unit
+            improve(best, gain, feature, at, to_left, sums_g[at], sums_h[at], rules.ridge)
+
+
+@inner_kernel
+def draw_one(low, high, feature, facts, rules):
+    """Return the range of one threshold drawn for a node and a feature."""
+    drawn = hash_of(rules.seed ^ facts.node, feature)
+    at = low + np.int64(drawn) % (high - low)
+    return at, at + 1

@@ -1,0 +1,218 @@
+"""Find the best splits of the two new leaves, and the leaf that is split next.
+
+Histograms of most leaves are shared by features: each member builds and scans its own, and no
+member waits for another. Those of large leaves are shared by rows, so that a row's bins are
+fetched once; then the members' cells are added up. Sums are whole numbers, so both ways give the
+same.
+"""
+
+import numpy as np
+
+from algorithms._kernels.hist_build import build_narrow, build_wide
+from algorithms._kernels.hist_layout import (
+    FLUSHED,
+    LEAVES,
+    MAX_BINS,
+    MOST_G,
+    MOST_H,
+    NEXT,
+    NO_FEATURE,
+    SPREAD,
+    TILE,
+    TOTAL_G,
+    TOTAL_H,
+)
+from algorithms._kernels.hist_sides import gather, keep, search, subtract
+from algorithms._kernels.hist_split import clear, facts_of
+from algorithms._kernels.jit import inner_kernel, kernel
+from algorithms._kernels.team import meet, share_of
+
+MANY_ROWS = 8192  # of a leaf from which on members share its rows, not its features
+
+
+@kernel
+def survey(team, rank, bins, records, growth, scratch, rules, scale, small, large):
+    """Find the best splits of two new leaves, and the leaf to split next.
+
+    Parameters
+    ----------
+    small : the leaf whose histogram is built
+    large : its sibling, whose slot holds their parent's histogram, or −1 for the root
+    """
+    clear(scratch.best[rank, 0])
+    clear(scratch.best[rank, 1])
+    full = growth.state[LEAVES] == rules.num_leaves
+    some = may_split(growth.leaves[small], rules)
+    some = some or (large >= 0 and may_split(growth.leaves[large], rules))
+    some = some and not full
+    if some:
+        build_and_scan(team, rank, bins, records, growth, scratch, rules, scale, small, large)
+    meet(team)
+    if rank == 0:
+        if some and growth.leaves[small]["wide"]:
+            note_sums(team, growth, scratch, scale, small, large)
+        for which in range(2 if large >= 0 else 1):
+            settle(team, growth, scratch, large if which else small, which)
+        choose(growth, bins, full)
+    meet(team)
+
+
+@inner_kernel
+def may_split(leaf, rules):
+    """Return whether a leaf is large enough for two, and not too deep."""
+    shallow = rules.max_depth <= 0 or leaf["depth"] < rules.max_depth
+    return shallow and leaf["end"] - leaf["start"] >= max(2 * rules.min_rows, 2)
+
+
+@inner_kernel
+def shares_rows(team, leaf, n_features):
+    """Return whether members share the rows of a leaf, and not its features."""
+    many = n_features <= TILE and leaf["end"] - leaf["start"] >= MANY_ROWS
+    return team.size > 1 and (many or n_features < team.size)
+
+
+@kernel
+def build_and_scan(team, rank, bins, records, growth, scratch, rules, scale, small, large):
+    """Build the smaller leaf's histogram, and scan both leaves, for a member's features."""
+    leaf = growth.leaves[small]
+    n_features = len(growth.features)
+    start, end = leaf["start"], leaf["end"]
+    first, last = share_of(team, rank, 0, n_features)
+    by_rows = shares_rows(team, leaf, n_features)
+    if by_rows:
+        begin, stop = share_of(team, rank, start, end)
+        build(
+            bins, records, growth, scratch, rank, begin, stop, np.int64(0), n_features, leaf["wide"]
+        )
+        meet(team)
+    for low in range(first, last, TILE):
+        high = min(low + TILE, last)
+        if not by_rows:
+            build(bins, records, growth, scratch, rank, start, end, low, high, leaf["wide"])
+        scan_tile(team, rank, bins, growth, scratch, rules, scale, small, large, low, high, by_rows)
+
+
+@inner_kernel
+def build(bins, records, growth, scratch, rank, first, last, low, high, wide):
+    """Add rows to a member's own cells, of the features at low … high − 1 of the list."""
+    rows, features = growth.rows, growth.features
+    stride = growth.planes.shape[2] // bins.rows.shape[1]
+    cells, sums = scratch.cells[rank], scratch.sums[rank]
+    if wide:
+        planes = scratch.wide[rank]
+        build_wide(
+            bins.rows, records, rows, first, last, features, low, high, stride, cells, planes, sums
+        )
+    else:
+        build_narrow(bins.rows, records, rows, first, last, features, low, high, stride, cells)
+        sums[SPREAD] = sums[FLUSHED] = 0
+
+
+@kernel
+def scan_tile(team, rank, bins, growth, scratch, rules, scale, small, large, low, high, by_rows):
+    """Take the cells of some features, subtract, and scan both leaves."""
+    one, two = growth.leaves[small], growth.leaves[max(large, 0)]
+    stride = growth.planes.shape[2] // bins.rows.shape[1]
+    members = (0, team.size) if by_rows else (rank, rank + 1)
+    was_wide = one["wide"]
+    spread = sum_of(scratch, members, SPREAD)
+    g = one["g"] if large >= 0 else sum_of(scratch, members, TOTAL_G)
+    h = one["h"] if large >= 0 else sum_of(scratch, members, TOTAL_H)
+    wide = was_wide and (spread > MOST_G or h > MOST_H)  # as `note_sums` will find
+    scan_one, scan_two = may_split(one, rules), large >= 0 and may_split(two, rules)
+    facts = facts_of(one, g, h, rules, scale)
+    rest_facts = facts_of(two, two["g"], two["h"], rules, scale)
+    rest_wide = was_wide and (two["spread"] - spread > MOST_G or two["h"] > MOST_H)
+    own = scratch.small[rank]
+    for j in range(low, high):
+        f = growth.features[j]
+        n_bins = bins.count[f]
+        own[0, :n_bins] = 0
+        own[1, :n_bins] = 0
+        for member in range(members[0], members[1]):
+            gather(scratch, member, f * stride, n_bins, own[0], own[1])
+        if large >= 0:
+            rest = growth.planes[two["slot"]]
+            subtract(rest, f * stride, n_bins, was_wide, own[0], own[1], own[2], own[3])
+            keep(rest, f * stride, n_bins, rest_wide, own[2], own[3])
+            if scan_two and two["groups"] & bins.groups[f]:
+                search(bins, f, own[2], own[3], rest_facts, rules, scale, scratch, rank, 1)
+        keep(growth.planes[one["slot"]], f * stride, n_bins, wide, own[0], own[1])
+        if scan_one and one["groups"] & bins.groups[f]:
+            search(bins, f, own[0], own[1], facts, rules, scale, scratch, rank, 0)
+
+
+@inner_kernel
+def sum_of(scratch, members, what):
+    """Return the sum of a number over members."""
+    total = 0
+    for member in range(members[0], members[1]):
+        total += scratch.sums[member, what]
+    return total
+
+
+@inner_kernel
+def note_sums(team, growth, scratch, scale, small, large):
+    """Write down what building the histogram of a wide leaf's child has told of both children."""
+    one = growth.leaves[small]
+    by_rows = shares_rows(team, one, len(growth.features))
+    members = (0, team.size) if by_rows else (0, 1)
+    one["spread"] = sum_of(scratch, members, SPREAD)
+    if large >= 0:
+        two = growth.leaves[large]
+        two["spread"] -= one["spread"]
+        two["wide"] = is_wide(two)
+    else:
+        one["g"] = sum_of(scratch, members, TOTAL_G)
+        one["h"] = sum_of(scratch, members, TOTAL_H)
+        growth.nodes[0]["h"] = one["h"] * scale.h
+    one["wide"] = is_wide(one)
+
+
+@inner_kernel
+def is_wide(leaf):
+    """Return whether the cells of a leaf might overflow."""
+    return leaf["spread"] > MOST_G or leaf["h"] > MOST_H
+
+
+@inner_kernel
+def settle(team, growth, scratch, leaf, which):
+    """Take the best of the splits that members have found for a leaf."""
+    best = 0
+    for rank in range(1, team.size):
+        if scratch.best[rank, which]["gain"] > scratch.best[best, which]["gain"]:
+            best = rank
+    copy_best(growth.found[leaf], scratch.best[best, which])
+    if growth.found[leaf]["is_set"]:
+        for b in range(MAX_BINS):
+            growth.members[leaf, b] = scratch.members[best, which, b]
+
+
+@inner_kernel
+def copy_best(to, best):
+    """Copy a split, field by field: numba copies whole records only with help from Python."""
+    to["gain"], to["feature"], to["bin"] = best["gain"], best["feature"], best["bin"]
+    to["missing_left"], to["is_set"] = best["missing_left"], best["is_set"]
+    to["g"], to["h"], to["ridge"] = best["g"], best["h"], best["ridge"]
+
+
+@inner_kernel
+def choose(growth, bins, full):
+    """Name the leaf that is split next, and write which of its bins go left."""
+    found = growth.found
+    at = NO_FEATURE
+    top = 0.0
+    for leaf in range(0 if full else growth.state[LEAVES]):
+        if found[leaf]["gain"] > top:
+            top = found[leaf]["gain"]
+            at = leaf
+    growth.state[NEXT] = at
+    if at < 0:
+        return
+    best = found[at]
+    goes_left = growth.goes_left[growth.leaves[at]["node"]]
+    for b in range(MAX_BINS):
+        goes_left[b] = growth.members[at, b] if best["is_set"] else b <= best["bin"]
+    missing = bins.missing[best["feature"]]
+    if missing >= 0:
+        goes_left[missing] = best["missing_left"]

@@ -1,0 +1,81 @@
+"""What numba does not offer by itself: prefetches, bits of doubles, and atomic counters.
+
+Each becomes one instruction of LLVM, so nothing here depends on the processor.
+"""
+
+from numba import types
+from numba.core import cgutils
+from numba.extending import intrinsic
+
+ir = cgutils.ir  # llvmlite's, which numba brings
+_BYTE_POINTER = ir.IntType(8).as_pointer()
+_INT = ir.IntType(32)
+_LONG = ir.IntType(64)
+READ, KEEP, DATA = _INT(0), _INT(3), _INT(1)  # kinds of llvm.prefetch
+
+
+def _entry(context, builder, kind, array, index):
+    """Return the address of an array's entry, counted from its first one."""
+    data = context.make_array(kind)(context, builder, array).data
+    return builder.gep(data, [index])
+
+
+@intrinsic
+def prefetch(_, array, index):
+    """Ask for an entry of an array before it is read; the index is not checked."""
+
+    def build(context, builder, signature, given):
+        address = builder.bitcast(
+            _entry(context, builder, signature.args[0], *given), _BYTE_POINTER
+        )
+        kind = ir.FunctionType(ir.VoidType(), [_BYTE_POINTER, _INT, _INT, _INT])
+        fetch = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
+        builder.call(fetch, [address, READ, KEEP, DATA])
+        return context.get_dummy_value()
+
+    return types.void(array, index), build
+
+
+@intrinsic
+def double_of_bits(_, bits):  # noqa: ARG001 - numba reads the types of what `build` is given
+    """Return the float64 that has the bits of an int64."""
+
+    def build(_context, builder, _signature, given):
+        return builder.bitcast(given[0], ir.DoubleType())
+
+    return types.float64(types.int64), build
+
+
+@intrinsic
+def bits_of_double(_, value):  # noqa: ARG001 - numba reads the types of what `build` is given
+    """Return the bits of a float64 as an int64."""
+
+    def build(_context, builder, _signature, given):
+        return builder.bitcast(given[0], _LONG)
+
+    return types.int64(types.float64), build
+
+
+@intrinsic
+def add_atomic(_, array, index, amount):  # noqa: ARG001 - numba reads the types of what `build` is given
+    """Add to an int64 entry that other threads may change; return what it was."""
+
+    def build(context, builder, signature, given):
+        address = _entry(context, builder, signature.args[0], given[0], given[1])
+        return builder.atomic_rmw("add", address, given[2], "seq_cst")
+
+    return types.int64(array, types.int64, types.int64), build
+
+
+@intrinsic
+def load_atomic(_, array, index):  # noqa: ARG001 - numba reads the types of what `build` is given
+    """Return an int64 entry that other threads may change."""
+
+    def build(context, builder, signature, given):
+        address = _entry(context, builder, signature.args[0], given[0], given[1])
+        return builder.load_atomic(address, "seq_cst", 8)
+
+    return types.int64(array, types.int64), build
+
+
+yield_processor = types.ExternalFunction("sched_yield", types.int32())

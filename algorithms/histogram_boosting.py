@@ -1,0 +1,291 @@
+"""Histogram boosting: leaf-wise trees on binned features.
+
+Ke, Meng, Finley, Wang, Chen, Ma, Ye, Liu: LightGBM: a highly efficient gradient boosting decision
+tree. NeurIPS 2017. Shi, Ke, Chen, Zheng, Liu: Quantized training of gradient boosting decision
+trees. NeurIPS 2022.
+
+    F₀ = argmin_c Σ l(y, c)                    g = ∂l/∂F,  h = ∂²l/∂F²  at F_{m−1}
+    F_m = F_{m−1} + η · tree_m
+    leaf value  v = −T(G) / (H + λ)            T(G) = sign(G) max(|G| − α, 0)
+    split gain  T(G_L)²/(H_L + λ) + T(G_R)²/(H_R + λ) − T(G)²/(H + λ)
+
+Every feature is brought into at most 255 bins once. A leaf's histogram holds Σg and Σh of each
+bin; of two siblings the smaller one's is built, the other is what remains of their parent's. The
+leaf with the largest gain is split next, until there are `num_leaves`.
+
+g and h are whole numbers of a step, rounded up or down at random so that their expectation is
+exact, and summed as integers (`_kernels/hist_pack.py`, docs/decisions/histogram-booster.md). So
+sums are exact and have no order: the model is the same, to the bit, for any number of threads.
+
+One-side sampling (GOSS) keeps the a·n rows with the largest |g h|, and b·n of the others, weighed
+by how many they stand for.
+"""
+
+from typing import ClassVar
+
+import numpy as np
+from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.utils import compute_sample_weight
+from sklearn.utils._param_validation import StrOptions
+from sklearn.utils.multiclass import check_classification_targets
+
+from algorithms._common.base_histogram import BaseHistogramBoosting
+from algorithms._common.hist_objectives import ALIASES, CLASSES, REGRESSION
+from algorithms._common.hist_params import CONSTRAINTS
+from algorithms._common.spaces import HISTOGRAM_BOOSTING
+from harness import ALL_TASKS, Accepts, Algorithm, Argument, estimator_adapter, hookimpl
+
+NAMES = StrOptions({*ALIASES, *CLASSES, *REGRESSION})
+
+
+class HistogramBoostingClassifier(ClassifierMixin, BaseHistogramBoosting):
+    """Histogram boosting for classes; parameters carry LightGBM's names and defaults.
+
+    Parameters
+    ----------
+    num_leaves, max_depth : int
+        Most leaves of a tree, and most questions on the way to one (−1: any number).
+    learning_rate : float
+        η.
+    n_estimators : int
+        Rounds.
+    subsample_for_bin : int
+        About how many rows the bins' edges are chosen on.
+    objective : str or callable, optional
+        "binary", "multiclass" or "multiclassova"; by default what the number of classes asks
+        for. A callable (y, raw scores) returns g and h, each shaped as the scores.
+    class_weight : dict, {"balanced"}, optional
+        Weight of each class, on top of sample weights.
+    min_split_gain, min_child_weight, min_child_samples : number
+        Least gain of a split, least Σh and least rows (estimated from Σh) of a side.
+    subsample, subsample_freq : float, int
+        Share of rows of a bag, and after how many rounds a new one is drawn (0: never).
+    colsample_bytree : float
+        Share of features of a tree.
+    reg_alpha, reg_lambda : float
+        α and λ.
+    random_state : int, RandomState, optional
+        Decides rounding and samples.
+    n_jobs : int, optional
+        Threads; None is one. The model is the same for any number.
+    importance_type : {"split", "gain"}
+        What `feature_importances_` counts.
+    max_bin, min_data_in_bin : int
+        Most bins of a feature (at most 255), and fewest rows of a bin.
+    data_sample_strategy : {"bagging", "goss"}
+    top_rate, other_rate : float
+        a and b of one-side sampling.
+    max_delta_step, path_smooth : float
+        Bound on a leaf's value; rows' worth of its parent's value that it is drawn to.
+    extra_trees : bool
+        Whether one threshold is drawn for each feature of a node.
+    monotone_constraints : array-like of -1, 0, 1 (n_features,), optional
+    interaction_constraints : list of lists of int, optional
+        Features that may stand together on a way to a leaf.
+    categorical_feature : "auto" or list of int or str
+        Columns whose values are codes of categories; "auto": those of a frame's categorical dtype.
+    cat_smooth, cat_l2, max_cat_threshold, max_cat_to_onehot, min_data_per_group : number
+        Of splits on categories.
+    boost_from_average : bool
+        Whether F₀ is the constant that fits best, else 0.
+    early_stopping_round : int, optional
+        Stop after so many rounds in which the first evaluation table did not improve.
+
+    Attributes
+    ----------
+    classes_ : (n_classes,) labels; n_classes_, n_features_in_ : int
+    ensemble_ : harness.TreeEnsemble
+    n_estimators_ : int, rounds kept; n_iter_ : rounds trained
+    best_iteration_, best_score_ : of early stopping; 0 and None without
+    evals_result_ : dict, table → metric → list
+    feature_importances_ : (n_features,)
+    """
+
+    _parameter_constraints: ClassVar = {
+        **CONSTRAINTS,
+        "objective": [NAMES, callable, None],
+    }
+
+    def _y_checks(self):
+        """Return what scikit-learn checks of y."""
+        return {}
+
+    def _read_y(self, y):
+        """Return class codes; keep the labels."""
+        check_classification_targets(y)
+        self.classes_, codes = np.unique(y, return_inverse=True)
+        if len(self.classes_) == 1:
+            raise ValueError("y has one class alone; a classifier needs two classes or more")
+        self.n_classes_ = len(self.classes_)
+        return codes.astype(np.int64, copy=False)
+
+    def _encode_y(self, y):
+        """Return the codes of an evaluation table's labels."""
+        y = np.asarray(y)
+        codes = np.searchsorted(self.classes_, y)
+        known = self.classes_[np.minimum(codes, self.n_classes_ - 1)] == y
+        if not known.all():
+            raise ValueError("eval_set has labels that y has not")
+        return codes
+
+    def _weigh(self, codes, weight):
+        """Return the weights of rows and of classes multiplied, or None where all are 1."""
+        if self.class_weight is not None:
+            by_class = compute_sample_weight(self.class_weight, self.classes_[codes])
+            weight = by_class if weight is None else weight * by_class
+        return trim(weight)
+
+    def _predict_scores(self, score):
+        """Return the probabilities of raw scores, float64 (n_rows, n_classes)."""
+        if score.shape[1] == 1:
+            with np.errstate(over="ignore"):
+                one = 1.0 / (1.0 + np.exp(-score[:, 0]))
+            return np.column_stack([1.0 - one, one])
+        if self._link == "sigmoid":
+            with np.errstate(over="ignore"):
+                return 1.0 / (1.0 + np.exp(-score))
+        power = np.exp(score - score.max(axis=1, keepdims=True))
+        return power / power.sum(axis=1, keepdims=True)
+
+    def predict_proba(self, X, num_iteration=None):
+        """Return the probabilities of the classes, float64 (n_rows, n_classes).
+
+        Parameters
+        ----------
+        X : as in ``fit``
+        num_iteration : int, optional
+            How many rounds are used; by default all that were kept.
+        """
+        proba = self._predict_scores(self._raw(X, num_iteration))
+        return proba[:, : self.n_classes_]
+
+    def predict(self, X, num_iteration=None):
+        """Return the most probable label of each row, the first if equal."""
+        proba = self.predict_proba(X, num_iteration)
+        return self.classes_.take(proba.argmax(axis=1))
+
+    def decision_function(self, X):
+        """Return the raw scores: (n_rows,) of two classes, else (n_rows, n_classes)."""
+        score = self._raw(X)
+        return score[:, 0] if score.shape[1] == 1 else score
+
+    def staged_predict_proba(self, X):
+        """Yield `predict_proba` after each round."""
+        for score in self._staged_raw(X):
+            yield self._predict_scores(score)[:, : self.n_classes_]
+
+    def staged_predict(self, X):
+        """Yield `predict` after each round."""
+        for proba in self.staged_predict_proba(X):
+            yield self.classes_.take(proba.argmax(axis=1))
+
+
+class HistogramBoostingRegressor(RegressorMixin, BaseHistogramBoosting):
+    """Histogram boosting for values; parameters carry LightGBM's names and defaults.
+
+    Parameters and attributes are as in `HistogramBoostingClassifier`, without those of classes,
+    and these:
+
+    Parameters
+    ----------
+    objective : str or callable, optional
+        "regression" (the default), "regression_l1", "huber", "quantile", "poisson", "gamma",
+        "tweedie", or an alias of LightGBM's.
+    alpha : float
+        Of "huber", the residual from which on the loss is linear; of "quantile", the quantile.
+    poisson_max_delta_step : float
+        Of "poisson": h is e to the power of it times larger, which keeps steps small.
+    tweedie_variance_power : float
+        Of "tweedie", above 1 and below 2.
+    """
+
+    _parameter_constraints: ClassVar = {**CONSTRAINTS, "objective": [NAMES, callable, None]}
+
+    def _y_checks(self):
+        """Return what scikit-learn checks of y."""
+        return {"y_numeric": True}
+
+    def _read_y(self, y):
+        """Return the values, float64; raise where the objective cannot take them."""
+        y = y.astype(np.float64, copy=False)
+        name = ALIASES.get(self.objective, self.objective)
+        if name == "gamma" and (y <= 0).any():
+            raise ValueError("objective 'gamma' needs y > 0")
+        if name in ("poisson", "tweedie") and ((y < 0).any() or y.sum() == 0):
+            raise ValueError(f"objective {name!r} needs y >= 0 with a positive sum")
+        return y
+
+    def _encode_y(self, y):
+        """Return an evaluation table's values."""
+        return np.asarray(y, np.float64)
+
+    def _weigh(self, _y, weight):
+        """Return the weights, or None where all are 1."""
+        return trim(weight)
+
+    def _predict_scores(self, score):
+        """Return the predictions of raw scores, float64 (n_rows,)."""
+        return np.exp(score[:, 0]) if self._link == "exp" else score[:, 0]
+
+    def predict(self, X, num_iteration=None):
+        """Return predicted values, float64 (n_rows,).
+
+        Parameters
+        ----------
+        X : as in ``fit``
+        num_iteration : int, optional
+            How many rounds are used; by default all that were kept.
+        """
+        return self._predict_scores(self._raw(X, num_iteration))
+
+    def staged_predict(self, X):
+        """Yield `predict` after each round."""
+        for score in self._staged_raw(X):
+            yield self._predict_scores(score)
+
+
+def trim(weight):
+    """Return the weights, or None where all are 1."""
+    return None if weight is None or (weight == 1.0).all() else weight
+
+
+def build(spec):
+    """Return the booster of a harness spec."""
+    boosting = (
+        HistogramBoostingClassifier if spec.task.is_classification else HistogramBoostingRegressor
+    )
+    model = boosting(random_state=spec.seed, n_jobs=spec.threads)
+    if spec.categorical:
+        model.categorical_feature = list(spec.categorical)
+    return model.set_params(**spec.params)
+
+
+@hookimpl
+def register_algorithms(register):
+    """Offer histogram boosting to the harness."""
+    register(
+        Algorithm(
+            "histogram_boosting",
+            estimator_adapter(build),
+            ALL_TASKS,
+            accepts=Accepts(missing=True, categorical=True),
+            params={"n_estimators": 100},
+            capacity={
+                "trees": Argument("n_estimators"),
+                "rate": Argument("learning_rate"),
+                "depth": Argument("max_depth", convert=lambda depth: depth or -1),
+                "leaves": Argument("num_leaves"),
+                "bins": Argument("max_bin"),
+                "min_samples": Argument(
+                    "min_child_samples", "approximate", "held against estimated counts"
+                ),
+                "l2": Argument("reg_lambda"),
+            },
+            space=HISTOGRAM_BOOSTING,
+            reference="lightgbm.gbdt",
+            rungs={"default": "L0"},
+            libraries=("numpy", "numba", "scikit-learn"),
+            paper="https://proceedings.neurips.cc/paper/2017/hash/6449f44a102fde848669bdd9eb6b76fa-Abstract.html",
+            summary="leaf-wise boosting on histograms of exact packed integers",
+        )
+    )

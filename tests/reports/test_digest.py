@@ -71,10 +71,8 @@ def test_rungs_and_gates_are_told_in_short(views) -> None:
     view = replace(view, parity=(one, two, moved), run={**view.run, "config": config})
     told = markdown_summary(view).replace("\N{NO-BREAK SPACE}", " ").replace("\\", "")
     names = (one.algorithm, one.reference)
-    both = "L3 on 1 dataset and no rung on 1 "
-    assert (
-        "Trees of {} beside those of {}: L3 on 1 dataset and no rung on 1 ".format(*names) in told
-    )
+    beside = "Trees of {} beside those of {}: ".format(*names)
+    assert f"{beside}L3 on 1 dataset and no rung on 1 " in told
     assert "Trees of {} in mode exact beside those of {}: L2 on 1 ".format(*names) in told
     assert "Gates: 1 fail." in told
     found = verdicts_json(view)["parity"]

@@ -12,8 +12,8 @@ A row is out of bag for about a share 1/e of the trees; their mean predicts it a
 
 Seeds, draws of rows and draws of features are scikit-learn's. So are the trees of classifiers
 whose weights are integers, as those of a bootstrap are; with values, and with
-``class_weight="balanced_subsample"``, rounding decides ties. Trees grow side by side in threads,
-and are the same for any number of threads.
+``class_weight="balanced_subsample"``, rounding decides ties: ``parity="scikit-learn"`` follows
+that too. Trees grow side by side in threads, and are the same for any number of threads.
 
 Not here: several outputs, sparse X.
 """
@@ -43,7 +43,7 @@ class RandomForestClassifier(ClassifierMixin, BaseForest):
     n_estimators : int
         How many trees, M.
     criterion, max_depth, min_samples_split, min_samples_leaf, min_weight_fraction_leaf,
-    max_features, max_leaf_nodes, min_impurity_decrease, ccp_alpha, monotonic_cst
+    max_features, max_leaf_nodes, min_impurity_decrease, ccp_alpha, monotonic_cst, parity
         Of each tree, see `DecisionTreeClassifier`; ``max_features`` is mtry, by default the root
         of the number of features.
     bootstrap : bool
@@ -105,6 +105,7 @@ class RandomForestClassifier(ClassifierMixin, BaseForest):
         ccp_alpha=0.0,
         max_samples=None,
         monotonic_cst=None,
+        parity=None,
     ):
         self.n_estimators = n_estimators
         self.criterion = criterion
@@ -125,6 +126,7 @@ class RandomForestClassifier(ClassifierMixin, BaseForest):
         self.ccp_alpha = ccp_alpha
         self.max_samples = max_samples
         self.monotonic_cst = monotonic_cst
+        self.parity = parity
 
     def _read_y(self, y):
         """Return class codes; keep the labels."""
@@ -214,6 +216,7 @@ class RandomForestRegressor(RegressorMixin, BaseForest):
         ccp_alpha=0.0,
         max_samples=None,
         monotonic_cst=None,
+        parity=None,
     ):
         self.n_estimators = n_estimators
         self.criterion = criterion
@@ -233,6 +236,7 @@ class RandomForestRegressor(RegressorMixin, BaseForest):
         self.ccp_alpha = ccp_alpha
         self.max_samples = max_samples
         self.monotonic_cst = monotonic_cst
+        self.parity = parity
 
     def _read_y(self, y):
         """Return the values as float64."""
@@ -284,7 +288,7 @@ def register_algorithms(register):
             },
             space=FOREST,
             reference="sklearn.random_forest",
-            rungs={"default": "L0"},
+            rungs={"default": "L0", "scikit-learn": "L3"},
             libraries=("numpy", "numba", "scikit-learn"),
             paper="https://doi.org/10.1023/A:1010933404324",
             summary="random forest, grown side by side",

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from algorithms._common.tables import sort_table, unsorted_table
+from algorithms._common.tables import make_table
 from algorithms._common.threads import Workers
 from algorithms._kernels.predict import FEATURE, STEP, add_values, find_leaves
 
@@ -20,8 +20,7 @@ def grow_bag(models, draws, X, y, threads, name):
     y : (n_rows,) class codes, or float64 values
     """
     with Workers(threads) as workers:
-        make_table = sort_table if models[0].parity is None else unsorted_table
-        table = make_table(X, workers, name)
+        table = make_table(models[0], X, len(draws[0][0]), workers, name)
 
         def grow(i):
             columns, rows = draws[i]

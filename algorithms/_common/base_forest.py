@@ -15,7 +15,8 @@ from algorithms._common.bagged_trees import Walker
 from algorithms._common.cart import TREE_CONSTRAINTS
 from algorithms._common.draws import SEEDS, count_rows
 from algorithms._common.export import export_trees
-from algorithms._common.tables import sort_table
+from algorithms._common.parity import warn_of_other_version
+from algorithms._common.tables import make_table
 from algorithms._common.threads import Workers, count_threads
 
 OF_TREES = (
@@ -29,6 +30,7 @@ OF_TREES = (
     "min_impurity_decrease",
     "ccp_alpha",
     "monotonic_cst",
+    "parity",
 )
 FOREST_CONSTRAINTS = {
     **{name: TREE_CONSTRAINTS[name] for name in OF_TREES if name != "criterion"},
@@ -75,6 +77,7 @@ class BaseForest(BaseEstimator):
         ValueError, TypeError
             scikit-learn's, where parameters, X, y or weights are not right.
         """
+        warn_of_other_version(self.parity, stacklevel=3)
         numeric = self.__sklearn_tags__().estimator_type == "regressor"
         X, y = validate_data(
             self, X, y, dtype="numeric", ensure_all_finite=False, y_numeric=numeric
@@ -136,7 +139,7 @@ class BaseForest(BaseEstimator):
         self._tell_classes(trees)
         columns = np.arange(X.shape[1])
         with Workers(count_threads(self.n_jobs)) as workers:
-            table = sort_table(X, workers, name)
+            table = make_table(self.estimator_, X, X.shape[1], workers, name)
 
             def grow(i):
                 if self.verbose > 1:

@@ -20,7 +20,7 @@ from algorithms._common.growing import draw_rows, grow_tree
 from algorithms._common.parity import warn_of_other_version
 from algorithms._common.pruning import prune, pruning_path
 from algorithms._common.sklearn_growing import grow_like_sklearn
-from algorithms._common.tables import sort_table, unsorted_table
+from algorithms._common.tables import make_table
 from algorithms._common.threads import Workers, count_threads
 
 SEEDS = 2**31 - 1
@@ -70,8 +70,7 @@ class BaseDecisionTree(BaseEstimator):
         if sample_weight is not None:
             sample_weight = _check_sample_weight(sample_weight, X, dtype=np.float64)
         with Workers(count_threads(self.n_jobs)) as workers:
-            make_table = sort_table if self.parity is None else unsorted_table
-            table = make_table(X, workers, type(self).__name__)
+            table = make_table(self, X, X.shape[1], workers, type(self).__name__)
             columns = np.arange(X.shape[1])
             self.grow_on(table, columns, y, sample_weight, workers, keep=False)
         return self
@@ -95,7 +94,8 @@ class BaseDecisionTree(BaseEstimator):
         self.n_outputs_ = 1
         self.max_features_ = rules.max_features
         if self.parity is None:
-            rows = draw_rows(table, target, columns, workers, keep=keep)
+            searched = rules.max_features
+            rows = draw_rows(table, target, columns, workers, keep=keep, searched=searched)
             self.tree_ = grow_tree(table, rows, rules, seed, workers)
         else:
             self.tree_ = grow_like_sklearn(table.values, columns, target, rules, seed)

@@ -6,9 +6,11 @@ import numpy as np
 
 from algorithms._common.tree import Tree
 from algorithms._kernels import layout
+from algorithms._kernels.cells import CELLS
 from algorithms._kernels.grow import grow
 from algorithms._kernels.partition import partition_features
 from algorithms._kernels.presort import UNUSED, pick_rows
+from algorithms._kernels.rank import BUCKETS, FEW, PASSES
 from algorithms._kernels.search import search_features
 
 FIRST_ROOM = 2047  # nodes
@@ -58,13 +60,14 @@ def is_integer(weight):
     return bool((weight >= 0).all() and weight.sum() < 1 << 31 and (weight == weight.round()).all())
 
 
-def draw_rows(table, target, columns, workers, *, keep):
+def draw_rows(table, target, columns, workers, *, keep, searched=None):
     """Return the `layout.Rows` of a tree: all rows whose weight is not zero.
 
     Parameters
     ----------
     columns : (n_features,) int64, the table's column of each feature
     keep : whether the table must stay as it is; otherwise its lists may become the tree's
+    searched : most features that a node searches; by default all
     """
     n_rows = table.values.shape[1]
     used = None if target.weight is None else np.flatnonzero(target.weight)
@@ -72,6 +75,10 @@ def draw_rows(table, target, columns, workers, *, keep):
         used = None
     source = np.arange(n_rows, dtype=np.uint32) if used is None else used.astype(np.uint32)
     mark, y, weight = target.pick(used)
+    if len(table.ranks):
+        wanted = len(columns) if searched is None else min(searched, len(columns))
+        lists = np.empty((wanted, len(source)), np.uint32)
+        return layout.Rows(lists, columns, source, mark, y, weight)
     if used is None and not keep:
         return layout.Rows(table.order, columns, source, mark, y, weight)
     lists = np.empty((len(columns), len(source)), np.uint32)
@@ -97,7 +104,8 @@ def grow_tree(table, rows, rules, seed, workers):
     m = len(rows.source)
     rules = rules._replace(big=BIG // len(rows.columns) + 1 if workers.threads > 1 else 0)
     growth = new_growth(m, rules, len(rows.columns), seed)
-    scratch = new_scratch(m, rules)
+    ranked = len(table.ranks) > 0
+    scratch = new_scratch(m, rules, ranked=ranked)
     while (asked := grow(table, rows, rules, growth, scratch)) != layout.DONE:
         if asked == layout.MORE_ROOM:
             growth = with_room(growth)
@@ -121,7 +129,8 @@ def search_together(table, rows, rules, growth, workers):
     bounds = tuple(task[name].item() for name in ("start", "end", "lower", "upper"))
 
     def search(first, last):
-        scratch = new_scratch(0, rules)
+        ranked = len(table.ranks) > 0
+        scratch = new_scratch(bounds[1] - bounds[0] if ranked else 0, rules, ranked=ranked)
         search_features(table, rows, rules, growth, scratch, bounds, first, last)
 
     workers.share(search, int(growth.state[layout.VISITS]))
@@ -171,8 +180,8 @@ def new_growth(m, rules, n_features, seed):
     return growth
 
 
-def new_scratch(m, rules):
-    """Return scratch space for nodes of up to m rows."""
+def new_scratch(m, rules, *, ranked=False):
+    """Return scratch space for nodes of up to m rows, of a table that is ranked or sorted."""
     totals = 1 + rules.n_classes if rules.n_classes else 3
     return layout.Scratch(
         block=np.empty((3, layout.BLOCK)),
@@ -181,6 +190,11 @@ def new_scratch(m, rules):
         sums=np.empty((3, totals)),
         entries=np.empty(m + 1, np.uint32),
         wide=np.empty(m, np.int64),
+        items=np.empty((2, max(m, FEW) if ranked else 0), np.uint64),
+        counts=np.empty((PASSES, BUCKETS if ranked else 0), np.uint32),
+        few=np.empty(FEW if ranked else 0, np.uint32),
+        cells=np.empty(CELLS + 1 if ranked else 0, np.int64),
+        open_cells=np.empty(CELLS if ranked else 0, np.uint8),
     )
 
 

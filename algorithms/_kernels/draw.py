@@ -11,6 +11,7 @@ import numpy as np
 from algorithms._kernels.arrays import copy, swap
 from algorithms._kernels.jit import inner_kernel
 from algorithms._kernels.layout import RANDOM, VISITS
+from algorithms._kernels.rank import is_constant_unsorted
 from algorithms._kernels.search import is_constant
 
 LARGEST = np.uint32(0x7FFFFFFF)
@@ -57,7 +58,11 @@ def draw_features(table, rows, rules, growth, start, end, n_known):
             continue
         f_j += n_found
         feature = features[f_j]
-        if is_constant(table, rows, feature, start, end):
+        if len(table.ranks):
+            constant = is_constant_unsorted(table, rows, rows.columns[feature], start, end)
+        else:
+            constant = is_constant(table, rows, feature, start, end)
+        if constant:
             swap(features, f_j, n_total)
             n_found += 1
             n_total += 1

@@ -36,7 +36,7 @@ from algorithms._kernels.layout import (
     VISITS,
 )
 from algorithms._kernels.node import make_node
-from algorithms._kernels.partition import partition_features, renumber
+from algorithms._kernels.partition import partition_features, renumber, reorder
 from algorithms._kernels.search import first_missing, search_features, sum_rows
 
 EPSILON = 2.0**-52
@@ -84,7 +84,7 @@ def split_and_part(table, rows, rules, growth, scratch):
     split = growth.splits[growth.state[SLOT]]
     start, end = split["start"], split["end"]
     split_rows(table, rows, rules, growth, scratch)
-    if not lists_are_needed(rules, growth, split):
+    if len(table.ranks) or not lists_are_needed(rules, growth, split):
         return NOTHING
     if is_big(rules, start, end):
         return PARTITION
@@ -150,16 +150,20 @@ def split_rows(table, rows, rules, growth, scratch):
     """Renumber the rows of the split at hand and make a task of each side."""
     state = growth.state
     split = growth.splits[state[SLOT]]
-    start, end, f = split["start"], split["end"], split["feature"]
+    start, end, f = split["start"], split["end"], split["list"]
+    column = rows.columns[split["feature"]]
     node = growth.nodes[split["node"]]
-    node["feature"] = f
+    node["feature"] = split["feature"]
     node["threshold"] = split["threshold"]
     node["missing_left"] = split["missing_left"]
-    stop = first_missing(table, rows, f, start, end)
-    renumber(
-        rows, f, start, split["entry"], stop, end, split["missing_left"], growth.place, scratch
-    )
+    stop = first_missing(table, rows, f, column, start, end)
     middle = start + split["n_left"]
+    if len(table.ranks):
+        reorder(rows, f, start, split["entry"], stop, end, split["missing_left"], scratch)
+    else:
+        renumber(
+            rows, f, start, split["entry"], stop, end, split["missing_left"], growth.place, scratch
+        )
     push_task(rules, growth, split, middle, end, False, split["impurity_right"])
     push_task(rules, growth, split, start, middle, True, split["impurity_left"])
     state[PHASE] = OPEN

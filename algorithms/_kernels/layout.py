@@ -66,6 +66,7 @@ SPLIT = np.dtype(  # a node that was made, and how it may be split
         ("depth", np.int64),
         ("is_leaf", np.int64),
         ("feature", np.int64),
+        ("list", np.int64),  # the feature's list
         ("entry", np.int64),  # of the feature's list, before which the split lies
         ("n_left", np.int64),
         ("missing_left", np.int64),
@@ -83,13 +84,19 @@ SPLIT = np.dtype(  # a node that was made, and how it may be split
 )
 
 
-class Table(NamedTuple):
-    """The columns of X, sorted once and shared by all trees that are grown on them."""
+NO_RANKS = np.empty((0, 0), np.uint32)
+NO_REACH = np.empty(0, np.int64)
 
-    values: np.ndarray  # float32 (n_columns, n_rows)
-    order: np.ndarray  # uint32 (n_columns, n_rows): a list a column
+
+class Table(NamedTuple):
+    """The columns of X, sorted or ranked once and shared by all trees that are grown on them."""
+
+    values: np.ndarray  # float32 (n_columns, n_rows); ranked: of each rank, NaN behind the last
+    order: np.ndarray  # uint32 (n_columns, n_rows): a list a column; (n_columns, 0): ranked
     kind: np.ndarray  # int64 (n_columns,): DISTINCT, EXACT or NEAR
     missing: np.ndarray  # int64 (n_columns,): how many values are missing
+    ranks: np.ndarray = NO_RANKS  # uint32 (n_rows, n_columns), see `rank`; (0, 0): not ranked
+    reach: np.ndarray = NO_REACH  # int64 (n_columns,): how many ranks further values may be close
 
 
 class Rows(NamedTuple):
@@ -99,7 +106,7 @@ class Rows(NamedTuple):
     a small node reads lies close together.
     """
 
-    lists: np.ndarray  # uint32 (n_features, m)
+    lists: np.ndarray  # uint32 (n_features, m); ranked: (max_features, m), of those searched
     columns: np.ndarray  # int64 (n_features,): the table's column of each feature
     source: np.ndarray  # uint32 (m,): row of the table
     mark: np.ndarray  # int64 (m,): integer weight << 32 | class code; (0,) for regression
@@ -154,3 +161,8 @@ class Scratch(NamedTuple):
     sums: np.ndarray  # float64 (3, n_totals): of sides, and of missing rows
     entries: np.ndarray  # uint32 (m + 1,)
     wide: np.ndarray  # int64 (m,)
+    items: np.ndarray  # uint64 (2, m), or (2, 0) where columns are sorted
+    counts: np.ndarray  # uint32 (PASSES, BUCKETS) of `rank`
+    few: np.ndarray  # uint32 (FEW,) of `rank`
+    cells: np.ndarray  # int64 (CELLS + 1,), see `cells`
+    open_cells: np.ndarray  # uint8 (CELLS,)

@@ -17,6 +17,7 @@ from algorithms._kernels.layout import (
     TODO,
     VISITS,
 )
+from algorithms._kernels.rank import value_of
 from algorithms._kernels.search import add_entries, first_missing
 
 EPSILON = 2.0**-52
@@ -101,10 +102,12 @@ def complete_split(table, rows, rules, growth, scratch, split, best, h):
     h : impurity of the node
     """
     start, end = split["start"], split["end"]
-    f = growth.visit[best]
+    feature = growth.visit[best]
+    f = best if len(table.ranks) else feature
+    column = rows.columns[feature]
     entry = growth.position[best]
     missing_left = growth.to_left[best]
-    stop = first_missing(table, rows, f, start, end)
+    stop = first_missing(table, rows, f, column, start, end)
     n_left = entry - start + (end - stop if missing_left else 0)
     whole = growth.totals
     left, right = scratch.sums[1], scratch.sums[2]
@@ -113,10 +116,11 @@ def complete_split(table, rows, rules, growth, scratch, split, best, h):
     add_entries(rules, rows, f, start, entry, left)
     add_entries(rules, rows, f, entry, stop, right)
     add_entries(rules, rows, f, stop, end, left if missing_left else right)
-    split["feature"] = f
+    split["feature"] = feature
+    split["list"] = f
     split["entry"] = entry
     split["n_left"] = n_left
-    split["threshold"] = threshold_before(table, rows, f, entry, stop)
+    split["threshold"] = threshold_before(table, rows, f, column, entry, stop)
     split["missing_left"] = missing_left if stop < end else n_left > end - start - n_left
     split["weight_left"] = left[0]
     split["weight_right"] = right[0]
@@ -136,11 +140,10 @@ def complete_split(table, rows, rules, growth, scratch, split, best, h):
 
 
 @inner_kernel
-def threshold_before(table, rows, f, entry, stop):
+def threshold_before(table, rows, f, column, entry, stop):
     """Return the middle of the values around a place, or infinity before missing values."""
     if entry == stop:
         return np.inf
-    column = rows.columns[f]
-    below = table.values[column, rows.source[rows.lists[f, entry - 1] & ROW]]
-    above = table.values[column, rows.source[rows.lists[f, entry] & ROW]]
+    below = value_of(table, rows, column, rows.lists[f, entry - 1] & ROW)
+    above = value_of(table, rows, column, rows.lists[f, entry] & ROW)
     return np.float64(below) / 2.0 + np.float64(above) / 2.0

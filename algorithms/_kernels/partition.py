@@ -49,6 +49,34 @@ def renumber(rows, f, start, middle, stop, end, missing_left, place, scratch):
     return middle + n_missing
 
 
+@inner_kernel
+def reorder(rows, f, start, middle, stop, end, missing_left, scratch):
+    """Bring a node's rows into the order of a list, as `renumber` does; no other list follows."""
+    entries = rows.lists[f]
+    if missing_left and stop < end:
+        for j in range(start, end):
+            scratch.entries[j] = entries[j]
+        for j in range(stop, end):
+            entries[middle + j - stop] = scratch.entries[j]
+        for j in range(middle, stop):
+            entries[end - stop + j] = scratch.entries[j]
+    follow(rows.source, entries, start, end, scratch.entries)
+    follow(rows.mark, entries, start, end if len(rows.mark) else start, scratch.wide)
+    target = rows.target.view(np.int64)
+    follow(target, entries, start, end if len(target) else start, scratch.wide)
+    weight = rows.weight.view(np.int64)
+    follow(weight, entries, start, end if len(weight) else start, scratch.wide)
+
+
+@inner_kernel
+def follow(array, entries, start, end, spare):
+    """Bring what belongs to each row into the order of the entries."""
+    for j in range(np.uint64(start), np.uint64(end)):
+        spare[j] = array[entries[j] & ROW]
+    for j in range(np.uint64(start), np.uint64(end)):
+        array[j] = spare[j]
+
+
 @kernel
 def partition_features(table, rows, start, middle, end, place, spare, first, last):
     """Part the lists of the features first … last − 1 of a node, and renumber their entries.

@@ -18,6 +18,7 @@ import numpy as np
 from algorithms._kernels.criteria import proxy_of_pair
 from algorithms._kernels.jit import inner_kernel
 from algorithms._kernels.layout import BLOCK, CLOSE, DISTINCT, EXACT, FLAG, ROW, SQUARED_ERROR
+from algorithms._kernels.rank import value_of
 
 LOW = 0xFFFFFFFF
 ROUNDING = 1e-14  # relative; above the rounding error of any proxy or score here
@@ -25,24 +26,22 @@ SIGN = np.uint32(31)
 
 
 @inner_kernel
-def fits(table, rows, f, j, stop):
+def fits(table, rows, f, column, j, stop):
     """Return whether the place before entry j of a list parts two values, or ends them."""
     if j == stop or rows.lists[f, j] >> SIGN:
         return True
-    column = rows.columns[f]
     if table.kind[column] == EXACT:
         return False
     if table.kind[column] == DISTINCT and rows.lists[f, j - 1] >> SIGN:
         return True
-    here = table.values[column, rows.source[rows.lists[f, j] & ROW]]
-    before = table.values[column, rows.source[rows.lists[f, j - 1] & ROW]]
+    here = value_of(table, rows, column, rows.lists[f, j] & ROW)
+    before = value_of(table, rows, column, rows.lists[f, j - 1] & ROW)
     return here > before + CLOSE
 
 
 @inner_kernel
-def may_split(rules, f, value_left, value_right, lower, upper):
+def may_split(sign, value_left, value_right, lower, upper):
     """Return whether the sides keep to a monotonic constraint and to the node's bounds."""
-    sign = rules.monotonic[f] if len(rules.monotonic) else np.int8(0)
     if sign == 0:
         return True
     low = min(value_left, value_right)
@@ -119,7 +118,7 @@ def best_score(block, m):
 
 
 @inner_kernel
-def places(table, rows, rules, f, start, stop, n_rows, rows_left):
+def places(table, rules, column, start, stop, n_rows, rows_left):
     """Return the first and the last place that leaves enough rows, and FLAG or 0.
 
     FLAG: an entry without flag may be apart from the one before it, too.
@@ -127,7 +126,7 @@ def places(table, rows, rules, f, start, stop, n_rows, rows_left):
     fewest = rules.min_samples_leaf
     first = max(start + 1, start + fewest - rows_left)
     last = min(stop, start + n_rows - rows_left - fewest)
-    looks_up = table.kind[rows.columns[f]] != EXACT or start + n_rows - rows_left > stop
+    looks_up = table.kind[column] != EXACT or start + n_rows - rows_left > stop
     return first, last, FLAG if looks_up else np.uint32(0)
 
 
@@ -138,7 +137,7 @@ def slack_of(rules, score, n):
 
 
 @inner_kernel
-def allowed(rules, f, block, i, s, n, lower, upper):
+def allowed(rules, sign, block, i, s, n, lower, upper):
     """Return whether both sides weigh enough and keep to a monotonic constraint."""
     s_left = block[0, i]
     n_left = block[1, i]
@@ -147,9 +146,9 @@ def allowed(rules, f, block, i, s, n, lower, upper):
     if n_left < rules.min_weight_leaf or n_right < rules.min_weight_leaf:
         return False
     if rules.criterion == SQUARED_ERROR:
-        return may_split(rules, f, s_left / n_left, s_right / n_right, lower, upper)
+        return may_split(sign, s_left / n_left, s_right / n_right, lower, upper)
     value_left = (n_left - s_left) / n_left  # the share of class 0
-    return may_split(rules, f, value_left, (n_right - s_right) / n_right, lower, upper)
+    return may_split(sign, value_left, (n_right - s_right) / n_right, lower, upper)
 
 
 @inner_kernel
@@ -158,18 +157,20 @@ def scan_pairs(table, rows, rules, f, node, side, totals, best, scratch):
 
     Parameters
     ----------
-    node : (start, stop, n_rows, lower, upper): the entries of present values, the number of all
-        rows, and the bounds that monotonic constraints set
+    f : number of the feature's list
+    node : (start, stop, n_rows, lower, upper, column, sign): the entries of present values, the
+        number of all rows, the bounds that monotonic constraints set, the feature's column of
+        the table and its own constraint
     side : (n_rows, n, s) that are left of the first entry: the missing rows, where they go there
     totals : as in `impurity`
     best : proxy that is to be beaten
     """
-    start, stop, n_rows, lower, upper = node
+    start, stop, n_rows, lower, upper, column, sign = node
     rows_left, n_left, s_left = side
     block, packed = scratch.block, scratch.packed
     n = totals[0]
     s = totals[1] if rules.criterion == SQUARED_ERROR else totals[2]
-    first, last, all_apart = places(table, rows, rules, f, start, stop, n_rows, rows_left)
+    first, last, all_apart = places(table, rules, column, start, stop, n_rows, rows_left)
     threshold = best if rules.criterion == SQUARED_ERROR else s + 0.5 * best
     threshold -= slack_of(rules, threshold, n)
     place = 0
@@ -198,8 +199,8 @@ def scan_pairs(table, rows, rules, f, node, side, totals, best, scratch):
             i = best_score(block, m)
             while i >= 0 and block[2, i] > threshold:
                 j = p + i + 1
-                if fits(table, rows, f, j, stop) and allowed(
-                    rules, f, block, i, s, n, lower, upper
+                if fits(table, rows, f, column, j, stop) and allowed(
+                    rules, sign, block, i, s, n, lower, upper
                 ):
                     proxy = proxy_of_pair(rules.criterion, block[0, i], block[1, i], s, n)
                     if proxy > best or (proxy == best and 0 < j < place):

@@ -123,7 +123,7 @@ def scan_classes(table, rows, rules, f, node, rows_left, totals, best, scratch):
     Parameters are as in `scan_pairs`; the weight of each class left of the first entry stands
     in the first row of ``scratch.classes``.
     """
-    start, stop, n_rows, lower, upper = node
+    start, stop, n_rows, lower, upper, column, sign = node
     block = scratch.block
     left, before, judged = scratch.classes[0], scratch.classes[1], scratch.classes[2]
     n = totals[0]
@@ -135,7 +135,7 @@ def scan_classes(table, rows, rules, f, node, rows_left, totals, best, scratch):
         slack = ROUNDING * n
     elif by_table:
         slack = (n_rows + BLOCK) * 2.0 * EPSILON * n * math.log2(n + 1.0)
-    first, last, _ = places(table, rows, rules, f, start, stop, n_rows, rows_left)
+    first, last, _ = places(table, rules, column, start, stop, n_rows, rows_left)
     sums = first_sums(rules, left, totals, by_squares, by_table)
     threshold = best - slack
     place = 0
@@ -154,12 +154,12 @@ def scan_classes(table, rows, rules, f, node, rows_left, totals, best, scratch):
         while i >= 0 and block[2, i] > threshold:
             j = p + i + 1
             n_left = block[1, i]
-            if fits(table, rows, f, j, stop) and (
+            if fits(table, rows, f, column, j, stop) and (
                 rules.min_weight_leaf <= n_left and rules.min_weight_leaf <= n - n_left
             ):
                 proxy = judge(rules, rows, f, p, i, before, judged, totals, n_left)
                 right = (totals[1] - judged[0]) / (n - n_left)
-                if may_split(rules, f, judged[0] / n_left, right, lower, upper):
+                if may_split(sign, judged[0] / n_left, right, lower, upper):
                     if proxy > best or (proxy == best and 0 < j < place):
                         best = proxy
                         place = j

@@ -130,6 +130,25 @@ def test_regressors_grow_scikit_learns_forest_where_sums_are_exact(seed, limits,
         assert np.array_equal(ours.oob_prediction_, theirs.oob_prediction_)
 
 
+@given(seed=seeds, limits=LIMITS, weighted=st.booleans(), classes=st.booleans())
+@settings(max_examples=30)
+def test_parity_grows_scikit_learns_forest_where_rounding_decides(seed, limits, weighted, classes):
+    rng = np.random.default_rng(seed)
+    X = table(rng, 80, int(rng.integers(1, 8)), missing=0.2)
+    y = rng.integers(0, 3, 80) if classes else rng.normal(size=80)
+    kind = RandomForestClassifier if classes else RandomForestRegressor
+    weight = rng.uniform(0.3, 1, 80) if weighted else None
+    if classes:
+        limits = {**limits, "class_weight": "balanced_subsample"}
+    ours = kind(parity="scikit-learn", **limits)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", ".*low number")
+        ours.fit(X, y, sample_weight=weight)
+        theirs = REFERENCE[kind](**limits).fit(X, y, sample_weight=weight)
+    assert_same_forest(ours, theirs)
+    assert_same_answers(ours, theirs, table(rng, 30, X.shape[1], 0.2))
+
+
 @pytest.mark.parametrize("load", [datasets.load_wine, datasets.load_digits])
 def test_the_same_forest_on_real_data(load):
     X, y = load(return_X_y=True)
@@ -260,4 +279,4 @@ def test_permutation_importance_finds_the_feature_that_counts():
 
 def test_names_and_defaults_are_scikit_learns():
     for ours, theirs in REFERENCE.items():
-        assert ours().get_params() == theirs().get_params()
+        assert ours().get_params() == {**theirs().get_params(), "parity": None}

@@ -22,7 +22,7 @@ _fits = callable_kernel(fits)
 
 def read_places(table, rows, f, stop):
     """Return, for the entries 1 … stop − 1 of a list, whether a split fits before them."""
-    return [bool(_fits(table, rows, f, j, -1)) for j in range(1, stop)]
+    return [bool(_fits(table, rows, f, rows.columns[f], j, -1)) for j in range(1, stop)]
 
 
 def table_of(X):

@@ -17,11 +17,8 @@ loss, hypotheses of ±1 and global steps this is AdaBoost.
 Penalties γ J + λ/2 Σ v_j² on the J leaves' values v_j hold a tree small: leaf j then counts
 s² / (w + λ), and a split must lessen ½ Σ w (g − v)² by more than γ.
 
-Trees are grown level by level on columns that are sorted once (docs/decisions/
-gradient-boosting.md). Every distinct threshold is tried. Draws of rows and features are
-scikit-learn's. Results are the same for any number of threads.
-
-Not here: sparse X, several outputs.
+Trees are grown level by level on columns sorted once (docs/decisions/gradient-boosting.md); every
+distinct threshold is tried. Draws of rows and features are scikit-learn's. Not here: sparse X.
 """
 
 from typing import ClassVar
@@ -109,63 +106,6 @@ class GradientBoostingClassifier(ClassifierMixin, BaseGradientBoosting):
         "loss": [StrOptions({"log_loss", "exponential"}), CUSTOM_LOSS],
         "init": [StrOptions({"zero"}), None, HasMethods(["fit", "predict_proba"])],
     }
-
-    def __init__(
-        self,
-        *,
-        loss="log_loss",
-        learning_rate=0.1,
-        n_estimators=100,
-        subsample=1.0,
-        criterion="deprecated",
-        min_samples_split=2,
-        min_samples_leaf=1,
-        min_weight_fraction_leaf=0.0,
-        max_depth=3,
-        min_impurity_decrease=0.0,
-        init=None,
-        random_state=None,
-        max_features=None,
-        verbose=0,
-        max_leaf_nodes=None,
-        warm_start=False,
-        validation_fraction=0.1,
-        n_iter_no_change=None,
-        tol=1e-4,
-        ccp_alpha=0.0,
-        estimator=None,
-        step="leaf",
-        leaf_penalty=0.0,
-        l2_regularization=0.0,
-        parity=None,
-        n_jobs=None,
-    ):
-        self.loss = loss
-        self.learning_rate = learning_rate
-        self.n_estimators = n_estimators
-        self.subsample = subsample
-        self.criterion = criterion
-        self.min_samples_split = min_samples_split
-        self.min_samples_leaf = min_samples_leaf
-        self.min_weight_fraction_leaf = min_weight_fraction_leaf
-        self.max_depth = max_depth
-        self.min_impurity_decrease = min_impurity_decrease
-        self.init = init
-        self.random_state = random_state
-        self.max_features = max_features
-        self.verbose = verbose
-        self.max_leaf_nodes = max_leaf_nodes
-        self.warm_start = warm_start
-        self.validation_fraction = validation_fraction
-        self.n_iter_no_change = n_iter_no_change
-        self.tol = tol
-        self.ccp_alpha = ccp_alpha
-        self.estimator = estimator
-        self.step = step
-        self.leaf_penalty = leaf_penalty
-        self.l2_regularization = l2_regularization
-        self.parity = parity
-        self.n_jobs = n_jobs
 
     def _read_y(self, y, weight):
         """Return class codes, float64; keep the labels."""
@@ -280,33 +220,18 @@ class GradientBoostingRegressor(RegressorMixin, BaseGradientBoosting):
         parity=None,
         n_jobs=None,
     ):
-        self.loss = loss
-        self.learning_rate = learning_rate
-        self.n_estimators = n_estimators
-        self.subsample = subsample
-        self.criterion = criterion
-        self.min_samples_split = min_samples_split
-        self.min_samples_leaf = min_samples_leaf
-        self.min_weight_fraction_leaf = min_weight_fraction_leaf
-        self.max_depth = max_depth
-        self.min_impurity_decrease = min_impurity_decrease
-        self.init = init
-        self.random_state = random_state
-        self.max_features = max_features
+        super().__init__(
+            loss=loss, learning_rate=learning_rate, n_estimators=n_estimators,
+            subsample=subsample, criterion=criterion, min_samples_split=min_samples_split,
+            min_samples_leaf=min_samples_leaf, min_weight_fraction_leaf=min_weight_fraction_leaf,
+            max_depth=max_depth, min_impurity_decrease=min_impurity_decrease, init=init,
+            random_state=random_state, max_features=max_features, verbose=verbose,
+            max_leaf_nodes=max_leaf_nodes, warm_start=warm_start,
+            validation_fraction=validation_fraction, n_iter_no_change=n_iter_no_change, tol=tol,
+            ccp_alpha=ccp_alpha, estimator=estimator, step=step, leaf_penalty=leaf_penalty,
+            l2_regularization=l2_regularization, parity=parity, n_jobs=n_jobs,
+        )  # fmt: skip
         self.alpha = alpha
-        self.verbose = verbose
-        self.max_leaf_nodes = max_leaf_nodes
-        self.warm_start = warm_start
-        self.validation_fraction = validation_fraction
-        self.n_iter_no_change = n_iter_no_change
-        self.tol = tol
-        self.ccp_alpha = ccp_alpha
-        self.estimator = estimator
-        self.step = step
-        self.leaf_penalty = leaf_penalty
-        self.l2_regularization = l2_regularization
-        self.parity = parity
-        self.n_jobs = n_jobs
 
     def _read_y(self, y, weight):  # noqa: ARG002 - as the classifier's
         """Return the values as float64."""
@@ -360,14 +285,14 @@ def register_algorithms(register):
             params={"n_estimators": 100},
             capacity={
                 "trees": Argument("n_estimators"),
-                "depth": Argument("max_depth"),
+                "depth": Argument("max_depth", convert=lambda depth: depth or None),
                 "leaves": Argument("max_leaf_nodes"),
                 "min_samples": Argument("min_samples_leaf"),
-                "learning_rate": Argument("learning_rate"),
+                "rate": Argument("learning_rate"),
             },
             space=GRADIENT_BOOSTING,
             reference="sklearn.gradient_boosting",
-            rungs={"default": "L0"},
+            rungs={"default": "L0", "scikit-learn": "L3"},
             libraries=("numpy", "numba", "scikit-learn"),
             paper="https://doi.org/10.1214/aos/1013203451",
             summary="exact gradient boosting, level by level, on columns sorted once",

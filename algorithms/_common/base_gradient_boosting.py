@@ -5,22 +5,17 @@ from typing import ClassVar
 from warnings import warn
 
 import numpy as np
-from sklearn.base import BaseEstimator, _fit_context, clone, is_classifier
+from sklearn.base import _fit_context, clone, is_classifier
 from sklearn.model_selection import train_test_split
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import HasMethods, Hidden, Interval, StrOptions
-from sklearn.utils.validation import (
-    _check_sample_weight,
-    check_is_fitted,
-    column_or_1d,
-    validate_data,
-)
+from sklearn.utils.validation import _check_sample_weight, column_or_1d, validate_data
 
-from algorithms._common.boosted_trees import add_trees
+from algorithms._common.boosted_model import BoostedModel
 from algorithms._common.boosting_trees import TreeMaker
 from algorithms._common.cart import TREE_CONSTRAINTS, count_features
-from algorithms._common.export import export_boosted
 from algorithms._common.gradient_rounds import Rounds
+from algorithms._common.parity import AS_SKLEARN, warn_of_other_version
 from algorithms._common.threads import Workers, count_threads
 from algorithms.decision_tree import DecisionTreeRegressor
 
@@ -36,7 +31,7 @@ TREE_PARAMETERS = (
 )
 
 
-class BaseGradientBoosting(BaseEstimator):
+class BaseGradientBoosting(BoostedModel):
     """Gradient boosting of regression trees, or of any regressor."""
 
     _parameter_constraints: ClassVar = {
@@ -58,9 +53,66 @@ class BaseGradientBoosting(BaseEstimator):
         "step": [StrOptions({"leaf", "global"})],
         "leaf_penalty": [Interval(Real, 0.0, None, closed="left")],
         "l2_regularization": [Interval(Real, 0.0, None, closed="left")],
-        "parity": [StrOptions({"scikit-learn"}), None],
+        "parity": AS_SKLEARN,
         "n_jobs": [Integral, None],
     }
+
+    def __init__(
+        self,
+        *,
+        loss="log_loss",
+        learning_rate=0.1,
+        n_estimators=100,
+        subsample=1.0,
+        criterion="deprecated",
+        min_samples_split=2,
+        min_samples_leaf=1,
+        min_weight_fraction_leaf=0.0,
+        max_depth=3,
+        min_impurity_decrease=0.0,
+        init=None,
+        random_state=None,
+        max_features=None,
+        verbose=0,
+        max_leaf_nodes=None,
+        warm_start=False,
+        validation_fraction=0.1,
+        n_iter_no_change=None,
+        tol=1e-4,
+        ccp_alpha=0.0,
+        estimator=None,
+        step="leaf",
+        leaf_penalty=0.0,
+        l2_regularization=0.0,
+        parity=None,
+        n_jobs=None,
+    ):
+        self.loss = loss
+        self.learning_rate = learning_rate
+        self.n_estimators = n_estimators
+        self.subsample = subsample
+        self.criterion = criterion
+        self.min_samples_split = min_samples_split
+        self.min_samples_leaf = min_samples_leaf
+        self.min_weight_fraction_leaf = min_weight_fraction_leaf
+        self.max_depth = max_depth
+        self.min_impurity_decrease = min_impurity_decrease
+        self.init = init
+        self.random_state = random_state
+        self.max_features = max_features
+        self.verbose = verbose
+        self.max_leaf_nodes = max_leaf_nodes
+        self.warm_start = warm_start
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
+        self.tol = tol
+        self.ccp_alpha = ccp_alpha
+        self.estimator = estimator
+        self.step = step
+        self.leaf_penalty = leaf_penalty
+        self.l2_regularization = l2_regularization
+        self.parity = parity
+        self.n_jobs = n_jobs
 
     @_fit_context(prefer_skip_nested_validation=False)
     def fit(self, X, y, sample_weight=None, monitor=None):
@@ -96,6 +148,7 @@ class BaseGradientBoosting(BaseEstimator):
                 FutureWarning,
                 stacklevel=2,
             )
+        warn_of_other_version(self.parity, stacklevel=3)
         X, y = validate_data(self, X, y, dtype=np.float32, order="C", multi_output=True)
         weighted = sample_weight is not None
         weight = _check_sample_weight(sample_weight, X)
@@ -176,34 +229,6 @@ class BaseGradientBoosting(BaseEstimator):
         for name in (*names, "steps_", "init_", "_rng", "_constant"):
             self.__dict__.pop(name, None)
 
-    def _start_scores(self, X):
-        """Return the scores before the first round, float64 (n_rows, n_outputs), by columns."""
-        raw = np.zeros((len(X), self.n_trees_per_iteration_), order="F")
-        if isinstance(self.init_, str):
-            raw += self._constant
-        elif is_classifier(self):
-            raw[:] = self._loss.link(self.init_.predict_proba(X))
-        else:
-            raw[:, 0] = self.init_.predict(X)
-        return raw
-
-    def _raw(self, X, rounds=None):
-        """Return the scores after all rounds, or after so many."""
-        raw = self._start_scores(X)
-        self._add(0, len(self.estimators_) if rounds is None else rounds, X, raw)
-        return raw
-
-    def _add(self, first, last, X, raw):
-        """Add what the rounds first … last − 1 say."""
-        stages = self.estimators_[first:last]
-        if self.estimator is None:
-            trees = [[member.tree_ for member in stage] for stage in stages]
-            add_trees(trees, self.learning_rate, X, raw, count_threads(self.n_jobs))
-            return
-        for stage, steps in zip(stages, self.steps_[first:last], strict=True):
-            for k, (member, step) in enumerate(zip(stage, steps, strict=True)):
-                raw[:, k] += self.learning_rate * step * member.predict(X)
-
     def tree_maker(self, X, table, workers):
         """Return the `TreeMaker` of a fit."""
         return TreeMaker(
@@ -224,58 +249,6 @@ class BaseGradientBoosting(BaseEstimator):
         member.max_features_ = self.max_features_
         member.tree_ = tree
         return member
-
-    def _read_rows(self, X):
-        """Return X as C-contiguous float32; raise scikit-learn's errors."""
-        check_is_fitted(self)
-        return validate_data(self, X, dtype=np.float32, order="C", reset=False)
-
-    def _staged_raw(self, X):
-        """Yield the scores after each round."""
-        X = self._read_rows(X)
-        raw = self._start_scores(X)
-        for i in range(len(self.estimators_)):
-            self._add(i, i + 1, X, raw)
-            yield raw.copy(order="F")
-
-    def staged_loss(self, X, y, sample_weight=None):
-        """Yield the loss after each round, on the scale of ``train_score_``."""
-        if is_classifier(self):
-            y = np.searchsorted(self.classes_, y)
-        y = np.ascontiguousarray(y, np.float64)
-        for raw in self._staged_raw(X):
-            yield self._loss(y, raw, sample_weight)
-
-    def apply(self, X):
-        """Return the leaf of each row in each tree: float64 (n_rows, n_estimators, n_outputs)."""
-        X = self._read_rows(X)
-        leaves = np.zeros((len(X), *self.estimators_.shape))
-        for i, stage in enumerate(self.estimators_):
-            for k, member in enumerate(stage):
-                leaves[:, i, k] = member.apply(X, check_input=False)
-        return leaves
-
-    @property
-    def feature_importances_(self):
-        """The mean decrease of the squared error by each feature, float64, summing to 1."""
-        check_is_fitted(self)
-        trees = [member.tree_ for member in self.estimators_.ravel()]
-        found = [t.compute_feature_importances(normalize=False) for t in trees if t.node_count > 1]
-        if not found:
-            return np.zeros(self.n_features_in_)
-        mean = np.mean(found, axis=0)
-        return mean / mean.sum()
-
-    @property
-    def ensemble_(self):
-        """The trees as a `harness.TreeEnsemble`."""
-        check_is_fitted(self)
-        loss = self._loss
-        if self.estimator is not None or not isinstance(self.init_, str):
-            raise AttributeError("ensemble_ needs trees that start from a constant")
-        if not hasattr(loss, "inverse"):
-            raise AttributeError("ensemble_ needs one of the losses that have names")
-        return export_boosted(self, self._constant, loss.inverse, loss.temperature)
 
 
 def takes_no_weight(error):

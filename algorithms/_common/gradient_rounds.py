@@ -7,7 +7,7 @@ from algorithms._common.draws import SEEDS, seeded_clones
 from algorithms._common.line_search import search_steps
 from algorithms._common.losses import Groups, share_alone
 from algorithms._common.progress import Report
-from algorithms._common.tables import sort_table
+from algorithms._common.tables import sort_table, unsorted_table
 from algorithms._kernels.boosted import draw_mask
 
 
@@ -36,8 +36,8 @@ class Rounds:
         self.mask = None
         self.trees = None
         if model.estimator is None:
-            table = sort_table(X, workers, type(model).__name__)
-            self.trees = model.tree_maker(X, table, workers)
+            make_table = sort_table if model.parity is None else unsorted_table
+            self.trees = model.tree_maker(X, make_table(X, workers, type(model).__name__), workers)
 
     def run(self, monitor):
         """Train until there are as many rounds as wanted, or the monitor or the loss says stop."""

@@ -1,5 +1,6 @@
 """What a verbose fit prints."""
 
+import sys
 from time import time
 
 MINUTE = 60
@@ -36,4 +37,4 @@ class Report:
 
 def say(line):
     """Print a line."""
-    print(line)  # noqa: T201 - asked for by ``verbose``, as in scikit-learn
+    sys.stdout.write(f"{line}\n")

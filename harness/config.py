@@ -21,6 +21,7 @@ from pydantic import (
 )
 
 from harness.config_diagnostics import Diagnostics
+from harness.config_splits import Seed, Splits
 from harness.errors import ConfigError, unknown
 from harness.model import JSON
 from harness.units import parse_duration, parse_share, parse_size
@@ -41,7 +42,6 @@ def _as_value_error(parse: Any) -> Any:
 Duration = Annotated[float, BeforeValidator(_as_value_error(parse_duration))]
 Size = Annotated[int, BeforeValidator(_as_value_error(parse_size))]
 Share = Annotated[float, BeforeValidator(_as_value_error(parse_share))]
-Seed = Annotated[int, Field(ge=0, lt=2**32)]
 # Params by the capacity; by nothing (each library's own defaults); by a search of the same budget.
 Track = Literal["equal", "default", "tuned"]
 RUNGS = ("L0", "L1", "L2", "L3")  # of the parity ladder, the lowest first
@@ -62,14 +62,6 @@ class Choice(Strict):
     name: str
     params: dict[str, Any] = {}
     grid: dict[str, Annotated[list[Any], Field(min_length=1)]] = {}
-
-
-class Splits(Strict):
-    """How datasets are parted: repeated stratified k-fold, a holdout for the large ones."""
-
-    folds: int = Field(5, ge=2, le=100)
-    repeats: int = Field(1, ge=1, le=1000)
-    seed: Seed = 0
 
 
 class Run(Strict):
@@ -204,14 +196,17 @@ def load_experiment(
     path = find_experiment(name_or_path)
     data = read_toml(path)
     data.setdefault("name", path.stem)
+    told: JSON = {}
     for text in overrides:
         key, separator, value = text.partition("=")
         if not separator or not key.strip():
             raise ConfigError(f"--set takes key=value, such as run.threads=2, not {text!r}")
-        _set(data, key.strip(), _toml_value(value.strip()))
-    for key, value in (changes or {}).items():
+        told[key.strip()] = _toml_value(value.strip())
+    told |= changes or {}
+    for key, value in told.items():
         _set(data, key, value)
-    return parse_experiment(data, str(path))
+    place = f"{path} with {', '.join(told)} of the command line" if told else str(path)
+    return parse_experiment(data, place)
 
 
 def find_experiment(name_or_path: str) -> Path:

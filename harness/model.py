@@ -234,23 +234,23 @@ class Executor:
 class Split:
     """Which rows train and which test, said so that anyone can make it again."""
 
-    scheme: Literal["kfold", "holdout", "given"] = "kfold"
-    folds: int = 5
+    scheme: Literal["kfold", "holdout", "given", "draw"] = "kfold"
+    folds: int = 5  # of draw: training sets, the one in hand is ``repeat``
     fold: int = 0
     repeat: int = 0
     seed: int = 0
-    test_share: float = 0.25  # of holdout
+    test_share: float = 0.25  # of holdout and draw
+    train_rows: int = 0  # of draw
 
     @property
     def label(self) -> str:
         """Return the split in a form that is stable and can be read."""
-        match self.scheme:
-            case "kfold":
-                return f"kfold{self.folds}-s{self.seed}-r{self.repeat}-f{self.fold}"
-            case "holdout":
-                return f"holdout{self.test_share:g}-s{self.seed}-r{self.repeat}"
-            case _:
-                return "given"
+        drawn = f"s{self.seed}-r{self.repeat}"
+        return {
+            "kfold": f"kfold{self.folds}-{drawn}-f{self.fold}",
+            "holdout": f"holdout{self.test_share:g}-{drawn}",
+            "draw": f"draw{self.folds}x{self.train_rows}-holdout{self.test_share:g}-{drawn}",
+        }.get(self.scheme, self.scheme)
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ from harness.choose import (
     takes,
 )
 from harness.config import Choice, Duels, Experiment
-from harness.data import default_splits
+from harness.data import default_splits, drawn_splits
 from harness.declared import declare
 from harness.errors import ConfigError
 from harness.model import (
@@ -168,13 +168,19 @@ class Planner:
     def _trials(
         self, variants: list[Variant], dataset: Dataset, pairs: list[Pair]
     ) -> Iterator[Trial]:
-        wanted, run = self.experiment.splits, self.experiment.run
-        splits = default_splits(dataset, wanted.folds, wanted.repeats, wanted.seed)
+        run, splits = self.experiment.run, self._splits(dataset)
         prepared = preparations(variants[0].algorithm, dataset, pairs, self.registry)
         for variant, name in itertools.product(variants, prepared):
             make = _Maker(variant, dataset, name, self._ingredients(variant, dataset))
             for split, seed in itertools.product(splits, run.seeds):
                 yield make.trial(split, seed, run.threads)
+
+    def _splits(self, dataset: Dataset) -> list[Split]:
+        wanted = self.experiment.splits
+        if wanted.training_sets is not None:
+            rows = dict.fromkeys(wanted.training_rows)
+            return drawn_splits(dataset, wanted.training_sets, list(rows), wanted.seed)
+        return default_splits(dataset, wanted.folds, wanted.repeats, wanted.seed)
 
     def _ingredients(self, variant: Variant, dataset: Dataset) -> JSON:
         """Return what a trial id is made of beside the cell."""
@@ -226,9 +232,8 @@ class Planner:
 
     def duel(self, a: Variant, b: Variant, dataset: Dataset) -> Duel:
         """Return the duel of two variants on a dataset that both can take."""
-        settings, wanted = self.experiment.duels, self.experiment.splits
+        settings, split = self.experiment.duels, self._splits(dataset)[0]
         prepared = preparation.common([a.algorithm.accepts, b.algorithm.accepts], dataset)
-        split = default_splits(dataset, wanted.folds, wanted.repeats, wanted.seed)[0]
         seed, threads = self.experiment.run.seeds[0], settings.threads
         jobs = []
         for variant in (a, b):

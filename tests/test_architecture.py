@@ -29,7 +29,7 @@ LAYERS = (
     | {"comparisons", "matches"},
     {"analysis", "builtin", "reuse", "supervise", "pool", "session", "channel", "worker"},
     {"data", "store", "outcomes", "measure", "preparation"},
-    {"plugins", "config", "config_diagnostics", "noop", "progress", "tuning"},
+    {"plugins", "config", "config_diagnostics", "config_splits", "noop", "progress", "tuning"},
     {
         "hookspecs",
         "contract",

@@ -200,4 +200,4 @@ def _ratio(outcome: Outcome, test_rows: int) -> float:
 
 
 def _splits_of_a_repeat(split: Split) -> int:
-    return {"kfold": split.folds, "holdout": 1, "given": 0}[split.scheme]
+    return {"kfold": split.folds, "holdout": 1, "draw": 1, "given": 0}[split.scheme]

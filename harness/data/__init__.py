@@ -11,13 +11,22 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from harness.data.files import dataset_from_file, dataset_from_mapping, describe
     from harness.data.names import load_table, resolve
-    from harness.data.splits import default_splits, duplicates_across, split_notes, split_rows
+    from harness.data.splits import (
+        default_splits,
+        drawn_apart,
+        drawn_splits,
+        duplicates_across,
+        split_notes,
+        split_rows,
+    )
 
 _HOME = {
     "dataset_from_file": "files",
     "dataset_from_mapping": "files",
     "default_splits": "splits",
     "describe": "files",
+    "drawn_apart": "splits",
+    "drawn_splits": "splits",
     "duplicates_across": "splits",
     "load_table": "names",
     "resolve": "names",
@@ -29,6 +38,8 @@ __all__ = [
     "dataset_from_mapping",
     "default_splits",
     "describe",
+    "drawn_apart",
+    "drawn_splits",
     "duplicates_across",
     "load_table",
     "resolve",

@@ -8,7 +8,8 @@ machine with the same scikit-learn.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 HOLDOUT_ROWS = 100_000  # from so many rows on, holdouts take the place of folds
 TEST_SHARE = 0.25
+TEST_ROWS = 2_000  # that repeated training sets are tested on, at most
 _SALT = 0x9E3779B97F4A7C15  # 2⁶⁴ divided by the golden ratio, odd
 
 
@@ -44,41 +46,55 @@ def default_splits(dataset: Dataset, folds: int, repeats: int, seed: int) -> lis
     return [Split("kfold", k, fold, r, seed) for r in range(repeats) for fold in range(k)]
 
 
+def drawn_splits(dataset: Dataset, sets: int, rows: Sequence[int], seed: int) -> list[Split]:
+    """Return ``sets`` training sets of each size, all tested on the same rows; pure.
+
+    The test rows are those that the source names, or else a holdout of a quarter of the rows, at
+    most ``TEST_ROWS``.
+    """
+    share = min(TEST_SHARE, TEST_ROWS / dataset.rows)
+    return [
+        Split("draw", sets, repeat=r, seed=seed, test_share=share, train_rows=n)
+        for n in rows
+        for r in range(sets)
+    ]
+
+
 def split_rows(split: Split, table: Table, task: Task) -> tuple[np.ndarray, np.ndarray]:
     """Return the training and the test rows of a split.
 
     Returns
     -------
     train, test
-        int64 row numbers, each ascending; together every row once.
+        int64 row numbers, each ascending; together every row once, but for ``draw``, which trains
+        on a part of the others.
 
     Raises
     ------
     DataError
-        Where the table cannot be split so: no given test rows, fewer groups or rows than folds.
+        Where the table cannot be split so: no given test rows, fewer groups or rows than folds,
+        or than a training set is to have.
     """
     import numpy as np
 
-    rows = len(table.y)
-    match split.scheme:
-        case "given":
-            test = _given(table)
-        case "holdout":
-            test = _holdout(split, table, task)
-        case _:
-            test = _fold(split, table, task)
-    mask = np.zeros(rows, bool)
-    mask[test] = True
+    mask = np.zeros(len(table.y), bool)
+    mask[_tested(split, table, task)] = True
     if mask.all() or not mask.any():
         raise DataError(f"the split {split.label} leaves no row to train on or none to test with")
-    return np.flatnonzero(~mask).astype(np.int64), np.flatnonzero(mask).astype(np.int64)
+    train, test = np.flatnonzero(~mask).astype(np.int64), np.flatnonzero(mask).astype(np.int64)
+    return (_drawn(split, train) if split.scheme == "draw" else train), test
+
+
+def drawn_apart(split: Split, pool: int) -> bool:
+    """Say whether the training sets of a draw share no row, as where the pool is large enough."""
+    return split.folds * split.train_rows <= pool
 
 
 def split_notes(split: Split, table: Table, task: Task) -> list[str]:
     """Return what a reader should know of a split: classes too small to be in every fold."""
     import numpy as np
 
-    if not task.is_classification or split.scheme == "given":
+    if not task.is_classification or split.scheme in ("given", "draw"):
         return []
     need = split.folds if split.scheme == "kfold" else 2
     counts = np.bincount(table.y, minlength=len(table.classes))
@@ -102,6 +118,38 @@ def duplicates_across(table: Table, train: np.ndarray, test: np.ndarray) -> int:
 
     hashes = _row_hashes(table.X)
     return int(np.isin(hashes[test], np.unique(hashes[train])).sum())
+
+
+def _drawn(split: Split, pool: np.ndarray) -> np.ndarray:
+    """Return one training set out of the rows that are not tested.
+
+    Sets that share no row are blocks of one permutation, so independent draws; where there are
+    too few rows for that, each is drawn for itself without replacement.
+    """
+    import numpy as np
+
+    n = split.train_rows
+    if n > len(pool):
+        raise DataError(f"a training set of {n:,} rows cannot be drawn from {len(pool):,}")
+    if drawn_apart(split, len(pool)):
+        order = np.random.default_rng([split.seed, n]).permutation(pool)
+        return np.sort(order[split.repeat * n :][:n])
+    random = np.random.default_rng([split.seed, n, split.repeat])
+    return np.sort(random.choice(pool, n, replace=False))
+
+
+def _tested(split: Split, table: Table, task: Task) -> np.ndarray:
+    match split.scheme:
+        case "given":
+            return _given(table)
+        case "holdout":
+            return _holdout(split, table, task)
+        case "draw" if table.test_rows is not None:
+            return table.test_rows
+        case "draw":
+            return _holdout(replace(split, repeat=0), table, task)  # the same for every set
+        case _:
+            return _fold(split, table, task)
 
 
 def _given(table: Table) -> np.ndarray:

@@ -50,6 +50,13 @@ def test_a_file_that_cannot_be_used_says_why(tmp_path, text, message):
         load_experiment(str(path))
 
 
+@pytest.mark.parametrize("half", ["training_sets = 3", "training_rows = [10]"])
+def test_training_sets_need_a_number_and_a_size(tmp_path, half):
+    path = write(tmp_path, f'datasets = ["iris"]\n[splits]\n{half}\n')
+    with pytest.raises(ConfigError, match="splits: training_sets and training_rows are given tog"):
+        load_experiment(path)
+
+
 def test_names_that_do_not_exist():
     with pytest.raises(ConfigError, match="did you mean 'quick'"):
         load_experiment("quik")

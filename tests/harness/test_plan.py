@@ -60,6 +60,17 @@ def test_jobs_are_one_algorithm_on_one_dataset_and_share_splits():
     assert len({t.id for t in made.trials()}) == 12
 
 
+def test_training_sets_take_the_place_of_folds_and_each_has_its_cell():
+    made = plan(
+        registry_of(OURS, dataset("d")), splits={"training_sets": 3, "training_rows": [10, 20]}
+    )
+    trials = list(made.trials())
+    assert [(t.split.train_rows, t.split.repeat) for t in trials] == [
+        (n, r) for n in (10, 20) for r in range(3)
+    ]
+    assert len({t.cell for t in trials}) == 6
+
+
 def test_a_worker_is_told_where_a_strangers_dataset_comes_from():
     registry = registry_of(OURS)
     for name, plugin in [("a", "stranger.data"), ("b", "harness.builtin.cards"), ("c", "/c.py")]:

@@ -7,7 +7,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from harness.data import default_splits, duplicates_across, split_notes, split_rows
+from harness.data import (
+    default_splits,
+    drawn_apart,
+    drawn_splits,
+    duplicates_across,
+    split_notes,
+    split_rows,
+)
 from harness.data.splits import HOLDOUT_ROWS
 from harness.errors import DataError
 from harness.model import Dataset, Split, Table, Task
@@ -152,6 +159,57 @@ def test_default_splits():
     assert [s.label for s in large] == [f"holdout0.25-s7-r{r}" for r in range(6)]
     assert [s.label for s in default_splits(dataset_of(500, given_test=True), 5, 3, 0)] == ["given"]
     assert len(default_splits(dataset_of(3), 5, 1, 0)) == 3
+
+
+@given(
+    rows=st.integers(8, 200),
+    sets=st.integers(2, 6),
+    size=st.integers(2, 40),
+    seed=st.integers(0, 2**32 - 1),
+    given_test=st.booleans(),
+)
+@settings(max_examples=80)
+def test_training_sets_share_test_rows_and_no_row_where_enough_are_left(
+    rows, sets, size, seed, given_test
+):
+    named = np.arange(rows) >= rows - 3 if given_test else None
+    table = table_of(np.arange(float(rows)), test_rows=named)
+    splits = drawn_splits(dataset_of(rows), sets, [size], seed)
+    tested = {tuple(_test_of(split, table)) for split in splits if size <= rows * 0.5}
+    if not tested:
+        return
+    (test,) = tested
+    found = [split_rows(split, table, Task.REGRESSION)[0] for split in splits]
+    assert test == tuple(range(rows - 3, rows)) or not given_test
+    pool = rows - len(test)
+    for train in found:
+        assert len(set(train.tolist())) == size
+        assert (np.diff(train) > 0).all()
+        assert not set(train.tolist()) & set(test)
+    shared = sum(map(len, found)) - len(set(np.concatenate(found).tolist()))
+    assert (shared == 0) == drawn_apart(splits[0], pool)
+
+
+def _test_of(split, table):
+    return split_rows(split, table, Task.REGRESSION)[1].tolist()
+
+
+def test_training_sets_are_named_by_what_they_depend_on():
+    splits = drawn_splits(dataset_of(10_000), 2, [50, 100], 7)
+    assert [s.label for s in splits] == [
+        f"draw2x{n}-holdout0.2-s7-r{r}" for n in (50, 100) for r in (0, 1)
+    ]
+    table = table_of(np.arange(10_000.0))
+    rows = {tuple(split_rows(s, table, Task.REGRESSION)[0]) for s in splits}
+    assert len(rows) == 4
+    again = {tuple(split_rows(s, table, Task.REGRESSION)[0]) for s in splits}
+    assert rows == again
+
+
+def test_a_training_set_larger_than_the_rest_is_refused():
+    (split, _) = drawn_splits(dataset_of(100), 2, [76], 0)
+    with pytest.raises(DataError, match="76 rows cannot be drawn from 75"):
+        split_rows(split, table_of(np.arange(100.0)), Task.REGRESSION)
 
 
 def naive_duplicates(X, train, test):

@@ -184,8 +184,11 @@ def answer_importance(evidence: Evidence, question: Question) -> Answer:
     assert question.other is not None
     gains = []
     for side in (question.subject, question.other):
-        trees = TreeEnsemble.from_arrays(evidence.arrays(side.first, "trees", side))
-        gains.append(importance.gain_importance(trees))
+        try:
+            trees = TreeEnsemble.from_arrays(evidence.arrays(side.first, "trees", side))
+            gains.append(importance.gain_importance(trees))
+        except InapplicableError as error:
+            raise InapplicableError(f"{side.first.algorithm}: {error}") from error
     found = importance.compare(*gains)
     return found.sentence, to_json(found)
 

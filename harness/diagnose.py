@@ -215,6 +215,8 @@ class Diagnosis:
         source = outcome_path(self.supervisor.folder, trial.id)
         stored = self.store.record(self.run_id, outcome, source)
         self.outcomes[trial.id] = stored
+        for reason in self.registry.announce(stored):
+            self.progress.message(f"  {reason}")
         return stored
 
     def probe(

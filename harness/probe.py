@@ -14,9 +14,10 @@ from pathlib import Path
 
 import numpy as np
 
-from harness.model import JSON, Job, Trial, to_json
+from harness.errors import HarnessError
+from harness.model import JSON, Failure, Job, Trial, to_json
 from harness.outcomes import outcome_path, read_outcome
-from harness.session import Session
+from harness.session import DiedError, Session
 from harness.supervise import Supervisor
 
 LEAST_SECONDS = 0.02  # of one timed sample: shorter calls are repeated, and the mean counts
@@ -68,7 +69,10 @@ def _fitted(session: Session, limit: float, trial: Trial, variation: JSON, calls
     with tempfile.TemporaryDirectory() as folder:
         path = outcome_path(Path(folder), trial.id)
         session.ask("finish", limit, outcome=str(path), arrays=folder)
-        arrays = read_arrays(read_outcome(path).arrays["predictions"])
+        try:
+            arrays = read_arrays(read_outcome(path).arrays["predictions"])
+        except HarnessError as error:  # the sources were changed meanwhile, say
+            raise DiedError(Failure("outcome", str(error))) from error
     return Probe(arrays["output"], ready["train_rows"], ready["columns"], seconds)
 
 

@@ -1,0 +1,295 @@
+"""The kernels of the histogram booster against their plain twins."""
+
+import math
+
+import numpy as np
+import oracles_histogram as oracles
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from algorithms._common import hist_records
+from algorithms._common.hist_bins import Binner, bin_table, find_bins
+from algorithms._common.hist_growing import Grower
+from algorithms._common.hist_params import CONSTRAINTS, make_rules
+from algorithms._common.threads import Workers
+from algorithms._kernels import hist_gradient, hist_layout
+from algorithms._kernels.hist_build import build_narrow, build_wide
+from algorithms._kernels.hist_gradient import differentiate, differentiate_classes
+from algorithms._kernels.hist_partition import partition
+from algorithms._kernels.hist_sketch import draw_rows, find_edges
+from algorithms._kernels.team import make_team
+from algorithms.histogram_boosting import HistogramBoostingRegressor
+
+ONE = np.empty(0, np.float32)
+NO_WEIGHT = np.empty(0)
+few = settings(max_examples=25, deadline=None)
+
+
+def rng_of(seed):
+    return np.random.default_rng(seed)
+
+
+# ------------------------------------------------------------------ bins
+
+
+@given(st.integers(0, 2**32 - 1), st.sampled_from([np.float32, np.float64]), st.integers(2, 255))
+@few
+def test_bins_are_where_numpy_finds_them(seed, dtype, max_bin):
+    rng = rng_of(seed)
+    X = rng.normal(size=(300, 3)).astype(dtype)
+    X[:, 1] = rng.integers(0, 5, 300)
+    X[rng.random(X.shape) < 0.1] = np.nan
+    with Workers(2) as workers:
+        binner = find_bins(X, np.zeros(3, bool), max_bin, 10**6, 1, workers)
+        bins = bin_table(X, binner, np.zeros(3, np.int64), np.full(3, -1), workers)
+    assert (binner.counts <= max_bin).all()
+    for f in range(3):
+        there = ~np.isnan(X[:, f])
+        expected = np.searchsorted(binner.edges[f], X[there, f].astype(np.float64))
+        assert np.array_equal(bins.columns[f, there], expected)
+        assert (bins.columns[f, ~there] == binner.missing[f]).all()
+    assert np.array_equal(bins.rows.T, bins.columns)
+
+
+def test_edges_of_few_values_lie_between_them_and_heavy_ones_stand_alone():
+    edges = np.empty(255)
+    count = find_edges(np.array([0.0, 0.0, 1.0, 1.0, 4.0]), 255, 1, edges)
+    assert edges[:count].tolist() == [0.5, 2.5]
+    values = np.sort(np.concatenate([np.zeros(900), np.arange(1.0, 101.0)]))
+    count = find_edges(values, 11, 1, edges)
+    assert edges[0] == 0.5
+    assert np.diff(np.searchsorted(values, edges[:count])).max() <= 20
+    assert count == 10
+
+
+def test_edges_part_neighbours_that_have_no_number_between():
+    low = np.float64(1.0)
+    high = np.nextafter(low, 2.0)
+    edges = np.empty(255)
+    assert find_edges(np.array([low, high]), 255, 1, edges) == 1
+    assert low <= edges[0] < high
+
+
+def test_drawn_rows_do_not_depend_on_where_the_range_is_cut():
+    out = np.empty(10_000, np.uint32)
+    whole = out[: draw_rows(np.uint32(7), 1 << 30, 0, 10_000, out)].copy()
+    first = out[: draw_rows(np.uint32(7), 1 << 30, 0, 3_000, out)].copy()
+    rest = out[: draw_rows(np.uint32(7), 1 << 30, 3_000, 10_000, out)].copy()
+    assert np.array_equal(whole, np.concatenate([first, rest]))
+    assert abs(len(whole) - 2500) < 5 * math.sqrt(2500)
+
+
+# ------------------------------------------------------------------ derivatives
+
+
+@pytest.mark.parametrize(
+    ("name", "a"),
+    [("L2", 0.0), ("POISSON", 0.0), ("GAMMA", 0.0), ("TWEEDIE", 1.3), ("LOGISTIC", 1.0)],
+)
+def test_derivatives_are_those_of_the_loss(name, a):
+    rng = rng_of(0)
+    score, weight = rng.normal(size=500), rng.random(500) + 0.5
+    y = rng.integers(0, 2, 500) * 1.0 if name == "LOGISTIC" else rng.random(500) + 0.1
+    g, h = np.ones(500, np.float32), np.ones(500, np.float32)
+    differentiate(getattr(hist_gradient, name), a, score, y, weight, g, h, 0, 500)
+    e = 1e-4
+    at, up, down = (oracles.loss(name, a, score + d, y) for d in (0.0, e, -e))
+    np.testing.assert_allclose(g, weight * (up - down) / (2 * e), rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(h, weight * (up + down - 2 * at) / e**2, rtol=1e-3, atol=1e-4)
+
+
+def test_slopes_of_losses_with_corners():
+    score, y = np.array([0.0, 2.0, -3.0]), np.array([1.0, 1.0, -3.0])
+    g, h = np.empty(3, np.float32), ONE
+    expected = {
+        hist_gradient.L1: [-1.0, 1.0, 0.0],
+        hist_gradient.HUBER: [-0.5, 0.5, 0.0],
+        hist_gradient.QUANTILE: [-0.5, 0.5, 0.5],
+    }
+    for kind, slopes in expected.items():
+        differentiate(kind, 0.5, score, y, NO_WEIGHT, g, h, 0, 3)
+        np.testing.assert_allclose(g, slopes)
+
+
+def test_softmax_has_the_derivatives_of_its_classes():
+    rng = rng_of(1)
+    score, code, weight = 3 * rng.normal(size=(4, 50)), rng.integers(0, 4, 50), rng.random(50)
+    g, h = np.empty((4, 50), np.float32), np.empty((4, 50), np.float32)
+    differentiate_classes(score, code.astype(float), weight, g, h, 0, 50)
+    p = np.exp(score) / np.exp(score).sum(axis=0)
+    np.testing.assert_allclose(g, weight * (p - (code == np.arange(4)[:, None])), atol=1e-6)
+    np.testing.assert_allclose(h, weight * 4 / 3 * p * (1 - p), atol=1e-6)
+
+
+@given(st.floats(-700, 700))
+@few
+def test_exp_is_the_exponential(x):
+    g, h = np.empty(1, np.float32), np.empty(1, np.float32)
+    score = np.array([min(x, 80.0)])
+    differentiate(hist_gradient.POISSON, 0.0, score, np.zeros(1), NO_WEIGHT, g, h, 0, 1)
+    assert g[0] == pytest.approx(np.float32(math.exp(score[0])), rel=2e-7, abs=1e-44)
+
+
+# ------------------------------------------------------------------ records
+
+
+def test_rounding_has_no_bias_and_its_noise_is_bounded():
+    g = np.full(200_000, np.float32(0.3))
+    g[0] = 1e4  # makes a step large
+    h = np.full(200_000, np.float32(0.01))
+    records = np.empty(200_000, np.int64)
+    with Workers(1) as workers:
+        scale = hist_records.pack_rows(g, h, np.uint32(3), records, workers)
+    found_g, found_h = oracles.unpack(records)
+    for found, true, step in ((found_g, g, scale.g), (found_h, h, scale.h)):
+        error = (found * step - true).sum()
+        assert abs(error) <= 4 * step * math.sqrt(len(g)) / 2
+        assert np.abs(found * step - true).max() < step
+
+
+@given(st.integers(0, 2**32 - 1), st.floats(-30, 30))
+@few
+def test_records_hold_the_largest_value_whatever_its_size(seed, power):
+    rng = rng_of(seed)
+    g = (rng.standard_cauchy(1000) * 2.0**power).astype(np.float32)
+    records = np.empty(1000, np.int64)
+    with Workers(1) as workers:
+        scale = hist_records.pack_rows(g, np.abs(g), np.uint32(seed), records, workers)
+    found_g, found_h = oracles.unpack(records)
+    assert np.abs(found_g).max() <= 1 << 30
+    assert found_h.max() <= 1 << 30
+    np.testing.assert_allclose(found_g * scale.g, g, atol=scale.g)
+    assert math.frexp(scale.g)[0] == 0.5  # a power of two
+
+
+def test_derivatives_that_are_not_finite_are_refused():
+    with Workers(1) as workers, pytest.raises(ValueError, match="not finite"):
+        hist_records.choose_step(np.array([1.0, np.nan], np.float32), workers, "gradients")
+
+
+# ------------------------------------------------------------------ histograms
+
+
+@given(st.integers(0, 2**32 - 1), st.sampled_from([1 << 10, 1 << 30]), st.booleans())
+@few
+def test_histograms_sum_records(seed, size, every):
+    rng = rng_of(seed)
+    bins = rng.integers(0, 9, (500, 70)).astype(np.uint8)
+    g, h = rng.integers(-size, size, 500), rng.integers(0, size, 500)
+    records = g * oracles.HALF + h
+    rows = np.sort(rng.choice(500, 300, replace=False)).astype(np.uint32)
+    features = np.arange(70) if every else np.sort(rng.choice(70, 11, replace=False))
+    stride = hist_layout.stride_of(9)
+    expected = oracles.histogram(bins, records, rows, stride)
+    cells, wide = np.zeros(70 * stride, np.int64), np.zeros((2, 70 * stride), np.int64)
+    sums = np.zeros(hist_layout.N_SUMS, np.int64)
+    build_wide(bins, records, rows, 0, 300, features, 0, len(features), stride, cells, wide, sums)
+    found = wide + np.array(oracles.unpack(cells))
+    found = found.reshape(2, 70, stride)
+    assert np.array_equal(found[:, features], expected[:, features])
+    assert sums[hist_layout.SPREAD] == np.abs(g[rows]).sum()
+    assert sums[hist_layout.TOTAL_G] == g[rows].sum()
+    assert sums[hist_layout.TOTAL_H] == h[rows].sum()
+    if size < 1 << 20:
+        cells[:] = 0
+        build_narrow(bins, records, rows, 0, 300, features, 0, len(features), stride, cells)
+        found = np.array(oracles.unpack(cells)).reshape(2, 70, stride)
+        assert np.array_equal(found[:, features], expected[:, features])
+
+
+@pytest.mark.parametrize("size", [1, 2, 3])
+@pytest.mark.parametrize("n", [1, 2, 5000, 20_011])
+def test_partition_is_stable(n, size):
+    rng = rng_of(n)
+    column = rng.integers(0, 4, 30_000).astype(np.uint8)
+    goes_left = np.zeros(256, np.uint8)
+    goes_left[[0, 2]] = 1
+    rows = np.sort(rng.choice(30_000, n + 2, replace=False)).astype(np.uint32)
+    given_rows = rows.copy()
+    spare, sums = np.empty_like(rows), np.zeros((size, hist_layout.N_SUMS), np.int64)
+    team, found = make_team(size), []
+
+    def run(rank, _):
+        found.append(partition(team, rank, rows, spare, column, goes_left, 1, n + 1, sums))
+
+    with Workers(size) as workers:
+        workers.share(run, size)
+    left = goes_left[column[given_rows[1 : n + 1]]].astype(bool)
+    part = given_rows[1 : n + 1]
+    assert found == [left.sum()] * size
+    assert np.array_equal(rows[1 : n + 1], np.concatenate([part[left], part[~left]]))
+    assert rows[0] == given_rows[0]
+    assert rows[-1] == given_rows[-1]
+
+
+# ------------------------------------------------------------------ whole trees
+
+
+def grown(X, g, h, threads=1, **params):
+    """Return the grower, its bins and the splits in order."""
+    model = HistogramBoostingRegressor(**params)
+    with Workers(threads) as workers:
+        binner = find_bins(X, np.zeros(X.shape[1], bool), model.max_bin, 10**6, 1, workers)
+        monotone = np.zeros(X.shape[1], np.int64)
+        bins = bin_table(X, binner, monotone, np.full(X.shape[1], -1), workers)
+        grower = Grower(bins, binner, make_rules(model, monotone), workers)
+        records = g * oracles.HALF + h
+        tree = grower.grow(records, hist_layout.Scale(1.0, 1.0), 0)
+    return grower, bins, tree
+
+
+@given(st.integers(0, 2**32 - 1), st.booleans(), st.integers(1, 3))
+@settings(max_examples=15, deadline=None)
+def test_trees_are_those_of_the_plain_grower(seed, large, threads):
+    rng = rng_of(seed)
+    X = rng.normal(size=(400, 4)).astype(np.float32)
+    X[rng.random(X.shape) < 0.15] = np.nan
+    size = 1 << (30 if large else 16)
+    g = rng.integers(-size, size, 400) + np.where(X[:, 1] > 0, size // 3, 0).astype(np.int64)
+    g = np.clip(g, -(1 << 30), 1 << 30)
+    h = rng.integers(size // 2, size, 400)
+    rules = {"ridge": float(size), "min_rows": 5, "min_h": 0.0}
+    grower, bins, tree = grown(
+        X,
+        g,
+        h,
+        threads,
+        max_bin=20,
+        num_leaves=12,
+        min_child_samples=5,
+        reg_lambda=float(size),
+        min_child_weight=0.0,
+    )
+    splits, leaves = oracles.grow(
+        bins.rows,
+        g.astype(object).astype(float),
+        h.astype(float),
+        bins.count,
+        bins.missing,
+        num_leaves=12,
+        **rules,
+    )
+    assert tree.n_leaves == len(leaves)
+    rows = grower.rows_of_leaves()
+    for own, expected in zip(rows, leaves, strict=True):
+        assert np.array_equal(own, expected)
+    nodes = grower.growth.nodes
+    for number, (feature, last, missing_left, n_rows) in enumerate(splits):
+        parents = np.flatnonzero(nodes["left"][: 2 * len(leaves) - 1] == 2 * number + 1)
+        node = nodes[parents[0]]
+        assert (node["feature"], node["bin"], node["count"]) == (feature, last, n_rows)
+        if (bins.rows[:, feature] == bins.missing[feature]).any():
+            assert node["missing_left"] in (missing_left, 0)
+    for leaf, own in enumerate(rows):
+        value = tree.value[grower.leaves["node"][leaf]]
+        assert value == pytest.approx(-g[own].sum() / (h[own].sum() + float(size)), rel=1e-12)
+
+
+def test_constraints_cover_every_parameter():
+    assert set(CONSTRAINTS) | {"objective"} == set(HistogramBoostingRegressor().get_params())
+
+
+def test_a_binner_counts_missing_bins():
+    binner = Binner((np.zeros(3), np.empty(0)), (None, np.arange(4)), np.array([4, 4]))
+    assert binner.counts.tolist() == [5, 5]

@@ -77,8 +77,7 @@ class Table:
         """Add a round of trees, and return the metric."""
         p = self.params
         base = p._base if self.score is None else np.zeros(len(p._base))  # noqa: SLF001 - its own part
-        classes = getattr(p, "classes_", None)
-        walker = FastPredictor(join_trees([trees], base, self.X.shape[1], "identity", classes))
+        walker = FastPredictor(join_trees([trees], base, self.X.shape[1], "identity", None))
         found = walker.raw(self.X)
         self.score = found if self.score is None else self.score + found
         return metric(self.y, p._predict_scores(self.score), self.weight)  # noqa: SLF001 - its own part

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterable, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -21,6 +21,7 @@ from harness.outcomes import outcome_path
 from harness.plugins import Registry
 from harness.progress import Progress
 from harness.store import Store
+from harness.store.leftovers import WORK
 from harness.supervise import Supervisor, compile_kernels
 from harness.trees import TreeEnsemble
 
@@ -106,16 +107,13 @@ class Comparisons:
 
     @contextmanager
     def _workers(self) -> Iterator[Supervisor]:
-        """Offer workers; where nothing is kept, what a killed run leaves is no outcome of it."""
-        if self.keep:
-            with Supervisor(self.store.workdir(self.run_id)) as supervisor:
-                yield supervisor
-            return
-        with (
-            TemporaryDirectory(prefix="harness-parity-") as folder,
-            Supervisor(Path(folder)) as supervisor,
-        ):
+        """Offer workers; what a killed run leaves is an outcome of it where trials are kept."""
+        # Of no run by its name, so that the next writer would remove it unread.
+        aside = self.store.folder / f"{WORK}{self.run_id}-trees"
+        folder = self.store.workdir(self.run_id) if self.keep else aside
+        with Supervisor(folder) as supervisor:
             yield supervisor
+        shutil.rmtree(folder, ignore_errors=True)
 
     def _compile(self, jobs: Iterable[Job], supervisor: Supervisor) -> None:
         """Compile each from-scratch algorithm's kernels, so that no trial's timeout counts it."""

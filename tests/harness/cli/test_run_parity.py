@@ -2,6 +2,7 @@
 
 import json
 import textwrap
+from pathlib import Path
 
 import pytest
 
@@ -40,8 +41,10 @@ PLUGIN = textwrap.dedent(
         register(Algorithm("twin", lambda spec: Twin(tree, spec), tasks,
                            reference="sklearn.decision_tree", rungs={"default": "L3"}))
         dummy = estimator_adapter(lambda spec: DummyClassifier())
-        register(Algorithm("opaque", dummy, tasks, reference="sklearn.decision_tree"))
-        register(Algorithm("lost", dummy, tasks, reference="sklearn.decision_tre", skip=fails))
+        # "reference": nothing is compiled
+        register(Algorithm("opaque", dummy, tasks, "reference", reference="sklearn.decision_tree"))
+        register(Algorithm("lost", dummy, tasks, "reference", skip=fails,
+                           reference="sklearn.decision_tre"))
     '''
 )
 EXPERIMENT = """
@@ -101,6 +104,7 @@ def test_a_run_compares_trees_once_and_says_so_everywhere(call, monkeypatch):
         outcomes = [outcome for outcome, _ in store.outcomes(told["run"])]
     assert len(outcomes) == len({o.trial.id for o in outcomes}) == 10
     assert not any({"trees", "training"} & set(o.arrays) for o in outcomes)
+    assert list(Path("results").glob(".work-*")) == []
 
     monkeypatch.setattr(comparisons, "Supervisor", None)  # nobody is asked again
     code, out, err = call("run", "beside.toml", "--json")

@@ -10,7 +10,6 @@ from sklearn.utils import check_random_state
 from algorithms._common.cart import rows_or_share
 from algorithms._common.class_growing import ClassGrower
 from algorithms._common.draws import SEEDS
-from algorithms._common.tables import sort_table
 from algorithms._kernels.class_layout import ClassLimits
 
 EPSILON = np.finfo(np.float64).eps
@@ -83,8 +82,7 @@ class TreeRounds:
             X, y, weight = X[used], y[used], weight[used]
         self._labels = labels
         codes = np.searchsorted(labels, y)
-        table = sort_table(X, workers, name)
-        self._grower = ClassGrower(table, codes, len(labels), weight, workers)
+        self._grower = ClassGrower(X, codes, len(labels), weight, workers, name)
         self._n_features = X.shape[1]
 
     def train(self, model, random):  # noqa: ARG002 - no rows are drawn, as `ModelRounds` may

@@ -3,7 +3,7 @@
 For AdaBoost, whose rounds change nothing but the weights of the rows: ::
 
     with Workers(threads) as workers:
-        grower = ClassGrower(sort_table(X, workers, name), codes, n_classes, weight, workers)
+        grower = ClassGrower(X, codes, n_classes, weight, workers, name)
         tree, wrong = grower.grow(limits, max_depth, seed)
         grower.reweigh(1.0, 2.0)           # of the rows it is right on, and wrong
 
@@ -15,7 +15,7 @@ threads. docs/decisions/boosted-stumps.md compares the ways that were measured.
 
 import numpy as np
 
-from algorithms._common.level_growing import code_table, count_bins
+from algorithms._common.class_columns import sort_classes
 from algorithms._common.tree import Tree
 from algorithms._kernels import class_layout, layout
 from algorithms._kernels.class_nodes import choose_splits, draw_columns, finish_nodes, make_nodes
@@ -26,7 +26,7 @@ from algorithms._kernels.class_sums import (
     route_rows,
     sum_cells,
 )
-from algorithms._kernels.level_nodes import STEP, number_nodes
+from algorithms._kernels.level_nodes import number_nodes
 
 LANES = 256  # most lanes of a level: cells of a column must stay small
 BIG = 1 << 17  # values from which on sharing the work pays for the threads
@@ -37,18 +37,19 @@ class ClassGrower:
 
     Parameters
     ----------
-    table : layout.Table, without missing values
+    X : (n_rows, n_columns) array of numbers, none missing; it must stay as it is
     kind : (n_rows,) class codes 0 … n_classes − 1
     n_classes : at most 256
     weight : (n_rows,) float64, all positive; lifted to the machine's epsilon
     workers : Workers, alive as long as trees are grown
+    name : name of the estimator, for error messages
     """
 
-    def __init__(self, table, kind, n_classes, weight, workers):
-        n_columns, n = table.values.shape
-        self._table, self._workers, self._n_classes = table, workers, n_classes
+    def __init__(self, X, kind, n_classes, weight, workers, name):
+        n, n_columns = X.shape
+        self._workers, self._n_classes, self._n_columns = workers, n_classes, n_columns
+        self._table, self._codes = sort_classes(X, workers, name)
         self._is_small = n * n_columns < BIG
-        self._codes = code_table(table, workers, count_bins(n))
         self._rows = class_layout.ClassRows(
             kind=kind.astype(np.uint8),
             weight=weight.copy(),
@@ -95,9 +96,18 @@ class ClassGrower:
             n_splits = 0
             if is_open.any():
                 level = self._search(limits, totals, is_open)
-                plan = np.empty(len(totals), STEP)
+                plan = np.empty(len(totals), class_layout.STEP)
                 n_splits = choose_splits(
-                    self._table, limits, self._rows, level, columns, self.total, base, nodes, plan
+                    self._table,
+                    self._codes.code,
+                    limits,
+                    self._rows,
+                    level,
+                    columns,
+                    self.total,
+                    base,
+                    nodes,
+                    plan,
                 )
             if n_splits == 0:
                 break
@@ -113,15 +123,15 @@ class ClassGrower:
 
     def _draw(self, seed):
         """Return the columns in the order in which they are visited, from the end."""
-        columns = np.arange(len(self._table.values))
+        columns = np.arange(self._n_columns)
         state = np.zeros(layout.STATES, np.int64)
         state[layout.RANDOM] = seed
-        draw_columns(self._table.values, self._table.order, state, columns)
+        draw_columns(self._table, state, columns)
         return columns
 
     def _search(self, limits, totals, is_open):
         """Return the level with the best split of each column and slot."""
-        n_columns, n_slots = len(self._table.values), len(totals)
+        n_columns, n_slots = self._n_columns, len(totals)
         cells = (n_slots * self._n_classes + 1) * class_layout.CODES
         if len(self._sums) < n_columns * cells:
             self._sums = np.empty(n_columns * cells)
@@ -151,7 +161,8 @@ class ClassGrower:
     def _route(self, plan, base, n_splits):
         """Send the rows to the sides of the splits; return the sides' totals."""
         blocks = np.empty((self._n_blocks, 2 * n_splits, self._n_classes + 1))
-        self._share(route_rows, self._n_blocks, self._table.values, self._rows, plan, blocks, base)
+        code = self._codes.code
+        self._share(route_rows, self._n_blocks, self._table, code, self._rows, plan, blocks, base)
         totals = np.empty(blocks.shape[1:])
         add_blocks(blocks, totals)
         return totals
@@ -171,8 +182,9 @@ class ClassGrower:
         finish_nodes(nodes, number, len(nodes), finished)
         ordered = np.empty_like(values)
         ordered[number] = values
-        n_columns = len(self._table.values)
-        return Tree(finished, ordered, n_features=n_columns, is_classifier=True, max_depth=depth)
+        return Tree(
+            finished, ordered, n_features=self._n_columns, is_classifier=True, max_depth=depth
+        )
 
 
 def fits(tree, n_classes):

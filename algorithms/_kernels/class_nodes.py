@@ -3,7 +3,7 @@
 import numpy as np
 
 from algorithms._kernels.arrays import swap
-from algorithms._kernels.class_layout import EPSILON
+from algorithms._kernels.class_layout import EPSILON, value_at
 from algorithms._kernels.class_search import TIE, weight_of
 from algorithms._kernels.draw import draw_below
 from algorithms._kernels.jit import inner_kernel, kernel
@@ -14,14 +14,14 @@ LEAF = -1
 
 
 @kernel
-def draw_columns(values, order, state, columns):
+def draw_columns(table, state, columns):
     """Write the columns in the order in which scikit-learn's tree visits them at its root.
 
     Constant ones come first, the others from the end; of equal splits the first visited wins.
 
     Parameters
     ----------
-    values, order : of the `Table`
+    table : ClassTable
     state : int64 (STATES,), the seed in `RANDOM`
     columns : int64 (n_columns,), 0, 1, … on entry, written
     """
@@ -30,8 +30,8 @@ def draw_columns(values, order, state, columns):
     while stop > n_constant:
         at = n_constant + draw_below(state, 0, stop - n_constant)
         f = columns[at]
-        low = values[f, order[f, 0] & ROW]
-        high = values[f, order[f, order.shape[1] - 1] & ROW]
+        low = value_at(table, f, table.order[f, 0] & ROW)
+        high = value_at(table, f, table.order[f, table.order.shape[1] - 1] & ROW)
         if high <= low + CLOSE:
             swap(columns, at, n_constant)
             n_constant += 1
@@ -76,11 +76,13 @@ def make_nodes(totals, limits, base, may_split, nodes, values, is_open):
 
 
 @kernel
-def choose_splits(table, limits, rows, level, columns, total_weight, base, nodes, plan):
+def choose_splits(table, code, limits, rows, level, columns, total_weight, base, nodes, plan):
     """Write how each node of a level is split; return how many are.
 
     Parameters
     ----------
+    table : ClassTable; code : uint8 (n_columns, n_rows), bins
+    limits : ClassLimits; rows : ClassRows; level : ClassLevel
     columns : int64 (n_columns,), as `draw_columns` writes them
     total_weight : of the tree
     base : number of the first node of the level
@@ -103,7 +105,10 @@ def choose_splits(table, limits, rows, level, columns, total_weight, base, nodes
         own = np.uint16(slot * n_classes)
         step["feature"] = f
         step["first_side"] = sides
-        step["threshold"] = threshold_at(table, rows, n_classes, f, own, level.entry[f, slot])
+        below, above = around(table, rows, n_classes, f, own, level.entry[f, slot])
+        step["bin"] = code[f, below]
+        low, high = np.float64(value_at(table, f, below)), np.float64(value_at(table, f, above))
+        step["threshold"] = low / 2.0 + high / 2.0
         node["feature"] = f
         node["threshold"] = step["threshold"]
         node["left"] = base + len(plan) + sides
@@ -127,17 +132,15 @@ def best_column(level, columns, slot):
 
 
 @inner_kernel
-def threshold_at(table, rows, n_classes, f, own, entry):
-    """Return the middle of the slot's values around a place."""
+def around(table, rows, n_classes, f, own, entry):
+    """Return the slot's last row before a place of a list, and its first row from there on."""
     last = entry - 1
     while np.uint16(rows.lane[table.order[f, last] & ROW] - own) >= n_classes:
         last -= 1
     after = entry
     while np.uint16(rows.lane[table.order[f, after] & ROW] - own) >= n_classes:
         after += 1
-    below = np.float64(table.values[f, table.order[f, last] & ROW])
-    above = np.float64(table.values[f, table.order[f, after] & ROW])
-    return below / 2.0 + above / 2.0
+    return table.order[f, last] & ROW, table.order[f, after] & ROW
 
 
 @kernel

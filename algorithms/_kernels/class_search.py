@@ -22,7 +22,7 @@ does of those that come out equal.
 import numpy as np
 
 from algorithms._kernels.arrays import copy
-from algorithms._kernels.class_layout import CODE_BITS
+from algorithms._kernels.class_layout import CODE_BITS, value_at
 from algorithms._kernels.jit import inner_kernel, kernel
 from algorithms._kernels.layout import CLOSE, ROW
 
@@ -132,7 +132,7 @@ def search_inside(table, codes, limits, rows, level, best, left, first, last):
 
     Parameters
     ----------
-    table : layout.Table; codes : level_layout.Codes; limits : ClassLimits; rows : ClassRows
+    table : ClassTable; codes : level_layout.Codes; limits : ClassLimits; rows : ClassRows
     level : ClassLevel; ``score`` and ``entry`` are written
     best : float64 (n_slots,), the best score of each slot over all columns so far
     left : float64 (2, K), scratch
@@ -214,7 +214,6 @@ def search_bin(table, codes, limits, rows, level, where, left, start):
     f, slot, b, least = where
     n_left, n = start
     totals = level.totals[slot]
-    values = table.values[f]
     own = np.uint16(slot * len(left))
     before = np.uint64(0)
     is_first = True
@@ -225,7 +224,7 @@ def search_bin(table, codes, limits, rows, level, where, left, start):
             continue
         if not is_first:
             score = score_of(left, totals, n_left, n, limits.min_weight_leaf)
-            if score >= least and values[row] > values[before] + CLOSE:
+            if score >= least and value_at(table, f, row) > value_at(table, f, before) + CLOSE:
                 keep_best(level, f, slot, score, j, TIE * n)
         is_first = False
         before = row

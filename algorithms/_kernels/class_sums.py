@@ -6,7 +6,7 @@ threads, so it is the same to the bit for any number of them.
 
 import numpy as np
 
-from algorithms._kernels.class_layout import BLOCK_ROWS, CODE_BITS, EPSILON
+from algorithms._kernels.class_layout import BLOCK_ROWS, CODE_BITS, EPSILON, value_at
 from algorithms._kernels.jit import inner_kernel, kernel
 
 FOUR = 4
@@ -86,12 +86,12 @@ def reweigh(rows, vote, factors, blocks, first, last):
 
 
 @kernel
-def route_rows(values, rows, plan, blocks, base, first, last):
+def route_rows(table, code, rows, plan, blocks, base, first, last):
     """Send the rows of split nodes to their sides, for blocks first … last − 1 of rows.
 
     Parameters
     ----------
-    values : float32 (n_columns, n_rows)
+    table : ClassTable; code : uint8 (n_columns, n_rows), bins
     rows : ClassRows; ``lane`` and ``at`` are written
     plan : STEP (n_slots,), how each slot's node is split
     blocks : float64 (n_blocks, n_sides, K + 1), written: totals of the sides of split nodes
@@ -106,7 +106,10 @@ def route_rows(values, rows, plan, blocks, base, first, last):
             slot = np.int64(rows.at[i]) - base
             if slot >= 0 and plan[slot]["feature"] >= 0:
                 step = plan[slot]
-                goes_left = values[step["feature"], i] <= step["threshold"]
+                f = step["feature"]
+                goes_left = code[f, i] < step["bin"]
+                if code[f, i] == step["bin"]:
+                    goes_left = value_at(table, f, i) <= step["threshold"]
                 side = step["first_side"] + np.int64(not goes_left)
                 rows.at[i] = base + len(plan) + side
                 blocks[block, side, rows.kind[i]] += rows.weight[i]

@@ -10,7 +10,6 @@ from sklearn.tree import DecisionTreeClassifier
 
 from algorithms._common import class_growing
 from algorithms._common.class_growing import ClassGrower
-from algorithms._common.tables import sort_table
 from algorithms._common.threads import Workers
 from algorithms._kernels import class_layout
 from algorithms._kernels.class_layout import ClassLimits
@@ -21,7 +20,7 @@ FREE = ClassLimits(2, 0.0, 0.0)
 
 
 def grower_of(X, kinds, n_classes, weight, workers):
-    return ClassGrower(sort_table(X, workers, "test"), kinds, n_classes, weight, workers)
+    return ClassGrower(X, kinds, n_classes, weight, workers, "test")
 
 
 def case(seed, n=90, d=5, n_classes=3):

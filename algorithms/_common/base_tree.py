@@ -9,16 +9,18 @@ from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.validation import (
     _check_n_features,
     _check_sample_weight,
+    check_consistent_length,
     check_is_fitted,
     column_or_1d,
     validate_data,
 )
 
+from algorithms._common import drawing
 from algorithms._common.cart import TREE_CONSTRAINTS, make_rules
 from algorithms._common.export import export_trees
 from algorithms._common.growing import draw_rows, grow_tree
 from algorithms._common.parity import warn_of_other_version
-from algorithms._common.pruning import prune, pruning_path
+from algorithms._common.pruning import prune, prune_by_error, pruning_path
 from algorithms._common.sklearn_growing import grow_like_sklearn
 from algorithms._common.tables import make_table
 from algorithms._common.threads import Workers, count_threads
@@ -93,7 +95,7 @@ class BaseDecisionTree(BaseEstimator):
         self.n_features_in_ = len(columns)
         self.n_outputs_ = 1
         self.max_features_ = rules.max_features
-        if self.parity is None:
+        if not self._sorts_in_nodes:
             searched = rules.max_features
             rows = draw_rows(table, target, columns, workers, keep=keep, searched=searched)
             self.tree_ = grow_tree(table, rows, rules, seed, workers)
@@ -101,6 +103,11 @@ class BaseDecisionTree(BaseEstimator):
             self.tree_ = grow_like_sklearn(table.values, columns, target, rules, seed)
         if self.ccp_alpha > 0.0:
             self.tree_ = prune(self.tree_, self.ccp_alpha)
+
+    @property
+    def _sorts_in_nodes(self):
+        """Whether the tree is grown as scikit-learn grows it, and not on sorted columns."""
+        return self.parity is not None or self.criterion in {"absolute_error", "poisson"}
 
     def _read_rows(self, X, check_input):
         """Return X as C-contiguous float32; raise scikit-learn's errors."""
@@ -149,6 +156,65 @@ class BaseDecisionTree(BaseEstimator):
         grown = clone(self).set_params(ccp_alpha=0.0).fit(X, y, sample_weight=sample_weight)
         alphas, risks = pruning_path(grown.tree_)
         return Bunch(ccp_alphas=alphas, impurities=risks)
+
+    def prune_by_error(self, X, y, sample_weight=None):
+        """Prune the grown tree by its error on rows that it was not grown on.
+
+        Reduced-error pruning (Quinlan: Simplifying decision trees, 1987): from the leaves up, a
+        branch becomes a leaf where that does not raise the error, so what is left is the smallest
+        subtree with the least error on X and y: of weighted wrong labels, or of squares.
+
+        Parameters
+        ----------
+        X, y, sample_weight : as in `fit`; labels must be among ``classes_``
+
+        Returns
+        -------
+        The estimator, its ``tree_`` replaced.
+        """
+        X = self._read_rows(X, check_input=True)
+        y = self._read_more_y(column_or_1d(y))
+        check_consistent_length(X, y)
+        weight = _check_sample_weight(sample_weight, X, dtype=np.float64)
+        self.tree_ = prune_by_error(self.tree_, X, y, weight)
+        return self
+
+    def export_text(self, feature_names=None, *, max_depth=10, spacing=3, decimals=2):
+        """Return the tree as text: a line a question, a line a leaf, as scikit-learn writes them.
+
+        Parameters
+        ----------
+        feature_names : sequence of str, optional
+            By default those of X, else feature_0, feature_1, ….
+        max_depth : int
+            Level from which on branches are only named.
+        spacing : int
+            Width of a level.
+        decimals : int
+            Of thresholds and values.
+        """
+        names, classes = self._names(feature_names)
+        return drawing.export_text(
+            self.tree_, names, classes, max_depth=max_depth, spacing=spacing, decimals=decimals
+        )
+
+    def draw(self, feature_names=None, *, max_depth=None, decimals=2):
+        """Return a drawing of the tree, a text of SVG; parameters are as in `export_text`.
+
+        A branch below ``max_depth`` levels is not drawn: it ends in a dashed box.
+        """
+        names, classes = self._names(feature_names)
+        return drawing.draw_svg(self.tree_, names, classes, max_depth=max_depth, decimals=decimals)
+
+    def _names(self, given):
+        """Return the names of the features, and the classes or None."""
+        check_is_fitted(self, "tree_")
+        n = self.n_features_in_
+        names = getattr(self, "feature_names_in_", None) if given is None else given
+        names = [f"feature_{i}" for i in range(n)] if names is None else names
+        if len(names) != n:
+            raise ValueError(f"feature_names must contain {n} elements, got {len(names)}")
+        return names, getattr(self, "classes_", None)
 
     @property
     def feature_importances_(self):

@@ -14,6 +14,8 @@ CRITERIA = {
     "gini": layout.GINI,
     "entropy": layout.ENTROPY,
     "log_loss": layout.ENTROPY,
+    "gain_ratio": layout.ENTROPY,
+    "misclassification": layout.MISCLASSIFICATION,
     "squared_error": layout.SQUARED_ERROR,
     "absolute_error": layout.ABSOLUTE_ERROR,
     "poisson": layout.POISSON,
@@ -126,6 +128,7 @@ def make_rules(tree, target, n_rows, n_features):
         big=0,
         x_log_x=entropy_table(criterion, total, n_rows),
         monotonic=monotonic_signs(tree.monotonic_cst, n_features, target.n_classes),
+        by_ratio=int(tree.criterion == "gain_ratio"),
     )
 
 

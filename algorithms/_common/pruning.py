@@ -1,4 +1,4 @@
-"""Cost-complexity pruning of a fitted tree."""
+"""Pruning of a fitted tree: by cost and complexity, or by the error on other rows."""
 
 import numpy as np
 
@@ -9,6 +9,16 @@ from algorithms._kernels.prune import GONE, LEAF, cut_branches
 def prune(tree, alpha):
     """Return the smallest subtree with the least R + alpha × leaves; nodes are numbered anew."""
     status, _, _ = cut(tree, alpha)
+    return rebuilt(tree, status == LEAF)
+
+
+def rebuilt(tree, leaf):
+    """Return the tree that ends where a node, going down from the root, is a leaf of a new kind.
+
+    Parameters
+    ----------
+    leaf : (node_count,) bool
+    """
     kept = []
     depth = 0
     waiting = [(0, 0)]
@@ -16,13 +26,13 @@ def prune(tree, alpha):
         node, level = waiting.pop()
         kept.append(node)
         depth = max(depth, level)
-        if status[node] != LEAF:
+        if not leaf[node]:
             waiting.append((int(tree.children_right[node]), level + 1))
             waiting.append((int(tree.children_left[node]), level + 1))
     number = np.full(tree.node_count, -1, np.int32)
     number[kept] = np.arange(len(kept))
     nodes = tree.nodes[kept]
-    leaf = status[kept] == LEAF
+    leaf = leaf[kept]
     for side in ("left", "right"):
         nodes[side] = np.where(leaf, -1, number[nodes[side]])
     nodes["feature"][leaf] = -2
@@ -34,6 +44,48 @@ def prune(tree, alpha):
         is_classifier=tree.is_classifier,
         max_depth=depth,
     )
+
+
+def prune_by_error(tree, X, y, weight):
+    """Return the smallest subtree with the least error on rows that it was not grown on.
+
+    From the leaves up, a branch becomes a leaf where that does not raise the error: the weight of
+    the rows told a wrong class, or the sum of squares.
+
+    Parameters
+    ----------
+    X : (n_rows, n_features) float32, C-contiguous
+    y : (n_rows,) class codes, or float64 values
+    weight : (n_rows,) float64
+    """
+    at, n = tree.apply(X), tree.node_count
+    if tree.is_classifier:
+        told = tree.values.argmax(axis=1)
+        right, left = tree.children_right, tree.children_left
+        wrong = np.bincount(at, weights=weight, minlength=n)
+        by_class = np.zeros((n, tree.max_n_classes))
+        np.add.at(by_class, (at, y), weight)
+        sums = np.column_stack([wrong, by_class])
+    else:
+        right, left = tree.children_right, tree.children_left
+        parts = (weight, weight * y, weight * y * y)
+        sums = np.column_stack([np.bincount(at, weights=w, minlength=n) for w in parts])
+    leaf = left < 0
+    error = np.zeros(n)
+    for node in range(n - 1, -1, -1):  # children come after their parents
+        below = 0.0
+        if left[node] >= 0:
+            sums[node] = sums[left[node]] + sums[right[node]]
+            below = error[left[node]] + error[right[node]]
+        if tree.is_classifier:
+            alone = sums[node, 0] - sums[node, 1 + told[node]]
+        else:
+            total, s, q = sums[node]
+            v = tree.values[node, 0]
+            alone = q - 2.0 * v * s + v * v * total
+        leaf[node] |= alone <= below
+        error[node] = alone if leaf[node] else below
+    return rebuilt(tree, leaf)
 
 
 def pruning_path(tree):

@@ -22,7 +22,7 @@ def make_table(tree, X, n_features, workers, name):
     n_features : how many of the columns it is grown on
     X, workers, name : as in `read_columns`
     """
-    if tree.parity is not None:
+    if tree._sorts_in_nodes:  # noqa: SLF001 - the package's own
         return unsorted_table(X, workers, name)
     few = FEW * count_features(tree.max_features, n_features) <= n_features
     return (rank_table if few else sort_table)(X, workers, name)

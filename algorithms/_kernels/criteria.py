@@ -4,6 +4,7 @@ With n_k the weight of class k, n = Σ n_k, and s, q the weighted sums of y and 
 
     gini           H = 1 − Σ (n_k / n)²
     entropy        H = −Σ (n_k / n) log₂ (n_k / n)
+    misclassification  H = 1 − max n_k / n
     squared error  H = q / n − (s / n)²
 
 A split is chosen by a *proxy* that orders splits of one node as the decrease of impurity does:
@@ -13,7 +14,7 @@ A split is chosen by a *proxy* that orders splits of one node as the decrease of
 import math
 
 from algorithms._kernels.jit import inner_kernel, kernel
-from algorithms._kernels.layout import ENTROPY, GINI, SQUARED_ERROR
+from algorithms._kernels.layout import ENTROPY, GINI, MISCLASSIFICATION, SQUARED_ERROR
 
 LN2 = math.log(2.0)
 
@@ -30,6 +31,11 @@ def impurity(criterion, totals):
         for k in range(1, len(totals)):
             squares += totals[k] * totals[k]
         return 1.0 - squares / (n * n)  # H = 1 − Σ (n_k / n)²
+    if criterion == MISCLASSIFICATION:
+        most = 0.0
+        for k in range(1, len(totals)):
+            most = max(most, totals[k])
+        return 1.0 - most / n  # H = 1 − max n_k / n
     entropy = 0.0
     for k in range(1, len(totals)):
         if totals[k] > 0.0:
@@ -51,6 +57,13 @@ def proxy_of_classes(criterion, left, totals, n_left):
             h_right += right * right
         h_left = 1.0 - h_left / (n_left * n_left)
         h_right = 1.0 - h_right / (n_right * n_right)
+    if criterion == MISCLASSIFICATION:
+        most_left = 0.0
+        most_right = 0.0
+        for k in range(len(left)):
+            most_left = max(most_left, left[k])
+            most_right = max(most_right, totals[1 + k] - left[k])
+        return (most_left - n_left) + (most_right - n_right)
     if criterion == ENTROPY:
         for k in range(len(left)):
             if left[k] > 0.0:

@@ -21,6 +21,7 @@ CLOSE = np.float32(1e-7)  # scikit-learn's FEATURE_THRESHOLD: values this close 
 
 DISTINCT, EXACT, NEAR = 0, 1, 2
 GINI, ENTROPY, SQUARED_ERROR = 0, 1, 2
+MISCLASSIFICATION = 3
 ABSOLUTE_ERROR, POISSON = 8, 9
 
 # What the grower asks of its caller when it returns.
@@ -131,6 +132,7 @@ class Rules(NamedTuple):
     big: int  # the caller shares out the work on nodes with at least this many rows
     x_log_x: np.ndarray  # float64: i log2(i), or (0,) where weights are not small integers
     monotonic: np.ndarray  # int8 (n_features,): -1, 0, 1 on the first class or the value; or (0,)
+    by_ratio: int = 0  # 1: the feature is chosen by gain ratio
 
 
 class Growth(NamedTuple):

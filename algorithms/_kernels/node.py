@@ -1,8 +1,10 @@
 """Make a node: its value, and the best split among those that were found for it."""
 
+import math
+
 import numpy as np
 
-from algorithms._kernels.criteria import improvement, impurity
+from algorithms._kernels.criteria import LN2, improvement, impurity
 from algorithms._kernels.frontier import push_split
 from algorithms._kernels.jit import inner_kernel
 from algorithms._kernels.layout import (
@@ -21,6 +23,7 @@ from algorithms._kernels.rank import value_of
 from algorithms._kernels.search import add_entries, first_missing
 
 EPSILON = 2.0**-52
+ROUNDING = 1e-12  # of a mean of gains
 NO_FEATURE = -2
 LEAF = -1
 
@@ -60,7 +63,10 @@ def make_node(table, rows, rules, growth, scratch):
     split["upper"] = task["upper"]
     split["is_leaf"] = 1
     split["improvement"] = 0.0
-    best = best_visit(growth)
+    if rules.by_ratio:
+        best = best_ratio(table, rows, rules, growth, scratch, task["start"], task["end"])
+    else:
+        best = best_visit(growth)
     if best >= 0:
         complete_split(table, rows, rules, growth, scratch, split, best, task["impurity"])
     state[SLOT] = slot
@@ -90,6 +96,47 @@ def best_visit(growth):
         if growth.position[v] > 0 and (best < 0 or growth.proxy[v] > growth.proxy[best]):
             best = v
     return best
+
+
+@inner_kernel
+def best_ratio(table, rows, rules, growth, scratch, start, end):
+    """Return which feature has the best gain ratio of those that gain the mean or more; or -1.
+
+    A feature's gain is that of its best place, H + proxy / n.
+    """
+    n = growth.totals[0]
+    h = impurity(rules.criterion, growth.totals)
+    total = 0.0
+    count = 0
+    for v in range(growth.state[VISITS]):
+        if growth.position[v] > 0:
+            total += h + growth.proxy[v] / n
+            count += 1
+    best = -1
+    best_found = -np.inf
+    for v in range(growth.state[VISITS]):
+        gain = h + growth.proxy[v] / n
+        if growth.position[v] > 0 and gain >= total / count - ROUNDING:
+            found = gain / split_information(table, rows, rules, growth, scratch, v, start, end)
+            if found > best_found:
+                best = v
+                best_found = found
+    return best
+
+
+@inner_kernel
+def split_information(table, rows, rules, growth, scratch, v, start, end):
+    """Return −(n_L / n) log₂ (n_L / n) − (n_R / n) log₂ (n_R / n) of a feature's best place."""
+    feature = growth.visit[v]
+    f = v if len(table.ranks) else feature
+    left = scratch.sums[1]
+    left[:] = 0.0
+    add_entries(rules, rows, f, start, growth.position[v], left)
+    if growth.to_left[v]:
+        stop = first_missing(table, rows, f, rows.columns[feature], start, end)
+        add_entries(rules, rows, f, stop, end, left)
+    share = left[0] / growth.totals[0]
+    return -(share * math.log(share) + (1.0 - share) * math.log(1.0 - share)) / LN2
 
 
 @inner_kernel

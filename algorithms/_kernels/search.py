@@ -113,7 +113,9 @@ def search_features(table, rows, rules, growth, scratch, bounds, first, last):
             if proxy > best:
                 best = proxy
                 found = -1
-        if is_perfect(rules, best, n_rows):
+        if rules.by_ratio:
+            best = -np.inf  # the best place of every feature is wanted
+        elif is_perfect(rules, best, n_rows):
             break
     if found >= 0:
         growth.proxy[found] = best

@@ -73,6 +73,8 @@ def impurity(criterion, y, w):
         mean = math.fsum(w * y) / n
         return math.fsum(w * (y - mean) ** 2) / n
     shares = [math.fsum(w[y == k]) / n for k in np.unique(y)]
+    if criterion == "misclassification":
+        return 1.0 - max(shares)
     if criterion == "gini":
         return 1.0 - math.fsum(p * p for p in shares)
     return -math.fsum(p * math.log2(p) for p in shares if p > 0)

@@ -100,7 +100,8 @@ class BaseAdaBoost(_RoutingNotSupportedMixin, MetaEstimatorMixin, BaseEstimator)
     def _read_rows(self, X):
         """Return X as the models take it: C-contiguous float32 where all are our own trees."""
         check_is_fitted(self)
-        X = validate_data(self, X, accept_sparse=["csr", "csc"], dtype=None, reset=False)
+        any_shape = {"accept_sparse": ["csr", "csc"], "allow_nd": not self._is_trees}
+        X = validate_data(self, X, **any_shape, dtype=None, reset=False)
         if self._is_trees and isinstance(X, np.ndarray):
             return np.ascontiguousarray(X, np.float32)
         return X

@@ -69,7 +69,7 @@ def find_missing(values, columns):
 def new_work(m, rules, seed):
     """Return the arrays of a tree on m rows, with its root as the first task."""
     leaves = rules.max_leaf_nodes
-    most = min(2 * m - 1, 2 ** min(rules.max_depth + 1, 40) - 1)
+    most = min(max(2 * m - 1, 1), 2 ** min(rules.max_depth + 1, 40) - 1)
     room = min(most, 2 * leaves - 1) if leaves else min(most, FIRST_ROOM)
     work = sklearn_layout.Work(
         nodes=np.empty(room, layout.NODE),

@@ -72,6 +72,15 @@ def test_the_pruning_path_is_scikit_learns():
     assert np.array_equal(a.impurities, b.impurities)
 
 
+def test_classes_that_all_weigh_nothing_leave_a_node_without_rows():
+    X, y = np.arange(4.0)[:, None], np.array([0, 1, 0, 1])
+    weights = {0: 0.0, 1: 0.0}
+    ours, theirs = fit_both(DecisionTreeClassifier, X, y, class_weight=weights, random_state=0)
+    assert ours.tree_.n_node_samples.tolist() == theirs.tree_.n_node_samples.tolist() == [0]
+    assert np.isnan(ours.tree_.value).all()
+    assert np.isnan(theirs.tree_.value).all()
+
+
 def test_a_tree_that_needs_more_room_is_the_same(monkeypatch):
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(300, 3)), rng.normal(size=300)
@@ -128,11 +137,11 @@ def test_another_version_is_warned_of(kind, monkeypatch):
         kind(parity="scikit-learn").fit(X, y)
     assert len(caught) == 1
     assert caught[0].filename == __file__
-    kind().fit(X, y)
 
 
-def test_a_library_that_is_not_installed_is_no_other_version(monkeypatch):
+def test_nothing_is_warned_of_where_no_library_is_followed_or_installed(monkeypatch):
     monkeypatch.setitem(parity.FOLLOWED, "no-such-library", "1.0")
+    parity.warn_of_other_version(None)
     parity.warn_of_other_version("no-such-library")
 
 

@@ -126,6 +126,7 @@ def request_of(run: JSON) -> Request:
 
 def plan_request(request: Request, registry: Registry) -> Plan:
     """Return the plan of a request; an empty one is an error that says so."""
+    registry.entry("executor", request.executor)  # a wrong name is told before anything else
     files = request.plugin_files
     plan = make_plan(request.experiment, registry, surroundings(), request.extra, files)
     if not plan.jobs and not plan.skipped and not plan.duels:
@@ -170,7 +171,6 @@ def run_experiment(request: Request, registry: Registry, progress: Progress) -> 
     """
     plan = plan_request(request, registry)
     matches = matches_of(request.experiment.parity, plan)
-    registry.entry("executor", request.executor)
     experiment = request.experiment
     config = {
         "experiment": experiment.model_dump(mode="json"),

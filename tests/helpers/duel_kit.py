@@ -45,9 +45,10 @@ FORKER = Path(__file__).with_name("forker.py")
 # Each of two processes computes and rests in turn, for times drawn from wide distributions: the
 # load lies between 0 and 2, some of it shorter than a call and some as long as a duel.
 BURSTS = """
-import random, sys, time
+import os, random, sys, time
 chance = random.Random(int(sys.argv[1]))
-while True:
+parent = os.getppid()
+while os.getppid() == parent:  # also where the tests are killed
     until = time.monotonic() + chance.lognormvariate(-1.5, 1.5)
     while time.monotonic() < until:
         sum(range(10_000))

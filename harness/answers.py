@@ -1,7 +1,7 @@
 """Answer one question of the ``[diagnostics]`` table: from what is stored, or by fitting again.
 
-Each function takes an :class:`Evidence` and a :class:`Question` and returns a sentence with the
-record behind it; :class:`harness.analysis.diagnostics.InapplicableError` says why there is none.
+Each function takes :class:`harness.questions.Evidence` and a question, and returns a sentence with
+the record behind it; the ``InapplicableError`` of the diagnostics says why there is none.
 """
 
 from __future__ import annotations
@@ -9,8 +9,8 @@ from __future__ import annotations
 import itertools
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -26,63 +26,14 @@ from harness.analysis.diagnostics import (
     strength,
 )
 from harness.builtin.metrics import log_loss, rmse_sd
-from harness.config_diagnostics import Diagnostics
-from harness.model import JSON, Algorithm, Job, Predicted, Trial, to_json
-from harness.probe import Probe
+from harness.model import JSON, Predicted, Trial, to_json
+from harness.questions import Arrays, Evidence, Question, Subject
 from harness.session import SessionError
 from harness.trees import TreeEnsemble
 
-Arrays = dict[str, np.ndarray]
 Answer = tuple[str, JSON]  # in words, and as a record
 THREADS = (1, 2)  # that must give the same bytes
 ORDER = 1  # seed of the permutation of rows
-
-
-@dataclass(frozen=True)
-class Subject:
-    """One algorithm with its params on one dataset: the trials of a plan that are about it."""
-
-    job: Job
-    trials: tuple[Trial, ...]
-
-    @property
-    def first(self) -> Trial:
-        """Return the trial of the first split and seed."""
-        return self.trials[0]
-
-    @property
-    def every_row_once(self) -> list[Trial]:
-        """Return the trials of the first repeat with the first seed: no test row is in two."""
-        first = self.first
-        same = (first.seed, first.split.repeat)
-        return [t for t in self.trials if (t.seed, t.split.repeat) == same]
-
-
-@dataclass(frozen=True)
-class Question:
-    """One diagnostic of one subject, or of two."""
-
-    name: str
-    subject: Subject
-    other: Subject | None = None
-    about: str = ""  # the axis of a scaling
-
-
-class Evidence(Protocol):
-    """Where answers come from."""
-
-    asked: Diagnostics
-
-    def algorithm(self, subject: Subject) -> Algorithm:
-        """Return the declaration of a subject's algorithm."""
-
-    def arrays(self, trial: Trial, name: str, subject: Subject) -> Arrays:
-        """Return an artifact of a trial; raise InapplicableError where there is none."""
-
-    def probe(
-        self, subject: Subject, fits: Sequence[tuple[Trial, JSON]], calls: int = 0
-    ) -> list[Probe]:
-        """Fit trials of a subject in a worker of its own; see :func:`harness.probe.probe`."""
 
 
 def answer_staged(evidence: Evidence, question: Question) -> Answer:
@@ -130,6 +81,7 @@ def answer_scaling(evidence: Evidence, question: Question) -> Answer:
     fits = _fits(axis, replace(subject.first, timed=True), evidence, subject)
     sizes: list[float] = []
     seconds: list[float] = []
+    loads = [os.getloadavg()[0]]
     for _, same in itertools.groupby(fits, key=lambda fit: fit[1].threads):
         group = list(same)
         probes = evidence.probe(subject, [fit[1:] for fit in group], evidence.asked.calls)
@@ -137,8 +89,9 @@ def answer_scaling(evidence: Evidence, question: Question) -> Answer:
             size = {"rows": found.rows, "columns": found.columns}.get(axis, value)
             sizes += [float(size)] * len(found.seconds)
             seconds += found.seconds
+        loads.append(os.getloadavg()[0])
     fitted = scaling.fit(axis, sizes, seconds)
-    return fitted.sentence, to_json(fitted)
+    return fitted.sentence, {**to_json(fitted), "load": max(loads), "processors": _processors()}
 
 
 def _fits(
@@ -149,9 +102,7 @@ def _fits(
     if axis in ("rows", "columns"):
         return [(value, trial, {axis: value}) for value in values]
     if axis == "threads":
-        known = hasattr(os, "sched_getaffinity")  # macOS does not tell
-        most = len(os.sched_getaffinity(0)) if known else os.cpu_count() or 1
-        fitting = [int(value) for value in values if value <= most]
+        fitting = [int(value) for value in values if value <= _processors()]
         return [(value, replace(trial, threads=value), {}) for value in fitting]
     argument = evidence.algorithm(subject).capacity.get("bins")
     if argument is None or argument.match == "impossible":
@@ -159,6 +110,11 @@ def _fits(
     convert = argument.convert or (lambda value: value)
     params = [{**trial.params, argument.name: convert(value)} for value in values]
     return [(v, replace(trial, params=p), {}) for v, p in zip(values, params, strict=True)]
+
+
+def _processors() -> int:
+    known = hasattr(os, "sched_getaffinity")  # macOS does not tell
+    return len(os.sched_getaffinity(0)) if known else os.cpu_count() or 1
 
 
 def answer_calibration(evidence: Evidence, question: Question) -> Answer:

@@ -17,7 +17,7 @@ from typing import Any
 from harness import ids
 from harness.analysis.diagnostics import Diagnostic, InapplicableError, scaling
 from harness.analysis.diagnostics.sizes import lines_of
-from harness.answers import ANSWERS, NEEDS, Arrays, Question, Subject
+from harness.answers import ANSWERS, NEEDS
 from harness.config_diagnostics import Diagnostics
 from harness.errors import ConfigError, DataError, unknown
 from harness.machine import machine_id
@@ -27,6 +27,7 @@ from harness.plan import Plan
 from harness.plugins import Registry
 from harness.probe import Probe, probe
 from harness.progress import Progress
+from harness.questions import Arrays, Question, Subject
 from harness.session import SessionError
 from harness.store import Store
 from harness.supervise import Supervisor

@@ -144,11 +144,13 @@ def _steps(number: float | None) -> str:
 def _scaling(found: Values) -> list[Cell]:
     slope = found["slope"]
     note = bounds(slope["low"], slope["high"])
+    load, room = found.get("load", 0.0), found.get("processors", 1)
+    doubt = f"doubted: load {digits(load)} on {plural(room, 'processor')}" if load > room else ""
     span = f"{digits(min(found['x']))} to {digits(max(found['x']))}"
     return [
         Cell(short(found["axis"]), found["axis"]),
         Cell.of(slope["value"], digits, note=note),
-        Cell(short(found["growth"]), found["growth"]),
+        Cell(short(found["growth"]), found["growth"], doubt),
         Cell(span, max(found["x"]), plural(len(found["x"]), "call")),
     ]
 

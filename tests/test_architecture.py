@@ -25,8 +25,8 @@ LAYERS = (
     {"doctor", "overhead", "reporting"},
     {"parity"},
     {"runs"},
-    {"answers", "diagnose", "execute", "duel", "plan", "choose", "declared", "explain", "probe"}
-    | {"comparisons", "matches"},
+    {"execute", "duel", "plan", "choose", "declared", "explain", "comparisons", "matches"}
+    | {"answers", "diagnose", "probe", "questions"},
     {"analysis", "builtin", "reuse", "supervise", "pool", "session", "channel", "worker"},
     {"data", "store", "outcomes", "measure", "preparation"},
     {"plugins", "config", "config_diagnostics", "config_splits", "noop", "progress", "tuning"},

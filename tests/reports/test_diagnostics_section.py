@@ -106,6 +106,15 @@ def test_a_difference_stands_out_with_its_size(page_with, told):
     assert row[4].note == "it crashed"
 
 
+@pytest.mark.parametrize(("load", "note"), [(0.5, ""), (7.5, "doubted: load 7.50 on 2")])
+def test_times_under_load_are_doubted(page_with, told, load, note):
+    one = next(d for d in told if d.name == "scaling")
+    busy = replace(one, found={**one.found, "load": load, "processors": 2})
+    (row,) = rows_of(page_with, busy)
+    assert row[4].note.startswith(note)
+    assert bool(row[4].note) == bool(note)
+
+
 def test_both_sides_of_a_pair_are_named(page_with, told):
     one = next(d for d in told if d.name == "agreement")
     (row,) = rows_of(page_with, one)

@@ -1,0 +1,62 @@
+"""What a diagnostic is asked about, and where its answer comes from."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from harness.config_diagnostics import Diagnostics
+from harness.model import JSON, Algorithm, Job, Trial
+from harness.probe import Probe
+
+Arrays = dict[str, np.ndarray]
+
+
+@dataclass(frozen=True)
+class Subject:
+    """One algorithm with its params on one dataset: the trials of a plan that are about it."""
+
+    job: Job
+    trials: tuple[Trial, ...]
+
+    @property
+    def first(self) -> Trial:
+        """Return the trial of the first split and seed."""
+        return self.trials[0]
+
+    @property
+    def every_row_once(self) -> list[Trial]:
+        """Return the trials of the first repeat with the first seed: no test row is in two."""
+        first = self.first
+        same = (first.seed, first.split.repeat)
+        return [t for t in self.trials if (t.seed, t.split.repeat) == same]
+
+
+@dataclass(frozen=True)
+class Question:
+    """One diagnostic of one subject, or of two."""
+
+    name: str
+    subject: Subject
+    other: Subject | None = None
+    about: str = ""  # the axis of a scaling
+
+
+class Evidence(Protocol):
+    """Where answers come from."""
+
+    asked: Diagnostics
+
+    def algorithm(self, subject: Subject) -> Algorithm:
+        """Return the declaration of a subject's algorithm."""
+
+    def arrays(self, trial: Trial, name: str, subject: Subject) -> Arrays:
+        """Return an artifact of a trial; raise InapplicableError where there is none."""
+
+    def probe(
+        self, subject: Subject, fits: Sequence[tuple[Trial, JSON]], calls: int = 0
+    ) -> list[Probe]:
+        """Fit trials of a subject in a worker of its own; see :func:`harness.probe.probe`."""

@@ -17,6 +17,7 @@ import numpy as np
 from harness.analysis.diagnostics import (
     InapplicableError,
     agreement,
+    bias_variance,
     calibration,
     determinism,
     importance,
@@ -26,6 +27,7 @@ from harness.analysis.diagnostics import (
     strength,
 )
 from harness.builtin.metrics import log_loss, rmse_sd
+from harness.data import drawn_apart
 from harness.model import JSON, Predicted, Trial, to_json
 from harness.questions import Arrays, Evidence, Question, Subject
 from harness.session import SessionError
@@ -170,6 +172,25 @@ def answer_strength(evidence: Evidence, question: Question) -> Answer:
     return found.sentence, {**to_json(found), "law": law}
 
 
+def answer_bias_variance(evidence: Evidence, question: Question) -> Answer:
+    """Return what the error is made of, over all training sets of one size."""
+    subject = question.subject
+    if not question.about:
+        raise InapplicableError("it takes repeated training sets: [splits] training_sets")
+    trials = subject.of_size(int(question.about))
+    parts = [evidence.arrays(trial, "predictions", subject) for trial in trials]
+    output, first = np.stack([part["output"] for part in parts]), parts[0]
+    y, weight = first["y"], first.get("weight")
+    if subject.first.task.is_classification:
+        found = bias_variance.of_classes(output.argmax(axis=2), y, output.shape[2], weight)
+    else:
+        f = evidence.truth(subject)
+        found = bias_variance.of_values(output, y, f if f is None else f[first["rows"]], weight)
+    left = int(evidence.facts(trials[0])["rows"]) - len(y)
+    sizes = {"train_rows": int(question.about), "apart": drawn_apart(trials[0].split, left)}
+    return found.sentence, {**to_json(found), **sizes}
+
+
 ANSWERS: dict[str, Callable[[Evidence, Question], Answer]] = {
     "staged": answer_staged,
     "determinism": answer_determinism,
@@ -179,6 +200,7 @@ ANSWERS: dict[str, Callable[[Evidence, Question], Answer]] = {
     "agreement": answer_agreement,
     "margins": answer_margins,
     "strength": answer_strength,
+    "bias_variance": answer_bias_variance,
 }
 # What the worker must write down for an answer, beside the predictions.
 NEEDS = {"staged": "staged", "importance": "trees", "margins": "members", "strength": "members"}

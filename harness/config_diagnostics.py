@@ -15,6 +15,7 @@ Name = Literal[
     "agreement",
     "margins",
     "strength",
+    "bias_variance",
 ]
 Part = Annotated[float, Field(gt=0, le=1)]
 
@@ -23,7 +24,8 @@ class Diagnostics(BaseModel):
     """Which diagnostics, of what, and the sizes at which ``scaling`` is timed.
 
     Each is about the first split and the first seed of an algorithm on a dataset, but for
-    ``calibration`` and ``agreement``, which are about every split of the first repeat.
+    ``calibration`` and ``agreement``, which are about every split of the first repeat, and
+    ``bias_variance``, which is about all training sets of one size.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)

@@ -14,11 +14,14 @@ from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from typing import Any
 
+import numpy as np
+
 from harness import ids
 from harness.analysis.diagnostics import Diagnostic, InapplicableError, scaling
 from harness.analysis.diagnostics.sizes import lines_of
 from harness.answers import ANSWERS, NEEDS
 from harness.config_diagnostics import Diagnostics
+from harness.data.truth import truth_of
 from harness.errors import ConfigError, DataError, unknown
 from harness.machine import machine_id
 from harness.model import JSON, Algorithm, Outcome, Status, Trial, to_json
@@ -58,11 +61,19 @@ def questions(asked: Diagnostics, plan: Plan) -> list[Question]:
         if name in PAIRED:
             found += [Question(name, a, b) for a, b in pairs]
             continue
-        axes = [axis for axis in AXES if getattr(asked, axis)] if name == "scaling" else [""]
         for subject in subjects:
             if name not in OF_CLASSES or subject.first.task.is_classification:
-                found += [Question(name, subject, about=axis) for axis in axes]
+                found += [Question(name, subject, about=a) for a in _about(name, asked, subject)]
     return found
+
+
+def _about(name: str, asked: Diagnostics, subject: Subject) -> list[str]:
+    """Return what the several answers of one name are about."""
+    if name == "scaling":
+        return [axis for axis in AXES if getattr(asked, axis)]
+    if name == "bias_variance":
+        return [str(size) for size in subject.sizes] or [""]
+    return [""]
 
 
 def _subjects(asked: Diagnostics, plan: Plan) -> Iterator[Subject]:
@@ -116,6 +127,7 @@ class Diagnosis:
     fresh: bool = False
     supervisor: Supervisor = field(init=False)
     outcomes: dict[str, Outcome] = field(init=False)  # of the run, by trial id
+    truths: dict[str, np.ndarray | None] = field(default_factory=dict)  # by dataset
     needed: frozenset[str] = field(init=False)  # artifacts that some question needs
 
     def __post_init__(self) -> None:
@@ -219,6 +231,17 @@ class Diagnosis:
         for reason in self.registry.announce(stored):
             self.progress.message(f"  {reason}")
         return stored
+
+    def facts(self, trial: Trial) -> Mapping[str, Any]:
+        """Return what the worker found of a trial that is done."""
+        return self.outcomes[trial.id].facts
+
+    def truth(self, subject: Subject) -> np.ndarray | None:
+        """Return the target of every row without noise, where it is known."""
+        ref = subject.job.dataset
+        if ref.name not in self.truths:
+            self.truths[ref.name] = truth_of(ref, self.registry)
+        return self.truths[ref.name]
 
     def probe(
         self, subject: Subject, fits: Sequence[tuple[Trial, JSON]], calls: int = 0

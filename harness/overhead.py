@@ -12,7 +12,8 @@ from datetime import datetime
 from pathlib import Path
 
 from harness import noop
-from harness.config import Experiment, Splits
+from harness.config import Experiment
+from harness.config_splits import Splits
 from harness.errors import HarnessError
 from harness.model import DatasetRef, Job, Outcome, Split, Status, Trial
 from harness.plugins import Entry, load_registry

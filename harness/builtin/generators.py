@@ -47,7 +47,7 @@ class Generator:
     classes: int = 0
     rows: int = 10_000
     version: int = 1
-    options: Mapping[str, int | float] = field(default_factory=dict)
+    options: Mapping[str, int | float | str] = field(default_factory=dict)
     categorical: int = 0
     missing: bool = False
     sparse: bool = False
@@ -83,7 +83,7 @@ GENERATORS = (
         drawing.friedman1,
         "Friedman (1991) #1: 10 sin(π x0 x1) + 20 (x2 - ½)² + 10 x3 + 5 x4, other columns idle.",
         columns=10,
-        options={"columns": 10, "noise": 1.0},
+        options={"columns": 10, "noise": 1.0, "noise_kind": "normal"},
     ),
     Generator(
         "friedman2",
@@ -91,7 +91,7 @@ GENERATORS = (
         drawing.friedman2,
         "Friedman (1991) #2: √(x0² + (x1 x2 - 1 / (x1 x3))²).",
         columns=4,
-        options={"noise": 125.0},
+        options={"noise": 125.0, "noise_kind": "normal"},
     ),
     Generator(
         "friedman3",
@@ -99,7 +99,7 @@ GENERATORS = (
         drawing.friedman3,
         "Friedman (1991) #3: arctan((x1 x2 - 1 / (x1 x3)) / x0).",
         columns=4,
-        options={"noise": 0.1},
+        options={"noise": 0.1, "noise_kind": "normal"},
     ),
     Generator(
         "hastie_10_2",

@@ -5,6 +5,7 @@ Arrays are filled in Fortran order, so that a column is drawn where it will lie.
 
 from __future__ import annotations
 
+from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -12,33 +13,52 @@ from harness.errors import DataError
 from harness.model import Table
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     import numpy as np
 
 FIELDS = 30  # of the one-hot table
 CLASS_SHARES = (0.365, 0.488, 0.061, 0.005, 0.016, 0.030, 0.035)  # of Covertype
 
 
-def friedman1(rows: int, seed: int, columns: int, noise: float) -> Table:
+def friedman1(rows: int, seed: int, columns: int, noise: float, noise_kind: str) -> Table:
     """Draw Friedman's first function of uniform columns; the first five matter."""
     from sklearn.datasets import make_friedman1
 
     _at_least(columns, 5)
-    X, y = make_friedman1(rows, n_features=columns, noise=noise, random_state=seed % 2**32)
-    return _dense(X, y)
+    draw = partial(make_friedman1, rows, n_features=columns, random_state=seed % 2**32)
+    return _noisy(draw, seed, noise, noise_kind)
 
 
-def friedman2(rows: int, seed: int, noise: float) -> Table:
+def friedman2(rows: int, seed: int, noise: float, noise_kind: str) -> Table:
     """Draw Friedman's second function: the impedance of a circuit."""
     from sklearn.datasets import make_friedman2
 
-    return _dense(*make_friedman2(rows, noise=noise, random_state=seed % 2**32))
+    draw = partial(make_friedman2, rows, random_state=seed % 2**32)
+    return _noisy(draw, seed, noise, noise_kind)
 
 
-def friedman3(rows: int, seed: int, noise: float) -> Table:
+def friedman3(rows: int, seed: int, noise: float, noise_kind: str) -> Table:
     """Draw Friedman's third function: the phase angle of a circuit."""
     from sklearn.datasets import make_friedman3
 
-    return _dense(*make_friedman3(rows, noise=noise, random_state=seed % 2**32))
+    draw = partial(make_friedman3, rows, random_state=seed % 2**32)
+    return _noisy(draw, seed, noise, noise_kind)
+
+
+def _noisy(
+    draw: Callable[..., tuple[np.ndarray, np.ndarray]], seed: int, noise: float, kind: str
+) -> Table:
+    """Draw a function with noise of a standard deviation; columns come first, so it moves none."""
+    import numpy as np
+
+    if kind == "normal":
+        return _dense(*draw(noise=noise))
+    if kind != "laplace":
+        raise DataError(f"noise_kind is normal or laplace, not {kind[:80]!r}")
+    X, y = draw(noise=0.0)
+    random = np.random.default_rng([seed, 8])
+    return _dense(X, y + noise * random.laplace(0.0, 0.5**0.5, len(y)))  # Var = 2 · scale²
 
 
 def hastie_10_2(rows: int, seed: int) -> Table:

@@ -22,13 +22,13 @@ class InapplicableError(HarnessError):
 class Diagnostic:
     """One answer, as the store keeps it and a report shows it."""
 
-    name: str  # staged, determinism, scaling, calibration, importance, agreement, margins, strength
+    name: str  # as the ``[diagnostics]`` table calls it
     algorithm: str
     dataset: str
     params: Mapping[str, Any] = field(default_factory=dict)
     preparation: str = ""
     reference: str = ""  # the other side of a pair
-    about: str = ""  # what tells apart answers of one name: the axis of a scaling
+    about: str = ""  # what tells apart answers of one name: an axis, or training rows
     sentence: str = ""  # what was found, in words
     found: Mapping[str, Any] = field(default_factory=dict)  # the record of the module, as JSON
     reason: str = ""  # why there is no answer

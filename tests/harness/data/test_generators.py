@@ -60,6 +60,7 @@ def test_the_number_of_columns_can_be_chosen(registry, name):
         ("friedman1:columns=4", "columns must be at least 5, not 4"),
         ("waveform:columns=20", "at least 21"),
         ("onehot_sparse:columns=59", "at least 60"),
+        ("friedman2:noise_kind=pink", "noise_kind is normal or laplace, not 'pink'"),
         ("categorical_high:levels=3", "levels must be at least 10"),
         ("rare_positive:rows=100", "leaves one class only"),
         ("rare_positive:share=1.0", "leaves one class only"),
@@ -70,6 +71,21 @@ def test_the_number_of_columns_can_be_chosen(registry, name):
 def test_options_that_cannot_be_drawn(registry, name, message):
     with pytest.raises(DataError, match=message):
         drawn(resolve(name, registry))
+
+
+@pytest.mark.parametrize("name", ["friedman1", "friedman2", "friedman3"])
+def test_noise_of_either_kind_has_the_declared_size_and_moves_no_column(registry, name):
+    size = resolve(name, registry).options["noise"]
+    clean = drawn(resolve(f"{name}:rows=20000,seed=4,noise=0", registry))
+    shapes = {}
+    for kind in ("normal", "laplace"):
+        table = drawn(resolve(f"{name}:rows=20000,seed=4,noise_kind={kind}", registry))
+        assert table.X.equals(clean.X)
+        noise = (table.y - clean.y) / size
+        assert abs(noise.mean()) < 0.03
+        assert noise.std() == pytest.approx(1.0, abs=0.03)
+        shapes[kind] = np.mean(noise**4)
+    assert shapes == {"normal": pytest.approx(3, abs=0.3), "laplace": pytest.approx(6, abs=1)}
 
 
 def test_friedman1_is_the_published_function(registry):

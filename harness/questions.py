@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -34,6 +34,16 @@ class Subject:
         same = (first.seed, first.split.repeat)
         return [t for t in self.trials if (t.seed, t.split.repeat) == same]
 
+    @property
+    def sizes(self) -> list[int]:
+        """Return the sizes of the drawn training sets, in order; none where folds train."""
+        return list(dict.fromkeys(t.split.train_rows for t in self.trials if t.split.train_rows))
+
+    def of_size(self, rows: int) -> list[Trial]:
+        """Return the trials on training sets of so many rows, with the first seed."""
+        wanted = (self.first.seed, rows)
+        return [t for t in self.trials if (t.seed, t.split.train_rows) == wanted]
+
 
 @dataclass(frozen=True)
 class Question:
@@ -42,7 +52,7 @@ class Question:
     name: str
     subject: Subject
     other: Subject | None = None
-    about: str = ""  # the axis of a scaling
+    about: str = ""  # the axis of a scaling, the training rows of a decomposition
 
 
 class Evidence(Protocol):
@@ -55,6 +65,12 @@ class Evidence(Protocol):
 
     def arrays(self, trial: Trial, name: str, subject: Subject) -> Arrays:
         """Return an artifact of a trial; raise InapplicableError where there is none."""
+
+    def facts(self, trial: Trial) -> Mapping[str, Any]:
+        """Return what the worker found of a trial that is done."""
+
+    def truth(self, subject: Subject) -> np.ndarray | None:
+        """Return the target of every row without noise, where it is known."""
 
     def probe(
         self, subject: Subject, fits: Sequence[tuple[Trial, JSON]], calls: int = 0

@@ -28,7 +28,8 @@ class Report:
         if done % self.every == 0:
             left = (model.n_estimators - i - 1) * (time() - self.start) / done
             cells = [f"{model.train_score_[i]:>16.4f}"]
-            cells += [f"{model.oob_improvement_[i]:>16.4f}"] * self.samples
+            if self.samples:
+                cells.append(f"{model.oob_improvement_[i]:>16.4f}")
             told = f"{left / MINUTE:.2f}m" if left > MINUTE else f"{left:.2f}s"
             say(" ".join([f"{i + 1:>10d}", *cells, f"{told:>16s}"]))
             if model.verbose == 1 and done // (self.every * TEN) > 0:

@@ -16,7 +16,7 @@ from harness.cli.common import (
     say,
     undecided_option,
 )
-from harness.config import Experiment, load_experiment
+from harness.config import Experiment, Parity, load_experiment
 from harness.data import dataset_from_file, describe
 from harness.errors import ConfigError
 from harness.model import Dataset
@@ -132,7 +132,19 @@ def _experiment(
     datasets = [*(d.name for d in extra), *given["datasets"]]
     if datasets:
         changes |= {"datasets": datasets, "duels.datasets": datasets}
-    return load_experiment(given["experiment"], overrides=given["overrides"], changes=changes)
+    found = load_experiment(given["experiment"], overrides=given["overrides"], changes=changes)
+    return found.model_copy(update={"parity": _narrowed(found.parity, changes)})
+
+
+def _narrowed(parity: Parity, changes: dict[str, Any]) -> Parity:
+    """Return whose trees are compared in a run of fewer algorithms or other datasets."""
+    narrower: dict[str, Any] = {}
+    if parity.datasets and "datasets" in changes:
+        narrower["datasets"] = ["*"]
+    if parity.pairs and "algorithms" in changes:
+        chosen = set(changes["algorithms"])
+        narrower["pairs"] = [pair for pair in parity.pairs if chosen.issuperset(pair)]
+    return parity.model_copy(update=narrower)
 
 
 def _with_references(patterns: tuple[str, ...], registry: Registry) -> list[str]:

@@ -143,6 +143,14 @@ def test_a_dry_run_names_the_comparisons(call):
     assert "trees of twin and sklearn.decision_tree on iris: " in out
 
 
+def test_a_narrower_run_compares_what_is_left_of_it(call):
+    pairs = "parity.pairs=[['twin', 'sklearn.decision_tree'], ['opaque', 'twin']]"
+    narrow = ["-d", "wine", "-a", "twin", "--set", pairs, "--dry-run"]
+    out = call("run", "beside.toml", *narrow)[1]
+    told = [line for line in out.splitlines() if line.startswith("trees of")]
+    assert told == ["trees of twin and sklearn.decision_tree on wine: to compare"]
+
+
 @pytest.mark.parametrize(
     ("setting", "message"),
     [

@@ -40,11 +40,16 @@ def grow_like_sklearn(values, columns, target, rules, seed, *, missing=None):
     y = target.y if target.codes is None else target.codes
     weight = np.ones(len(y)) if target.weight is None else target.weight
     given = sklearn_layout.Given(
-        values,
-        np.ascontiguousarray(columns, np.int64),
-        np.ascontiguousarray(missing, bool),
-        np.ascontiguousarray(y, float),
-        np.ascontiguousarray(weight, float),
+        *(
+            np.require(array, kind, "CW")  # for numba, an array that is read-only has another type
+            for array, kind in (
+                (values, np.float32),
+                (columns, np.int64),
+                (missing, bool),
+                (y, float),
+                (weight, float),
+            )
+        )
     )
     m = np.count_nonzero(weight)
     work = new_work(m, rules, seed)

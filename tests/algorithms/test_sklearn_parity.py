@@ -5,6 +5,7 @@ import pytest
 from columns import seeds
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numba import config
 from parity_sklearn import (
     CRITERIA,
     DRAWS,
@@ -26,6 +27,7 @@ from algorithms import (
     DecisionTreeRegressor,
 )
 from algorithms._common import parity, sklearn_growing
+from algorithms._kernels.sklearn_grow import grow_by_sklearn_rules
 
 
 @given(
@@ -127,6 +129,16 @@ def test_parity_does_not_change_what_it_is_given():
     DecisionTreeRegressor(parity="scikit-learn").fit(X, y, sample_weight=weight)
     for a, b in zip(before, (X, y, weight), strict=True):
         assert np.array_equal(a, b)
+
+
+@pytest.mark.skipif(bool(config.DISABLE_JIT), reason="nothing is compiled")
+def test_arrays_that_are_read_only_need_no_other_kernel():
+    rng = np.random.default_rng(0)
+    X, y, weight = rng.normal(size=(50, 3)), rng.normal(size=50), rng.random(50)
+    for array in (X, y, weight):
+        array.setflags(write=False)
+    assert difference(*fit_both(DecisionTreeRegressor, X, y, weight, random_state=0)) == ""
+    assert len(grow_by_sklearn_rules.signatures) == 1
 
 
 @pytest.mark.parametrize("kind", list(REFERENCE))

@@ -84,6 +84,10 @@ class Grower:
             planes=np.empty((leaves, 2, n_cells), np.int64),
             state=np.zeros(layout.STATES, np.int64),
         )
+        # Where missing values stand alone on the right, all others are at most this.
+        ends = [np.append(edges, np.finfo(np.float64).max) for edges in binner.edges]
+        self.edges = np.concatenate(ends)
+        self.first_edge = np.cumsum([0] + [len(end) for end in ends[:-1]])
         self.every_row = np.arange(n_rows, dtype=np.uint32)
 
     def grow(self, records, scale, seed, rows=None, features=None):
@@ -162,27 +166,25 @@ class Grower:
         """Return the grown tree, with the thresholds of its bins."""
         nodes = self.growth.nodes[: 2 * self.n_leaves - 1]
         inner = nodes["left"] >= 0
-        threshold = np.zeros(len(nodes))
+        feature = np.where(inner, nodes["feature"], 0)
+        is_set = inner & (self.bins.is_set[feature] == 1)
+        at = self.first_edge[feature] + nodes["bin"]
+        threshold = np.where(inner & ~is_set, self.edges[np.where(is_set, 0, at)], 0.0)
+        none = self.binner.missing[feature] < 0  # none in training: with the larger side
+        count = nodes["count"]
+        missing_left = np.where(
+            none, count[nodes["left"]] >= count[nodes["right"]], nodes["missing_left"] == 1
+        )
         sets = {}
-        missing_left = nodes["missing_left"].astype(bool)
-        for node in np.flatnonzero(inner).tolist():
-            f = int(nodes["feature"][node])
-            codes, edges = self.binner.codes[f], self.binner.edges[f]
-            if codes is not None:
-                goes = self.growth.goes_left[node, : len(codes)].astype(bool)
-                sets[node] = np.sort(codes[goes])
-                continue
-            at = int(nodes["bin"][node])
-            threshold[node] = edges[at] if at < len(edges) else np.finfo(np.float64).max
-            if self.binner.missing[f] < 0:  # none in training: with the larger side
-                left, right = nodes["left"][node], nodes["right"][node]
-                missing_left[node] = nodes["count"][left] >= nodes["count"][right]
+        for node in np.flatnonzero(is_set).tolist():
+            codes = self.binner.codes[nodes["feature"][node]]
+            sets[node] = np.sort(codes[self.growth.goes_left[node, : len(codes)] == 1])
         return BoostedTree(
             feature=np.where(inner, nodes["feature"], -1).astype(np.int32),
             threshold=threshold,
             left=nodes["left"].astype(np.int32),
             right=nodes["right"].astype(np.int32),
-            missing_left=missing_left & inner,
+            missing_left=missing_left & inner & ~is_set,
             gain=np.where(inner, nodes["gain"], np.nan),
             value=nodes["value"].copy(),
             count=nodes["count"].copy(),

@@ -15,27 +15,29 @@ from algorithms._kernels.jit import inner_kernel, kernel
 
 
 @kernel
-def gather(scratch, member, first, n_bins, g, h):
-    """Add what a member has summed of a feature, and clear it for the next histogram.
+def gather(scratch, members, first, n_bins, g, h):
+    """Write what members have summed of a feature, and clear it for the next histogram.
 
     Parameters
     ----------
+    members : (first, last + 1)
     first : cell of the feature's first bin
-    g, h : (MAX_BINS,) int64, added to
+    g, h : (MAX_BINS,) int64, written
     """
-    cells = scratch.cells[member]
-    for b in range(np.uint64(n_bins)):
-        cell = cells[np.uint64(first) + b]
-        g[b] += cell >> HALF
-        h[b] += cell & LOW
-        cells[np.uint64(first) + b] = 0
-    if scratch.sums[member, FLUSHED]:
-        wide_g, wide_h = scratch.wide[member, 0], scratch.wide[member, 1]
+    for member in range(members[0], members[1]):
+        cells = scratch.cells[member]
         for b in range(np.uint64(n_bins)):
-            g[b] += wide_g[np.uint64(first) + b]
-            h[b] += wide_h[np.uint64(first) + b]
-            wide_g[np.uint64(first) + b] = 0
-            wide_h[np.uint64(first) + b] = 0
+            cell = cells[np.uint64(first) + b]
+            g[b] = (cell >> HALF) + (g[b] if member > members[0] else 0)
+            h[b] = (cell & LOW) + (h[b] if member > members[0] else 0)
+            cells[np.uint64(first) + b] = 0
+        if scratch.sums[member, FLUSHED]:
+            wide_g, wide_h = scratch.wide[member, 0], scratch.wide[member, 1]
+            for b in range(np.uint64(n_bins)):
+                g[b] += wide_g[np.uint64(first) + b]
+                h[b] += wide_h[np.uint64(first) + b]
+                wide_g[np.uint64(first) + b] = 0
+                wide_h[np.uint64(first) + b] = 0
 
 
 @kernel

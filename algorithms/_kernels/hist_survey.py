@@ -127,19 +127,17 @@ def scan_tile(team, rank, bins, growth, scratch, rules, scale, small, large, low
     for j in range(low, high):
         f = growth.features[j]
         n_bins = bins.count[f]
-        own[0, :n_bins] = 0
-        own[1, :n_bins] = 0
-        for member in range(members[0], members[1]):
-            gather(scratch, member, f * stride, n_bins, own[0], own[1])
-        if large >= 0:
+        gather(scratch, members, f * stride, n_bins, own[0], own[1])
+        if scan_two:
             rest = growth.planes[two["slot"]]
             subtract(rest, f * stride, n_bins, was_wide, own[0], own[1], own[2], own[3])
             keep(rest, f * stride, n_bins, rest_wide, own[2], own[3])
-            if scan_two and two["groups"] & bins.groups[f]:
+            if two["groups"] & bins.groups[f]:
                 search(bins, f, own[2], own[3], rest_facts, rules, scale, scratch, rank, 1)
-        keep(growth.planes[one["slot"]], f * stride, n_bins, wide, own[0], own[1])
-        if scan_one and one["groups"] & bins.groups[f]:
-            search(bins, f, own[0], own[1], facts, rules, scale, scratch, rank, 0)
+        if scan_one:
+            keep(growth.planes[one["slot"]], f * stride, n_bins, wide, own[0], own[1])
+            if one["groups"] & bins.groups[f]:
+                search(bins, f, own[0], own[1], facts, rules, scale, scratch, rank, 0)
 
 
 @inner_kernel

@@ -16,6 +16,7 @@ from algorithms._common.cart import TREE_CONSTRAINTS
 from algorithms._common.draws import SEEDS, count_rows
 from algorithms._common.export import export_trees
 from algorithms._common.parity import warn_of_other_version
+from algorithms._common.progress import say
 from algorithms._common.tables import make_table
 from algorithms._common.threads import Workers, count_threads
 
@@ -143,7 +144,7 @@ class BaseForest(BaseEstimator):
 
             def grow(i):
                 if self.verbose > 1:
-                    print(f"building tree {i + 1} of {len(trees)}")  # noqa: T201 - it was asked for
+                    say(f"building tree {i + 1} of {len(trees)}")
                 weight = self._weigh_draw(trees[i].random_state, y)
                 with Workers(1) as alone:
                     trees[i].grow_on(table, columns, y, weight, alone, keep=True)

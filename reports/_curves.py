@@ -1,4 +1,4 @@
-"""Small multiples: the loss of each algorithm round by round, and how probabilities come true."""
+"""Small multiples: losses round by round, how probabilities come true, what an error is made of."""
 
 from __future__ import annotations
 
@@ -15,6 +15,13 @@ WIDTH, HEIGHT = 190, 130  # pixels of one panel
 ACROSS = 3  # panels in a row
 # Side → dash of its line, symbol in words, colour: colour never stands alone.
 SIDES = {"test rows": ([1, 0], "—", "blue"), "training rows": ([4, 3], "┄", "orange")}
+
+PARTS = {
+    "error": ([1, 0], "—", "blue"),
+    "bias": ([6, 3], "╌", "orange"),
+    "variance": ([2, 2], "┄", "green"),
+    "noise": ([1, 4], "·", "muted"),
+}
 
 
 def side_keys() -> list[Key]:
@@ -44,6 +51,37 @@ def curves(rows: Rows, key: str, x_title: str, y_title: str) -> Spec:
     }
     mark = {"type": "line", "strokeWidth": 2}
     return _panels(rows, {"mark": mark, "encoding": encoding})
+
+
+def parts_keys(kinds: Sequence[str]) -> list[Key]:
+    """Return the legend of the lines of :func:`parts`."""
+    return [Key(PARTS[kind][1], PARTS[kind][2], kind) for kind in kinds]
+
+
+def parts(rows: Rows, x_title: str, y_title: str) -> Spec:
+    """Return a panel a model with each part of its error, against a positive number.
+
+    ``rows``: ``name``, ``x``, ``part`` (of ``PARTS``) and ``value``. The x axis is logarithmic
+    where its largest number is 20 times the least or more. Panels share no scale of the error:
+    that of a single tree would hide what is left of an ensemble's.
+    """
+    known = [kind for kind in PARTS if any(row["part"] == kind for row in rows)]
+    xs = [row["x"] for row in rows]
+    x = _number("x", x_title)
+    if min(xs) > 0 and max(xs) >= 20 * min(xs):
+        x["scale"] = {"type": "log"}
+        x["axis"] = {**x["axis"], "values": sorted(set(xs))}
+    common: Spec = {"field": "part", "type": "nominal", "legend": None}
+    colours = [PALETTE[PARTS[kind][2]] for kind in known]
+    encoding = {
+        "x": x,
+        "y": _number("value", y_title),
+        "color": {**common, "scale": {"domain": known, "range": colours}},
+        "strokeDash": {**common, "scale": {"domain": known, "range": [PARTS[k][0] for k in known]}},
+    }
+    mark = {"type": "line", "strokeWidth": 2, "point": {"size": 18, "filled": True}}
+    whole = _panels(rows, {"mark": mark, "encoding": encoding})
+    return {**whole, "resolve": {"scale": {"y": "independent"}}}
 
 
 def reliability(rows: Rows) -> Spec:

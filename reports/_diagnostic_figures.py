@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+from reports._bias_variance import bias_variance_figures
 from reports._blocks import Block, Cell, Column, Details, Figure, Row, Table
 from reports._curves import curves, reliability, side_keys
 from reports._text import bounds, count, digits, short
@@ -94,4 +95,8 @@ def _diagram(dataset: str, told: Sequence[Diagnostic]) -> Figure:
     return Figure(spec=reliability(rows), title=caption, finding=caption, table=named)
 
 
-FIGURES = {"staged": staged_figures, "calibration": reliability_figures}
+FIGURES = {
+    "staged": staged_figures,
+    "calibration": reliability_figures,
+    "bias_variance": bias_variance_figures,
+}

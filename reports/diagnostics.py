@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from harness import Section, hookimpl
+from reports._bias_variance import shares, told_params, varied
 from reports._blocks import (
     Badge,
     Block,
@@ -39,6 +40,7 @@ TITLES = {
     "agreement": "Agreement of predictions",
     "margins": "Margins",
     "strength": "Strength and correlation",
+    "bias_variance": "Bias and variance",
 }
 NOTES = {
     "staged": "Losses after each number of members, on the first split. Seconds are those of "
@@ -58,6 +60,9 @@ NOTES = {
     "and right, 0 or less is wrong.",
     "strength": "Breiman (2001), on test rows. The last column says how far the variance of a mean "
     "of M members is from ρσ² + (1 − ρ)σ²/M.",
+    "bias_variance": "Over training sets drawn anew, on the same test rows: error = noise + bias² "
+    "+ variance + a cross term that is 0 in expectation (squared loss), or bias + unbiased − "
+    "biased variance (share of wrong classes, Domingos 2000). Intervals are of other test rows.",
 }
 
 
@@ -82,7 +87,10 @@ def _panel(page: Page, name: str, told: Sequence[Diagnostic]) -> Panel:
     if answered:
         heads, row_of = TABLES[name]
         columns = [Column("Algorithm"), Column("Dataset"), *heads]
-        rows: list[Row] = [[*_subject(d), *row_of(d.found)] for d in answered]
+        params = map(told_params, varied(answered))
+        rows: list[Row] = [
+            [*_subject(d, text), *row_of(d.found)] for d, text in zip(answered, params, strict=True)
+        ]
         blocks.append(Table(columns, rows, TITLES[name], f"diagnostics-{name}"))
         blocks += FIGURES[name](answered) if name in FIGURES else ()
     if silent := [d for d in told if d.reason]:
@@ -91,9 +99,10 @@ def _panel(page: Page, name: str, told: Sequence[Diagnostic]) -> Panel:
     return Panel(TITLES[name], blocks, anchor, folded=len(told) > 60)
 
 
-def _subject(told: Diagnostic) -> list[Cell]:
+def _subject(told: Diagnostic, params: str = "") -> list[Cell]:
     against = f"against {short(told.reference)}" if told.reference else ""
-    name = Cell([Code(short(told.algorithm))], told.algorithm, against)
+    note = "; ".join(filter(None, [params, against]))
+    name = Cell([Code(short(told.algorithm))], told.algorithm, note)
     source = "through its duels" if told.about.endswith("duels") else ""
     return [name, Cell(short(told.dataset), told.dataset, source)]
 
@@ -212,6 +221,26 @@ def _strength(found: Values) -> list[Cell]:
     ]
 
 
+def _bias_variance(found: Values) -> list[Cell]:
+    parts, shown = found["parts"], shares(found)
+    note = {name: bounds(part["low"], part["high"]) for name, part in parts.items()}
+    if squared := found["kind"] == "squared":
+        spread = note["variance"]
+    else:
+        spread = f"{digits(parts['unbiased_variance']['value'])} − "
+        spread += digits(parts["biased_variance"]["value"])
+    apart = "no row in two of them" if found["apart"] else "they share rows"
+    alone = found["truth"]
+    return [
+        Cell(count(found["train_rows"]), found["train_rows"], f"{found['sets']} sets, {apart}"),
+        Cell.of(shown["error"], digits, note=note["error"]),
+        Cell.of(shown.get("noise"), digits, note="" if alone else "counts as bias"),
+        Cell.of(shown["bias"], digits, note=note["bias2" if squared else "bias"]),
+        Cell.of(shown["variance"], digits, note=spread),
+        Cell.of(parts["cross"]["value"] if alone else None, digits),
+    ]
+
+
 TABLES: dict[str, tuple[list[Column], Callable[[Values], list[Cell]]]] = {
     "staged": (
         numeric("Best after", "Least test loss", "At the end", "On training rows", "Time"),
@@ -238,5 +267,9 @@ TABLES: dict[str, tuple[list[Column], Callable[[Values], list[Cell]]]] = {
     "strength": (
         numeric("Strength", "Correlation", "Error", "Bound for many", "Formula off by"),
         _strength,
+    ),
+    "bias_variance": (
+        numeric("Training rows", "Error", "Noise", "Bias", "Variance", "Cross term"),
+        _bias_variance,
     ),
 }

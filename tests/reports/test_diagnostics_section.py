@@ -8,6 +8,7 @@ import pytest
 from harness.analysis.diagnostics import (
     Diagnostic,
     agreement,
+    bias_variance,
     calibration,
     determinism,
     importance,
@@ -39,6 +40,13 @@ def losses(output):
     return float(np.mean(output))
 
 
+def parted(noise, sets=4):
+    f = RNG.uniform(size=50)
+    models = f + RNG.normal(size=(sets, 50)) * 0.3
+    decomposed = bias_variance.of_values(models, f + noise * RNG.normal(size=50), f)
+    return {**to_json(decomposed), "train_rows": 100, "apart": True}
+
+
 def found():
     """Return what each module finds of made-up models, by name."""
     stages = [np.full(4, v) for v in (3.0, 1.0, 2.0)]
@@ -60,6 +68,7 @@ def found():
             **to_json(strong),
             "law": {**to_json(strong.law), "deviation": strong.law.deviation},
         },
+        "bias_variance": parted(0.5),
     }
 
 

@@ -1,0 +1,71 @@
+"""The curves of bias and variance: which param is the axis, and what a panel is named by."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from harness.analysis.diagnostics import Diagnostic, bias_variance
+from harness.model import to_json
+from reports import Details, Page, diagnostics
+from reports._bias_variance import bias_variance_figures, told_params, varied
+from reports._charts import draw
+
+RNG = np.random.default_rng(0)
+
+
+def answer(algorithm, size, **params):
+    f = RNG.uniform(size=30)
+    found = bias_variance.of_values(f + RNG.normal(size=(3, 30)), f + RNG.normal(size=30), f)
+    record = {**to_json(found), "train_rows": size, "apart": True}
+    return Diagnostic("bias_variance", algorithm, "blobs", params, about=str(size), found=record)
+
+
+@pytest.fixture(scope="module")
+def told():
+    tree = [answer("tree", n, depth=d, kind="x") for d in (1, 2, None) for n in (50, 100)]
+    boost = [
+        answer("boost", n, rounds=m, rate=r)
+        for m in (1, 10, 100)
+        for r in (0.1, 1.0)
+        for n in (50, 100)
+    ]
+    return [*tree, *boost]
+
+
+def test_only_params_that_differ_are_told(told):
+    assert varied(told)[0] == {"depth": 1}
+    assert varied(told)[-1] == {"rounds": 100, "rate": 1.0}
+    nested = {"estimator": {"algorithm": "tree", "params": {"depth": 3}}, "rate": 0.5}
+    assert told_params(nested) == "estimator tree (depth 3), rate 0.5"
+
+
+def test_each_axis_has_a_chart_and_each_family_a_panel(told):
+    (details,) = bias_variance_figures(told)
+    by_axis = {figure.table.columns[1].title: figure for figure in details.blocks}
+    assert list(by_axis) == ["depth", "rounds", "training rows"]
+    panels = {
+        axis: list(dict.fromkeys(row["name"] for row in figure.spec["data"]["values"]))
+        for axis, figure in by_axis.items()
+    }
+    assert [len(names) for names in panels.values()] == [2, 4, 2]
+    # a depth without a limit has no place on the axis
+    assert {row["x"] for row in by_axis["depth"].spec["data"]["values"]} == {1, 2}
+    assert by_axis["rounds"].spec["spec"]["encoding"]["x"]["scale"] == {"type": "log"}
+    assert len(by_axis["rounds"].table.rows) == 12
+    for figure in by_axis.values():
+        assert "<svg" in draw(figure.spec, figure.title, "p")
+
+
+def test_classes_have_no_noise_of_their_own(views):
+    codes = np.array([0, 1, 0, 1])
+    found = bias_variance.of_classes(np.tile(codes, (3, 1)), codes[::-1], 2)
+    one = answer("tree", 50, depth=1)
+    record = {**to_json(found), "train_rows": 50, "apart": False}
+    page = Page(replace(views["typical"](), diagnostics=(replace(one, found=record),)))
+    (panel,) = diagnostics.build(page).blocks
+    (row,) = panel.blocks[1].rows
+    assert row[2].note.endswith("they share rows")
+    assert (row[4].note, row[4].text, row[7].text) == ("counts as bias", "–", "–")
+    assert row[6].note == "0 − 0"
+    assert not any(isinstance(block, Details) for block in panel.blocks)

@@ -142,20 +142,30 @@ def search_inside(table, codes, limits, level, best, first, last):
                     if n >= TWO and not plain:
                         known = max(best[slot], level.score[f, slot])
                         start = (w_left, s_left)
-                        if may_pass(level.totals[slot], start, w, p, m, limits.l2, known):
+                        least = known - SLACK * abs(known)
+                        if may_pass(level.totals[slot], start, w, p, m, limits.l2, least):
+                            where = (f, slot, turn, b)
                             left = (n_left, w_left, s_left)
-                            search_bin(table, codes, limits, level, (f, slot, turn, b), left)
+                            search_bin(table, codes, limits, level, where, left, least)
                     n_left += n
                     w_left += w
                     s_left += p - m
 
 
 @inner_kernel
-def may_pass(totals, start, w, p, m, l2, known):
-    """Return whether a place inside a bin can score above what is known."""
+def passes(totals, w_left, s_left, l2, least):
+    """Return whether S is above ``least``, without a division; True where it is no number."""
+    a = w_left + l2
+    c = max(totals[WEIGHT] - w_left, 0.0) + l2
+    s_right = totals[SUM] - s_left
+    return not s_left * s_left * c + s_right * s_right * a <= least * a * c
+
+
+@inner_kernel
+def may_pass(totals, start, w, p, m, l2, least):
+    """Return whether a place inside a bin can score above ``least``."""
     w_start, s_start = start
     g = totals[LARGEST]
-    least = known - SLACK * abs(known)
     found = False
     for corner in range(4):
         up = corner < TWO
@@ -168,38 +178,39 @@ def may_pass(totals, start, w, p, m, l2, known):
             w_left = w_start + m / g
         else:
             w_left = w_start + w - p / g
-        s_right = totals[SUM] - s_left
-        a = w_left + l2
-        c = max(totals[WEIGHT] - w_left, 0.0) + l2
-        found |= not s_left * s_left * c + s_right * s_right * a <= least * a * c
+        found |= passes(totals, w_left, s_left, l2, least)
     return found
 
 
 @inner_kernel
-def search_bin(table, codes, limits, level, where, left):
-    """Score every threshold inside a bin.
+def search_bin(table, codes, limits, level, where, left, least):
+    """Score every threshold inside a bin that may be better than what is known.
 
     Parameters
     ----------
     where : (f, slot, turn, b)
     left : rows, weight and sum left of the bin
+    least : scores up to it are no better
     """
     f, slot, turn, b = where
     n_left, w_left, s_left = left
     totals = level.totals[slot]
-    before = np.float32(0.0)
+    before = np.uint64(0)
     is_first = True
     for j in range(first_entry(codes, level, f, b), first_entry(codes, level, f, b + 1)):
         row = np.uint64(table.order[f, j] & ROW)
         if level.lane[row] >> 1 != slot:
             continue
-        here = table.values[f, row]
-        if not is_first and here > before + CLOSE:
+        if (
+            not is_first
+            and passes(totals, w_left, s_left, limits.l2, least)
+            and table.values[f, row] > table.values[f, before] + CLOSE
+        ):
             score = score_if_allowed(limits, totals, n_left, w_left, s_left)
             if score > -np.inf:
                 keep_best(level, f, slot, score, n_left, turn, j)
         is_first = False
-        before = here
+        before = row
         w = level.weight[row] if len(level.weight) else 1.0
         n_left += 1.0
         w_left += w

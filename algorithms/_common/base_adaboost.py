@@ -8,13 +8,19 @@ from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
 from sklearn.utils import get_tags
 from sklearn.utils._param_validation import HasMethods, Interval
 from sklearn.utils.metadata_routing import _RoutingNotSupportedMixin
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils.validation import (
+    _check_sample_weight,
+    check_array,
+    check_is_fitted,
+    validate_data,
+)
 
 from algorithms._common.base_tree import BaseDecisionTree
 from algorithms._common.draws import SEEDS
 from algorithms._common.parity import AS_SKLEARN, warn_of_other_version
 from algorithms._common.weak_learners import AnyLearner, TreeLearner
 
+ROWS_OF_PART = 1 << 16  # that are predicted at once
 BOOSTING_CONSTRAINTS = {
     "estimator": [HasMethods(["fit", "predict"]), None],
     "n_estimators": [Interval(Integral, 1, None, closed="left")],
@@ -102,9 +108,14 @@ class BaseAdaBoost(_RoutingNotSupportedMixin, MetaEstimatorMixin, BaseEstimator)
         check_is_fitted(self)
         any_shape = {"accept_sparse": ["csr", "csc"], "allow_nd": not self._is_trees}
         X = validate_data(self, X, **any_shape, dtype=None, reset=False)
-        if self._is_trees and isinstance(X, np.ndarray):
-            return np.ascontiguousarray(X, np.float32)
-        return X
+        return as_read(X) if self._is_trees else X
+
+    def _parts(self, X):
+        """Yield X as our own trees read it, some rows at a time: a copy of all would be large."""
+        check_is_fitted(self)
+        X = validate_data(self, X, dtype=None, reset=False)
+        for start in range(0, len(X), ROWS_OF_PART):
+            yield as_read(X[start : start + ROWS_OF_PART])
 
     def _trees_and_votes(self):
         """Return the trees, where all models are our own, and the votes of all models."""
@@ -167,3 +178,8 @@ class BaseAdaBoost(_RoutingNotSupportedMixin, MetaEstimatorMixin, BaseEstimator)
         model = self._default_tree() if self.estimator is None else self.estimator
         tags.input_tags.sparse = get_tags(model).input_tags.sparse
         return tags
+
+
+def as_read(X):
+    """Return X as our own trees read it, C-contiguous float32; raise scikit-learn's errors."""
+    return check_array(X, dtype=np.float32, order="C")

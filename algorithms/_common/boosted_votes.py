@@ -1,77 +1,175 @@
-"""What boosted trees predict together: sums of votes, and weighted medians, rows by blocks."""
+"""How boosted models predict together: by weighted votes for classes, or by a weighted median.
+
+The methods stand here, the training in `algorithms.adaboost`; formulas and names are those of it.
+"""
 
 import numpy as np
+from sklearn.metrics import accuracy_score, r2_score
+from sklearn.utils.extmath import softmax
+from sklearn.utils.validation import check_is_fitted
 
-from algorithms._common.bagged_trees import ROWS_AT_ONCE, Walker
-from algorithms._common.threads import Workers
-from algorithms._kernels.predict import find_leaves
+from algorithms._common.base_tree import BaseDecisionTree
+from algorithms._common.boosted_sums import median_of_trees, voting_walker, weighted_median
+from algorithms._common.threads import count_threads
+
+TWO = 2
 
 
-class VotingTree:
-    """A tree whose leaves hold what they add to the score, in the form that a `Walker` sums.
+class VotedClasses:
+    """Predictions of a `BaseAdaBoost` of classifiers."""
 
-    Parameters
-    ----------
-    tree : Tree of classes
-    vote : its weight
-    """
+    def _finish(self):
+        """Make what sums the votes of our own trees; to predict then changes nothing."""
+        if self._is_trees:
+            trees, votes = self._trees_and_votes()
+            self._walker = voting_walker(trees, votes, self.n_features_in_)
 
-    def __init__(self, tree, vote):
-        self._tree = tree
-        chosen = tree.values.argmax(axis=1)[:, None] == np.arange(tree.max_n_classes)
-        others = max(1, tree.max_n_classes - 1)
-        given = np.where(chosen, vote, -1.0 / others * vote)
-        self.values = given[:, 1:] if tree.max_n_classes == 2 else given
-        self.max_n_classes = self.values.shape[1]
+    def _votes(self, X):
+        """Yield, for each model, the vote of each row's class and of the others, (n_rows, K)."""
+        X = self._read_rows(X)
+        others = max(1, self.n_classes_ - 1)
+        for vote, model in zip(self.estimator_weights_, self.estimators_, strict=False):
+            chosen = predict(model, X)[:, None] == self.classes_
+            yield vote, np.where(chosen, vote, -1.0 / others * vote)
+
+    def staged_decision_function(self, X):
+        """Yield `decision_function` after each round."""
+        total, votes = 0.0, 0.0
+        for vote, given in self._votes(X):
+            total, votes = total + given, votes + vote
+            yield self._shape(total / votes)  # F_k
+
+    def _shape(self, score):
+        """Return F_k as scikit-learn shapes it: of two classes one column, F_1 − F_0."""
+        if self.n_classes_ == 1:
+            return np.zeros((len(score), 1))
+        return score[:, 1] - score[:, 0] if self.n_classes_ == TWO else score
+
+    def decision_function(self, X):
+        """Return F_k of each class, float64 (n_rows, n_classes); of two, F_1 − F_0 (n_rows,)."""
+        check_is_fitted(self)
+        if self._walker is None:
+            total = sum(given for _, given in self._votes(X))
+        else:
+            threads = count_threads(self.n_jobs)
+            parts = [self._walker.sum(part, threads) for part in self._parts(X)]
+            total = np.concatenate(parts)
+            if self.n_classes_ == TWO:
+                total = np.column_stack([-total, total])
+        return self._shape(total / self.estimator_weights_.sum())
+
+    def predict(self, X):
+        """Return the label with the largest F_k, the first if equal."""
+        return self._label(self.decision_function(X))
+
+    def staged_predict(self, X):
+        """Yield `predict` after each round."""
+        for score in self.staged_decision_function(X):
+            yield self._label(score)
+
+    def _label(self, score):
+        """Return the labels that decisions mean."""
+        if self.n_classes_ == TWO:
+            return self.classes_.take(score > 0)
+        return self.classes_.take(score.argmax(axis=1))
+
+    def predict_proba(self, X):
+        """Return the softmax of F_k / (K − 1), float64 (n_rows, n_classes)."""
+        return self._proba(self.decision_function(X))
+
+    def staged_predict_proba(self, X):
+        """Yield `predict_proba` after each round."""
+        for score in self.staged_decision_function(X):
+            yield self._proba(score)
+
+    def _proba(self, score):
+        """Return the probabilities that decisions mean."""
+        if self.n_classes_ == 1:
+            return np.ones((len(score), 1))
+        if self.n_classes_ == TWO:
+            return softmax(np.column_stack([-score, score]) / 2.0)
+        # laid out by columns, as scikit-learn's are: rows are then added up in the same order
+        return softmax(np.asfortranarray(score / (self.n_classes_ - 1)))
+
+    def predict_log_proba(self, X):
+        """Return the logarithms of `predict_proba`."""
+        return np.log(self.predict_proba(X))
+
+    def staged_score(self, X, y, sample_weight=None):
+        """Yield the accuracy after each round."""
+        for found in self.staged_predict(X):
+            yield accuracy_score(y, found, sample_weight=sample_weight)
+
+    def margins(self, X, y):
+        """Return how surely the ensemble is right on each row, float64 (n_rows,) in −1 … 1.
+
+        The share of the votes that the true class got, less the largest share of another class
+        (Schapire, Freund, Bartlett and Lee: Boosting the margin, 1998); below 0 where the
+        prediction is wrong. Of one class alone it is 1.
+        """
+        check_is_fitted(self)
+        if self.n_classes_ == 1:
+            return np.ones(len(y))
+        score = self.decision_function(X)
+        if self.n_classes_ == TWO:
+            score = np.column_stack([-score, score]) / 2.0
+        share = (score * (self.n_classes_ - 1) + 1.0) / self.n_classes_
+        rows, codes = np.arange(len(y)), np.searchsorted(self.classes_, y)
+        right = share[rows, codes]
+        share[rows, codes] = -np.inf
+        return right - share.max(axis=1)
 
     @property
-    def steps(self):
-        """The nodes in the form that prediction walks."""
-        return self._tree.steps
+    def ensemble_(self):
+        """The trees as a `harness.TreeEnsemble` that votes."""
+        check_is_fitted(self)
+        others = max(1, self.n_classes_ - 1)
+        integer = np.issubdtype(self.classes_.dtype, np.integer)
+        codes = self.classes_.tolist() if integer else range(self.n_classes_)
+        return self._export(
+            tuple(codes),
+            combination="vote",
+            against=-1.0 / others,
+            link="softmax",
+            temperature=others,
+        )
 
 
-def voting_walker(trees, votes, n_features):
-    """Return what sums the votes: of two classes those for the second, of more those for each."""
-    voting = [VotingTree(tree, vote) for tree, vote in zip(trees, votes, strict=True)]
-    return Walker(voting, [np.arange(n_features)] * len(trees), n_features)
+class MedianOfValues:
+    """Predictions of a `BaseAdaBoost` of regressors."""
+
+    def staged_predict(self, X):
+        """Yield `predict` after each round."""
+        X = self._read_rows(X)
+        found = np.column_stack([predict(model, X) for model in self.estimators_])
+        for t in range(1, len(self.estimators_) + 1):
+            yield weighted_median(found[:, :t], self.estimator_weights_[:t])
+
+    def predict(self, X):
+        """Return the weighted median of the models' predictions, float64 (n_rows,)."""
+        check_is_fitted(self)
+        trees, votes = self._trees_and_votes()
+        if self._is_trees:
+            threads = count_threads(self.n_jobs)
+            parts = [median_of_trees(trees, votes, part, threads) for part in self._parts(X)]
+            return np.concatenate(parts)
+        X = self._read_rows(X)
+        found = np.column_stack([predict(model, X) for model in self.estimators_])
+        return weighted_median(found, votes)
+
+    def staged_score(self, X, y, sample_weight=None):
+        """Yield R² after each round."""
+        for found in self.staged_predict(X):
+            yield r2_score(y, found, sample_weight=sample_weight)
+
+    @property
+    def ensemble_(self):
+        """The trees as a `harness.TreeEnsemble` whose weighted median predicts."""
+        return self._export((), combination="median")
 
 
-def median_of_trees(trees, votes, X, threads):
-    """Return the weighted median of the trees' values, float64 (n_rows,).
-
-    Parameters
-    ----------
-    trees : list of Tree of values; votes : (n_trees,) float64
-    X : (n_rows, n_features) float32, C-contiguous
-    """
-    out = np.empty(len(X))
-    leaves = np.empty(len(X), np.int64)
-
-    def walk(first, last):
-        for start in range(first * ROWS_AT_ONCE, min(last * ROWS_AT_ONCE, len(X)), ROWS_AT_ONCE):
-            end = min(start + ROWS_AT_ONCE, len(X))
-            found = np.empty((end - start, len(trees)))
-            for t, tree in enumerate(trees):
-                find_leaves(tree.steps, X, leaves, start, end)
-                found[:, t] = tree.values[leaves[start:end], 0]
-            out[start:end] = weighted_median(found, votes)
-
-    blocks = -(-len(X) // ROWS_AT_ONCE)
-    with Workers(min(threads, max(blocks, 1))) as workers:
-        workers.share(walk, blocks)
-    return out
-
-
-def weighted_median(found, votes):
-    """Return, a row, the least prediction at which half of the votes is reached.
-
-    Parameters
-    ----------
-    found : float64 (n_rows, n_models)
-    votes : float64 (n_models,)
-    """
-    order = np.argsort(found, axis=1)
-    reached = np.cumsum(votes[order], axis=1)
-    middle = (reached >= 0.5 * reached[:, -1:]).argmax(axis=1)
-    rows = np.arange(len(found))
-    return found[rows, order[rows, middle]]
+def predict(model, X):
+    """Return a model's predictions; our own trees get X as they read it, and need no check."""
+    if isinstance(model, BaseDecisionTree):
+        return model.predict(X, check_input=False)
+    return model.predict(X)

@@ -4,6 +4,8 @@
 and new weights are all made by kernels on columns that were sorted once.
 """
 
+from warnings import warn
+
 import numpy as np
 from sklearn.utils import check_random_state
 
@@ -113,3 +115,35 @@ class TreeRounds:
 def clip(weight):
     """Lift weights to the machine's epsilon in place, as scikit-learn does; zeros stay zeros."""
     np.clip(weight, EPSILON, None, out=weight, where=weight != 0.0)
+
+
+def relative_losses(off, loss):
+    """Return L of each row from its absolute error, float64 (n_rows,), which is written to."""
+    worst = off.max()
+    if worst != 0.0:
+        off /= worst
+    match loss:
+        case "square":
+            return off**2
+        case "exponential":
+            return 1.0 - np.exp(-off)
+        case _:
+            return off
+
+
+def warn_of_infinite_weights(t):
+    """Warn that the weights after a round cannot be told."""
+    warn(
+        f"Sample weights have reached infinite values, at iteration {t}, causing overflow. "
+        "Iterations stopped. Try lowering the learning rate.",
+        stacklevel=4,
+    )
+
+
+def check_any_model(models):
+    """Raise scikit-learn's error where the first model is no better than chance."""
+    if not models:
+        raise ValueError(
+            "BaseClassifier in AdaBoostClassifier ensemble is worse than random, ensemble can not "
+            "be fit."
+        )

@@ -70,11 +70,12 @@ def test_the_plugin_of_the_readme_is_short() -> None:
     assert len([line for line in blocks(README, "python")[0].splitlines() if line]) <= 36
 
 
-def test_the_experiment_of_the_diagnostics_page_is_valid_and_asks_everything() -> None:
+def test_the_experiment_of_the_diagnostics_page_is_valid_and_every_name_is_told() -> None:
     page = (ROOT / "docs/diagnostics.md").read_text()
     experiment = parse_experiment(tomllib.loads(blocks(page, "toml")[0]), "docs/diagnostics.md")
     known = list(get_args(Name))
-    assert experiment.diagnostics.names == known
+    # bias_variance needs training sets drawn anew, and has a shipped experiment of its own
+    assert experiment.diagnostics.names == [name for name in known if name != "bias_variance"]
     assert re.findall(r"^\| `(\w+)` \|", page, re.MULTILINE) == known
 
 

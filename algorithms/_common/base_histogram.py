@@ -132,6 +132,7 @@ class BaseHistogramBoosting(BaseEstimator):
             self.min_data_in_bin,
             workers,
         )
+        self._binner = binner
         bins = bin_table(X, binner, monotone, groups, workers)
         grower = Grower(bins, binner, make_rules(self, monotone), workers)
         objective = self._objective
@@ -158,7 +159,7 @@ class BaseHistogramBoosting(BaseEstimator):
         rounds = booster.rounds[: watch.best_round or None]
         self.n_estimators_ = len(rounds)
         codes = getattr(self, "classes_", None)
-        self.ensemble_ = join_trees(rounds, self._base, self.n_features_in_, self._link, codes)
+        self.ensemble_ = join_trees(rounds, self._binner, self._base, self._link, codes)
         self._walker = FastPredictor(self.ensemble_)
 
     @property

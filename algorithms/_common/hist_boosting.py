@@ -87,8 +87,8 @@ class Booster:
         tree = grower.grow(self.records, scale, extra, rows, features)
         quantile = getattr(self.target.objective, "renewed", None)
         if quantile is not None:
-            tree = self.renew(tree, k, quantile)
-        tree = tree.scaled(p.learning_rate)
+            self.renew(tree, k, quantile)
+        tree.nodes["value"] *= p.learning_rate
         grower.add_to(self.score[k], tree)
         return tree
 
@@ -157,14 +157,13 @@ class Booster:
         return None, self.g, self.h
 
     def renew(self, tree, k, quantile):
-        """Return the tree with the quantile of what is left to explain as each leaf's value."""
-        value = tree.value.copy()
+        """Make the quantile of what is left to explain each leaf's value."""
         y, weight = self.target.y[k], self.target.weight
         nodes = self.grower.leaves["node"]
         for leaf, rows in enumerate(self.grower.rows_of_leaves()):
             own = None if weight is None else weight[rows]
-            value[nodes[leaf]] = weighted_quantile(y[rows] - self.score[k, rows], own, quantile)
-        return tree.with_values(value)
+            left = y[rows] - self.score[k, rows]
+            tree.nodes["value"][nodes[leaf]] = weighted_quantile(left, own, quantile)
 
 
 class Alone:

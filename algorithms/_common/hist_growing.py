@@ -1,44 +1,15 @@
 """Grow trees with the kernels of the histogram booster, one after another in the same arrays."""
 
-from dataclasses import dataclass, field
-
 import numpy as np
 
 from algorithms._common.hist_bins import cells_of
+from algorithms._common.hist_model import GrownTree
 from algorithms._kernels import hist_layout as layout
 from algorithms._kernels.hist_grow import grow
 from algorithms._kernels.hist_scores import add_leaves, mark_leaves, walk_bins
 from algorithms._kernels.team import make_team
 
 SMALL = 1 << 16  # values of a table below which threads cost more than they bring
-
-
-@dataclass(frozen=True)
-class BoostedTree:
-    """One tree: arrays by node, the root first; children come after their parents."""
-
-    feature: np.ndarray  # int32, −1 at leaves
-    threshold: np.ndarray  # float64
-    left: np.ndarray  # int32
-    right: np.ndarray  # int32
-    missing_left: np.ndarray  # bool
-    gain: np.ndarray  # float64
-    value: np.ndarray  # float64
-    count: np.ndarray  # int64, rows trained on
-    sets: dict = field(default_factory=dict)  # node → codes that go left
-
-    @property
-    def n_leaves(self):
-        """Number of leaves."""
-        return int(np.count_nonzero(self.left < 0))
-
-    def scaled(self, factor):
-        """Return the tree with its values multiplied."""
-        return self.with_values(self.value * factor)
-
-    def with_values(self, value):
-        """Return the tree with other values."""
-        return BoostedTree(**{**vars(self), "value": value})
 
 
 class Grower:
@@ -84,10 +55,6 @@ class Grower:
             planes=np.empty((leaves, 2, n_cells), np.int64),
             state=np.zeros(layout.STATES, np.int64),
         )
-        # Where missing values stand alone on the right, all others are at most this.
-        ends = [np.append(edges, np.finfo(np.float64).max) for edges in binner.edges]
-        self.edges = np.concatenate(ends)
-        self.first_edge = np.cumsum([0] + [len(end) for end in ends[:-1]])
         self.every_row = np.arange(n_rows, dtype=np.uint32)
 
     def grow(self, records, scale, seed, rows=None, features=None):
@@ -103,7 +70,7 @@ class Grower:
 
         Returns
         -------
-        BoostedTree with leaf values before shrinkage
+        GrownTree, its values before shrinkage
         """
         used = self.every_row if rows is None else rows
         own = self.growth._replace(rows=self.growth.rows[: len(used)])
@@ -157,36 +124,16 @@ class Grower:
 
     def add_to(self, score, tree):
         """Add the last tree's values to the score of every row, float64 (n_rows,)."""
-        values = tree.value[self.leaves["node"][: self.n_leaves]]
+        values = tree.nodes["value"][self.leaves["node"][: self.n_leaves]]
         self.share_rows(
             lambda first, last: add_leaves(score, self.leaf_of, values, first, last), len(score)
         )
 
     def _take(self):
-        """Return the grown tree, with the thresholds of its bins."""
-        nodes = self.growth.nodes[: 2 * self.n_leaves - 1]
-        inner = nodes["left"] >= 0
-        feature = np.where(inner, nodes["feature"], 0)
-        is_set = inner & (self.bins.is_set[feature] == 1)
-        at = self.first_edge[feature] + nodes["bin"]
-        threshold = np.where(inner & ~is_set, self.edges[np.where(is_set, 0, at)], 0.0)
-        none = self.binner.missing[feature] < 0  # none in training: with the larger side
-        count = nodes["count"]
-        missing_left = np.where(
-            none, count[nodes["left"]] >= count[nodes["right"]], nodes["missing_left"] == 1
-        )
+        """Return a copy of the grown tree."""
+        nodes = self.growth.nodes[: 2 * self.n_leaves - 1].copy()
         sets = {}
-        for node in np.flatnonzero(is_set).tolist():
+        for node in np.flatnonzero(nodes["is_set"]).tolist():
             codes = self.binner.codes[nodes["feature"][node]]
             sets[node] = np.sort(codes[self.growth.goes_left[node, : len(codes)] == 1])
-        return BoostedTree(
-            feature=np.where(inner, nodes["feature"], -1).astype(np.int32),
-            threshold=threshold,
-            left=nodes["left"].astype(np.int32),
-            right=nodes["right"].astype(np.int32),
-            missing_left=missing_left & inner & ~is_set,
-            gain=np.where(inner, nodes["gain"], np.nan),
-            value=nodes["value"].copy(),
-            count=nodes["count"].copy(),
-            sets=sets,
-        )
+        return GrownTree(nodes, sets)

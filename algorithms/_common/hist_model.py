@@ -1,49 +1,91 @@
-"""Bring boosted trees into the harness's common form."""
+"""Grown trees as the booster keeps them, and an ensemble of them in the harness's common form."""
+
+from dataclasses import dataclass
 
 import numpy as np
 
+LARGEST = np.finfo(np.float64).max  # where missing values stand alone, all others are at most this
 
-def join_trees(rounds, base, n_features, link, classes):
+
+@dataclass(frozen=True)
+class GrownTree:
+    """One tree: its nodes as the kernels wrote them, and the sets of its splits on categories."""
+
+    nodes: np.ndarray  # hist_layout.NODE, the root first
+    sets: dict  # node → ascending codes that go left
+
+    @property
+    def n_leaves(self):
+        """Number of leaves."""
+        return (len(self.nodes) + 1) // 2
+
+
+def join_trees(rounds, binner, base, link="identity", classes=None):
     """Return rounds of trees as a `harness.TreeEnsemble`.
 
     Parameters
     ----------
-    rounds : list of lists of BoostedTree, one a score
+    rounds : list of lists of GrownTree, one a score
+    binner : Binner
     base : float64 (n_scores,)
-    n_features : of X
     link : of the ensemble
     classes : (n_classes,) labels, or None for regression
         Labels that are not integers are told by their places.
     """
-    from harness import Missing, Tree, TreeEnsemble
+    from harness import Missing, TreeEnsemble
 
-    codes = ()
-    if classes is not None:
-        integer = np.issubdtype(classes.dtype, np.integer)
-        codes = tuple(int(c) for c in classes) if integer else tuple(range(len(classes)))
-    trees = [
-        Tree(
-            feature=tree.feature,
-            threshold=tree.threshold,
-            left=tree.left,
-            right=tree.right,
-            value=tree.value[:, None],
-            default_left=tree.missing_left,
-            missing=np.full(len(tree.feature), int(Missing.NAN), np.uint8),
-            gain=tree.gain,
-            cover=tree.count.astype(np.float64),
-            sets={node: (members.tolist(), True) for node, members in tree.sets.items()},
-        )
-        for trees_of_round in rounds
-        for tree in trees_of_round
-    ]
-    return TreeEnsemble.join(
-        trees,
-        n_features=n_features,
-        output=np.tile(np.arange(len(base), dtype=np.int32), len(rounds)),
+    trees = [tree for round_ in rounds for tree in round_]
+    nodes = np.concatenate([tree.nodes for tree in trees])
+    offsets = np.cumsum([0] + [len(tree.nodes) for tree in trees])
+    start = np.repeat(offsets[:-1], np.diff(offsets))
+    inner = nodes["left"] >= 0
+    left, right = (np.where(inner, nodes[side] + start, -1) for side in ("left", "right"))
+    feature = np.where(inner, nodes["feature"], 0)
+    numeric = inner & (nodes["is_set"] == 0)
+    unseen = binner.missing[feature] < 0  # none in training: they go with the larger side
+    larger_left = nodes["count"][left] >= nodes["count"][right]
+    missing_left = np.where(unseen, larger_left, nodes["missing_left"] == 1) & numeric
+    places = [first + at for first, t in zip(offsets, trees, strict=False) for at in sorted(t.sets)]
+    sets = [t.sets[at] for t in trees for at in sorted(t.sets)]
+    categories = np.full(len(nodes), -1, np.int32)
+    categories[places] = np.arange(len(sets))
+    return TreeEnsemble(
+        feature=np.where(inner, feature, -1),
+        threshold=thresholds(binner, feature, nodes["bin"], numeric),
+        left=left,
+        right=right,
+        default_left=missing_left,
+        missing=np.full(len(nodes), int(Missing.NAN)),
+        categories=categories,
+        value=nodes["value"][:, None],
+        gain=np.where(inner, nodes["gain"], np.nan),
+        cover=nodes["count"].astype(np.float64),
+        set_indptr=np.cumsum([0] + [len(codes) for codes in sets]),
+        set_codes=np.concatenate([*sets, np.empty(0, np.int64)]),
+        members_left=np.ones(len(sets), bool),
+        offsets=offsets,
+        weight=np.ones(len(trees)),
+        output=np.tile(np.arange(len(base)), len(rounds)),
         base=base,
+        n_features=len(binner.missing),
         link=link,
-        classes=codes,
+        classes=class_codes(classes),
         cover_kind="rows",
         library="tree-harness",
     )
+
+
+def thresholds(binner, feature, last_bin, numeric):
+    """Return the upper edge of each node's last bin that goes left; 0 where there is none."""
+    ends = [np.append(edges, LARGEST) for edges in binner.edges]
+    first = np.cumsum([0] + [len(end) for end in ends[:-1]])
+    at = np.where(numeric, first[feature] + last_bin, 0)
+    return np.where(numeric, np.concatenate(ends)[at], 0.0)
+
+
+def class_codes(classes):
+    """Return the integers by which an ensemble names its classes."""
+    if classes is None:
+        return ()
+    integer = np.issubdtype(classes.dtype, np.integer)
+    return tuple(int(c) for c in classes) if integer else tuple(range(len(classes)))

@@ -77,7 +77,7 @@ class Table:
         """Add a round of trees, and return the metric."""
         p = self.params
         base = p._base if self.score is None else np.zeros(len(p._base))  # noqa: SLF001 - its own part
-        walker = FastPredictor(join_trees([trees], base, self.X.shape[1], "identity", None))
+        walker = FastPredictor(join_trees([trees], p._binner, base))  # noqa: SLF001 - its own part
         found = walker.raw(self.X)
         self.score = found if self.score is None else self.score + found
         return metric(self.y, p._predict_scores(self.score), self.weight)  # noqa: SLF001 - its own part

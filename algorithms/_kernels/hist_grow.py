@@ -75,7 +75,7 @@ def make_root(growth):
 def make_leaf(node, leaf):
     """Write a node without children."""
     node["left"] = node["right"] = -1
-    node["feature"] = NO_FEATURE
+    node["feature"], node["is_set"], node["gain"] = NO_FEATURE, 0, np.nan
     node["value"] = leaf["value"]
     node["count"] = leaf["end"] - leaf["start"]
 

@@ -274,7 +274,7 @@ def test_trees_are_those_of_the_plain_grower(seed, large, threads):
     rows = grower.rows_of_leaves()
     for own, expected in zip(rows, leaves, strict=True):
         assert np.array_equal(own, expected)
-    nodes = grower.growth.nodes
+    nodes = tree.nodes
     for number, (feature, last, missing_left, n_rows) in enumerate(splits):
         parents = np.flatnonzero(nodes["left"][: 2 * len(leaves) - 1] == 2 * number + 1)
         node = nodes[parents[0]]
@@ -282,7 +282,7 @@ def test_trees_are_those_of_the_plain_grower(seed, large, threads):
         if (bins.rows[:, feature] == bins.missing[feature]).any():
             assert node["missing_left"] in (missing_left, 0)
     for leaf, own in enumerate(rows):
-        value = tree.value[grower.leaves["node"][leaf]]
+        value = tree.nodes["value"][grower.leaves["node"][leaf]]
         assert value == pytest.approx(-g[own].sum() / (h[own].sum() + float(size)), rel=1e-12)
 
 

@@ -13,6 +13,7 @@ from algorithms._common.growing import Target
 from algorithms._kernels.layout import ROW, Rows
 from algorithms._kernels.search import search_features
 
+HERE = sorted({*CRITERIA} - {"absolute_error", "poisson"})  # those are searched by other kernels
 WEIGHTS = {
     "unit": lambda rng, n: None,
     "integer": lambda rng, n: rng.integers(1, 5, n).astype(float),
@@ -49,7 +50,7 @@ def rows_on_the_left(growth, rows, v, x):
     return left | (np.isnan(x) & bool(growth.to_left[v]))
 
 
-@given(data=st.data(), seed=seeds, n=st.integers(2, 150), criterion=st.sampled_from([*CRITERIA]))
+@given(data=st.data(), seed=seeds, n=st.integers(2, 150), criterion=st.sampled_from(HERE))
 @settings(max_examples=150)
 def test_the_best_split_of_all_features_is_found(data, seed, n, criterion):
     rng = np.random.default_rng(seed)

@@ -75,7 +75,7 @@ def parts(rows: Rows, x_title: str, y_title: str) -> Spec:
     colours = [PALETTE[PARTS[kind][2]] for kind in known]
     encoding = {
         "x": x,
-        "y": _number("value", y_title),
+        "y": {**_number("value", y_title), "scale": {"zero": True}},  # parts of a whole
         "color": {**common, "scale": {"domain": known, "range": colours}},
         "strokeDash": {**common, "scale": {"domain": known, "range": [PARTS[k][0] for k in known]}},
     }

@@ -5,7 +5,7 @@ from typing import ClassVar
 from warnings import warn
 
 import numpy as np
-from scipy.sparse import hstack
+from scipy.sparse import hstack, issparse
 from sklearn.base import BaseEstimator, _fit_context
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, RealNotInt
@@ -79,6 +79,8 @@ class BaseForest(BaseEstimator):
             scikit-learn's, where parameters, X, y or weights are not right.
         """
         warn_of_other_version(self.parity, stacklevel=3)
+        if issparse(y):
+            raise ValueError("sparse multilabel-indicator for y is not supported.")
         numeric = self.__sklearn_tags__().estimator_type == "regressor"
         X, y = validate_data(
             self, X, y, dtype="numeric", ensure_all_finite=False, y_numeric=numeric
@@ -86,6 +88,8 @@ class BaseForest(BaseEstimator):
         if sample_weight is not None:
             sample_weight = _check_sample_weight(sample_weight, X, dtype=np.float64)
         y = self._read_y(y)
+        self._check_poisson(y)
+        self._warn_of_presets()
         self._n_rows = len(y)
         self.n_outputs_ = 1
         self._sample_weight = self._weigh(y, sample_weight)
@@ -97,6 +101,29 @@ class BaseForest(BaseEstimator):
         if self.oob_score and (more or not hasattr(self, "oob_score_")):
             self._score_out_of_bag(np.ascontiguousarray(X, np.float32), y)
         return self
+
+    def _check_poisson(self, y):
+        """Raise ValueError where a target cannot be a mean of counts."""
+        if self.criterion != "poisson":
+            return
+        if (y < 0).any():
+            raise ValueError(
+                "Some value(s) of y are negative which is not allowed for Poisson regression."
+            )
+        if y.sum() <= 0:
+            raise ValueError(
+                "Sum of y is not strictly positive which is necessary for Poisson regression."
+            )
+
+    def _warn_of_presets(self):
+        """Warn where class weights would follow from each call's own rows."""
+        if self.warm_start and isinstance(getattr(self, "class_weight", None), str):
+            warn(
+                'class_weight presets "balanced" or "balanced_subsample" are not recommended for '
+                "warm_start: rows of another call have other shares of the classes. Give weights "
+                'from compute_class_weight("balanced", ...) on a large sample instead.',
+                stacklevel=4,
+            )
 
     def _count_drawn(self):
         """Return how many rows each tree draws; 0 where rows are not drawn."""

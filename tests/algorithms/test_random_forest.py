@@ -227,6 +227,20 @@ def test_bad_parameters_raise_scikit_learns_error(kind, params, text):
             forest(**params).fit(X, y)
 
 
+@pytest.mark.parametrize("kind", [RandomForestRegressor])
+def test_targets_that_are_no_means_of_counts_are_refused(kind):
+    for y, text in (([-1, 1, 3], "are negative"), ([0, 0, 0], "not strictly positive")):
+        with pytest.raises(ValueError, match=text):
+            kind(criterion="poisson").fit(np.zeros((3, 3)), y)
+
+
+@pytest.mark.parametrize("kind", [RandomForestClassifier])
+def test_preset_weights_of_classes_and_more_trees_later_are_warned_of(kind):
+    X, y = datasets.load_iris(return_X_y=True)
+    with pytest.warns(UserWarning, match="presets .* not recommended for warm_start"):
+        kind(n_estimators=1, class_weight="balanced", warm_start=True).fit(X, y)
+
+
 @pytest.mark.parametrize("kind", BOTH)
 def test_bad_data_raises_scikit_learns_error(kind):
     X, y = datasets.load_iris(return_X_y=True)
@@ -234,6 +248,8 @@ def test_bad_data_raises_scikit_learns_error(kind):
         kind().predict(X)
     with pytest.raises(TypeError, match="Sparse data was passed"):
         kind().fit(csr_matrix(X), y)
+    with pytest.raises(ValueError, match="sparse multilabel-indicator for y is not supported"):
+        kind().fit(X[:2], csr_matrix(X[:2]))
     with pytest.raises(ValueError, match="infinity"):
         kind().fit(np.where(X > 4, np.inf, X), y)
     model = kind(n_estimators=2).fit(X, y)

@@ -61,7 +61,7 @@ def find_bins(X, categorical, max_bin, sample, min_in_bin, workers):
     workers : Workers
     """
     drawn = np.ascontiguousarray(X[sample_rows(len(X), sample)].T)
-    gaps = np.isnan(X).any(axis=0) if len(X) > drawn.shape[1] else np.isnan(drawn).any(axis=1)
+    gaps = find_gaps(X, workers)
 
     def find(f):
         values = np.sort(drawn[f])
@@ -79,6 +79,19 @@ def find_bins(X, categorical, max_bin, sample, min_in_bin, workers):
     own = [len(e) if c else len(e) + 1 for e, c in zip(found, categorical, strict=True)]
     missing = np.where(gaps | categorical, own, -1).astype(np.int64)
     return Binner(edges, codes, missing)
+
+
+def find_gaps(X, workers):
+    """Return which columns have missing values, bool (n_features,)."""
+    found = np.zeros((-(-len(X) // ROWS_A_SHARE), X.shape[1]), bool)
+
+    def look(first, last):
+        for part in range(first, last):
+            rows = X[part * ROWS_A_SHARE : (part + 1) * ROWS_A_SHARE]
+            found[part] = np.isnan(rows).any(axis=0)
+
+    workers.share(look, len(found))
+    return found.any(axis=0)
 
 
 def frequent_codes(values, room):

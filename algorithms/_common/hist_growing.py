@@ -26,11 +26,13 @@ class Grower:
     def __init__(self, bins, binner, rules, workers):
         n_rows, n_features = bins.rows.shape
         small = n_rows * n_features < SMALL
+        deepest = min(rules.max_depth, 30) if rules.max_depth > 0 else 30
+        leaves = max(2, min(rules.num_leaves, n_rows, 1 << deepest))  # room for more is never used
+        rules = rules._replace(num_leaves=leaves)
         self.bins, self.binner, self.rules, self.workers = bins, binner, rules, workers
         self.size = 1 if small else workers.threads
         self.team = make_team(self.size)
         self.leaf_of = np.zeros(n_rows, np.uint16 if rules.num_leaves < 1 << 16 else np.uint32)
-        leaves = rules.num_leaves
         n_cells = layout.stride_of(cells_of(binner)) * n_features
         self.leaves = np.zeros(leaves, layout.LEAF)
         self.scratch = layout.Scratch(

@@ -80,7 +80,7 @@ def make_leaf(node, leaf):
     node["count"] = leaf["end"] - leaf["start"]
 
 
-@kernel
+@inner_kernel
 def divide(at, new, n_left, bins, growth, rules, scale):
     """Put the children of a leaf in its place: the left one there, the right one at the end."""
     leaf, best = growth.leaves[at], growth.found[at]
@@ -111,7 +111,7 @@ def divide(at, new, n_left, bins, growth, rules, scale):
         child["value"] = value_of(
             child["g"] * scale.g,
             child["h"] * scale.h,
-            child["end"] - child["start"],
+            np.float64(child["end"] - child["start"]),
             best["ridge"],
             parent,
             leaf["lower"],

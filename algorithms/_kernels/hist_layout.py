@@ -133,8 +133,8 @@ class Scratch(NamedTuple):
     cells: np.ndarray  # int64 (size, n_cells); zeros between two histograms
     wide: np.ndarray  # int64 (size, 2, n_cells); zeros likewise
     sums: np.ndarray  # int64 (size, N_SUMS)
-    small: np.ndarray  # int64 (size, 4, MAX_BINS): g, h of the smaller child, and of the larger
-    scores: np.ndarray  # float64 (size, 3, MAX_BINS)
+    small: np.ndarray  # int64 (size, 6, MAX_BINS): g, h of the smaller child, of the larger, sums
+    scores: np.ndarray  # float64 (size, MAX_BINS)
     order: np.ndarray  # int64 (size, MAX_BINS)
     best: np.ndarray  # BEST (size, 2): of the smaller and of the larger child
     members: np.ndarray  # uint8 (size, 2, MAX_BINS), likewise

@@ -11,10 +11,10 @@ import numpy as np
 from algorithms._kernels.hist_careful import scan_careful, scan_set
 from algorithms._kernels.hist_layout import FLUSHED, HALF, LOW
 from algorithms._kernels.hist_split import scan
-from algorithms._kernels.jit import inner_kernel, kernel
+from algorithms._kernels.jit import inner_kernel
 
 
-@kernel
+@inner_kernel
 def gather(scratch, members, first, n_bins, g, h):
     """Write what members have summed of a feature, and clear it for the next histogram.
 
@@ -40,7 +40,7 @@ def gather(scratch, members, first, n_bins, g, h):
                 wide_h[np.uint64(first) + b] = 0
 
 
-@kernel
+@inner_kernel
 def keep(planes, first, n_bins, wide, g, h):
     """Write a feature's sums into a leaf's histogram.
 
@@ -57,7 +57,7 @@ def keep(planes, first, n_bins, wide, g, h):
             planes[0, np.uint64(first) + b] = (g[b] << HALF) + h[b]
 
 
-@kernel
+@inner_kernel
 def subtract(planes, first, n_bins, wide, g, h, rest_g, rest_h):
     """Write what a leaf's histogram has more than g and h: its other child's sums."""
     for b in range(np.uint64(n_bins)):

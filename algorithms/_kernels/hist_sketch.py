@@ -64,12 +64,13 @@ def find_edges(values, most_bins, fewest_rows, edges):
             n_big += 1
             rest -= end - start
         start = end
+    bins_left = most_bins - n_big
     if n_distinct <= most_bins:
-        return part_runs(values, 0.0, 0, n_distinct, most_bins, fewest_rows, edges)
-    return part_runs(values, mean, rest, most_bins - n_big, most_bins, fewest_rows, edges)
+        mean, rest, bins_left = 0.0, 0, n_distinct
+    return part_runs(values, mean, rest, bins_left, most_bins, fewest_rows, edges)
 
 
-@kernel
+@inner_kernel
 def part_runs(values, mean, rest, bins_left, most_bins, fewest_rows, edges):
     """Close a bin wherever it has enough rows.
 

@@ -24,13 +24,13 @@ from algorithms._kernels.hist_layout import (
 )
 from algorithms._kernels.hist_sides import gather, keep, search, subtract
 from algorithms._kernels.hist_split import clear, facts_of
-from algorithms._kernels.jit import inner_kernel, kernel
+from algorithms._kernels.jit import inner_kernel
 from algorithms._kernels.team import meet, share_of
 
 MANY_ROWS = 8192  # of a leaf from which on members share its rows, not its features
 
 
-@kernel
+@inner_kernel
 def survey(team, rank, bins, records, growth, scratch, rules, scale, small, large):
     """Find the best splits of two new leaves, and the leaf to split next.
 
@@ -71,7 +71,7 @@ def shares_rows(team, leaf, n_features):
     return team.size > 1 and (many or n_features < team.size)
 
 
-@kernel
+@inner_kernel
 def build_and_scan(team, rank, bins, records, growth, scratch, rules, scale, small, large):
     """Build the smaller leaf's histogram, and scan both leaves, for a member's features."""
     leaf = growth.leaves[small]
@@ -108,7 +108,7 @@ def build(bins, records, growth, scratch, rank, first, last, low, high, wide):
         sums[SPREAD] = sums[FLUSHED] = 0
 
 
-@kernel
+@inner_kernel
 def scan_tile(team, rank, bins, growth, scratch, rules, scale, small, large, low, high, by_rows):
     """Take the cells of some features, subtract, and scan both leaves."""
     one, two = growth.leaves[small], growth.leaves[max(large, 0)]
@@ -124,6 +124,7 @@ def scan_tile(team, rank, bins, growth, scratch, rules, scale, small, large, low
     rest_facts = facts_of(two, two["g"], two["h"], rules, scale)
     rest_wide = was_wide and (two["spread"] - spread > MOST_G or two["h"] > MOST_H)
     own = scratch.small[rank]
+    first, second = np.int64(0), np.int64(1)  # children, as `settle` counts them
     for j in range(low, high):
         f = growth.features[j]
         n_bins = bins.count[f]
@@ -133,11 +134,11 @@ def scan_tile(team, rank, bins, growth, scratch, rules, scale, small, large, low
             subtract(rest, f * stride, n_bins, was_wide, own[0], own[1], own[2], own[3])
             keep(rest, f * stride, n_bins, rest_wide, own[2], own[3])
             if two["groups"] & bins.groups[f]:
-                search(bins, f, own[2], own[3], rest_facts, rules, scale, scratch, rank, 1)
+                search(bins, f, own[2], own[3], rest_facts, rules, scale, scratch, rank, second)
         if scan_one:
             keep(growth.planes[one["slot"]], f * stride, n_bins, wide, own[0], own[1])
             if one["groups"] & bins.groups[f]:
-                search(bins, f, own[0], own[1], facts, rules, scale, scratch, rank, 0)
+                search(bins, f, own[0], own[1], facts, rules, scale, scratch, rank, first)
 
 
 @inner_kernel

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from algorithms._kernels.intrinsics import add_atomic, load_atomic, yield_processor
-from algorithms._kernels.jit import kernel
+from algorithms._kernels.jit import inner_kernel, kernel
 
 ARRIVED, ROUND = 0, 8  # places that lie in different cache lines
 SPINS = 4000
@@ -48,7 +48,7 @@ def meet(team):
             yield_processor()
 
 
-@kernel
+@inner_kernel
 def share_of(team, rank, first, last):
     """Return the first and the last + 1 of a member's part of first … last − 1."""
     count = last - first

@@ -119,6 +119,8 @@ class BaseBagging(_RoutingNotSupportedMixin, MetaEstimatorMixin, BaseEstimator):
             self._train(X, y, more)
         if self.oob_score:
             self._score_out_of_bag(X, y)
+        elif hasattr(self, "oob_score_"):
+            del self.oob_score_  # it was that of an earlier fit
         return self
 
     def _choose_model(self):
@@ -192,8 +194,11 @@ class BaseBagging(_RoutingNotSupportedMixin, MetaEstimatorMixin, BaseEstimator):
         return [self._draw(seed)[1] for seed in self._seeds]
 
     def _make_walker(self):
-        """Return the walker of our own trees, or None where the models are others."""
-        if not all(isinstance(model, BaseDecisionTree) for model in self.estimators_):
+        """Return the walker of our own trees, or None where the models are others.
+
+        A class derived from our trees may predict in another way.
+        """
+        if not all(type(model) is self._own_tree for model in self.estimators_):
             return None
         trees = [model.tree_ for model in self.estimators_]
         return Walker(trees, self.estimators_features_, self.n_features_in_)
@@ -262,8 +267,10 @@ def train_one(model, X, y, columns, rows, weighted):
     """Train a model on the rows drawn: as weights where it takes them, else as copies."""
     part = X if len(columns) == X.shape[1] and (np.diff(columns) == 1).all() else X[:, columns]
     if weighted:
-        return model.fit(part, y, sample_weight=np.bincount(rows, minlength=X.shape[0]))
-    return model.fit(part[rows], y[rows])
+        model.fit(part, y, sample_weight=np.bincount(rows, minlength=X.shape[0]))
+    else:
+        model.fit(part[rows], y[rows])
+    return model  # what `fit` returns is not always the model
 
 
 def ask(model, method, X, columns):

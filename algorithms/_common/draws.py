@@ -33,8 +33,9 @@ def count_rows(wanted, n_rows, weight, bootstrap):
         total = n_rows if weight is None else weight.sum()
         drawn = max(int(wanted * total), 1)
         if drawn < max(FEW, n_rows ** (1 / 3)):
+            what = "number of samples is" if weight is None else "total sum of sample weights is"
             warn(
-                f"Using the fractional value max_samples={wanted} of a total of {total} results "
+                f"Using the fractional value max_samples={wanted} when the {what} {total} results "
                 f"in a low number ({drawn}) of bootstrap samples. We recommend passing "
                 "`max_samples` as an integer instead.",
                 stacklevel=4,

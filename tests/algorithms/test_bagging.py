@@ -260,6 +260,31 @@ def test_bad_data_raises_scikit_learns_error(kind):
         model.predict(X[:, :3])
 
 
+class Constant(DecisionTreeRegressor):
+    """A tree that is none, and whose ``fit`` returns nothing."""
+
+    def fit(self, X, y):
+        self.seen_ = y
+
+    def predict(self, X):
+        return np.full(len(X), 7.0)
+
+
+def test_models_are_kept_and_asked_as_they_are_whatever_their_fit_returns():
+    X, y = datasets.load_iris(return_X_y=True)
+    model = BaggingRegressor(Constant(), n_estimators=2, random_state=0).fit(X, y)
+    assert (model.predict(X) == 7).all()
+    for member, rows in zip(model.estimators_, model.estimators_samples_, strict=True):
+        assert np.array_equal(member.seen_, y[rows])
+
+
+def test_an_earlier_score_out_of_bag_is_not_kept():
+    X, y = datasets.load_iris(return_X_y=True)
+    model = BaggingClassifier(n_estimators=40, oob_score=True, random_state=0).fit(X, y)
+    model.set_params(warm_start=True, oob_score=False, n_estimators=42).fit(X, y)
+    assert not hasattr(model, "oob_score_")
+
+
 def test_warnings_are_scikit_learns():
     X, y = datasets.load_iris(return_X_y=True)
     with pytest.warns(UserWarning, match="low number"):

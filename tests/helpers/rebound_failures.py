@@ -9,6 +9,7 @@ OUTPUTS = "several outputs are out of scope"
 PRIVATE = "looks into private attributes of scikit-learn's class"
 FRIEDMAN = "criterion friedman_mse is another name of squared_error and leaves scikit-learn in 1.11"
 RANDOM = 'splitter="random" is out of scope'
+ROUTING = "our bags route metadata to no `predict`"
 POOLS = "our trees grow in threads of their kernels, and ask no backend of joblib"
 
 FAILURES = {
@@ -27,7 +28,13 @@ FAILURES = {
         "test_max_feature_regression": f"{PRIVATE}: calls `_loss` with scores of its own shape",
         "test_huber_overfit": f"{PRIVATE}: the compiled loss inside `_loss`",
     },
-    "test_bagging": {},
+    "test_bagging": {
+        "test_bagging_regressor_with_missing_inputs": OUTPUTS,
+        "test_max_samples_consistency": PRIVATE,
+        "test_metadata_routing_with_dynamic_method_selection WithoutPredictProba-predict-": ROUTING,
+        "test_metadata_routing_with_dynamic_method_selection WithoutPredictLogProba": ROUTING,
+        "test_metadata_routing_with_dynamic_method_selection OnlyPredict-predict_log": ROUTING,
+    },
     "test_forest": {
         "test_forest_classifier_oob sparse_csr RandomForest": SPARSE,
         "test_forest_classifier_oob sparse_csc RandomForest": SPARSE,

@@ -14,6 +14,7 @@ import numpy as np
 from harness.analysis.difference import Comparison
 from harness.analysis.parity import Side, Training, compare
 from harness.analysis.rungs import AGREEMENTS
+from harness.compiling import compile_kernels
 from harness.errors import DataError, HarnessError
 from harness.matches import Match
 from harness.model import FAILURES, JSON, Job, Outcome, Status, Trial, to_json
@@ -22,7 +23,7 @@ from harness.plugins import Registry
 from harness.progress import Progress
 from harness.store import Store
 from harness.store.leftovers import WORK
-from harness.supervise import Supervisor, compile_kernels
+from harness.supervise import Supervisor
 from harness.trees import TreeEnsemble
 
 if TYPE_CHECKING:
@@ -118,7 +119,11 @@ class Comparisons:
     def _compile(self, jobs: Iterable[Job], supervisor: Supervisor) -> None:
         """Compile each from-scratch algorithm's kernels, so that no trial's timeout counts it."""
         ours = [job for job in jobs if self.registry.algorithm(job.algorithm).origin == "scratch"]
+        if not ours:
+            return
+        self.progress.stage("compile", len({(job.algorithm, job.threads) for job in ours}))
         for compiled in compile_kernels(ours, supervisor):
+            self.progress.step(compiled.algorithm)
             for note in compiled.notes:
                 self.progress.message(f"  compiling {compiled.algorithm}: {note}")
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from harness.comparisons import Comparisons
+from harness.compiling import compile_kernels
 from harness.duel import run_duel
 from harness.matches import Match
 from harness.model import FAILURES, JSON, Duel, Job, Status
@@ -18,7 +19,7 @@ from harness.plugins import Registry
 from harness.progress import Progress
 from harness.reuse import reusable
 from harness.store import Store
-from harness.supervise import Supervisor, compile_kernels
+from harness.supervise import Supervisor
 
 
 @dataclass(frozen=True)

@@ -73,23 +73,31 @@ def code_digest(source: str) -> str:
     Parameters
     ----------
     source
-        A plugin file's path. Where it lies in a package, every module of the same top-level
-        package that it imports, directly or through others, belongs to the digest; so an edited
-        kernel makes exactly the algorithms that use it stale.
+        A plugin file's path; its files are those of :func:`source_files`, so an edited kernel
+        makes exactly the algorithms that use it stale.
     """
-    seen: dict[Path, None] = {}
+    joined = hashlib.sha256()
+    root = _package_root(Path(source).resolve())
+    for path in sorted(source_files(source)):
+        joined.update(str(path.relative_to(root.parent)).encode() + b"\0" + path.read_bytes())
+    return joined.hexdigest()[:16]
+
+
+@cache
+def source_files(source: str) -> frozenset[Path]:
+    """Return a plugin's file and, of the package that it lies in, every module that it imports.
+
+    Imports are followed through others, within the same top-level package.
+    """
+    seen: set[Path] = set()
     todo = [Path(source).resolve()]
     while todo:
         path = todo.pop()
         if path in seen or not path.is_file():
             continue
-        seen[path] = None
+        seen.add(path)
         todo += _imports_of(path)
-    joined = hashlib.sha256()
-    root = _package_root(Path(source).resolve())
-    for path in sorted(seen):
-        joined.update(str(path.relative_to(root.parent)).encode() + b"\0" + path.read_bytes())
-    return joined.hexdigest()[:16]
+    return frozenset(seen)
 
 
 def _package_root(path: Path) -> Path:

@@ -219,29 +219,6 @@ class Supervisor:
         write_outcome(outcome_path(self.folder, outcome.trial.id), outcome)
 
 
-def compile_kernels(jobs: Iterable[Job], supervisor: Supervisor) -> Iterator[Compiled]:
-    """Compile the kernels of each algorithm once, so that no trial pays for it.
-
-    Parameters
-    ----------
-    jobs
-        Those whose algorithms compile something; jobs of one algorithm are warmed together, with
-        all their params.
-
-    Yields
-    ------
-    Compiled
-        One for each algorithm, thread count and environment, as it is done.
-    """
-    first: dict[object, Job] = {}
-    for job in jobs:
-        key = (job.algorithm, job.plugin, job.threads, job.environment)
-        known = first.setdefault(key, replace(job, trials=()))
-        first[key] = replace(known, trials=known.trials + job.trials)
-    for job in first.values():
-        yield supervisor.warm(job)
-
-
 def _for_people(error: SessionError, do: str, job: Job) -> SessionError:
     """Name the limit that the user set, where it is what ended a trial."""
     if not isinstance(error, TooLateError):

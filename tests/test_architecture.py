@@ -27,7 +27,8 @@ LAYERS = (
     {"runs"},
     {"execute", "duel", "plan", "choose", "declared", "explain", "comparisons", "matches"}
     | {"answers", "diagnose", "probe", "questions"},
-    {"analysis", "builtin", "reuse", "supervise", "pool", "session", "channel", "worker"},
+    {"analysis", "builtin", "reuse", "compiling", "supervise", "pool", "session"}
+    | {"channel", "worker"},
     {"data", "store", "outcomes", "measure", "preparation"},
     {"plugins", "config", "config_diagnostics", "config_splits", "noop", "progress", "tuning"},
     {

@@ -7,10 +7,11 @@ import pytest
 from jobs import job, pids_in, running, wait_until
 
 from harness import processes
+from harness.compiling import compile_kernels
 from harness.errors import StoreError
 from harness.model import Status
 from harness.outcomes import read_outcome
-from harness.supervise import Supervisor, compile_kernels
+from harness.supervise import Supervisor
 
 
 @pytest.fixture(scope="module")

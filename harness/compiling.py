@@ -1,0 +1,76 @@
+"""Compile the kernels of all algorithms once, before anything is measured."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import replace
+from importlib.util import find_spec
+from pathlib import Path
+
+from harness.ids import source_files
+from harness.model import Job
+from harness.supervise import Compiled, Supervisor
+
+ALIKE = 0.5  # share of the smaller one's files from which on two plugins stand in one lane
+
+
+def compile_kernels(jobs: Iterable[Job], supervisor: Supervisor) -> Iterator[Compiled]:
+    """Compile the kernels of each algorithm once, so that no trial pays for it.
+
+    Algorithms that share code are compiled one after another, because the second finds ready what
+    the first compiled; those that do not, side by side.
+
+    Parameters
+    ----------
+    jobs
+        Those whose algorithms compile something; jobs of one algorithm are warmed together, with
+        all their params.
+
+    Yields
+    ------
+    Compiled
+        One for each algorithm, thread count and environment, as it is done.
+    """
+    first: dict[object, Job] = {}
+    for job in jobs:
+        key = (job.algorithm, job.plugin, job.threads, job.environment)
+        known = first.setdefault(key, replace(job, trials=()))
+        first[key] = replace(known, trials=known.trials + job.trials)
+    lanes = lanes_of(first.values())
+    with ThreadPoolExecutor(max(1, min(len(lanes), os.cpu_count() or 1))) as threads:
+        try:
+            rest = {threads.submit(supervisor.warm, lane[0]): lane[1:] for lane in lanes}
+            while rest:
+                done = next(as_completed(rest))
+                if lane := rest.pop(done):
+                    rest[threads.submit(supervisor.warm, lane[0])] = lane[1:]
+                yield done.result()
+        except BaseException:
+            supervisor.close()  # else the threads would be waited for until all is compiled
+            raise
+
+
+def lanes_of(jobs: Iterable[Job]) -> list[list[Job]]:
+    """Part jobs into lanes: those whose plugins share much of their code stand in one."""
+    lanes: list[list[Job]] = []
+    for job in jobs:
+        alike = [lane for lane in lanes if any(share_code(job, other) for other in lane)]
+        lanes = [lane for lane in lanes if lane not in alike]
+        lanes.append([*(other for lane in alike for other in lane), job])
+    return lanes
+
+
+def share_code(a: Job, b: Job) -> bool:
+    """Say whether more than half of the smaller plugin's files are the other's too."""
+    mine, theirs = (files_of(job) for job in (a, b))
+    return len(mine & theirs) > ALIKE * min(len(mine), len(theirs))
+
+
+def files_of(job: Job) -> frozenset[Path]:
+    """Return the files of a job's plugin, which is a module or a file."""
+    if Path(job.plugin).suffix == ".py":
+        return source_files(job.plugin)
+    found = find_spec(job.plugin)
+    return source_files(found.origin) if found and found.origin else frozenset()

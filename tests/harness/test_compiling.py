@@ -1,0 +1,72 @@
+"""Which algorithms are compiled side by side: those that share little code."""
+
+from dataclasses import replace
+
+import pytest
+from jobs import job
+
+from harness.compiling import compile_kernels, lanes_of
+from harness.plugins import load_registry
+from harness.supervise import Compiled
+
+
+def named(plugin):
+    return replace(job({}), algorithm=plugin.rpartition(".")[2], plugin=plugin)
+
+
+def names(lanes):
+    return [[lane_job.algorithm for lane_job in lane] for lane in lanes]
+
+
+def test_algorithms_on_one_grower_stand_in_one_lane_and_another_in_its_own():
+    wanted = ["bagging", "histogram_boosting", "decision_tree", "random_forest"]
+    lanes = lanes_of([named(f"algorithms.{name}") for name in wanted])
+    assert sorted(names(lanes)) == [
+        ["bagging", "decision_tree", "random_forest"],
+        ["histogram_boosting"],
+    ]
+
+
+def test_a_plugin_that_joins_two_lanes_makes_them_one(tmp_path):
+    for name, imports in {"a": "", "b": "", "both": "from pack import a, b"}.items():
+        (tmp_path / "pack").mkdir(exist_ok=True)
+        (tmp_path / "pack" / f"{name}.py").write_text(imports)
+    (tmp_path / "pack" / "__init__.py").touch()
+    files = [named(str(tmp_path / "pack" / f"{name}.py")) for name in ("a", "b", "both")]
+    assert len(lanes_of(files[:2])) == 2
+    assert len(lanes_of(files)) == 1
+
+
+class Told:
+    """A supervisor that only notes what it is asked to compile."""
+
+    def __init__(self):
+        self.warmed = []
+        self.closed = False
+
+    def warm(self, warmed):
+        self.warmed.append(warmed.algorithm)
+        return Compiled(warmed.algorithm, 0.0, ())
+
+    def close(self):
+        self.closed = True
+
+
+def test_every_algorithm_is_compiled_once():
+    registry = load_registry(())
+    scratch = [n for n, e in registry.entries["algorithm"].items() if e.value.origin == "scratch"]
+    jobs = [named(registry.entries["algorithm"][name].plugin) for name in scratch]
+    told = Told()
+    found = [compiled.algorithm for compiled in compile_kernels([*jobs, *jobs], told)]
+    assert sorted(found) == sorted(told.warmed) == sorted(scratch)
+    assert not told.closed
+    assert list(compile_kernels([], told)) == []
+
+
+def test_who_stops_listening_ends_what_is_compiled():
+    told = Told()
+    compiling = compile_kernels([named("algorithms.bagging")], told)
+    next(compiling)
+    with pytest.raises(KeyboardInterrupt):
+        compiling.throw(KeyboardInterrupt())
+    assert told.closed

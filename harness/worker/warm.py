@@ -39,7 +39,7 @@ def exercise(algorithm: Algorithm, params: Sequence[Mapping[str, Any]], threads:
                     _once(algorithm, spec, X, weight)
                 except Exception as error:  # noqa: BLE001 - the trial itself will tell
                     notes.append(f"{task} with {dict(chosen)}: {type(error).__name__}: {error}")
-    return notes
+    return list(dict.fromkeys(notes))  # one for all the forms that fail alike
 
 
 def call_once(algorithm: Algorithm, spec: Spec) -> None:

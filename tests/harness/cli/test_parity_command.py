@@ -73,6 +73,7 @@ def run(place, capsys, monkeypatch):
 def test_a_strangers_tree_is_the_references_bit_for_bit_and_known_the_next_time(run, monkeypatch):
     code, out, err = run("twin", "-d", "iris", "--require", "L3", "--json")
     assert code == 0, err
+    assert "compile: 1" in err  # it can take minutes, so nobody should wait in silence
     told = json.loads(out)
     (one,) = told["parity"]
     assert (one["algorithm"], one["reference"]) == ("twin", "sklearn.decision_tree")

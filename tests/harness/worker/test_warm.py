@@ -56,7 +56,7 @@ def test_only_what_is_accepted_is_tried():
 
 def test_what_fails_is_a_note_for_each_set_of_params():
     plain = SimpleNamespace(
-        params={}, tasks={Task.BINARY}, accepts=Accepts(weights=False), adapter=Recorder
+        params={}, tasks={Task.BINARY}, accepts=Accepts(missing=True), adapter=Recorder
     )
     notes = exercise(plain, [{}, {"fail": 1}], 1)
     assert notes == ["binary with {'fail': 1}: ValueError: no such kernel"]

@@ -7,12 +7,12 @@ from warnings import warn
 import numpy as np
 from sklearn.base import _fit_context, clone, is_classifier
 from sklearn.model_selection import train_test_split
-from sklearn.utils import check_random_state
+from sklearn.utils import check_array, check_random_state
 from sklearn.utils._param_validation import HasMethods, Hidden, Interval, StrOptions
 from sklearn.utils.validation import _check_sample_weight, column_or_1d, validate_data
 
 from algorithms._common.boosted_model import BoostedModel
-from algorithms._common.boosting_trees import TreeMaker
+from algorithms._common.boosting_trees import TreeMaker, level_depth
 from algorithms._common.cart import TREE_CONSTRAINTS, count_features
 from algorithms._common.gradient_rounds import Rounds
 from algorithms._common.parity import AS_SKLEARN, warn_of_other_version
@@ -149,7 +149,10 @@ class BaseGradientBoosting(BoostedModel):
                 stacklevel=2,
             )
         warn_of_other_version(self.parity, stacklevel=3)
-        X, y = validate_data(self, X, y, dtype=np.float32, order="C", multi_output=True)
+        # The copy in float32 is of the size of all that is kept of X: it is made where it is used.
+        X, y = validate_data(self, X, y, dtype=[np.float32, np.float64], multi_output=True)
+        if self._walks_rows():
+            X = check_array(X, dtype=np.float32, order="C", estimator=self, input_name="X")
         weighted = sample_weight is not None
         weight = _check_sample_weight(sample_weight, X)
         y = column_or_1d(self._read_y(y, weight if weighted else None), warn=True)
@@ -229,13 +232,25 @@ class BaseGradientBoosting(BoostedModel):
         for name in (*names, "steps_", "init_", "_rng", "_constant"):
             self.__dict__.pop(name, None)
 
-    def tree_maker(self, X, table, workers):
+    def _walks_rows(self):
+        """Return whether X is asked for whole rows: by other models, or by trees that walk them."""
+        return (
+            self._is_trained()
+            or self.n_iter_no_change is not None
+            or not (self.init is None or isinstance(self.init, str))
+            or self.estimator is not None
+            or self.parity is not None
+            or self.ccp_alpha > 0.0
+            or not level_depth(self, self.n_features_in_)
+        )
+
+    def tree_maker(self, X, workers):
         """Return the `TreeMaker` of a fit."""
         return TreeMaker(
             DecisionTreeRegressor(**{name: getattr(self, name) for name in TREE_PARAMETERS}),
             X,
-            table,
             workers,
+            type(self).__name__,
             leaf_penalty=self.leaf_penalty,
             l2=self.l2_regularization,
             as_library=self.parity is not None,

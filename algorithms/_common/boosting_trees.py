@@ -1,5 +1,6 @@
-"""The trees of gradient boosting: regression trees on gradients, all on one sorted table."""
+"""The trees of gradient boosting: regression trees on gradients, all on columns sorted once."""
 
+from functools import cached_property
 from heapq import heappop, heappush
 
 import numpy as np
@@ -9,6 +10,7 @@ from algorithms._common.growing import Target, draw_rows, grow_tree
 from algorithms._common.level_growing import DEEPEST, LevelGrower
 from algorithms._common.pruning import prune
 from algorithms._common.sklearn_growing import grow_like_sklearn
+from algorithms._common.tables import sort_table, unsorted_table
 from algorithms._common.tree import Tree
 from algorithms._kernels.level_layout import Limits
 
@@ -26,9 +28,9 @@ class TreeMaker:
     Parameters
     ----------
     model : DecisionTreeRegressor, unfitted, with the parameters of the trees
-    X : (n_rows, n_features) float32, C-contiguous
-    table : layout.Table of X
+    X : (n_rows, n_features) array of finite numbers; it must stay as it is
     workers : Workers
+    name : name of the ensemble, for error messages
     leaf_penalty : float, γ, in units of the squared error
     l2 : float, λ
     as_library : whether trees are scikit-learn's own
@@ -39,11 +41,11 @@ class TreeMaker:
         Where penalties are asked of trees that cannot have them.
     """
 
-    def __init__(self, model, X, table, workers, *, leaf_penalty, l2, as_library):
+    def __init__(self, model, X, workers, name, *, leaf_penalty, l2, as_library):
         self._model = model
         self._X = X
-        self._table = table
         self._workers = workers
+        self._name = name
         self._leaf_penalty = leaf_penalty
         self._l2 = l2
         self._as_library = as_library
@@ -51,7 +53,7 @@ class TreeMaker:
         self._depth = level_depth(model, X.shape[1])
         self._grower = None
         if self._depth and not as_library:
-            self._grower = LevelGrower(table, workers)
+            self._grower = LevelGrower(X, workers, name)
         elif leaf_penalty or l2:
             raise ValueError(
                 f"leaf_penalty and l2_regularization need max_depth of at most {DEEPEST} "
@@ -82,7 +84,18 @@ class TreeMaker:
             leaf = None
         if self._model.ccp_alpha > 0.0:
             tree, leaf = prune(tree, self._model.ccp_alpha), None
-        return tree, tree.apply(self._X) if leaf is None else leaf
+        return tree, tree.apply(self._rows) if leaf is None else leaf
+
+    @cached_property
+    def _rows(self):
+        """X as trees walk it: float32, C-contiguous."""
+        return np.ascontiguousarray(self._X, np.float32)
+
+    @cached_property
+    def _table(self):
+        """The columns of X, for trees that are not grown by levels."""
+        make_table = unsorted_table if self._as_library else sort_table
+        return make_table(self._X, self._workers, self._name)
 
     def _grow_levels(self, gradient, weight, used, rules, weighs):
         """Return a tree grown level by level, and the leaves."""

@@ -15,7 +15,7 @@ threads. docs/decisions/boosted-stumps.md compares the ways that were measured.
 
 import numpy as np
 
-from algorithms._common.class_columns import sort_classes
+from algorithms._common.coded_columns import sort_coded
 from algorithms._common.tree import Tree
 from algorithms._kernels import class_layout, layout
 from algorithms._kernels.class_nodes import choose_splits, draw_columns, finish_nodes, make_nodes
@@ -48,7 +48,7 @@ class ClassGrower:
     def __init__(self, X, kind, n_classes, weight, workers, name):
         n, n_columns = X.shape
         self._workers, self._n_classes, self._n_columns = workers, n_classes, n_columns
-        self._table, self._codes = sort_classes(X, workers, name)
+        self._table, self._codes = sort_coded(X, workers, name)
         self._is_small = n * n_columns < BIG
         self._rows = class_layout.ClassRows(
             kind=kind.astype(np.uint8),

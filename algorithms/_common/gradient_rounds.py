@@ -7,7 +7,6 @@ from algorithms._common.draws import SEEDS, seeded_clones
 from algorithms._common.line_search import search_steps
 from algorithms._common.losses import Groups, share_alone
 from algorithms._common.progress import Report
-from algorithms._common.tables import sort_table, unsorted_table
 from algorithms._kernels.boosted import draw_mask
 
 
@@ -17,7 +16,7 @@ class Rounds:
     Parameters
     ----------
     model : BaseGradientBoosting; its estimators_, steps_ and scores are written
-    X : (n_rows, n_features) float32, C-contiguous
+    X : (n_rows, n_features) array; float32 and C-contiguous unless trees grow by levels
     y : (n_rows,) float64
     weight : (n_rows,) float64, or None
     raw : (n_rows, n_outputs) float64, Fortran order, the scores to start from; written
@@ -36,8 +35,7 @@ class Rounds:
         self.mask = None
         self.trees = None
         if model.estimator is None:
-            make_table = sort_table if model.parity is None else unsorted_table
-            self.trees = model.tree_maker(X, make_table(X, workers, type(model).__name__), workers)
+            self.trees = model.tree_maker(X, workers)
 
     def run(self, monitor):
         """Train until there are as many rounds as wanted, or the monitor or the loss says stop."""

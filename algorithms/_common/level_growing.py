@@ -3,8 +3,7 @@
 For boosting, which grows many shallow trees on the same table: ::
 
     with Workers(threads) as workers:
-        table = sort_table(X, workers, name)
-        grower = LevelGrower(table, workers)
+        grower = LevelGrower(X, workers, name)
         for round in rounds:
             grown = grower.grow(value, weight, limits, max_depth)
             tree = grown.tree()                # algorithms._common.tree.Tree
@@ -29,9 +28,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from algorithms._common.coded_columns import sort_coded
 from algorithms._common.tree import Tree
 from algorithms._kernels import layout, level_layout
-from algorithms._kernels.level_codes import code_columns
 from algorithms._kernels.level_nodes import (
     STEP,
     choose_splits,
@@ -42,8 +41,6 @@ from algorithms._kernels.level_search import search_borders, search_inside
 from algorithms._kernels.level_sums import add_blocks, route_rows, start_rows, sum_bins
 
 DEEPEST = 10  # levels of splits: sums of all slots and bins must stay small
-FEWEST_BINS = 16
-ROWS_PER_BIN = 8  # at least, for there are few rows to gain
 NO_FLOATS = np.empty(0)
 NO_FLAGS = np.empty(0, bool)
 
@@ -80,19 +77,19 @@ class Grown:
 
 
 class LevelGrower:
-    """Grows trees on one table, all of them with the same space and threads.
+    """Grows trees on the same X, all of them with the same space and threads.
 
     Parameters
     ----------
-    table : layout.Table
+    X : (n_rows, n_columns) array of numbers, NaN where missing; it must stay as it is
     workers : Workers, alive as long as trees are grown
+    name : name of the estimator, for error messages
     """
 
-    def __init__(self, table, workers):
-        self._table = table
+    def __init__(self, X, workers, name):
+        n, self._n_columns = X.shape
         self._workers = workers
-        n = table.values.shape[1]
-        self._codes = code_table(table, workers, count_bins(n))
+        self._table, self._codes = sort_coded(X, workers, name)
         self._at = np.empty(n, np.uint16)
         self._lane = np.empty(n, np.uint16)
         self._size = np.empty(n)
@@ -125,7 +122,7 @@ class LevelGrower:
                 break
             level = self._search(level, limits)
             plan = np.empty(k, STEP)
-            n_splits = choose_splits(self._table, limits, level, base, nodes, plan)
+            n_splits = choose_splits(self._table, self._codes, limits, level, base, nodes, plan)
             if n_splits == 0:
                 break
             level = self._route(level, plan, base, n_splits, depth + 1 < max_depth)
@@ -159,7 +156,7 @@ class LevelGrower:
 
     def _search(self, level, limits):
         """Return the level with the best split of each column and slot."""
-        n_columns, k = len(self._table.values), len(level.open)
+        n_columns, k = self._n_columns, len(level.open)
         shift = choose_shift(k, len(self._at))
         cells = (2 * k + 1) * (level_layout.CODES >> shift)
         width = 3 if len(level.weight) else 2
@@ -187,8 +184,8 @@ class LevelGrower:
     def _route(self, level, plan, base, n_splits, lanes):
         """Return the next level: rows sent to their sides, and the sides' totals."""
         blocks = np.empty((self._n_blocks, 2 * n_splits, level_layout.TOTALS))
-        values = self._table.values
-        self._share(route_rows, self._n_blocks, values, level, plan, blocks, base, lanes)
+        table, code = self._table, self._codes.code
+        self._share(route_rows, self._n_blocks, table, code, level, plan, blocks, base, lanes)
         totals = np.empty((2 * n_splits, level_layout.TOTALS))
         add_blocks(blocks, totals)
         totals[:, level_layout.LARGEST] = level.totals[0, level_layout.LARGEST]
@@ -212,7 +209,7 @@ class LevelGrower:
         for side in ("left", "right"):
             nodes[side][inner] = number[nodes[side][inner]]
         leaf = number.astype(np.uint16)[self._at]
-        return Grown(nodes, values[order], leaf, depth, len(self._table.values))
+        return Grown(nodes, values[order], leaf, depth, self._n_columns)
 
 
 def choose_shift(k, n_rows):
@@ -221,25 +218,3 @@ def choose_shift(k, n_rows):
     while shift < level_layout.COARSEST and k * (level_layout.CODES >> shift) > max(n_rows, 1024):
         shift += 1
     return shift
-
-
-def count_bins(n_rows):
-    """Return into how many bins columns of many values are cut."""
-    return min(level_layout.MOST, max(FEWEST_BINS, n_rows // ROWS_PER_BIN))
-
-
-def code_table(table, workers, wanted):
-    """Return the `Codes` of a sorted table, with at most so many bins a column."""
-    n_columns, n = table.values.shape
-    codes = level_layout.Codes(
-        code=np.empty((n_columns, n), np.uint8),
-        starts=np.empty((n_columns, level_layout.MOST + 1), np.int64),
-        bins=np.empty(n_columns, np.int64),
-        plain=np.zeros((n_columns, level_layout.MOST), np.uint8),
-    )
-
-    def code(first, last):
-        code_columns(table.values, table.order, table.missing, codes, wanted, first, last)
-
-    workers.share(code, n_columns)
-    return codes

@@ -60,11 +60,11 @@ class TreeLearner:
         self._y = np.ascontiguousarray(y, np.float64) if labels is None else codes_of(y, labels)
         self._make_table = sort_table if model.parity is None else unsorted_table
         self._name = name
-        self._table = self._make_table(X, workers, name)
         self._columns = np.arange(X.shape[1])
         self._raw, self._rows = X, None
         by_levels = labels is None and len(X) >= MANY_ROWS and grows_by_levels(model)
-        self._grower = LevelGrower(self._table, workers) if by_levels else None
+        self._grower = LevelGrower(X, workers, name) if by_levels else None
+        self._table = None if by_levels else self._make_table(X, workers, name)
 
     def train(self, model, weight, rows=None):
         """Grow a tree; parameters and result as in `AnyLearner.train`."""

@@ -9,8 +9,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from algorithms._kernels.jit import inner_kernel
-
 CODES = 256  # bins of a lane
 CODE_BITS = np.uint64(8)
 BLOCK_ROWS = 1 << 14  # rows whose sums are made before they are added to those of others
@@ -26,16 +24,6 @@ STEP = np.dtype(  # how a node is split
         ("unused", np.int32),
     ]
 )
-
-
-class ClassTable(NamedTuple):
-    """The columns of X, sorted; X itself stays where it is, and is asked for single values."""
-
-    order: np.ndarray  # uint32 (n_columns, n_rows): rows sorted by value, in the low 31 bits
-    double: np.ndarray  # float64, X laid flat; or (0,)
-    single: np.ndarray  # float32, X laid flat, where ``double`` is empty
-    row_step: int  # how far the next row is
-    column_step: int
 
 
 class ClassRows(NamedTuple):
@@ -63,12 +51,3 @@ class ClassLevel(NamedTuple):
     sums: np.ndarray  # float64 (n_columns, lanes * CODES): weight of each lane and bin
     score: np.ndarray  # float64 (n_columns, n_slots): best found, -inf: none
     entry: np.ndarray  # int64 (n_columns, n_slots): of the list, before which the split lies
-
-
-@inner_kernel
-def value_at(table, f, row):
-    """Return a value of X, rounded to float32."""
-    at = np.uint64(row) * np.uint64(table.row_step) + np.uint64(f) * np.uint64(table.column_step)
-    if len(table.double):
-        return np.float32(table.double[at])
-    return table.single[at]

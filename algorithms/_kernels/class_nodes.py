@@ -3,11 +3,12 @@
 import numpy as np
 
 from algorithms._kernels.arrays import swap
-from algorithms._kernels.class_layout import EPSILON, value_at
+from algorithms._kernels.class_layout import EPSILON
 from algorithms._kernels.class_search import TIE, weight_of
 from algorithms._kernels.draw import draw_below
 from algorithms._kernels.jit import inner_kernel, kernel
 from algorithms._kernels.layout import CLOSE, ROW
+from algorithms._kernels.level_layout import value_at
 
 NO_FEATURE = -2
 LEAF = -1
@@ -21,7 +22,7 @@ def draw_columns(table, state, columns):
 
     Parameters
     ----------
-    table : ClassTable
+    table : CodedTable
     state : int64 (STATES,), the seed in `RANDOM`
     columns : int64 (n_columns,), 0, 1, … on entry, written
     """
@@ -81,7 +82,7 @@ def choose_splits(table, code, limits, rows, level, columns, total_weight, base,
 
     Parameters
     ----------
-    table : ClassTable; code : uint8 (n_columns, n_rows), bins
+    table : CodedTable; code : uint8 (n_columns, n_rows), bins
     limits : ClassLimits; rows : ClassRows; level : ClassLevel
     columns : int64 (n_columns,), as `draw_columns` writes them
     total_weight : of the tree

@@ -22,9 +22,10 @@ does of those that come out equal.
 import numpy as np
 
 from algorithms._kernels.arrays import copy
-from algorithms._kernels.class_layout import CODE_BITS, value_at
+from algorithms._kernels.class_layout import CODE_BITS
 from algorithms._kernels.jit import inner_kernel, kernel
 from algorithms._kernels.layout import CLOSE, ROW
+from algorithms._kernels.level_layout import value_at
 
 TIE = 1e-13  # of the slot's weight: scores so close are equal, for rounding is what parts them
 SLACK = 1e-12  # of it: bounds are looked at with so much room
@@ -132,7 +133,7 @@ def search_inside(table, codes, limits, rows, level, best, left, first, last):
 
     Parameters
     ----------
-    table : ClassTable; codes : level_layout.Codes; limits : ClassLimits; rows : ClassRows
+    table : CodedTable; codes : level_layout.Codes; limits : ClassLimits; rows : ClassRows
     level : ClassLevel; ``score`` and ``entry`` are written
     best : float64 (n_slots,), the best score of each slot over all columns so far
     left : float64 (2, K), scratch

@@ -6,8 +6,9 @@ threads, so it is the same to the bit for any number of them.
 
 import numpy as np
 
-from algorithms._kernels.class_layout import BLOCK_ROWS, CODE_BITS, EPSILON, value_at
+from algorithms._kernels.class_layout import BLOCK_ROWS, CODE_BITS, EPSILON
 from algorithms._kernels.jit import inner_kernel, kernel
+from algorithms._kernels.level_layout import value_at
 
 FOUR = 4
 
@@ -91,7 +92,7 @@ def route_rows(table, code, rows, plan, blocks, base, first, last):
 
     Parameters
     ----------
-    table : ClassTable; code : uint8 (n_columns, n_rows), bins
+    table : CodedTable; code : uint8 (n_columns, n_rows), bins
     rows : ClassRows; ``lane`` and ``at`` are written
     plan : STEP (n_slots,), how each slot's node is split
     blocks : float64 (n_blocks, n_sides, K + 1), written: totals of the sides of split nodes

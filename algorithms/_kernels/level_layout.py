@@ -13,6 +13,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from algorithms._kernels.jit import inner_kernel
+
 MOST = 240  # bins of values; so that MISSING keeps apart under every shift
 MISSING = 255  # code of missing values
 CODES = 256
@@ -22,6 +24,17 @@ BLOCK_ROWS = 1 << 14  # rows whose totals are summed before they are added to th
 # What is known of a node: rows, weight w, sums of w v and w v², and the tree's largest |v|.
 ROWS, WEIGHT, SUM, SQUARES, LARGEST = range(5)
 TOTALS = 5
+
+
+class CodedTable(NamedTuple):
+    """The columns of X, sorted; X itself stays where it is, and is asked for single values."""
+
+    order: np.ndarray  # uint32 (n_columns, n_rows): rows sorted by value, in the low 31 bits
+    missing: np.ndarray  # int64 (n_columns,): how many entries are missing, at the end
+    double: np.ndarray  # float64, X laid flat; or (0,)
+    single: np.ndarray  # float32, X laid flat, where ``double`` is empty
+    row_step: int  # how far the next row is
+    column_step: int
 
 
 class Codes(NamedTuple):
@@ -61,3 +74,12 @@ class Level(NamedTuple):
     to_left: np.ndarray  # uint8 (n_columns, K): whether missing values go left
     n_left: np.ndarray  # float64 (n_columns, K): rows that go left
     shift: int  # bits by which codes are shifted, so that bins are fewer and larger
+
+
+@inner_kernel
+def value_at(table, f, row):
+    """Return a value of X, rounded to float32."""
+    at = np.uint64(row) * np.uint64(table.row_step) + np.uint64(f) * np.uint64(table.column_step)
+    if len(table.double):
+        return np.float32(table.double[at])
+    return table.single[at]

@@ -4,7 +4,7 @@ import numpy as np
 
 from algorithms._kernels.jit import inner_kernel, kernel
 from algorithms._kernels.layout import ROW
-from algorithms._kernels.level_layout import ROWS, SQUARES, SUM, WEIGHT
+from algorithms._kernels.level_layout import MISSING, ROWS, SQUARES, SUM, WEIGHT, value_at
 from algorithms._kernels.level_search import count_turns
 
 EPSILON = 2.0**-52
@@ -16,6 +16,8 @@ STEP = np.dtype(
         ("feature", np.int32),  # -1: a leaf
         ("first_side", np.int32),  # number of the left side among all sides of the level
         ("missing_left", np.int32),
+        ("first_asked", np.int32),  # bins whose rows are parted by value; those of lower bins
+        ("last_asked", np.int32),  # go left, those of higher ones right
         ("unused", np.int32),
     ]
 )
@@ -56,7 +58,7 @@ def make_nodes(totals, limits, base, may_split, nodes, values, is_open):
 
 
 @kernel
-def choose_splits(table, limits, level, base, nodes, plan):
+def choose_splits(table, codes, limits, level, base, nodes, plan):
     """Write how each node of a level is split, the first of equally good columns; count them.
 
     Parameters
@@ -75,7 +77,7 @@ def choose_splits(table, limits, level, base, nodes, plan):
         step = plan[slot]
         step["feature"] = f
         step["first_side"] = sides
-        step["threshold"] = threshold_at(table, level, f, slot, level.entry[f, slot])
+        place_threshold(table, codes, level, f, slot, step)
         step["missing_left"] = missing_left(level, f, slot)
         node["feature"] = f
         node["threshold"] = step["threshold"]
@@ -117,20 +119,30 @@ def too_little(limits, totals, score):
 
 
 @inner_kernel
-def threshold_at(table, level, f, slot, entry):
-    """Return the middle of the slot's values around a place, or infinity before missing values."""
-    last = entry - 1
+def place_threshold(table, codes, level, f, slot, step):
+    """Write the middle of the slot's values around a split, or infinity before missing values.
+
+    Rows that are no part of the tree may lie between the two values, so the bins of both and all
+    between are parted by value, unless all values of a bin are the same.
+    """
+    last = level.entry[f, slot] - 1
     while level.lane[table.order[f, last] & ROW] >> 1 != slot:
         last -= 1
     stop = table.order.shape[1] - table.missing[f]
-    after = entry
+    after = last + 1
     while after < stop and level.lane[table.order[f, after] & ROW] >> 1 != slot:
         after += 1
     if after == stop:
-        return np.inf
-    below = np.float64(table.values[f, table.order[f, last] & ROW])
-    above = np.float64(table.values[f, table.order[f, after] & ROW])
-    return below / 2.0 + above / 2.0
+        step["threshold"] = np.inf
+        step["first_asked"] = MISSING
+        step["last_asked"] = MISSING - 1
+        return
+    below, above = table.order[f, last] & ROW, table.order[f, after] & ROW
+    low, high = np.float64(value_at(table, f, below)), np.float64(value_at(table, f, above))
+    step["threshold"] = low / 2.0 + high / 2.0
+    first, final = np.int64(codes.code[f, below]), np.int64(codes.code[f, above])
+    step["first_asked"] = first + np.int64(codes.plain[f, first])
+    step["last_asked"] = final - np.int64(codes.plain[f, final])
 
 
 @kernel

@@ -17,7 +17,7 @@ import numpy as np
 
 from algorithms._kernels.jit import inner_kernel, kernel
 from algorithms._kernels.layout import CLOSE, ROW
-from algorithms._kernels.level_layout import CODES, LARGEST, MISSING, ROWS, SUM, WEIGHT
+from algorithms._kernels.level_layout import CODES, LARGEST, MISSING, ROWS, SUM, WEIGHT, value_at
 
 SLACK = 1e-12  # relative; far above the rounding error of a score
 COUNTED = 3  # sums a cell where rows are counted apart from weight
@@ -204,7 +204,7 @@ def search_bin(table, codes, limits, level, where, left, least):
         if (
             not is_first
             and passes(totals, w_left, s_left, limits.l2, least)
-            and table.values[f, row] > table.values[f, before] + CLOSE
+            and value_at(table, f, row) > value_at(table, f, before) + CLOSE
         ):
             score = score_if_allowed(limits, totals, n_left, w_left, s_left)
             if score > -np.inf:

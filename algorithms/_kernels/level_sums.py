@@ -11,10 +11,12 @@ from algorithms._kernels.level_layout import (
     BLOCK_ROWS,
     CODES,
     LARGEST,
+    MISSING,
     ROWS,
     SQUARES,
     SUM,
     WEIGHT,
+    value_at,
 )
 
 
@@ -83,12 +85,12 @@ def start_rows(level, wanted, blocks, first, last):
 
 
 @kernel
-def route_rows(values, level, plan, blocks, base, lanes, first, last):
+def route_rows(table, code, level, plan, blocks, base, lanes, first, last):
     """Send the rows of split nodes to their sides, for blocks first … last − 1 of rows.
 
     Parameters
     ----------
-    values : (n_columns, n_rows) float32
+    table : CodedTable; code : uint8 (n_columns, n_rows), bins
     plan : STEPS (K,), how each slot's node is split
     blocks : (n_blocks, 2 K', TOTALS) float64, written: totals of the K' split nodes' sides
     base : number of the first node of the level
@@ -105,9 +107,14 @@ def route_rows(values, level, plan, blocks, base, lanes, first, last):
                 level.lane[i] = nowhere
                 continue
             step = plan[slot]
-            x = values[np.uint64(step["feature"]), i]
-            missing = np.int64(np.isnan(x)) & np.int64(step["missing_left"] != 0)
-            side = step["first_side"] + (np.int64(not x <= step["threshold"]) & ~missing)
+            f = np.uint64(step["feature"])
+            own = np.int64(code[f, i])
+            goes_left = own < step["first_asked"]
+            if own == MISSING:
+                goes_left = step["missing_left"] != 0
+            elif own >= step["first_asked"] and own <= step["last_asked"]:
+                goes_left = value_at(table, f, i) <= step["threshold"]
+            side = step["first_side"] + np.int64(not goes_left)
             level.at[i] = np.uint16(after + side)
             used = np.uint16(level.used[i])
             if lanes:

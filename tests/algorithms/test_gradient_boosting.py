@@ -1,6 +1,7 @@
 """Gradient boosting: scikit-learn's, and what it has beyond."""
 
 import pickle
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -327,3 +328,14 @@ def test_wrong_input_is_told():
         GradientBoostingRegressor(estimator=SignStump()).fit(X, y, weights(y))
     with pytest.warns(FutureWarning, match="criterion"):
         GradientBoostingRegressor(criterion="squared_error", n_estimators=1).fit(X, y)
+
+
+def test_fit_copies_x_once_while_it_sorts():
+    rng = np.random.default_rng(3)
+    X, y = rng.normal(size=(30_000, 30)), rng.normal(size=30_000)
+    model = GradientBoostingRegressor(n_estimators=2).fit(X[:200], y[:200])
+    tracemalloc.start()
+    model.fit(X, y)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 9 * X.size + 100 * len(X)  # order and bins; sums; what is kept of each row

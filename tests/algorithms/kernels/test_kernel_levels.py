@@ -8,9 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from algorithms._common import level_growing
-from algorithms._common.level_growing import LevelGrower, code_table, plain_limits
-from algorithms._common.tables import sort_table
+from algorithms._common import coded_columns, level_growing
+from algorithms._common.level_growing import LevelGrower, plain_limits
 from algorithms._common.threads import Workers
 from algorithms._kernels.level_layout import MISSING
 
@@ -19,7 +18,7 @@ def grow(X, value, weight=None, depth=3, threads=1, **limits):
     """Return the grown tree."""
     total = len(value) if weight is None else weight.sum()
     with Workers(threads) as workers:
-        grower = LevelGrower(sort_table(X, workers, "test"), workers)
+        grower = LevelGrower(X, workers, "test")
         return grower.grow(value, weight, plain_limits(total)._replace(**limits), depth)
 
 
@@ -128,9 +127,9 @@ def test_coarser_bins_leave_out_no_threshold(shift, monkeypatch):
 def test_bins_end_between_values(seed, wanted):
     rng = np.random.default_rng(seed)
     x = columns.column(rng, 200, 0.5).astype(np.float32)
-    with Workers(1) as workers:
-        table = sort_table(x[:, None], workers, "test")
-        codes = code_table(table, workers, wanted)
+    with pytest.MonkeyPatch.context() as patch, Workers(1) as workers:
+        patch.setattr(coded_columns, "count_bins", lambda _: wanted)
+        _, codes = coded_columns.sort_coded(x[:, None], workers, "test")
     expected = oracles_levels.cut(x, wanted)
     np.testing.assert_array_equal(codes.code[0], np.where(expected < 0, MISSING, expected))
     assert codes.bins[0] == expected.max() + 1
@@ -140,13 +139,24 @@ def test_bins_end_between_values(seed, wanted):
         assert bool(codes.plain[0, b]) == (np.unique(in_bin).size == 1)
 
 
-def test_rows_of_no_weight_are_told_their_leaf():
-    rng = np.random.default_rng(9)
-    X = rng.normal(size=(300, 3)).astype(np.float32)
-    X[rng.random(X.shape) < 0.1] = np.nan
-    weight = (rng.random(300) < 0.5).astype(float)
-    grown = grow(X, rng.normal(size=300), weight, 4)
-    np.testing.assert_array_equal(grown.leaf, grown.tree().apply(X))
+@settings(max_examples=60, deadline=None)
+@given(columns.seeds, st.sampled_from([np.float32, np.float64]), st.sampled_from("CF"))
+def test_rows_of_no_weight_are_told_their_leaf(seed, kind, order):
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(4, 400))
+    X = columns.table(rng, n, 3, 0.3).astype(kind, order=order)
+    weight = (rng.random(n) < 0.5).astype(float)
+    weight[0] = 1.0
+    grown = grow(X, rng.normal(size=n), weight, 4)
+    np.testing.assert_array_equal(grown.leaf, grown.tree().apply(X.astype(np.float32)))
+
+
+def test_where_x_lies_does_not_matter():
+    rng = np.random.default_rng(12)
+    X, value = rng.normal(size=(500, 4)), rng.normal(size=500)
+    grown = grow(np.ascontiguousarray(X, np.float32), value)
+    for same in (X, np.asfortranarray(X), np.repeat(X, 2, axis=1)[:, ::2], X.astype(object)):
+        np.testing.assert_array_equal(grow(same, value).nodes, grown.nodes)
 
 
 def test_two_classes_by_gini_are_codes_by_squared_error():

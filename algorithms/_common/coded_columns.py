@@ -1,23 +1,33 @@
-"""Sort the columns of X for `class_growing`, in little room."""
+"""Sort the columns of X and put them into bins, in five bytes a value, for growth by levels.
+
+What is kept of a value is its place in the order and its bin; X itself, which the caller holds
+anyway, is asked for the few values that must be compared.
+"""
 
 import numpy as np
 
-from algorithms._common.level_growing import count_bins
 from algorithms._common.tables import read_columns
-from algorithms._kernels.class_layout import ClassTable
 from algorithms._kernels.level_codes import code_columns
-from algorithms._kernels.level_layout import MOST, Codes
+from algorithms._kernels.level_layout import MOST, CodedTable, Codes
 from algorithms._kernels.presort import BUCKETS, PASSES, sort_columns
 
+FEWEST_BINS = 16
+ROWS_PER_BIN = 8  # at least, for there are few rows to gain
 
-def sort_classes(X, workers, name):
-    """Return the `ClassTable` and the `Codes` of X.
+
+def count_bins(n_rows):
+    """Return into how many bins columns of many values are cut."""
+    return min(MOST, max(FEWEST_BINS, n_rows // ROWS_PER_BIN))
+
+
+def sort_coded(X, workers, name):
+    """Return the `CodedTable` and the `Codes` of X.
 
     Each column is copied and sorted, and its order then written over the copy.
 
     Parameters
     ----------
-    X : (n_rows, n_columns) array of numbers, none missing
+    X : (n_rows, n_columns) array of numbers, NaN where missing; it must stay as it is
     workers : Workers
     name : name of the estimator, for error messages
 
@@ -30,6 +40,7 @@ def sort_classes(X, workers, name):
     values = read_columns(X, workers, name)
     order = values.view(np.uint32)
     wanted = count_bins(n)
+    missing = np.empty(n_columns, np.int64)
     codes = Codes(
         code=np.empty((n_columns, n), np.uint8),
         starts=np.empty((n_columns, MOST + 1), np.int64),
@@ -40,19 +51,20 @@ def sort_classes(X, workers, name):
     def sort(first, last):
         items = np.empty((2, n), np.uint64)
         counts = np.empty((PASSES, BUCKETS), np.uint32)
-        own, kind, missing = np.empty((1, n), np.uint32), np.empty(1, np.int64), np.zeros(1, int)
+        own, kind = np.empty((1, n), np.uint32), np.empty(1, np.int64)
         for f in range(first, last):
             column = values[f : f + 1]
-            sort_columns(column, own, kind, missing, items, counts, 0, 1)
-            code_columns(column, own, missing, Codes(*(a[f : f + 1] for a in codes)), wanted, 0, 1)
+            absent = missing[f : f + 1]
+            sort_columns(column, own, kind, absent, items, counts, 0, 1)
+            code_columns(column, own, absent, Codes(*(a[f : f + 1] for a in codes)), wanted, 0, 1)
             order[f] = own[0]
 
     workers.share(sort, n_columns)
-    return lay_flat(X, order), codes
+    return lay_flat(X, order, missing), codes
 
 
-def lay_flat(X, order):
-    """Return the `ClassTable` of X: a view of it where it can be, else a float32 copy."""
+def lay_flat(X, order, missing):
+    """Return the `CodedTable` of X: a view of it where it can be, else a float32 copy."""
     if X.dtype not in (np.float32, np.float64) or not (
         X.flags.c_contiguous or X.flags.f_contiguous
     ):
@@ -61,4 +73,4 @@ def lay_flat(X, order):
     double = flat if X.dtype == np.float64 else np.empty(0)
     single = flat if X.dtype == np.float32 else np.empty(0, np.float32)
     row_step, column_step = (step // X.itemsize for step in X.strides)
-    return ClassTable(order, double, single, row_step, column_step)
+    return CodedTable(order, missing, double, single, row_step, column_step)

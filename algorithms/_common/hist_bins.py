@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from algorithms._kernels.hist_bin import ROWS_AT_ONCE, bin_rows
-from algorithms._kernels.hist_layout import MAX_BINS, Bins
+from algorithms._kernels.hist_layout import CACHE_LINE, MAX_BINS, Bins
 from algorithms._kernels.hist_sketch import draw_rows, find_edges
 
 SAMPLE_SEED = 1
@@ -159,3 +159,13 @@ def bins_of_codes(values, codes):
 def cells_of(binner):
     """Return the most bins of a feature, at least 1."""
     return int(min(max(binner.counts, default=1), MAX_BINS))
+
+
+def stride_of(most_bins):
+    """Return how many cells lie between two features.
+
+    An odd number of cache lines: with a power of two, the same bin of many features would fall
+    into few sets of the cache, and stores would hold up loads 4096 bytes away.
+    """
+    lines = -(-most_bins // CACHE_LINE)
+    return (lines | 1) * CACHE_LINE

@@ -2,12 +2,12 @@
 
 import numpy as np
 
-from algorithms._common.hist_bins import cells_of
+from algorithms._common.hist_bins import cells_of, stride_of
 from algorithms._common.hist_model import GrownTree
 from algorithms._kernels import hist_layout as layout
 from algorithms._kernels.hist_grow import grow
 from algorithms._kernels.hist_scores import add_leaves, mark_leaves, walk_bins
-from algorithms._kernels.team import make_team
+from algorithms._kernels.team import Team
 
 SMALL = 1 << 16  # values of a table below which threads cost more than they bring
 
@@ -33,7 +33,7 @@ class Grower:
         self.size = 1 if small else workers.threads
         self.team = make_team(self.size)
         self.leaf_of = np.zeros(n_rows, np.uint16 if rules.num_leaves < 1 << 16 else np.uint32)
-        n_cells = layout.stride_of(cells_of(binner)) * n_features
+        n_cells = stride_of(cells_of(binner)) * n_features
         self.leaves = np.zeros(leaves, layout.LEAF)
         self.scratch = layout.Scratch(
             cells=np.zeros((self.size, n_cells), np.int64),
@@ -139,3 +139,8 @@ class Grower:
             codes = self.binner.codes[nodes["feature"][node]]
             sets[node] = np.sort(codes[self.growth.goes_left[node, : len(codes)] == 1])
         return GrownTree(nodes, sets)
+
+
+def make_team(size):
+    """Return a new team; its barrier can be used again and again."""
+    return Team(size, np.zeros(16, np.int64))

@@ -6,7 +6,6 @@ from algorithms._common.threads import Workers
 from algorithms._kernels.hist_predict import (
     BLOCK,
     IS_SET,
-    LESS,
     MEMBERS_LEFT,
     MISSING_LEFT,
     STEP,
@@ -86,12 +85,14 @@ def pack_steps(ensemble):
     inner = ensemble.left >= 0
     here = np.arange(ensemble.n_nodes)
     steps = np.zeros(ensemble.n_nodes, STEP)
-    steps["threshold"] = np.where(inner, ensemble.threshold, np.inf)
+    most = ensemble.threshold  # x < t where x is at most the number before t
+    most = np.nextafter(most, -np.inf) if ensemble.comparison == "<" else most
+    steps["threshold"] = np.where(inner, most, np.inf)
     steps["feature"] = np.where(inner, ensemble.feature, 0)
     steps["left"] = np.where(inner, ensemble.left, here)
     steps["right"] = np.where(inner, ensemble.right, here)
     to_left = ensemble.default_left & (ensemble.missing == NAN)
-    steps["kind"] = MISSING_LEFT * to_left + LESS * (ensemble.comparison == "<")
+    steps["kind"] = MISSING_LEFT * to_left
     words, total = [], 0
     for node in np.flatnonzero(ensemble.categories >= 0):
         k = ensemble.categories[node]
@@ -102,4 +103,4 @@ def pack_steps(ensemble):
         steps["kind"][node] |= IS_SET + MEMBERS_LEFT * bool(ensemble.members_left[k])
         words.append(own)
         total += len(own)
-    return steps, np.concatenate([*words, np.zeros(1, np.uint64)])
+    return steps, np.concatenate([*words, np.empty(0, np.uint64)])

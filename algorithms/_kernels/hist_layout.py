@@ -145,13 +145,3 @@ LEAVES, NEXT = range(2)  # how many there are, and which is split next (−1: no
 STATES = 8
 SPREAD, TOTAL_G, TOTAL_H, FLUSHED, TO_LEFT = range(5)
 N_SUMS = 16  # two cache lines
-
-
-def stride_of(most_bins):
-    """Return how many cells lie between two features.
-
-    An odd number of cache lines: with a power of two, the same bin of many features would fall
-    into few sets of the cache, and stores would hold up loads 4096 bytes away.
-    """
-    lines = -(-most_bins // CACHE_LINE)
-    return (lines | 1) * CACHE_LINE

@@ -16,13 +16,13 @@ STEP = np.dtype(
     [
         ("threshold", np.float64),  # of a set: number of its first word
         ("feature", np.int32),
-        ("kind", np.int32),  # bits: MISSING_LEFT, LESS, IS_SET, MEMBERS_LEFT
+        ("kind", np.int32),  # bits: MISSING_LEFT, IS_SET, MEMBERS_LEFT
         ("left", np.int32),
         ("right", np.int32),
         ("words", np.int64),  # of a set, 64 codes each
     ]
 )
-MISSING_LEFT, LESS, IS_SET, MEMBERS_LEFT = 1, 2, 4, 8
+MISSING_LEFT, IS_SET, MEMBERS_LEFT = 1, 2, 4
 
 
 @inner_kernel
@@ -38,8 +38,6 @@ def goes_left(step, x, bits):
             word = bits[np.int64(step["threshold"]) + (code >> 6)]
             is_member = (word >> np.uint64(code & 63)) & np.uint64(1) != 0
         return is_member == ((kind & MEMBERS_LEFT) != 0)
-    if kind & LESS:
-        return x < step["threshold"]
     return x <= step["threshold"]
 
 
@@ -59,13 +57,17 @@ def add_trees(steps, bits, roots, values, weight, output, X, at, out, first, las
     at : (BLOCK,) int64, scratch space
     out : (n_rows, n_scores) float64, added to
     """
+    has_sets = len(bits) > 0
     for start in range(first, last, BLOCK):
         n = min(BLOCK, last - start)
         for t in range(len(roots)):
             for i in range(n):
                 at[i] = roots[t]
             for group in range(0, n, GROUP):
-                walk(steps, bits, X, at, start, group, min(group + GROUP, n))
+                if has_sets:
+                    walk(steps, bits, X, at, start, group, min(group + GROUP, n))
+                else:
+                    walk_numbers(steps, X, at, start, group, min(group + GROUP, n))
             for i in range(n):
                 for k in range(values.shape[1]):
                     out[start + i, output[t] + k] += weight[t] * values[at[i], k]
@@ -84,3 +86,23 @@ def walk(steps, bits, X, at, start, first, last):
             to = step["left"] if goes_left(step, x, bits) else step["right"]
             at[i] = to
             moving |= np.uint64(to) != here
+
+
+@inner_kernel
+def walk_numbers(steps, X, at, start, first, last):
+    """Walk some rows of a block down a tree that asks for no categories.
+
+    The child is picked by bits, not by a branch: which way a row goes is hard to foretell.
+    """
+    moving = np.int64(1)
+    while moving:
+        moving = np.int64(0)
+        for i in range(np.uint64(first), np.uint64(last)):
+            here = at[i]
+            step = steps[np.uint64(here)]
+            x = np.float64(X[np.uint64(start) + i, np.uint64(step["feature"])])
+            to_left = np.int64(x <= step["threshold"]) | (np.int64(x != x) & step["kind"])  # noqa: PLR0124 - NaN alone is not itself
+            right = np.int64(step["right"])
+            to = right ^ ((right ^ step["left"]) & -to_left)
+            at[i] = to
+            moving |= to ^ here

@@ -26,11 +26,6 @@ class Team(NamedTuple):
     counters: np.ndarray  # int64 (16,), zeros
 
 
-def make_team(size):
-    """Return a new team; its barrier can be used again and again."""
-    return Team(size, np.zeros(16, np.int64))
-
-
 @kernel
 def meet(team):
     """Return when every member has called this; what they wrote before, all see after it."""

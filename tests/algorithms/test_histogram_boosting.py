@@ -1,3 +1,4 @@
+import dataclasses
 import hashlib
 import pickle
 import warnings
@@ -11,6 +12,7 @@ from sklearn.metrics import log_loss, mean_absolute_error, mean_squared_error
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from algorithms import HistogramBoostingClassifier, HistogramBoostingRegressor
+from algorithms._common.hist_predict import FastPredictor
 
 BOTH = [HistogramBoostingClassifier, HistogramBoostingRegressor]
 
@@ -156,6 +158,19 @@ def test_predictions_are_those_of_the_exported_trees():
     assert np.array_equal(model.predict(X[:1]), model.predict(X)[:1])
     again = pickle.loads(pickle.dumps(model))
     assert np.array_equal(again.predict(X), model.predict(X))
+
+
+@pytest.mark.parametrize("comparison", ["<=", "<"])
+def test_the_walk_follows_any_ensemble_on_its_thresholds(comparison):
+    X, y = table(300, missing=0.2)
+    trees = HistogramBoostingRegressor(n_estimators=15).fit(X, y).ensemble_
+    trees = dataclasses.replace(trees, comparison=comparison)
+    at = np.flatnonzero(trees.left >= 0)
+    for node in at[:40]:
+        X[node % 300, trees.feature[node]] = trees.threshold[node]
+    assert np.array_equal(FastPredictor(trees).raw(X), trees.raw(X))
+    with pytest.raises(ValueError, match="not walked fast"):
+        FastPredictor(dataclasses.replace(trees, zero_within=1e-30))
 
 
 def test_importances_count_splits_or_gains():

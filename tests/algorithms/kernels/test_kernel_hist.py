@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from algorithms._common import hist_records
-from algorithms._common.hist_bins import Binner, bin_table, find_bins
-from algorithms._common.hist_growing import Grower
+from algorithms._common.hist_bins import Binner, bin_table, find_bins, stride_of
+from algorithms._common.hist_growing import Grower, make_team
 from algorithms._common.hist_params import CONSTRAINTS, make_rules
 from algorithms._common.threads import Workers
 from algorithms._kernels import hist_gradient, hist_layout
@@ -18,7 +18,6 @@ from algorithms._kernels.hist_build import build_narrow, build_wide
 from algorithms._kernels.hist_gradient import differentiate, differentiate_classes
 from algorithms._kernels.hist_partition import partition
 from algorithms._kernels.hist_sketch import draw_rows, find_edges
-from algorithms._kernels.team import make_team
 from algorithms.histogram_boosting import HistogramBoostingRegressor
 
 ONE = np.empty(0, np.float32)
@@ -180,7 +179,7 @@ def test_histograms_sum_records(seed, size, every):
     records = g * oracles.HALF + h
     rows = np.sort(rng.choice(500, 300, replace=False)).astype(np.uint32)
     features = np.arange(70) if every else np.sort(rng.choice(70, 11, replace=False))
-    stride = hist_layout.stride_of(9)
+    stride = stride_of(9)
     expected = oracles.histogram(bins, records, rows, stride)
     cells, wide = np.zeros(70 * stride, np.int64), np.zeros((2, 70 * stride), np.int64)
     sums = np.zeros(hist_layout.N_SUMS, np.int64)

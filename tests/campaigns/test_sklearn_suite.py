@@ -24,10 +24,10 @@ HOMES = {
     "test_forest": "sklearn.ensemble.tests",
     "test_tree": "sklearn.tree.tests",
 }
-QUICK = "test_voting test_weight_boosting test_gradient_boosting"
+QUICK = "test_voting test_weight_boosting test_gradient_boosting test_tree"
 ASKED = os.environ.get("SKLEARN_FILES", QUICK).split()
 CHOSEN = list(HOMES) if ASKED == ["all"] else ASKED
-SECONDS = 1800  # a file takes one to three minutes on an idle machine, most of it compiling
+SECONDS = 1800  # each takes one to three minutes on an idle machine
 
 pytestmark = pytest.mark.slow
 

@@ -23,7 +23,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from algorithms._common.base_stacking import IN_TURN, BaseStacking, decider_has
 from algorithms._common.blend import encode_labels
-from algorithms._common.members import own_members
+from algorithms._common.members import BOTH_WAYS, own_members
 from harness import ALL_TASKS, Accepts, Algorithm, estimator_adapter, hookimpl
 
 
@@ -180,16 +180,15 @@ def build(spec):
 @hookimpl
 def register_algorithms(register):
     """Offer stacking to the harness."""
-    members = ["decision_tree", "bagging"]
     register(
         Algorithm(
             "stacking",
             estimator_adapter(build),
             ALL_TASKS,
             accepts=Accepts(),
-            params={"members": [{"algorithm": name, "params": {}} for name in members], "cv": 3},
+            params={"members": BOTH_WAYS, "cv": 3},
             libraries=("numpy", "numba", "scikit-learn"),
             paper="https://doi.org/10.1016/S0893-6080(05)80023-1",
-            summary="our own algorithms, stacked under a linear model",
+            summary="our random forest and gradient boosting under a linear model",
         )
     )

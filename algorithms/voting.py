@@ -28,7 +28,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from algorithms._common.blend import BaseBlend, encode_labels, is_dropped, out_of_fold, read_weight
 from algorithms._common.blend_weights import as_shares, learn_nonnegative_weights, learn_weights
-from algorithms._common.members import own_members
+from algorithms._common.members import BOTH_WAYS, own_members
 from harness import ALL_TASKS, Accepts, Algorithm, estimator_adapter, hookimpl
 
 LEARNED = ("linear", "nonnegative")
@@ -279,7 +279,6 @@ def build(spec):
 @hookimpl
 def register_algorithms(register):
     """Offer linear blending to the harness."""
-    members = ["decision_tree", "bagging"]
     register(
         Algorithm(
             "voting",
@@ -287,12 +286,12 @@ def register_algorithms(register):
             ALL_TASKS,
             accepts=Accepts(),
             params={
-                "members": [{"algorithm": name, "params": {}} for name in members],
+                "members": BOTH_WAYS,
                 "weights": "nonnegative",
                 "cv": 3,
             },
             libraries=("numpy", "scipy", "numba", "scikit-learn"),
             paper="https://doi.org/10.1007/BF00117832",
-            summary="our own algorithms, blended by weights learned out of fold",
+            summary="our random forest and gradient boosting, weighted by what is held out",
         )
     )

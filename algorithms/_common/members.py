@@ -2,9 +2,19 @@
 
 from dataclasses import replace
 
-from algorithms import bagging, decision_tree
+from algorithms import adaboost, bagging, decision_tree, gradient_boosting, random_forest
 
-MEMBERS = {"bagging": bagging.build, "decision_tree": decision_tree.build}
+MEMBERS = {
+    "adaboost": adaboost.build,
+    "bagging": bagging.build,
+    "decision_tree": decision_tree.build,
+    "gradient_boosting": gradient_boosting.build,
+    "random_forest": random_forest.build,
+}
+BOTH_WAYS = [  # by default one that lessens variance, and one that lessens bias
+    {"algorithm": "random_forest", "params": {"n_estimators": 50}},
+    {"algorithm": "gradient_boosting", "params": {"n_estimators": 50}},
+]
 
 
 def own_members(wanted, spec):

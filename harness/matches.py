@@ -15,7 +15,7 @@ from harness.model import JSON, Job
 from harness.plan import Plan
 
 INPUTS = "raw"  # what both sides are given
-VERSION = 1  # raise when trees are compared or explained in another way
+VERSION = 2  # raise when trees are compared or explained in another way
 
 Side = tuple[str, Mapping[str, Any]]  # algorithm, params
 

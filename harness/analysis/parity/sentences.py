@@ -93,7 +93,7 @@ def _steps(found: Difference) -> str:
 def _reason(found: Difference, a: Side, b: Side) -> str:
     """Say which split gains more."""
     if found.moved in {0, found.rows}:
-        return "Both make the same two parts of the rows: a tie, which the two break differently."
+        return _same_parts(found)
     if found.what == "threshold" and found.cause == "rounding" and (steps := _steps(found)):
         lie = "row lies" if found.moved == 1 else "rows lie"
         return f"{found.moved} {lie} between the two{steps}."
@@ -121,6 +121,14 @@ def _blame(found: Difference, a: Side, b: Side) -> str:
     return (
         f"{who.name} did not take the better split, into {better.rows[0]} and {better.rows[1]} rows"
     )
+
+
+def _same_parts(found: Difference) -> str:
+    """Say that the rows are parted alike, the same way round or the other."""
+    said = "Both make the same two parts of the rows"
+    if found.moved and found.what != "feature":
+        return f"{said} with left and right exchanged: what stands below is not compared."
+    return f"{said}: a tie, which the two break differently."
 
 
 def _told(gains: Sequence[Gains], a: Side, b: Side) -> str:

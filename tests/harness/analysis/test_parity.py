@@ -222,13 +222,14 @@ def test_predictions_on_the_training_rows_differ_only_where_values_or_structure_
 # ------------------------------------------------------------------ what a reader is told
 
 
-def stump(threshold=0.5, feature=0, values=(1.0, 2.0), **rest):
+def stump(threshold=0.5, feature=0, values=(1.0, 2.0), sets=None, **rest):
     tree = Tree(
         feature=np.array([feature, -1, -1]),
         threshold=np.array([threshold, 0.0, 0.0]),
         left=np.array([1, -1, -1]),
         right=np.array([2, -1, -1]),
         value=np.array([[np.nan], [values[0]], [values[1]]]),
+        sets=sets or {},
     )
     return TreeEnsemble.join([tree], n_features=2, **rest)
 
@@ -242,6 +243,14 @@ def test_less_and_at_most_are_the_same_where_no_value_lies_between():
     assert same.agreement == "values"
     exact = stump(float(np.nextafter(0.5, 1)), comparison="<")
     assert compare(Side(stump(), "a"), Side(exact, "b"), STEP).agreement == "bits"
+
+
+def test_a_set_that_the_other_side_sends_the_other_way_is_told_as_that():
+    one, other = stump(sets={0: ([1], True)}), stump(sets={0: ([1], False)}, values=(2.0, 1.0))
+    (found,) = compare(Side(one, "a"), Side(other, "b"), STEP).differences
+    assert (found.level, found.what, found.moved) == ("structure", "category set", 3)
+    assert "the same two parts of the rows with left and right exchanged" in found.sentence
+    assert "tie" not in found.sentence
 
 
 def test_the_same_number_read_in_another_precision_is_not_the_same_split():

@@ -153,7 +153,8 @@ class BaggingRegressor(RegressorMixin, BaseBagging):
     def _read_y(self, y):
         """Return the values as they are; for our own trees, float64."""
         y = column_or_1d(y, warn=True)
-        return y.astype(np.float64, copy=False) if y.dtype.kind in "biuf" else y
+        ours = self.estimator is None or type(self.estimator) is self._own_tree
+        return y.astype(np.float64, copy=False) if ours or y.dtype.kind in "biuf" else y
 
     def _tell_classes(self, models):
         """Leave our own trees as they are: values have no classes."""

@@ -20,6 +20,7 @@ from algorithms._common.draws import SEEDS
 from algorithms._common.parity import AS_SKLEARN, warn_of_other_version
 from algorithms._common.weak_learners import AnyLearner, TreeLearner
 
+TWO = 2
 ROWS_OF_PART = 1 << 16  # that are predicted at once
 BOOSTING_CONSTRAINTS = {
     "estimator": [HasMethods(["fit", "predict"]), None],
@@ -76,7 +77,7 @@ class BaseAdaBoost(_RoutingNotSupportedMixin, MetaEstimatorMixin, BaseEstimator)
 
     def _takes_our_trees(self, X):
         """Return whether the models are our trees, of this kind, on a plain array of numbers."""
-        plain = isinstance(X, np.ndarray) and X.dtype.kind in "biuf"
+        plain = isinstance(X, np.ndarray) and X.ndim == TWO and X.dtype.kind in "biuf"
         return plain and type(self.estimator_) is self._own_tree
 
     def _begin(self):

@@ -195,6 +195,7 @@ def test_wrong_input_is_told_as_scikit_learn_tells_it(kind):
         ({"parity": "xgboost"}, X, None, "parity"),
         ({"estimator": kind._own_tree(max_depth=0)}, X, None, "max_depth"),
         ({}, np.where(X > 1, np.nan, X), None, "NaN"),
+        ({}, X[:, :, None], None, "Found array with dim 3"),
         ({}, X, -np.ones(20), "Negative values"),
         ({}, X, np.ones(3), "inconsistent|shape"),
     ]:

@@ -253,6 +253,8 @@ def test_bad_data_raises_scikit_learns_error(kind):
         kind().fit(csr_matrix(X), y)
     with pytest.raises(ValueError, match="infinity"):
         kind().fit(np.where(X > 4, np.inf, X), y)
+    with pytest.raises(ValueError, match="could not convert string to float"):
+        BaggingRegressor().fit(X, y.astype(str).astype(object) + "a")
     model = kind(n_estimators=2).fit(X, y)
     with pytest.raises(ValueError, match="infinity"):
         model.predict(np.full((1, 4), np.inf))

@@ -1,5 +1,6 @@
 """scikit-learn's own tests of its ensembles and trees, with our classes in place of its own.
 
+Tests of classes that have no twin here, such as extremely randomised trees, run and count too.
 Each file runs in a process of its own. What fails must be exactly what
 ``tests/helpers/rebound_failures.py`` lists, with the reason of each. ``SKLEARN_FILES`` names the
 files, such as "test_forest test_tree", or "all"; without it those of ``QUICK`` run.

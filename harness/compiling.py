@@ -19,8 +19,8 @@ ALIKE = 0.5  # share of the smaller one's files from which on two plugins stand 
 def compile_kernels(jobs: Iterable[Job], supervisor: Supervisor) -> Iterator[Compiled]:
     """Compile the kernels of each algorithm once, so that no trial pays for it.
 
-    Algorithms that share code are compiled one after another, because the second finds ready what
-    the first compiled; those that do not, side by side.
+    Of algorithms that share code one goes first, because the others find ready what it compiled;
+    all else goes side by side.
 
     Parameters
     ----------
@@ -33,19 +33,18 @@ def compile_kernels(jobs: Iterable[Job], supervisor: Supervisor) -> Iterator[Com
     Compiled
         One for each algorithm, thread count and environment, as it is done.
     """
-    first: dict[object, Job] = {}
+    whole: dict[object, Job] = {}
     for job in jobs:
         key = (job.algorithm, job.plugin, job.threads, job.environment)
-        known = first.setdefault(key, replace(job, trials=()))
-        first[key] = replace(known, trials=known.trials + job.trials)
-    lanes = lanes_of(first.values())
-    with ThreadPoolExecutor(max(1, min(len(lanes), os.cpu_count() or 1))) as threads:
+        known = whole.setdefault(key, replace(job, trials=()))
+        whole[key] = replace(known, trials=known.trials + job.trials)
+    lanes = lanes_of(whole.values())
+    with ThreadPoolExecutor(os.cpu_count() or 1) as threads:
         try:
-            rest = {threads.submit(supervisor.warm, lane[0]): lane[1:] for lane in lanes}
+            rest = {threads.submit(supervisor.warm, first): more for first, *more in lanes}
             while rest:
                 done = next(as_completed(rest))
-                if lane := rest.pop(done):
-                    rest[threads.submit(supervisor.warm, lane[0])] = lane[1:]
+                rest |= {threads.submit(supervisor.warm, job): [] for job in rest.pop(done)}
                 yield done.result()
         except BaseException:
             supervisor.close()  # else the threads would be waited for until all is compiled

@@ -62,7 +62,8 @@ class Tally:
         """Return the counts in words: "12 trials done, 1 failed; 2 duels done"."""
         parts = []
         for noun, same in self.ends.items():
-            counts = [f"{n} {status.replace('_', ' ')}" for status, n in same.items()]
+            ends = [status for status in Status if status in same]  # whichever ended first
+            counts = [f"{same[status]} {status.replace('_', ' ')}" for status in ends]
             first, _, rest = ", ".join(counts).partition(" ")
             parts.append(f"{first} {noun}{'s' if first != '1' else ''} {rest}")
         told = "; ".join(parts) or "nothing was measured"

@@ -26,8 +26,9 @@ def descendants(pid: int) -> list[int]:
 
 def _children(pid: int) -> list[int]:
     found: list[int] = []
-    with contextlib.suppress(OSError):  # it has ended
-        for task in os.scandir(f"/proc/{pid}/task"):
+    # It may have ended, also in the middle; the folder is closed then too.
+    with contextlib.suppress(OSError), os.scandir(f"/proc/{pid}/task") as tasks:
+        for task in tasks:
             found += map(int, Path(task.path, "children").read_bytes().split())
     return found
 

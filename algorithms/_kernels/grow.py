@@ -36,8 +36,8 @@ from algorithms._kernels.layout import (
     VISITS,
 )
 from algorithms._kernels.node import make_node
-from algorithms._kernels.partition import partition_features, renumber, reorder
-from algorithms._kernels.search import first_missing, search_features, sum_rows
+from algorithms._kernels.partition import partition_lists, renumber, reorder
+from algorithms._kernels.search import first_missing, search_visit, sum_rows
 
 EPSILON = 2.0**-52
 
@@ -74,7 +74,7 @@ def open_and_search(table, rows, rules, growth, scratch):
         if is_big(rules, task["start"], task["end"]):
             return SEARCH
         bounds = (task["start"], task["end"], task["lower"], task["upper"])
-        search_features(table, rows, rules, growth, scratch, bounds, 0, state[VISITS])
+        search_visit(table, rows, rules, growth, scratch, bounds, 0, state[VISITS])
     return NOTHING
 
 
@@ -90,7 +90,7 @@ def split_and_part(table, rows, rules, growth, scratch):
         return PARTITION
     middle = start + split["n_left"]
     spare = scratch.entries
-    partition_features(table, rows, start, middle, end, growth.place, spare, 0, len(rows.columns))
+    partition_lists(table, rows, start, middle, end, growth.place, spare, 0, len(rows.columns))
     return NOTHING
 
 

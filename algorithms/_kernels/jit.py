@@ -7,7 +7,8 @@ files, in every process: an edited kernel finds an empty folder, and an old one 
 There is no ``fastmath``: results must not depend on how a compiler reorders sums. A `kernel`
 counts no references, so it allocates nothing and gets its scratch space from its caller: counting
 is atomic, and took half the time of growing a tree. An `inner_kernel` is put in place of its
-calls: passing it the tuples of arrays that kernels share took a third of what was left.
+calls: passing it the tuples of arrays that kernels share took a third of what was left. It is not
+compiled on its own, see `linking`: that took two fifths of the time to compile the exact grower.
 """
 
 import hashlib
@@ -21,6 +22,8 @@ from pathlib import Path
 import numba
 import platformdirs
 from numba import config, njit
+
+from algorithms._kernels.linking import LinkingCompiler
 
 FOLDER = Path(__file__).resolve().parent
 
@@ -57,11 +60,11 @@ def cache_folder() -> Path:
 CACHE_FOLDER = cache_folder()
 
 
-def _compile(function: Callable, **options) -> Callable:
+def _compile(function: Callable, cache: bool = True, **options) -> Callable:
     before = config.CACHE_DIR
     config.CACHE_DIR = str(CACHE_FOLDER)  # read while the decorator runs, and not later
     try:
-        return njit(function, cache=True, nogil=True, error_model="numpy", **options)
+        return njit(function, cache=cache, nogil=True, error_model="numpy", **options)
     finally:
         config.CACHE_DIR = before
 
@@ -74,7 +77,7 @@ def kernel(function: Callable) -> Callable:
 def inner_kernel(function: Callable) -> Callable:
     """Compile a function that only kernels call, into each of them; Python cannot call it."""
     options = {"no_cfunc_wrapper": True, "no_cpython_wrapper": True, "forceinline": True}
-    return _compile(function, _nrt=False, **options)
+    return _compile(function, _nrt=False, cache=False, pipeline_class=LinkingCompiler, **options)
 
 
 def parallel_kernel(function: Callable) -> Callable:

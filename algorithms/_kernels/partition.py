@@ -79,6 +79,12 @@ def follow(array, entries, start, end, spare):
 
 @kernel
 def partition_features(table, rows, start, middle, end, place, spare, first, last):
+    """Part lists of a node, see `partition_lists`; for threads that share a node."""
+    partition_lists(table, rows, start, middle, end, place, spare, first, last)
+
+
+@inner_kernel
+def partition_lists(table, rows, start, middle, end, place, spare, first, last):
     """Part the lists of the features first … last − 1 of a node, and renumber their entries.
 
     Parameters

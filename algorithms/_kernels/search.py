@@ -80,6 +80,12 @@ def is_constant(table, rows, f, start, end):
 
 @kernel
 def search_features(table, rows, rules, growth, scratch, bounds, first, last):
+    """Search features of a node, see `search_visit`; for threads that share a node."""
+    search_visit(table, rows, rules, growth, scratch, bounds, first, last)
+
+
+@inner_kernel
+def search_visit(table, rows, rules, growth, scratch, bounds, first, last):
     """Search the features visit[first … last − 1] of the node at hand.
 
     Parameters

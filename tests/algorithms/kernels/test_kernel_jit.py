@@ -68,7 +68,7 @@ def test_kernels_are_kept_in_that_folder_and_numbas_setting_is_left_alone():
 
 def test_every_kernel_file_decorates_by_our_names():
     for path in FOLDER.glob("*.py"):
-        if path.name in {"jit.py", "intrinsics.py"}:  # intrinsics are instructions, no kernels
+        if path.name in {"jit.py", "linking.py", "intrinsics.py"}:  # these hold no kernels
             continue
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.FunctionDef):

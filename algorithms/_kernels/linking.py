@@ -1,0 +1,69 @@
+"""Compile a function only as far as its callers need it, which halves the work of LLVM.
+
+numba optimises each function and makes machine code of it, with all that it calls put in; then it
+does so again in each of its callers. Of a function that only kernels call, all but the last
+caller's is thrown away. So here such a function is typed and lowered to LLVM's form, and linked
+into its callers as it is: there it is optimised once, with all that is around it.
+
+The classes extend numba's compiler by its own extension points: a pipeline with one pass
+replaced, and a library that stops before machine code. numba keeps its callables by a builtin
+function, so one without an address stands for the function.
+"""
+
+from numba import _dynfunc
+from numba.core.codegen import CPUCodeLibrary
+from numba.core.compiler import CompilerBase, DefaultPassBuilder
+from numba.core.compiler_machinery import register_pass
+from numba.core.typed_passes import NativeLowering
+
+
+class LinkedLibrary(CPUCodeLibrary):
+    """Code that is only ever linked into another library."""
+
+    def _optimize_final_module(self):
+        """Leave all optimising to the library this one is linked into."""
+
+    def _finalize_final_module(self):
+        """Make no machine code."""
+        self._finalize_dynamic_globals()
+        self._finalized = True
+
+
+@register_pass(mutates_CFG=True, analysis_only=False)
+class LowerToLink(NativeLowering):
+    """Lower a function to LLVM's form, and tell its callers where to find that."""
+
+    _name = "lower_to_link"
+
+    def run_pass(self, state):
+        """Lower the function of a compilation's state; see numba's `NativeLowering`."""
+        state.library = LinkedLibrary(state.targetctx.codegen(), state.func_id.func_qualname)
+        state.flags.no_compile = True
+        super().run_pass(state)
+        lowered = state["cr"]
+        described = lowered.fndesc
+        stands_for = _dynfunc.make_function(
+            described.lookup_module(),
+            described.qualname.rpartition(".")[2],
+            "an inner kernel: only kernels can call it",
+            0,  # no address
+            lowered.env,
+            (state.library,),  # is kept as long as the function
+        )
+        state.targetctx.insert_user_function(stands_for, described, [state.library])
+        state["cr"] = lowered._replace(cfunc=stands_for)
+        return True
+
+
+class LinkingCompiler(CompilerBase):
+    """numba's compiler of pure machine code, but with `LowerToLink` for its lowering."""
+
+    def define_pipelines(self):
+        """Return the one pipeline."""
+        pipeline = DefaultPassBuilder.define_nopython_pipeline(self.state)
+        pipeline.passes = [
+            (LowerToLink if step is NativeLowering else step, description)
+            for step, description in pipeline.passes
+        ]
+        pipeline.finalize()
+        return [pipeline]

@@ -1,0 +1,40 @@
+"""Functions that are compiled only to be linked into the kernels that call them."""
+
+import numpy as np
+import pytest
+
+from algorithms._kernels.jit import inner_kernel, kernel
+from algorithms._kernels.linking import LinkedLibrary
+
+
+@inner_kernel
+def double(x):
+    return x + x
+
+
+@inner_kernel
+def sum_doubled(values):
+    total = values.dtype.type(0)
+    for value in values:
+        total += double(value)
+    return total
+
+
+@kernel
+def sum_two(a, b):
+    return sum_doubled(a) + double(sum_doubled(b))
+
+
+@pytest.mark.parametrize("dtype", [np.int64, np.float32, np.float64])
+def test_inner_kernels_nest_and_take_several_types(dtype):
+    a, b = np.arange(5, dtype=dtype), np.arange(3, dtype=dtype)
+    assert sum_two(a, b) == 2 * a.sum() + 4 * b.sum()
+
+
+def test_no_machine_code_is_made_of_an_inner_kernel():
+    sum_two(np.zeros(1), np.zeros(1))
+    for compiled in (*double.overloads.values(), *sum_doubled.overloads.values()):
+        assert isinstance(compiled.library, LinkedLibrary)
+        assert "define" in compiled.library.get_llvm_str()
+    made = [compiled.library for compiled in sum_two.overloads.values()]
+    assert not any(isinstance(library, LinkedLibrary) for library in made)

@@ -68,9 +68,9 @@ class Difference:
     """
 
     level: str  # structure, values or bits
-    what: str  # feature, threshold, missing side, category set, leaf or split, leaf value, …
+    what: str  # feature, threshold, missing side, category set, sides, leaf or split, leaf value, …
     tree: int  # -1: of the whole ensemble
-    path: str  # from the root, of L and R
+    path: str  # from the root of a, of L and R
     a: Node | None
     b: Node | None
     cause: str  # tie, rounding, rule; "" where it cannot be told
@@ -87,6 +87,7 @@ class Difference:
     shift: float | None = None  # every leaf of the tree is this much larger in b
     others: int = 0  # more places of this tree that differ so
     drawing: tuple[tuple[Line, ...], tuple[Line, ...]] = ((), ())
+    path_b: str = ""  # in b, where it is another: above it, left and right are exchanged
 
 
 @dataclass(frozen=True)

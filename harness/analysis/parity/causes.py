@@ -55,7 +55,8 @@ def explain(place: Place, pair: Pair) -> Difference:
         place.level,
         place.what,
         place.tree,
-        place.path,
+        place.paths[0],
+        path_b="" if place.paths[0] == place.paths[1] else place.paths[1],
         a=None,
         b=None,
         cause="rule",
@@ -67,7 +68,8 @@ def explain(place: Place, pair: Pair) -> Difference:
         return found
     (a, b), training = pair.trees, pair.training
     one, other = (
-        sketch(e, place.tree, place.path, training, exact=place.what in EXACT) for e in (a, b)
+        sketch(e, place.tree, path, training, exact=place.what in EXACT)
+        for e, path in zip((a, b), place.paths, strict=True)
     )
     found = replace(
         found,

@@ -29,7 +29,7 @@ class Place:
     level: str
     what: str
     tree: int
-    path: str = ""  # from the root, of L and R
+    paths: tuple[str, str] = ("", "")  # from the root of each tree, of L and R
     nodes: tuple[int, int] = (-1, -1)  # as the ensembles number them
     rows: Rows = field(default_factory=lambda: np.empty(0, np.int64))  # that reach it
     others: int = 0  # more places of this tree on this level
@@ -91,7 +91,7 @@ def _of_a_tree(
         pair, what = found[0]
         nodes = (walk.pairs.a[pair], walk.pairs.b[pair])
         rows = walk.rows_at(pair)
-        return Place(level, what, tree, walk.pairs.path(pair), nodes, rows, len(found) - 1)
+        return Place(level, what, tree, walk.pairs.paths(pair), nodes, rows, len(found) - 1)
 
     if a.output[tree] != b.output[tree]:
         yield place("structure", [(0, "output")])

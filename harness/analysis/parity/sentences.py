@@ -69,6 +69,7 @@ def _of_the_whole(found: Difference, a: Side, b: Side) -> str:
 def _where(found: Difference) -> str:
     rows = f"{found.rows} training row{'s' * (found.rows != 1)}"
     node = f"node {found.path}" if found.path else "the root"
+    node += f" of one, {found.path_b} of the other" if found.path_b else ""
     return f"Tree {found.tree}, {node} ({rows})"
 
 
@@ -80,6 +81,8 @@ def _same_rows(found: Difference) -> str:
         return "The number is the same, but one side rounds or compares values in another way."
     if found.what == "missing side":
         return "No value is missing in these rows, so either side gains the same."
+    if found.what == "sides":
+        return "Both make the same two parts of the rows, with left and right exchanged."
     return "The categories in which they differ do not occur in these rows."
 
 
@@ -93,7 +96,7 @@ def _steps(found: Difference) -> str:
 def _reason(found: Difference, a: Side, b: Side) -> str:
     """Say which split gains more."""
     if found.moved in {0, found.rows}:
-        return _same_parts(found)
+        return _same_parts()
     if found.what == "threshold" and found.cause == "rounding" and (steps := _steps(found)):
         lie = "row lies" if found.moved == 1 else "rows lie"
         return f"{found.moved} {lie} between the two{steps}."
@@ -123,12 +126,9 @@ def _blame(found: Difference, a: Side, b: Side) -> str:
     )
 
 
-def _same_parts(found: Difference) -> str:
+def _same_parts() -> str:
     """Say that the rows are parted alike, the same way round or the other."""
-    said = "Both make the same two parts of the rows"
-    if found.moved and found.what != "feature":
-        return f"{said} with left and right exchanged: what stands below is not compared."
-    return f"{said}: a tie, which the two break differently."
+    return "Both make the same two parts of the rows: a tie, which the two break differently."
 
 
 def _told(gains: Sequence[Gains], a: Side, b: Side) -> str:

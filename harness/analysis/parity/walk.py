@@ -24,7 +24,8 @@ class Pairs:
     a: list[int] = field(default_factory=list)  # node numbers of the ensembles
     b: list[int] = field(default_factory=list)
     parent: list[int] = field(default_factory=list)  # number of a pair; -1 at the root
-    right: list[bool] = field(default_factory=list)  # it is its parent's right child
+    right: list[bool] = field(default_factory=list)  # in a, it is its parent's right child
+    right_b: list[bool] = field(default_factory=list)  # in b
 
     def __len__(self) -> int:
         return len(self.a)
@@ -39,10 +40,13 @@ class Pairs:
             yield pair
             pair = self.parent[pair]
 
-    def path(self, pair: int) -> str:
-        """Return the way from the root to a pair, of L and R."""
-        steps = ["R" if self.right[p] else "L" for p in self.way(pair)]
-        return "".join(reversed(steps[:-1]))
+    def paths(self, pair: int) -> tuple[str, str]:
+        """Return the ways from the roots to a pair in a and in b, of L and R."""
+        way = list(self.way(pair))[:-1]
+        a, b = (
+            "".join("LR"[right[p]] for p in reversed(way)) for right in (self.right, self.right_b)
+        )
+        return a, b
 
 
 class Walk:
@@ -57,6 +61,9 @@ class Walk:
         Pairs whose splits part the training rows in another way, or of which one is a leaf.
     reworded : list
         Pairs that ask other questions and part the training rows alike all the same.
+    exchanged : set
+        Those of them that send left in one tree what goes right in the other, so that the left
+        child of one stands at the place of the other's right child.
     """
 
     def __init__(self, a: TreeEnsemble, b: TreeEnsemble, training: Training, tree: int) -> None:
@@ -64,31 +71,31 @@ class Walk:
         self.pairs = Pairs()
         self.parted: list[Found] = []
         self.reworded: list[Found] = []
+        self.exchanged: set[int] = set()
         self._rows: dict[int, Rows] = {0: np.arange(training.rows)}
         leaves: list[np.ndarray] = []
         x, y = a.offsets[tree : tree + 1], b.offsets[tree : tree + 1]
-        parent, right = np.array([-1]), np.array([False])
+        parent, right, right_b = np.array([-1]), np.array([False]), np.array([False])
         while len(x):
-            here = self._add(x, y, parent, right)
+            here = self._add(x, y, parent, right, right_b)
             inner_x, inner_y = a.left[x] >= 0, b.left[y] >= 0
             leaves.append(here[~inner_x & ~inner_y])
             self.parted += [(pair, "leaf or split") for pair in here[inner_x != inner_y].tolist()]
             on = inner_x & inner_y
             on[on] = self._alike(here[on], x[on], y[on])
             parent, right = np.repeat(here[on], 2), np.tile([False, True], on.sum())
-            x = np.column_stack([a.left[x[on]], a.right[x[on]]]).ravel()
-            y = np.column_stack([b.left[y[on]], b.right[y[on]]]).ravel()
+            right_b = right ^ np.isin(parent, list(self.exchanged))
+            x, y = np.repeat(x[on], 2), np.repeat(y[on], 2)
+            x = np.where(right, a.right[x], a.left[x])
+            y = np.where(right_b, b.right[y], b.left[y])
         self.leaves = np.concatenate(leaves)
 
-    def _add(
-        self, x: np.ndarray, y: np.ndarray, parent: np.ndarray, right: np.ndarray
-    ) -> np.ndarray:
-        """Add a level of pairs and return their numbers."""
+    def _add(self, *level: np.ndarray) -> np.ndarray:
+        """Add a level of pairs, in the order of their fields, and return their numbers."""
         first, pairs = len(self.pairs), self.pairs
-        for kept, given in (
-            (pairs.a, x), (pairs.b, y), (pairs.parent, parent), (pairs.right, right),
-        ):  # fmt: skip
-            kept.extend(given.tolist())
+        kept = (pairs.a, pairs.b, pairs.parent, pairs.right, pairs.right_b)
+        for known, given in zip(kept, level, strict=True):
+            known.extend(given.tolist())
         return np.arange(first, len(pairs))
 
     def _alike(self, pairs: np.ndarray, x: np.ndarray, y: np.ndarray) -> np.ndarray:
@@ -111,6 +118,9 @@ class Walk:
         rows = self.rows_at(pair)
         moved = rows[self.training.goes_left(a, x, rows) != self.training.goes_left(b, y, rows)]
         question = "category set" if sets[0] else "threshold"
+        if sets[0] and len(moved) == len(rows) > 0:
+            self.exchanged.add(pair)
+            return "sides", True
         if len(moved):
             values = self.training.asked(a, x, moved)
             missing = is_missing(a, x, values) | is_missing(b, y, values)

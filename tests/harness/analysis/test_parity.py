@@ -247,10 +247,48 @@ def test_less_and_at_most_are_the_same_where_no_value_lies_between():
 
 def test_a_set_that_the_other_side_sends_the_other_way_is_told_as_that():
     one, other = stump(sets={0: ([1], True)}), stump(sets={0: ([1], False)}, values=(2.0, 1.0))
-    (found,) = compare(Side(one, "a"), Side(other, "b"), STEP).differences
-    assert (found.level, found.what, found.moved) == ("structure", "category set", 3)
-    assert "the same two parts of the rows with left and right exchanged" in found.sentence
-    assert "tie" not in found.sentence
+    compared = compare(Side(one, "a"), Side(other, "b"), STEP)
+    (found,) = compared.differences
+    assert (compared.agreement, found.level, found.what, found.moved) == (
+        "values",
+        "bits",
+        "sides",
+        3,
+    )
+    assert "the same two parts of the rows, with left and right exchanged" in found.sentence
+
+
+def test_below_exchanged_sides_the_walk_goes_on():
+    def two_levels(members_left, limit):
+        """Ask for category 1 of column 0, then, where it is 1, for column 1."""
+        left, right = ([1, -1, -1, -1, -1], [2, -1, -1, -1, -1])
+        here, other = (1, 2) if members_left else (2, 1)
+        left[here], right[here] = 3, 4
+        value = np.zeros((5, 1))
+        value[[other, 3, 4], 0] = 5.0, 1.0, 2.0
+        tree = Tree(
+            feature=put(put(np.full(5, -1), 0, 0), here, 1),
+            threshold=put(np.zeros(5), here, limit),
+            left=np.array(left),
+            right=np.array(right),
+            value=value,
+            sets={0: ([1], members_left)},
+        )
+        return TreeEnsemble.join([tree], n_features=2)
+
+    same = compare(Side(two_levels(True, 0.5), "a"), Side(two_levels(False, 0.5), "b"), STEP)
+    assert [d.what for d in same.differences] == ["sides"]
+    parted = compare(Side(two_levels(True, 0.5), "a"), Side(two_levels(False, 2.5), "b"), STEP)
+    found = parted.differences[0]
+    assert (found.level, found.what, found.path, found.path_b) == (
+        "structure",
+        "threshold",
+        "L",
+        "R",
+    )
+    assert "node L of one, R of the other (2 training rows)" in found.sentence
+    marked = [next(line for line in lines if line.marked) for lines in found.drawing]
+    assert [line.side for line in marked] == ["left", "right"]
 
 
 def test_the_same_number_read_in_another_precision_is_not_the_same_split():

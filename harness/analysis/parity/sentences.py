@@ -11,6 +11,10 @@ from harness.analysis.parity.sides import Side
 RATES = "learning_rate eta shrinkage_rate"
 USUAL_RATE = {"sklearn": 0.1, "xgboost": 0.3, "lightgbm": 0.1}  # by library, where none is given
 CLOSE = 1e-3
+BINNED = frozenset(  # they choose among a few thresholds a feature, each its own
+    "sklearn.hist_gradient_boosting xgboost.approx xgboost.hist lightgbm.gbdt lightgbm.goss "
+    "lightgbm.quantised catboost.plain".split()
+)
 MOST_PARAMS = 4
 COUNTED = 1000  # steps between two numbers that are worth counting
 WHOLE = frozenset({"output", "tree weight", "base score"})
@@ -121,9 +125,9 @@ def _blame(found: Difference, a: Side, b: Side) -> str:
         return "neither took the better split by its own sums"
     who, better = (a, found.b) if "b" in better_ones else (b, found.a)
     assert better is not None
-    return (
-        f"{who.name} did not take the better split, into {better.rows[0]} and {better.rows[1]} rows"
-    )
+    told = f"{who.name} did not take the better split, into {better.rows[0]} and"
+    told += f" {better.rows[1]} rows"
+    return f"{told}, which its bins may not offer" if who.speaks in BINNED else told
 
 
 def _same_parts() -> str:

@@ -93,9 +93,12 @@ class Walk:
     def _add(self, *level: np.ndarray) -> np.ndarray:
         """Add a level of pairs, in the order of their fields, and return their numbers."""
         first, pairs = len(self.pairs), self.pairs
-        kept = (pairs.a, pairs.b, pairs.parent, pairs.right, pairs.right_b)
-        for known, given in zip(kept, level, strict=True):
-            known.extend(given.tolist())
+        a, b, parent, right, right_b = (entries.tolist() for entries in level)
+        pairs.a += a
+        pairs.b += b
+        pairs.parent += parent
+        pairs.right += right
+        pairs.right_b += right_b
         return np.arange(first, len(pairs))
 
     def _alike(self, pairs: np.ndarray, x: np.ndarray, y: np.ndarray) -> np.ndarray:

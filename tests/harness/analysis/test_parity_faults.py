@@ -366,6 +366,19 @@ def test_a_worse_split_is_a_rule_and_the_loser_is_named():
     assert "(B) did not take the better split" in first.sentence
     mirrored = compare(other, side, training).differences[0]
     assert "(A) did not take the better split" in mirrored.sentence
+    assert "bins" not in mirrored.sentence
+
+
+def test_an_engine_on_bins_is_not_blamed_for_thresholds_it_may_not_have():
+    training = rows(Task.REGRESSION)
+    side = grow("sklearn.hist_gradient_boosting", Task.REGRESSION, training, max_iter=1)
+    e = side.ensemble
+    node = node_at(e, 0, "R")
+    other = edited(side, feature=put(e.feature, node, 4), threshold=put(e.threshold, node, 0.123))
+    _, first = headline(side, other, training)
+    assert (first.path, first.cause) == ("R", "rule")
+    assert "(B) did not take the better split" in first.sentence
+    assert first.sentence.endswith("which its bins may not offer.")
 
 
 def test_another_criterion_makes_each_side_right_by_its_own_sums():

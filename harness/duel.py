@@ -1,8 +1,9 @@
 """Time two algorithms against each other: in processes of their own, interleaved, phase by phase.
 
 Each launch starts a fresh pair of workers, one library each; the one that starts first
-alternates. Both load and prepare, go through every phase twice untimed, and then blocks of four
-calls follow, ABBA and BAAB by turns, so that drift of the machine and the order of calls cancel.
+alternates. Both load and prepare, go through every phase untimed, twice where it is short, and
+then blocks of four calls follow, ABBA and BAAB by turns, so that drift of the machine and the
+order of calls cancel.
 While one works the other waits for its next request, without load.
 """
 
@@ -37,6 +38,7 @@ from harness.session import RefusedError, SessionError
 # 10 % longer. So all four calls of a block begin alike.
 SETTLE = 0.02
 SHORTEST_CALL = 0.01  # seconds; what is shorter is repeated within one call
+LONG_CALL = 1.0  # seconds; what is longer is warmed up by one call
 MOST_REPEATS = 200
 ROWS = 20  # that `predict_one` predicts, one by one; its sample is the mean of a row
 FIELDS: Mapping[str, JSON] = {"predict_one": {"rows": ROWS}}
@@ -96,9 +98,15 @@ class _Side:
         self.facts = {k: v for k, v in told.items() if k not in {"v", "n", "ok", "samples"}}
 
     def warm(self, phase: str) -> None:
-        """Do a phase twice untimed; the second time tells how often a timed call repeats it."""
+        """Do a phase untimed, twice; the second time tells how often a timed call repeats it.
+
+        What takes a second is done once: nothing repeats it, and it has warmed up meanwhile.
+        """
+        self.repeats[phase] = 1
         self.cold.append(self.take(phase))
         rows = FIELDS.get(phase, {}).get("rows", 1)
+        if self.cold[-1].wall * rows >= LONG_CALL:
+            return
         seconds = self.take(phase).wall * rows
         wanted = math.ceil(SHORTEST_CALL / seconds) if seconds > 0 else MOST_REPEATS
         self.repeats[phase] = min(wanted, MOST_REPEATS)

@@ -43,7 +43,7 @@ from harness.model import (
 from harness.plugins import Entry, Registry
 from harness.surroundings import Surroundings
 
-DUEL_VERSION = 2  # raise when duels are timed in another way
+DUEL_VERSION = 3  # raise when duels are timed in another way
 OWN_DATA = "harness.builtin."  # every worker loads the built-in datasets
 
 

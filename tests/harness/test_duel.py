@@ -85,7 +85,7 @@ class FakeWorker:
 class Arena:
     """Opens fake workers and remembers what was asked of whom."""
 
-    def __init__(self, ours=1.0, theirs=2.0, faults=None):
+    def __init__(self, ours=0.25, theirs=0.5, faults=None):
         self.log = []
         self.workers = []
         self.seconds = {"ours": ours, "theirs": theirs}
@@ -124,6 +124,14 @@ def test_launches_are_fresh_processes_and_alternate_who_starts():
     first = {b.launch: b.order for b in reversed(found.blocks)}
     assert first == {0: "ABBA", 1: "BAAB"}
     assert len(found.blocks) == 2 * 2 * len(PHASES)
+
+
+@pytest.mark.parametrize(("seconds", "rounds"), [(0.5, 2), (1.5, 1)])
+def test_a_short_phase_is_warmed_up_twice_and_a_long_one_once(seconds, rounds):
+    arena = Arena(ours=seconds, theirs=seconds)
+    arena.fight(duel(launches=1, blocks=1))
+    fits = [do for who, do, *_ in arena.log if (who, do) == ("ours", "fit")]
+    assert len(fits) == rounds + 2
 
 
 def test_the_warm_round_is_kept_apart_from_the_blocks():

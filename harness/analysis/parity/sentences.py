@@ -12,8 +12,15 @@ RATES = "learning_rate eta shrinkage_rate"
 USUAL_RATE = {"sklearn": 0.1, "xgboost": 0.3, "lightgbm": 0.1}  # by library, where none is given
 CLOSE = 1e-3
 BINNED = frozenset(  # they choose among a few thresholds a feature, each its own
-    "sklearn.hist_gradient_boosting xgboost.approx xgboost.hist lightgbm.gbdt lightgbm.goss "
-    "lightgbm.quantised catboost.plain".split()
+    {
+        "catboost.plain",
+        "lightgbm.gbdt",
+        "lightgbm.goss",
+        "lightgbm.quantised",
+        "sklearn.hist_gradient_boosting",
+        "xgboost.approx",
+        "xgboost.hist",
+    }
 )
 MOST_PARAMS = 4
 COUNTED = 1000  # steps between two numbers that are worth counting

@@ -5,9 +5,10 @@ from warnings import warn
 
 from sklearn.utils._param_validation import StrOptions
 
-FOLLOWED = {"scikit-learn": "1.9.1"}  # the versions whose rules were read and tested
+FOLLOWED = {"scikit-learn": "1.9.1", "lightgbm": "4.7.0"}  # the versions whose rules were read and tested
 
 AS_SKLEARN = [StrOptions({"scikit-learn"}), None]  # what ``parity`` may be
+AS_XGBOOST = [StrOptions({"xgboost"}), None]
 
 
 def warn_of_other_version(library, stacklevel=2):

@@ -1,0 +1,89 @@
+"""Boost by XGBoost's own rules: the way of ``parity="xgboost"``.
+
+The rules are those of XGBoost 3.2.0 on one thread (`docs/decisions/parity-with-xgboost.md`), to
+the order and the type of every sum:
+
+    F₀ = the base score
+    F_m = F_{m−1} + η · tree_m            float32; tree_m grown on g, h of the loss at F_{m−1}
+
+so every threshold, default direction and leaf is the library's to the bit.
+"""
+
+import numpy as np
+
+from algorithms._common.newton_tree import NewtonTree
+from algorithms._common.xgboost_exact_growing import LEAF, ExactGrower
+from algorithms._common.xgboost_hist_growing import HistGrower
+from algorithms._common.xgboost_objectives import Objective, median
+from algorithms._common.xgboost_settings import read_settings
+
+
+def boost_by_xgboost_rules(estimator, X, y, weight=None, cuts=None, stop=None):
+    """Grow the trees that XGBoost grows.
+
+    Parameters
+    ----------
+    estimator : object
+        Carries XGBoost's parameters by the names of its scikit-learn interface; one that is
+        missing or None has the library's default.
+    X : (n_rows, n_features) float32
+        NaN where missing.
+    y : (n_rows,) float
+        Targets, or class codes 0 … n_classes − 1.
+    weight : (n_rows,) float, optional
+    cuts : (indptr, values), optional
+        ``QuantileDMatrix.get_quantile_cut()``; ``tree_method="hist"`` needs them.
+    stop : callable, optional
+        Called with the trees of each round; training ends where it returns true.
+
+    Returns
+    -------
+    rounds : list of lists of NewtonTree
+        One list a round, one tree a score; their values include the learning rate.
+    base : (n_scores,) float32
+        The raw score that the trees are added to.
+
+    Raises
+    ------
+    ValueError
+        Where a parameter asks for rules that are not followed, or y or the cuts do not fit.
+    """
+    X = np.ascontiguousarray(X, np.float32)
+    settings = read_settings(estimator, X.shape[1])
+    objective = Objective(settings, y, weight)
+    is_exact = settings.method == "exact"
+    grower = ExactGrower(X, settings) if is_exact else HistGrower(X, settings, cuts)
+    base = objective.base()
+    score = np.repeat(base[:, None], len(X), axis=1)
+    g, h = np.empty((2, *score.shape), np.float32)
+    rounds = []
+    for _ in range(settings.n_estimators):
+        objective.differentiate(score, g, h)
+        trees = []
+        for k in range(objective.n_scores):
+            tree, at = grower.grow(g[k], h[k])
+            if objective.renews and not is_exact:  # the library renews no leaf of an exact tree
+                tree = renew(tree, at, objective, score[k], h[k], settings.learning_rate)
+            score[k] += tree.nodes["value"][at]
+            trees.append(tree)
+        rounds.append(trees)
+        if stop is not None and stop(trees):
+            break
+    return rounds, base
+
+
+def renew(tree, at, objective, score, h, learning_rate):
+    """Return a tree whose leaves have the median of what is left to explain.
+
+    Rows of no weight have no say; a leaf that has no other rows keeps its value, and shrinks it
+    once more, as in the library.
+    """
+    nodes = tree.nodes.copy()
+    left = objective.y - score
+    for leaf in np.flatnonzero(nodes["left"] == LEAF):
+        rows = np.flatnonzero((at == leaf) & (h != 0.0))
+        value = nodes["value"][leaf]
+        if len(rows):
+            value = median(left[rows], objective.weight[rows] if objective.is_weighted else None)
+        nodes["value"][leaf] = value * learning_rate
+    return NewtonTree(nodes)

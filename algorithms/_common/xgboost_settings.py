@@ -1,0 +1,160 @@
+"""XGBoost's parameters as its trainer reads them: names, defaults, float32, and what is refused."""
+
+from dataclasses import dataclass
+from types import MappingProxyType
+
+import numpy as np
+
+from algorithms._kernels.xgboost_layout import Rules
+
+DEFAULTS = MappingProxyType(
+    {
+        "n_estimators": 100,
+        "learning_rate": 0.3,
+        "max_depth": 6,
+        "max_leaves": 0,
+        "grow_policy": "depthwise",
+        "tree_method": "auto",
+        "gamma": 0.0,
+        "min_child_weight": 1.0,
+        "max_delta_step": None,
+        "reg_alpha": 0.0,
+        "reg_lambda": 1.0,
+        "scale_pos_weight": 1.0,
+        "tweedie_variance_power": 1.5,
+        "huber_slope": 1.0,
+    }
+)
+# What cannot be followed, and the only value that each may have.
+REFUSED = MappingProxyType(
+    {
+        "subsample": 1.0,
+        "colsample_bytree": 1.0,
+        "colsample_bylevel": 1.0,
+        "colsample_bynode": 1.0,
+        "interaction_constraints": None,
+        "num_parallel_tree": 1,
+        "booster": "gbtree",
+        "multi_strategy": "one_output_per_tree",
+    }
+)
+METHODS = {"exact": "exact", "hist": "hist", "auto": "hist"}
+POISSON_STEP = 0.7  # the largest step of count:poisson where none is set
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The parameters of a training, resolved.
+
+    Attributes
+    ----------
+    rules : Rules, what weights and gains depend on
+    gamma, learning_rate : float32
+    n_estimators, max_depth, max_leaves : int, 0 for no limit of the last two
+    lossguide : bool, whether the best node is split next, not the first one
+    method : "exact" or "hist"
+    objective : str
+    base_score : float, sequence of floats, or None where it is to be estimated
+    scale_pos_weight, tweedie_variance_power, huber_slope : float32
+    """
+
+    rules: Rules
+    gamma: np.float32
+    learning_rate: np.float32
+    n_estimators: int
+    max_depth: int
+    max_leaves: int
+    lossguide: bool
+    method: str
+    objective: str
+    base_score: object
+    scale_pos_weight: np.float32
+    tweedie_variance_power: np.float32
+    huber_slope: np.float32
+
+
+def read_settings(estimator, n_features):
+    """Return the `Settings` of any object with XGBoost's parameters as attributes.
+
+    A parameter that is missing or None has XGBoost's default.
+
+    Raises
+    ------
+    ValueError
+        Names a parameter, and its value, whose rules are not followed.
+    """
+    for name, only in REFUSED.items():
+        value = getattr(estimator, name, None)
+        if value is not None and value != only:
+            raise ValueError(f"parity='xgboost' does not follow {name}={value!r}: use {only!r}")
+    given = {name: read(estimator, name, default) for name, default in DEFAULTS.items()}
+    method = METHODS.get(given["tree_method"])
+    if method is None:
+        raise ValueError(
+            f"parity='xgboost' does not follow tree_method={given['tree_method']!r}: use 'exact', "
+            "or 'hist' with the library's cuts"
+        )
+    if given["grow_policy"] not in ("depthwise", "lossguide"):
+        raise ValueError(f"grow_policy={given['grow_policy']!r} is not 'depthwise' or 'lossguide'")
+    if method == "exact" and given["max_depth"] < 1:
+        raise ValueError("tree_method='exact' needs a limit: max_depth=0 has none")
+    objective = read_objective(estimator)
+    step = given["max_delta_step"]
+    if step is None:
+        step = POISSON_STEP if objective == "count:poisson" else 0.0
+    numbers = (given["reg_lambda"], given["reg_alpha"], given["min_child_weight"], step)
+    rules = Rules(*map(np.float32, numbers), read_orders(estimator, n_features))
+    return Settings(
+        rules=rules,
+        gamma=np.float32(given["gamma"]),
+        learning_rate=np.float32(given["learning_rate"]),
+        n_estimators=int(given["n_estimators"]),
+        max_depth=int(given["max_depth"]),
+        max_leaves=int(given["max_leaves"]),
+        lossguide=given["grow_policy"] == "lossguide",
+        method=method,
+        objective=objective,
+        base_score=getattr(estimator, "base_score", None),
+        scale_pos_weight=np.float32(given["scale_pos_weight"]),
+        tweedie_variance_power=np.float32(given["tweedie_variance_power"]),
+        huber_slope=np.float32(given["huber_slope"]),
+    )
+
+
+def read(estimator, name, default):
+    """Return an attribute, or its default where it is missing or None."""
+    value = getattr(estimator, name, None)
+    return default if value is None else value
+
+
+def read_objective(estimator):
+    """Return the objective's name; a classifier's follows its number of classes, as XGBoost's."""
+    objective = getattr(estimator, "objective", None)
+    n_classes = len(getattr(estimator, "classes_", ()))
+    if n_classes > 2 and objective in (None, "binary:logistic"):
+        return "multi:softprob"
+    if objective is None:
+        return "binary:logistic" if n_classes else "reg:squarederror"
+    if isinstance(objective, str):
+        return objective
+    raise ValueError(f"parity='xgboost' does not follow objective={objective!r}: use a name")
+
+
+def read_orders(estimator, n_features):
+    """Return the monotone constraints, int32 (n_features,), or (0,) where there are none."""
+    given = getattr(estimator, "monotone_constraints", None)
+    if given is None or len(given) == 0:
+        return np.empty(0, np.int32)
+    if len(given) > n_features:
+        raise ValueError(
+            f"monotone_constraints has {len(given)} entries, but X has {n_features} features"
+        )
+    orders = np.zeros(n_features, np.int32)
+    try:
+        orders[: len(given)] = given
+    except (TypeError, ValueError) as e:
+        raise ValueError(
+            f"parity='xgboost' does not follow monotone_constraints={given!r}: use a sequence of "
+            "one number a feature"
+        ) from e
+    return orders

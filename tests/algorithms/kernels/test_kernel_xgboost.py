@@ -1,0 +1,179 @@
+"""The kernels that follow XGBoost's rules, each beside its slow plain twin."""
+
+import columns
+import numpy as np
+import oracles_xgboost as twins
+import pytest
+from columns import seeds
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from algorithms._common.xgboost_exact_growing import sort_present
+from algorithms._common.xgboost_hist_growing import bin_values, read_cuts
+from algorithms._kernels import xgboost_gradient as gradient
+from algorithms._kernels.xgboost_exact import scan_columns
+from algorithms._kernels.xgboost_gain import weigh
+from algorithms._kernels.xgboost_hist import add_rows, scan_bins
+from algorithms._kernels.xgboost_layout import LARGEST, SPLIT, STATS, Rules
+from algorithms._kernels.xgboost_sort import PENDING, sort_columns
+
+KINDS = ["SQUARED", "LOGISTIC", "POISSON", "GAMMA", "TWEEDIE", "PSEUDO_HUBER", "ABSOLUTE"]
+
+
+def draw_rules(rng, n_features):
+    """Return rules of a random kind."""
+    bound = rng.random() < 0.3
+    return Rules(
+        np.float32(rng.choice([0.0, 1.0, 0.3])),
+        np.float32(rng.choice([0.0, 0.2])),
+        np.float32(rng.choice([0.0, 1.0, 3.0])),
+        np.float32(rng.choice([0.0, 0.0, 0.3])),
+        rng.integers(-1, 2, n_features if bound else 0).astype(np.int32),
+    )
+
+
+def draw_node(rng, rules, g, h, rows):
+    """Return STATS (1,) of some rows, and its bounds."""
+    stats = np.zeros(1, STATS)
+    stats["g"], stats["h"] = (np.add.accumulate(v[rows], dtype=float)[-1] for v in (g, h))
+    bound = np.float32(rng.choice([0.1, LARGEST]))
+    stats["lower"], stats["upper"] = -bound, bound
+    weigh(rules, stats)
+    return stats, (-bound, bound)
+
+
+def draw_slopes(rng, n):
+    """Return g and h, float32; some rows weigh nothing."""
+    weight = rng.integers(0, 3, n)
+    g = (rng.normal(size=n) * weight).astype(np.float32)
+    return g, (rng.random(n) * weight).astype(np.float32)
+
+
+def same_split(split, expected):
+    """Return whether a SPLIT is what a twin found."""
+    gain, feature, threshold, missing_left = expected
+    names = ("gain", "feature", "threshold", "missing_left")
+    return tuple(split[name] for name in names) == (gain, feature, threshold, missing_left)
+
+
+@given(seed=seeds, n=st.integers(0, 400), distinct=st.sampled_from([2, 10, 300]))
+@settings(max_examples=100)
+def test_ties_are_sorted_as_by_gnu(seed, n, distinct):
+    values = np.random.default_rng(seed).integers(0, distinct, n).astype(np.float32)
+    pairs = twins.sort_like_gnu(zip(values, range(n), strict=True))
+    rows = np.arange(n, dtype=np.int32)
+    sort_columns(np.array([0, n]), values, rows, np.empty((PENDING, 3), np.int64))
+    assert rows.tolist() == [row for _, row in pairs]
+
+
+def test_a_part_that_goes_too_deep_is_sorted_by_a_heap():
+    n = 3000  # every median of three is the second smallest
+    values, half = np.empty(n, np.float32), n // 2
+    for i in range(half):
+        values[i] = i + 1 if i % 2 == 0 else half + i + (half % 2 == 0)
+        values[half + i] = 2 * (i + 1)
+    pairs = twins.sort_like_gnu(zip(values, range(n), strict=True))
+    rows = np.arange(n, dtype=np.int32)
+    sort_columns(np.array([0, n]), values, rows, np.empty((PENDING, 3), np.int64))
+    assert rows.tolist() == [row for _, row in pairs]
+
+
+@given(seed=seeds)
+@settings(max_examples=100)
+def test_weights_and_gains(seed):
+    rng = np.random.default_rng(seed)
+    rules = draw_rules(rng, 1)
+    g, h = draw_slopes(rng, 5)
+    stats, bounds = draw_node(rng, rules, g, h, np.arange(5))
+    sums = stats["g"][0], stats["h"][0]
+    assert stats["weight"][0] == twins.weight_of(rules, *sums, bounds)
+    assert stats["gain"][0] == twins.gain_of(rules, *sums, bounds)
+
+
+@given(seed=seeds, n=st.integers(1, 60))
+@settings(max_examples=100)
+def test_exact_splits(seed, n):
+    rng = np.random.default_rng(seed)
+    X = columns.table(rng, n, 3, missing=0.5).astype(np.float32)
+    g, h = draw_slopes(rng, n)
+    rules = draw_rules(rng, 3)
+    slots = rng.integers(-1, 2, n).astype(np.int32)
+    slots[0] = 0
+    found, given_columns = np.zeros(2, SPLIT), sort_present(X)
+    stats, bounds = [], []
+    for slot in range(2):
+        rows = np.flatnonzero(slots == slot)
+        node, bound = draw_node(rng, rules, g, h, rows if len(rows) else np.array([0]))
+        stats.append(node)
+        bounds.append(bound)
+    last = np.zeros(2, np.float32)
+    both = np.concatenate(stats)
+    scan_columns(given_columns, slots, g, h, rules, both, np.empty((2, 2)), last, found)
+    start, rows = given_columns.start, given_columns.rows
+    order = [rows[start[f] : start[f + 1]].tolist() for f in range(3)]
+    for slot in range(2):
+        mine = set(np.flatnonzero(slots == slot).tolist())
+        whole = both["g"][slot], both["h"][slot]
+        expected = twins.best_exact_split(X, mine, order, g, h, rules, whole, bounds[slot])
+        assert same_split(found[slot], expected)
+
+
+@given(seed=seeds, n=st.integers(1, 60))
+@settings(max_examples=100)
+def test_histograms_and_their_splits(seed, n):
+    rng = np.random.default_rng(seed)
+    X = np.round(rng.normal(size=(n, 3)) * 2).astype(np.float32)
+    X[rng.random(X.shape) < rng.choice([0.0, 0.3])] = np.nan
+    ends = [np.sort(rng.choice(np.arange(-4, 5), 4, replace=False)) for _ in range(3)]
+    given_cuts = np.concatenate([np.array([-9.0, *end, 99.0]) for end in ends])
+    cuts = read_cuts((np.arange(4) * 6, given_cuts), 3)
+    g, h = draw_slopes(rng, n)
+    bins = bin_values(X, cuts)
+    histogram = np.zeros((len(cuts.values), 2))
+    add_rows(bins, np.arange(n), g, h, histogram)
+    expected = [[[0.0, 0.0] for _ in range(5)] for _ in range(3)]
+    for row in range(n):
+        for f in range(3):
+            if not np.isnan(X[row, f]):
+                cell = expected[f][sum(X[row, f] >= end for end in ends[f])]
+                cell[0] += float(g[row])
+                cell[1] += float(h[row])
+    assert histogram.reshape(3, 5, 2).tolist() == expected
+    rules = draw_rules(rng, 3)
+    stats, bounds = draw_node(rng, rules, g, h, np.arange(n))
+    split = np.zeros(1, SPLIT)
+    scan_bins(histogram, cuts, rules, stats, split)
+    all_ends = [[*map(np.float32, end), np.float32(99.0)] for end in ends]
+    whole = stats["g"][0], stats["h"][0]
+    least = [np.float32(-9.0)] * 3
+    best = twins.best_bin_split(expected, all_ends, least, rules, whole, bounds)
+    assert same_split(split[0], best)
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_slopes_of_a_loss(name):
+    rng = np.random.default_rng(3)
+    n = 300
+    score = (rng.normal(size=n) * 4).astype(np.float32)
+    y = rng.integers(0, 3, n).astype(np.float32)
+    weight = rng.random(n).astype(np.float32)
+    g, h = np.empty((2, n), np.float32)
+    a = np.float32(1.3)
+    gradient.differentiate(getattr(gradient, name), a, score, y, weight, g, h)
+    for i in range(n):
+        first, second = twins.slopes(name, a, score[i], y[i])
+        assert (g[i], h[i]) == (first * weight[i], second * weight[i])
+
+
+def test_slopes_of_classes():
+    rng = np.random.default_rng(4)
+    n = 200
+    score = (rng.normal(size=(3, n)) * 4 - 2).astype(np.float32)
+    y = rng.integers(0, 3, n).astype(np.float32)
+    weight = rng.random(n).astype(np.float32)
+    g, h = np.empty((2, 3, n), np.float32)
+    gradient.differentiate_classes(score, y, weight, g, h)
+    for i in range(n):
+        first, second = twins.class_slopes(score[:, i], y[i])
+        assert g[:, i].tolist() == [value * weight[i] for value in first]
+        assert h[:, i].tolist() == [max(value * weight[i], np.float32(1e-16)) for value in second]

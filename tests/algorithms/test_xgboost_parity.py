@@ -1,0 +1,101 @@
+"""``parity="xgboost"``: the library's own trees, thresholds, default directions and leaves."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from parity_xgboost import (
+    METHODS,
+    OBJECTIVES,
+    OTHERS,
+    draw_configuration,
+    first_difference,
+    fit_both,
+)
+from sklearn import datasets
+
+from algorithms._common.xgboost_boosting import boost_by_xgboost_rules
+
+
+@pytest.mark.parametrize("number", range(6))
+@pytest.mark.parametrize("objective", OBJECTIVES)
+@pytest.mark.parametrize("method", METHODS)
+def test_random_boosters_are_xgboosts(method, objective, number):
+    drawn = draw_configuration([7, number], method, objective, 2000)
+    assert first_difference(*drawn) == "", drawn[-1]
+
+
+@pytest.mark.parametrize("number", range(2))
+@pytest.mark.parametrize("objective", OTHERS)
+@pytest.mark.parametrize("method", METHODS)
+def test_other_objectives_are_xgboosts(method, objective, number):
+    drawn = draw_configuration([8, number], method, objective, 1000)
+    assert first_difference(*drawn) == "", drawn[-1]
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_real_tables_give_xgboosts_boosters(method):
+    for load, objective in ((datasets.load_diabetes, 0), (datasets.load_iris, 2)):
+        X, y = load(return_X_y=True)
+        params = {"objective": OBJECTIVES[objective], "tree_method": method, "n_estimators": 10}
+        assert first_difference(X.astype(np.float32), y, None, params) == ""
+
+
+@pytest.mark.parametrize("policy", ["depthwise", "lossguide"])
+def test_levels_of_more_than_256_nodes_are_split_in_parts(policy):
+    rng = np.random.default_rng(5)
+    X, y = rng.normal(size=(6000, 3)).astype(np.float32), rng.normal(size=6000)
+    params = {
+        "objective": "reg:squarederror",
+        "tree_method": "hist",
+        "n_estimators": 1,
+        "max_depth": 12,
+        "max_leaves": 900,
+        "grow_policy": policy,
+    }
+    (rounds, _), _, _ = fit_both(X, y, None, params)
+    assert rounds[0][0].n_leaves > 600
+    assert first_difference(X, y, None, params) == ""
+
+
+def test_training_ends_where_it_is_told_to():
+    rounds, base = train({"n_estimators": 9}, stop=lambda trees: trees[0].nodes["value"][0] > -9)
+    assert len(rounds) == 1
+    assert base.dtype == np.float32
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"subsample": 0.5}, "subsample=0.5"),
+        ({"colsample_bynode": 0.3}, "colsample_bynode=0.3"),
+        ({"interaction_constraints": [[0, 1]]}, "interaction_constraints"),
+        ({"tree_method": "approx"}, "tree_method='approx'"),
+        ({"tree_method": "hist"}, "needs the library's cuts"),
+        ({"grow_policy": "widest"}, "grow_policy='widest'"),
+        ({"max_depth": 0}, "max_depth=0"),
+        ({"objective": "reg:quantileerror"}, "objective='reg:quantileerror'"),
+        ({"objective": len}, "objective="),
+        ({"objective": "reg:gamma"}, "does not take"),
+        ({"objective": "binary:logistic", "base_score": 1.5}, "between 0 and 1"),
+        ({"base_score": [0.1, 0.2]}, "base_score has 2 values"),
+        ({"monotone_constraints": {"a": 1}}, "monotone_constraints"),
+        ({"monotone_constraints": [1, 0, 1]}, "has 3 entries"),
+    ],
+)
+def test_what_cannot_be_followed_is_refused(changes, said):
+    with pytest.raises(ValueError, match=said):
+        train(changes)
+
+
+def test_cuts_of_another_table_are_refused():
+    with pytest.raises(ValueError, match="not those of 2 features"):
+        train({"tree_method": "hist"}, cuts=([0, 3], [0.0, 1.0, 2.0]))
+
+
+def train(changes, **options):
+    """Boost on a small table of two features."""
+    params = {"tree_method": "exact", "n_estimators": 2, **changes}
+    X = np.arange(20.0).reshape(10, 2)
+    y = np.arange(10) % 2
+    return boost_by_xgboost_rules(SimpleNamespace(**params), X, y, **options)

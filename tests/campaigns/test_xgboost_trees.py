@@ -1,0 +1,60 @@
+"""Random boosters, and boosters on real tables, node for node beside XGBoost's own.
+
+``SOAK_XGBOOST_TREES`` (40) random trainings of 200 to 20 000 rows, drawn from ``SOAK_SEED`` (1);
+each has four rounds of one tree a score. Real tables are those of the folder that
+``HARNESS_MIRROR`` names, up to ``SOAK_MIRROR_BYTES`` (200 000) each.
+"""
+
+import json
+import os
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from parity_xgboost import METHODS, OBJECTIVES, OTHERS, draw_configuration, first_difference
+
+from harness.data import resolve
+from harness.data.loading import table_of
+from harness.plugins import load_registry
+
+COUNT = int(os.environ.get("SOAK_XGBOOST_TREES", "40"))
+SEED = int(os.environ.get("SOAK_SEED", "1"))
+MOST_BYTES = int(os.environ.get("SOAK_MIRROR_BYTES", "200000"))
+MIRROR = os.environ.get("HARNESS_MIRROR")
+LARGEST = 20_000  # rows
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.mark.parametrize("number", range(COUNT))
+def test_random_boosters_are_xgboosts(number):
+    method = METHODS[number % 2]
+    chosen = number // 2
+    objective = OBJECTIVES[chosen % 3] if chosen % 4 else OTHERS[chosen // 4 % len(OTHERS)]
+    drawn = draw_configuration([SEED, number], method, objective, LARGEST)
+    assert first_difference(*drawn) == "", drawn[-1]
+
+
+def mirrored():
+    """Return the names of the tables that are small enough."""
+    if not MIRROR:
+        return []
+    content = json.loads(Path(MIRROR, "MANIFEST.json").read_text())
+    fit = [m for m in content if m["task"] != "ranking" and m["size_bytes"] <= MOST_BYTES]
+    return sorted(m["name"] for m in fit)
+
+
+@pytest.mark.skipif(not MIRROR, reason="HARNESS_MIRROR names no folder of tables")
+@pytest.mark.parametrize("name", mirrored() or ["none"])
+def test_real_tables_give_xgboosts_boosters(name):
+    found = table_of(resolve(name, load_registry()))
+    X = found.X.apply(lambda c: c.cat.codes if isinstance(c.dtype, pd.CategoricalDtype) else c)
+    X = X.to_numpy(np.float32)
+    y = np.asarray(found.y, np.float64)
+    n_classes = len(found.classes or ())
+    objective = OBJECTIVES[min(max(n_classes - 1, 0), 2)]
+    for method in METHODS:
+        params = {"objective": objective, "tree_method": method, "n_estimators": 5}
+        for more in ({}, {"max_depth": 10, "min_child_weight": 0.0, "gamma": 0.1}):
+            assert first_difference(X, y, None, params | more) == "", (method, more)

@@ -5,7 +5,8 @@ from warnings import warn
 
 from sklearn.utils._param_validation import StrOptions
 
-FOLLOWED = {"scikit-learn": "1.9.1", "lightgbm": "4.7.0"}  # the versions whose rules were read and tested
+# the versions whose rules were read and tested
+FOLLOWED = {"scikit-learn": "1.9.1", "lightgbm": "4.7.0", "xgboost": "3.2.0"}
 
 AS_SKLEARN = [StrOptions({"scikit-learn"}), None]  # what ``parity`` may be
 AS_XGBOOST = [StrOptions({"xgboost"}), None]

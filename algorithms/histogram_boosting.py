@@ -32,6 +32,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from algorithms._common.base_histogram import BaseHistogramBoosting
 from algorithms._common.hist_objectives import ALIASES, CLASSES, REGRESSION
 from algorithms._common.hist_params import CONSTRAINTS
+from algorithms._common.hist_parity import probabilities_like
 from algorithms._common.spaces import HISTOGRAM_BOOSTING
 from harness import ALL_TASKS, Accepts, Algorithm, Argument, estimator_adapter, hookimpl
 
@@ -137,6 +138,8 @@ class HistogramBoostingClassifier(ClassifierMixin, BaseHistogramBoosting):
 
     def _predict_scores(self, score):
         """Return the probabilities of raw scores, float64 (n_rows, n_classes)."""
+        if self.parity is not None:
+            return probabilities_like(score, self._link)
         if score.shape[1] == 1:
             with np.errstate(over="ignore"):
                 one = 1.0 / (1.0 + np.exp(-score[:, 0]))

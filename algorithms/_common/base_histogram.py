@@ -14,6 +14,7 @@ from algorithms._common.hist_metrics import find_metric
 from algorithms._common.hist_model import join_trees
 from algorithms._common.hist_objectives import find_objective
 from algorithms._common.hist_params import CONSTRAINTS, make_rules, read_groups, read_monotone
+from algorithms._common.hist_parity import train_like
 from algorithms._common.hist_predict import FastPredictor
 from algorithms._common.hist_stopping import Watch
 from algorithms._common.hist_tables import find_categorical, read_table
@@ -69,6 +70,7 @@ class BaseHistogramBoosting(BaseEstimator):
         alpha=0.9,
         poisson_max_delta_step=0.7,
         tweedie_variance_power=1.5,
+        parity=None,
     ):
         given = {name: value for name, value in locals().items() if name != "self"}
         for name, value in given.items():
@@ -113,6 +115,9 @@ class BaseHistogramBoosting(BaseEstimator):
         weight = self._weigh(y, weight)
         self._is_categorical = find_categorical(self, self.categorical_feature)
         self._objective = self._find_objective()
+        if self.parity is not None:
+            train_like(self, X, y, weight, eval_set)
+            return self
         watch = Watch(self, eval_set, eval_sample_weight, eval_metric)
         with Workers(count_threads(self.n_jobs)) as workers:
             booster = self._booster(X, y, weight, workers)

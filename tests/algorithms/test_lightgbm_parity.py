@@ -1,0 +1,86 @@
+"""``parity="lightgbm"``: the library's own trees, bins, scores and probabilities."""
+
+import numpy as np
+import pytest
+from parity_lightgbm import check_case, check_predictions, difference, fit_both
+
+from algorithms import HistogramBoostingClassifier, HistogramBoostingRegressor
+
+OBJECTIVES = ["regression", "binary", "multiclass", "multiclassova"]
+RENEWED = ["regression_l1", "quantile", "huber"]
+REFUSED = {
+    "data_sample_strategy": "goss",
+    "colsample_bytree": 0.5,
+    "extra_trees": True,
+    "monotone_constraints": [1, 0],
+    "interaction_constraints": [[0], [1]],
+    "early_stopping_round": 3,
+    "objective": "poisson",
+}
+
+
+@pytest.mark.parametrize("objective", OBJECTIVES)
+@pytest.mark.parametrize("seed", range(3))
+def test_random_cases_give_lightgbms_trees_to_the_bit(seed, objective):
+    check_case([seed, OBJECTIVES.index(objective)], objective)
+
+
+@pytest.mark.parametrize("objective", RENEWED)
+def test_leaves_of_robust_losses_are_lightgbms(objective):
+    check_case([7, RENEWED.index(objective)], objective)
+
+
+def test_more_rows_than_the_sample_of_bins():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(3000, 3))
+    X[2500:, 1] = np.nan  # unknown to a small sample, or known to few of its rows
+    y = X[:, 0] + rng.normal(size=3000)
+    for sample, seed in ((1500, 3), (40, 3), (1500, None), (40, None)):
+        ours, theirs = fit_both("regression", X, y, subsample_for_bin=sample, random_state=seed)
+        assert difference(ours, theirs) == ""
+        check_predictions(ours, theirs, X)
+
+
+def test_float32_is_read_as_the_same_float64():
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(300, 3)).astype(np.float32)
+    ours, theirs = fit_both("regression", X, X[:, 0] * 2.0)
+    assert difference(ours, theirs) == ""
+
+
+def test_nothing_to_split_leaves_the_average():
+    X, y = np.ones((30, 2)), np.arange(30.0)
+    for params in ({}, {"boost_from_average": False}):
+        ours, theirs = fit_both("regression", X, y, **params)
+        assert ours.n_estimators_ == 1
+        assert difference(ours, theirs) == ""
+        check_predictions(ours, theirs, X)
+
+
+def test_staged_predictions_end_where_predict_does():
+    rng = np.random.default_rng(2)
+    X = rng.normal(size=(200, 3))
+    model = HistogramBoostingRegressor(parity="lightgbm", n_estimators=4).fit(X, X[:, 0])
+    *_, last = model.staged_predict(X)
+    np.testing.assert_array_equal(last, model.predict(X))
+    assert model.feature_importances_[0] > 0
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_is_not_followed_is_refused_by_name(name):
+    X, y = np.random.default_rng(0).normal(size=(40, 2)), np.arange(1.0, 41.0)
+    model = HistogramBoostingRegressor(parity="lightgbm", **{name: REFUSED[name]})
+    with pytest.raises(ValueError, match=f"{name}=.*parity='lightgbm'"):
+        model.fit(X, y)
+
+
+def test_bags_and_evaluation_tables_are_refused():
+    X, y = np.random.default_rng(0).normal(size=(40, 2)), np.arange(40) % 2
+    bagged = HistogramBoostingClassifier(parity="lightgbm", subsample=0.5, subsample_freq=1)
+    with pytest.raises(ValueError, match="subsample="):
+        bagged.fit(X, y)
+    with pytest.raises(ValueError, match="eval_set="):
+        HistogramBoostingClassifier(parity="lightgbm").fit(X, y, eval_set=[(X, y)])
+    codes = np.column_stack([np.full(40, 2.0**31), X[:, 0]])
+    with pytest.raises(ValueError, match="2³¹"):
+        HistogramBoostingClassifier(parity="lightgbm", categorical_feature=[0]).fit(codes, y)

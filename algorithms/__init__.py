@@ -22,6 +22,9 @@ _HOME = {
     "StackingRegressor": "stacking",
     "VotingClassifier": "voting",
     "VotingRegressor": "voting",
+    "read_model": "_common.model_files.files",
+    "serve": "_common.serving",
+    "write_model": "_common.model_files.files",
 }
 __all__ = list(_HOME)
 

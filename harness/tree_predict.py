@@ -32,7 +32,7 @@ class Missing(IntEnum):
 def leaves(ensemble: TreeEnsemble, X: Any) -> np.ndarray:
     """Return leaf node numbers, int32 (n_rows, n_trees)."""
     found = np.empty((X.shape[0], ensemble.n_trees), np.int32)
-    for rows, chunk in _chunks(ensemble, X):
+    for rows, chunk in chunks(ensemble, X):
         found[rows] = _walk(ensemble, chunk)
     return found
 
@@ -40,14 +40,19 @@ def leaves(ensemble: TreeEnsemble, X: Any) -> np.ndarray:
 def raw(ensemble: TreeEnsemble, X: Any) -> np.ndarray:
     """Return scores before the link, (n_rows, n_outputs) in the ensemble's sum_dtype."""
     found = np.empty((X.shape[0], ensemble.n_outputs), ensemble.sum_dtype)
-    for rows, chunk in _chunks(ensemble, X):
-        found[rows] = _combine(ensemble, _walk(ensemble, chunk))
+    for rows, chunk in chunks(ensemble, X):
+        found[rows] = combine(ensemble, _walk(ensemble, chunk))
     return found
 
 
 def predict(ensemble: TreeEnsemble, X: Any) -> np.ndarray:
     """Return float64 values (n_rows,), or probabilities with a column for each class."""
-    score = raw(ensemble, X) / np.dtype(ensemble.sum_dtype).type(ensemble.temperature)
+    return from_raw(ensemble, raw(ensemble, X))
+
+
+def from_raw(ensemble: TreeEnsemble, score: np.ndarray) -> np.ndarray:
+    """Return what raw scores mean; see :meth:`harness.trees.TreeEnsemble.from_raw`."""
+    score = score / np.dtype(ensemble.sum_dtype).type(ensemble.temperature)
     found = _link(ensemble.link, score).astype(np.float64)
     if ensemble.link == "sigmoid" and len(ensemble.classes) == BINARY:
         return np.column_stack([1.0 - found, found])
@@ -71,7 +76,7 @@ def goes_left(ensemble: TreeEnsemble, node: int | np.ndarray, x: np.ndarray) -> 
     return _goes_left(ensemble, keys, nodes, values)
 
 
-def _chunks(ensemble: TreeEnsemble, X: Any) -> Iterator[tuple[slice, np.ndarray]]:
+def chunks(ensemble: TreeEnsemble, X: Any) -> Iterator[tuple[slice, np.ndarray]]:
     """Yield slices of rows with their values, as float64 rounded to the library's input dtype."""
     n_rows, n_columns = X.shape
     if n_columns != ensemble.n_features:
@@ -167,7 +172,7 @@ def _is_member(keys: np.ndarray, number: np.ndarray, x: np.ndarray) -> np.ndarra
     return found & valid
 
 
-def _combine(e: TreeEnsemble, leaf: np.ndarray) -> np.ndarray:
+def combine(e: TreeEnsemble, leaf: np.ndarray) -> np.ndarray:
     """Return raw scores of rows whose leaves are known, added up in the order of the trees."""
     dtype, width = np.dtype(e.sum_dtype), e.value.shape[1]
     if e.combination == "median":

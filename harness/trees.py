@@ -18,7 +18,7 @@ from harness.errors import DataError
 from harness.tree_predict import Missing
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
 __all__ = ["Missing", "Tree", "TreeEnsemble"]
 
@@ -146,6 +146,18 @@ class TreeEnsemble:
     def predict(self, X: Any) -> np.ndarray:
         """Return float64 values (n_rows,), or probabilities with a column for each of classes."""
         return tree_predict.predict(self, X)
+
+    def from_raw(self, score: np.ndarray) -> np.ndarray:
+        """Return the values or probabilities of raw scores, as :meth:`predict` does of rows."""
+        return tree_predict.from_raw(self, score)
+
+    def combine(self, leaves: np.ndarray) -> np.ndarray:
+        """Return the raw scores of rows whose leaves are known; see :meth:`leaves`."""
+        return tree_predict.combine(self, leaves)
+
+    def chunks(self, X: Any) -> Iterator[tuple[slice, np.ndarray]]:
+        """Yield slices of rows, and their values as the trees read them: dense, float64."""
+        return tree_predict.chunks(self, X)
 
     def tree(self, number: int) -> Tree:
         """Return one tree with children counted from its own root."""

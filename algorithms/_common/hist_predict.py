@@ -1,7 +1,8 @@
-"""Predict with any `harness.TreeEnsemble` whose rules a fast walk can hold."""
+"""Predict with any `harness.TreeEnsemble`, to the bit as it says, but fast."""
 
 import numpy as np
 
+from algorithms._common.node_rules import ends_left, nan_goes_left
 from algorithms._common.threads import Workers
 from algorithms._kernels.hist_predict import (
     BLOCK,
@@ -9,11 +10,14 @@ from algorithms._kernels.hist_predict import (
     MEMBERS_LEFT,
     MISSING_LEFT,
     STEP,
+    ZERO_MISSING,
+    Reading,
     add_trees,
 )
+from harness import Missing
 
-NAN = 1  # harness.Missing.NAN
 FEW_STEPS = 1 << 17  # rows × trees below which threads cost more than they bring
+MOST_WORDS = 1 << 24  # of all category sets, 64 codes each
 
 
 class FastPredictor:
@@ -22,85 +26,116 @@ class FastPredictor:
     Raises
     ------
     ValueError
-        Where the ensemble reads values by rules that the walk does not have: zeros as missing
-        ones, sums in float32, or members that vote.
+        Where category sets reach so far that their bits would fill the memory.
     """
 
     def __init__(self, ensemble):
-        odd = ensemble.combination != "sum" or ensemble.sum_dtype != "float64"
-        if odd or ensemble.zero_within or (ensemble.missing > NAN).any():
-            raise ValueError("these trees are not walked fast: use the ensemble's own predict")
-        self.base = ensemble.base
+        self.ensemble = ensemble
         self.roots = ensemble.offsets[:-1].astype(np.int64)
-        self.values = np.ascontiguousarray(ensemble.value)
-        self.weight = ensemble.weight
-        self.output = ensemble.output.astype(np.int64)
-        self.dtype = np.dtype(ensemble.input_dtype)
         self.steps, self.bits = pack_steps(ensemble)
+        self.reading = reading_of(ensemble, self.steps)
+        self.is_median = ensemble.combination == "median"
+        if self.is_median:  # it needs every member's leaf: one score a tree, the leaf's number
+            self.values = np.arange(ensemble.n_nodes, dtype=np.float64)[:, None]
+            self.output = np.arange(ensemble.n_trees)
+            self.start = np.zeros(ensemble.n_trees)
+        else:
+            self.values = summed_values(ensemble)
+            self.output = ensemble.output.astype(np.int64)
+            base = ensemble.base if ensemble.base_first else np.zeros(ensemble.n_outputs)
+            self.start = base.astype(ensemble.sum_dtype).astype(np.float64)
 
     def raw(self, X, threads=1, trees=slice(None)):
-        """Return the raw scores, float64 (n_rows, n_scores).
+        """Return the raw scores, (n_rows, n_scores) in the ensemble's ``sum_dtype``.
 
         Parameters
         ----------
-        X : (n_rows, n_features) float array, C-contiguous, NaN where missing
+        X : (n_rows, n_features) float32 or float64 array, C-contiguous, NaN where missing
         threads : int
-        trees : slice of trees to add up
+        trees : slice of trees to add up, of ensembles that are sums
         """
-        out = np.empty((X.shape[0], len(self.base)))
-        out[:] = self.base
+        out = np.empty((X.shape[0], len(self.start)))
+        out[:] = self.start
         self.add(X, out, threads, trees)
-        return out
+        return self.finish(out)
 
     def add(self, X, out, threads=1, trees=slice(None)):
         """Add the scores of some trees to ``out``."""
-        roots, weight, output = self.roots[trees], self.weight[trees], self.output[trees]
+        roots, output = self.roots[trees], self.output[trees]
         n_rows = X.shape[0]
         if n_rows * len(roots) < FEW_STEPS:
             threads = 1
 
         def share(first, last):
             at = np.empty(BLOCK, np.int64)
-            stop = min(last * BLOCK, n_rows)
-            add_trees(
-                self.steps,
-                self.bits,
-                roots,
-                self.values,
-                weight,
-                output,
-                X,
-                at,
-                out,
-                first * BLOCK,
-                stop,
-            )
+            first, last = first * BLOCK, min(last * BLOCK, n_rows)
+            steps, bits, reading = self.steps, self.bits, self.reading
+            add_trees(steps, bits, roots, self.values, output, X, reading, at, out, first, last)
 
         with Workers(threads) as workers:
             workers.share(share, -(-n_rows // BLOCK))
+
+    def finish(self, out):
+        """Return the raw scores of sums over all trees."""
+        e = self.ensemble
+        if self.is_median:
+            return e.combine(out.astype(np.int32))
+        found = out.astype(e.sum_dtype, copy=False)
+        if e.combination in ("mean", "vote"):
+            found /= found.dtype.type(e.weight.sum())
+        return found if e.base_first else found + e.base.astype(found.dtype)
+
+
+def summed_values(e):
+    """Return what each node adds to a sum, float64 (n_nodes, n_values)."""
+    value = e.value
+    if e.combination == "vote":  # a leaf votes for its largest value
+        value = np.where(np.arange(value.shape[1]) == value.argmax(axis=1)[:, None], 1.0, e.against)
+    weight = np.repeat(e.weight, np.diff(e.offsets))
+    return (weight[:, None] * value).astype(e.sum_dtype).astype(np.float64)
+
+
+def reading_of(ensemble, steps):
+    """Return the `Reading` of an ensemble."""
+    return Reading(
+        not (steps["kind"] & (IS_SET | ZERO_MISSING)).any(),
+        ensemble.input_dtype == "float32",
+        float(ensemble.zero_within),
+        ensemble.sum_dtype == "float32" and ensemble.combination != "median",
+    )
 
 
 def pack_steps(ensemble):
     """Return an ensemble's nodes as STEP, and the words of its category sets."""
     inner = ensemble.left >= 0
     here = np.arange(ensemble.n_nodes)
+    ends = ends_left(ensemble)
     steps = np.zeros(ensemble.n_nodes, STEP)
-    most = ensemble.threshold  # x < t where x is at most the number before t
-    most = np.nextafter(most, -np.inf) if ensemble.comparison == "<" else most
-    steps["threshold"] = np.where(inner, most, np.inf)
+    steps["threshold"] = np.where(inner, ends, np.inf)
     steps["feature"] = np.where(inner, ensemble.feature, 0)
     steps["left"] = np.where(inner, ensemble.left, here)
     steps["right"] = np.where(inner, ensemble.right, here)
-    to_left = ensemble.default_left & (ensemble.missing == NAN)
-    steps["kind"] = MISSING_LEFT * to_left
-    words, total = [], 0
-    for node in np.flatnonzero(ensemble.categories >= 0):
-        k = ensemble.categories[node]
-        codes = ensemble.set_codes[ensemble.set_indptr[k] : ensemble.set_indptr[k + 1]]
-        own = np.zeros(int(codes.max(initial=-1)) // 64 + 1, np.uint64)
-        np.bitwise_or.at(own, codes // 64, np.uint64(1) << (codes % 64).astype(np.uint64))
-        steps["threshold"][node], steps["words"][node] = total, len(own)
-        steps["kind"][node] |= IS_SET + MEMBERS_LEFT * bool(ensemble.members_left[k])
-        words.append(own)
-        total += len(own)
-    return steps, np.concatenate([*words, np.empty(0, np.uint64)])
+    steps["kind"] = MISSING_LEFT * (nan_goes_left(ensemble, ends) & inner)
+    steps["kind"] += ZERO_MISSING * (inner & (ensemble.missing == Missing.ZERO))
+    first, length, bits = pack_sets(ensemble)
+    asks_set = ensemble.categories >= 0
+    number = ensemble.categories[asks_set]
+    steps["threshold"][asks_set] = first[number]
+    steps["words"][asks_set] = length[number]
+    steps["kind"][asks_set] += IS_SET + MEMBERS_LEFT * ensemble.members_left[number]
+    return steps, bits
+
+
+def pack_sets(e):
+    """Return the first word of each category set, how many it has, and all words."""
+    sets = np.repeat(np.arange(len(e.members_left)), np.diff(e.set_indptr))
+    length = np.ones(len(e.members_left), np.int64)
+    np.maximum.at(length, sets, e.set_codes.astype(np.int64) // 64 + 1)
+    ends = np.cumsum(length)
+    if length.sum() > MOST_WORDS:
+        raise ValueError("the categories reach so far that their bits would fill the memory")
+    first = ends - length
+    bits = np.zeros(length.sum(), np.uint64)
+    at = first[sets] + e.set_codes // 64
+    np.bitwise_or.at(bits, at, np.uint64(1) << (e.set_codes % 64).astype(np.uint64))
+    return first, length, bits

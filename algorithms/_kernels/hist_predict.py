@@ -4,7 +4,12 @@ A block of rows meets every tree while the tree lies in the cache; within it, se
 at once, so that their waits for memory overlap. A leaf is its own child: a row that has arrived
 stays there until the others of its group have. Values are added tree by tree, so a row's sum is
 the same alone and in a batch.
+
+Sums in float32 are made of doubles: a double holds the sum of two float32 well enough that
+rounding it to float32 gives the float32 sum.
 """
+
+from typing import NamedTuple
 
 import numpy as np
 
@@ -14,22 +19,39 @@ BLOCK = 128  # rows
 GROUP = 8  # rows that walk together
 STEP = np.dtype(
     [
-        ("threshold", np.float64),  # of a set: number of its first word
+        ("threshold", np.float64),  # x <= threshold goes left; of a set: number of its first word
         ("feature", np.int32),
-        ("kind", np.int32),  # bits: MISSING_LEFT, IS_SET, MEMBERS_LEFT
+        ("kind", np.int32),  # bits: MISSING_LEFT, IS_SET, MEMBERS_LEFT, ZERO_MISSING
         ("left", np.int32),
         ("right", np.int32),
         ("words", np.int64),  # of a set, 64 codes each
     ]
 )
-MISSING_LEFT, IS_SET, MEMBERS_LEFT = 1, 2, 4
+MISSING_LEFT, IS_SET, MEMBERS_LEFT, ZERO_MISSING = 1, 2, 4, 8
+
+
+class Reading(NamedTuple):
+    """How an ensemble reads values, and how it adds them up."""
+
+    is_plain: bool  # it asks numbers alone, and only NaN is missing
+    rounds_values: bool  # values are rounded to float32
+    zero: float  # values of at most this size are 0
+    rounds_sums: bool  # sums are rounded to float32
 
 
 @inner_kernel
-def goes_left(step, x, bits):
+def goes_left(step, x, bits, reading):
     """Return whether a value goes left."""
     kind = step["kind"]
     if np.isnan(x):
+        return (kind & MISSING_LEFT) != 0
+    if kind & (IS_SET | ZERO_MISSING) == 0:
+        return x <= step["threshold"]
+    if reading.rounds_values:
+        x = np.float64(np.float32(x))
+    if abs(x) <= reading.zero:
+        x = 0.0
+    if kind & ZERO_MISSING and x == 0.0:
         return (kind & MISSING_LEFT) != 0
     if kind & IS_SET:
         is_member = False
@@ -42,7 +64,7 @@ def goes_left(step, x, bits):
 
 
 @kernel
-def add_trees(steps, bits, roots, values, weight, output, X, at, out, first, last):
+def add_trees(steps, bits, roots, values, output, X, reading, at, out, first, last):
     """Add the trees' leaves to the scores of the rows first … last − 1 of X.
 
     Parameters
@@ -50,31 +72,33 @@ def add_trees(steps, bits, roots, values, weight, output, X, at, out, first, las
     steps : (n_nodes,) STEP
     bits : uint64, the words of all sets
     roots : (n_trees,) int64
-    values : (n_nodes, n_values) float64
-    weight : (n_trees,) float64
+    values : (n_nodes, n_values) float64, times the weights of the trees
     output : (n_trees,) int64, the first score that a tree adds to
     X : (n_rows, n_features) float32 or float64, C-contiguous
+    reading : Reading
     at : (BLOCK,) int64, scratch space
     out : (n_rows, n_scores) float64, added to
     """
-    has_sets = len(bits) > 0
     for start in range(first, last, BLOCK):
         n = min(BLOCK, last - start)
         for t in range(len(roots)):
             for i in range(n):
                 at[i] = roots[t]
             for group in range(0, n, GROUP):
-                if has_sets:
-                    walk(steps, bits, X, at, start, group, min(group + GROUP, n))
-                else:
+                if reading.is_plain:
                     walk_numbers(steps, X, at, start, group, min(group + GROUP, n))
+                else:
+                    walk(steps, bits, X, reading, at, start, group, min(group + GROUP, n))
             for i in range(n):
                 for k in range(values.shape[1]):
-                    out[start + i, output[t] + k] += weight[t] * values[at[i], k]
+                    total = out[start + i, output[t] + k] + values[at[i], k]
+                    if reading.rounds_sums:
+                        total = np.float64(np.float32(total))
+                    out[start + i, output[t] + k] = total
 
 
 @inner_kernel
-def walk(steps, bits, X, at, start, first, last):
+def walk(steps, bits, X, reading, at, start, first, last):
     """Walk some rows of a block down a tree."""
     moving = True
     while moving:
@@ -83,7 +107,7 @@ def walk(steps, bits, X, at, start, first, last):
             here = np.uint64(at[i])
             step = steps[here]
             x = np.float64(X[np.uint64(start) + i, np.uint64(step["feature"])])
-            to = step["left"] if goes_left(step, x, bits) else step["right"]
+            to = step["left"] if goes_left(step, x, bits, reading) else step["right"]
             at[i] = to
             moving |= np.uint64(to) != here
 

@@ -221,11 +221,10 @@ def test_trees_of_one_leaf(name):
 @pytest.mark.parametrize(
     ("name", "task", "params", "reason"),
     [
-        ("xgboost.exact", Task.REGRESSION, {"booster": "dart"}, "'dart'"),
         ("xgboost.hist", Task.BINARY, {"objective": "binary:hinge"}, "'binary:hinge'"),
         ("xgboost.hist", Task.MULTICLASS, {"multi_strategy": "multi_output_tree"}, "vectors"),
         ("lightgbm.gbdt", Task.REGRESSION, {"linear_tree": True}, "linear"),
-        ("lightgbm.gbdt", Task.REGRESSION, {"objective": "cross_entropy"}, "'cross_entropy'"),
+        ("lightgbm.gbdt", Task.REGRESSION, {"objective": "rank_xendcg"}, "'rank_xendcg'"),
         ("lightgbm.gbdt", Task.REGRESSION, {"reg_sqrt": True}, "sqrt"),
         ("catboost.plain", Task.REGRESSION, {"grow_policy": "Lossguide"}, "shape"),
     ],

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import xgboost
 
-from algorithms.reference._export_xgboost import margin, reachable
+from algorithms._common.model_files.xgboost_json import level_order, margin
 from harness import HarnessError, Spec, Task
 from harness.plugins import load_registry
 
@@ -51,4 +51,4 @@ def test_margins_are_those_of_single_precision():
 
 def test_nodes_that_pruning_cut_off_are_left_out():
     left, right = np.array([3, -1, -1, -1, -1]), np.array([4, -1, -1, -1, -1])
-    assert reachable(left, right).tolist() == [0, 3, 4]
+    assert level_order(left, right).tolist() == [0, 3, 4]

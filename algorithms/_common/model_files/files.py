@@ -1,0 +1,138 @@
+"""Read and write models on disk, whichever of the known forms they have."""
+
+import json
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from algorithms._common.model_files import (
+    lightgbm_text,
+    lightgbm_writing,
+    own_json,
+    xgboost_json,
+    xgboost_writing,
+)
+from algorithms._common.model_files.errors import ModelFileError
+from harness import HarnessError, TreeEnsemble
+
+FORMATS = ("harness", "xgboost", "lightgbm")
+MALFORMED = (KeyError, ValueError, TypeError, IndexError, AttributeError, OverflowError)
+MALFORMED += (RecursionError, MemoryError)
+
+
+@dataclass(frozen=True)
+class ModelFile:
+    """A model as a file tells it."""
+
+    ensemble: TreeEnsemble
+    format: str
+    names: list | None = None  # of the columns
+    categories: dict = field(default_factory=dict)  # column name → its categories
+    estimator: dict = field(default_factory=dict)  # of our own form
+
+
+def read_model(path, *, format=None):  # noqa: A002 - what scikit-learn's and pandas' users look for
+    """Return the `harness.TreeEnsemble` of a model file, without the library that wrote it.
+
+    Parameters
+    ----------
+    path : str or path
+    format : {"harness", "xgboost", "lightgbm"}, optional
+        By default told by the file's contents: XGBoost's JSON, LightGBM's text, or our own JSON
+        (docs/model-file.md).
+
+    Raises
+    ------
+    ModelFileError
+        A ValueError that says what is wrong: not whole, of another form, too large, or a model
+        whose predictions cannot be told, as its objective is not known.
+    OSError
+        Where there is no such file.
+    """
+    return read_file(path, format).ensemble
+
+
+def write_model(ensemble, path, *, format=None, objective=None, names=None):  # noqa: A002 - as above
+    """Write a `harness.TreeEnsemble` to a model file.
+
+    Parameters
+    ----------
+    ensemble : harness.TreeEnsemble
+    path : str or path
+    format : {"harness", "xgboost", "lightgbm"}, optional
+        By default LightGBM's for ".txt", and our own for ".json".
+    objective : str, optional
+        Its name in XGBoost or LightGBM; by default the usual one for the ensemble's link.
+    names : list of str, optional
+        Of the columns.
+
+    Raises
+    ------
+    ModelFileError
+        A ValueError, where the form cannot hold the model.
+    """
+    kind = format_of(path, format)
+    if kind == "harness":
+        text = own_json.write(ensemble, estimator={"columns": names} if names else {})
+    elif kind == "xgboost":
+        text = xgboost_writing.write(ensemble, objective=objective, names=names)
+    else:
+        text = lightgbm_writing.write(ensemble, objective=objective, names=names)
+    write_text(path, text)
+
+
+def write_text(path, text):
+    """Write a file whole or not at all."""
+    path = Path(path)
+    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        part.write_text(text, encoding="utf-8", newline="\n")
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def format_of(path, wanted, of_json="harness"):
+    """Return the format to write: as wanted, else told by the suffix.
+
+    Parameters
+    ----------
+    of_json : the format of the suffix ".json"
+    """
+    if wanted is None:
+        suffix = Path(path).suffix
+        wanted = {".json": of_json, ".txt": "lightgbm"}.get(suffix)
+        if wanted is None:
+            raise ModelFileError(
+                f"{suffix or 'no suffix'!r} names no format: write to .json or .txt, or give "
+                f"format={' or '.join(repr(f) for f in FORMATS)}"
+            )
+    if wanted not in FORMATS:
+        raise ModelFileError(f"format is {wanted!r}; {', '.join(FORMATS)} are known")
+    return wanted
+
+
+def read_file(path, wanted=None):
+    """Return the `ModelFile` of a file; parameters and errors are those of `read_model`."""
+    data = Path(path).read_bytes()
+    try:
+        return read_text(data.decode("utf-8"), wanted)
+    except (*MALFORMED, HarnessError) as error:
+        told = isinstance(error, HarnessError)
+        reason = str(error) if told else f"it is malformed ({type(error).__name__}: {error})"
+        raise ModelFileError(f"{path} cannot be read as a model: {reason}") from error
+
+
+def read_text(text, wanted):
+    """Return the `ModelFile` of a text, in the form that is given or that it shows."""
+    if wanted is not None and wanted not in FORMATS:
+        raise ModelFileError(f"format is {wanted!r}; {', '.join(FORMATS)} are known")
+    if wanted == "lightgbm" or (wanted is None and text.startswith(lightgbm_text.FIRST_LINE)):
+        ensemble, names, categories = lightgbm_text.read(text)
+        return ModelFile(ensemble, "lightgbm", names, categories)
+    document = json.loads(text)
+    if wanted == "xgboost" or (wanted is None and "learner" in document):
+        ensemble, names = xgboost_json.read(document)
+        return ModelFile(ensemble, "xgboost", names)
+    ensemble, about = own_json.read(document)
+    return ModelFile(ensemble, "harness", about.get("columns"), about.get("categories", {}), about)

@@ -1,0 +1,121 @@
+"""Read XGBoost's model in its JSON form.
+
+Everything is float32: a row goes left where ``float32(x) < threshold``, leaves are added to the
+base margin in the order of the trees. A category that a node lists goes right, any other left.
+"""
+
+import json
+import math
+
+import numpy as np
+
+from algorithms._common.model_files.errors import ModelFileError
+from algorithms._common.model_files.limits import check_codes, check_outputs
+from algorithms._common.model_files.objectives import MANY, TWO, XGBOOST, link_of
+from harness import Missing, Tree, TreeEnsemble
+
+
+def read(document):
+    """Return the `harness.TreeEnsemble` of a model, and the names of its columns or None.
+
+    Parameters
+    ----------
+    document : dict, the JSON that XGBoost 1.6 to 3 write
+
+    Raises
+    ------
+    ModelFileError
+        Where the model has no such form: vector leaves, linear, an unknown objective. What is
+        malformed raises KeyError, TypeError, ValueError or IndexError.
+    """
+    learner = document["learner"]
+    objective, booster = learner["objective"]["name"], learner["gradient_booster"]
+    link = link_of(objective, XGBOOST)
+    model, weights = trees_of(booster)
+    about = learner["learner_model_param"]
+    scores = np.array(json.loads(about["base_score"]), np.float32, ndmin=1)
+    outputs = max(1, int(about["num_class"]), int(about.get("num_target", 1)))
+    check_outputs(outputs, len(model["trees"]))
+    base = np.array([margin(score, link) for score in scores.tolist()])
+    n_classes = 2 if objective in TWO else outputs if objective in MANY else 0
+    ensemble = TreeEnsemble.join(
+        [one_tree(t) for t in model["trees"]],
+        n_features=int(about["num_feature"]),
+        weight=np.ones(len(model["trees"])) if weights is None else np.array(weights, np.float64),
+        output=np.array(model["tree_info"], np.int32),
+        base=np.broadcast_to(base, outputs),
+        comparison="<",
+        link=link,
+        input_dtype="float32",
+        sum_dtype="float32",
+        absent="nan",
+        classes=tuple(range(n_classes)),
+        library="xgboost",
+        version=".".join(str(part) for part in document["version"]),
+        cover_kind="hessian",
+    )
+    return ensemble, learner.get("feature_names") or None
+
+
+def trees_of(booster):
+    """Return the model of a booster, and the weights of its trees where it has dropped some."""
+    kind = booster["name"]
+    if kind == "dart":
+        return booster["gbtree"]["model"], booster["weight_drop"]
+    if kind != "gbtree":
+        raise ModelFileError(f"the booster {kind!r} has no trees")
+    return booster["model"], None
+
+
+def margin(score, link):
+    """Return the float32 margin of a base score, which is stored after the link."""
+    score = np.float32(score)
+    if link == "sigmoid":
+        return np.float32(-math.log(np.float32(1) / score - np.float32(1)))
+    return np.float32(math.log(score)) if link == "exp" else score
+
+
+def one_tree(t):
+    """Return one tree of the JSON model, without the nodes that pruning cut off."""
+    if int(t["tree_param"]["size_leaf_vector"]) > 1:
+        raise ModelFileError("its leaves are vectors (multi_output_tree)")
+    left, right = (np.array(t[f"{side}_children"], np.int64) for side in ("left", "right"))
+    kept = level_order(left, right)
+    number = np.full(len(left) + 1, -1)  # its last entry answers for the child -1
+    number[kept] = np.arange(len(kept))
+    leaf = left[kept] < 0
+    condition = np.array(t["split_conditions"], np.float32)[kept].astype(np.float64)
+    values = np.array(t["base_weights"], np.float64)[kept]
+    sets = {}
+    segments = zip(
+        t["categories_nodes"], t["categories_segments"], t["categories_sizes"], strict=True
+    )
+    for node, start, size in segments:
+        if number[node] >= 0:
+            sets[int(number[node])] = (t["categories"][start : start + size], False)
+    check_codes(sets)
+    return Tree(
+        feature=np.where(leaf, -1, np.array(t["split_indices"])[kept]).astype(np.int32),
+        threshold=np.where(leaf, 0.0, condition),
+        left=number[left[kept]].astype(np.int32),
+        right=number[right[kept]].astype(np.int32),
+        value=np.where(leaf, condition, values)[:, None],
+        default_left=np.array(t["default_left"], bool)[kept],
+        missing=np.full(len(kept), Missing.NAN, np.uint8),
+        gain=np.array(t["loss_changes"], np.float64)[kept],
+        cover=np.array(t["sum_hessian"], np.float64)[kept],
+        sets=sets,
+    )
+
+
+def level_order(left, right):
+    """Return the nodes under the root, level by level: parents before children, siblings beside."""
+    level, levels, found = np.zeros(1, np.int64), [], 0
+    while len(level):
+        found += len(level)
+        if found > len(left):
+            raise ModelFileError("the nodes of a tree make a circle")
+        levels.append(level)
+        inner = level[left[level] >= 0]
+        level = np.column_stack([left[inner], right[inner]]).ravel()
+    return np.concatenate(levels)

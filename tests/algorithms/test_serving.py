@@ -1,0 +1,142 @@
+"""The fast predictor says, to the bit, what the plain one of the ensemble says."""
+
+import dataclasses
+
+import numpy as np
+import pandas as pd
+import pytest
+from ensembles import CODES, WIDTH, random_ensemble, rows_for
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+from sklearn.ensemble import AdaBoostClassifier, AdaBoostRegressor, RandomForestClassifier
+
+from algorithms import read_model, serve, write_model
+from algorithms._common import hist_predict
+from algorithms._common.hist_predict import FastPredictor
+from algorithms._common.node_rules import ends_left
+from algorithms.reference._export_sklearn import export
+from harness import HarnessError, TreeEnsemble
+
+DTYPES = ["float32", "float64"]
+SHAPES = [
+    {"outputs": 1},
+    {"outputs": 3, "link": "softmax"},
+    {"values": 3, "combination": "mean"},
+    {"values": 3, "combination": "vote", "against": -0.5},
+    {"combination": "median"},
+    {"base_first": False, "link": "exp"},
+]
+
+
+def agree(trees, X):
+    with np.errstate(over="ignore", invalid="ignore"):
+        expected, found = trees.raw(X), serve(trees).raw(X)
+    assert found.dtype == expected.dtype == trees.sum_dtype
+    assert np.array_equal(found, expected)
+
+
+@given(
+    st.integers(0, 2**32 - 1),
+    st.sampled_from(SHAPES),
+    st.sampled_from(["<", "<="]),
+    st.sampled_from(DTYPES),
+    st.sampled_from(DTYPES),
+    st.sampled_from([0.0, 1e-35]),
+)
+@settings(max_examples=120)
+def test_any_ensemble_is_walked_as_it_says(seed, shape, comparison, read, summed, zero):
+    rng = np.random.default_rng(seed)
+    rules = {"comparison": comparison, "input_dtype": read, "sum_dtype": summed}
+    trees = random_ensemble(rng, **shape, **rules, zero_within=zero)
+    X = rows_for(trees, rng)
+    agree(trees, X)
+    with np.errstate(over="ignore"):
+        agree(trees, X.astype(np.float32))
+    agree(trees, X[:1])
+
+
+@given(
+    st.integers(0, 2**32 - 1),
+    st.sampled_from(["<", "<="]),
+    st.sampled_from(DTYPES),
+    st.sampled_from([0.0, 1e-35]),
+)
+def test_one_end_stands_for_every_rule_of_reading(seed, comparison, read, zero):
+    rng = np.random.default_rng(seed)
+    tree = {"kinds": (0,), "sets": False}
+    rules = {"comparison": comparison, "input_dtype": read, "zero_within": zero}
+    trees = random_ensemble(rng, tree=tree, **rules)
+    ends = ends_left(trees)
+    plain = {"threshold": np.nan_to_num(ends, nan=-np.inf, posinf=np.inf, neginf=-np.inf)}
+    plain |= {"comparison": "<=", "input_dtype": "float64", "zero_within": 0.0}
+    X = rows_for(trees, rng)
+    X[np.isneginf(X)] = np.nan  # x <= −∞ cannot say that nothing goes left
+    assert np.array_equal(dataclasses.replace(trees, **plain).leaves(X), trees.leaves(X))
+
+
+def test_frames_sparse_and_odd_arrays_are_read():
+    rng = np.random.default_rng(0)
+    trees = random_ensemble(rng, absent="nan")
+    X = rows_for(trees, rng, 50)
+    X[:, 0] = rng.integers(-1, CODES, 50)
+    expected = trees.raw(X)
+    predictor = serve(trees, n_jobs=2)
+    assert np.array_equal(predictor.raw(np.asfortranarray(X)), expected)
+    assert np.array_equal(predictor.raw(X[::2]), expected[::2])
+    frame = pd.DataFrame(X).add_prefix("c")
+    frame["c0"] = pd.Categorical.from_codes(X[:, 0].astype(int), categories=range(CODES))
+    assert np.array_equal(predictor.raw(frame), trees.raw(frame))
+    listed = sparse.csr_array(np.where(np.isfinite(X), X, 0.0))
+    assert np.array_equal(predictor.raw(listed), trees.raw(listed))
+    whole = rng.integers(-2, CODES, (20, WIDTH))
+    assert np.array_equal(predictor.raw(whole), trees.raw(whole))
+    assert predictor.raw(X[:0]).shape == (0, 1)
+
+
+@pytest.mark.parametrize("X", [np.zeros((3, WIDTH + 1)), np.zeros((3, WIDTH - 1), np.float32)])
+def test_another_number_of_columns_is_an_error(X):
+    with pytest.raises(HarnessError, match="the trees know 4"):
+        serve(random_ensemble(np.random.default_rng(0))).raw(X)
+
+
+def test_a_model_without_trees_and_one_of_leaves():
+    trees = TreeEnsemble.join([], n_features=2, base=np.array([0.5, -1.0]))
+    assert serve(trees).raw(np.zeros((3, 2))).tolist() == [[0.5, -1.0]] * 3
+    agree(random_ensemble(np.random.default_rng(0), tree={"depth": 0}), np.zeros((3, WIDTH)))
+
+
+def test_threads_change_nothing(monkeypatch):
+    monkeypatch.setattr(hist_predict, "FEW_STEPS", 0)
+    rng = np.random.default_rng(1)
+    trees = random_ensemble(rng, n_trees=20, sum_dtype="float32")
+    X = rows_for(trees, rng, 1000)
+    one, three = (serve(trees, n_jobs=n).raw(X) for n in (1, 3))
+    assert np.array_equal(one, three)
+
+
+def test_forests_and_votes_of_scikit_learn_are_served():
+    rng = np.random.default_rng(2)
+    X = rng.normal(size=(300, WIDTH))
+    y = (X[:, 0] + rng.normal(size=300) > 0).astype(int) + (X[:, 1] > 1)
+    for model in (RandomForestClassifier(5, max_depth=4), AdaBoostClassifier(n_estimators=5)):
+        trees = export(model.fit(X, y))
+        assert np.array_equal(serve(trees).predict(X), trees.predict(X))
+        np.testing.assert_allclose(serve(trees).predict(X), model.predict_proba(X), rtol=1e-12)
+    model = AdaBoostRegressor(n_estimators=5).fit(X, X[:, 0])
+    assert np.array_equal(serve(export(model)).predict(X), model.predict(X))
+
+
+def test_categories_that_would_fill_the_memory_are_refused(monkeypatch):
+    trees = random_ensemble(np.random.default_rng(3))
+    monkeypatch.setattr(hist_predict, "MOST_WORDS", 1)
+    with pytest.raises(ValueError, match="fill the memory"):
+        FastPredictor(trees)
+
+
+def test_a_file_is_served(tmp_path):
+    rng = np.random.default_rng(4)
+    trees = random_ensemble(rng)
+    write_model(trees, tmp_path / "model.json")
+    X = rows_for(trees, rng)
+    assert np.array_equal(serve(read_model(tmp_path / "model.json")).predict(X), trees.predict(X))

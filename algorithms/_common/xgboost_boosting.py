@@ -12,6 +12,7 @@ so every threshold, default direction and leaf is the library's to the bit.
 import numpy as np
 
 from algorithms._common.newton_tree import NewtonTree
+from algorithms._common.xgboost_cuts import find_cuts
 from algorithms._common.xgboost_exact_growing import LEAF, ExactGrower
 from algorithms._common.xgboost_hist_growing import HistGrower
 from algorithms._common.xgboost_objectives import Objective, median
@@ -32,7 +33,8 @@ def boost_by_xgboost_rules(estimator, X, y, weight=None, cuts=None, stop=None):
         Targets, or class codes 0 … n_classes − 1.
     weight : (n_rows,) float, optional
     cuts : (indptr, values), optional
-        ``QuantileDMatrix.get_quantile_cut()``; ``tree_method="hist"`` needs them.
+        Of ``tree_method="hist"``, as ``QuantileDMatrix.get_quantile_cut()`` gives them; found by
+        the library's own sketch where they are not given.
     stop : callable, optional
         Called with the trees of each round; training ends where it returns true.
 
@@ -52,6 +54,8 @@ def boost_by_xgboost_rules(estimator, X, y, weight=None, cuts=None, stop=None):
     settings = read_settings(estimator, X.shape[1])
     objective = Objective(settings, y, weight)
     is_exact = settings.method == "exact"
+    if not is_exact and cuts is None:
+        cuts = find_cuts(X, weight, settings.max_bin)
     grower = ExactGrower(X, settings) if is_exact else HistGrower(X, settings, cuts)
     base = objective.base()
     score = np.repeat(base[:, None], len(X), axis=1)

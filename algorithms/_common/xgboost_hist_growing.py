@@ -1,4 +1,4 @@
-"""Grow one tree as XGBoost's histogram method does, given the library's cuts.
+"""Grow one tree as XGBoost's histogram method does, on given cuts.
 
 The side with the smaller Σh gets its histogram from its rows, the other one by subtraction. The
 sums of a node are those that the search of its parent left. Splits that gain less than γ are not
@@ -232,13 +232,8 @@ def read_cuts(cuts, n_features):
     Raises
     ------
     ValueError
-        Where they are missing, or those of another table.
+        Where they are those of another table.
     """
-    if cuts is None:
-        raise ValueError(
-            "parity='xgboost' with tree_method='hist' needs the library's cuts: give cuts=(indptr, "
-            "values) of QuantileDMatrix.get_quantile_cut(), or use tree_method='exact'"
-        )
     indptr, values = np.asarray(cuts[0], np.int64), np.asarray(cuts[1], np.float32)
     fits = len(indptr) == n_features + 1 and indptr[-1] == len(values)
     if not fits or (np.diff(indptr) < 2).any():

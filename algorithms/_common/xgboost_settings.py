@@ -13,6 +13,7 @@ DEFAULTS = MappingProxyType(
         "learning_rate": 0.3,
         "max_depth": 6,
         "max_leaves": 0,
+        "max_bin": 256,
         "grow_policy": "depthwise",
         "tree_method": "auto",
         "gamma": 0.0,
@@ -50,7 +51,7 @@ class Settings:
     ----------
     rules : Rules, what weights and gains depend on
     gamma, learning_rate : float32
-    n_estimators, max_depth, max_leaves : int, 0 for no limit of the last two
+    n_estimators, max_depth, max_leaves, max_bin : int, 0 for no limit of the second and third
     lossguide : bool, whether the best node is split next, not the first one
     method : "exact" or "hist"
     objective : str
@@ -64,6 +65,7 @@ class Settings:
     n_estimators: int
     max_depth: int
     max_leaves: int
+    max_bin: int
     lossguide: bool
     method: str
     objective: str
@@ -91,8 +93,8 @@ def read_settings(estimator, n_features):
     method = METHODS.get(given["tree_method"])
     if method is None:
         raise ValueError(
-            f"parity='xgboost' does not follow tree_method={given['tree_method']!r}: use 'exact', "
-            "or 'hist' with the library's cuts"
+            f"parity='xgboost' does not follow tree_method={given['tree_method']!r}: use 'exact' "
+            "or 'hist'"
         )
     if given["grow_policy"] not in ("depthwise", "lossguide"):
         raise ValueError(f"grow_policy={given['grow_policy']!r} is not 'depthwise' or 'lossguide'")
@@ -111,6 +113,7 @@ def read_settings(estimator, n_features):
         n_estimators=int(given["n_estimators"]),
         max_depth=int(given["max_depth"]),
         max_leaves=int(given["max_leaves"]),
+        max_bin=int(given["max_bin"]),
         lossguide=given["grow_policy"] == "lossguide",
         method=method,
         objective=objective,

@@ -71,7 +71,6 @@ def test_training_ends_where_it_is_told_to():
         ({"colsample_bynode": 0.3}, "colsample_bynode=0.3"),
         ({"interaction_constraints": [[0, 1]]}, "interaction_constraints"),
         ({"tree_method": "approx"}, "tree_method='approx'"),
-        ({"tree_method": "hist"}, "needs the library's cuts"),
         ({"grow_policy": "widest"}, "grow_policy='widest'"),
         ({"max_depth": 0}, "max_depth=0"),
         ({"objective": "reg:quantileerror"}, "objective='reg:quantileerror'"),

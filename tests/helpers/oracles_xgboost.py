@@ -201,3 +201,53 @@ def class_slopes(score, y):
     p = [power / f32(sum(map(float, powers))) for power in powers]
     h = [f32(2) * value * (f32(1) - value) for value in p]
     return [value - f32(1) if k == y else value for k, value in enumerate(p)], h
+
+
+def summary_of(values, weights):
+    """Return [(lowest rank, highest rank, weight, value)] of values in the order of the sort."""
+    found, total = [], f32(0)
+    for value, row in sort_like_gnu(zip(values, range(len(values)), strict=True)):
+        if found and found[-1][3] == value:
+            found[-1][2] += weights[row]
+        else:
+            found.append([f32(0), f32(0), weights[row], value])
+    for entry in found:
+        entry[:2] = total, total + entry[2]
+        total += entry[2]
+    return found
+
+
+def pruned(summary, most):
+    """Return entries nearest to evenly spaced ranks, each once, with both ends."""
+    if len(summary) <= most:
+        return summary
+    begin, end, chosen = summary[0][1], len(summary) - 1, [0]
+    span = summary[end][0] - begin
+    for k in range(1, most - 1):
+        twice = f32(2) * ((f32(k) * span) / f32(most - 1) + begin)
+        i = next((i for i in range(1, end) if twice < summary[i + 1][1] + summary[i + 1][0]), end)
+        if i == end:
+            break
+        between = (summary[i][0] + summary[i][2]) + (summary[i + 1][1] - summary[i + 1][2])
+        chosen.append(i if twice < between else i + 1)
+    return [summary[i] for i in dict.fromkeys([*chosen, end])]
+
+
+def combined(first, second):
+    """Return two summaries merged: ranks grow by those of the other one's neighbours."""
+    found = []
+    for value in sorted({entry[3] for entry in first + second}):
+        entry = [f32(0), f32(0), f32(0), value]
+        for side in (first, second):
+            own = [e for e in side if e[3] == value]
+            smaller, larger = ([e for e in side if e[3] < value], [e for e in side if e[3] > value])
+            if own:
+                entry[:3] = (entry[k] + own[0][k] for k in range(3))
+            else:
+                entry[0] += smaller[-1][0] + smaller[-1][2] if smaller else f32(0)
+                entry[1] += larger[0][1] - larger[0][2] if larger else side[-1][1]
+        found.append(entry)
+    for before, entry in zip([[f32(0)] * 4, *found], found, strict=False):
+        entry[0] = max(entry[0], before[0])
+        entry[1] = max(entry[1], before[1], entry[0] + entry[2])
+    return found

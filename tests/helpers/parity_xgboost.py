@@ -8,6 +8,7 @@ import numpy as np
 import xgboost
 
 from algorithms._common.xgboost_boosting import boost_by_xgboost_rules
+from algorithms._common.xgboost_cuts import find_cuts
 
 ROUNDS = 4
 METHODS = ["exact", "hist"]
@@ -106,18 +107,19 @@ def fit_both(X, y, weight, params):
     data = {"label": y, "weight": weight, "nthread": 1}
     native = {name: value for name, value in params.items() if name != "n_estimators"}
     native["nthread"] = 1
-    cuts = None
     if params["objective"].startswith("multi"):
         native["num_class"] = int(y.max()) + 1
     if "monotone_constraints" in params:
         native["monotone_constraints"] = tuple(params["monotone_constraints"])
     if params["tree_method"] == "hist":
         matrix = xgboost.QuantileDMatrix(X, max_bin=params.get("max_bin", 256), **data)
-        cuts = matrix.get_quantile_cut()
+        cuts = find_cuts(X, weight, params.get("max_bin", 256))
+        for own, other in zip(cuts, matrix.get_quantile_cut(), strict=True):
+            np.testing.assert_array_equal(own, other)
     else:
         matrix = xgboost.DMatrix(X, **data)
     booster = xgboost.train(native, matrix, params["n_estimators"])
-    ours = boost_by_xgboost_rules(SimpleNamespace(**params), X, y, weight, cuts)
+    ours = boost_by_xgboost_rules(SimpleNamespace(**params), X, y, weight)
     return ours, booster, matrix
 
 

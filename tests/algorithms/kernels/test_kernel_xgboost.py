@@ -8,6 +8,7 @@ from columns import seeds
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from algorithms._common.xgboost_cuts import combined, pruned, queue_summary
 from algorithms._common.xgboost_exact_growing import sort_present
 from algorithms._common.xgboost_hist_growing import bin_values, read_cuts
 from algorithms._kernels import xgboost_gradient as gradient
@@ -15,6 +16,7 @@ from algorithms._kernels.xgboost_exact import scan_columns
 from algorithms._kernels.xgboost_gain import weigh
 from algorithms._kernels.xgboost_hist import add_rows, scan_bins
 from algorithms._kernels.xgboost_layout import LARGEST, SPLIT, STATS, Rules
+from algorithms._kernels.xgboost_sketch import fill_queue
 from algorithms._kernels.xgboost_sort import PENDING, sort_columns
 
 KINDS = ["SQUARED", "LOGISTIC", "POISSON", "GAMMA", "TWEEDIE", "PSEUDO_HUBER", "ABSOLUTE"]
@@ -177,3 +179,33 @@ def test_slopes_of_classes():
         first, second = twins.class_slopes(score[:, i], y[i])
         assert g[:, i].tolist() == [value * weight[i] for value in first]
         assert h[:, i].tolist() == [max(value * weight[i], np.float32(1e-16)) for value in second]
+
+
+def draw_summary(rng, n):
+    """Return values and weights, their summary, and the twin's."""
+    values = np.round(rng.normal(size=n), int(rng.integers(0, 3))).astype(np.float32)
+    weights = rng.uniform(0.1, 2.0, n).astype(np.float32)
+    expected = twins.summary_of(values, weights)
+    return queue_summary(values, weights), expected
+
+
+@given(seed=seeds, n=st.integers(1, 80), most=st.integers(2, 20))
+@settings(max_examples=100)
+def test_summaries_are_made_merged_and_pruned(seed, n, most):
+    rng = np.random.default_rng(seed)
+    first, expected_first = draw_summary(rng, n)
+    second, expected_second = draw_summary(rng, int(rng.integers(1, 40)))
+    assert first.tolist() == expected_first
+    both, expected = combined(first, second), twins.combined(expected_first, expected_second)
+    assert both.tolist() == expected
+    assert pruned(both, most).tolist() == twins.pruned(expected, most)
+
+
+def test_a_queue_stops_where_it_is_full():
+    values = np.array([1, 1, 2, 2, 3, 1, 4], np.float32)
+    weights = np.array([1, 2, 0, 4, 5, 6, 7], np.float32)
+    queue, queued = np.empty((2, 3), np.float32)
+    assert fill_queue(values, weights, 0, queue, queued) == (5, 3)
+    assert (queue.tolist(), queued.tolist()) == ([1, 2, 3], [3, 4, 5])
+    assert fill_queue(values, weights, 5, queue, queued) == (7, 2)
+    assert (queue[:2].tolist(), queued[:2].tolist()) == ([1, 4], [6, 7])

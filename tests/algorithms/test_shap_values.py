@@ -1,0 +1,154 @@
+"""Contributions against exact Shapley values, and against what the libraries say."""
+
+import dataclasses
+import json
+
+import lightgbm
+import numpy as np
+import oracles_shap
+import pytest
+import xgboost
+from ensembles import random_ensemble, rows_for
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from algorithms._common import shap_values
+from algorithms._common.model_files import lightgbm_text, xgboost_json
+from algorithms._common.shap_values import contributions, quadrature
+
+
+@given(
+    st.integers(0, 2**32 - 1),
+    st.sampled_from([{"outputs": 1}, {"outputs": 2}, {"values": 3}]),
+    st.integers(0, 6),
+)
+@settings(max_examples=40)
+def test_they_are_the_exact_shapley_values(seed, shape, depth):
+    rng = np.random.default_rng(seed)
+    trees = random_ensemble(rng, n_trees=3, tree={"depth": depth}, **shape)
+    X = rows_for(trees, rng, 6)
+    expected = oracles_shap.contributions(trees, X)
+    np.testing.assert_allclose(contributions(trees, X), expected, rtol=1e-11, atol=1e-12)
+
+
+@given(st.integers(0, 2**32 - 1), st.sampled_from(["sum", "mean"]))
+@settings(max_examples=20)
+def test_they_add_up_to_the_raw_score(seed, combination):
+    rng = np.random.default_rng(seed)
+    trees = random_ensemble(rng, tree={"depth": 12}, combination=combination)
+    X = rows_for(trees, rng, 30)
+    np.testing.assert_allclose(contributions(trees, X).sum(axis=2), trees.raw(X), atol=1e-11)
+
+
+def test_a_side_without_cover_gives_finite_values_that_add_up():
+    rng = np.random.default_rng(0)
+    trees = random_ensemble(rng)
+    cover = np.where(rng.random(trees.n_nodes) < 0.3, 0.0, trees.cover)
+    trees = dataclasses.replace(trees, cover=cover)
+    X = rows_for(trees, rng)
+    np.testing.assert_allclose(contributions(trees, X).sum(axis=2), trees.raw(X), atol=1e-11)
+
+
+def test_threads_change_nothing():
+    rng = np.random.default_rng(1)
+    trees = random_ensemble(rng, n_trees=10)
+    X = rows_for(trees, rng, 500)
+    assert np.array_equal(contributions(trees, X), contributions(trees, X, threads=3))
+    assert np.array_equal(contributions(trees, X[7:8])[0], contributions(trees, X)[7])
+
+
+def test_the_integral_is_exact_for_as_many_features_as_it_is_made_for():
+    points = quadrature(np.array([3, 1]))
+    for degree in range(6):
+        assert points.t[0] ** degree @ points.weight[0] == pytest.approx(
+            1 / (degree + 1), rel=1e-14
+        )
+    assert points.weight[1].tolist() == [1.0, 0.0, 0.0]
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({"combination": "vote"}, "the vote of trees"),
+        ({"combination": "median"}, "the median of trees"),
+        ({"cover": np.nan}, "do not know their covers"),
+    ],
+)
+def test_what_has_no_contributions_says_why(change, told):
+    trees = random_ensemble(np.random.default_rng(2))
+    if "cover" in change:
+        change = {"cover": np.full(trees.n_nodes, np.nan)}
+    with pytest.raises(ValueError, match=told):
+        contributions(dataclasses.replace(trees, **change), np.zeros((1, 4)))
+
+
+def test_no_rows_and_no_trees():
+    trees = random_ensemble(np.random.default_rng(3))
+    assert contributions(trees, np.zeros((0, 4))).shape == (0, 1, 5)
+    none = random_ensemble(np.random.default_rng(3), n_trees=0)
+    assert contributions(none, np.zeros((2, 4)))[:, 0].tolist() == [[0, 0, 0, 0, none.base[0]]] * 2
+
+
+# ------------------------------------------------------------------ the libraries' own
+
+
+def table(rng, n=600):
+    """Return numbers, a column of codes, missing values, and a target."""
+    X = rng.normal(size=(n, 6))
+    X[:, 5] = rng.integers(0, 25, n)
+    y = 2 * X[:, 0] + X[:, 1] * X[:, 2] + X[:, 5] % 4 + rng.normal(size=n)
+    X[rng.random(X.shape) < 0.08] = np.nan
+    return X, y
+
+
+def targets(y, task):
+    return {"binary": (y > 1).astype(int), "multiclass": np.digitize(y, [0, 3])}.get(task, y)
+
+
+@pytest.mark.parametrize("objective", ["regression", "binary", "multiclass"])
+def test_lightgbm_agrees(objective):
+    X, y = table(np.random.default_rng(4))
+    params = {"objective": objective, "num_leaves": 40, "min_data_in_leaf": 3, "num_threads": 1}
+    params |= {"verbose": -1, "min_data_per_group": 5}
+    params |= {"num_class": 3} if objective == "multiclass" else {}
+    data = lightgbm.Dataset(X, targets(y, objective), categorical_feature=[5])
+    booster = lightgbm.train(params, data, 10)
+    trees, _, _ = lightgbm_text.read(booster.model_to_string())
+    expected = booster.predict(X, pred_contrib=True)
+    found = contributions(trees, X, threads=2).reshape(expected.shape)
+    np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-9)
+
+
+@pytest.mark.parametrize("objective", ["reg:squarederror", "binary:logistic", "multi:softprob"])
+def test_xgboost_agrees(objective):
+    X, y = table(np.random.default_rng(5))
+    task = {"binary:logistic": "binary", "multi:softprob": "multiclass"}.get(objective, "")
+    params = {"objective": objective, "max_depth": 6, "nthread": 1, "max_cat_to_onehot": 2}
+    params |= {"num_class": 3} if task == "multiclass" else {}
+    data = xgboost.DMatrix(
+        X, targets(y, task), feature_types=["q"] * 5 + ["c"], enable_categorical=True
+    )
+    booster = xgboost.train(params, data, 10)
+    trees, _ = xgboost_json.read(json.loads(booster.save_raw("json")))
+    expected = booster.predict(data, pred_contribs=True)
+    found = contributions(trees, X).reshape(expected.shape)
+    scale = np.abs(expected).max()
+    np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-6 * scale)
+
+
+def test_the_shap_package_agrees():
+    shap = pytest.importorskip("shap", reason="the shap package is not among the dependencies")
+    X, y = table(np.random.default_rng(6))
+    booster = lightgbm.train({"verbose": -1, "num_threads": 1}, lightgbm.Dataset(X, y), 10)
+    trees, _, _ = lightgbm_text.read(booster.model_to_string())
+    expected = shap.TreeExplainer(booster).shap_values(X)
+    np.testing.assert_allclose(contributions(trees, X)[:, 0, :-1], expected, rtol=1e-6, atol=1e-9)
+
+
+def test_rows_are_shared_in_blocks(monkeypatch):
+    rng = np.random.default_rng(7)
+    trees = random_ensemble(rng)
+    X = rows_for(trees, rng, 50)
+    whole = contributions(trees, X)
+    monkeypatch.setattr(shap_values, "ROWS_A_SHARE", 3)
+    assert np.array_equal(contributions(trees, X, threads=2), whole)

@@ -1,0 +1,51 @@
+"""Exact Shapley values of one tree, by going through all sets of features."""
+
+from itertools import combinations
+from math import factorial
+
+import numpy as np
+
+from harness.tree_predict import goes_left
+
+
+def known_value(trees, tree, x, known):
+    """Return the mean leaf of a tree where some features are known, by covers for the others."""
+
+    def below(node):
+        left, right = trees.left[node], trees.right[node]
+        if left < 0:
+            return trees.value[node]
+        if trees.feature[node] in known:
+            return below(left if is_left(trees, node, x) else right)
+        cover = trees.cover
+        return (cover[left] * below(left) + cover[right] * below(right)) / cover[node]
+
+    return trees.weight[tree] * below(trees.offsets[tree])
+
+
+def is_left(trees, node, x):
+    """Return whether a row goes left at a node."""
+    return goes_left(trees, node, np.array([x[trees.feature[node]]]))[0]
+
+
+def contributions(trees, X):
+    """Return Shapley values and the base, float64 (n_rows, n_outputs, n_features + 1)."""
+    n = trees.n_features
+    out = np.zeros((len(X), trees.n_outputs, n + 1))
+    out[:, :, n] = trees.base
+    for t in range(trees.n_trees):
+        columns = slice(trees.output[t], trees.output[t] + trees.value.shape[1])
+        for x, row in zip(X, out, strict=True):
+            worth = {
+                known: known_value(trees, t, x, known)
+                for size in range(n + 1)
+                for known in combinations(range(n), size)
+            }
+            row[columns, n] += worth[()]
+            for f in range(n):
+                for known, value in worth.items():
+                    if f not in known:
+                        more = worth[tuple(sorted((*known, f)))]
+                        share = factorial(len(known)) * factorial(n - len(known) - 1) / factorial(n)
+                        row[columns, f] += share * (more - value)
+    return out

@@ -38,8 +38,13 @@ Criterion "absolute_error", H = min_m Σ w |y − m| / n with the weighted media
 medians by a Fenwick tree cost O(n log n) a feature and node. It and "poisson" sort rows in every
 node, as scikit-learn does, and grow its own tree in either mode, at about its own speed.
 
-Not here: categorical columns (encode them; a split in more than two is out of scope), several
-outputs, sparse X, ``splitter="random"``.
+A column of categories is split by subsets: the best of all is found, by all criteria that columns
+are sorted for (`algorithms._kernels.cat_order`), except where there are more than two classes and
+a node has more than ten categories: there they are ordered along a principal component. Missing
+values go to their own side; a category that the node did not see goes where more rows went. C4.5's
+splits with a branch for each category are out of scope.
+
+Not here: several outputs.
 """
 
 from typing import ClassVar
@@ -52,7 +57,7 @@ from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.multiclass import check_classification_targets
 
 from algorithms._common.base_tree import BaseDecisionTree
-from algorithms._common.cart import TREE_CONSTRAINTS
+from algorithms._common.cart import TREE_CONSTRAINTS, name_criterion
 from algorithms._common.growing import Target
 from algorithms._common.spaces import TREE
 from harness import ALL_TASKS, Accepts, Algorithm, Argument, estimator_adapter, hookimpl
@@ -66,8 +71,9 @@ class DecisionTreeClassifier(ClassifierMixin, BaseDecisionTree):
     criterion : {"gini", "entropy", "log_loss", "gain_ratio", "misclassification"}
         Impurity H; "entropy" and "log_loss" are the same. The last two are not scikit-learn's, and
         cannot be had in parity mode.
-    splitter : {"best"}
-        How a threshold is chosen.
+    splitter : {"best", "random"}
+        Whether a feature is asked its best threshold, or one that is drawn at random: then the
+        tree is scikit-learn's own in either mode, and the last two criteria cannot be had.
     max_depth : int, optional
         Most questions on the way to a leaf.
     min_samples_split, min_samples_leaf : int or float
@@ -88,6 +94,9 @@ class DecisionTreeClassifier(ClassifierMixin, BaseDecisionTree):
         Price of a leaf, by which the grown tree is pruned.
     monotonic_cst : array-like of -1, 0, 1 (n_features,), optional
         Features whose larger values may only lower, or only raise, the share of the second class.
+    categorical_features : {"from_dtype"} or array-like, optional
+        Columns of categories, by number, by name or as a mask; "from_dtype": those of a frame
+        whose dtype is categorical. Not in parity mode.
     n_jobs : int, optional
         Threads; None is one. The tree is the same for any number.
     parity : {"scikit-learn"}, optional
@@ -99,6 +108,7 @@ class DecisionTreeClassifier(ClassifierMixin, BaseDecisionTree):
     n_classes_, n_features_in_, n_outputs_, max_features_ : int
     feature_names_in_ : (n_features,) str, where X had names
     feature_importances_ : float64 (n_features,)
+    categories_ : dict, number of each column of categories → index of its categories
     tree_ : the tree, with scikit-learn's names of arrays
     ensemble_ : harness.TreeEnsemble
     """
@@ -128,6 +138,7 @@ class DecisionTreeClassifier(ClassifierMixin, BaseDecisionTree):
         class_weight=None,
         ccp_alpha=0.0,
         monotonic_cst=None,
+        categorical_features=None,
         n_jobs=None,
         parity=None,
     ):
@@ -144,6 +155,7 @@ class DecisionTreeClassifier(ClassifierMixin, BaseDecisionTree):
         self.class_weight = class_weight
         self.ccp_alpha = ccp_alpha
         self.monotonic_cst = monotonic_cst
+        self.categorical_features = categorical_features
         self.n_jobs = n_jobs
         self.parity = parity
 
@@ -166,8 +178,9 @@ class DecisionTreeClassifier(ClassifierMixin, BaseDecisionTree):
         if self.class_weight is not None:
             by_class = compute_sample_weight(self.class_weight, self.classes_[codes])
             weight = by_class if weight is None else weight * by_class
-        if self.parity is not None and self.criterion in {"gain_ratio", "misclassification"}:
-            raise ValueError(f"criterion='{self.criterion}' is not scikit-learn's: use parity=None")
+        if self._sorts_in_nodes and self.criterion in {"gain_ratio", "misclassification"}:
+            told = "is not scikit-learn's: use parity=None and splitter='best'"
+            raise ValueError(f"criterion='{self.criterion}' {told}")
         return Target(self.n_classes_, codes=codes, weight=weight)
 
     def predict_proba(self, X, check_input=True):
@@ -189,7 +202,7 @@ class DecisionTreeRegressor(RegressorMixin, BaseDecisionTree):
     """A decision tree for values; parameters are those of scikit-learn's class of this name.
 
     Parameters and attributes are as in `DecisionTreeClassifier`, without those of classes;
-    ``criterion`` is "squared_error", "absolute_error" or "poisson".
+    ``criterion`` is "squared_error" ("friedman_mse"), "absolute_error" or "poisson".
     """
 
     _parameter_constraints: ClassVar = {
@@ -212,10 +225,11 @@ class DecisionTreeRegressor(RegressorMixin, BaseDecisionTree):
         min_impurity_decrease=0.0,
         ccp_alpha=0.0,
         monotonic_cst=None,
+        categorical_features=None,
         n_jobs=None,
         parity=None,
     ):
-        self.criterion = criterion
+        self.criterion = name_criterion(criterion)
         self.splitter = splitter
         self.max_depth = max_depth
         self.min_samples_split = min_samples_split
@@ -227,6 +241,7 @@ class DecisionTreeRegressor(RegressorMixin, BaseDecisionTree):
         self.min_impurity_decrease = min_impurity_decrease
         self.ccp_alpha = ccp_alpha
         self.monotonic_cst = monotonic_cst
+        self.categorical_features = categorical_features
         self.n_jobs = n_jobs
         self.parity = parity
 
@@ -234,18 +249,10 @@ class DecisionTreeRegressor(RegressorMixin, BaseDecisionTree):
         """Return the values as float64."""
         return np.ascontiguousarray(y, np.float64)
 
-    def _read_more_y(self, y):
-        """Return the values as float64."""
-        return self._read_y(y)
+    _read_more_y = _read_y
 
     def _target(self, y, weight):
-        """Return the values with their weights.
-
-        Raises
-        ------
-        ValueError
-            scikit-learn's, where the criterion is Poisson's and values are not counts.
-        """
+        """Return the values with their weights; ValueError where Poisson's are not counts."""
         if self.criterion == "poisson" and np.any(y < 0):
             raise ValueError(
                 "Some value(s) of y are negative which is not allowed for Poisson regression."
@@ -260,9 +267,12 @@ class DecisionTreeRegressor(RegressorMixin, BaseDecisionTree):
 
 
 def build(spec):
-    """Return the tree of a harness spec."""
-    tree = DecisionTreeClassifier if spec.task.is_classification else DecisionTreeRegressor
-    return tree(random_state=spec.seed, n_jobs=spec.threads).set_params(**spec.params)
+    """Return the tree of a harness spec; those that sort in nodes read categories as numbers."""
+    kind = DecisionTreeClassifier if spec.task.is_classification else DecisionTreeRegressor
+    tree = kind(random_state=spec.seed, n_jobs=spec.threads).set_params(**spec.params)
+    if spec.categorical and not tree._sorts_in_nodes:  # noqa: SLF001 - the package's own
+        tree.categorical_features = list(spec.categorical)
+    return tree
 
 
 @hookimpl
@@ -273,7 +283,7 @@ def register_algorithms(register):
             "decision_tree",
             estimator_adapter(build),
             ALL_TASKS,
-            accepts=Accepts(missing=True),
+            accepts=Accepts(missing=True, categorical=True),
             capacity={
                 "depth": Argument("max_depth"),
                 "leaves": Argument("max_leaf_nodes"),

@@ -15,7 +15,7 @@ whose weights are integers, as those of a bootstrap are; with values, and with
 ``class_weight="balanced_subsample"``, rounding decides ties: ``parity="scikit-learn"`` follows
 that too. Trees grow side by side in threads, and are the same for any number of threads.
 
-Not here: several outputs, sparse X.
+Not here: several outputs, columns of categories.
 """
 
 from typing import ClassVar
@@ -28,6 +28,7 @@ from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.multiclass import check_classification_targets
 
 from algorithms._common.base_forest import FOREST_CONSTRAINTS, BaseForest
+from algorithms._common.cart import name_criterion
 from algorithms._common.spaces import FOREST
 from algorithms.decision_tree import DecisionTreeClassifier, DecisionTreeRegressor
 from harness import ALL_TASKS, Accepts, Algorithm, Argument, estimator_adapter, hookimpl
@@ -219,7 +220,7 @@ class RandomForestRegressor(RegressorMixin, BaseForest):
         parity=None,
     ):
         self.n_estimators = n_estimators
-        self.criterion = criterion
+        self.criterion = name_criterion(criterion)
         self.max_depth = max_depth
         self.min_samples_split = min_samples_split
         self.min_samples_leaf = min_samples_leaf

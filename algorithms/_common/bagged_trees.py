@@ -1,8 +1,9 @@
 """The fast path of bagging: our own trees, grown on columns that are sorted once for all."""
 
 import numpy as np
+from scipy.sparse import issparse
 
-from algorithms._common.tables import make_table
+from algorithms._common.tables import make_table, row_blocks
 from algorithms._common.threads import Workers
 from algorithms._kernels.predict import FEATURE, STEP, add_values, find_leaves
 
@@ -16,7 +17,7 @@ def grow_bag(models, draws, X, y, threads, name):
     ----------
     models : list of our trees, unfitted, their seeds set; written to
     draws : list of (columns, rows): what each of them is trained on, rows as often as drawn
-    X : (n_rows, n_columns) array of numbers, NaN where missing
+    X : (n_rows, n_columns) array of numbers, NaN where missing, or sparse
     y : (n_rows,) class codes, or float64 values
     """
     with Workers(threads) as workers:
@@ -24,7 +25,7 @@ def grow_bag(models, draws, X, y, threads, name):
 
         def grow(i):
             columns, rows = draws[i]
-            weight = np.bincount(rows, minlength=len(X)).astype(np.float64)
+            weight = np.bincount(rows, minlength=X.shape[0]).astype(np.float64)
             with Workers(1) as alone:
                 models[i].grow_on(table, columns, y, weight, alone, keep=True)
 
@@ -57,8 +58,10 @@ class Walker:
 
         Parameters
         ----------
-        X : (n_rows, n_columns) float32, C-contiguous
+        X : (n_rows, n_columns) float32, C-contiguous, or sparse
         """
+        if issparse(X):
+            return np.concatenate([self.sum(block, threads) for block in row_blocks(X)])
         out = np.zeros((len(X), self.trees[0].max_n_classes))
         all_steps = self.steps
         leaves = np.empty(len(X), np.int64)
@@ -79,6 +82,9 @@ class Walker:
 
     def values(self, i, X):
         """Return the values of the leaves of one tree, float64 (n_rows, n_values)."""
+        if issparse(X):
+            parts = [self.values(i, block) for block in row_blocks(X)]
+            return np.concatenate(parts) if parts else self.trees[i].values[:0]
         leaves = np.empty(len(X), np.int64)
         find_leaves(self.steps[i], X, leaves, 0, len(X))
         return self.trees[i].values[leaves]

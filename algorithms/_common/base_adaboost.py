@@ -4,6 +4,7 @@ from numbers import Integral, Real
 from typing import ClassVar
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
 from sklearn.utils import get_tags
 from sklearn.utils._param_validation import HasMethods, Interval
@@ -18,6 +19,7 @@ from sklearn.utils.validation import (
 from algorithms._common.base_tree import BaseDecisionTree
 from algorithms._common.draws import SEEDS
 from algorithms._common.parity import AS_SKLEARN, warn_of_other_version
+from algorithms._common.tables import check_sparse
 from algorithms._common.weak_learners import AnyLearner, TreeLearner
 
 TWO = 2
@@ -51,6 +53,9 @@ class BaseAdaBoost(_RoutingNotSupportedMixin, MetaEstimatorMixin, BaseEstimator)
         weight /= weight.sum()
         self.estimator_ = self._choose_model()
         warn_of_other_version(self.parity, stacklevel=3)
+        if issparse(X) and self._is_ours:
+            check_sparse(X, type(self).__name__)
+            X = X.toarray()
         if type(self.estimator_) is self._own_tree:
             self.estimator_._validate_params()  # noqa: SLF001 - scikit-learn's convention
         return X, y, weight
@@ -78,7 +83,13 @@ class BaseAdaBoost(_RoutingNotSupportedMixin, MetaEstimatorMixin, BaseEstimator)
     def _takes_our_trees(self, X):
         """Return whether the models are our trees, of this kind, on a plain array of numbers."""
         plain = isinstance(X, np.ndarray) and X.ndim == TWO and X.dtype.kind in "biuf"
-        return plain and type(self.estimator_) is self._own_tree
+        return plain and self._is_ours
+
+    @property
+    def _is_ours(self):
+        """Whether the model is a tree of ours that can share a table with others."""
+        model = self.estimator_
+        return type(model) is self._own_tree and model._shares_tables  # noqa: SLF001 - the package's own
 
     def _begin(self):
         """Forget what an earlier fit has found."""
@@ -114,8 +125,8 @@ class BaseAdaBoost(_RoutingNotSupportedMixin, MetaEstimatorMixin, BaseEstimator)
     def _parts(self, X):
         """Yield X as our own trees read it, some rows at a time: a copy of all would be large."""
         check_is_fitted(self)
-        X = validate_data(self, X, dtype=None, reset=False)
-        for start in range(0, len(X), ROWS_OF_PART):
+        X = validate_data(self, X, accept_sparse="csr", dtype=None, reset=False)
+        for start in range(0, X.shape[0], ROWS_OF_PART):
             yield as_read(X[start : start + ROWS_OF_PART])
 
     def _trees_and_votes(self):
@@ -126,7 +137,10 @@ class BaseAdaBoost(_RoutingNotSupportedMixin, MetaEstimatorMixin, BaseEstimator)
     @property
     def _is_trees(self):
         """Whether all models are our own trees; a class is told of each by its place."""
-        return all(isinstance(model, BaseDecisionTree) for model in self.estimators_)
+        return all(
+            isinstance(model, BaseDecisionTree) and model._shares_tables  # noqa: SLF001 - the package's own
+            for model in self.estimators_
+        )
 
     @property
     def feature_importances_(self):
@@ -183,4 +197,4 @@ class BaseAdaBoost(_RoutingNotSupportedMixin, MetaEstimatorMixin, BaseEstimator)
 
 def as_read(X):
     """Return X as our own trees read it, C-contiguous float32; raise scikit-learn's errors."""
-    return check_array(X, dtype=np.float32, order="C")
+    return check_array(X.toarray() if issparse(X) else X, dtype=np.float32, order="C")

@@ -6,6 +6,7 @@ from warnings import warn
 
 import numpy as np
 from joblib import Parallel, delayed
+from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, _fit_context, clone
 from sklearn.utils import check_random_state, get_tags
 from sklearn.utils._param_validation import HasMethods, Interval, RealNotInt
@@ -22,6 +23,7 @@ from algorithms._common.base_tree import BaseDecisionTree
 from algorithms._common.draws import SEEDS, count_columns, count_rows, draw, seeded_clones
 from algorithms._common.export import export_trees
 from algorithms._common.parity import AS_SKLEARN, warn_of_other_version
+from algorithms._common.tables import as_rows, check_sparse
 from algorithms._common.threads import count_threads
 
 
@@ -169,6 +171,7 @@ class BaseBagging(_RoutingNotSupportedMixin, MetaEstimatorMixin, BaseEstimator):
         models = seeded_clones(self.estimator_, seeds)
         draws = [self._draw(seed) for seed in seeds]
         if self._takes_our_trees(X):
+            check_sparse(X, type(self).__name__)
             models[0]._validate_params()  # noqa: SLF001 - scikit-learn's convention
             self._tell_classes(models)
             grow_bag(models, draws, X, y, count_threads(self.n_jobs), type(self).__name__)
@@ -184,9 +187,13 @@ class BaseBagging(_RoutingNotSupportedMixin, MetaEstimatorMixin, BaseEstimator):
         self._walker = self._make_walker()
 
     def _takes_our_trees(self, X):
-        """Return whether the models are our trees, of this kind, on a plain array of numbers."""
-        plain = isinstance(X, np.ndarray) and X.dtype.kind in "biuf"
-        return plain and type(self.estimator_) is self._own_tree
+        """Return whether the models are our trees, of this kind, on an array of numbers."""
+        plain = (isinstance(X, np.ndarray) or issparse(X)) and X.dtype.kind in "biuf"
+        return plain and self._is_ours(self.estimator_)
+
+    def _is_ours(self, model):
+        """Return whether a model is a tree of ours that can share a table with others."""
+        return type(model) is self._own_tree and model._shares_tables  # noqa: SLF001 - the package's own
 
     @property
     def estimators_samples_(self):
@@ -198,7 +205,7 @@ class BaseBagging(_RoutingNotSupportedMixin, MetaEstimatorMixin, BaseEstimator):
 
         A class derived from our trees may predict in another way.
         """
-        if not all(type(model) is self._own_tree for model in self.estimators_):
+        if not all(self._is_ours(model) for model in self.estimators_):
             return None
         trees = [model.tree_ for model in self.estimators_]
         return Walker(trees, self.estimators_features_, self.n_features_in_)
@@ -211,13 +218,14 @@ class BaseBagging(_RoutingNotSupportedMixin, MetaEstimatorMixin, BaseEstimator):
             options = {"accept_sparse": sparse, "dtype": None, "ensure_all_finite": False}
         else:
             options = {"dtype": np.float32, "order": "C", "ensure_all_finite": "allow-nan"}
+            options["accept_sparse"] = "csr"
         return validate_data(self, X, reset=False, **options)
 
     def _out_of_bag(self, X):
         """Yield, for each model, the rows that it did not draw and what it votes for them."""
         walker = self._walker
         if walker is not None:
-            X = np.ascontiguousarray(X, np.float32)
+            X = as_rows(X)
         for i, drawn in enumerate(self.estimators_samples_):
             rows = np.flatnonzero(np.bincount(drawn, minlength=self._n_rows) == 0)
             if walker is None:

@@ -17,7 +17,7 @@ from algorithms._common.draws import SEEDS, count_rows
 from algorithms._common.export import export_trees
 from algorithms._common.parity import warn_of_other_version
 from algorithms._common.progress import say
-from algorithms._common.tables import make_table
+from algorithms._common.tables import as_rows, check_sparse, make_table
 from algorithms._common.threads import Workers, count_threads
 
 OF_TREES = (
@@ -61,8 +61,8 @@ class BaseForest(BaseEstimator):
 
         Parameters
         ----------
-        X : array-like or frame of numbers (n_rows, n_features), NaN where missing
-            Rounded to float32.
+        X : array-like, frame or sparse matrix (n_rows, n_features) of numbers, NaN where missing
+            Rounded to float32. A sparse one is made dense, and must have no missing values.
         y : array-like (n_rows,)
             Labels of any kind, or numbers.
         sample_weight : array-like (n_rows,), optional
@@ -83,8 +83,15 @@ class BaseForest(BaseEstimator):
             raise ValueError("sparse multilabel-indicator for y is not supported.")
         numeric = self.__sklearn_tags__().estimator_type == "regressor"
         X, y = validate_data(
-            self, X, y, dtype="numeric", ensure_all_finite=False, y_numeric=numeric
+            self,
+            X,
+            y,
+            accept_sparse="csc",
+            dtype="numeric",
+            ensure_all_finite=False,
+            y_numeric=numeric,
         )
+        check_sparse(X, type(self).__name__)
         if sample_weight is not None:
             sample_weight = _check_sample_weight(sample_weight, X, dtype=np.float64)
         y = self._read_y(y)
@@ -99,7 +106,7 @@ class BaseForest(BaseEstimator):
         if more:
             self._grow(more, X, y)
         if self.oob_score and (more or not hasattr(self, "oob_score_")):
-            self._score_out_of_bag(np.ascontiguousarray(X, np.float32), y)
+            self._score_out_of_bag(as_rows(X), y)
         return self
 
     def _check_poisson(self, y):
@@ -207,11 +214,19 @@ class BaseForest(BaseEstimator):
         return [self._draw(tree.random_state) for tree in self.estimators_]
 
     def _read_rows(self, X):
-        """Return X as C-contiguous float32; raise scikit-learn's errors."""
+        """Return X as C-contiguous float32, or as CSR; raise scikit-learn's errors."""
         check_is_fitted(self)
-        return validate_data(
-            self, X, dtype=np.float32, order="C", reset=False, ensure_all_finite="allow-nan"
+        X = validate_data(
+            self,
+            X,
+            accept_sparse="csr",
+            dtype=np.float32,
+            order="C",
+            reset=False,
+            ensure_all_finite="allow-nan",
         )
+        check_sparse(X, type(self).__name__)
+        return X
 
     def _predict(self, X):
         """Return the mean of the values of the leaves, float64 (n_rows, n_values)."""
@@ -281,4 +296,5 @@ class BaseForest(BaseEstimator):
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
+        tags.input_tags.sparse = True
         return tags

@@ -5,6 +5,7 @@ from typing import ClassVar
 from warnings import warn
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn.base import _fit_context, clone, is_classifier
 from sklearn.model_selection import train_test_split
 from sklearn.utils import check_array, check_random_state
@@ -120,8 +121,8 @@ class BaseGradientBoosting(BoostedModel):
 
         Parameters
         ----------
-        X : array-like or frame of numbers (n_rows, n_features)
-            Rounded to float32.
+        X : array-like, frame or sparse matrix of numbers (n_rows, n_features)
+            Rounded to float32; a sparse one is made dense.
         y : array-like (n_rows,)
             Labels of any kind, or numbers.
         sample_weight : array-like (n_rows,), optional
@@ -150,7 +151,10 @@ class BaseGradientBoosting(BoostedModel):
             )
         warn_of_other_version(self.parity, stacklevel=3)
         # The copy in float32 is of the size of all that is kept of X: it is made where it is used.
-        X, y = validate_data(self, X, y, dtype=[np.float32, np.float64], multi_output=True)
+        X, y = validate_data(
+            self, X, y, accept_sparse="csr", dtype=[np.float32, np.float64], multi_output=True
+        )
+        X = X.toarray() if issparse(X) else X
         if self._walks_rows():
             X = check_array(X, dtype=np.float32, order="C", estimator=self, input_name="X")
         weighted = sample_weight is not None

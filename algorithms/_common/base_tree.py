@@ -3,6 +3,7 @@
 from typing import ClassVar
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, _fit_context, clone
 from sklearn.utils import Bunch, check_random_state
 from sklearn.utils.metadata_routing import UNUSED
@@ -17,12 +18,14 @@ from sklearn.utils.validation import (
 
 from algorithms._common import drawing
 from algorithms._common.cart import TREE_CONSTRAINTS, make_rules
+from algorithms._common.cat_columns import check_conditions, count_codes, read_categories
+from algorithms._common.cat_growing import flag_codes
 from algorithms._common.export import export_trees
 from algorithms._common.growing import draw_rows, grow_tree
 from algorithms._common.parity import warn_of_other_version
 from algorithms._common.pruning import prune, prune_by_error, pruning_path
 from algorithms._common.sklearn_growing import grow_like_sklearn
-from algorithms._common.tables import make_table
+from algorithms._common.tables import check_sparse, make_table, sort_table
 from algorithms._common.threads import Workers, count_threads
 
 SEEDS = 2**31 - 1
@@ -41,8 +44,9 @@ class BaseDecisionTree(BaseEstimator):
 
         Parameters
         ----------
-        X : array-like or frame of numbers (n_rows, n_features), NaN where missing
-            Rounded to float32.
+        X : array-like, frame or sparse matrix (n_rows, n_features) of numbers, NaN where missing
+            Rounded to float32. A sparse one is made dense, column by column, and must have no
+            missing values. Columns of ``categorical_features`` hold values of any kind.
         y : array-like (n_rows,)
             Labels of any kind, or numbers.
         sample_weight : array-like (n_rows,), optional
@@ -59,25 +63,42 @@ class BaseDecisionTree(BaseEstimator):
         ValueError, TypeError
             scikit-learn's, where parameters, X, y or weights are not right.
         """
+        X = read_categories(self, X, reset=True)
         if check_input:
-            numeric = self.__sklearn_tags__().estimator_type == "regressor"
             X, y = validate_data(
-                self, X, y, dtype="numeric", ensure_all_finite=False, y_numeric=numeric
+                self,
+                X,
+                y,
+                accept_sparse="csc",
+                dtype="numeric",
+                ensure_all_finite=False,
+                y_numeric=self.__sklearn_tags__().estimator_type == "regressor",
             )
+            check_sparse(X, type(self).__name__)
         else:
-            X, y = np.asarray(X), column_or_1d(y)
+            X, y = X if issparse(X) else np.asarray(X), column_or_1d(y)
             self.n_features_in_ = X.shape[1]
+        check_conditions(self)
         warn_of_other_version(self.parity, stacklevel=3)
         y = self._read_y(y)
         if sample_weight is not None:
             sample_weight = _check_sample_weight(sample_weight, X, dtype=np.float64)
         with Workers(count_threads(self.n_jobs)) as workers:
-            table = make_table(self, X, X.shape[1], workers, type(self).__name__)
+            table, counts = self._make_table(X, workers)
             columns = np.arange(X.shape[1])
-            self.grow_on(table, columns, y, sample_weight, workers, keep=False)
+            self.grow_on(table, columns, y, sample_weight, workers, keep=False, counts=counts)
         return self
 
-    def grow_on(self, table, columns, y, weight, workers, *, keep):
+    def _make_table(self, X, workers):
+        """Return the table of X, and how many codes each feature has, or None without any."""
+        name = type(self).__name__
+        if not self.categories_:
+            return make_table(self, X, X.shape[1], workers, name), None
+        table, counts = sort_table(X, workers, name), count_codes(self)
+        flag_codes(table, counts)
+        return table, counts
+
+    def grow_on(self, table, columns, y, weight, workers, *, keep, counts=None):
         """Grow the tree on a table, which trees may share; in parity mode it need not be sorted.
 
         Parameters
@@ -88,6 +109,8 @@ class BaseDecisionTree(BaseEstimator):
         weight : (n_rows,) float64, or None
         workers : Workers
         keep : whether the table must stay as it is
+        counts : (n_features,) int64, optional
+            How many codes each feature has, 0 where it holds numbers.
         """
         seed = check_random_state(self.random_state).randint(0, SEEDS)
         target = self._target(y, weight)
@@ -98,7 +121,7 @@ class BaseDecisionTree(BaseEstimator):
         if not self._sorts_in_nodes:
             searched = rules.max_features
             rows = draw_rows(table, target, columns, workers, keep=keep, searched=searched)
-            self.tree_ = grow_tree(table, rows, rules, seed, workers)
+            self.tree_ = grow_tree(table, rows, rules, seed, workers, counts)
         else:
             self.tree_ = grow_like_sklearn(table.values, columns, target, rules, seed)
         if self.ccp_alpha > 0.0:
@@ -107,17 +130,32 @@ class BaseDecisionTree(BaseEstimator):
     @property
     def _sorts_in_nodes(self):
         """Whether the tree is grown as scikit-learn grows it, and not on sorted columns."""
-        return self.parity is not None or self.criterion in {"absolute_error", "poisson"}
+        sorts = self.criterion in {"absolute_error", "poisson"}
+        return sorts or self.parity is not None or self.splitter == "random"
+
+    @property
+    def _shares_tables(self):
+        """Whether ensembles may grow it with others on the same table, and walk it with them."""
+        return self.categorical_features is None
 
     def _read_rows(self, X, check_input):
-        """Return X as C-contiguous float32; raise scikit-learn's errors."""
+        """Return X as C-contiguous float32, or as CSR where it is sparse; raise the errors."""
         check_is_fitted(self, "tree_")
-        if check_input:
-            return validate_data(
-                self, X, dtype=np.float32, order="C", reset=False, ensure_all_finite="allow-nan"
-            )
-        _check_n_features(self, X, reset=False)
-        return np.ascontiguousarray(X, np.float32)
+        X = read_categories(self, X, reset=False)
+        if not check_input:
+            _check_n_features(self, X, reset=False)
+            return X if issparse(X) else np.ascontiguousarray(X, np.float32)
+        X = validate_data(
+            self,
+            X,
+            accept_sparse="csr",
+            dtype=np.float32,
+            order="C",
+            reset=False,
+            ensure_all_finite="allow-nan",
+        )
+        check_sparse(X, type(self).__name__)
+        return X
 
     def apply(self, X, check_input=True):
         """Return the leaf of each row: node numbers, int64 (n_rows,)."""
@@ -194,9 +232,8 @@ class BaseDecisionTree(BaseEstimator):
             Of thresholds and values.
         """
         names, classes = self._names(feature_names)
-        return drawing.export_text(
-            self.tree_, names, classes, max_depth=max_depth, spacing=spacing, decimals=decimals
-        )
+        questions = drawing.Questions(self.tree_, names, self._labels, decimals)
+        return drawing.export_text(questions, classes, max_depth=max_depth, spacing=spacing)
 
     def draw(self, feature_names=None, *, max_depth=None, decimals=2):
         """Return a drawing of the tree, a text of SVG; parameters are as in `export_text`.
@@ -204,7 +241,13 @@ class BaseDecisionTree(BaseEstimator):
         A branch below ``max_depth`` levels is not drawn: it ends in a dashed box.
         """
         names, classes = self._names(feature_names)
-        return drawing.draw_svg(self.tree_, names, classes, max_depth=max_depth, decimals=decimals)
+        questions = drawing.Questions(self.tree_, names, self._labels, decimals)
+        return drawing.draw_svg(questions, classes, max_depth=max_depth)
+
+    @property
+    def _labels(self):
+        """The categories of each column that holds some; trees of ensembles have none."""
+        return getattr(self, "categories_", {})
 
     def _names(self, given):
         """Return the names of the features, and the classes or None."""
@@ -224,11 +267,16 @@ class BaseDecisionTree(BaseEstimator):
 
     @property
     def ensemble_(self):
-        """The tree as a `harness.TreeEnsemble`."""
+        """The tree as a `harness.TreeEnsemble`; of categories it asks their codes.
+
+        A code is the place of a category in ``categories_``, which for a frame's categorical
+        dtype is the dtype's own.
+        """
         check_is_fitted(self, "tree_")
         return export_trees([self.tree_], self.n_features_in_, getattr(self, "classes_", None))
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
+        tags.input_tags.sparse = True
         return tags

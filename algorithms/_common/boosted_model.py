@@ -1,6 +1,7 @@
 """What fitted gradient boosting tells: scores, stages, leaves, importances, its common form."""
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, is_classifier
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -11,6 +12,11 @@ from algorithms._common.threads import count_threads
 
 class BoostedModel(BaseEstimator):
     """A model that starts from a constant, or another model, and adds members' steps."""
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
 
     def _start_scores(self, X):
         """Return the scores before the first round, float64 (n_rows, n_outputs), by columns."""
@@ -43,7 +49,8 @@ class BoostedModel(BaseEstimator):
     def _read_rows(self, X):
         """Return X as C-contiguous float32; raise scikit-learn's errors."""
         check_is_fitted(self)
-        return validate_data(self, X, dtype=np.float32, order="C", reset=False)
+        X = validate_data(self, X, accept_sparse="csr", dtype=np.float32, order="C", reset=False)
+        return X.toarray() if issparse(X) else X
 
     def _staged_raw(self, X):
         """Yield the scores after each round."""

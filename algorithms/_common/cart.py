@@ -2,10 +2,12 @@
 
 from math import ceil
 from numbers import Integral, Real
+from warnings import warn
 
 import numpy as np
 from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
 
+from algorithms._common.cat_columns import CATEGORICAL
 from algorithms._common.parity import AS_SKLEARN
 from algorithms._kernels import layout
 from algorithms._kernels.criteria import tabulate_x_log_x
@@ -25,7 +27,7 @@ TWO = 2
 LONGEST_TABLE = 1 << 24  # entries of x log x
 
 TREE_CONSTRAINTS = {
-    "splitter": [StrOptions({"best"})],
+    "splitter": [StrOptions({"best", "random"})],
     "max_depth": [Interval(Integral, 1, None, closed="left"), None],
     "min_samples_split": [
         Interval(Integral, 2, None, closed="left"),
@@ -48,8 +50,24 @@ TREE_CONSTRAINTS = {
     "ccp_alpha": [Interval(Real, 0.0, None, closed="left")],
     "monotonic_cst": ["array-like", None],
     "n_jobs": [Integral, None],
+    "categorical_features": CATEGORICAL,
     "parity": AS_SKLEARN,
 }
+
+
+def name_criterion(given):
+    """Return the criterion that a regressor is given; its old second name with a warning.
+
+    As scikit-learn 1.9 does, where "friedman_mse" has become another name of "squared_error".
+    """
+    if not isinstance(given, str) or given != "friedman_mse":
+        return given
+    warn(
+        'Value `"friedman_mse"` for `criterion` is deprecated: it means `"squared_error"`.',
+        FutureWarning,
+        stacklevel=3,
+    )
+    return "squared_error"
 
 
 def count_features(max_features, n_features):
@@ -129,6 +147,7 @@ def make_rules(tree, target, n_rows, n_features):
         x_log_x=entropy_table(criterion, total, n_rows),
         monotonic=monotonic_signs(tree.monotonic_cst, n_features, target.n_classes),
         by_ratio=int(tree.criterion == "gain_ratio"),
+        at_random=int(tree.splitter == "random"),
     )
 
 

@@ -191,6 +191,7 @@ def fits(tree, n_classes):
     """Return whether a `DecisionTreeClassifier` can be grown so: small, by gini, on all columns."""
     return (
         tree.parity is None
+        and tree.splitter == "best"
         and tree.criterion == "gini"
         and tree.max_depth is not None
         and n_classes * 2 ** min(tree.max_depth - 1, 16) <= LANES

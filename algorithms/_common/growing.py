@@ -4,8 +4,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from algorithms._common import cat_growing
 from algorithms._common.tree import Tree
 from algorithms._kernels import layout
+from algorithms._kernels.cat_order import order_lists
 from algorithms._kernels.cells import CELLS
 from algorithms._kernels.grow import grow
 from algorithms._kernels.partition import partition_features
@@ -92,7 +94,7 @@ def draw_rows(table, target, columns, workers, *, keep, searched=None):
     return layout.Rows(lists, columns, source, mark, y, weight)
 
 
-def grow_tree(table, rows, rules, seed, workers):
+def grow_tree(table, rows, rules, seed, workers, counts=None):
     """Return the grown `Tree`.
 
     Parameters
@@ -100,26 +102,34 @@ def grow_tree(table, rows, rules, seed, workers):
     rows : layout.Rows, written to
     seed : state of the random stream, an integer below 2³¹
     workers : Workers among which big nodes are shared
+    counts : (n_features,) int64, optional
+        How many codes each feature has, 0 where it holds numbers; the table has sorted columns.
     """
     m = len(rows.source)
-    rules = rules._replace(big=BIG // len(rows.columns) + 1 if workers.threads > 1 else 0)
+    big = BIG // len(rows.columns) + 1 if workers.threads > 1 else 0
+    rules = rules._replace(big=big, ordered=int(counts is not None))
     growth = new_growth(m, rules, len(rows.columns), seed)
     ranked = len(table.ranks) > 0
     scratch = new_scratch(m, rules, ranked=ranked)
+    categories = None if counts is None else cat_growing.new_categories(counts, rules)
     while (asked := grow(table, rows, rules, growth, scratch)) != layout.DONE:
         if asked == layout.MORE_ROOM:
             growth = with_room(growth)
+        elif asked == layout.ORDER:
+            order_lists(table, rows, rules, growth, scratch.entries, categories)
         elif asked == layout.SEARCH:
             search_together(table, rows, rules, growth, workers)
         else:
             part_together(table, rows, growth, workers)
     count, depth = growth.state[[layout.COUNT, layout.DEPTH]].tolist()
+    nodes = growth.nodes[:count].copy()
     return Tree(
-        growth.nodes[:count].copy(),
+        nodes,
         growth.values[:count].copy(),
         n_features=len(rows.columns),
         is_classifier=rules.n_classes > 0,
         max_depth=depth,
+        sets=None if counts is None else cat_growing.find_sets(table, rows, nodes, counts),
     )
 
 

@@ -43,6 +43,11 @@ def rebuilt(tree, leaf):
         n_features=tree.n_features,
         is_classifier=tree.is_classifier,
         max_depth=depth,
+        sets={
+            int(number[node]): asked
+            for node, asked in tree.sets.items()
+            if number[node] >= 0 and nodes["left"][number[node]] >= 0
+        },
     )
 
 

@@ -1,6 +1,7 @@
 """Bring X into the sorted form that trees are grown on, once for all trees on it."""
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn.utils import assert_all_finite
 
 from algorithms._common.cart import count_features
@@ -9,6 +10,7 @@ from algorithms._kernels.presort import BUCKETS, PASSES, sort_columns
 from algorithms._kernels.rank import write_ranks
 
 ROWS_AT_ONCE = 1024  # rows that are turned into columns at once: they fit the second-level cache
+BLOCK_VALUES = 1 << 22  # values of a sparse X that are made dense at once
 FEW = 5  # features for each one that a node searches from which on ranks are faster than lists
 LARGEST = 2**31 - 1  # rows that a list can number
 
@@ -89,7 +91,8 @@ def read_columns(X, workers, name):
 
     Parameters
     ----------
-    X : (n_rows, n_columns) array of numbers, NaN where missing
+    X : (n_rows, n_columns) array of numbers, NaN where missing, or sparse
+        A sparse one costs as much room as a dense one.
     workers : Workers
     name : name of the estimator, for error messages
 
@@ -101,6 +104,8 @@ def read_columns(X, workers, name):
     n_rows, n_columns = X.shape
     if n_rows > LARGEST:
         raise ValueError(f"{name} can be trained on at most {LARGEST} rows; X has {n_rows}")
+    if issparse(X):
+        return fill_columns(X, name)
     values = np.empty((n_columns, n_rows), np.float32)
 
     def transpose(first, last):
@@ -112,6 +117,42 @@ def read_columns(X, workers, name):
     workers.share(transpose, -(-n_rows // ROWS_AT_ONCE))
     check_values(values, name)
     return values
+
+
+def fill_columns(X, name):
+    """Return the columns of a sparse X as `read_columns` does; what it omits is 0."""
+    X = X.tocsc(copy=True)
+    X.sum_duplicates()
+    values = np.zeros(X.shape[::-1], np.float32)
+    with np.errstate(over="ignore"):
+        for c in range(X.shape[1]):
+            part = slice(X.indptr[c], X.indptr[c + 1])
+            values[c, X.indices[part]] = X.data[part]
+    check_values(values, name)
+    return values
+
+
+def as_rows(X):
+    """Return X as C-contiguous float32, or as CSR where it is sparse."""
+    return X.tocsr() if issparse(X) else np.ascontiguousarray(X, np.float32)
+
+
+def row_blocks(X):
+    """Yield the rows of a sparse X as C-contiguous float32, some at a time."""
+    X = X.tocsr()
+    step = max(1, BLOCK_VALUES // max(1, X.shape[1]))
+    for start in range(0, X.shape[0], step):
+        with np.errstate(over="ignore"):
+            yield np.ascontiguousarray(X[start : start + step].toarray(), np.float32)
+
+
+def check_sparse(X, name):
+    """Raise scikit-learn's errors where a sparse X has missing values or indices of 64 bits."""
+    if not issparse(X):
+        return
+    assert_all_finite(X.data, estimator_name=name, input_name="X")
+    if X.indices.dtype != np.intc or X.indptr.dtype != np.intc:
+        raise ValueError("No support for np.int64 index based sparse matrices")
 
 
 def check_values(values, name):

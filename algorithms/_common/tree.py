@@ -1,8 +1,11 @@
 """A fitted tree: arrays with scikit-learn's names, and what is read off them."""
 
 import numpy as np
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, issparse
 
+from algorithms._common.cat_growing import pack_sets
+from algorithms._common.tables import row_blocks
+from algorithms._kernels.cat_predict import find_leaves_by_sets
 from algorithms._kernels.predict import STEP, find_leaves, pack_steps
 
 
@@ -19,16 +22,20 @@ class Tree:
     impurity, weighted_n_node_samples : float64
     n_node_samples : int64
     value : float64 (node_count, 1, n_classes or 1), shares of classes or the mean
+    sets : dict, node → (codes, ascending int32, whether they go left)
+        Of the nodes that ask for categories, whose thresholds mean nothing; all other codes go to
+        the other side.
     """
 
     n_outputs = 1
 
-    def __init__(self, nodes, values, *, n_features, is_classifier, max_depth):
+    def __init__(self, nodes, values, *, n_features, is_classifier, max_depth, sets=None):
         self.nodes = nodes
         self.values = values
         self.n_features = n_features
         self.is_classifier = is_classifier
         self.max_depth = max_depth
+        self.sets = {} if sets is None else sets
         self._steps = None
 
     def __getstate__(self):
@@ -74,9 +81,20 @@ class Tree:
         return self._steps
 
     def apply(self, X):
-        """Return the leaf of each row, int64 (n_rows,); X is C-contiguous float32."""
+        """Return the leaf of each row, int64 (n_rows,).
+
+        Parameters
+        ----------
+        X : (n_rows, n_features) C-contiguous float32, or sparse
+        """
+        if issparse(X):
+            return np.concatenate([self.apply(block) for block in row_blocks(X)])
         leaves = np.empty(len(X), np.int64)
-        find_leaves(self.steps, X, leaves, 0, len(X))
+        if self.sets:
+            packed = pack_sets(self.sets, self.node_count)
+            find_leaves_by_sets(self.steps, *packed, X, leaves, 0, len(X))
+        else:
+            find_leaves(self.steps, X, leaves, 0, len(X))
         return leaves
 
     def predict(self, X):
@@ -113,7 +131,7 @@ class Tree:
             alive = at >= 0
             at, place = at[alive], place[alive] - 1
         indptr = np.concatenate([[0], ends])
-        shape = (len(X), self.node_count)
+        shape = (X.shape[0], self.node_count)
         return csr_array((np.ones(len(indices), np.int64), indices, indptr), shape=shape)
 
     def compute_feature_importances(self, normalize=True):
@@ -154,4 +172,5 @@ class Tree:
             missing=np.full(self.node_count, Missing.NAN, np.uint8),
             gain=np.where(inner, spread - sides, 0.0) / self.weighted_n_node_samples[0],
             cover=self.weighted_n_node_samples,
+            sets={node: (codes.tolist(), to_left) for node, (codes, to_left) in self.sets.items()},
         )

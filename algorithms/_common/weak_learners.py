@@ -130,6 +130,7 @@ def grows_by_levels(model):
     """Return whether a tree of values is shallow, and grown on all columns without conditions."""
     return (
         model.parity is None
+        and model.splitter == "best"
         and model.criterion == "squared_error"
         and model.max_depth is not None
         and model.max_depth <= DEEPEST

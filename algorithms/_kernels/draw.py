@@ -18,8 +18,8 @@ LARGEST = np.uint32(0x7FFFFFFF)
 
 
 @inner_kernel
-def draw_below(state, low, high):
-    """Return the stream's next number in low … high − 1."""
+def draw_number(state):
+    """Return the stream's next number in 0 … 2³¹ − 1."""
     s = np.uint32(state[RANDOM])
     if s == 0:
         s = np.uint32(1)
@@ -27,7 +27,13 @@ def draw_below(state, low, high):
     s = np.uint32(s ^ np.uint32(s >> np.uint32(17)))
     s = np.uint32(s ^ np.uint32(s << np.uint32(5)))
     state[RANDOM] = s
-    return low + np.int64(np.uint32(s & LARGEST) % np.uint32(high - low))
+    return np.uint32(s & LARGEST)
+
+
+@inner_kernel
+def draw_below(state, low, high):
+    """Return the stream's next number in low … high − 1."""
+    return low + np.int64(draw_number(state) % np.uint32(high - low))
 
 
 @inner_kernel

@@ -2,9 +2,10 @@
 
 `grow` makes nodes until the tree is whole, or until it needs its caller: for more room, or to
 share out the work on a big node among threads. It goes on from there when it is called again;
-all that it knows stands in `Growth`. A node passes three phases:
+all that it knows stands in `Growth`. A node passes four phases:
 
-    OPEN       take a task, sum its rows, draw the features and search them
+    OPEN       take a task, sum its rows and draw the features
+    OPENED     search them
     SEARCHED   make the node, with the best split that was found
     SPLITTING  renumber its rows and part its lists: each side becomes a task
 
@@ -26,6 +27,8 @@ from algorithms._kernels.layout import (
     MORE_ROOM,
     NOTHING,
     OPEN,
+    OPENED,
+    ORDER,
     PARTITION,
     PHASE,
     SEARCH,
@@ -46,14 +49,17 @@ EPSILON = 2.0**-52
 def grow(table, rows, rules, growth, scratch):
     """Make nodes; return DONE, or what the caller has to do before it calls again.
 
-    MORE_ROOM: give ``nodes`` and ``values`` more entries. SEARCH: search all of ``visit`` in the
+    MORE_ROOM: give ``nodes`` and ``values`` more entries. ORDER: put the lists of categories of
+    the node of the task on top in order. SEARCH: search all of ``visit`` in the
     node of the task on top. PARTITION: part all lists for the split in the slot at hand.
     """
     state = growth.state
     asked = NOTHING
     while asked == NOTHING:
         if state[PHASE] == OPEN:
-            asked = open_and_search(table, rows, rules, growth, scratch)
+            asked = open_next(table, rows, rules, growth)
+        elif state[PHASE] == OPENED:
+            asked = search_opened(table, rows, rules, growth, scratch)
         elif state[PHASE] == SEARCHED:
             make_node(table, rows, rules, growth, scratch)
         else:
@@ -62,14 +68,22 @@ def grow(table, rows, rules, growth, scratch):
 
 
 @inner_kernel
-def open_and_search(table, rows, rules, growth, scratch):
-    """Begin the next node and search it, unless it is big; return what is asked of the caller."""
+def open_next(table, rows, rules, growth):
+    """Begin the next node; return what is asked of the caller."""
     state = growth.state
     if state[COUNT] == len(growth.nodes):
         return MORE_ROOM
     if not open_node(table, rows, rules, growth):
         return DONE
-    if state[PHASE] == SEARCHED and state[VISITS] > 0:
+    return ORDER if rules.ordered and state[PHASE] == OPENED and state[VISITS] > 0 else NOTHING
+
+
+@inner_kernel
+def search_opened(table, rows, rules, growth, scratch):
+    """Search the node that was begun, unless it is big; return what is asked of the caller."""
+    state = growth.state
+    state[PHASE] = SEARCHED
+    if state[VISITS] > 0:
         task = growth.todo[state[TODO] - 1]
         if is_big(rules, task["start"], task["end"]):
             return SEARCH
@@ -119,7 +133,7 @@ def open_node(table, rows, rules, growth):
     if task["parent"] < 0:
         task["impurity"] = impurity(rules.criterion, growth.totals)
     state[VISITS] = 0
-    state[PHASE] = SEARCHED
+    state[PHASE] = OPENED
     n, weight = end - start, growth.totals[0]
     if not stays_leaf(rules, task["depth"], n, weight, task["impurity"]) and may_grow(rules, state):
         known = 0 if rules.max_leaf_nodes else task["n_constants"]

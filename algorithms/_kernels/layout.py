@@ -25,10 +25,10 @@ MISCLASSIFICATION = 3
 ABSOLUTE_ERROR, POISSON = 8, 9
 
 # What the grower asks of its caller when it returns.
-DONE, MORE_ROOM, SEARCH, PARTITION, NOTHING = range(5)
+DONE, MORE_ROOM, SEARCH, PARTITION, ORDER, NOTHING = range(6)
 
 # Phases of a node that is being grown.
-OPEN, SEARCHED, SPLITTING = range(3)
+OPEN, OPENED, SEARCHED, SPLITTING = range(4)
 
 # Places in the grower's state vector.
 TODO, HEAP, COUNT, DEPTH, RANDOM, PHASE, BUDGET, VISITS, SLOT = range(9)
@@ -133,6 +133,8 @@ class Rules(NamedTuple):
     x_log_x: np.ndarray  # float64: i log2(i), or (0,) where weights are not small integers
     monotonic: np.ndarray  # int8 (n_features,): -1, 0, 1 on the first class or the value; or (0,)
     by_ratio: int = 0  # 1: the feature is chosen by gain ratio
+    at_random: int = 0  # 1: a feature is asked one threshold, drawn at random
+    ordered: int = 0  # 1: the caller orders the lists of a node before it is searched
 
 
 class Growth(NamedTuple):

@@ -65,7 +65,10 @@ def first_missing(table, rows, f, c, start, end):
 
 @inner_kernel
 def is_constant(table, rows, f, start, end):
-    """Return whether all values are missing, or none is and all are close together."""
+    """Return whether all values are missing, or none is and all are close together.
+
+    A list of categories may be in any order; there, too, equal ones stand together.
+    """
     column = rows.columns[f]
     if table.missing[column] > 0:
         stop = first_missing(table, rows, f, column, start, end)
@@ -75,7 +78,7 @@ def is_constant(table, rows, f, start, end):
         return False
     low = table.values[column, rows.source[rows.lists[f, start] & ROW]]
     high = table.values[column, rows.source[rows.lists[f, end - 1] & ROW]]
-    return high <= low + CLOSE
+    return high <= low + CLOSE and low <= high + CLOSE
 
 
 @kernel

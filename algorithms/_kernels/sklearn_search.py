@@ -11,8 +11,10 @@ import numpy as np
 from algorithms._kernels.arrays import copy, swap
 from algorithms._kernels.draw import draw_below
 from algorithms._kernels.jit import inner_kernel
+from algorithms._kernels.layout import CLOSE
 from algorithms._kernels.sklearn_criteria import keeps_order, middle_value, proxy, side_impurities
 from algorithms._kernels.sklearn_layout import ALL, LEFT, RIGHT, WHOLE
+from algorithms._kernels.sklearn_random import draw_threshold, part_by, read_range
 from algorithms._kernels.sklearn_rows import (
     is_close,
     is_constant,
@@ -29,9 +31,10 @@ EPSILON = 2.0**-52
 def search_features(given, rules, search, split):
     """Draw features and search each; write the best split into the record.
 
-    ``entry`` is then the place of the split, or the node's end where there is none. ``features``
-    holds, in this order: constant ones that were drawn, constant ones that were known, ones found
-    constant here, ones not drawn yet, and, from ``f_i`` on, those searched.
+    ``entry`` is then the place of the split, or the node's end where there is none, and ``list``
+    the feature drawn last. ``features`` holds, in this order: constant ones that were drawn,
+    constant ones that were known, ones found constant here, ones not drawn yet, and, from ``f_i``
+    on, those searched.
 
     Parameters
     ----------
@@ -56,14 +59,25 @@ def search_features(given, rules, search, split):
             continue
         f_j += n_found
         feature = features[f_j]
-        n_missing = sort_rows(given, search, feature, start, end)
-        if is_constant(search.x, start, end - n_missing, n_missing):
+        split["list"] = feature
+        low, high = np.float32(0.0), np.float32(0.0)
+        if rules.at_random:
+            low, high, n_missing = read_range(given, search, feature, start, end)
+            constant = n_missing == end - start or (n_missing == 0 and high <= low + CLOSE)
+        else:
+            n_missing = sort_rows(given, search, feature, start, end)
+            constant = is_constant(search.x, start, end - n_missing, n_missing)
+        if constant:
             swap(features, f_j, n_total)
             n_found += 1
             n_total += 1
             continue
         f_i -= 1
         swap(features, f_i, f_j)
+        if rules.at_random:
+            drawn = draw_threshold(search.state, low, high, n_missing)
+            best = try_threshold(given, rules, search, split, feature, n_missing, drawn, best)
+            continue
         for to_left in range(2 if n_missing else 1):
             if to_left:
                 shift_missing(search, start, end, n_missing)
@@ -101,6 +115,23 @@ def search_feature(given, rules, search, split, feature, n_missing, to_left, bes
 
 
 @inner_kernel
+def try_threshold(given, rules, search, split, feature, n_missing, drawn, best):
+    """Try a threshold, missing values on the side drawn; return the best proxy."""
+    start, end = split["start"], split["end"]
+    threshold, to_left = drawn
+    place = part_by(search, start, end, threshold, to_left)
+    start_sides(given, rules, search, start, end)
+    found = score(given, rules, search, split, feature, place)
+    if found > best:
+        best = found
+        split["feature"] = feature
+        split["entry"] = place
+        split["threshold"] = threshold
+        split["missing_left"] = to_left if n_missing else place - start > end - place
+    return best
+
+
+@inner_kernel
 def score(given, rules, search, split, feature, place):
     """Return the proxy of the split at a place; −inf where rules forbid it."""
     start, end = split["start"], split["end"]
@@ -125,7 +156,8 @@ def complete_split(given, rules, search, split, h):
     h : impurity of the node
     """
     start, end, place = split["start"], split["end"], split["entry"]
-    part_rows(given, search, split)
+    if not rules.at_random or split["list"] != split["feature"]:  # else they are parted already
+        part_rows(given, search, split)
     start_sides(given, rules, search, start, end)
     move_to(given, rules, search, end, place)
     h_left, h_right = side_impurities(given, rules, search, start, place, end)

@@ -14,7 +14,7 @@ import numpy as np
 from algorithms._common.newton_tree import NewtonTree
 from algorithms._common.xgboost_cuts import find_cuts
 from algorithms._common.xgboost_exact_growing import LEAF, ExactGrower
-from algorithms._common.xgboost_hist_growing import HistGrower
+from algorithms._common.xgboost_hist_growing import ApproxGrower, HistGrower
 from algorithms._common.xgboost_objectives import Objective, median
 from algorithms._common.xgboost_settings import read_settings
 
@@ -53,10 +53,8 @@ def boost_by_xgboost_rules(estimator, X, y, weight=None, cuts=None, stop=None):
     X = np.ascontiguousarray(X, np.float32)
     settings = read_settings(estimator, X.shape[1])
     objective = Objective(settings, y, weight)
-    is_exact = settings.method == "exact"
-    if not is_exact and cuts is None:
-        cuts = find_cuts(X, weight, settings.max_bin)
-    grower = ExactGrower(X, settings) if is_exact else HistGrower(X, settings, cuts)
+    grower = make_grower(X, settings, objective, cuts)
+    renews = objective.renews and settings.method != "exact"  # of exact trees the library has none
     base = objective.base()
     score = np.repeat(base[:, None], len(X), axis=1)
     g, h = np.empty((2, *score.shape), np.float32)
@@ -66,7 +64,7 @@ def boost_by_xgboost_rules(estimator, X, y, weight=None, cuts=None, stop=None):
         trees = []
         for k in range(objective.n_scores):
             tree, at = grower.grow(g[k], h[k])
-            if objective.renews and not is_exact:  # the library renews no leaf of an exact tree
+            if renews:
                 tree = renew(tree, at, objective, score[k], h[k], settings.learning_rate)
             score[k] += tree.nodes["value"][at]
             trees.append(tree)
@@ -74,6 +72,20 @@ def boost_by_xgboost_rules(estimator, X, y, weight=None, cuts=None, stop=None):
         if stop is not None and stop(trees):
             break
     return rounds, base
+
+
+def make_grower(X, settings, objective, cuts):
+    """Return what grows the trees of a tree method."""
+    if cuts is not None and settings.method != "hist":
+        raise ValueError(f"cuts are for tree_method='hist', not {settings.method!r}")
+    if settings.method == "exact":
+        return ExactGrower(X, settings)
+    if settings.method == "approx":
+        return ApproxGrower(X, settings, objective.weight, objective.h_is_constant)
+    if cuts is None:
+        own = objective.weight if objective.is_weighted else None
+        cuts = find_cuts(X, own, settings.max_bin)
+    return HistGrower(X, settings, cuts)
 
 
 def renew(tree, at, objective, score, h, learning_rate):

@@ -1,16 +1,19 @@
-"""The cuts of XGBoost's histogram method, by its own quantile sketch (3.2), to the bit.
+"""The cuts of XGBoost's histograms, by its own quantile sketches (3.2), to the bit.
 
-A column's values are queued in the order of the rows; a full queue is sorted, summed up and
-merged into summaries of one, two, four … queues, each pruned to a limit of entries. Cuts are
-values of the last summary, and not midpoints.
+Of ``hist``, a column's values are queued in the order of the rows; a full queue is sorted, summed
+up and merged into summaries of one, two, four … queues, each pruned to a limit of entries. Of
+``approx``, sorted values are walked and some of evenly spaced ranks picked. Cuts are values of the
+last summary, and not midpoints.
 """
 
+import itertools
 import math
 
 import numpy as np
 
 from algorithms._kernels import xgboost_sketch as kernels
 from algorithms._kernels.xgboost_sort import PENDING, sort_columns
+from algorithms._kernels.xgboost_sorted_sketch import prune_between, summarise_sorted
 
 PER_BIN = 8  # entries of a summary for each bin
 MARGIN = np.float64(np.float32(1e-5))
@@ -32,18 +35,52 @@ def find_cuts(X, weight=None, max_bin=256):
         Of each feature a number below its least value, then the ends of its bins, ascending.
     """
     weight = np.ones(len(X), np.float32) if weight is None else np.asarray(weight, np.float32)
-    columns = [cuts_of(x[~np.isnan(x)], weight[~np.isnan(x)], max_bin) for x in X.T]
-    indptr = np.cumsum([0, *map(len, columns)])
-    return indptr, np.concatenate(columns)
+    found = []
+    for x in X.T:
+        present = ~np.isnan(x)
+        values = x[present]
+        summary = summary_of(values, weight[present], max_bin)
+        summary = pruned(summary, min(len(values), max_bin * PER_BIN))
+        n_bins = min(len(values), max_bin)
+        found.append(ends_of(pruned(summary, n_bins + 1), n_bins))
+    return join(found)
 
 
-def cuts_of(values, weight, max_bin):
-    """Return a number below the present values of a column, and the ends of its bins."""
-    n_bins = min(len(values), max_bin)
+def find_weighted_cuts(columns, weight, max_bin):
+    """Return the cuts of one tree of ``approx``, as `find_cuts` does.
+
+    Parameters
+    ----------
+    columns : Columns
+    weight : (n_rows,) float32
+        The products of hessians and weights.
+    max_bin : int, at least 2
+    """
+    found = []
+    for start, end in itertools.pairwise(columns.start):
+        n_bins = min(end - start, max_bin)
+        out = np.empty((max_bin + 1, kernels.ENTRY), np.float32)
+        values, rows = columns.values[start:end], columns.rows[start:end]
+        summary = out[: summarise_sorted(values, rows, weight, max_bin, out) if n_bins else 0]
+        limit = limit_of(end - start, 2.0 / max_bin)
+        for most in (limit, n_bins + 1):
+            if len(summary) > most:
+                fewer = np.empty((most, kernels.ENTRY), np.float32)
+                summary = fewer[: prune_between(summary, most, fewer)]
+        found.append(ends_of(summary, n_bins))
+    return join(found)
+
+
+def join(found):
+    """Return (indptr, values) of the cuts of every column."""
+    return np.cumsum([0, *map(len, found)]), np.concatenate(found)
+
+
+def ends_of(summary, n_bins):
+    """Return a number below the values of a summary, and the ends of its bins."""
     if n_bins == 0:
         return np.array([MARGIN, 3.0 * MARGIN], np.float32)
-    summary = pruned(summary_of(values, weight, max_bin), min(len(values), max_bin * PER_BIN))
-    found = pruned(summary, n_bins + 1)[:, kernels.VALUE]
+    found = summary[:, kernels.VALUE]
     first = np.float64(found[0]) if len(found) else 0.0
     least = np.float32(first - abs(first) - MARGIN)
     last = np.float64(found[-1] if len(found) else least)

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from algorithms._common.newton_tree import NODE, NewtonTree
-from algorithms._common.xgboost_exact_growing import LEAF, bound_sides
+from algorithms._common.xgboost_cuts import find_cuts, find_weighted_cuts
+from algorithms._common.xgboost_exact_growing import LEAF, bound_sides, sort_present
 from algorithms._kernels.xgboost_gain import weigh
 from algorithms._kernels.xgboost_hist import add_rows, scan_bins
 from algorithms._kernels.xgboost_layout import LARGEST, LEAST_GAIN, SPLIT, STATS, Cuts
@@ -58,7 +59,7 @@ class HistGrower:
         self.settings = settings
         self.cuts = read_cuts(cuts, X.shape[1])
         self.bins = bin_values(X, self.cuts)
-        self.is_dense = bool((self.bins >= 0).all())
+        self.sums_bins = bool((self.bins >= 0).all())  # for the root; else its rows are added
 
     def grow(self, g, h):
         """Return a tree on the derivatives of all rows, and the leaf of each row.
@@ -74,6 +75,41 @@ class HistGrower:
         growth = Growth(self, g, h)
         growth.grow()
         return NewtonTree(growth.finish()), growth.at
+
+
+class ApproxGrower(HistGrower):
+    """Grows trees on cuts that are found anew for each, every row weighing its hessian.
+
+    Parameters
+    ----------
+    X : (n_rows, n_features) float32, NaN where missing
+    settings : Settings
+    weight : (n_rows,) float32
+        It counts twice, as in the library: hessians have it already.
+    h_is_constant : bool
+        Where it is, the cuts of the first tree serve all, and come from the sketch of ``hist``.
+    """
+
+    def __init__(self, X, settings, weight, h_is_constant):
+        self.X, self.settings = X, settings
+        self.weight = weight
+        self.columns = None if h_is_constant else sort_present(X)
+        self.cuts = None
+        self.sums_bins = False
+
+    def grow(self, g, h):
+        """Return a tree, and the leaf of each row, as `HistGrower.grow` does."""
+        max_bin = self.settings.max_bin
+        if self.columns is not None:
+            self.bin(find_weighted_cuts(self.columns, h * self.weight, max_bin))
+        elif self.cuts is None:
+            self.bin(find_cuts(self.X, h * self.weight, max_bin))
+        return super().grow(g, h)
+
+    def bin(self, cuts):
+        """Bin the table by cuts."""
+        self.cuts = read_cuts(cuts, self.X.shape[1])
+        self.bins = bin_values(self.X, self.cuts)
 
 
 class Growth:
@@ -104,7 +140,7 @@ class Growth:
         """Return the root, searched."""
         rows = np.arange(len(self.g))
         root = Open(0, 0, np.zeros(1, STATS), rows, self.histogram_of(rows))
-        if self.grower.is_dense:  # the bins of the first feature hold all rows
+        if self.grower.sums_bins:  # those of the first feature, which hold all rows
             first = root.histogram[: self.grower.cuts.start[1]]
             sums = [np.add.accumulate(first[:, k])[-1] for k in (0, 1)]
         else:

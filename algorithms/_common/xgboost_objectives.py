@@ -85,6 +85,11 @@ class Objective:
         self.n_scores = 1 if self.loss.kind is not None else int(self.y.max()) + 1
 
     @property
+    def h_is_constant(self):
+        """Whether a row's hessian is the same in every round."""
+        return self.loss.kind in (kernels.SQUARED, kernels.ABSOLUTE)
+
+    @property
     def renews(self):
         """Whether leaves get the median of what is left to explain."""
         return self.loss.kind == kernels.ABSOLUTE

@@ -39,7 +39,7 @@ REFUSED = MappingProxyType(
         "multi_strategy": "one_output_per_tree",
     }
 )
-METHODS = {"exact": "exact", "hist": "hist", "auto": "hist"}
+METHODS = {"exact": "exact", "approx": "approx", "hist": "hist", "auto": "hist"}
 POISSON_STEP = 0.7  # the largest step of count:poisson where none is set
 
 
@@ -53,7 +53,7 @@ class Settings:
     gamma, learning_rate : float32
     n_estimators, max_depth, max_leaves, max_bin : int, 0 for no limit of the second and third
     lossguide : bool, whether the best node is split next, not the first one
-    method : "exact" or "hist"
+    method : "exact", "approx" or "hist"
     objective : str
     base_score : float, sequence of floats, or None where it is to be estimated
     scale_pos_weight, tweedie_variance_power, huber_slope : float32
@@ -93,8 +93,8 @@ def read_settings(estimator, n_features):
     method = METHODS.get(given["tree_method"])
     if method is None:
         raise ValueError(
-            f"parity='xgboost' does not follow tree_method={given['tree_method']!r}: use 'exact' "
-            "or 'hist'"
+            f"parity='xgboost' does not follow tree_method={given['tree_method']!r}: use 'exact', "
+            "'approx' or 'hist'"
         )
     if given["grow_policy"] not in ("depthwise", "lossguide"):
         raise ValueError(f"grow_policy={given['grow_policy']!r} is not 'depthwise' or 'lossguide'")

@@ -17,7 +17,7 @@ from sklearn import datasets
 from algorithms._common.xgboost_boosting import boost_by_xgboost_rules
 
 
-@pytest.mark.parametrize("number", range(6))
+@pytest.mark.parametrize("number", range(5))
 @pytest.mark.parametrize("objective", OBJECTIVES)
 @pytest.mark.parametrize("method", METHODS)
 def test_random_boosters_are_xgboosts(method, objective, number):
@@ -70,7 +70,7 @@ def test_training_ends_where_it_is_told_to():
         ({"subsample": 0.5}, "subsample=0.5"),
         ({"colsample_bynode": 0.3}, "colsample_bynode=0.3"),
         ({"interaction_constraints": [[0, 1]]}, "interaction_constraints"),
-        ({"tree_method": "approx"}, "tree_method='approx'"),
+        ({"tree_method": "gpu_hist"}, "tree_method='gpu_hist'"),
         ({"grow_policy": "widest"}, "grow_policy='widest'"),
         ({"max_depth": 0}, "max_depth=0"),
         ({"objective": "reg:quantileerror"}, "objective='reg:quantileerror'"),
@@ -90,6 +90,8 @@ def test_what_cannot_be_followed_is_refused(changes, said):
 def test_cuts_of_another_table_are_refused():
     with pytest.raises(ValueError, match="not those of 2 features"):
         train({"tree_method": "hist"}, cuts=([0, 3], [0.0, 1.0, 2.0]))
+    with pytest.raises(ValueError, match="cuts are for tree_method='hist'"):
+        train({}, cuts=([0, 2, 4], [0.0, 1.0, 0.0, 1.0]))
 
 
 def train(changes, **options):

@@ -11,7 +11,7 @@ from algorithms._common.xgboost_boosting import boost_by_xgboost_rules
 from algorithms._common.xgboost_cuts import find_cuts
 
 ROUNDS = 4
-METHODS = ["exact", "hist"]
+METHODS = ["exact", "hist", "approx"]
 OBJECTIVES = ["reg:squarederror", "binary:logistic", "multi:softprob"]
 OTHERS = [
     "count:poisson",
@@ -88,8 +88,8 @@ def draw_configuration(seed, method, objective, most_rows):
     y = draw_target(rng, X, objective)
     weight = draw_weight(rng, n)
     params = {"objective": objective, "tree_method": method, "n_estimators": ROUNDS}
-    params |= draw(rng, LIMITS | (HIST_LIMITS if method == "hist" else {}))
-    if method == "hist":
+    params |= draw(rng, LIMITS | (HIST_LIMITS if method != "exact" else {}))
+    if method != "exact":
         params["max_bin"] = int(rng.choice([8, 64, 256]))
         if params["max_depth"] == 0:
             params["max_leaves"] = 30

@@ -30,7 +30,7 @@ from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.multiclass import check_classification_targets
 
 from algorithms._common.base_histogram import BaseHistogramBoosting
-from algorithms._common.hist_objectives import ALIASES, CLASSES, REGRESSION
+from algorithms._common.hist_objectives import ALIASES, CLASSES, REGRESSION, to_probabilities
 from algorithms._common.hist_params import CONSTRAINTS
 from algorithms._common.hist_parity import probabilities_like
 from algorithms._common.spaces import HISTOGRAM_BOOSTING
@@ -140,15 +140,7 @@ class HistogramBoostingClassifier(ClassifierMixin, BaseHistogramBoosting):
         """Return the probabilities of raw scores, float64 (n_rows, n_classes)."""
         if self.parity is not None:
             return probabilities_like(score, self._link)
-        if score.shape[1] == 1:
-            with np.errstate(over="ignore"):
-                one = 1.0 / (1.0 + np.exp(-score[:, 0]))
-            return np.column_stack([1.0 - one, one])
-        if self._link == "sigmoid":
-            with np.errstate(over="ignore"):
-                return 1.0 / (1.0 + np.exp(-score))
-        power = np.exp(score - score.max(axis=1, keepdims=True))
-        return power / power.sum(axis=1, keepdims=True)
+        return to_probabilities(score, self._link)
 
     def predict_proba(self, X, num_iteration=None):
         """Return the probabilities of the classes, float64 (n_rows, n_classes).
@@ -159,11 +151,20 @@ class HistogramBoostingClassifier(ClassifierMixin, BaseHistogramBoosting):
         num_iteration : int, optional
             How many rounds are used; by default all that were kept.
         """
-        proba = self._predict_scores(self._raw(X, num_iteration))
-        return proba[:, : self.n_classes_]
+        return self._answer(self._raw(X, num_iteration))
 
-    def predict(self, X, num_iteration=None):
-        """Return the most probable label of each row, the first if equal."""
+    def predict(self, X, num_iteration=None, *, pred_contrib=False):
+        """Return the most probable label of each row, the first if equal.
+
+        Parameters
+        ----------
+        X, num_iteration : as in ``predict_proba``
+        pred_contrib : bool
+            Return instead what each feature, and then the base, adds to the raw scores:
+            float64 (n_rows, n_scores × (n_features + 1)), the scores side by side.
+        """
+        if pred_contrib:
+            return self._flat_contributions(X, num_iteration)
         proba = self.predict_proba(X, num_iteration)
         return self.classes_.take(proba.argmax(axis=1))
 
@@ -175,7 +176,7 @@ class HistogramBoostingClassifier(ClassifierMixin, BaseHistogramBoosting):
     def staged_predict_proba(self, X):
         """Yield `predict_proba` after each round."""
         for score in self._staged_raw(X):
-            yield self._predict_scores(score)[:, : self.n_classes_]
+            yield self._answer(score)
 
     def staged_predict(self, X):
         """Yield `predict` after each round."""
@@ -230,7 +231,7 @@ class HistogramBoostingRegressor(RegressorMixin, BaseHistogramBoosting):
         """Return the predictions of raw scores, float64 (n_rows,)."""
         return np.exp(score[:, 0]) if self._link == "exp" else score[:, 0]
 
-    def predict(self, X, num_iteration=None):
+    def predict(self, X, num_iteration=None, *, pred_contrib=False):
         """Return predicted values, float64 (n_rows,).
 
         Parameters
@@ -238,13 +239,18 @@ class HistogramBoostingRegressor(RegressorMixin, BaseHistogramBoosting):
         X : as in ``fit``
         num_iteration : int, optional
             How many rounds are used; by default all that were kept.
+        pred_contrib : bool
+            Return instead what each feature, and then the base, adds to the raw score:
+            float64 (n_rows, n_features + 1).
         """
-        return self._predict_scores(self._raw(X, num_iteration))
+        if pred_contrib:
+            return self._flat_contributions(X, num_iteration)
+        return self._answer(self._raw(X, num_iteration))
 
     def staged_predict(self, X):
         """Yield `predict` after each round."""
         for score in self._staged_raw(X):
-            yield self._predict_scores(score)
+            yield self._answer(score)
 
 
 def trim(weight):

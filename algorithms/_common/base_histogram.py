@@ -11,22 +11,25 @@ from algorithms._common.hist_bins import bin_table, find_bins
 from algorithms._common.hist_boosting import Booster, Target
 from algorithms._common.hist_growing import Grower
 from algorithms._common.hist_metrics import find_metric
-from algorithms._common.hist_model import join_trees
-from algorithms._common.hist_objectives import find_objective
+from algorithms._common.hist_model import OURS, join_trees
+from algorithms._common.hist_objectives import Objective, find_objective
 from algorithms._common.hist_params import CONSTRAINTS, make_rules, read_groups, read_monotone
 from algorithms._common.hist_parity import train_like
 from algorithms._common.hist_predict import FastPredictor
 from algorithms._common.hist_stopping import Watch
 from algorithms._common.hist_tables import find_categorical, read_table
+from algorithms._common.saved_model import SavedModel
+from algorithms._common.shap_values import Contributions
 from algorithms._common.threads import Workers, count_threads
 
 SEEDS = 2**31 - 1
 
 
-class BaseHistogramBoosting(BaseEstimator):
+class BaseHistogramBoosting(SavedModel, Contributions, BaseEstimator):
     """What the classifier and the regressor share."""
 
     _parameter_constraints: ClassVar = CONSTRAINTS
+    _saved_facts = ("n_iter_", "best_iteration_", "best_score_", "evals_result_")
 
     def __init__(
         self,
@@ -186,17 +189,45 @@ class BaseHistogramBoosting(BaseEstimator):
             return self.objective
         return find_objective(self, getattr(self, "n_classes_", 0))
 
+    def _take_model(self, ensemble):
+        """Become the model that was read from a file."""
+        self.ensemble_, self._base = ensemble, ensemble.base
+        self._walker = FastPredictor(ensemble)
+        self._objective = Objective("", None, 0.0, ensemble.n_outputs, ensemble.link)
+        self.n_estimators_ = ensemble.n_trees // ensemble.n_outputs
+        unknown = {"n_iter_": self.n_estimators_, "best_iteration_": 0}
+        unknown |= {"best_score_": None, "evals_result_": {}}
+        for name, value in unknown.items():
+            self.__dict__.setdefault(name, value)
+
+    def _answer(self, score):
+        """Return the predictions of raw scores, by the rules of the library they are of."""
+        if self.ensemble_.library == OURS:
+            return self._predict_scores(score)
+        return self.ensemble_.from_raw(score)
+
+    def _flat_contributions(self, X, rounds):
+        """Return contributions as LightGBM lays them out, scores side by side."""
+        if rounds is not None:
+            raise ValueError("pred_contrib explains all rounds: leave num_iteration out")
+        found = self.predict_contributions(X)
+        return found.reshape(len(found), -1)
+
+    def _read_rows(self, X):
+        """Return X as trees read it."""
+        return read_table(self, X, reset=False)
+
     def _raw(self, X, rounds=None):
         """Return raw scores, float64 (n_rows, n_scores)."""
         check_is_fitted(self, "ensemble_")
-        X = read_table(self, X, reset=False)
+        X = self._read_rows(X)
         trees = slice(None if rounds is None else rounds * len(self._base))
         return self._walker.raw(X, count_threads(self.n_jobs), trees)
 
     def _staged_raw(self, X):
         """Yield raw scores after each round."""
         check_is_fitted(self, "ensemble_")
-        X = read_table(self, X, reset=False)
+        X = self._read_rows(X)
         out = self._walker.raw(X, 1, slice(0))
         k = len(self._base)
         for done in range(self.n_estimators_):

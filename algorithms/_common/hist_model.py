@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+OURS = "tree-harness"  # the library that an ensemble of ours names
 LARGEST = np.finfo(np.float64).max  # where missing values stand alone, all others are at most this
 
 
@@ -71,7 +72,7 @@ def join_trees(rounds, binner, base, link="identity", classes=None):
         link=link,
         classes=class_codes(classes),
         cover_kind="rows",
-        library="tree-harness",
+        library=OURS,
     )
 
 

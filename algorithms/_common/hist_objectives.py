@@ -125,6 +125,22 @@ def find_objective(params, n_classes):
     return Objective(name, kinds.LOGISTIC, 1.0, n_classes, "sigmoid")
 
 
+def to_probabilities(score, link):
+    """Return the probabilities of raw scores, float64 (n_rows, n_classes).
+
+    Parameters
+    ----------
+    score : float64 (n_rows, n_scores)
+    link : "sigmoid" of each score alone, else "softmax"; one score is always one of two classes
+    """
+    if score.shape[1] == 1 or link == "sigmoid":
+        with np.errstate(over="ignore"):
+            found = 1.0 / (1.0 + np.exp(-score))
+        return np.column_stack([1.0 - found, found]) if found.shape[1] == 1 else found
+    power = np.exp(score - score.max(axis=1, keepdims=True))
+    return power / power.sum(axis=1, keepdims=True)
+
+
 def weighted_quantile(values, weight, share):
     """Return a quantile; with weights, the middle of the two values around the share of them."""
     if weight is None:

@@ -6,12 +6,33 @@
 """
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from algorithms._common.hist_predict import pack_steps, reading_of, summed_values
-from algorithms._common.threads import Workers
+from algorithms._common.threads import Workers, count_threads
 from algorithms._kernels.tree_shap import EDGE, Forest, Points, Scratch, add_contributions
 
 ROWS_A_SHARE = 64
+
+
+class Contributions:
+    """What an estimator with `ensemble_`, ``n_jobs`` and ``_read_rows(X)`` gains by it."""
+
+    def predict_contributions(self, X):
+        """Return what each feature adds to the raw scores; see `contributions`.
+
+        Parameters
+        ----------
+        X : as in ``fit``
+
+        Returns
+        -------
+        float64 (n_rows, n_features + 1), its last column the base; where there are several
+        scores a row, (n_rows, n_scores, n_features + 1).
+        """
+        check_is_fitted(self, "ensemble_")
+        found = contributions(self.ensemble_, self._read_rows(X), count_threads(self.n_jobs))
+        return found[:, 0] if found.shape[1] == 1 else found
 
 
 def contributions(ensemble, X, threads=1):

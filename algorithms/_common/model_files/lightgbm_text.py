@@ -31,7 +31,7 @@ def read(text):
 
     Returns
     -------
-    ensemble, list of names, and column name → list of categories of the frame trained on
+    ensemble, list of names or None, and column name → list of categories of a frame trained on
 
     Raises
     ------
@@ -72,7 +72,13 @@ def read(text):
         cover_kind="rows",
     )
     names = about["feature_names"].split(" ")
-    return ensemble, names, categories_of(about, names, rest)
+    categories = categories_of(about, names, rest)
+    return ensemble, None if names == default_names(n_features) else names, categories
+
+
+def default_names(n_features):
+    """Return LightGBM's names of columns that have none."""
+    return [f"Column_{f}" for f in range(n_features)]
 
 
 def fields(block):

@@ -10,12 +10,27 @@ import json
 import numpy as np
 
 from algorithms._common.model_files.errors import ModelFileError
-from algorithms._common.model_files.lightgbm_text import CATEGORICAL, DEFAULT_LEFT
+from algorithms._common.model_files.lightgbm_text import CATEGORICAL, DEFAULT_LEFT, default_names
 from algorithms._common.model_files.objectives import LIGHTGBM, name_for
 from algorithms._common.model_files.plain_sums import base_in_trees, plain_sum, require_sum
 from harness import Missing
 
 BITS_OF_KIND = {Missing.NONE: 8, Missing.NAN: 8, Missing.ZERO: 4, Missing.NAN_AS_ZERO: 0}
+PARAMETERS = {  # scikit-learn's name → LightGBM's
+    "n_estimators": "num_iterations",
+    "learning_rate": "learning_rate",
+    "num_leaves": "num_leaves",
+    "max_depth": "max_depth",
+    "min_child_samples": "min_data_in_leaf",
+    "min_child_weight": "min_sum_hessian_in_leaf",
+    "min_split_gain": "min_gain_to_split",
+    "reg_alpha": "lambda_l1",
+    "reg_lambda": "lambda_l2",
+    "subsample": "bagging_fraction",
+    "subsample_freq": "bagging_freq",
+    "colsample_bytree": "feature_fraction",
+    "max_bin": "max_bin",
+}
 WORD = 32
 SHORT = 1e15  # whole numbers below are written without a point
 
@@ -31,7 +46,7 @@ def write(ensemble, *, objective=None, names=None, params=None, categories=None)
     names : list of str, optional
         Of the columns; LightGBM's are without blanks.
     params : dict, optional
-        What is written into the block of parameters.
+        Of the estimator; those in ``PARAMETERS`` are written into the block of parameters.
     categories : dict, optional
         Column name → its categories, of a frame trained on.
 
@@ -64,15 +79,19 @@ def write(ensemble, *, objective=None, names=None, params=None, categories=None)
         "",
     ]
     tail = ["end of trees", "", *importances(ensemble, names), "", "parameters:"]
-    tail += [f"[{key}: {value}]" for key, value in (params or {}).items()]
+    tail += parameter_lines(name, params or {})
     lists = json.dumps(in_order(names, categories))
     tail += ["end of parameters", "", f"pandas_categorical:{lists}"]
     return "\n".join([*head, "".join(blocks) + "\n".join(tail), ""])
 
 
-def default_names(n_features):
-    """Return LightGBM's own names of columns."""
-    return [f"Column_{f}" for f in range(n_features)]
+def parameter_lines(objective, params):
+    """Return the lines of the block of parameters; predictions do not depend on them."""
+    lines = ["[boosting: gbdt]", f"[objective: {objective}]"]
+    for name, own in PARAMETERS.items():
+        if isinstance(params.get(name), int | float):
+            lines.append(f"[{own}: {text_of(params[name])}]")
+    return lines
 
 
 def in_order(names, categories):

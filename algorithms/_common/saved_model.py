@@ -1,0 +1,157 @@
+"""Save and load fitted estimators whose model is `ensemble_`."""
+
+import json
+from typing import ClassVar
+
+import numpy as np
+import pandas as pd
+from sklearn.utils.validation import check_is_fitted
+
+from algorithms._common.model_files import lightgbm_writing, own_json, xgboost_writing
+from algorithms._common.model_files.errors import ModelFileError
+from algorithms._common.model_files.files import format_of, read_file, write_text
+
+MOST_IN_DTYPE = 3  # letters of a number's dtype: no file asks for text of any length
+
+
+class SavedModel:
+    """What an estimator with `ensemble_` gains by it: `save_model` and `load_model`.
+
+    A class says which facts of training are kept (``_saved_facts``), and takes a model that was
+    read by ``_take_model(ensemble)``.
+    """
+
+    _json_format: ClassVar[str] = "harness"  # what the suffix ".json" means when saving
+    _saved_facts: ClassVar[tuple] = ()  # names of attributes that JSON can hold
+
+    def save_model(self, path, *, format=None):  # noqa: A002 - the name that users look for
+        """Write the fitted model to a file.
+
+        Parameters
+        ----------
+        path : str or path
+        format : {"harness", "xgboost", "lightgbm"}, optional
+            By default told by the suffix: ".txt" is LightGBM's text, ".json" the JSON form of
+            the class (docs/model-file.md). Only our own form keeps labels and parameters.
+
+        Raises
+        ------
+        ModelFileError
+            A ValueError, where the form cannot hold the model.
+        """
+        check_is_fitted(self, "ensemble_")
+        kind = format_of(path, format, self._json_format)
+        names = [str(n) for n in getattr(self, "feature_names_in_", [])] or None
+        objective = self.objective if isinstance(self.objective, str) else None
+        if kind == "harness":
+            text = own_json.write(self.ensemble_, estimator=self._describe(names))
+        elif kind == "xgboost":
+            text = xgboost_writing.write(self.ensemble_, objective=objective, names=names)
+        else:
+            text = lightgbm_writing.write(
+                self.ensemble_,
+                objective=objective,
+                names=names,
+                params=self._plain_params()[0],
+                categories=listed_categories(self),
+            )
+        write_text(path, text)
+
+    def load_model(self, path, *, format=None):  # noqa: A002 - the name that users look for
+        """Take a model from a file; the estimator then is fitted.
+
+        Of our own form parameters and labels are taken as well; the other forms name classes by
+        their numbers, and leave the parameters as they are.
+
+        Parameters
+        ----------
+        path : str or path
+        format : {"harness", "xgboost", "lightgbm"}, optional
+            By default told by the contents.
+
+        Returns
+        -------
+        The estimator.
+
+        Raises
+        ------
+        ModelFileError
+            A ValueError that says what is wrong with the file, or that it is for another task.
+        """
+        found = read_file(path, format)
+        about, ensemble = found.estimator, found.ensemble
+        self._check_task(path, ensemble)
+        known = self.get_params(deep=False)
+        self.set_params(**{k: v for k, v in about.get("params", {}).items() if k in known})
+        self.n_features_in_ = ensemble.n_features
+        self.__dict__.pop("feature_names_in_", None)
+        if found.names:
+            self.feature_names_in_ = np.array(found.names, object)
+        self.categories_ = {n: pd.Index(values) for n, values in found.categories.items()}
+        if hasattr(self, "predict_proba"):
+            labels = about.get("labels")
+            self.classes_ = labels_of(labels) if labels else np.array(ensemble.classes)
+            self.n_classes_ = len(self.classes_)
+        for name, value in about.get("facts", {}).items():
+            if name in self._saved_facts:
+                setattr(self, name, value)
+        self._take_model(ensemble)
+        return self
+
+    def _check_task(self, path, ensemble):
+        """Raise where a classifier is to take values, or a regressor classes."""
+        for_classes = hasattr(self, "predict_proba")
+        if for_classes != bool(ensemble.classes):
+            held = "classes" if ensemble.classes else "values"
+            raise ModelFileError(f"{path} predicts {held}: {type(self).__name__} cannot take it")
+
+    def _describe(self, names):
+        """Return what our own form keeps beside the trees."""
+        params, left_out = self._plain_params()
+        facts = {name: getattr(self, name, None) for name in self._saved_facts}
+        told = {
+            "class": type(self).__name__,
+            "params": params,
+            "left_out": left_out,
+            "columns": names,
+            "categories": listed_categories(self),
+            "facts": facts,
+        }
+        if hasattr(self, "classes_"):
+            kind = self.classes_.dtype
+            dtype = kind.str if kind.kind in "biuf" else kind.kind  # text takes the room it needs
+            told["labels"] = {"dtype": dtype, "values": self.classes_.tolist()}
+        return told
+
+    def _plain_params(self):
+        """Return the parameters that JSON can hold, and the names of the others."""
+        given = {name: plain(value) for name, value in self.get_params(deep=False).items()}
+        held = {name: value for name, value in given.items() if is_json(value)}
+        return held, sorted(given.keys() - held.keys())
+
+
+def listed_categories(model):
+    """Return column name → categories as JSON can hold them, of an estimator that saw a frame."""
+    found = {str(n): plain(c.to_numpy()) for n, c in getattr(model, "categories_", {}).items()}
+    if not is_json(found):
+        raise ModelFileError("a file holds categories that are text or numbers, and no others")
+    return found
+
+
+def labels_of(told):
+    """Return class labels as an array of the type they had."""
+    return np.array(told["values"], np.dtype(told["dtype"][:MOST_IN_DTYPE]))
+
+
+def plain(value):
+    """Return a value of numpy as Python's own."""
+    return value.tolist() if isinstance(value, np.generic | np.ndarray) else value
+
+
+def is_json(value):
+    """Return whether JSON can hold a value."""
+    try:
+        json.dumps(value, allow_nan=False)
+    except (TypeError, ValueError):
+        return False
+    return True

@@ -1,0 +1,178 @@
+"""Estimators that are saved and loaded, by our own form and by those of the libraries."""
+
+import json
+
+import lightgbm
+import numpy as np
+import pandas as pd
+import pytest
+import xgboost
+
+from algorithms import HistogramBoostingClassifier, HistogramBoostingRegressor
+from algorithms._common.model_files.errors import ModelFileError
+
+CASES = [
+    (HistogramBoostingRegressor, {}),
+    (HistogramBoostingRegressor, {"objective": "poisson"}),
+    (HistogramBoostingClassifier, {"n_classes": 2}),
+    (HistogramBoostingClassifier, {"n_classes": 3}),
+    (HistogramBoostingClassifier, {"n_classes": 3, "objective": "multiclassova"}),
+]
+
+
+def table(n=800):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(n, 5)).astype(np.float32).astype(np.float64)
+    X[:, 4] = rng.integers(0, 20, n)
+    y = 2 * X[:, 0] + X[:, 1] * X[:, 2] + X[:, 4] % 3 + rng.normal(size=n)
+    X[rng.random(X.shape) < 0.08] = np.nan
+    return X, y
+
+
+def trained(kind, n_classes=0, **params):
+    """Return a model, and the X that it was trained on."""
+    X, y = table()
+    if n_classes:
+        y = np.array(["no", "yes", "very"])[np.digitize(y, [0, 3][: n_classes - 1])]
+    y = np.exp(y / 4) if params.get("objective") == "poisson" else y
+    model = kind(n_estimators=12, random_state=0, categorical_feature=[4], **params)
+    return model.fit(X, y), X
+
+
+def answers(model, X):
+    return getattr(model, "predict_proba", model.predict)(X)
+
+
+@pytest.mark.parametrize(("kind", "params"), CASES)
+def test_our_own_form_brings_the_estimator_back(kind, params, tmp_path):
+    model, X = trained(kind, **params)
+    model.save_model(tmp_path / "model.json")
+    again = kind().load_model(tmp_path / "model.json")
+    assert np.array_equal(again.predict(X), model.predict(X))
+    assert np.array_equal(answers(again, X), answers(model, X))
+    assert np.array_equal(list(again.staged_predict(X))[5], list(model.staged_predict(X))[5])
+    assert again.get_params() == model.get_params()
+    assert again.n_estimators_ == again.n_iter_ == 12
+    assert np.array_equal(again.feature_importances_, model.feature_importances_)
+    if params.get("n_classes"):
+        assert again.classes_.tolist() == model.classes_.tolist()
+        assert again.classes_.dtype.kind == "U"
+    again.save_model(tmp_path / "again.json")
+    files = [json.loads((tmp_path / f).read_text()) for f in ("model.json", "again.json")]
+    assert files[0] == files[1]
+    again.fit(X, model.predict(X))
+    assert again.n_iter_ == 12
+
+
+@pytest.mark.parametrize(("kind", "params"), CASES)
+def test_lightgbm_serves_what_is_trained_here_and_we_load_it_back(kind, params, tmp_path):
+    model, X = trained(kind, **params)
+    path = tmp_path / "model.txt"
+    model.save_model(path)
+    booster = lightgbm.Booster(model_file=path)
+    raw = booster.predict(X, raw_score=True).reshape(len(X), -1)
+    assert np.array_equal(raw, model.ensemble_.raw(X))
+    expected = answers(model, X)
+    expected = expected[:, 1] if params.get("n_classes") == 2 else expected
+    np.testing.assert_allclose(booster.predict(X), expected, rtol=1e-14, atol=1e-15)
+    again = kind().load_model(path)
+    assert np.array_equal(answers(again, X), answers(model, X))
+    assert np.array_equal(booster.feature_importance(), model.feature_importances_)
+
+
+@pytest.mark.parametrize(("kind", "params"), CASES)
+def test_xgboost_serves_what_is_trained_here_and_we_load_it_back(kind, params, tmp_path):
+    model, X = trained(kind, **params)
+    path = tmp_path / "model.json"
+    model.save_model(path, format="xgboost")
+    booster = xgboost.Booster(model_file=path)
+    data = xgboost.DMatrix(X, feature_types=["q"] * 4 + ["c"], enable_categorical=True)
+    raw = booster.predict(data, output_margin=True).reshape(len(X), -1)
+    np.testing.assert_allclose(raw, model.ensemble_.raw(X), rtol=2e-6, atol=2e-6)
+    if params.get("objective") == "multiclassova":
+        with pytest.raises(ModelFileError, match="predicts values"):
+            kind().load_model(path)
+        return
+    again = kind().load_model(path)
+    assert np.array_equal(again._raw(X), raw)
+    np.testing.assert_allclose(answers(again, X), answers(model, X), rtol=2e-6, atol=2e-6)
+    assert np.array_equal(answers(again, X), again.ensemble_.predict(X))
+
+
+@pytest.mark.parametrize("objective", ["binary", "regression"])
+def test_a_model_of_lightgbm_becomes_an_estimator(objective, tmp_path):
+    X, y = table()
+    y = (y > 1).astype(int) if objective == "binary" else y
+    params = {"objective": objective, "sigmoid": 1.7, "verbose": -1, "num_threads": 1}
+    booster = lightgbm.train(params, lightgbm.Dataset(X, y), 10)
+    booster.save_model(tmp_path / "model.txt")
+    kind = HistogramBoostingClassifier if objective == "binary" else HistogramBoostingRegressor
+    model = kind().load_model(tmp_path / "model.txt")
+    found = model.predict_proba(X)[:, 1] if objective == "binary" else model.predict(X)
+    np.testing.assert_allclose(found, booster.predict(X), rtol=1e-14)
+    expected = booster.predict(X, pred_contrib=True)
+    np.testing.assert_allclose(model.predict(X, pred_contrib=True), expected, rtol=1e-6, atol=1e-9)
+    assert model.n_features_in_ == 5
+    assert model.n_estimators_ == 10
+
+
+def test_frames_with_categories_are_read_as_in_training(tmp_path):
+    X, y = table()
+    frame = pd.DataFrame(X, columns=list("abcde"))
+    names = [f"kind {i}" for i in range(20)]
+    codes = np.where(np.isnan(X[:, 4]), -1, X[:, 4]).astype(int)
+    frame["e"] = pd.Categorical.from_codes(codes, categories=names)
+    model = HistogramBoostingRegressor(n_estimators=10).fit(frame, y)
+    for name in ("model.json", "model.txt"):
+        model.save_model(tmp_path / name)
+        again = HistogramBoostingRegressor().load_model(tmp_path / name)
+        assert np.array_equal(again.predict(frame), model.predict(frame))
+        assert again.feature_names_in_.tolist() == list("abcde")
+    booster = lightgbm.Booster(model_file=tmp_path / "model.txt")
+    assert np.array_equal(booster.predict(frame), model.predict(frame))
+
+
+def test_contributions_are_laid_out_as_lightgbm_does():
+    model, X = trained(HistogramBoostingClassifier, n_classes=3)
+    flat = model.predict(X, pred_contrib=True)
+    assert flat.shape == (len(X), 3 * 6)
+    assert np.array_equal(flat.reshape(-1, 3, 6), model.predict_contributions(X))
+    np.testing.assert_allclose(flat.reshape(-1, 3, 6).sum(axis=2), model.decision_function(X))
+    single, X = trained(HistogramBoostingRegressor)
+    assert single.predict(X, pred_contrib=True).shape == (len(X), 6)
+    with pytest.raises(ValueError, match="explains all rounds"):
+        single.predict(X, 3, pred_contrib=True)
+
+
+def test_what_json_cannot_hold_is_left_out_and_named(tmp_path):
+    X, y = table()
+
+    def squared(y, score):
+        return score - y, np.ones_like(y)
+
+    seed = np.random.RandomState(3)
+    model = HistogramBoostingRegressor(objective=squared, n_estimators=5, random_state=seed)
+    model.fit(X, y).save_model(tmp_path / "model.json")
+    kept = json.loads((tmp_path / "model.json").read_text())["estimator"]
+    assert kept["left_out"] == ["objective", "random_state"]
+    again = HistogramBoostingRegressor().load_model(tmp_path / "model.json")
+    assert np.array_equal(again.predict(X), model.predict(X))
+
+
+def test_a_classifier_takes_no_values_and_a_regressor_no_classes(tmp_path):
+    path = tmp_path / "model.json"
+    trained(HistogramBoostingRegressor)[0].save_model(path)
+    with pytest.raises(ModelFileError, match="predicts values: HistogramBoostingClassifier"):
+        HistogramBoostingClassifier().load_model(path)
+    trained(HistogramBoostingClassifier, n_classes=2)[0].save_model(path)
+    with pytest.raises(ModelFileError, match="predicts classes: HistogramBoostingRegressor"):
+        HistogramBoostingRegressor().load_model(path)
+
+
+def test_a_refit_forgets_the_file(tmp_path):
+    model, X = trained(HistogramBoostingRegressor, objective="poisson")
+    model.save_model(tmp_path / "model.json")
+    again = HistogramBoostingRegressor().load_model(tmp_path / "model.json")
+    y = np.exp(np.nan_to_num(X[:, 0]))
+    fresh = HistogramBoostingRegressor(**model.get_params()).fit(X, y)
+    assert np.array_equal(again.fit(X, y).predict(X), fresh.predict(X))

@@ -85,6 +85,8 @@ def spread(found: np.ndarray, classes: np.ndarray, n_classes: int) -> np.ndarray
     """
     if len(classes) == n_classes:
         return found
+    if len(classes) == 1:  # it is sure; scikit-learn's HistGradientBoosting says so in two columns
+        found = np.ones((len(found), 1))
     full = np.zeros((len(found), n_classes))
     full[:, classes.astype(np.int64)] = found
     return full

@@ -31,6 +31,7 @@ COMMANDS = {
     "explain": ("explain", "Say why a trial would run again, or why it would not."),
     "export": ("export", "Write outcomes as CSV or Parquet."),
     "data": ("data", "List, show, fetch, verify and add datasets."),
+    "plugin": ("plugin", "Write a new plugin package, or check what a plugin promises."),
     "clean": ("clean", "Remove what no run needs any more."),
     "doctor": ("doctor", "Check this machine and this installation."),
 }

@@ -1,0 +1,73 @@
+"""Whether an algorithm reaches the rungs of the parity ladder that it claims."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from harness import reporting
+from harness.analysis.rungs import MEANING, reaches
+from harness.config import parse_experiment
+from harness.conformance.findings import Finding
+from harness.model import Task
+from harness.parity import run_parity
+from harness.plugins import Registry
+
+if TYPE_CHECKING:
+    from harness.analysis.view import Parity
+
+CHECK = "it reaches the rung that it claims"
+DATASETS = {Task.BINARY: "breast_cancer", Task.MULTICLASS: "wine", Task.REGRESSION: "diabetes"}
+FOLDS = 2
+ACCURACY = "L0"  # needs many splits to be shown: `harness run` judges it
+
+
+def check_claims(registry: Registry, name: str, files: Sequence[Path] = ()) -> Iterator[Finding]:
+    """Grow the trees of both sides on small real data in each mode that claims a rung."""
+    algorithm = registry.algorithm(name)
+    if not algorithm.rungs:
+        yield Finding(CHECK, "", "skipped", "it claims none")
+    for mode, claimed in algorithm.rungs.items():
+        if algorithm.reference is None:
+            told = f"it claims {claimed} ({MEANING[claimed]}) and names no reference"
+            yield Finding(CHECK, mode, "failed", told)
+        elif claimed == ACCURACY:
+            told = f"{claimed} ({MEANING[claimed]}) is for `harness run` to judge"
+            yield Finding(CHECK, mode, "skipped", told)
+        else:
+            for parity in _grow(registry, name, algorithm.reference, mode, files):
+                yield _judge(parity, mode, claimed)
+
+
+def _grow(
+    registry: Registry, name: str, reference: str, mode: str, files: Sequence[Path]
+) -> tuple[Parity, ...]:
+    algorithm = registry.algorithm(name)
+    params = {} if mode == "default" else {"parity": mode}
+    experiment = parse_experiment(
+        {
+            "name": "claims",
+            "algorithms": [{"name": name, "params": params}, {"name": reference}],
+            "datasets": [DATASETS[task] for task in Task if task in algorithm.tasks],
+            "capacity": {"trees": 5} if "trees" in algorithm.capacity else {},
+            "splits": {"folds": FOLDS},
+            "verdicts": {"pairs": [[name, reference]]},
+        },
+        "the claim of a rung",
+    )
+    with tempfile.TemporaryDirectory(prefix="harness-claims-") as folder:
+        plugin_files = tuple(str(Path(f).resolve()) for f in files)
+        run = run_parity(experiment, registry, results=Path(folder), plugin_files=plugin_files)
+        return reporting.view(Path(folder), run, registry).parity
+
+
+def _judge(parity: Parity, mode: str, claimed: str) -> Finding:
+    where = f"{mode}, {parity.dataset}"
+    if reaches(parity.rung, claimed):
+        return Finding(CHECK, where, "ok", f"{parity.rung} of {claimed}")
+    told = f"it claims {claimed} ({MEANING[claimed]}) and is {MEANING[parity.rung]}"
+    differences = parity.comparison.differences if parity.comparison else ()
+    why = differences[0].sentence if differences else parity.reason
+    return Finding(CHECK, where, "failed", f"{told}. {why}".rstrip())

@@ -1,0 +1,69 @@
+"""What a declaration promises before anything is trained."""
+
+from __future__ import annotations
+
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+from harness.conformance.findings import BrokenError, NotApplicableError, demand, promise
+from harness.conformance.subject import Subject, make_table
+from harness.ids import canonical
+from harness.plugins import load_registry
+
+WANTED = {
+    "trees": 2,
+    "rate": 0.5,
+    "depth": 2,
+    "leaves": 3,
+    "bins": 16,
+    "min_samples": 2,
+    "l2": 1,
+}  # a small value of each canonical word
+
+
+@promise("the declaration is complete", per_task=False)
+def complete(subject: Subject) -> None:
+    """Check that params are JSON, a summary is there and libraries are installed."""
+    algorithm = subject.algorithm
+    canonical(algorithm.params)  # raises where params are no JSON
+    demand(bool(algorithm.tasks), "tasks is empty")
+    demand(bool(algorithm.summary), "summary is empty: `harness list algorithms` shows it")
+    for library in algorithm.libraries:
+        try:
+            version(library)
+        except PackageNotFoundError:
+            raise BrokenError(f"libraries names {library}, which is not installed") from None
+    for word, argument in algorithm.capacity.items():
+        told = bool(argument.name) or argument.match == "impossible"
+        demand(told, f"capacity {word!r} names no parameter and is not marked impossible")
+        noted = bool(argument.note) or argument.match == "exact"
+        demand(noted, f"capacity {word!r} is {argument.match} and no note says how")
+
+
+@promise("the plugin registers it when it is loaded alone", per_task=False)
+def alone(subject: Subject) -> None:
+    """Load this plugin and no other, as a worker does."""
+    if not subject.plugin:
+        raise NotApplicableError("it was registered by hand")
+    if Path(subject.plugin).suffix == ".py":
+        registry = load_registry([subject.plugin], modules=[])
+    else:
+        registry = load_registry(modules=[subject.plugin])
+    found = registry.names("algorithm")
+    demand(subject.algorithm.name in found, f"{subject.plugin} alone registers {found}")
+
+
+@promise("capacity is said in words that it understands", per_task=False)
+def capacity(subject: Subject) -> None:
+    """Train with a small value of each canonical word."""
+    data = make_table(subject.task)
+    asked = False
+    for word, argument in subject.algorithm.capacity.items():
+        if argument.match == "impossible" or word not in WANTED:
+            continue
+        asked = True
+        value = argument.convert(WANTED[word]) if argument.convert else WANTED[word]
+        params = {**subject.few_trees, argument.name: value}
+        subject.check_output(subject.fit(data, params=params).output)
+    if not asked:
+        raise NotApplicableError("it declares no capacity")

@@ -1,0 +1,124 @@
+"""What is promised at the edges: one row, one column, one value, a saved model."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+from typing import Any
+
+import numpy as np
+
+from harness.adapters import EstimatorAdapter
+from harness.conformance.findings import BrokenError, NotApplicableError, demand, promise
+from harness.conformance.subject import N_TRAIN, Subject
+
+CLOSE = 1e-6  # of a constant, which float32 sums may miss
+MOST_NAMES = 4
+STUMBLES = (
+    ArithmeticError,
+    AssertionError,
+    AttributeError,
+    LookupError,
+    MemoryError,
+    NameError,
+    NotImplementedError,
+    SystemError,
+)
+
+
+def _fit(subject: Subject, X: np.ndarray, y: np.ndarray) -> Any:
+    adapter = subject.algorithm.adapter(subject.spec())
+    adapter.fit(adapter.prepare(X, y, None))
+    return adapter
+
+
+def _arrays(subject: Subject) -> tuple[np.ndarray, np.ndarray]:
+    run = subject.plain
+    return np.ascontiguousarray(run.train, np.float64), run.y
+
+
+def _clearly(error: Exception, what: str) -> None:
+    """Accept an error that was raised for a person; what a program stumbles over is a fault."""
+    said = str(error).strip()
+    if isinstance(error, STUMBLES) or not said:
+        raise BrokenError(f"{what} ends in {type(error).__name__}: {said or 'without a word'}")
+
+
+@promise("one training row is enough, or refused with a reason")
+def one_row(subject: Subject) -> None:
+    """Train on a table of one row."""
+    X, y = _arrays(subject)
+    try:
+        adapter = _fit(subject, X[:1], y[:1])
+    except Exception as error:  # noqa: BLE001 - any kind is judged
+        _clearly(error, "training on one row")
+        return
+    subject.check_output(np.asarray(adapter.predict(X[:3])), rows=3)
+
+
+@promise("one column is enough")
+def one_column(subject: Subject) -> None:
+    """Train on a table of one column."""
+    X, y = _arrays(subject)
+    first = np.ascontiguousarray(X[:, :1])
+    subject.check_output(np.asarray(_fit(subject, first, y).predict(first)), rows=N_TRAIN)
+
+
+@promise("columns that never change predict one value, or are refused with a reason")
+def constant_columns(subject: Subject) -> None:
+    """Train on constant columns: every row is predicted the same."""
+    X, y = _arrays(subject)
+    flat = np.ones_like(X)
+    try:
+        output = np.asarray(_fit(subject, flat, y).predict(flat))
+    except Exception as error:  # noqa: BLE001 - any kind is judged
+        _clearly(error, "training on constant columns")
+        return
+    subject.check_output(output, rows=N_TRAIN)
+    demand(bool((output == output[0]).all()), "equal rows are predicted differently")
+
+
+@promise("a constant target is learnt, or refused with a reason")
+def constant_target(subject: Subject) -> None:
+    """Train on one value or one class: every prediction is that."""
+    X, y = _arrays(subject)
+    target = np.full_like(y, 3) if not subject.n_classes else np.ones_like(y)
+    try:
+        output = np.asarray(_fit(subject, X, target).predict(X))
+    except Exception as error:  # noqa: BLE001 - any kind is judged
+        _clearly(error, "a constant target")
+        return
+    subject.check_output(output, rows=N_TRAIN)
+    found = output[:, 1] if subject.n_classes else output
+    if subject.n_classes:
+        demand(bool((found > 1 / subject.n_classes).all()), "the one class is not the likeliest")
+    else:
+        off = float(np.abs(found - 3).max())
+        demand(off <= 3 * CLOSE, f"the target is 3 everywhere, predictions are up to {off:.3g} off")
+
+
+@promise("a saved model predicts the same")
+def saved(subject: Subject) -> None:
+    """Pickle a scikit-learn estimator, and predict again."""
+    run = subject.plain
+    if not isinstance(run.adapter, EstimatorAdapter):
+        raise NotApplicableError("it is no scikit-learn estimator; saving is its own affair")
+    again = copy.copy(run.adapter)
+    again.model = pickle.loads(pickle.dumps(run.adapter.model))  # noqa: S301 - written just now
+    found = np.asarray(again.predict(run.test))
+    demand(np.array_equal(found, run.output), "after pickling it predicts otherwise")
+
+
+@promise("scikit-learn's check_estimator finds nothing")
+def estimator(subject: Subject) -> None:
+    """Run scikit-learn's own checks of an estimator, with few trees."""
+    from sklearn.utils.estimator_checks import check_estimator
+
+    adapter = subject.plain.adapter
+    if not isinstance(adapter, EstimatorAdapter):
+        raise NotApplicableError("it is no scikit-learn estimator")
+    results = check_estimator(adapter.build(subject.spec()), on_fail=None, on_skip=None)
+    failed = [f"{r['check_name']} ({r['exception']})" for r in results if r["status"] == "failed"]
+    more = f" and {len(failed) - MOST_NAMES} more" if len(failed) > MOST_NAMES else ""
+    told = "; ".join(name[:160] for name in failed[:MOST_NAMES])
+    demand(not failed, f"{len(failed)} of {len(results)} failed: {told}{more}")

@@ -1,0 +1,147 @@
+"""What training and predicting promise on plain numbers."""
+
+from __future__ import annotations
+
+import copy
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from harness.adapters import spread
+from harness.conformance.findings import BrokenError, NotApplicableError, NoteError, demand, promise
+from harness.conformance.subject import N_TRAIN, Subject, exported, make_table, stages
+from harness.trees import TreeEnsemble
+
+CLOSE = 1e-12
+
+
+@promise("predictions have the promised form")
+def form(subject: Subject) -> None:
+    """Check shape, dtype, range and sums of predictions."""
+    subject.check_output(subject.plain.output)
+
+
+@promise("predictions are better than a constant")
+def better_than_constant(subject: Subject) -> None:
+    """Compare its error with a constant's: one column says nearly all."""
+    truth = make_table(subject.task).y[N_TRAIN:]
+    if subject.n_classes:
+        truth = np.eye(subject.n_classes)[truth]
+    loss = float(np.mean((subject.plain.output - truth) ** 2))
+    constant = float(np.mean((truth - truth.mean(axis=0)) ** 2))
+    demand(loss < 0.98 * constant, f"its squared error is {loss:.4g}, a constant's {constant:.4g}")
+
+
+@promise("the same seed gives the same bits")
+def deterministic(subject: Subject) -> None:
+    """Train a new adapter, and once more on the same native form."""
+    again = subject.fit(make_table(subject.task))
+    _same(again.output, subject.plain.output, "a second adapter with the same seed")
+    again.adapter.fit(again.native)
+    _same(np.asarray(again.adapter.predict(again.test)), subject.plain.output, "a second fit")
+
+
+@promise("the number of threads changes no bit")
+def thread_invariant(subject: Subject) -> None:
+    """Train with one thread and with two; of a reference a difference is only noted."""
+    found = subject.fit(make_table(subject.task), threads=2).output
+    try:
+        _same(found, subject.plain.output, "training with 2 threads")
+    except BrokenError as error:
+        if subject.algorithm.origin == "reference":
+            raise NoteError(str(error)) from None
+        raise
+
+
+def _same(found: np.ndarray, expected: np.ndarray, what: str) -> None:
+    demand(found.shape == expected.shape, f"{what} predicts another shape, {found.shape}")
+    rows = np.flatnonzero((found != expected).reshape(len(found), -1).any(axis=1))
+    if len(rows):
+        apart = float(np.abs(found - expected).max())
+        raise BrokenError(f"{what} predicts {len(rows)} of {len(found)} rows up to {apart:.3g} off")
+
+
+@promise("what is given is left as it was")
+def no_mutation(subject: Subject) -> None:
+    """Compare X, y and the weights before and after training and predicting."""
+    run = subject.plain
+    weight = np.ones(N_TRAIN)
+    given = {"X of training": run.train, "y": run.y, "weight": weight, "X of predict": run.test}
+    before = copy.deepcopy(given)
+    adapter = subject.algorithm.adapter(run.spec)
+    takes = weight if subject.algorithm.accepts.weights else None
+    adapter.fit(adapter.prepare(run.train, run.y, takes))
+    adapter.predict(run.test)
+    for name, now in given.items():
+        equal = np.array_equal(np.asarray(now), np.asarray(before[name]), equal_nan=True)
+        demand(equal, f"{name} was written to")
+
+
+@promise("nothing is printed")
+def silent(subject: Subject) -> None:
+    """Listen to what Python and compiled code write to stdout and stderr."""
+    with captured() as said:
+        subject.fit(make_table(subject.task))
+    demand(not said, f"it printed {said[:1]!r}")
+
+
+@contextmanager
+def captured() -> Iterator[list[str]]:
+    """Collect what is written to the file descriptors 1 and 2, as one text."""
+    said: list[str] = []
+    with tempfile.TemporaryFile() as file:
+        kept = [os.dup(1), os.dup(2)]
+        try:
+            for number in (1, 2):
+                os.dup2(file.fileno(), number)
+            yield said
+        finally:
+            for number, old in zip((1, 2), kept, strict=True):
+                os.dup2(old, number)
+                os.close(old)
+            file.seek(0)
+            said += filter(None, [file.read(400).decode(errors="replace").strip()])
+
+
+@promise("one row is predicted as in the batch")
+def one_row_alone(subject: Subject) -> None:
+    """Compare `predict_one` with `predict`."""
+    run = subject.plain
+    for row, expected in zip(run.one_by_one(5), run.output, strict=False):
+        _near(run.adapter.predict_one(row), expected[None], CLOSE, "predict_one")
+
+
+@promise("the last stage is the prediction")
+def last_stage(subject: Subject) -> None:
+    """Compare the end of `staged` with `predict`."""
+    run = subject.plain
+    shown = stages(run.adapter, run.test)
+    if not shown:
+        raise NotApplicableError("it shows no stages")
+    _near(shown[-1], run.output, CLOSE, "the last of `staged`")
+
+
+@promise("exported trees predict what it predicts")
+def trees_agree(subject: Subject) -> None:
+    """Read what `export_trees` gives through its stored form, by the plain predictor."""
+    run = subject.plain
+    if (trees := exported(run.adapter)) is None:
+        raise NotApplicableError("it has no trees in the common form")
+    trees = TreeEnsemble.from_arrays(trees.to_arrays())
+    found = trees.predict(run.test)
+    if subject.n_classes:
+        found = spread(found, np.array(trees.classes), run.spec.n_classes)
+    eps = float(np.finfo(trees.sum_dtype).eps)
+    _near(found, run.output, 16 * eps, "the exported ensemble")
+
+
+def _near(found: Any, expected: np.ndarray, tolerance: float, what: str) -> None:
+    found = np.asarray(found)
+    demand(found.shape == expected.shape, f"{what} gives {found.shape}, not {expected.shape}")
+    apart = float(np.abs(found - expected).max())
+    near = np.allclose(found, expected, rtol=tolerance, atol=tolerance)
+    demand(near, f"{what} differs from predict by up to {apart:.3g}")

@@ -1,0 +1,171 @@
+"""An algorithm under check, driven the way the worker drives it, on small made tables."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy.sparse import csr_matrix, issparse
+
+from harness.errors import HarnessError
+from harness.model import Algorithm, Dataset, Spec, Table, Task
+from harness.preparation import choose, fit_preparation
+
+FEW_TREES = 5
+N_TRAIN, N = 100, 160
+NO_KINDS: Mapping[str, bool] = MappingProxyType({})
+N_CLASSES = {Task.BINARY: 2, Task.MULTICLASS: 3, Task.REGRESSION: 0}
+
+
+def declare(task: Task, **kinds: bool) -> Dataset:
+    """Return the declaration of the data that :func:`make_table` makes."""
+    given: dict[str, Any] = {"rows": N, "columns": 5, "n_classes": N_CLASSES[task], **kinds}
+    return Dataset("made", task, lambda: Table(np.empty(0), np.empty(0)), "0", **given)
+
+
+def make_table(
+    task: Task,
+    *,
+    categorical: bool = False,
+    missing: bool = False,
+    sparse: bool = False,
+    noise: float = 0.3,
+) -> Table:
+    """Return 160 noisy rows of five columns, of which the first says much about the target."""
+    rng = np.random.default_rng(0)
+    X = rng.integers(-2, 3, size=(N, 5)).astype(float)
+    X[:, 3] = rng.normal(size=N)
+    signal = X[:, 0] + 0.5 * X[:, 1] + noise * rng.normal(size=N)
+    y = signal
+    if task.is_classification:
+        cuts = np.quantile(signal, np.arange(1, N_CLASSES[task]) / N_CLASSES[task])
+        y = np.searchsorted(cuts, signal).astype(np.int64)
+    if sparse:
+        return Table(csr_matrix(np.where(rng.random(X.shape) < 0.5, 0.0, X)), y)
+    if missing:
+        X[rng.random(X.shape) < 0.2] = np.nan
+        X[:N_TRAIN, 2] = np.nan  # a column whose first values are in test rows
+    frame = pd.DataFrame(X, columns=list("abcde"))
+    if categorical:
+        codes = rng.integers(-1 if missing else 0, 6, N)
+        codes[:N_TRAIN][codes[:N_TRAIN] == 5] = 0  # one category is only in test rows
+        frame["e"] = pd.Categorical.from_codes(codes, categories=pd.Index([*"pqrstu"]))
+    return Table(frame, y)
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """One trained adapter, with what it was given and what it predicts for the test rows."""
+
+    spec: Spec
+    adapter: Any
+    native: Any
+    train: Any
+    y: np.ndarray
+    test: Any
+    output: np.ndarray
+
+    def one_by_one(self, count: int) -> list[Any]:
+        """Return the first test rows, each as an X of one row."""
+        at = self.test.iloc if isinstance(self.test, pd.DataFrame) else self.test
+        return [at[[i]] for i in range(count)]
+
+
+@dataclass(frozen=True)
+class Subject:
+    """An algorithm and one of its tasks."""
+
+    algorithm: Algorithm
+    task: Task
+    plugin: str = ""  # module or file that registers it; "" where that does not matter
+
+    @property
+    def n_classes(self) -> int:
+        """Number of classes of the made tables; 0 for regression."""
+        return N_CLASSES[self.task]
+
+    @property
+    def few_trees(self) -> dict[str, Any]:
+        """The default params with few trees, where the algorithm counts trees."""
+        argument = self.algorithm.capacity.get("trees")
+        count = {argument.name: FEW_TREES} if argument and argument.name else {}
+        return {**self.algorithm.params, **count}
+
+    def spec(self, params: Mapping[str, Any] | None = None, **fields: Any) -> Spec:
+        """Return a spec with few trees, seed 3 and one thread."""
+        chosen = self.few_trees if params is None else params
+        given = {"seed": 3, "threads": 1, "n_classes": self.n_classes, **fields}
+        return Spec(task=self.task, params=chosen, **given)
+
+    def fit(
+        self,
+        data: Table,
+        *,
+        params: Mapping[str, Any] | None = None,
+        weight: np.ndarray | None = None,
+        rows: np.ndarray | None = None,
+        threads: int = 1,
+        kinds: Mapping[str, bool] = NO_KINDS,
+    ) -> Fitted:
+        """Prepare, train on the first 100 rows or those given, and predict the last 60.
+
+        ``kinds`` says what the table has, as :func:`make_table` was told.
+        """
+        train = np.arange(N_TRAIN) if rows is None else rows
+        declared = declare(self.task, **kinds)
+        prepared = fit_preparation(choose(self.algorithm.accepts, declared), data, train)
+        spec = self.spec(params, threads=threads, categorical=prepared.categorical)
+        pick = data.X if issparse(data.X) else data.X.iloc
+        X, test = (prepared.apply(pick[at]) for at in (train, np.arange(N_TRAIN, N)))
+        y = data.y[train]
+        adapter = self.algorithm.adapter(spec)
+        native = adapter.prepare(X, y, weight)
+        adapter.fit(native)
+        return Fitted(spec, adapter, native, X, y, test, np.asarray(adapter.predict(test)))
+
+    @cached_property
+    def plain(self) -> Fitted:
+        """The algorithm trained on the plain table."""
+        return self.fit(make_table(self.task))
+
+    def check_output(self, output: np.ndarray, rows: int = N - N_TRAIN) -> None:
+        """Raise where predictions have not the promised form."""
+        from harness.conformance.findings import demand
+
+        shape = (rows, self.n_classes) if self.n_classes else (rows,)
+        demand(output.dtype == np.float64, f"predict returns {output.dtype}, not float64")
+        demand(output.shape == shape, f"predict returns shape {output.shape}, not {shape}")
+        demand(bool(np.isfinite(output).all()), "predict returns values that are not finite")
+        if self.n_classes:
+            demand(bool((output >= 0).all()), "predict returns negative probabilities")
+            off = float(np.abs(output.sum(axis=1) - 1).max())
+            demand(off <= 1e-6, f"the probabilities of a row sum to 1 ± {off:.3g}")
+
+
+def stages(adapter: Any, X: Any) -> list[np.ndarray] | None:
+    """Return the predictions after each member, or None where the adapter shows none."""
+    if not hasattr(adapter, "staged"):
+        return None
+    try:
+        return [np.array(stage) for stage in adapter.staged(X)]
+    except AttributeError as error:
+        if "staged_predict" not in str(error):  # what a scikit-learn estimator may lack
+            raise
+        return None
+
+
+def exported(adapter: Any) -> Any:
+    """Return the trees, or None where there are none or the adapter says why it has none."""
+    if not hasattr(adapter, "export_trees"):
+        return None
+    try:
+        return adapter.export_trees()
+    except (HarnessError, TypeError) as error:
+        if "export" not in str(error):
+            raise
+        return None

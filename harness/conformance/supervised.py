@@ -1,0 +1,111 @@
+"""Run the checks in a process of their own: a plugin that crashes or hangs is a finding."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Generator, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from harness.conformance.findings import Finding
+from harness.errors import ConfigError
+from harness.model import Environment
+from harness.processes import ending, fault_text, kill_group
+from harness.worker.environment import worker_environment
+
+TIMEOUT = 300.0  # seconds for one check; the first ones compile
+START = 120.0  # seconds to import and to begin with the first check
+POLL = 0.05
+THREADS = 2  # what the checks of thread invariance need
+
+
+def check_supervised(
+    name: str, files: Sequence[str | Path] = (), timeout: float = TIMEOUT
+) -> Iterator[Finding]:
+    """Yield the findings of every check as they come.
+
+    Parameters
+    ----------
+    name
+        An algorithm that the registry has.
+    files
+        Plugin files to load too.
+    timeout
+        Seconds that one check may take; then it is killed, and the next ones go on.
+
+    Raises
+    ------
+    ConfigError
+        Where the checks cannot even be started.
+    """
+    first: int | None = 0
+    while first is not None:
+        first = yield from _checks_from(first, name, [str(f) for f in files], timeout)
+
+
+def _checks_from(
+    first: int, name: str, files: list[str], timeout: float
+) -> Generator[Finding, None, int | None]:  # returns where to go on
+    with tempfile.TemporaryDirectory(prefix="harness-check-") as folder:
+        out, errors = Path(folder, "found.jsonl"), Path(folder, "stderr")
+        out.touch()
+        command = [sys.executable, "-P", "-m", "harness.conformance", name, str(first), str(out)]
+        with errors.open("wb") as stderr:
+            child = subprocess.Popen(  # noqa: S603 - our own interpreter and module
+                [*command, *files],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=stderr,
+                env=worker_environment(os.environ, Environment(), THREADS),
+                start_new_session=True,
+            )
+        try:
+            begun: dict[str, Any] | None = None
+            for line in _lines(child, out, timeout):
+                if "found" in line:
+                    begun = None
+                    yield Finding(**line["found"])
+                else:
+                    begun = line
+            if begun is None:
+                _say_if_it_never_began(child, errors, first)
+                return None
+            yield Finding(begun["check"], begun["task"], "failed", _end(child, errors, timeout))
+            return int(begun["begins"]) + 1
+        finally:
+            kill_group(child.pid)
+            child.wait()
+
+
+def _lines(child: subprocess.Popen[bytes], out: Path, timeout: float) -> Iterator[dict[str, Any]]:
+    """Yield the lines that the child writes, until it ends or is silent for too long."""
+    heard, rest = time.monotonic(), ""
+    patience = max(timeout, START)
+    with out.open(encoding="utf-8") as file:
+        while time.monotonic() - heard < patience:
+            ended = child.poll() is not None
+            *lines, rest = (rest + file.read()).split("\n")
+            for line in lines:
+                heard, patience = time.monotonic(), timeout
+                yield json.loads(line)
+            if ended:
+                return
+            time.sleep(POLL)
+
+
+def _end(child: subprocess.Popen[bytes], errors: Path, timeout: float) -> str:
+    """Say how a child ended in the middle of a check."""
+    if child.poll() is None:
+        return f"it took longer than {timeout:g} s and was stopped"
+    _, told = ending(child.returncode)
+    return f"{told}; {fault_text(errors, 600)}".rstrip("; ")
+
+
+def _say_if_it_never_began(child: subprocess.Popen[bytes], errors: Path, first: int) -> None:
+    if child.wait() != 0 and first == 0:
+        raise ConfigError(f"the checks could not start: {fault_text(errors, 2000)}")

@@ -224,7 +224,12 @@ def test_trees_of_one_leaf(name):
         ("xgboost.hist", Task.BINARY, {"objective": "binary:hinge"}, "'binary:hinge'"),
         ("xgboost.hist", Task.MULTICLASS, {"multi_strategy": "multi_output_tree"}, "vectors"),
         ("lightgbm.gbdt", Task.REGRESSION, {"linear_tree": True}, "linear"),
-        ("lightgbm.gbdt", Task.REGRESSION, {"objective": "rank_xendcg"}, "'rank_xendcg'"),
+        (
+            "lightgbm.gbdt",
+            Task.REGRESSION,
+            {"objective": "cross_entropy_lambda"},
+            "'cross_entropy_lambda'",
+        ),
         ("lightgbm.gbdt", Task.REGRESSION, {"reg_sqrt": True}, "sqrt"),
         ("catboost.plain", Task.REGRESSION, {"grow_policy": "Lossguide"}, "shape"),
     ],

@@ -14,6 +14,17 @@ from algorithms._common.model_files.limits import check_codes, check_outputs
 from algorithms._common.model_files.objectives import MANY, TWO, XGBOOST, link_of
 from harness import Missing, Tree, TreeEnsemble
 
+PER_NODE = {  # our name → XGBoost's, and how it is kept
+    "left": ("left_children", np.int64),
+    "right": ("right_children", np.int64),
+    "feature": ("split_indices", np.int32),
+    "condition": ("split_conditions", np.float32),  # a leaf's value too
+    "value": ("base_weights", np.float64),
+    "default_left": ("default_left", bool),
+    "gain": ("loss_changes", np.float64),
+    "cover": ("sum_hessian", np.float64),
+}
+
 
 def read(document):
     """Return the `harness.TreeEnsemble` of a model, and the names of its columns or None.
@@ -79,13 +90,15 @@ def one_tree(t):
     """Return one tree of the JSON model, without the nodes that pruning cut off."""
     if int(t["tree_param"]["size_leaf_vector"]) > 1:
         raise ModelFileError("its leaves are vectors (multi_output_tree)")
-    left, right = (np.array(t[f"{side}_children"], np.int64) for side in ("left", "right"))
-    kept = level_order(left, right)
-    number = np.full(len(left) + 1, -1)  # its last entry answers for the child -1
+    nodes = {name: np.array(t[own], dtype) for name, (own, dtype) in PER_NODE.items()}
+    if len({len(values) for values in nodes.values()}) > 1:
+        raise ModelFileError("the lists of a tree have not all an entry for each node")
+    kept = level_order(nodes["left"], nodes["right"])
+    number = np.full(len(nodes["left"]) + 1, -1)  # its last entry answers for the child -1
     number[kept] = np.arange(len(kept))
-    leaf = left[kept] < 0
-    condition = np.array(t["split_conditions"], np.float32)[kept].astype(np.float64)
-    values = np.array(t["base_weights"], np.float64)[kept]
+    nodes = {name: values[kept] for name, values in nodes.items()}
+    leaf = nodes["left"] < 0
+    condition = nodes["condition"].astype(np.float64)
     sets = {}
     segments = zip(
         t["categories_nodes"], t["categories_segments"], t["categories_sizes"], strict=True
@@ -95,15 +108,15 @@ def one_tree(t):
             sets[int(number[node])] = (t["categories"][start : start + size], False)
     check_codes(sets)
     return Tree(
-        feature=np.where(leaf, -1, np.array(t["split_indices"])[kept]).astype(np.int32),
+        feature=np.where(leaf, -1, nodes["feature"]),
         threshold=np.where(leaf, 0.0, condition),
-        left=number[left[kept]].astype(np.int32),
-        right=number[right[kept]].astype(np.int32),
-        value=np.where(leaf, condition, values)[:, None],
-        default_left=np.array(t["default_left"], bool)[kept],
+        left=number[nodes["left"]].astype(np.int32),
+        right=number[nodes["right"]].astype(np.int32),
+        value=np.where(leaf, condition, nodes["value"])[:, None],
+        default_left=nodes["default_left"],
         missing=np.full(len(kept), Missing.NAN, np.uint8),
-        gain=np.array(t["loss_changes"], np.float64)[kept],
-        cover=np.array(t["sum_hessian"], np.float64)[kept],
+        gain=nodes["gain"],
+        cover=nodes["cover"],
         sets=sets,
     )
 

@@ -111,6 +111,7 @@ def model_of(ensemble):
     rounds, outputs = plain.rounds.shape
     order = plain.rounds.ravel().tolist()
     threshold = first_right(plain.ends)
+    threshold[ensemble.categories >= 0] = np.inf  # where no code is listed, all go left
     value = np.where(ensemble.left < 0, plain.value, np.nan_to_num(plain.value))
     numbers = {
         "value": singles(value),
@@ -155,7 +156,8 @@ def tree_of(plain, numbers, t, place):
     parents = np.full(len(order), NO_PARENT)
     for side in children.values():
         parents[side[inner]] = np.flatnonzero(inner)
-    asks_set = e.categories[at] >= 0
+    number_of_codes = np.append(np.diff(e.set_indptr), 0)
+    asks_set = (e.categories[at] >= 0) & (number_of_codes[e.categories[at]] > 0)
     sets = [codes_of(e, k) for k in e.categories[at[asks_set]].tolist()]
     sizes = [len(codes) for codes in sets]
     return {

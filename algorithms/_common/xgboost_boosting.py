@@ -15,7 +15,7 @@ from algorithms._common.newton_tree import NewtonTree
 from algorithms._common.xgboost_cuts import find_cuts
 from algorithms._common.xgboost_exact_growing import LEAF, ExactGrower
 from algorithms._common.xgboost_hist_growing import ApproxGrower, HistGrower
-from algorithms._common.xgboost_objectives import Objective, median
+from algorithms._common.xgboost_objectives import Objective
 from algorithms._common.xgboost_settings import read_settings
 
 
@@ -65,7 +65,7 @@ def boost_by_xgboost_rules(estimator, X, y, weight=None, cuts=None, stop=None):
         for k in range(objective.n_scores):
             tree, at = grower.grow(g[k], h[k])
             if renews:
-                tree = renew(tree, at, objective, score[k], h[k], settings.learning_rate)
+                tree = renew(tree, at, objective, k, score[k], h[k])
             score[k] += tree.nodes["value"][at]
             trees.append(tree)
         rounds.append(trees)
@@ -88,8 +88,8 @@ def make_grower(X, settings, objective, cuts):
     return HistGrower(X, settings, cuts)
 
 
-def renew(tree, at, objective, score, h, learning_rate):
-    """Return a tree whose leaves have the median of what is left to explain.
+def renew(tree, at, objective, k, score, h):
+    """Return a tree of score k whose leaves have the quantile of what is left to explain.
 
     Rows of no weight have no say; a leaf that has no other rows keeps its value, and shrinks it
     once more, as in the library.
@@ -100,6 +100,6 @@ def renew(tree, at, objective, score, h, learning_rate):
         rows = np.flatnonzero((at == leaf) & (h != 0.0))
         value = nodes["value"][leaf]
         if len(rows):
-            value = median(left[rows], objective.weight[rows] if objective.is_weighted else None)
-        nodes["value"][leaf] = value * learning_rate
+            value = objective.quantile_of(left[rows], rows, k)
+        nodes["value"][leaf] = value * objective.settings.learning_rate
     return NewtonTree(nodes)

@@ -4,7 +4,7 @@ Where no base score is given it is estimated as XGBoost 3.2 does:
 
     losses of a generalised linear model   the weighted mean of y, in float64, then its link
     pseudo-Huber, or a scale_pos_weight    one Newton step from F = 0: −Σg / max(Σh, 10⁻⁶)
-    absolute error                         the (weighted) median
+    absolute error, quantiles              the (weighted) median, or quantile
     softmax                                log (share of the class + 10⁻⁶), less their mean
 """
 
@@ -46,6 +46,7 @@ LOSSES = {
     "reg:tweedie": Loss(kernels.TWEEDIE, kernels.LOG, 0.0),
     "reg:pseudohubererror": Loss(kernels.PSEUDO_HUBER, linear=False),
     "reg:absoluteerror": Loss(kernels.ABSOLUTE, linear=False),
+    "reg:quantileerror": Loss(kernels.QUANTILE, linear=False),
     "multi:softprob": Loss(None),
     "multi:softmax": Loss(None),
 }
@@ -82,36 +83,42 @@ class Objective:
             self.scaled = np.where(
                 self.y == ONE, self.weight * settings.scale_pos_weight, self.weight
             )
-        self.n_scores = 1 if self.loss.kind is not None else int(self.y.max()) + 1
+        self.constants = self.constants_of_scores()
+        self.n_scores = len(self.constants)
 
     @property
     def h_is_constant(self):
         """Whether a row's hessian is the same in every round."""
-        return self.loss.kind in (kernels.SQUARED, kernels.ABSOLUTE)
+        return self.renews or self.loss.kind == kernels.SQUARED
 
     @property
     def renews(self):
-        """Whether leaves get the median of what is left to explain."""
-        return self.loss.kind == kernels.ABSOLUTE
+        """Whether leaves get a quantile of what is left to explain."""
+        return self.loss.kind in (kernels.ABSOLUTE, kernels.QUANTILE)
 
     def differentiate(self, score, g, h):
         """Write g and h, float32 (n_scores, n), at a score of that form."""
         if self.loss.kind is None:
             kernels.differentiate_classes(score, self.y, self.weight, g, h)
         else:
-            constant = self.constant()
-            kernels.differentiate(
-                self.loss.kind, constant, score[0], self.y, self.scaled, g[0], h[0]
-            )
+            for k, a in enumerate(self.constants):
+                kernels.differentiate(self.loss.kind, a, score[k], self.y, self.scaled, g[k], h[k])
 
-    def constant(self):
-        """Return the loss's constant, float32."""
+    def constants_of_scores(self):
+        """Return the loss's constant for each score, float32."""
         settings = self.settings
-        return {
+        if self.loss.kind is None:
+            return np.ones(int(self.y.max()) + 1, np.float32)
+        if self.loss.kind == kernels.QUANTILE and len(settings.quantile_alpha) == 0:
+            raise ValueError("objective='reg:quantileerror' needs quantile_alpha")
+        constant = {
             kernels.POISSON: settings.rules.max_delta_step,
             kernels.TWEEDIE: settings.tweedie_variance_power,
             kernels.PSEUDO_HUBER: settings.huber_slope,
+            kernels.QUANTILE: settings.quantile_alpha,
+            kernels.ABSOLUTE: np.float32(0.5),  # its quantile
         }.get(self.loss.kind, ONE)
+        return np.atleast_1d(constant)
 
     def base(self):
         """Return the raw scores that training starts from, float32 (n_scores,)."""
@@ -125,7 +132,8 @@ class Objective:
         if self.loss.kind is None:
             return self.log_shares()
         if self.renews:
-            return np.array([self.median()], np.float32)
+            found = [self.quantile_of(self.y, slice(None), k) for k in range(self.n_scores)]
+            return np.array(list(map(self.averaged, found)), np.float32)
         if self.loss.linear and abs(self.settings.scale_pos_weight - ONE) <= LEAST_GAIN:
             return self.to_score(np.array([self.mean()], np.float32))
         return self.newton_step()
@@ -145,12 +153,17 @@ class Objective:
             return add_up(y / len(y))
         return add_up(y / add_up(self.weight) * self.weight)
 
-    def median(self):
-        """Return the median, after the rounding of a mean over one machine."""
-        own = self.weight if self.is_weighted else None
+    def quantile_of(self, values, rows, k):
+        """Return the quantile of score k of float32 values, those of some rows."""
+        own = self.weight[rows] if self.is_weighted else None
+        return quantile(values, own, np.float64(self.constants[k]))
+
+    def averaged(self, value):
+        """Return a median as the library's mean over machines, here one, rounds it."""
+        if self.loss.kind == kernels.QUANTILE:
+            return value
         total = add_up(self.weight)
-        found = np.float32(np.float64(median(self.y, own)) * total)
-        return np.float32(np.float64(found) * (1.0 / total))
+        return np.float64(np.float32(value * total)) * (1.0 / total)
 
     def newton_step(self):
         """Return one step from a score of zero, through the link and back."""
@@ -180,21 +193,23 @@ def add_up(values):
     return np.add.accumulate(values, dtype=np.float64)[-1]
 
 
-def median(values, weight=None):
-    """Return XGBoost's median of float32 values.
+def quantile(values, weight, alpha):
+    """Return XGBoost's quantile of float32 values.
 
-    Without weights it lies at place (n + 1) / 2, between two values if need be; with weights it
-    is the first value up to which they reach half their sum, in float32.
+    Without weights it lies at place α (n + 1), between two values if need be; with weights it is
+    the first value up to which they reach a share α of their sum, in float32.
     """
     order = np.argsort(values, kind="stable")
     n = len(values)
     if weight is not None:
         reached = np.add.accumulate(weight[order])  # float32, one by one
-        half = np.float32(np.float64(reached[-1]) * 0.5)
-        return values[order[min(np.searchsorted(reached, half), n - 1)]]
-    if n == 1:
-        return values[0]
-    place = 0.5 * (n + 1)
+        share = np.float32(np.float64(reached[-1]) * alpha)
+        return values[order[min(np.searchsorted(reached, share), n - 1)]]
+    if alpha <= 1 / (n + 1):
+        return values[order[0]]
+    if alpha >= n / (n + 1):
+        return values[order[-1]]
+    place = alpha * (n + 1)
     below = int(place) - 1
     share = (place - 1.0) - below
     low, high = values[order[below]], values[order[below + 1]]

@@ -24,6 +24,7 @@ DEFAULTS = MappingProxyType(
         "scale_pos_weight": 1.0,
         "tweedie_variance_power": 1.5,
         "huber_slope": 1.0,
+        "quantile_alpha": None,
     }
 )
 # What cannot be followed, and the only value that each may have.
@@ -57,6 +58,7 @@ class Settings:
     objective : str
     base_score : float, sequence of floats, or None where it is to be estimated
     scale_pos_weight, tweedie_variance_power, huber_slope : float32
+    quantile_alpha : float32 (n,), or (0,) where none is given
     """
 
     rules: Rules
@@ -73,6 +75,7 @@ class Settings:
     scale_pos_weight: np.float32
     tweedie_variance_power: np.float32
     huber_slope: np.float32
+    quantile_alpha: np.ndarray
 
 
 def read_settings(estimator, n_features):
@@ -121,6 +124,7 @@ def read_settings(estimator, n_features):
         scale_pos_weight=np.float32(given["scale_pos_weight"]),
         tweedie_variance_power=np.float32(given["tweedie_variance_power"]),
         huber_slope=np.float32(given["huber_slope"]),
+        quantile_alpha=np.array(given["quantile_alpha"] or [], np.float32, ndmin=1),
     )
 
 

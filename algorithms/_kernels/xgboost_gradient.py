@@ -10,6 +10,7 @@ s = √(1 + z²/δ²):
     TWEEDIE       g = −y e^(1−ρ)F + e^(2−ρ)F              h = −y (1−ρ) e^(1−ρ)F + (2−ρ) e^(2−ρ)F
     PSEUDO_HUBER  g = z / s, z = F − y                    h = δ² / ((δ² + z²) s)
     ABSOLUTE      g = sign(F − y)                         h = 1
+    QUANTILE      g = 1 − a where F ≥ y, else −a          h = 1
     softmax       g_k = p_k − [y = k]                     h_k = 2 p_k (1 − p_k)
 
 Both are multiplied by the row's weight; `exp` is the C library's of float32.
@@ -21,7 +22,7 @@ import numpy as np
 
 from algorithms._kernels.jit import inner_kernel, kernel
 
-SQUARED, LOGISTIC, POISSON, GAMMA, TWEEDIE, PSEUDO_HUBER, ABSOLUTE = range(7)
+SQUARED, LOGISTIC, POISSON, GAMMA, TWEEDIE, PSEUDO_HUBER, ABSOLUTE, QUANTILE = range(8)
 IDENTITY, LOG, EXP, LOGIT, SIGMOID = range(5)
 NO, ONE, TWO = np.float32(0.0), np.float32(1.0), np.float32(2.0)
 LEAST_H = np.float32(1e-16)
@@ -56,6 +57,8 @@ def slopes(kind, a, score, y):
         g /= root
     elif kind == ABSOLUTE:
         g = ONE if g > NO else (-ONE if g < NO else NO)
+    elif kind == QUANTILE:
+        g = ONE - a if g >= NO else -a
     return g, h
 
 

@@ -191,7 +191,8 @@ def slopes(name, a, score, y):
     if name == "PSEUDO_HUBER":
         root = np.sqrt(one + z * z / (a * a))
         return z / root, a * a / ((a * a + z * z) * root)
-    return (np.sign(z) if name == "ABSOLUTE" else z), one
+    flat = {"ABSOLUTE": np.sign(z), "QUANTILE": one - a if z >= 0 else -a}
+    return flat.get(name, z), one
 
 
 def class_slopes(score, y):
@@ -251,3 +252,48 @@ def combined(first, second):
         entry[0] = max(entry[0], before[0])
         entry[1] = max(entry[1], before[1], entry[0] + entry[2])
     return found
+
+
+def sorted_summary(values, weights, most):
+    """Return the summary of sorted values: at most so many of evenly spaced ranks, and the last."""
+    total, goal, rank, found = sum(map(float, weights)), 0.0, 0.0, []
+    for value in dict.fromkeys(values):
+        weight = sum(float(w) for v, w in zip(values, weights, strict=True) if v == value)
+        entry = [f32(rank), f32(rank + weight), f32(weight), value]
+        if value == values[-1] or (rank + weight >= goal and len(found) < most):
+            found.append(entry)
+            goal = float(f32(len(found) * total / most))
+            if len(found) == most:
+                goal = total * 2 + float(f32(1e-5))
+        rank += weight
+    return found
+
+
+def pruned_between(summary, most):
+    """Return all heavy entries, and light ones between them of evenly spaced ranks."""
+    end, begin = len(summary) - 1, summary[0][1]
+    span = summary[end][0] - begin
+    if span == 0 or most <= 2:
+        return [summary[0], summary[end]]
+    above = [low + weight for low, _, weight, _ in summary]
+    below = [high - weight for _, high, weight, _ in summary]
+    chunk = f32(2) * max(span, f32(1e-3)) / f32(most - 2)
+    heavy = [i for i in range(1, end) if above[i] > below[i] + chunk]
+    parts, light = f32(most - 2 - len(heavy)), f32(0)
+    for a, b in zip([0, *heavy], [*heavy, end], strict=True):
+        light += below[b] - above[a] if b > a + 1 else f32(0)
+    chosen, k = [0], 1
+    for a, b in zip([0, *heavy], [*heavy, end], strict=True):
+        i = a
+        while b > a + 1 and k < parts:
+            twice = f32(2) * ((f32(k) * light) / parts + begin)
+            if twice >= below[b] * f32(2):
+                break
+            i = next((j for j in range(i, b) if twice < summary[j + 1][1] + summary[j + 1][0]), b)
+            if i == b:
+                break
+            chosen.append(i if twice < above[i] + below[i + 1] else i + 1)
+            k += 1
+        chosen.append(b)
+        begin += above[b] - below[b]
+    return [summary[i] for i in dict.fromkeys(chosen)]

@@ -20,6 +20,7 @@ OTHERS = [
     "reg:pseudohubererror",
     "reg:absoluteerror",
     "reg:logistic",
+    "reg:quantileerror",
 ]
 LIMITS = {
     "max_depth": [1, 3, 6, 6, 10],
@@ -93,6 +94,8 @@ def draw_configuration(seed, method, objective, most_rows):
         params["max_bin"] = int(rng.choice([8, 64, 256]))
         if params["max_depth"] == 0:
             params["max_leaves"] = 30
+    if objective == "reg:quantileerror":
+        params["quantile_alpha"] = [[0.5], [0.1, 0.9], [0.001], [0.75]][rng.integers(4)]
     if objective.endswith("logistic") and rng.random() < 0.3:
         params["scale_pos_weight"] = 2.5
     if rng.random() < 0.2:

@@ -16,10 +16,20 @@ from algorithms._kernels.xgboost_exact import scan_columns
 from algorithms._kernels.xgboost_gain import weigh
 from algorithms._kernels.xgboost_hist import add_rows, scan_bins
 from algorithms._kernels.xgboost_layout import LARGEST, SPLIT, STATS, Rules
-from algorithms._kernels.xgboost_sketch import fill_queue
+from algorithms._kernels.xgboost_sketch import ENTRY, fill_queue
 from algorithms._kernels.xgboost_sort import PENDING, sort_columns
+from algorithms._kernels.xgboost_sorted_sketch import prune_between, summarise_sorted
 
-KINDS = ["SQUARED", "LOGISTIC", "POISSON", "GAMMA", "TWEEDIE", "PSEUDO_HUBER", "ABSOLUTE"]
+KINDS = [
+    "SQUARED",
+    "LOGISTIC",
+    "POISSON",
+    "GAMMA",
+    "TWEEDIE",
+    "PSEUDO_HUBER",
+    "ABSOLUTE",
+    "QUANTILE",
+]
 
 
 def draw_rules(rng, n_features):
@@ -199,6 +209,22 @@ def test_summaries_are_made_merged_and_pruned(seed, n, most):
     both, expected = combined(first, second), twins.combined(expected_first, expected_second)
     assert both.tolist() == expected
     assert pruned(both, most).tolist() == twins.pruned(expected, most)
+
+
+@given(seed=seeds, n=st.integers(1, 80), most=st.integers(2, 20))
+@settings(max_examples=100)
+def test_sorted_summaries_are_made_and_pruned(seed, n, most):
+    rng = np.random.default_rng(seed)
+    values = np.sort(np.round(rng.normal(size=n), int(rng.integers(0, 3)))).astype(np.float32)
+    weights = (rng.random(n) ** rng.choice([0.0, 1.0, 8.0])).astype(np.float32)
+    out = np.empty((41, ENTRY), np.float32)
+    found = out[: summarise_sorted(values, np.arange(n, dtype=np.int32), weights, 40, out)]
+    expected = twins.sorted_summary(values, weights, 40)
+    assert found.tolist() == expected
+    if len(found) > most:
+        fewer = np.empty((most, ENTRY), np.float32)
+        size = prune_between(found, most, fewer)
+        assert fewer[:size].tolist() == twins.pruned_between(expected, most)
 
 
 def test_a_queue_stops_where_it_is_full():

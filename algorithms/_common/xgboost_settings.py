@@ -38,6 +38,9 @@ REFUSED = MappingProxyType(
         "num_parallel_tree": 1,
         "booster": "gbtree",
         "multi_strategy": "one_output_per_tree",
+        "proposal": "global",  # those of the default engines, which the library has not
+        "sketch_eps": None,
+        "prune": None,
     }
 )
 METHODS = {"exact": "exact", "approx": "approx", "hist": "hist", "auto": "hist"}

@@ -76,10 +76,13 @@ def part(values, rows, first, last):
 def pivot_to_first(values, rows, first, a, b, c):
     """Exchange the first entry with the median of three."""
     x, y, z = values[a], values[b], values[c]
-    if x < y:
-        swap_pairs(values, rows, first, b if y < z else (c if x < z else a))
-    else:
-        swap_pairs(values, rows, first, a if x < z else (c if y < z else b))
+    low, high = (a, b) if x < y else (b, a)
+    median = low  # where two are equal, the first that this says
+    if values[high] < z:
+        median = high
+    elif values[low] < z:
+        median = c
+    swap_pairs(values, rows, first, median)
 
 
 @inner_kernel
@@ -107,12 +110,14 @@ def insert_all(values, rows, start, end):
 def sort_by_heap(values, rows, first, last):
     """Sort a part by a heap."""
     n = last - first
-    for hole in range((n - 2) // 2, -1, -1):
-        fill_hole(values, rows, first, hole, n, values[first + hole], rows[first + hole])
-    for n_left in range(n - 1, 0, -1):
-        value, row = values[first + n_left], rows[first + n_left]
-        values[first + n_left], rows[first + n_left] = values[first], rows[first]
-        fill_hole(values, rows, first, 0, n_left, value, row)
+    for step in range(n // 2 + n - 1):
+        top = max(n // 2 - 1 - step, 0)  # first every inner entry, from the last one
+        n_left = min(n // 2 + n - 1 - step, n)
+        at = first + (top if n_left == n else n_left)
+        value, row = values[at], rows[at]
+        if n_left < n:  # then the largest goes behind the heap
+            values[at], rows[at] = values[first], rows[first]
+        fill_hole(values, rows, first, top, n_left, value, row)
 
 
 @inner_kernel

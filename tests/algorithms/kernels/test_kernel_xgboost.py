@@ -78,7 +78,11 @@ def test_ties_are_sorted_as_by_gnu(seed, n, distinct):
     assert rows.tolist() == [row for _, row in pairs]
 
 
-def test_a_part_that_goes_too_deep_is_sorted_by_a_heap():
+def test_a_part_that_goes_too_deep_is_sorted_by_a_heap(monkeypatch):
+    heaps, heapsort = [], twins.heapsort
+    monkeypatch.setattr(
+        twins, "heapsort", lambda pairs: heaps.append(len(pairs)) or heapsort(pairs)
+    )
     n = 3000  # every median of three is the second smallest
     values, half = np.empty(n, np.float32), n // 2
     for i in range(half):
@@ -88,6 +92,7 @@ def test_a_part_that_goes_too_deep_is_sorted_by_a_heap():
     rows = np.arange(n, dtype=np.int32)
     sort_columns(np.array([0, n]), values, rows, np.empty((PENDING, 3), np.int64))
     assert rows.tolist() == [row for _, row in pairs]
+    assert max(heaps) > 100
 
 
 @given(seed=seeds)

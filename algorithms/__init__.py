@@ -16,6 +16,8 @@ _HOME = {
     "GradientBoostingRegressor": "gradient_boosting",
     "HistogramBoostingClassifier": "histogram_boosting",
     "HistogramBoostingRegressor": "histogram_boosting",
+    "NewtonBoostingClassifier": "newton_boosting",
+    "NewtonBoostingRegressor": "newton_boosting",
     "RandomForestClassifier": "random_forest",
     "RandomForestRegressor": "random_forest",
     "StackingClassifier": "stacking",

@@ -15,6 +15,7 @@ ALGORITHMS = [
     "lightgbm.gbdt",
     "lightgbm.goss",
     "lightgbm.quantised",
+    "newton_boosting",
     "random_forest",
     "sklearn.adaboost",
     "sklearn.bagging",

@@ -1,0 +1,270 @@
+"""What the two second-order boosters share: from parameters and rows to trees, and predictions."""
+
+from typing import ClassVar
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import _fit_context
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted
+
+from algorithms._common.hist_predict import FastPredictor
+from algorithms._common.hist_tables import find_categorical
+from algorithms._common.newton_exact import ExactGrower
+from algorithms._common.newton_fitted import NewtonModel
+from algorithms._common.newton_hist import HistGrower
+from algorithms._common.newton_metrics import find_metrics
+from algorithms._common.newton_objectives import find_objective
+from algorithms._common.newton_params import CONSTRAINTS, make_limits
+from algorithms._common.newton_proposals import ProposalGrower
+from algorithms._common.newton_rounds import Rounds
+from algorithms._common.newton_stopping import Watch
+from algorithms._common.newton_tables import as_dense, dense_parts, read_rows
+from algorithms._common.parity import warn_of_other_version
+from algorithms._common.threads import Workers, count_threads
+from algorithms._common.xgboost_boosting import boost_by_xgboost_rules
+from algorithms._common.xgboost_objectives import Objective as LibraryObjective
+from algorithms._common.xgboost_settings import read_settings
+
+SEEDS = 2**31 - 1
+
+
+class BaseNewtonBoosting(NewtonModel):
+    """What the classifier and the regressor share."""
+
+    _parameter_constraints: ClassVar = CONSTRAINTS
+
+    def __init__(
+        self,
+        *,
+        n_estimators=100,
+        learning_rate=0.3,
+        max_depth=6,
+        max_leaves=0,
+        max_bin=256,
+        grow_policy="depthwise",
+        tree_method="hist",
+        proposal="global",
+        sketch_eps=None,
+        objective=None,
+        gamma=0.0,
+        prune=None,
+        min_child_weight=1.0,
+        max_delta_step=None,
+        subsample=1.0,
+        colsample_bytree=1.0,
+        colsample_bylevel=1.0,
+        colsample_bynode=1.0,
+        reg_alpha=0.0,
+        reg_lambda=1.0,
+        scale_pos_weight=1.0,
+        base_score=None,
+        random_state=None,
+        missing=np.nan,
+        monotone_constraints=None,
+        interaction_constraints=None,
+        importance_type="gain",
+        max_cat_to_onehot=4,
+        max_cat_threshold=64,
+        eval_metric=None,
+        early_stopping_rounds=None,
+        warm_start=False,
+        huber_slope=1.0,
+        quantile_alpha=0.5,
+        tweedie_variance_power=1.5,
+        parity=None,
+        n_jobs=None,
+    ):
+        given = {name: value for name, value in locals().items() if name != "self"}
+        for name, value in given.items():
+            setattr(self, name, value)
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(
+        self,
+        X,
+        y,
+        sample_weight=None,
+        *,
+        eval_set=None,
+        sample_weight_eval_set=None,
+        xgb_model=None,
+        cuts=None,
+    ):
+        """Train.
+
+        Parameters
+        ----------
+        X : array-like, frame or CSR matrix (n_rows, n_features), NaN or absent where missing
+            Read as float32. Columns of a frame with a categorical dtype are categories.
+        y : array-like (n_rows,)
+            Labels of any kind, or numbers.
+        sample_weight : array-like (n_rows,), optional
+        eval_set : list of (X, y), optional
+            Tables whose metrics are watched; the last one decides when to stop.
+        sample_weight_eval_set : list of arrays, optional
+        xgb_model : a fitted estimator of this class, optional
+            Its rounds come first, and ``n_estimators`` are added to them.
+        cuts : (indptr, values), optional
+            Bins of the hist method with parity="xgboost", as the library's `get_quantile_cut`
+            returns them.
+
+        Returns
+        -------
+        The estimator.
+
+        Raises
+        ------
+        ValueError, TypeError
+            scikit-learn's, where parameters, X, y or weights are not right.
+        """
+        warn_of_other_version(self.parity, stacklevel=3)
+        if cuts is not None and self.parity is None:
+            raise ValueError("cuts are for parity='xgboost'; the default chooses its own bins")
+        before = self._rounds_before(xgb_model)
+        X, y = read_rows(self, X, y=y, reset=True, **self._y_checks())
+        y = self._read_y(y)
+        weight = None
+        if sample_weight is not None:
+            weight = _check_sample_weight(
+                sample_weight, X, dtype=np.float64, ensure_non_negative=True
+            )
+            self._check_weights(y, weight)
+        self._objective = find_objective(self, getattr(self, "n_classes_", 0))
+        tables = eval_set, sample_weight_eval_set
+        if self.parity is None:
+            self._boost(X, y, weight, before, tables)
+        else:
+            self._boost_as_library(X, y, weight, before, tables, cuts)
+        self._finish()
+        return self
+
+    def _rounds_before(self, model):
+        """Return (rounds, base) to go on from, or None; and how many rounds to add to them."""
+        if model is None and self.warm_start and hasattr(self, "_rounds"):
+            model = self
+        elif model is None:
+            return [], None, self.n_estimators
+        check_is_fitted(model, "ensemble_")
+        rounds = list(model._rounds)
+        more = self.n_estimators - (len(rounds) if model is self else 0)
+        if more < 0:
+            raise ValueError(
+                f"n_estimators={self.n_estimators} is less than the {len(rounds)} rounds that were "
+                "trained, with warm_start=True"
+            )
+        return rounds, model._base, more
+
+    def _boost(self, X, y, weight, before, tables):
+        """Train by our own engines."""
+        if weight is not None:
+            X, y, weight = drop_unweighted(X, y, weight)
+        weight = self._objective.weigh(y, weight)
+        weight = None if weight is None or (weight == 1.0).all() else weight
+        with Workers(count_threads(self.n_jobs)) as workers:
+            rounds, base, more = before
+            if base is None:
+                base = self._objective.first_scores(y, weight, self.base_score, workers)
+            if len(base) != self._objective.n_scores:
+                raise ValueError("the model to go on from has another number of scores")
+            self._base = base
+            trained = len(rounds)
+            watch = self._watch(tables, rounds)
+            score = self._score_rows(X, rounds)
+            seed = check_random_state(self.random_state).randint(SEEDS)
+            boosting = Rounds(
+                self, self._grower(X, workers), self._objective, y, weight, score, X.shape[1], seed,
+                workers, rounds,
+            )  # fmt: skip
+            for _ in range(more):
+                if watch.is_over(self._join([boosting.boost()], first=False)):
+                    break
+        self._rounds = boosting.done
+        self._take_history(watch, trained)
+
+    def _boost_as_library(self, X, y, weight, before, tables, cuts):
+        """Train by XGBoost's own arithmetic."""
+        if before[0]:
+            raise ValueError("parity='xgboost' cannot go on from rounds that were trained before")
+        settings = read_settings(self, X.shape[1])
+        self._base = LibraryObjective(settings, y, weight).base()
+        watch = self._watch(tables, [])
+        stop = None
+        if watch.tables:
+
+            def stop(trees):
+                return watch.is_over(self._join([trees], first=False))
+
+        self._rounds, self._base = boost_by_xgboost_rules(
+            self, as_dense(X), y, weight, cuts=cuts, stop=stop
+        )
+        self._take_history(watch, 0)
+
+    def _grower(self, X, workers):
+        """Return what grows the trees."""
+        names = list(getattr(self, "feature_names_in_", []))
+        limits = make_limits(self, X.shape[1], names)
+        categorical = find_categorical(self, "auto")
+        name = type(self).__name__
+        is_local = self.tree_method == "approx" and self.proposal == "local"
+        if self.tree_method in ("exact", "approx") and categorical.any():
+            raise ValueError(f"tree_method='{self.tree_method}' takes no categories: use 'hist'")
+        if self.tree_method == "exact":
+            return ExactGrower(X, limits, workers, name)
+        if is_local:
+            step = 1.0 / self.max_bin if self.sketch_eps is None else self.sketch_eps
+            return ExactGrower(X, limits, workers, name, step)
+        X = as_dense(X)
+        if self.tree_method == "approx":
+            return ProposalGrower(X, limits, self, workers, name)
+        return HistGrower(X, categorical, limits, self, workers)
+
+    def _watch(self, tables, rounds):
+        """Return the `Watch` of evaluation tables, after rounds that were trained before."""
+        is_classifier = hasattr(self, "n_classes_")
+        metrics = find_metrics(
+            self.eval_metric, self._objective.name, self, is_classifier=is_classifier
+        )
+        watch = Watch(self, *tables, metrics, self._base)
+        if rounds:
+            watch.begin(self._join(rounds, first=False))
+        return watch
+
+    def _score_rows(self, X, rounds):
+        """Return the training rows' scores after some rounds, float64 (n_scores, n_rows)."""
+        score = np.empty((len(self._base), X.shape[0]))
+        score[:] = self._base[:, None]
+        if rounds:
+            walker = FastPredictor(self._join(rounds))
+            for rows, part in dense_parts(X):
+                score[:, rows] = walker.raw(part).T
+        return score
+
+    def _take_history(self, watch, trained):
+        """Keep what the evaluation tables have shown."""
+        self._history = watch.history
+        self._stopped = watch.patience is not None and watch.best is not None
+        if self._stopped:
+            self.best_iteration = trained + watch.best_round
+            self.best_score = watch.best
+        else:
+            for name in ("best_iteration", "best_score"):
+                self.__dict__.pop(name, None)
+
+    def _finish(self):
+        """Write what predictions and users ask for."""
+        used = self._rounds[: self.best_iteration + 1] if self._stopped else self._rounds
+        self.n_iter_ = len(self._rounds)
+        self.ensemble_ = self._join(used)
+        self._walker = FastPredictor(self.ensemble_)
+
+
+def drop_unweighted(X, y, weight):
+    """Return the rows that weigh something: the others must not choose thresholds."""
+    kept = weight > 0.0
+    if kept.all():
+        return X, y, weight
+    if not kept.any():
+        raise ValueError("sample_weight is zero for all rows")
+    X = X[kept] if sparse.issparse(X) else np.ascontiguousarray(X[kept])
+    return X, y[kept], weight[kept]

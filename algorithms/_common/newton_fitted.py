@@ -1,0 +1,83 @@
+"""What fitted second-order boosting tells: scores, stages, leaves, importances."""
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from algorithms._common.hist_predict import FastPredictor
+from algorithms._common.newton_model import importances, join_trees
+from algorithms._common.newton_tables import as_dense, dense_parts, read_rows
+from algorithms._common.threads import count_threads
+
+
+class NewtonModel(BaseEstimator):
+    """A model of rounds of trees: ``_rounds`` and ``_base``, and ``ensemble_`` of those in use."""
+
+    def _join(self, rounds, *, first=True):
+        """Return rounds as a `harness.TreeEnsemble`, with the base score or without."""
+        base = self._base if first else np.zeros_like(self._base)
+        labels = getattr(self, "classes_", None)
+        return join_trees(rounds, base, self._objective.link, labels, self.n_features_in_)
+
+    def evals_result(self):
+        """Return the metrics of the evaluation tables: dict, table → metric → list."""
+        check_is_fitted(self, "ensemble_")
+        return self._history
+
+    def _raw(self, X, iteration_range=None):
+        """Return raw scores, (n_rows, n_scores)."""
+        check_is_fitted(self, "ensemble_")
+        X = read_rows(self, X, reset=False)
+        k = len(self._base)
+        first, last = (0, 0) if iteration_range is None else iteration_range
+        walker = self._walker
+        if last > len(self.ensemble_.weight) // k:  # rounds after the best one
+            walker = FastPredictor(self._join(self._rounds))
+        trees = slice(first * k, last * k or None)
+        threads = count_threads(self.n_jobs)
+        found = [walker.raw(part, threads, trees) for _, part in dense_parts(X)]
+        return found[0] if len(found) == 1 else np.concatenate(found)
+
+    def _predict_scores(self, raw):
+        """Return what raw scores say: values, or probabilities of the classes; float64."""
+        return self.ensemble_.from_raw(raw)
+
+    def _staged_raw(self, X):
+        """Yield raw scores after each round."""
+        check_is_fitted(self, "ensemble_")
+        X = as_dense(read_rows(self, X, reset=False))
+        k = len(self._base)
+        out = np.empty((len(X), k))
+        out[:] = self._base
+        for done in range(self.ensemble_.n_trees // k):
+            trees = slice(done * k, (done + 1) * k)
+            self._walker.add(X, out, count_threads(self.n_jobs), trees)
+            yield out.astype(np.float32)
+
+    def apply(self, X):
+        """Return the leaf of each row in each tree: int32 (n_rows, n_trees)."""
+        check_is_fitted(self, "ensemble_")
+        X = read_rows(self, X, reset=False)
+        return self.ensemble_.leaves(X) - self.ensemble_.offsets[:-1].astype(np.int32)
+
+    @property
+    def intercept_(self):
+        """Scores before the first tree, float32 (n_scores,)."""
+        check_is_fitted(self, "ensemble_")
+        return self._base
+
+    @property
+    def feature_importances_(self):
+        """What each feature's splits say by ``importance_type``, summing to 1; (n_features,)."""
+        check_is_fitted(self, "ensemble_")
+        k = len(self._base)
+        used = self._rounds[: self.ensemble_.n_trees // k]
+        found = importances(used, self.importance_type, self.n_features_in_)
+        total = found.sum()
+        return found / total if total > 0.0 else found
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.sparse = True
+        return tags

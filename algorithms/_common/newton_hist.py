@@ -1,0 +1,144 @@
+"""Grow second-order trees on bins, with the kernels of the histogram booster.
+
+How a node is split does not depend on the order of splits, so depth-wise growth is leaf-wise growth
+that goes on until no split is left; where leaves are few, `newton_pruning` picks them.
+"""
+
+import numpy as np
+
+from algorithms._common.hist_bins import bin_table, cells_of, find_bins, stride_of
+from algorithms._common.hist_growing import Grower
+from algorithms._common.hist_records import pack_rows
+from algorithms._common.hist_sampling import seed_of
+from algorithms._common.newton_exact import LEAST_GAIN, Grown
+from algorithms._common.newton_tree import NODE
+from algorithms._kernels.hist_layout import HALF, LOW, Rules
+
+SAMPLE = 200_000  # rows on which bins are chosen
+NO_H = np.empty(0, np.float32)
+ROUNDING = 7  # what a seed is for
+LARGEST = np.finfo(np.float32).max
+MOST_BYTES = 1 << 33  # of the leaves' histograms
+
+
+class HistGrower:
+    """Grows trees on bins that are chosen once.
+
+    Parameters
+    ----------
+    X : (n_rows, n_features) float32, C-contiguous, NaN where missing
+    categorical : (n_features,) bool
+    limits : newton_params.Limits
+    params : the estimator
+    workers : Workers
+    """
+
+    def __init__(self, X, categorical, limits, params, workers):
+        binner = find_bins(X, categorical, params.max_bin, SAMPLE, 1, workers)
+        self.codes = [np.unique(X[X[:, f] >= 0, f]).astype(np.int64) if c else None
+                      for f, c in enumerate(categorical)]  # fmt: skip
+        self.start(X, binner, limits, params, workers)
+
+    def start(self, X, binner, limits, params, workers):
+        """Make the arrays in which trees are grown."""
+        self.limits, self.params, self.workers = limits, params, workers
+        self.records = np.empty(len(X), np.int64)
+        groups = np.full(X.shape[1], -1, np.int64) if limits.groups is None else limits.groups
+        bins = bin_table(X, binner, limits.monotone, groups, workers)
+        rules = make_rules(limits, params, len(X))
+        check_room(rules, binner, X.shape[1])
+        self.grower = Grower(bins, binner, rules, workers)
+
+    def grow(self, g, h, used, draws):
+        """Return the `Grown` tree of some derivatives; see `ExactGrower.grow`."""
+        grower = self.grower
+        if (h == 1.0).all():  # then it counts rows, and no sum of it can overflow
+            h = NO_H
+        seed = np.uint32(seed_of(draws.seed, ROUNDING))
+        scale = pack_rows(g, h, seed, self.records, self.workers)
+        rows = None if used is None else np.flatnonzero(used).astype(np.uint32)
+        some = draws.of_tree if len(draws.of_tree) < draws.n_features else None
+        tree = grower.grow(self.records, scale, 0, rows, some)
+        leaves = grower.leaves[: grower.n_leaves]
+        nodes = as_nodes(tree, grower.binner)
+        total = self.sums(rows) if grower.n_leaves == 1 else (leaves["g"].sum(), leaves["h"].sum())
+        root_g, root_h = float(total[0]) * scale.g, float(total[1]) * scale.h
+        nodes["value"][0] = self.limits.weigh(root_g, root_h)
+        nodes["cover"][0] = root_h
+        return Grown(nodes, grower.leaf_of, self.right_sets(tree), leaves["node"].copy())
+
+    def sums(self, rows):
+        """Return Σg and Σh of a tree's rows, in steps."""
+        own = self.records if rows is None else self.records[rows]
+        return (own >> HALF).sum(), (own & LOW).sum()
+
+    def right_sets(self, tree):
+        """Return the codes that each node sends right, of those that training has seen."""
+        feature = tree.nodes["feature"]
+        return {at: np.setdiff1d(self.codes[feature[at]], left) for at, left in tree.sets.items()}
+
+
+def make_rules(limits, params, n_rows):
+    """Return the kernels' rules."""
+    deepest = 1 << min(limits.max_depth, 40) if limits.max_depth else n_rows
+    leaves = min(deepest, n_rows)
+    if params.max_leaves and params.grow_policy == "lossguide":
+        leaves = min(leaves, params.max_leaves)
+    held = limits.alpha or limits.max_step or limits.monotone.any()
+    return Rules(
+        num_leaves=max(int(leaves), 2),
+        max_depth=limits.max_depth or -1,
+        min_rows=0,
+        min_h=limits.min_child_weight,
+        alpha=limits.alpha,
+        ridge=limits.ridge,
+        min_gain=max(limits.least_gain, LEAST_GAIN),
+        max_step=limits.max_step,
+        smooth=0.0,
+        set_smooth=0.0,
+        set_ridge=0.0,
+        most_in_set=int(params.max_cat_threshold),
+        few_bins=int(params.max_cat_to_onehot),
+        min_rows_of_category=0,
+        extra=0,
+        plain=int(not held),
+        seed=0,
+    )
+
+
+def check_room(rules, binner, n_features):
+    """Raise where histograms of all leaves would fill the memory."""
+    needed = rules.num_leaves * 16 * stride_of(cells_of(binner)) * n_features
+    if needed > MOST_BYTES:
+        raise ValueError(
+            f"trees of up to {rules.num_leaves} leaves on {n_features} features need "
+            f"{needed / 2**30:.0f} GiB for histograms: lower max_depth, max_leaves or max_bin, or "
+            "use tree_method='exact'"
+        )
+
+
+def as_nodes(tree, binner):
+    """Return a tree's nodes as `newton_tree.NODE`."""
+    own = tree.nodes
+    nodes = np.zeros(len(own), NODE)
+    inner = own["left"] >= 0
+    for name in ("left", "right"):
+        nodes[name] = own[name]
+    nodes["feature"] = np.where(inner, own["feature"], -1)
+    nodes["value"], nodes["cover"] = own["value"], own["h"]
+    numeric = np.flatnonzero(inner & (own["is_set"] == 0))
+    nodes["threshold"][numeric] = [
+        float_above(binner.edges[f], b)
+        for f, b in zip(own["feature"][numeric], own["bin"][numeric], strict=True)
+    ]
+    nodes["missing_left"] = np.where(inner, own["missing_left"], 0)
+    nodes["gain"] = np.where(inner, own["gain"], 0.0)
+    return nodes
+
+
+def float_above(edges, last_bin):
+    """Return the least float32 above a bin: x is in it or below where x is less."""
+    if last_bin >= len(edges):  # missing values stand alone on the right
+        return LARGEST
+    near = np.float32(edges[last_bin])
+    return near if near > edges[last_bin] else np.nextafter(near, np.float32(np.inf))

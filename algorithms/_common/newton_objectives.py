@@ -1,0 +1,222 @@
+"""The losses of second-order boosting, under XGBoost's names: derivatives, and first scores.
+
+Derivatives are those of `_kernels/hist_gradient`, and, with r = F − y and the slope δ,
+
+    reg:pseudohubererror    g = r / √(1 + r²/δ²)    h = 1 / (1 + r²/δ²)^(3/2)
+    multi:softprob          h_k = 2 p_k (1 − p_k)
+
+The first score is the constant that fits best, as XGBoost 3 estimates it: after the link it is
+the mean of y, of classes their shares, of absolute and quantile errors the quantile. Where there is
+no such form it is one Newton step from 0.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from algorithms._common.hist_objectives import weighted_quantile
+from algorithms._common.newton_params import max_step
+from algorithms._kernels import hist_gradient as kinds
+from algorithms._kernels.hist_gradient import differentiate, differentiate_classes
+
+SOFTMAX, PSEUDO_HUBER = -1, -2
+REGRESSION = {
+    "reg:squarederror": (kinds.L2, "identity"),
+    "reg:absoluteerror": (kinds.L1, "identity"),
+    "reg:pseudohubererror": (PSEUDO_HUBER, "identity"),
+    "reg:quantileerror": (kinds.QUANTILE, "identity"),
+    "count:poisson": (kinds.POISSON, "exp"),
+    "reg:gamma": (kinds.GAMMA, "exp"),
+    "reg:tweedie": (kinds.TWEEDIE, "exp"),
+}
+BINARY = ("binary:logistic",)
+CLASSES = ("multi:softprob", "multi:softmax")
+BLOCK = 1 << 13
+NO_WEIGHT = np.empty(0)
+CLOSEST = 1e-6  # a share is kept so far from 0 and 1, as in XGBoost
+FEWEST_H = np.float32(1e-16)
+TINY = 1e-16
+
+
+@dataclass(frozen=True)
+class Objective:
+    """A loss with its constants; ``link`` is that of `harness.TreeEnsemble`."""
+
+    name: str
+    kind: int
+    constant: float
+    n_scores: int
+    link: str
+    scale_pos_weight: float = 1.0
+
+    @property
+    def renewed(self):
+        """The quantile of what is left that becomes a leaf's value, or None."""
+        if self.kind == kinds.L1:
+            return 0.5
+        return self.constant if self.kind == kinds.QUANTILE else None
+
+    def weigh(self, y, weight):
+        """Return weights with those of positive rows scaled, or None where all are 1."""
+        if self.kind != kinds.LOGISTIC or self.scale_pos_weight == 1.0:
+            return weight
+        scale = np.where(y == 1.0, self.scale_pos_weight, 1.0)
+        return scale if weight is None else weight * scale
+
+    def differentiate(self, score, y, weight, g, h, workers):
+        """Write g and h at the present scores.
+
+        Parameters
+        ----------
+        score : (n_scores, n_rows) float64
+        y : (n_rows,) float64, values or class codes
+        weight : (n_rows,) float64 or None, as `weigh` returns it
+        g, h : (n_scores, n_rows) float32, written
+        workers : Workers
+        """
+        weights = NO_WEIGHT if weight is None else weight
+        n_rows = len(y)
+
+        def share(first, last):
+            first, last = first * BLOCK, min(last * BLOCK, n_rows)
+            if self.kind == SOFTMAX:
+                differentiate_classes(score, y, weights, g, h, first, last)
+                own = h[:, first:last]
+                own *= np.float32(2.0 * (self.n_scores - 1.0) / self.n_scores)
+                np.maximum(own, FEWEST_H, out=own)
+            elif self.kind == PSEUDO_HUBER:
+                rows = slice(first, last)
+                self.differentiate_huber(score[0, rows], y[rows], weight, g, h, rows)
+            else:
+                one = (score[0], y, weights, g[0], h[0], first, last)
+                differentiate(self.kind, self.constant, *one)
+                if self.kind in kinds.CONSTANT and weight is None:
+                    h[0, first:last] = 1.0
+
+        workers.share(share, -(-n_rows // BLOCK))
+
+    def differentiate_huber(self, score, y, weight, g, h, rows):
+        """Write the derivatives of the pseudo-Huber loss for some rows."""
+        r = score - y
+        scale = 1.0 + (r / self.constant) ** 2
+        w = 1.0 if weight is None else weight[rows]
+        g[0, rows] = w * r / np.sqrt(scale)
+        h[0, rows] = w / (scale * np.sqrt(scale))
+
+    def first_scores(self, y, weight, given, workers):
+        """Return the intercept before the link is applied, float32 (n_scores,).
+
+        Parameters
+        ----------
+        y, weight : as in `differentiate`
+        given : base_score, on the scale of predictions, or None
+        workers : Workers
+        """
+        if given is not None:
+            return self.margin(np.asarray(given, np.float64).ravel())
+        if self.kind == SOFTMAX:
+            total = np.bincount(y.astype(np.int64), weight, self.n_scores)
+            log = np.log(np.maximum(total / total.sum(), TINY))
+            return (log - log.mean()).astype(np.float32)
+        if self.renewed is not None:
+            return np.float32([weighted_quantile(y, weight, self.renewed)])
+        if self.kind == PSEUDO_HUBER or self.scale_pos_weight != 1.0:
+            g, h = np.empty((2, 1, len(y)), np.float32)
+            self.differentiate(np.zeros((1, len(y))), y, weight, g, h, workers)
+            total = h.sum(dtype=np.float64)
+            return np.float32([-g.sum(dtype=np.float64) / total if total > 0.0 else 0.0])
+        return self.margin(np.array([np.average(y, weights=weight)]))
+
+    def margin(self, mean):
+        """Return scores whose predictions are given, float32 (n_scores,)."""
+        if self.link == "sigmoid":
+            if not ((mean > 0.0) & (mean < 1.0)).all() and len(mean) > 1:
+                raise ValueError("base_score of classes must lie between 0 and 1")
+            p = np.clip(mean, CLOSEST, 1.0 - CLOSEST)
+            mean = np.log(p / (1.0 - p))
+        elif self.link == "exp":
+            mean = np.log(np.maximum(mean, TINY))
+        if len(mean) not in (1, self.n_scores):
+            raise ValueError(f"base_score has {len(mean)} values; the model has {self.n_scores}")
+        return np.broadcast_to(mean, self.n_scores).astype(np.float32)
+
+
+@dataclass(frozen=True)
+class Custom:
+    """A loss of the user's: a callable (y, scores) → (g, h), with ``sample_weight`` if weighed."""
+
+    function: object
+    n_scores: int
+    link: str
+    name: str = "custom"
+    renewed = None
+
+    def weigh(self, _y, weight):
+        """Return the weights: they are the function's affair."""
+        return weight
+
+    def first_scores(self, _y, _weight, given, _workers):
+        """Return what was given, or zeros."""
+        start = 0.0 if given is None else np.asarray(given, np.float32).ravel()
+        return np.broadcast_to(start, self.n_scores).astype(np.float32)
+
+    def differentiate(self, score, y, weight, g, h, _workers):
+        """Write what the function returns; its arrays are shaped as the scores that it gets.
+
+        Raises
+        ------
+        ValueError
+            Where shapes are others, or a number is not finite.
+        """
+        raw = score[0] if len(score) == 1 else np.ascontiguousarray(score.T)
+        options = {} if weight is None else {"sample_weight": weight}
+        found = self.function(y, raw, **options)
+        for to, given, what in zip((g, h), found, ("gradients", "hessians"), strict=True):
+            values = np.asarray(given, np.float64)
+            if values.size != raw.size:
+                raise ValueError(
+                    f"the objective returned {what} of shape {values.shape}; scores have "
+                    f"{raw.shape}"
+                )
+            to[:] = values.reshape(raw.shape).T.reshape(to.shape)
+        if (h < 0.0).any():
+            raise ValueError("the objective returned negative hessians; they must be at least 0")
+
+
+def find_objective(params, n_classes):
+    """Return the objective that parameters name.
+
+    Parameters
+    ----------
+    params : the estimator
+    n_classes : 0 for regression
+
+    Raises
+    ------
+    ValueError
+        Where there is none of that name for the task.
+    """
+    wanted = params.objective
+    several = n_classes > 2
+    if callable(wanted):
+        link = ("softmax" if several else "sigmoid") if n_classes else "identity"
+        return Custom(wanted, n_classes if several else 1, link)
+    if not n_classes:
+        name = wanted or "reg:squarederror"
+        if name not in REGRESSION:
+            raise ValueError(f"objective {name!r} is none of {sorted(REGRESSION)}")
+        kind, link = REGRESSION[name]
+        constants = {
+            PSEUDO_HUBER: params.huber_slope,
+            kinds.QUANTILE: params.quantile_alpha,
+            kinds.POISSON: max_step(params),
+            kinds.TWEEDIE: params.tweedie_variance_power,
+        }
+        return Objective(name, kind, float(constants.get(kind, 0.0)), 1, link)
+    name = wanted or (CLASSES if several else BINARY)[0]
+    if name not in (*CLASSES, *BINARY):
+        raise ValueError(f"objective {name!r} is none of {[*BINARY, *CLASSES]}")
+    if several:
+        return Objective(CLASSES[0], SOFTMAX, 0.0, n_classes, "softmax")
+    weight = float(params.scale_pos_weight)
+    return Objective(BINARY[0], kinds.LOGISTIC, 1.0, 1, "sigmoid", weight)

@@ -1,0 +1,173 @@
+"""The parameters of second-order boosting: what each may be, and the limits they set on trees."""
+
+import json
+from dataclasses import dataclass
+from numbers import Integral, Real
+
+import numpy as np
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from algorithms._common.hist_params import AT_LEAST_0, COUNT, SHARE, read_groups
+from algorithms._common.parity import AS_XGBOOST
+
+WHOLE = Interval(Integral, 0, None, closed="left")
+
+CONSTRAINTS = {
+    "n_estimators": [COUNT],
+    "learning_rate": [Interval(Real, 0.0, None, closed="neither")],
+    "max_depth": [WHOLE],
+    "max_leaves": [WHOLE],
+    "max_bin": [Interval(Integral, 2, 256, closed="both")],
+    "grow_policy": [StrOptions({"depthwise", "lossguide"})],
+    "tree_method": [StrOptions({"exact", "approx", "hist", "auto"})],
+    "proposal": [StrOptions({"global", "local", "random"})],
+    "sketch_eps": [Interval(Real, 0.0, 1.0, closed="neither"), None],
+    "prune": [StrOptions({"post", "pre"}), None],
+    "gamma": [AT_LEAST_0],
+    "min_child_weight": [AT_LEAST_0],
+    "max_delta_step": [AT_LEAST_0, None],
+    "subsample": [SHARE],
+    "colsample_bytree": [SHARE],
+    "colsample_bylevel": [SHARE],
+    "colsample_bynode": [SHARE],
+    "reg_alpha": [AT_LEAST_0],
+    "reg_lambda": [AT_LEAST_0],
+    "scale_pos_weight": [Interval(Real, 0.0, None, closed="neither")],
+    "base_score": [Real, "array-like", None],
+    "random_state": ["random_state"],
+    "missing": [Real],
+    "monotone_constraints": ["array-like", dict, str, None],
+    "interaction_constraints": [list, tuple, str, None],
+    "importance_type": [StrOptions({"gain", "weight", "cover", "total_gain", "total_cover"})],
+    "max_cat_to_onehot": [COUNT],
+    "max_cat_threshold": [COUNT],
+    "eval_metric": [str, callable, list, None],
+    "early_stopping_rounds": [COUNT, None],
+    "warm_start": ["boolean"],
+    "huber_slope": [Interval(Real, 0.0, None, closed="neither")],
+    "quantile_alpha": [Interval(Real, 0.0, 1.0, closed="neither")],
+    "tweedie_variance_power": [Interval(Real, 1.0, 2.0, closed="neither")],
+    "parity": AS_XGBOOST,
+    "n_jobs": [Integral, None],
+}
+POISSON_STEP = 0.7  # max_delta_step of counts, where none is set, as in XGBoost
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What a tree may look like, and what its nodes are worth."""
+
+    max_depth: int  # 0: any
+    min_child_weight: float
+    ridge: float  # λ
+    alpha: float
+    max_step: float
+    least_gain: float  # γ, where it stops growth
+    monotone: np.ndarray  # int64 (n_features,)
+    groups: np.ndarray | None  # int64 (n_features,), bits; None: all features may interact
+
+    def weigh(self, g, h, lower=-np.inf, upper=np.inf):
+        """Return w* = −T(G) / (H + λ), float64, within its bounds."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            value = -self.shrink(g) / (h + self.ridge)
+        value = np.where(h > 0.0, value, 0.0)
+        if self.max_step:
+            value = np.clip(value, -self.max_step, self.max_step)
+        return np.clip(value, lower, upper)
+
+    def gain_of(self, g, h, value):
+        """Return −(2 T(G) w + (H + λ) w²)."""
+        return -(2.0 * self.shrink(g) * value + (h + self.ridge) * value * value)
+
+    def shrink(self, g):
+        """Return T(G)."""
+        return np.sign(g) * np.maximum(np.abs(g) - self.alpha, 0.0)
+
+
+def make_limits(params, n_features, names):
+    """Return the `Limits` of an estimator's parameters.
+
+    Parameters
+    ----------
+    params : the estimator
+    n_features : int
+    names : list of the columns' names, or empty
+
+    Raises
+    ------
+    ValueError
+        Where a constraint names a column that is not there, or cannot be read.
+    """
+    groups = read_interactions(params.interaction_constraints, n_features, names)
+    return Limits(
+        max_depth=int(params.max_depth),
+        min_child_weight=float(params.min_child_weight),
+        ridge=float(params.reg_lambda),
+        alpha=float(params.reg_alpha),
+        max_step=max_step(params),
+        least_gain=float(params.gamma) if prunes_before(params) else 0.0,
+        monotone=read_signs(params.monotone_constraints, n_features, names),
+        groups=groups,
+    )
+
+
+def max_step(params):
+    """Return the bound on a leaf's value; 0: none."""
+    if params.max_delta_step is None:
+        return POISSON_STEP if params.objective == "count:poisson" else 0.0
+    return float(params.max_delta_step)
+
+
+def prunes_before(params):
+    """Return whether γ stops growth: the exact method prunes grown trees, the others stop."""
+    if params.prune is not None:
+        return params.prune == "pre"
+    return params.tree_method != "exact"
+
+
+def read_signs(wanted, n_features, names):
+    """Return monotone constraints, int64 (n_features,): −1, 0, 1.
+
+    Parameters
+    ----------
+    wanted : one number for each column, as a sequence or as XGBoost's "(1,-1)"; or a dict, column
+        or its name → sign; or None
+    """
+    found = np.zeros(n_features, np.int64)
+    if wanted is None:
+        return found
+    if isinstance(wanted, dict):
+        for column, sign in wanted.items():
+            found[find_column(column, n_features, names, "monotone_constraints")] = sign
+    else:
+        if isinstance(wanted, str):
+            wanted = json.loads(wanted.replace("(", "[").replace(")", "]"))
+        given = np.asarray(wanted)
+        if given.ndim != 1 or len(given) > n_features:
+            raise ValueError(
+                f"monotone_constraints has shape {given.shape}; X has {n_features} columns"
+            )
+        found[: len(given)] = given  # XGBoost lets the last ones be left out
+    if not np.isin(found, (-1, 0, 1)).all():
+        raise ValueError("monotone_constraints may hold -1, 0 and 1 alone")
+    return found
+
+
+def read_interactions(wanted, n_features, names):
+    """Return the groups of each feature as bits, or None where all may interact."""
+    if wanted is None or len(wanted) == 0:
+        return None
+    if isinstance(wanted, str):
+        wanted = json.loads(wanted)
+    which = "interaction_constraints"
+    groups = [[find_column(c, n_features, names, which) for c in group] for group in wanted]
+    return read_groups(groups, n_features)
+
+
+def find_column(column, n_features, names, parameter):
+    """Return the number of a column that is given by number or by name."""
+    if isinstance(column, str) and column in names:
+        return names.index(column)
+    if isinstance(column, str) or not 0 <= int(column) < n_features:
+        raise ValueError(f"{parameter} names {column!r}, which is no column of X")
+    return int(column)

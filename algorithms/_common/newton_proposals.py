@@ -1,0 +1,107 @@
+"""Grow trees on candidates proposed anew for each tree: the approximate method.
+
+"global" takes quantiles weighted by the present hessians, "random" values of rows drawn at random;
+both once a tree, for all its nodes. "local" proposes again in every node: there exact growth tries
+fewer thresholds (`ExactGrower` with a step).
+"""
+
+import numpy as np
+
+from algorithms._common.hist_bins import Binner, bin_table, stride_of
+from algorithms._common.hist_sampling import hash_numbers, seed_of
+from algorithms._common.newton_hist import HistGrower
+from algorithms._common.newton_lists import sort_lists
+from algorithms._kernels.newton_sketch import weighted_edges
+
+DRAWN = 8  # what a seed is for
+
+
+class ProposalGrower(HistGrower):
+    """Grows trees on candidates of their own.
+
+    Parameters
+    ----------
+    X : (n_rows, n_features) float32, C-contiguous, NaN where missing
+    limits : newton_params.Limits
+    params : the estimator
+    workers : Workers
+    name : name of the estimator, for error messages
+    """
+
+    def __init__(self, X, limits, params, workers, name):
+        self.X = X
+        self.codes = [None] * X.shape[1]
+        self.lists = sort_lists(X, workers, name)
+        self.room = count_candidates(params)
+        self.is_random = params.proposal == "random"
+        self.limits, self.params, self.workers = limits, params, workers
+        self.weighed_alike = None  # whether the last sketch saw the same h for all rows
+        self.start(X, self.propose(np.ones(len(X), np.float32), 0), limits, params, workers)
+
+    def grow(self, g, h, used, draws):
+        """Return the `Grown` tree of some derivatives; see `ExactGrower.grow`."""
+        weighs = h if used is None else h * used
+        alike = not self.is_random and bool((weighs == weighs[0]).all())
+        if not (alike and self.weighed_alike):
+            self.take(self.propose(weighs, draws.seed))
+        self.weighed_alike = alike
+        return super().grow(g, h, used, draws)
+
+    def take(self, binner):
+        """Let further trees grow on other bins."""
+        grower = self.grower
+        stride = grower.growth.planes.shape[2] // self.X.shape[1]
+        if stride_of(int(max(binner.counts, default=1))) > stride:
+            self.start(self.X, binner, self.limits, self.params, self.workers)
+            return
+        old = grower.bins
+        grower.bins = bin_table(self.X, binner, old.monotone, old.groups, self.workers)
+        grower.binner = binner
+
+    def propose(self, h, seed):
+        """Return the `Binner` of new candidates.
+
+        Parameters
+        ----------
+        h : (n_rows,) float32, weights of quantiles
+        seed : int, of random candidates
+        """
+        lists, n_rows = self.lists, len(self.X)
+        spans = list(zip(lists.start[:-1].tolist(), lists.start[1:].tolist(), strict=True))
+
+        def find(f):
+            first, last = spans[f]
+            values = lists.value[first:last]
+            room = self.room - (last - first < n_rows)
+            if self.is_random:
+                return drawn_edges(values, room, seed_of(seed, DRAWN, f))
+            edges = np.empty(room)
+            count = weighted_edges(lists.order[first:last], values, h, room, edges)
+            return edges[:count].copy()
+
+        edges = tuple(self.workers.each(find, list(range(len(spans)))))
+        own = np.array([len(e) + 1 for e in edges], np.int64)
+        gaps = np.diff(lists.start) < n_rows
+        return Binner(edges, (None,) * len(edges), np.where(gaps, own, -1))
+
+
+def count_candidates(params):
+    """Return into how many bins candidates part a column: 1/ε, at most 256."""
+    if params.sketch_eps is None:
+        return params.max_bin
+    wanted = round(1.0 / params.sketch_eps)
+    if wanted > 256:
+        raise ValueError(
+            f"sketch_eps={params.sketch_eps} asks for {wanted} candidates; there may be 256, or "
+            "any number with proposal='local'"
+        )
+    return max(2, wanted)
+
+
+def drawn_edges(values, room, seed):
+    """Return the values of entries drawn at random, ascending; the largest value is no edge."""
+    if len(values) == 0:
+        return np.empty(0)
+    drawn = hash_numbers(seed, room - 1).astype(np.uint64) * np.uint64(len(values))
+    edges = np.unique(values[drawn >> np.uint64(32)].astype(np.float64))
+    return edges[edges < values[-1]]

@@ -1,0 +1,84 @@
+"""Watch evaluation tables, and say when training has gone on long enough."""
+
+import numpy as np
+from sklearn.utils.validation import _check_sample_weight
+
+from algorithms._common.hist_predict import FastPredictor
+from algorithms._common.newton_tables import dense_parts, read_rows
+
+
+class Watch:
+    """The metrics of evaluation tables, round by round.
+
+    The last metric of the last table decides when to stop, as in XGBoost.
+
+    Parameters
+    ----------
+    model : the estimator
+    tables : list of (X, y), or None
+    weights : list of arrays or None, one a table, or None
+    metrics : of `newton_metrics.find_metrics`
+    base : float32 (n_scores,), scores before the first round
+
+    Raises
+    ------
+    ValueError
+        Where stopping is wanted and there is no table to decide it.
+    """
+
+    def __init__(self, model, tables, weights, metrics, base):
+        self.patience = model.early_stopping_rounds
+        tables = [] if tables is None else list(tables)
+        if self.patience is not None and not tables:
+            raise ValueError("early_stopping_rounds needs an eval_set to watch")
+        weights = [None] * len(tables) if weights is None else weights
+        self.tables = [
+            Table(model, X, y, weight, base) for (X, y), weight in zip(tables, weights, strict=True)
+        ]
+        self.model, self.metrics = model, metrics
+        self.history = {}
+        self.rounds, self.best_round, self.best = 0, 0, None
+
+    def begin(self, ensemble):
+        """Take in the trees of rounds that were trained before; these are not rated."""
+        for table in self.tables:
+            table.add(ensemble)
+
+    def is_over(self, ensemble):
+        """Note a new round's trees; return whether it was the last one to wait for."""
+        self.rounds += 1
+        value = None
+        for number, table in enumerate(self.tables):
+            found = table.predict(ensemble)
+            own = self.history.setdefault(f"validation_{number}", {})
+            for name, metric, _ in self.metrics:
+                value = metric(table.y, found, table.weight)
+                own.setdefault(name, []).append(value)
+        if self.patience is None or value is None:
+            return False
+        higher = self.metrics[-1][2]
+        if self.best is None or (value > self.best if higher else value < self.best):
+            self.best_round, self.best = self.rounds - 1, value
+        return self.rounds - 1 - self.best_round >= self.patience
+
+
+class Table:
+    """One evaluation table, with its scores so far."""
+
+    def __init__(self, model, X, y, weight, base):
+        self.X = read_rows(model, X, reset=False)
+        self.y = model._encode_y(y)  # noqa: SLF001 - its own part
+        self.weight = None if weight is None else _check_sample_weight(weight, self.X)
+        self.score = np.empty((self.X.shape[0], len(base)))
+        self.score[:] = base
+
+    def add(self, ensemble):
+        """Add trees to the scores."""
+        walker = FastPredictor(ensemble)
+        for rows, part in dense_parts(self.X):
+            walker.add(part, self.score[rows])
+
+    def predict(self, ensemble):
+        """Add trees to the scores; return the predictions."""
+        self.add(ensemble)
+        return ensemble.from_raw(self.score.astype(np.float32))

@@ -1,0 +1,413 @@
+import hashlib
+import json
+import pickle
+
+import numpy as np
+import pytest
+import xgboost
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.datasets import make_friedman1
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from algorithms import NewtonBoostingClassifier, NewtonBoostingRegressor
+
+BOTH = [NewtonBoostingClassifier, NewtonBoostingRegressor]
+METHODS = ["exact", "approx", "hist"]
+WEIGHTS = {
+    f"check_sample_weight_equivalence_on_{kind}_data": "derivatives are float32, as XGBoost's, and "
+    "hist rounds them by the row's number"
+    for kind in ("dense", "sparse")
+}
+
+
+def counts_exactly(estimator):
+    """Return whether a row of weight 2 is two rows: derivatives of squares are whole."""
+    return estimator.tree_method == "exact" and isinstance(estimator, NewtonBoostingRegressor)
+
+
+@parametrize_with_checks(
+    [E(n_estimators=5, tree_method=m) for E in BOTH for m in ("exact", "hist")],
+    expected_failed_checks=lambda estimator: {} if counts_exactly(estimator) else WEIGHTS,
+)
+@pytest.mark.filterwarnings("ignore")  # the checks provoke warnings and count them themselves
+def test_scikit_learns_checks(estimator, check):
+    check(estimator)
+
+
+def table(n, seed=0, d=8, missing=0.0):
+    """Return X and a noisy signal."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, d)).astype(np.float32)
+    signal = X[:, 0] * X[:, 1] + X[:, 2] + np.sin(2 * X[:, 3])
+    X[rng.random(X.shape) < missing] = np.nan
+    return X, signal + 0.5 * rng.normal(size=n)
+
+
+def digest(model):
+    names = ("feature", "threshold", "left", "default_left", "value", "gain")
+    arrays = [np.ascontiguousarray(getattr(model.ensemble_, name)) for name in names]
+    return hashlib.sha256(b"".join(a.tobytes() for a in arrays)).hexdigest()
+
+
+# ------------------------------------------------------------------ the same bits
+
+
+@pytest.mark.parametrize("missing", [0.0, 0.2])
+@pytest.mark.parametrize(
+    "params",
+    [
+        {"tree_method": "exact"},
+        {"tree_method": "hist", "subsample": 0.5, "colsample_bytree": 0.5},
+        {"tree_method": "approx", "proposal": "global"},
+        {"tree_method": "approx", "proposal": "local", "sketch_eps": 0.1},
+        {"tree_method": "approx", "proposal": "random"},
+        {"tree_method": "exact", "subsample": 0.5, "colsample_bynode": 0.5, "reg_alpha": 0.5},
+    ],
+)
+def test_the_model_is_the_same_for_any_number_of_threads(params, missing):
+    X, y = table(6000, missing=missing)
+    models = [
+        NewtonBoostingClassifier(n_estimators=4, random_state=0, n_jobs=n, **params)
+        for n in (1, 2, 3)
+    ]
+    assert len({digest(model.fit(X, y > 0.5)) for model in models}) == 1
+
+
+# ------------------------------------------------------------------ XGBoost's trees and accuracy
+
+
+def same_nodes(ours, theirs):
+    """Return the share of our trees' splits that the library's trees have, at their places."""
+    found = []
+    for t, text in enumerate(theirs.get_booster().get_dump(dump_format="json")):
+        tree = ours.ensemble_.tree(t)
+        names = [f"f{f}" for f in range(ours.n_features_in_)]
+        waiting = [(0, json.loads(text))]
+        while waiting:
+            node, other = waiting.pop()
+            if tree.left[node] < 0 or "split" not in other:
+                found.append(tree.left[node] < 0 and "split" not in other)
+                continue
+            same = names[tree.feature[node]] == other["split"]
+            same &= np.isclose(tree.threshold[node], other["split_condition"], atol=1e-6)
+            found.append(same)
+            if same:
+                by_id = {child["nodeid"]: child for child in other["children"]}
+                waiting += [(tree.left[node], by_id[other["yes"]])]
+                waiting += [(tree.right[node], by_id[other["no"]])]
+    return np.mean(found)
+
+
+@pytest.mark.parametrize("missing", [0.0, 0.2])
+@pytest.mark.parametrize(
+    "params",
+    [
+        {},
+        {"reg_lambda": 0.1, "min_child_weight": 5, "learning_rate": 0.1},
+        {"reg_alpha": 2.0},
+        {"gamma": 3.0},
+        {"monotone_constraints": (0, 0, 1, 0, 0, 0, 0, 0)},
+        {"interaction_constraints": "[[0, 1], [2, 3]]"},
+    ],
+)
+def test_exact_trees_are_xgboosts_but_for_near_ties(params, missing):
+    X, y = table(1500, missing=missing)
+    params = {"n_estimators": 8, "max_depth": 4, "tree_method": "exact", **params}
+    ours = NewtonBoostingRegressor(**params).fit(X, y)
+    theirs = xgboost.XGBRegressor(n_jobs=1, **params).fit(X, y)
+    assert same_nodes(ours, theirs) > 0.97
+    gap = ours.predict(X) - theirs.predict(X)
+    assert np.sqrt(np.mean(gap**2)) < 0.1 * np.sqrt(np.mean((theirs.predict(X) - y) ** 2))
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize(
+    "objective",
+    [
+        "reg:squarederror",
+        "reg:absoluteerror",
+        "reg:pseudohubererror",
+        "reg:quantileerror",
+        "count:poisson",
+        "reg:gamma",
+        "reg:tweedie",
+    ],
+)
+def test_every_objective_is_as_good_as_xgboosts(objective, method):
+    X, signal = make_friedman1(10_000, noise=1.0, random_state=0)
+    signal = (signal - 14.0) / 5.0
+    positive = objective in ("count:poisson", "reg:gamma", "reg:tweedie")
+    y = np.exp(signal / 2) if positive else signal
+    params = {"objective": objective, "n_estimators": 20, "max_depth": 4, "tree_method": method}
+    if objective == "reg:quantileerror":
+        params["quantile_alpha"] = 0.5
+    renewed = objective in ("reg:absoluteerror", "reg:quantileerror")
+    error = np.abs if renewed else np.square
+    ours = NewtonBoostingRegressor(**params, random_state=0).fit(X[:5000], y[:5000])
+    other = xgboost.XGBRegressor(**params, n_jobs=1).fit(X[:5000], y[:5000])
+    mine, theirs = (error(m.predict(X[5000:]) - y[5000:]).mean() for m in (ours, other))
+    assert mine < 1.25 * theirs  # trees part at ties, and 5000 rows tell 10 % apart
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_classes_are_told_as_well_as_by_xgboost(method):
+    X, signal = table(6000, d=5)
+    for cuts in ([0.3], [-0.5, 0.7]):
+        y = np.digitize(signal, cuts)
+        params = {"n_estimators": 15, "max_depth": 4, "tree_method": method}
+        ours = NewtonBoostingClassifier(**params, random_state=0).fit(X[:3000], y[:3000])
+        other = xgboost.XGBClassifier(**params, n_jobs=1).fit(X[:3000], y[:3000])
+        rows = np.arange(3000)
+        mine, theirs = (
+            -np.log(m.predict_proba(X[3000:])[rows, y[3000:]]).mean() for m in (ours, other)
+        )
+        assert mine < 1.04 * theirs
+
+
+def test_first_scores_are_xgboosts():
+    X, signal = table(500)
+    cases = [
+        (NewtonBoostingRegressor, xgboost.XGBRegressor, signal, {}),
+        (NewtonBoostingRegressor, xgboost.XGBRegressor, np.exp(signal), {"objective": "reg:gamma"}),
+        (NewtonBoostingClassifier, xgboost.XGBClassifier, (signal > 1).astype(int), {}),
+        (NewtonBoostingClassifier, xgboost.XGBClassifier, np.digitize(signal, [0, 2]), {}),
+        (NewtonBoostingRegressor, xgboost.XGBRegressor, signal, {"base_score": 3.0}),
+    ]
+    weight = np.random.default_rng(0).uniform(0.5, 2, 500)
+    for ours, theirs, y, own in cases:
+        params = {"n_estimators": 1, "learning_rate": 1e-6, **own}
+        a, b = (E(**params).fit(X, y, sample_weight=weight) for E in (ours, theirs))
+        mine, other = (m.predict(X[:5], output_margin=True) for m in (a, b))
+        np.testing.assert_allclose(mine, other, rtol=2e-3, atol=1e-5)
+
+
+# ------------------------------------------------------------------ predictions
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_predictions_are_those_of_the_exported_trees(method):
+    X, y = table(1500, missing=0.2)
+    model = NewtonBoostingRegressor(n_estimators=10, tree_method=method).fit(X, y)
+    assert np.array_equal(model.predict(X), model.ensemble_.predict(X))
+    stages = list(model.staged_predict(X))
+    assert np.array_equal(stages[-1], model.predict(X))
+    assert np.array_equal(stages[4], model.predict(X, iteration_range=(0, 5)))
+    assert np.array_equal(model.predict(X[:1]), model.predict(X)[:1])
+    again = pickle.loads(pickle.dumps(model))
+    assert np.array_equal(again.predict(X), model.predict(X))
+    assert model.apply(X).shape == (1500, 10)
+
+
+def test_covers_and_gains_add_up():
+    X, y = table(800)
+    model = NewtonBoostingRegressor(n_estimators=3, tree_method="exact").fit(X, y)
+    trees = model.ensemble_
+    inner = np.flatnonzero(trees.left >= 0)
+    sides = trees.cover[trees.left[inner]] + trees.cover[trees.right[inner]]
+    np.testing.assert_allclose(sides, trees.cover[inner], rtol=1e-5)
+    total = model.set_params(importance_type="total_gain").feature_importances_
+    by_hand = np.bincount(trees.feature[inner], trees.gain[inner], 8)
+    np.testing.assert_allclose(total, by_hand / by_hand.sum(), rtol=1e-5)
+    count = model.set_params(importance_type="weight").feature_importances_
+    np.testing.assert_allclose(count, np.bincount(trees.feature[inner], minlength=8) / len(inner))
+
+
+# ------------------------------------------------------------------ parameters
+
+
+def test_gamma_prunes_after_growth_or_stops_it():
+    X, y = table(2000)
+    params = {"n_estimators": 3, "gamma": 20.0}
+    sizes = {}
+    for method in ("exact", "hist"):
+        for prune in ("post", "pre", None):
+            model = NewtonBoostingRegressor(tree_method=method, prune=prune, **params).fit(X, y)
+            sizes[method, prune] = model.ensemble_.n_nodes
+    assert sizes["exact", None] == sizes["exact", "post"] > sizes["exact", "pre"]
+    assert sizes["hist", None] == sizes["hist", "pre"] < sizes["hist", "post"]
+
+
+@pytest.mark.parametrize("method", ["exact", "hist"])
+def test_few_leaves_are_the_upper_ones_or_those_that_gain_most(method):
+    X, y = table(2000)
+    for policy in ("depthwise", "lossguide"):
+        params = {"n_estimators": 2, "max_leaves": 9, "grow_policy": policy, "max_depth": 5}
+        model = NewtonBoostingRegressor(tree_method=method, **params).fit(X, y)
+        assert model.ensemble_.n_nodes == 2 * 17
+        other = xgboost.XGBRegressor(tree_method="hist", n_jobs=1, **params).fit(X, y)
+        gap = np.mean((model.predict(X) - other.predict(X)) ** 2)
+        assert gap < 0.1 * np.mean((other.predict(X) - y) ** 2)
+
+
+@pytest.mark.parametrize("method", ["exact", "hist"])
+def test_monotone_columns_are_monotone(method):
+    X, y = table(2000)
+    model = NewtonBoostingRegressor(
+        n_estimators=10, tree_method=method, monotone_constraints={2: 1, 3: -1}
+    ).fit(X, y)
+    for column, sign in ((2, 1), (3, -1)):
+        rows = np.repeat(X[:50], 20, axis=0)
+        rows[:, column] = np.tile(np.linspace(-3, 3, 20), 50)
+        steps = np.diff(model.predict(rows).reshape(50, 20), axis=1)
+        assert (sign * steps >= 0).all()
+
+
+@pytest.mark.parametrize("method", ["exact", "hist"])
+def test_only_columns_of_one_group_meet_on_a_way(method):
+    X, y = table(2000)
+    model = NewtonBoostingRegressor(
+        n_estimators=5, tree_method=method, interaction_constraints=[[0, 1], [2, 3, 4]]
+    ).fit(X, y)
+    groups = [{0, 1}, {2, 3, 4}, {5}, {6}, {7}]
+    for t in range(5):
+        tree = model.ensemble_.tree(t)
+        met = [set() for _ in tree.left]
+        for node in np.flatnonzero(tree.left >= 0):
+            own = met[node] | {int(tree.feature[node])}
+            assert any(own <= group for group in groups)
+            met[tree.left[node]] = met[tree.right[node]] = own
+
+
+def test_columns_are_drawn_for_trees_levels_and_nodes():
+    X, y = table(2000)
+    params = {"n_estimators": 4, "tree_method": "exact", "max_depth": 3, "random_state": 0}
+    model = NewtonBoostingRegressor(colsample_bytree=0.25, **params).fit(X, y)
+    for t in range(4):
+        feature = model.ensemble_.tree(t).feature
+        assert len(set(feature[feature >= 0])) <= 2
+    model = NewtonBoostingRegressor(colsample_bylevel=0.125, **params).fit(X, y)
+    for t in range(4):
+        feature = model.ensemble_.tree(t).feature
+        assert len(set(feature[1:3][feature[1:3] >= 0])) <= 1
+    model = NewtonBoostingRegressor(colsample_bynode=0.125, **params).fit(X, y)
+    assert len(set(model.ensemble_.feature) - {-1}) > 2
+
+
+def test_training_stops_when_the_last_table_no_longer_improves():
+    X, y = table(1500)
+    params = {"n_estimators": 200, "early_stopping_rounds": 5, "learning_rate": 0.5}
+    model = NewtonBoostingRegressor(eval_metric=["rmse", "mae"], **params)
+    model.fit(X[:500], y[:500], eval_set=[(X[:500], y[:500]), (X[500:], y[500:])])
+    history = model.evals_result()["validation_1"]["mae"]
+    assert model.best_iteration == int(np.argmin(history))
+    assert len(history) == model.n_iter_ == model.best_iteration + 6 < 200
+    assert model.best_score == min(history)
+    assert model.ensemble_.n_trees == model.best_iteration + 1
+    error = np.abs(model.predict(X[500:]) - y[500:]).mean()
+    assert error == pytest.approx(model.best_score, rel=1e-6)
+    everything = model.predict(X[500:], iteration_range=(0, model.n_iter_))
+    assert np.abs(everything - y[500:]).mean() == pytest.approx(history[-1], rel=1e-6)
+    with pytest.raises(ValueError, match="needs an eval_set"):
+        clone(model).fit(X, y)
+
+
+def test_further_rounds_go_on_from_those_there_are():
+    X, y = table(800)
+    params = {"tree_method": "exact", "random_state": 0, "subsample": 0.7}
+    whole = NewtonBoostingRegressor(n_estimators=10, **params).fit(X, y)
+    warm = NewtonBoostingRegressor(n_estimators=4, warm_start=True, **params).fit(X, y)
+    warm.set_params(n_estimators=10).fit(X, y)
+    first = NewtonBoostingRegressor(n_estimators=4, **params).fit(X, y)
+    added = NewtonBoostingRegressor(n_estimators=6, **params).fit(X, y, xgb_model=first)
+    for model in (warm, added):
+        np.testing.assert_allclose(model.predict(X), whole.predict(X), atol=1e-4)
+        assert model.n_iter_ == 10
+    with pytest.raises(ValueError, match="less than the 10 rounds"):
+        warm.set_params(n_estimators=5).fit(X, y)
+
+
+# ------------------------------------------------------------------ sparse rows
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_absent_entries_are_missing_values(method):
+    X, y = table(1500, missing=0.4)
+    rows = sparse.csr_matrix(np.where(np.isnan(X), 0, X))
+    ours = [
+        NewtonBoostingRegressor(n_estimators=5, tree_method=method, random_state=0).fit(data, y)
+        for data in (X, rows)
+    ]
+    assert digest(ours[0]) == digest(ours[1])
+    assert np.array_equal(ours[1].predict(rows), ours[0].predict(X))
+    assert np.array_equal(ours[1].predict(rows), ours[1].ensemble_.predict(rows))
+
+
+# ------------------------------------------------------------------ odd inputs
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_odd_tables_are_fitted(method):
+    X, y = table(200)
+    empty = X.copy()
+    empty[:, 4] = np.nan
+    model = NewtonBoostingRegressor(n_estimators=3, tree_method=method)
+    assert np.isfinite(model.fit(empty, y).predict(empty)).all()
+    assert np.allclose(model.fit(X[:1], y[:1]).predict(X[:1]), y[:1])
+    assert np.allclose(model.fit(X, np.full(200, 7.5)).predict(X), 7.5)
+    nothing = model.fit(np.full((50, 2), np.nan), y[:50])
+    assert np.allclose(nothing.predict(X[:1, :2]), y[:50].mean())
+    large = 2.0**31 * (1.0 + y)
+    model.set_params(n_estimators=30).fit(2.0**31 * X, large)
+    assert np.corrcoef(model.predict(2.0**31 * X), large)[0, 1] > 0.99
+
+
+def test_what_cannot_be_fitted_says_why():
+    X, y = table(100)
+    infinite = X.copy()
+    infinite[3, 2] = np.inf
+    with pytest.raises(ValueError, match="infinity"):
+        NewtonBoostingRegressor().fit(infinite, y)
+    with pytest.raises(ValueError, match="not finite"):
+        NewtonBoostingRegressor(objective=lambda y, _: (np.full_like(y, np.nan), y * 0 + 1)).fit(
+            X, y
+        )
+    with pytest.raises(ValueError, match="returned gradients of shape"):
+        NewtonBoostingRegressor(objective=lambda y, _: (y[:3], y[:3])).fit(X, y)
+    with pytest.raises(ValueError, match="y > 0"):
+        NewtonBoostingRegressor(objective="reg:gamma").fit(X, y)
+    with pytest.raises(ValueError, match="no column of X"):
+        NewtonBoostingRegressor(interaction_constraints=[[0, 99]]).fit(X, y)
+    with pytest.raises(ValueError, match="cuts are for parity"):
+        NewtonBoostingRegressor().fit(X, y, cuts=([0], [1.0]))
+    with pytest.raises(ValueError, match="there is no eval_metric"):
+        NewtonBoostingRegressor(eval_metric="rmes").fit(X, y, eval_set=[(X, y)])
+
+
+def test_a_custom_objective_is_followed():
+    X, y = table(1000)
+
+    def squared(y, score, sample_weight=None):
+        w = 1.0 if sample_weight is None else sample_weight
+        return w * (score - y), w * np.ones_like(y)
+
+    weight = np.random.default_rng(0).uniform(0.5, 2, 1000)
+    params = {"n_estimators": 5, "tree_method": "exact", "base_score": 0.0}
+    ours = NewtonBoostingRegressor(objective=squared, **params).fit(X, y, weight)
+    named = NewtonBoostingRegressor(**params).fit(X, y, weight)
+    np.testing.assert_allclose(ours.predict(X), named.predict(X), atol=1e-5)
+
+
+def test_a_value_can_stand_for_missing_ones():
+    X, y = table(1000, missing=0.2)
+    filled = np.where(np.isnan(X), np.float32(-9.0), X)
+    a = NewtonBoostingRegressor(n_estimators=3, tree_method="exact").fit(X, y)
+    b = NewtonBoostingRegressor(n_estimators=3, tree_method="exact", missing=-9.0).fit(filled, y)
+    assert digest(a) == digest(b)
+    assert np.array_equal(a.predict(X), b.predict(filled))
+
+
+# ------------------------------------------------------------------ XGBoost's own trees
+
+
+@pytest.mark.parametrize("method", ["exact", "hist"])
+def test_parity_mode_predicts_xgboosts_bits(method):
+    X, y = table(600, missing=0.1)
+    params = {"n_estimators": 5, "max_depth": 4, "tree_method": method}
+    matrix = xgboost.QuantileDMatrix(X, y, max_bin=256) if method == "hist" else None
+    theirs = xgboost.XGBRegressor(n_jobs=1, **params).fit(X, y)
+    cuts = None if matrix is None else matrix.get_quantile_cut()
+    ours = NewtonBoostingRegressor(parity="xgboost", **params).fit(X, y, cuts=cuts)
+    assert np.array_equal(ours.predict(X).astype(np.float32), theirs.predict(X))
+    with pytest.raises(ValueError, match="subsample"):
+        NewtonBoostingRegressor(parity="xgboost", subsample=0.5, **params).fit(X, y)

@@ -11,6 +11,7 @@ import click
 
 from harness.cli.common import json_option, plugin_option, print_json, printable, say
 from harness.plugins import load_registry
+from harness.scaffold import KINDS, write_package
 
 if TYPE_CHECKING:
     from harness.conformance.findings import Finding
@@ -22,6 +23,31 @@ MARKS = {"ok": "ok", "failed": "FAILED", "skipped": "-", "noted": "note"}
 @click.group("plugin")
 def command() -> None:
     """Write a new plugin package, or check what a plugin promises."""
+
+
+@command.command("new")
+@click.argument("name")
+@click.option(
+    "--kind",
+    type=click.Choice(KINDS),
+    default="algorithm",
+    show_default=True,
+    help="What the plugin offers.",
+)
+@click.option(
+    "--into",
+    type=click.Path(path_type=Path),
+    default=Path(),
+    help="The folder in which the package's folder is made (default: here).",
+)
+def new(*, name: str, kind: str, into: Path) -> None:
+    """Write a new plugin package NAME: it installs, works and is tested as it stands.
+
+    What is yours to replace says so. `harness plugin check NAME` and pytest tell what is missing.
+    """
+    for path in write_package(name, kind, into):
+        click.echo(str(path))
+    say(f"next: pip install -e '{into / name}[test]' && pytest {into / name}")
 
 
 @command.command("check")

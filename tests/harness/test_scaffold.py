@@ -1,0 +1,91 @@
+"""New plugin packages of every kind: they install, they work, and their own tests pass."""
+
+import os
+import subprocess
+import sys
+import tomllib
+
+import pytest
+
+from harness.__main__ import main
+from harness.errors import ConfigError
+from harness.plugins import load_registry
+from harness.scaffold import KINDS, write_package
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    """Write a package of every kind, and install them all into a folder of their own."""
+    home = tmp_path_factory.mktemp("plugins")
+    folders = []
+    for kind in KINDS:
+        write_package(f"my-{kind}", kind, home)
+        folders.append(str(home / f"my-{kind}"))
+    command = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-index"]
+    command += ["--no-build-isolation", "--disable-pip-version-check"]
+    subprocess.run([*command, "--target", str(home / "site"), *folders], check=True)
+    return home
+
+
+def run(site, *command):
+    environment = {**os.environ, "PYTHONPATH": str(site / "site")}
+    environment.pop("HARNESS_DISABLE_PLUGINS", None)
+    found = subprocess.run(
+        [sys.executable, "-m", *command],
+        cwd=site,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert found.returncode == 0, found.stdout[-3000:] + found.stderr[-3000:]
+    return found.stdout
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_its_module_is_a_plugin_as_it_stands(tmp_path, kind):
+    write_package(f"my-{kind}", kind, tmp_path)
+    file = tmp_path / f"my-{kind}" / "src" / f"my_{kind}" / "plugin.py"
+    assert load_registry([file], modules=[]).names(kind) == [f"my-{kind}"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_tests_that_it_comes_with_pass(site, kind):
+    folder = str(site / f"my-{kind}")
+    assert " passed" in run(site, "pytest", "-q", "-p", "no:cacheprovider", folder)
+
+
+@pytest.mark.slow
+def test_the_harness_finds_what_is_installed(site):
+    for kind, plural in (("algorithm", "algorithms"), ("dataset", "datasets")):
+        assert f"my-{kind}" in run(site, "harness", "list", plural)
+    assert "my-metric" in run(site, "harness", "list", "metrics")
+    arguments = ("-a", "my-algorithm", "-d", "my-dataset", "--executor", "my-executor")
+    run(site, "harness", "run", *arguments, "--set", "splits.folds=2", "--results", str(site / "r"))
+    (report,) = (site / "r").glob("report-*.html")
+    told = report.read_text(encoding="utf-8")
+    assert "my-algorithm" in told
+    assert "The longest fits" in told
+
+
+def test_it_depends_on_this_version_and_offers_its_module(tmp_path):
+    write_package("deep-forest-2", "algorithm", tmp_path)
+    project = tomllib.loads((tmp_path / "deep-forest-2" / "pyproject.toml").read_text())["project"]
+    assert project["entry-points"]["harness"] == {"deep_forest_2": "deep_forest_2.plugin"}
+    assert project["dependencies"][0].startswith("tree-harness>=")
+
+
+@pytest.mark.parametrize("name", ["", "My", "a b", "../x", "a--b", "1a", "-a", "é", "class"])
+def test_a_name_that_cannot_be_one_is_refused_before_anything_is_written(tmp_path, name):
+    with pytest.raises(ConfigError, match="lower-case letters"):
+        write_package(name, "algorithm", tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_that_is_there_is_left_alone(tmp_path, monkeypatch, capsys):
+    (tmp_path / "mine").mkdir()
+    monkeypatch.setattr("sys.argv", ["harness", "plugin", "new", "mine", "--into", str(tmp_path)])
+    assert main() == 2
+    assert "is there already" in capsys.readouterr().err
+    assert list((tmp_path / "mine").iterdir()) == []

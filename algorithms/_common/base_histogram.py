@@ -119,7 +119,9 @@ class BaseHistogramBoosting(SavedModel, Contributions, BaseEstimator):
         self._is_categorical = find_categorical(self, self.categorical_feature)
         self._objective = self._find_objective()
         if self.parity is not None:
-            train_like(self, X, y, weight, eval_set)
+            by_class = hasattr(self, "classes_") and self.class_weight is not None
+            given = sample_weight is not None or by_class
+            train_like(self, X, y, weight, is_weighted=given, eval_set=eval_set)
             return self
         watch = Watch(self, eval_set, eval_sample_weight, eval_metric)
         with Workers(count_threads(self.n_jobs)) as workers:

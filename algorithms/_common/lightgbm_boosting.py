@@ -11,6 +11,7 @@ import numpy as np
 from algorithms._common.lightgbm_bins import find_feature_bins, sample_rows
 from algorithms._common.lightgbm_growing import Grower
 from algorithms._common.lightgbm_objectives import (
+    FOLLOWED,
     first_scores,
     is_trained,
     quantile_of,
@@ -23,6 +24,15 @@ from algorithms._kernels.lightgbm_gradient import (
 )
 from algorithms._kernels.lightgbm_layout import EPSILON, NODE, Rules
 
+__all__ = ["FOLLOWED", "FOLLOWED_PARAMS", "to_probabilities", "train"]
+
+FOLLOWED_PARAMS = (
+    *("num_leaves", "max_depth", "learning_rate", "n_estimators", "class_weight", "random_state"),
+    *("subsample_for_bin", "max_bin", "min_data_in_bin", "categorical_feature"),
+    *("min_split_gain", "min_child_weight", "min_child_samples", "reg_alpha", "reg_lambda"),
+    *("max_delta_step", "path_smooth", "boost_from_average", "alpha"),
+    *("cat_smooth", "cat_l2", "max_cat_threshold", "max_cat_to_onehot", "min_data_per_group"),
+)
 ZERO = float(np.float32(1e-35))  # values of at most this size are rounded to 0
 SAMPLE_SEED = 1  # where no seed is given
 SHORT = 0x7FFF  # what seeds are drawn below
@@ -30,7 +40,7 @@ MOST_CODE = 2.0**31
 
 
 def train(params, X, y, weight):
-    """Return the rounds of LightGBM's trees, each a list of `harness.Tree`, one a score.
+    """Return the rounds of LightGBM's trees, each a list of `harness.Tree`, and the base, zeros.
 
     Parameters
     ----------
@@ -58,7 +68,7 @@ def train(params, X, y, weight):
             rounds.append(trees)
         else:
             break
-    return rounds
+    return rounds, np.zeros(objective.n_scores)
 
 
 def make_rules(params):

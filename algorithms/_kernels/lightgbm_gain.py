@@ -63,9 +63,8 @@ def rows_in(h, per_h):
 
 
 @inner_kernel
-def note(split, gain, left_g, left_h, left_n, g, h, n, parent, ridge, rules):
+def note(split, left_g, left_h, left_n, g, h, n, parent, ridge, rules):
     """Write both sides of a split; h is the leaf's with both sides' ε, left_h with one."""
-    split["gain"] = gain
     split["left_g"], split["left_h"] = left_g, left_h - EPSILON
     split["right_g"], split["right_h"] = g - left_g, h - left_h - EPSILON
     split["left_value"] = value_of(left_g, left_h, left_n, parent, ridge, rules)

@@ -9,7 +9,7 @@ import numpy as np
 
 from algorithms._kernels.arrays import copy
 from algorithms._kernels.jit import inner_kernel, kernel
-from algorithms._kernels.lightgbm_gain import bounded_value
+from algorithms._kernels.lightgbm_gain import bounded_value, gain_at, gain_of, note
 from algorithms._kernels.lightgbm_layout import EPSILON
 from algorithms._kernels.lightgbm_sets import split_set
 from algorithms._kernels.lightgbm_split import split_numbers
@@ -62,20 +62,29 @@ def search(table, f, k, rules, work):
     spare = len(work.splits) - 1
     split, best, leaf = work.splits[spare], work.splits[k], work.leaves[k]
     cells = work.cells[k, table.first[f] : table.first[f + 1]]
-    g, h = leaf["g"], leaf["h"] + 2.0 * EPSILON
-    n = leaf["end"] - leaf["start"]
-    split["gain"], split["feature"], split["is_set"] = -np.inf, f, table.is_set[f]
+    g, h, parent = leaf["g"], leaf["h"] + 2.0 * EPSILON, leaf["value"]
+    n, ridge = leaf["end"] - leaf["start"], rules.ridge
+    shift = rules.min_gain + (
+        gain_at(g, h, parent, ridge, rules)
+        if table.is_set[f] and rules.smooth > EPSILON
+        else gain_of(g, h, n, parent, ridge, rules)
+    )
     if table.is_set[f]:
         members = work.members[spare, : len(cells)]
-        usable = split_set(
-            cells, g, h, n, leaf["value"], rules, split, members, work.scores, work.order
+        gain, left_g, left_h, left_n, usable = split_set(
+            cells, g, h, n, shift, parent, rules, members, work.scores, work.order
         )
+        ridge += rules.set_ridge if len(cells) > rules.few_bins else 0.0
+        split["missing_left"] = 0
     else:
-        usable = split_numbers(
-            cells, table.filler[f], table.has_missing[f], g, h, n, leaf["value"], rules, split
+        filler, has_missing = table.filler[f], table.has_missing[f]
+        gain, left_g, left_h, left_n, usable = split_numbers(
+            cells, filler, has_missing, g, h, n, shift, parent, rules, split
         )
     work.usable[k, f] = usable
-    if split["gain"] > best["gain"]:
+    if gain > best["gain"]:
+        split["gain"], split["feature"], split["is_set"] = gain, f, table.is_set[f]
+        note(split, left_g, left_h, left_n, g, h, n, parent, ridge, rules)
         work.splits[k] = split
         if table.is_set[f]:
             copy(work.members[spare], work.members[k], 0, len(cells))
@@ -101,13 +110,14 @@ def find_splits(table, g, h, small, large, rules, work):
         cells = work.cells[small, first:last]
         sum_rows(table, f, g, h, rows, cells)
         fill(cells, table.filler[f], leaf)
-        search(table, f, small, rules, work)
         if large >= 0:
             theirs = work.cells[large, first:last]
             for b in range(len(cells)):
                 theirs[b, 0] -= cells[b, 0]
                 theirs[b, 1] -= cells[b, 1]
-            search(table, f, large, rules, work)
+        for k in (small, large):
+            if k >= 0:
+                search(table, f, k, rules, work)
 
 
 @inner_kernel
@@ -168,21 +178,23 @@ def split_leaf(table, k, new, rules, work):
 
 
 @inner_kernel
-def search_children(table, g, h, left, right, rules, work):
-    """Find the best splits of two new leaves, unless neither may be split."""
+def rank_siblings(left, right, rules, work):
+    """Return the smaller and the larger of two new leaves, whose parent's cells become its own.
+
+    Where neither may be split, both are −1.
+    """
     one, other = work.leaves[left], work.leaves[right]
     n_left, n_right = one["end"] - one["start"], other["end"] - other["start"]
     too_deep = 0 < rules.max_depth <= one["depth"]
     if too_deep or max(n_left, n_right) < 2 * rules.min_rows:
         work.splits[left]["gain"] = work.splits[right]["gain"] = -np.inf
-        return
+        return -1, -1
     if n_left < n_right:
         for c in range(work.cells.shape[1]):
             copy(work.cells[left, c], work.cells[right, c], 0, 2)
         copy(work.usable[left], work.usable[right], 0, work.usable.shape[1])
-        find_splits(table, g, h, left, right, rules, work)
-    else:
-        find_splits(table, g, h, right, left, rules, work)
+        return left, right
+    return right, left
 
 
 @inner_kernel
@@ -211,10 +223,11 @@ def grow_by_lightgbm_rules(table, g, h, rules, work):
     """
     start_root(g, h, rules, work)
     work.splits[0]["gain"] = -np.inf
-    if len(g) >= 2 * rules.min_rows:
-        find_splits(table, g, h, 0, -1, rules, work)
+    small, large = (0 if len(g) >= 2 * rules.min_rows else -1), -1
     count = 1
     while count < rules.num_leaves:
+        if small >= 0:
+            find_splits(table, g, h, small, large, rules, work)
         k = choose_leaf(work, count)
         if not work.splits[k]["gain"] > 0.0:
             break
@@ -223,6 +236,5 @@ def grow_by_lightgbm_rules(table, g, h, rules, work):
         one, other = work.leaves[k], work.leaves[count - 1]
         if min(one["end"] - one["start"], other["end"] - other["start"]) == 0:
             return -count
-        if count < rules.num_leaves:
-            search_children(table, g, h, k, count - 1, rules, work)
+        small, large = rank_siblings(k, count - 1, rules, work)
     return count

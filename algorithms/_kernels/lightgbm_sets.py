@@ -7,7 +7,7 @@ taken from either end; categories of few rows stand aside. The first bin is of n
 import numpy as np
 
 from algorithms._kernels.jit import inner_kernel
-from algorithms._kernels.lightgbm_gain import gain_at, gain_of, note, rows_in
+from algorithms._kernels.lightgbm_gain import gain_of, rows_in
 from algorithms._kernels.lightgbm_layout import EPSILON
 
 
@@ -52,17 +52,24 @@ def sort_bins(cells, per_h, rules, scores, order):
 
 
 @inner_kernel
-def split_sorted(cells, order, used, backwards, g, h, n, shift, parent, rules):
-    """Return the best split of the first bins in an order from the rest.
+def split_sorted(cells, order, used, g, h, n, shift, parent, rules):
+    """Return the best split of the first or of the last bins in an order from the rest.
 
-    As `lightgbm_split.scan_down`, with the number of bins on the left for ``bin``.
+    As `lightgbm_split.scan_down`, with the number of bins on the left for ``bin``: below 0 where
+    they are the last ones.
     """
     best, at, best_g, best_h, best_n, usable = -np.inf, 0, 0.0, 0.0, 0, False
     per_h = n / h
     ridge = rules.ridge + rules.set_ridge
-    left_g, left_h, left_n, fresh = 0.0, EPSILON, 0, 0
-    for i in range(min(used, rules.most_in_set, (used + 1) // 2)):
-        b = order[used - 1 - i] if backwards else order[i]
+    most = min(used, rules.most_in_set, (used + 1) // 2)
+    left_g, left_h, left_n, fresh, is_over = 0.0, EPSILON, 0, 0, False
+    for step in range(2 * most):
+        i = step if step < most else step - most
+        if i == 0:
+            left_g, left_h, left_n, fresh, is_over = 0.0, EPSILON, 0, 0, False
+        if is_over:
+            continue
+        b = order[i] if step < most else order[used - 1 - i]
         own = rows_in(cells[b, 1], per_h)
         left_g += cells[b, 0]
         left_h += cells[b, 1]
@@ -72,9 +79,9 @@ def split_sorted(cells, order, used, backwards, g, h, n, shift, parent, rules):
             continue
         right_n = n - left_n
         right_h = h - left_h
-        if right_n < max(rules.min_rows, rules.min_rows_of_category) or right_h < rules.min_h:
-            break
-        if fresh < rules.min_rows_of_category:
+        least = max(rules.min_rows, rules.min_rows_of_category)
+        is_over = right_n < least or right_h < rules.min_h
+        if is_over or fresh < rules.min_rows_of_category:
             continue
         fresh = 0
         gain = gain_of(left_g, left_h, left_n, parent, ridge, rules) + gain_of(
@@ -84,43 +91,28 @@ def split_sorted(cells, order, used, backwards, g, h, n, shift, parent, rules):
             continue
         usable = True
         if gain > best:
-            best, at, best_g, best_h, best_n = gain, i + 1, left_g, left_h, left_n
+            at = i + 1 if step < most else -i - 1
+            best, best_g, best_h, best_n = gain, left_g, left_h, left_n
     return best, at, best_g, best_h, best_n, usable
 
 
 @inner_kernel
-def split_set(cells, g, h, n, parent, rules, split, members, scores, order):
-    """Write the best split by a categorical feature; return whether any split gains.
+def split_set(cells, g, h, n, shift, parent, rules, members, scores, order):
+    """Find the best split by a categorical feature, and write which bins go left.
 
-    Parameters are those of `lightgbm_split.split_numbers`, and:
+    Parameters and what is returned are those of `lightgbm_split.split_numbers`, and:
     members : uint8, written: which bins go left
     scores, order : scratch space, an entry a bin
     """
-    if rules.smooth > EPSILON:
-        shift = gain_at(g, h, parent, rules.ridge, rules) + rules.min_gain
-    else:
-        shift = gain_of(g, h, n, parent, rules.ridge, rules) + rules.min_gain
-    alone = len(cells) <= rules.few_bins
-    ridge = rules.ridge if alone else rules.ridge + rules.set_ridge
-    used, backwards = 0, False
-    if alone:
+    members[:] = 0
+    if len(cells) <= rules.few_bins:
         best, at, left_g, left_h, left_n, usable = split_alone(cells, g, h, n, shift, parent, rules)
-    else:
-        used = sort_bins(cells, n / h, rules, scores, order)
-        best, at, left_g, left_h, left_n, usable = split_sorted(
-            cells, order, used, False, g, h, n, shift, parent, rules
-        )
-        other = split_sorted(cells, order, used, True, g, h, n, shift, parent, rules)
-        usable |= other[5]
-        if other[0] > best:
-            backwards = True
-            best, at, left_g, left_h, left_n = other[0], other[1], other[2], other[3], other[4]
-    if best > -np.inf:
-        note(split, best - shift, left_g, left_h, left_n, g, h, n, parent, ridge, rules)
-        split["missing_left"] = 0
-        members[:] = 0
-        if alone:
-            members[at] = 1
-        for i in range(0 if alone else at):
-            members[order[used - 1 - i] if backwards else order[i]] = 1
-    return usable
+        members[at] = 1
+        return best - shift, left_g, left_h, left_n, usable
+    used = sort_bins(cells, n / h, rules, scores, order)
+    best, at, left_g, left_h, left_n, usable = split_sorted(
+        cells, order, used, g, h, n, shift, parent, rules
+    )
+    for i in range(abs(at)):
+        members[order[i] if at > 0 else order[used - 1 - i]] = 1
+    return best - shift, left_g, left_h, left_n, usable

@@ -8,7 +8,7 @@ the lowest bin up has them on the right; it has to be strictly better.
 import numpy as np
 
 from algorithms._kernels.jit import inner_kernel
-from algorithms._kernels.lightgbm_gain import gain_of, note, rows_in
+from algorithms._kernels.lightgbm_gain import gain_of, rows_in
 from algorithms._kernels.lightgbm_layout import EPSILON
 
 
@@ -84,8 +84,8 @@ def scan_up(cells, last, filler, g, h, n, shift, parent, rules):
 
 
 @inner_kernel
-def split_numbers(cells, filler, has_missing, g, h, n, parent, rules, split):
-    """Write the best split of a leaf by a numeric feature; return whether any split gains.
+def split_numbers(cells, filler, has_missing, g, h, n, shift, parent, rules, split):
+    """Find the best split of a leaf by a numeric feature, and write where it is.
 
     Parameters
     ----------
@@ -93,25 +93,26 @@ def split_numbers(cells, filler, has_missing, g, h, n, parent, rules, split):
     filler : see `lightgbm_layout`
     has_missing : 1 where the last bin is for missing values
     g, h, n : the leaf's sums and rows, h with the ε of both sides
+    shift : what the gains of both sides have to exceed
     parent : the leaf's own value
-    split : SPLIT record, its gain −∞ before
+    split : SPLIT record, of which the bin and the side of missing values are written
+
+    Returns
+    -------
+    gain above the shift, left_g, left_h, left_n, and whether any split gains
     """
     last = len(cells) - 1
     both_ways = has_missing and last > 1
-    shift = gain_of(g, h, n, parent, rules.ridge, rules) + rules.min_gain
     top = last - 1 if both_ways else last
     best, at, left_g, left_h, left_n, usable = scan_down(cells, top, g, h, n, shift, parent, rules)
-    if best > -np.inf:
-        note(split, best - shift, left_g, left_h, left_n, g, h, n, parent, rules.ridge, rules)
-        split["bin"] = at
-        split["missing_left"] = not has_missing or both_ways
+    gain = best - shift
+    split["bin"] = at
+    split["missing_left"] = not has_missing or both_ways
     if both_ways:
-        best, at, left_g, left_h, left_n, found = scan_up(
-            cells, last, filler, g, h, n, shift, parent, rules
-        )
-        usable |= found
-        if best > split["gain"] + shift:
-            note(split, best - shift, left_g, left_h, left_n, g, h, n, parent, rules.ridge, rules)
-            split["bin"] = at
+        other = scan_up(cells, last, filler, g, h, n, shift, parent, rules)
+        usable |= other[5]
+        if other[0] > gain + shift:
+            gain, left_g, left_h, left_n = other[0] - shift, other[2], other[3], other[4]
+            split["bin"] = other[1]
             split["missing_left"] = 0
-    return usable
+    return gain, left_g, left_h, left_n, usable

@@ -4,7 +4,7 @@ import lightgbm
 import numpy as np
 
 from algorithms import HistogramBoostingClassifier, HistogramBoostingRegressor
-from algorithms.reference._export_lightgbm import fields, one_tree
+from algorithms.reference._export_lightgbm import export
 from harness import Missing
 
 SETTINGS = {
@@ -110,19 +110,13 @@ def fit_both(objective, X, y, weight=None, *, categorical_feature=(), n_estimato
     return ours, lightgbm.train(theirs, rows, num_boost_round=n_estimators)
 
 
-def trees_of(booster):
-    """Return LightGBM's trees."""
-    _, *blocks = booster.model_to_string(num_iteration=-1).split("\nTree=")
-    return [one_tree(fields(block)) for block in blocks]
-
-
 def difference(ours, booster):
     """Return how the first two trees that are not the same to the bit differ, or an empty text."""
-    theirs = trees_of(booster)
-    if len(theirs) != ours.ensemble_.n_trees:
-        return f"{ours.ensemble_.n_trees} trees, LightGBM has {len(theirs)}"
-    for number, other in enumerate(theirs):
-        said = differing_node(ours.ensemble_.tree(number), other)
+    theirs = export(booster, len(getattr(ours, "classes_", ())))
+    if theirs.n_trees != ours.ensemble_.n_trees:
+        return f"{ours.ensemble_.n_trees} trees, LightGBM has {theirs.n_trees}"
+    for number in range(theirs.n_trees):
+        said = differing_node(ours.ensemble_.tree(number), theirs.tree(number))
         if said:
             return f"tree {number}: {said}"
     return ""

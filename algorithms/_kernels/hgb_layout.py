@@ -1,0 +1,79 @@
+"""The arrays in which the trees of scikit-learn's HistGradientBoosting are grown."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+LEAST_H = 1e-3  # Σh of a side
+TINY = 1e-15  # keeps a value finite where Σh is 0
+SUPPORT = 10.0  # rows' worth of h that a category needs to be sorted, and its smoothing
+
+LEAF = np.dtype(
+    [
+        ("start", np.int64),  # its rows are rows[start : end]
+        ("end", np.int64),
+        ("depth", np.int64),
+        ("node", np.int64),
+        ("g", np.float64),  # Σg and Σh as the split that made it told them
+        ("h", np.float64),
+        ("value", np.float64),
+    ]
+)
+SPLIT = np.dtype(
+    [
+        ("gain", np.float64),
+        ("feature", np.int64),
+        ("bin", np.int64),  # the last one that goes left
+        ("missing_left", np.int64),
+        ("is_set", np.int64),  # 1: `members` says which bins go left
+        ("g", np.float64),  # of the left side
+        ("h", np.float64),
+    ]
+)
+NODE = np.dtype(
+    [
+        ("left", np.int64),  # −1: a leaf
+        ("right", np.int64),
+        ("feature", np.int64),
+        ("bin", np.int64),
+        ("missing_left", np.int64),
+        ("is_set", np.int64),
+        ("gain", np.float64),
+        ("value", np.float64),
+        ("count", np.int64),
+    ]
+)
+
+
+class Table(NamedTuple):
+    """The training rows by their bins; the last bin of each feature is for missing values."""
+
+    columns: np.ndarray  # uint8 (n_features, n_rows)
+    counts: np.ndarray  # int64 (n_features,): bins of values
+    has_missing: np.ndarray  # int64 (n_features,)
+    is_set: np.ndarray  # int64 (n_features,): 1 where bins are categories
+
+
+class Rules(NamedTuple):
+    """What a tree may look like."""
+
+    num_leaves: int
+    max_depth: int  # 0: any
+    min_rows: int
+    ridge: float
+
+
+class Work(NamedTuple):
+    """What a tree is grown in, and the result; used again for every tree."""
+
+    rows: np.ndarray  # uint32 (n_rows,): those of a leaf together
+    spare: np.ndarray  # uint32 (n_rows,)
+    leaves: np.ndarray  # LEAF (num_leaves,)
+    splits: np.ndarray  # SPLIT (num_leaves + 1,): best of each leaf, and of one feature
+    members: np.ndarray  # uint8 (num_leaves + 1, n_bins): bins that go left, where `is_set`
+    cells: np.ndarray  # float64 (num_leaves, n_features, n_bins, 3): Σg, Σh and rows
+    nodes: np.ndarray  # NODE (2 num_leaves − 1,)
+    goes_left: np.ndarray  # uint8 (2 num_leaves − 1, n_bins): of nodes that ask for a set
+    heap: np.ndarray  # int64 (num_leaves,): leaves that can be split
+    scores: np.ndarray  # float64 (n_bins,)
+    order: np.ndarray  # int64 (n_bins,)

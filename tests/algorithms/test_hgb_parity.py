@@ -1,0 +1,74 @@
+"""``parity="scikit-learn"`` of the histogram boosters: HistGradientBoosting's own trees."""
+
+import numpy as np
+import pytest
+from parity_hgb import check_case, check_predictions, difference, fit_both
+from threadpoolctl import threadpool_limits
+
+from algorithms import HistogramBoostingClassifier, HistogramBoostingRegressor
+
+OBJECTIVES = ["regression", "binary", "multiclass"]
+REFUSED = {
+    "min_split_gain": 0.5,
+    "min_child_weight": 1.0,
+    "reg_alpha": 0.1,
+    "subsample_for_bin": 1000,
+    "path_smooth": 1.0,
+    "monotone_constraints": [1, 0],
+    "subsample": 0.5,
+    "boost_from_average": False,
+    "objective": "quantile",
+}
+
+
+@pytest.mark.parametrize("objective", OBJECTIVES)
+@pytest.mark.parametrize("seed", range(5))
+def test_random_cases_give_the_librarys_trees_to_the_bit(seed, objective):
+    check_case([seed, OBJECTIVES.index(objective)], objective)
+
+
+def test_more_rows_than_the_sample_of_bins():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200_001, 1))
+    y = np.sin(X[:, 0])
+    for weight in (None, rng.uniform(0.5, 2.0, len(X))):
+        params = {"random_state": 3, "max_bin": 9, "n_estimators": 1}
+        ours, theirs = fit_both("regression", X, y, weight, **params)
+        assert difference(ours, theirs) == ""
+
+
+def test_classes_are_weighed_like_the_librarys():
+    rng = np.random.default_rng(1)
+    X, y = rng.normal(size=(300, 3)), rng.integers(0, 3, 300)
+    for weight in (None, rng.uniform(0.5, 2.0, 300)):
+        ours, theirs = fit_both("multiclass", X, y, weight, class_weight="balanced", random_state=0)
+        assert difference(ours, theirs) == ""
+        check_predictions(ours, theirs, X)
+
+
+def test_a_category_unknown_to_training_goes_with_missing_values():
+    rng = np.random.default_rng(2)
+    X = rng.integers(0, 4, (400, 2)).astype(float)
+    X[rng.random(400) < 0.3, 0] = np.nan
+    y = np.where(np.isnan(X[:, 0]), 3.0, X[:, 0] % 2) + X[:, 1]
+    ours, theirs = fit_both("regression", X, y, categorical_feature=[0, 1], random_state=0)
+    assert difference(ours, theirs) == ""
+    check_predictions(ours, theirs, np.array([[9.0, 1.0], [np.nan, 9.0], [2.0, np.nan]]))
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_is_not_followed_is_refused_by_name(name):
+    X, y = np.random.default_rng(0).normal(size=(40, 2)), np.arange(1.0, 41.0)
+    model = HistogramBoostingRegressor(parity="scikit-learn", **{name: REFUSED[name]})
+    with pytest.raises(ValueError, match=f"{name}=.*parity='scikit-learn'"):
+        model.fit(X, y)
+
+
+@pytest.mark.parametrize("codes", [[-1.0, 0.0], [0.5, 1.0], list(range(6))])
+def test_categories_without_a_bin_are_refused(codes):
+    X = np.resize(codes, (60, 1)).astype(float)
+    model = HistogramBoostingClassifier(
+        parity="scikit-learn", categorical_feature=[0], max_bin=5, n_estimators=1
+    )
+    with threadpool_limits(1), pytest.raises(ValueError, match="column 0 has"):
+        model.fit(X, np.arange(60) % 2)

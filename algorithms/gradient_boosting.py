@@ -18,7 +18,7 @@ Penalties γ J + λ/2 Σ v_j² on the J leaves' values v_j hold a tree small: le
 s² / (w + λ), and a split must lessen ½ Σ w (g − v)² by more than γ.
 
 Trees are grown level by level on columns sorted once (docs/decisions/gradient-boosting.md); every
-distinct threshold is tried. Draws of rows and features are scikit-learn's. Not here: sparse X.
+distinct threshold is tried. Draws of rows and features are scikit-learn's.
 """
 
 from typing import ClassVar

@@ -18,6 +18,7 @@ from algorithms._common.cart import TREE_CONSTRAINTS, count_features
 from algorithms._common.gradient_rounds import Rounds
 from algorithms._common.parity import AS_SKLEARN, warn_of_other_version
 from algorithms._common.threads import Workers, count_threads
+from algorithms._common.weights import bring_near_one
 from algorithms.decision_tree import DecisionTreeRegressor
 
 TREE_PARAMETERS = (
@@ -159,6 +160,8 @@ class BaseGradientBoosting(BoostedModel):
             X = check_array(X, dtype=np.float32, order="C", estimator=self, input_name="X")
         weighted = sample_weight is not None
         weight = _check_sample_weight(sample_weight, X)
+        if not (self.parity or self.leaf_penalty or self.l2_regularization):
+            weight, _ = bring_near_one(weight)  # penalties are on the scale of the weights
         y = column_or_1d(self._read_y(y, weight if weighted else None), warn=True)
         self.max_features_ = count_features(self.max_features, self.n_features_in_)
         self._loss = self._make_loss()

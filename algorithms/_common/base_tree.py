@@ -1,5 +1,6 @@
 """What the two decision trees share: from parameters and rows to a tree, and what it tells."""
 
+from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
@@ -27,6 +28,7 @@ from algorithms._common.pruning import prune, prune_by_error, pruning_path
 from algorithms._common.sklearn_growing import grow_like_sklearn
 from algorithms._common.tables import check_sparse, make_table, sort_table
 from algorithms._common.threads import Workers, count_threads
+from algorithms._common.weights import bring_near_one
 
 SEEDS = 2**31 - 1
 
@@ -113,7 +115,10 @@ class BaseDecisionTree(BaseEstimator):
             How many codes each feature has, 0 where it holds numbers.
         """
         seed = check_random_state(self.random_state).randint(0, SEEDS)
-        target = self._target(y, weight)
+        target, power = self._target(y, weight), 0
+        if not self._sorts_in_nodes:
+            weight, power = bring_near_one(target.weight)
+            target = replace(target, weight=weight)
         rules = make_rules(self, target, len(y), len(columns))
         self.n_features_in_ = len(columns)
         self.n_outputs_ = 1
@@ -124,6 +129,9 @@ class BaseDecisionTree(BaseEstimator):
             self.tree_ = grow_tree(table, rows, rules, seed, workers, counts)
         else:
             self.tree_ = grow_like_sklearn(table.values, columns, target, rules, seed)
+        if power:
+            nodes = self.tree_.nodes
+            nodes["weight"] = np.ldexp(nodes["weight"], power)
         if self.ccp_alpha > 0.0:
             self.tree_ = prune(self.tree_, self.ccp_alpha)
 

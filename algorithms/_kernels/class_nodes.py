@@ -4,7 +4,7 @@ import numpy as np
 
 from algorithms._kernels.arrays import swap
 from algorithms._kernels.class_layout import EPSILON
-from algorithms._kernels.class_search import TIE, weight_of
+from algorithms._kernels.class_search import tie_of, weight_of
 from algorithms._kernels.draw import draw_below
 from algorithms._kernels.jit import inner_kernel, kernel
 from algorithms._kernels.layout import CLOSE, ROW
@@ -125,7 +125,7 @@ def best_column(level, columns, slot):
     if level.open[slot]:
         for f in range(len(columns)):
             best = max(best, level.score[f, slot])
-    least = best - TIE * weight_of(level.totals[slot])
+    least = best - tie_of(level.totals[slot])
     for at in range(len(columns) - 1, -1, -1):  # visited from the end
         if best > -np.inf and level.score[columns[at], slot] >= least:
             return columns[at]

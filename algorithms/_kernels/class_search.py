@@ -27,7 +27,8 @@ from algorithms._kernels.jit import inner_kernel, kernel
 from algorithms._kernels.layout import CLOSE, ROW
 from algorithms._kernels.level_layout import value_at
 
-TIE = 1e-13  # of the slot's weight: scores so close are equal, for rounding is what parts them
+TIE = 1e-13  # of the slot's weight: scores so close are equal, for rounding is what parts them,
+PART = 0.01  # unless that is more than this of n H, the most that a split can gain
 SLACK = 1e-12  # of it: bounds are looked at with so much room
 TWO = 2
 
@@ -45,6 +46,16 @@ def weight_of(totals):
     for k in range(len(totals) - 1):
         n += totals[k]
     return n
+
+
+@inner_kernel
+def tie_of(totals):
+    """Return how close to each other scores are that count as equal."""
+    n = weight_of(totals)
+    s = 0.0
+    for k in range(len(totals) - 1):
+        s += totals[k] * totals[k]
+    return min(TIE * n, PART * max(n - s / n, 0.0))
 
 
 @inner_kernel
@@ -116,6 +127,7 @@ def search_borders(codes, limits, level, left, first, last):
                 continue
             totals = level.totals[slot]
             n = weight_of(totals)
+            tie = tie_of(totals)
             n_left = 0.0
             left[:] = 0.0
             for b in range(last_bin(sums, slot, len(left), codes.bins[f])):
@@ -124,7 +136,7 @@ def search_borders(codes, limits, level, left, first, last):
                     n_left += added
                     score = score_of(left, totals, n_left, n, least)
                     if score > -np.inf:
-                        keep_best(level, f, slot, score, codes.starts[f, b + 1], TIE * n)
+                        keep_best(level, f, slot, score, codes.starts[f, b + 1], tie)
 
 
 @kernel
@@ -215,6 +227,7 @@ def search_bin(table, codes, limits, rows, level, where, left, start):
     f, slot, b, least = where
     n_left, n = start
     totals = level.totals[slot]
+    tie = tie_of(totals)
     own = np.uint16(slot * len(left))
     before = np.uint64(0)
     is_first = True
@@ -226,7 +239,7 @@ def search_bin(table, codes, limits, rows, level, where, left, start):
         if not is_first:
             score = score_of(left, totals, n_left, n, limits.min_weight_leaf)
             if score >= least and value_at(table, f, row) > value_at(table, f, before) + CLOSE:
-                keep_best(level, f, slot, score, j, TIE * n)
+                keep_best(level, f, slot, score, j, tie)
         is_first = False
         before = row
         left[k] += rows.weight[row]

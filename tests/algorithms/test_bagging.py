@@ -30,9 +30,12 @@ REFERENCE = {
     BaggingClassifier: ensemble.BaggingClassifier,
     BaggingRegressor: ensemble.BaggingRegressor,
 }
-WEIGHTED = {
-    "check_sample_weight_equivalence_on_dense_data": "max_samples=None draws as many rows as "
+UNEQUAL = (
+    "max_samples=None draws as many rows as "
     "there are, whatever they weigh; scikit-learn's own bagging fails this check too"
+)
+WEIGHTED = {
+    f"check_sample_weight_equivalence_on_{form}_data": UNEQUAL for form in ("dense", "sparse")
 }
 
 

@@ -33,6 +33,7 @@ from algorithms._common.base_histogram import BaseHistogramBoosting
 from algorithms._common.hist_objectives import ALIASES, CLASSES, REGRESSION, to_probabilities
 from algorithms._common.hist_params import CONSTRAINTS
 from algorithms._common.hist_parity import probabilities_like
+from algorithms._common.hist_tables import codes_of, trim
 from algorithms._common.spaces import HISTOGRAM_BOOSTING
 from harness import ALL_TASKS, Accepts, Algorithm, Argument, estimator_adapter, hookimpl
 
@@ -91,6 +92,13 @@ class HistogramBoostingClassifier(ClassifierMixin, BaseHistogramBoosting):
         Whether F₀ is the constant that fits best, else 0.
     early_stopping_round : int, optional
         Stop after so many rounds in which the first evaluation table did not improve.
+    boosting_type : {"gbdt", "dart"}
+        "dart" drops some of the earlier rounds while one is grown.
+    drop_rate, max_drop, skip_drop : float, int, float
+        Of DART: chance of a round to be dropped, most rounds dropped (0 or less: any number),
+        and chance that none is.
+    uniform_drop, xgboost_dart_mode : bool
+        Of DART: whether heavy rounds are as likely; whether the step is weighed as XGBoost does.
 
     Attributes
     ----------
@@ -122,12 +130,7 @@ class HistogramBoostingClassifier(ClassifierMixin, BaseHistogramBoosting):
 
     def _encode_y(self, y):
         """Return the codes of an evaluation table's labels."""
-        y = np.asarray(y)
-        codes = np.searchsorted(self.classes_, y)
-        known = self.classes_[np.minimum(codes, self.n_classes_ - 1)] == y
-        if not known.all():
-            raise ValueError("eval_set has labels that y has not")
-        return codes
+        return codes_of(np.asarray(y), self.classes_)
 
     def _weigh(self, codes, weight):
         """Return the weights of rows and of classes multiplied, or None where all are 1."""
@@ -139,7 +142,7 @@ class HistogramBoostingClassifier(ClassifierMixin, BaseHistogramBoosting):
     def _predict_scores(self, score):
         """Return the probabilities of raw scores, float64 (n_rows, n_classes)."""
         if self.parity is not None:
-            return probabilities_like(self.parity, score, self._link)
+            return probabilities_like(score, self._link)
         return to_probabilities(score, self._link)
 
     def predict_proba(self, X, num_iteration=None):
@@ -251,11 +254,6 @@ class HistogramBoostingRegressor(RegressorMixin, BaseHistogramBoosting):
         """Yield `predict` after each round."""
         for score in self._staged_raw(X):
             yield self._answer(score)
-
-
-def trim(weight):
-    """Return the weights, or None where all are 1."""
-    return None if weight is None or (weight == 1.0).all() else weight
 
 
 def build(spec):

@@ -9,6 +9,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from algorithms._common.hist_bins import bin_table, find_bins
 from algorithms._common.hist_boosting import Booster, Target
+from algorithms._common.hist_dart import Dart
 from algorithms._common.hist_growing import Grower
 from algorithms._common.hist_metrics import find_metric
 from algorithms._common.hist_model import OURS, join_trees
@@ -16,6 +17,7 @@ from algorithms._common.hist_objectives import Objective, find_objective
 from algorithms._common.hist_params import CONSTRAINTS, make_rules, read_groups, read_monotone
 from algorithms._common.hist_parity import train_like
 from algorithms._common.hist_predict import FastPredictor
+from algorithms._common.hist_start import Start
 from algorithms._common.hist_stopping import Watch
 from algorithms._common.hist_tables import find_categorical, read_table
 from algorithms._common.saved_model import SavedModel
@@ -70,6 +72,12 @@ class BaseHistogramBoosting(SavedModel, Contributions, BaseEstimator):
         min_data_per_group=100,
         boost_from_average=True,
         early_stopping_round=None,
+        boosting_type="gbdt",
+        drop_rate=0.1,
+        max_drop=50,
+        skip_drop=0.5,
+        uniform_drop=False,
+        xgboost_dart_mode=False,
         alpha=0.9,
         poisson_max_delta_step=0.7,
         tweedie_variance_power=1.5,
@@ -81,7 +89,17 @@ class BaseHistogramBoosting(SavedModel, Contributions, BaseEstimator):
 
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(
-        self, X, y, sample_weight=None, *, eval_set=None, eval_sample_weight=None, eval_metric=None
+        self,
+        X,
+        y,
+        sample_weight=None,
+        *,
+        init_score=None,
+        eval_set=None,
+        eval_sample_weight=None,
+        eval_init_score=None,
+        eval_metric=None,
+        init_model=None,
     ):
         """Train.
 
@@ -92,12 +110,17 @@ class BaseHistogramBoosting(SavedModel, Contributions, BaseEstimator):
         y : array-like (n_rows,)
             Labels of any kind, or numbers.
         sample_weight : array-like (n_rows,), optional
+        init_score, eval_init_score : array-like (n_rows,) or (n_rows, n_scores), optional
+            Raw scores that boosting begins from instead of a constant, and a list of those of
+            the evaluation tables; predictions do not contain them.
         eval_set : list of (X, y), optional
             Tables whose metric is watched; the first one decides when to stop.
         eval_sample_weight : list of arrays, optional
         eval_metric : str or callable, optional
             By default the objective's own; a callable (y, prediction) returns its name, the
             value, and whether higher is better.
+        init_model : fitted estimator, TreeEnsemble or path of a model file, optional
+            Boosting goes on from its scores, and its trees stay in the model.
 
         Returns
         -------
@@ -118,18 +141,18 @@ class BaseHistogramBoosting(SavedModel, Contributions, BaseEstimator):
         weight = self._weigh(y, weight)
         self._is_categorical = find_categorical(self, self.categorical_feature)
         self._objective = self._find_objective()
+        start = Start(self, init_model, init_score, eval_init_score)
         if self.parity is not None:
-            by_class = hasattr(self, "classes_") and self.class_weight is not None
-            given = sample_weight is not None or by_class
-            train_like(self, X, y, weight, is_weighted=given, eval_set=eval_set)
+            train_like(self, X, y, weight, eval_set)
             return self
-        watch = Watch(self, eval_set, eval_sample_weight, eval_metric)
+        watch = Watch(self, start, eval_set, eval_sample_weight, eval_metric)
         with Workers(count_threads(self.n_jobs)) as workers:
-            booster = self._booster(X, y, weight, workers)
-            self._run(booster, watch)
+            booster = self._booster(X, y, weight, workers, start)
+            grower = Dart(booster, X) if self.boosting_type == "dart" else booster
+            self._run(grower.boost, booster.rounds, watch, start)
         return self
 
-    def _booster(self, X, y, weight, workers):
+    def _booster(self, X, y, weight, workers, start):
         """Return the booster before its first round."""
         n_features = X.shape[1]
         monotone = read_monotone(self.monotone_constraints, n_features)
@@ -152,24 +175,28 @@ class BaseHistogramBoosting(SavedModel, Contributions, BaseEstimator):
             targets, first = objective.targets(y), objective.first_scores(y, weight)
         self._base = first if self.boost_from_average else np.zeros(len(first))
         score = np.empty((len(first), len(y)))
-        score[:] = self._base[:, None]
+        if start.is_given:
+            self._base, score[:] = start.base, start.scores(X).T
+        else:
+            score[:] = self._base[:, None]
         seed = check_random_state(self.random_state).randint(SEEDS)
         return Booster(self, grower, Target(objective, targets, weight), score, seed)
 
-    def _run(self, booster, watch):
+    def _run(self, boost, rounds, watch, start):
         """Boost until there are enough rounds, or none helps any more."""
         for _ in range(self.n_estimators):
-            trees = booster.boost()
-            if watch.is_over(trees):
+            boost()
+            if watch.is_over(rounds):
                 break
-        self.n_iter_ = len(booster.rounds)
-        self.best_iteration_ = watch.best_round
+        self.n_iter_ = start.n_rounds + len(rounds)
+        self.best_iteration_ = start.n_rounds + watch.best_round if watch.best_round else 0
         self.best_score_ = watch.best
         self.evals_result_ = watch.history
-        rounds = booster.rounds[: watch.best_round or None]
-        self.n_estimators_ = len(rounds)
+        rounds = rounds[: watch.best_round or None]
+        self.n_estimators_ = start.n_rounds + len(rounds)
         codes = getattr(self, "classes_", None)
-        self.ensemble_ = join_trees(rounds, self._binner, self._base, self._link, codes)
+        new = join_trees(rounds, self._binner, self._base, self._link, codes)
+        self.ensemble_ = start.extend(new)
         self._walker = FastPredictor(self.ensemble_)
 
     @property

@@ -64,6 +64,7 @@ class Booster:
         self.h = np.empty((n_scores, n_rows if has_h else 0), np.float32)
         self.records = np.empty(n_rows, np.int64)
         self.bag = None
+        self.rate = self.params.learning_rate
 
     def boost(self):
         """Add a round of trees; return them."""
@@ -88,7 +89,7 @@ class Booster:
         quantile = getattr(self.target.objective, "renewed", None)
         if quantile is not None:
             self.renew(tree, k, quantile)
-        tree.nodes["value"] *= p.learning_rate
+        tree.nodes["value"] *= self.rate
         grower.add_to(self.score[k], tree)
         return tree
 

@@ -47,10 +47,16 @@ CONSTRAINTS = {
     "min_data_per_group": [COUNT],
     "boost_from_average": ["boolean"],
     "early_stopping_round": [COUNT, None],
+    "boosting_type": [StrOptions({"gbdt", "dart"})],
+    "drop_rate": [Interval(Real, 0.0, 1.0, closed="both")],
+    "max_drop": [Integral],
+    "skip_drop": [Interval(Real, 0.0, 1.0, closed="both")],
+    "uniform_drop": ["boolean"],
+    "xgboost_dart_mode": ["boolean"],
     "alpha": [Interval(Real, 0.0, None, closed="neither")],
     "poisson_max_delta_step": [AT_LEAST_0],
     "tweedie_variance_power": [Interval(Real, 1.0, 2.0, closed="neither")],
-    "parity": [StrOptions({"lightgbm", "scikit-learn"}), None],
+    "parity": [StrOptions({"lightgbm"}), None],
 }
 
 

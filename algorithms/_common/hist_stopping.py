@@ -14,6 +14,7 @@ class Watch:
     Parameters
     ----------
     params : the estimator
+    start : Start
     tables : list of (X, y), or None
     weights : list of arrays or None, one a table, or None
     metric : as in ``fit``
@@ -21,10 +22,10 @@ class Watch:
     Raises
     ------
     ValueError
-        Where stopping is wanted and there is no table to decide it.
+        Where stopping is wanted and there is no table to decide it, or rounds change later.
     """
 
-    def __init__(self, params, tables, weights, metric):
+    def __init__(self, params, start, tables, weights, metric):
         self.params = params
         self.patience = params.early_stopping_round
         if tables is None:
@@ -33,19 +34,22 @@ class Watch:
             tables = [tables]
         if self.patience is not None and not tables:
             raise ValueError("early_stopping_round needs an eval_set to watch")
+        if self.patience is not None and params.boosting_type == "dart":
+            raise ValueError("early_stopping_round cannot be had with boosting_type='dart'")
         weights = [None] * len(tables) if weights is None else weights
         self.tables = [
-            Table(params, X, y, weight) for (X, y), weight in zip(tables, weights, strict=True)
+            Table(params, start, number, *table, weight)
+            for number, (table, weight) in enumerate(zip(tables, weights, strict=True))
         ]
         self.metric = params._metric(metric) if tables else None  # noqa: SLF001 - its own part
         self.history = {}
         self.best_round, self.best = 0, None
 
-    def is_over(self, trees):
-        """Note a new round; return whether it was the last one to wait for."""
+    def is_over(self, rounds):
+        """Note the last round; return whether it was the last one to wait for."""
         done = 0
         for number, table in enumerate(self.tables):
-            name, value, higher = table.rate(trees, self.metric)
+            name, value, higher = table.rate(rounds, self.metric)
             values = self.history.setdefault(f"valid_{number}", {}).setdefault(name, [])
             values.append(value)
             done = len(values)
@@ -55,29 +59,33 @@ class Watch:
                     self.best_round, self.best = done, value
         if self.patience is not None and done - self.best_round >= self.patience:
             return True
-        return not self.tables and all(tree.n_leaves == 1 for tree in trees) and self._is_settled()
+        settled = not self.tables and all(tree.n_leaves == 1 for tree in rounds[-1])
+        return settled and self._is_settled()
 
     def _is_settled(self):
         """Return whether every further round would be as empty as this one."""
         p = self.params
-        return p.subsample == 1.0 and p.colsample_bytree == 1.0 and p.data_sample_strategy != "goss"
+        drawn = p.data_sample_strategy == "goss" or p.boosting_type == "dart"
+        return p.subsample == 1.0 and p.colsample_bytree == 1.0 and not drawn
 
 
 class Table:
     """One evaluation table, with its scores so far."""
 
-    def __init__(self, params, X, y, weight):
+    def __init__(self, params, start, number, X, y, weight):
         self.params = params
         self.X = read_table(params, X, reset=False)
         self.y = params._encode_y(y)  # noqa: SLF001 - its own part
         self.weight = None if weight is None else _check_sample_weight(weight, self.X)
-        self.score = None
+        self.first = self.score = start.scores(self.X, number)
 
-    def rate(self, trees, metric):
-        """Add a round of trees, and return the metric."""
-        p = self.params
+    def rate(self, rounds, metric):
+        """Add the last round of trees, or all where rounds change, and return the metric."""
+        p, new = self.params, rounds[-1:]
+        if p.boosting_type == "dart":
+            self.score, new = self.first, rounds
         base = p._base if self.score is None else np.zeros(len(p._base))  # noqa: SLF001 - its own part
-        walker = FastPredictor(join_trees([trees], p._binner, base))  # noqa: SLF001 - its own part
+        walker = FastPredictor(join_trees(new, p._binner, base))  # noqa: SLF001 - its own part
         found = walker.raw(self.X)
         self.score = found if self.score is None else self.score + found
         return metric(self.y, p._predict_scores(self.score), self.weight)  # noqa: SLF001 - its own part

@@ -1,0 +1,113 @@
+"""DART: what is dropped, and what the rounds weigh afterwards."""
+
+import lightgbm
+import numpy as np
+import pytest
+from sklearn.metrics import log_loss
+
+from algorithms import HistogramBoostingClassifier, HistogramBoostingRegressor
+from algorithms._common.hist_dart import Dart
+
+ALWAYS = {"drop_rate": 1.0, "max_drop": 0, "skip_drop": 0.0, "uniform_drop": True}
+
+
+def table(n=2000, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 6))
+    return X, X[:, 0] * X[:, 1] + np.sin(2 * X[:, 2]) + 0.5 * rng.normal(size=n)
+
+
+def dart(rounds=10, **params):
+    return HistogramBoostingRegressor(
+        n_estimators=rounds, boosting_type="dart", random_state=0, **params
+    )
+
+
+def plain_twin(X, y, rounds, rate, *, by_rate):
+    """Return the predictions where every round drops all earlier ones, by single-tree models."""
+    base = y.mean()
+    kept = []
+    for k in range(rounds):
+        one = HistogramBoostingRegressor(n_estimators=1, learning_rate=1.0, random_state=0)
+        tree = one.fit(X, y, init_score=np.full(len(y), base)).predict(X)
+        more = rate if by_rate and k else 1.0
+        kept = [weight * k / (k + more) for weight in kept] + [rate / (k + more)]
+    return base + sum(kept) * tree, kept
+
+
+@pytest.mark.parametrize("by_rate", [False, True])
+def test_where_all_is_dropped_every_round_learns_the_same(by_rate):
+    X, y = table()
+    model = dart(6, learning_rate=0.3, xgboost_dart_mode=by_rate, **ALWAYS).fit(X, y)
+    expected, weights = plain_twin(X, y, 6, 0.3, by_rate=by_rate)
+    np.testing.assert_allclose(model.predict(X), expected, atol=2e-3)  # rounding is drawn anew
+    trees = [model.ensemble_.tree(t) for t in range(6)]
+    sizes = np.array([np.abs(t.value[t.left < 0]).max() for t in trees])
+    np.testing.assert_allclose(sizes / sizes[0], np.array(weights) / weights[0], rtol=2e-2)
+
+
+def test_without_drops_it_is_plain_boosting():
+    X, y = table()
+    plain = HistogramBoostingRegressor(n_estimators=10, random_state=0).fit(X, y)
+    for params in ({"skip_drop": 1.0}, {"drop_rate": 0.0, "skip_drop": 0.0}):
+        assert np.array_equal(dart(**params).fit(X, y).predict(X), plain.predict(X))
+
+
+def test_the_scores_of_training_are_those_of_the_model():
+    X, y = table()
+    model = dart(25, drop_rate=0.3, skip_drop=0.2).fit(X, y, eval_set=[(X, y)])
+    error = np.mean((model.predict(X) - y) ** 2)
+    assert model.evals_result_["valid_0"]["l2"][-1] == pytest.approx(error, rel=1e-12)
+
+
+def test_rounds_are_dropped_as_often_as_asked():
+    class Params:
+        drop_rate, max_drop, skip_drop, uniform_drop = 0.2, 0, 0.3, True
+
+    class Booster:
+        params, seed = Params, 0
+
+    counts = []
+    for seed in range(400):
+        Booster.seed = seed
+        grower = Dart(Booster, None)
+        grower.weight = [1.0] * 50
+        counts.append(len(grower.draw()))
+    assert np.mean(np.array(counts) == 0) == pytest.approx(0.3, abs=0.07)
+    assert np.mean([c for c in counts if c]) == pytest.approx(10, abs=0.6)
+    Params.max_drop = 4
+    assert max(len(grower.draw()) for _ in range(3)) <= 4
+    Params.uniform_drop, Params.max_drop, Params.skip_drop = False, 0, 0.0
+    heavy = []
+    for seed in range(400):
+        Booster.seed = seed
+        grower.weight = [1.0] * 25 + [3.0] * 25
+        heavy += [number >= 25 for number in grower.draw()]
+    assert np.mean(heavy) == pytest.approx(0.75, abs=0.03)
+
+
+def test_threads_change_nothing():
+    X, y = table(20_000)
+    found = [dart(8, n_jobs=n, drop_rate=0.5, skip_drop=0.0).fit(X, y).predict(X) for n in (1, 3)]
+    assert np.array_equal(*found)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_it_is_as_good_as_lightgbms(n_classes):
+    X, y = table(6000)
+    y = np.digitize(y, np.quantile(y, np.arange(1, n_classes) / n_classes))
+    params = {"n_estimators": 60, "boosting_type": "dart", "drop_rate": 0.2}
+    ours = HistogramBoostingClassifier(random_state=0, **params).fit(X[:3000], y[:3000])
+    theirs = lightgbm.LGBMClassifier(random_state=0, verbose=-1, n_jobs=1, **params)
+    theirs.fit(X[:3000], y[:3000])
+    losses = [log_loss(y[3000:], theirs.booster_.predict(X[3000:]))]
+    losses += [log_loss(y[3000:], ours.predict_proba(X[3000:]))]
+    assert losses[1] < 1.05 * losses[0]
+
+
+def test_what_it_cannot_do_is_told():
+    X, y = table(200)
+    with pytest.raises(ValueError, match="cannot be had with boosting_type='dart'"):
+        dart(early_stopping_round=3).fit(X, y, eval_set=[(X, y)])
+    with pytest.raises(ValueError, match="boosting_type='dart' cannot be had with parity"):
+        dart(parity="lightgbm").fit(X, y)

@@ -142,7 +142,7 @@ class HistogramBoostingClassifier(ClassifierMixin, BaseHistogramBoosting):
     def _predict_scores(self, score):
         """Return the probabilities of raw scores, float64 (n_rows, n_classes)."""
         if self.parity is not None:
-            return probabilities_like(score, self._link)
+            return probabilities_like(self.parity, score, self._link)
         return to_probabilities(score, self._link)
 
     def predict_proba(self, X, num_iteration=None):

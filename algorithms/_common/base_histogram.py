@@ -143,7 +143,10 @@ class BaseHistogramBoosting(SavedModel, Contributions, BaseEstimator):
         self._objective = self._find_objective()
         start = Start(self, init_model, init_score, eval_init_score)
         if self.parity is not None:
-            train_like(self, X, y, weight, eval_set)
+            by_class = hasattr(self, "classes_") and self.class_weight is not None
+            given = sample_weight is not None or by_class
+            asked = {"eval_set": eval_set, "init_model": init_model, "init_score": init_score}
+            train_like(self, X, y, weight, is_weighted=given, **asked)
             return self
         watch = Watch(self, start, eval_set, eval_sample_weight, eval_metric)
         with Workers(count_threads(self.n_jobs)) as workers:

@@ -56,7 +56,7 @@ CONSTRAINTS = {
     "alpha": [Interval(Real, 0.0, None, closed="neither")],
     "poisson_max_delta_step": [AT_LEAST_0],
     "tweedie_variance_power": [Interval(Real, 1.0, 2.0, closed="neither")],
-    "parity": [StrOptions({"lightgbm"}), None],
+    "parity": [StrOptions({"lightgbm", "scikit-learn"}), None],
 }
 
 

@@ -154,6 +154,13 @@ class Best:
         return min(fmean(cell[split] for split in splits) for cell in whole)
 
 
+def _labels_only(side: Losses, scorer: Scorer) -> tuple[str, ...]:
+    """Return the note on a side all of whose outcomes are labels and no probabilities."""
+    trials = {o.trial.id for o in side.outcomes.values()}
+    alone = bool(side.losses) and trials <= scorer.labels_only
+    return (f"{side.cell.algorithm} {LABELS}",) if alone else ()
+
+
 def evidence_of(ours: Losses, theirs: Losses, scorer: Scorer, best: Best) -> Evidence:
     """Return what a verdict on two cells of one dataset is made from."""
     a, b = ours.cell, theirs.cell
@@ -163,11 +170,7 @@ def evidence_of(ours: Losses, theirs: Losses, scorer: Scorer, best: Best) -> Evi
         failed=(ours.missing, theirs.missing),
         preparation=a.preparation,
         params=(a.params, b.params),
-        notes=tuple(
-            f"{side.cell.algorithm} {LABELS}"
-            for side in (ours, theirs)
-            if side.losses and {o.trial.id for o in side.outcomes.values()} <= scorer.labels_only
-        ),
+        notes=tuple(dict.fromkeys(_labels_only(ours, scorer) + _labels_only(theirs, scorer))),
     )
     places = [place for place in ours.losses if place in theirs.losses]
     if not places:

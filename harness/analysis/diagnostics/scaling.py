@@ -112,7 +112,7 @@ def growth(axis: str, slope: Interval, star: float | None) -> str:
     if slope.low <= 0:
         return "falls" if slope.high < 0 else "no growth shown"
     if slope.high < 1:
-        return "slower than linear"
+        return "less than linear"
     return "faster than linear" if star is None or slope.low < star else "faster than n log n"
 
 

@@ -47,7 +47,7 @@ def test_an_exact_power_is_found(power, factor, sizes):
         (SIZES * 1e-6, "linear"),
         (SIZES * np.log(SIZES) * 1e-7, "n log n"),
         (SIZES**2 * 1e-9, "faster than n log n"),
-        (SIZES**0.5 * 1e-3, "slower than linear"),
+        (SIZES**0.5 * 1e-3, "less than linear"),
     ],
 )
 def test_growth_is_told_apart_where_the_noise_allows(seconds, growth):
@@ -93,7 +93,7 @@ def test_threads_have_words_of_their_own(low, high, growth):
     [
         (-0.1, 1.5, "no growth shown"),
         (-0.2, -0.1, "falls"),
-        (0.2, 0.8, "slower than linear"),
+        (0.2, 0.8, "less than linear"),
         (1.1, 1.3, "faster than linear"),
     ],
 )

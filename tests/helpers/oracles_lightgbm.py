@@ -10,7 +10,7 @@ EPSILON = float(np.float32(1e-15))
 def draw(seed, n, wanted):
     """Return the rows that LightGBM's generator draws, ascending."""
     x, chosen = seed % 2**32, []
-    if wanted > n / math.log2(wanted):
+    if wanted > 1 and wanted > n / math.log2(wanted):
         for i in range(n):
             x = (214013 * x + 2531011) % 2**32
             if (x // 2**16) % 2**15 / 2**15 < (wanted - len(chosen)) / (n - i):

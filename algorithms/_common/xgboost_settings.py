@@ -5,6 +5,7 @@ from types import MappingProxyType
 
 import numpy as np
 
+from algorithms._common.newton_params import POISSON_STEP, read_signs
 from algorithms._kernels.xgboost_layout import Rules
 
 DEFAULTS = MappingProxyType(
@@ -44,7 +45,6 @@ REFUSED = MappingProxyType(
     }
 )
 METHODS = {"exact": "exact", "approx": "approx", "hist": "hist", "auto": "hist"}
-POISSON_STEP = 0.7  # the largest step of count:poisson where none is set
 
 
 @dataclass(frozen=True)
@@ -91,6 +91,7 @@ def read_settings(estimator, n_features):
     ValueError
         Names a parameter, and its value, whose rules are not followed.
     """
+    refuse_categories(estimator)
     for name, only in REFUSED.items():
         value = getattr(estimator, name, None)
         if value is not None and value != only:
@@ -151,20 +152,21 @@ def read_objective(estimator):
 
 
 def read_orders(estimator, n_features):
-    """Return the monotone constraints, int32 (n_features,), or (0,) where there are none."""
+    """Return the monotone constraints, int32 (n_features,), or (0,) where there are none.
+
+    Constraints that are all zero count as some: they change how the library computes gains.
+    """
     given = getattr(estimator, "monotone_constraints", None)
     if given is None or len(given) == 0:
         return np.empty(0, np.int32)
-    if len(given) > n_features:
+    names = list(getattr(estimator, "feature_names_in_", []))
+    return read_signs(given, n_features, names).astype(np.int32)
+
+
+def refuse_categories(estimator):
+    """Raise ValueError where columns of categories would be split as if they were numbers."""
+    names = list(getattr(estimator, "categories_", ()))
+    if names:
         raise ValueError(
-            f"monotone_constraints has {len(given)} entries, but X has {n_features} features"
+            f"parity='xgboost' does not follow splits of categories: make numbers of {names}"
         )
-    orders = np.zeros(n_features, np.int32)
-    try:
-        orders[: len(given)] = given
-    except (TypeError, ValueError) as e:
-        raise ValueError(
-            f"parity='xgboost' does not follow monotone_constraints={given!r}: use a sequence of "
-            "one number a feature"
-        ) from e
-    return orders

@@ -41,6 +41,23 @@ def test_real_tables_give_xgboosts_boosters(method):
         assert first_difference(X.astype(np.float32), y, None, params) == ""
 
 
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("method", METHODS)
+def test_splits_that_only_rounding_makes_are_xgboosts(method, seed):
+    """Targets cancel but for the rounding of their sums, so the order of every sum decides."""
+    rng = np.random.default_rng(seed)
+    half = rng.integers(0, 4, (150, 2))
+    y = (np.exp(rng.normal(size=150) * 8) * 1e8).astype(np.float32)
+    order = rng.permutation(300)
+    X = np.concatenate([half, half])[order].astype(np.float32)
+    y = np.concatenate([y, -y])[order]
+    params = {"objective": "reg:squarederror", "tree_method": method, "n_estimators": 3}
+    params["base_score"] = 0.0
+    assert first_difference(X, y, None, params) == ""
+    (rounds, _), _, _ = fit_both(X, y, None, params)
+    assert rounds[0][0].n_leaves > 4
+
+
 @pytest.mark.parametrize("policy", ["depthwise", "lossguide"])
 def test_levels_of_more_than_256_nodes_are_split_in_parts(policy):
     rng = np.random.default_rng(5)
@@ -80,7 +97,9 @@ def test_training_ends_where_it_is_told_to():
         ({"objective": "binary:logistic", "base_score": 1.5}, "between 0 and 1"),
         ({"base_score": [0.1, 0.2]}, "base_score has 2 values"),
         ({"monotone_constraints": {"a": 1}}, "monotone_constraints"),
-        ({"monotone_constraints": [1, 0, 1]}, "has 3 entries"),
+        ({"monotone_constraints": [1, 0, 1]}, "X has 2 columns"),
+        ({"categories_": {"a": ["x", "y"]}}, "splits of categories"),
+        ({"prune": "post"}, "prune='post'"),
     ],
 )
 def test_what_cannot_be_followed_is_refused(changes, said):

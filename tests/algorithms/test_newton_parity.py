@@ -1,0 +1,117 @@
+"""``NewtonBoosting*(parity="xgboost")`` beside XGBoost's own estimators, and in the harness."""
+
+import numpy as np
+import pandas as pd
+import pytest
+import xgboost
+from parity_kit import rows
+from parity_xgboost import METHODS, difference, read_trees
+from scipy import sparse
+from sklearn import datasets
+
+from algorithms import NewtonBoostingClassifier, NewtonBoostingRegressor
+from harness import Spec, Task
+from harness.analysis.parity import Side, compare
+from harness.plugins import load_registry
+
+LOADERS = [datasets.load_diabetes, datasets.load_breast_cancer, datasets.load_iris]
+MODULES = ["algorithms.newton_boosting", "algorithms.reference.xgboost"]
+
+
+def first_difference(ours, theirs):
+    """Return where the trees of two fitted estimators part, or an empty text."""
+    trees = [tree for trees in ours._rounds for tree in trees]
+    others = read_trees(theirs.get_booster())
+    assert len(trees) == len(others)
+    return next(filter(None, map(difference, trees, others)), "")
+
+
+def pair_of(is_classifier, **params):
+    """Return our estimator and XGBoost's."""
+    if is_classifier:
+        ours, theirs = NewtonBoostingClassifier, xgboost.XGBClassifier
+    else:
+        ours, theirs = NewtonBoostingRegressor, xgboost.XGBRegressor
+    return ours(parity="xgboost", **params), theirs(n_jobs=1, **params)
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("load", LOADERS)
+def test_estimators_grow_xgboosts_trees(load, method):
+    X, y = load(return_X_y=True)
+    weight = np.random.default_rng(0).uniform(0.1, 2.0, len(y))
+    is_classifier = load is not datasets.load_diabetes
+    ours, theirs = pair_of(is_classifier, n_estimators=5, tree_method=method, reg_alpha=0.1)
+    ours.fit(X, y, sample_weight=weight)
+    theirs.fit(X, y, sample_weight=weight)
+    assert first_difference(ours, theirs) == ""
+    name = "predict_proba" if is_classifier else "predict"
+    np.testing.assert_allclose(getattr(ours, name)(X), getattr(theirs, name)(X), rtol=1e-5)
+
+
+def test_early_stopping_ends_after_the_same_round():
+    X, y = datasets.load_breast_cancer(return_X_y=True)
+    for model in (both := pair_of(True, n_estimators=60, early_stopping_rounds=3)):
+        model.fit(X[::2], y[::2], eval_set=[(X[1::2], y[1::2])], **silent(model))
+    assert both[0].best_iteration == both[1].best_iteration
+    assert first_difference(*both) == ""
+
+
+def silent(model):
+    """Return what keeps XGBoost's estimator from printing."""
+    return {"verbose": False} if model.__module__.startswith("xgboost") else {}
+
+
+def test_cuts_of_other_tables_may_be_given():
+    X, y = datasets.load_diabetes(return_X_y=True)
+    wider = np.concatenate([X, X * 1.5])
+    matrix = xgboost.QuantileDMatrix(wider, label=np.concatenate([y, y]), max_bin=16)
+    ours, _ = pair_of(False, n_estimators=3)
+    ours.fit(X, y, cuts=matrix.get_quantile_cut())
+    binned = xgboost.QuantileDMatrix(X, label=y, ref=matrix, max_bin=16)
+    theirs = read_trees(xgboost.train({"nthread": 1, "max_bin": 16}, binned, 3))
+    assert [difference(own[0], other) for own, other in zip(ours._rounds, theirs, strict=True)] == [
+        ""
+    ] * 3
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_absent_entries_of_sparse_tables_are_missing(method):
+    rng = np.random.default_rng(2)
+    X = sparse.random(300, 4, 0.4, format="csr", random_state=2)
+    y = X.toarray()[:, 0] + rng.normal(size=300)
+    ours, theirs = pair_of(False, n_estimators=3, tree_method=method)
+    assert first_difference(ours.fit(X, y), theirs.fit(X, y)) == ""
+
+
+def test_constraints_may_name_columns():
+    rng = np.random.default_rng(3)
+    X = pd.DataFrame(rng.normal(size=(200, 3)), columns=list("abc"))
+    y = X["a"] - X["b"] + rng.normal(size=200)
+    given = {"tree_method": "exact", "monotone_constraints": {"b": -1, "a": 1}}
+    ours, theirs = pair_of(False, n_estimators=4, **given)
+    assert first_difference(ours.fit(X, y), theirs.fit(X, y)) == ""
+
+
+def test_categories_are_refused():
+    X = pd.DataFrame({"a": pd.Categorical(list("xyz") * 10), "b": np.arange(30.0)})
+    with pytest.raises(ValueError, match="does not follow splits of categories"):
+        NewtonBoostingRegressor(parity="xgboost").fit(X, np.arange(30.0))
+
+
+@pytest.mark.parametrize("task", list(Task))
+@pytest.mark.parametrize("method", METHODS)
+def test_the_harness_finds_the_same_bits(method, task):
+    registry, training = load_registry(modules=MODULES), rows(task, missing=True, weight=True)
+    sides = []
+    for name, own in (
+        ("newton_boosting", {"parity": "xgboost", "tree_method": method}),
+        (f"xgboost.{method}", {}),
+    ):
+        algorithm = registry.algorithm(name)
+        n_classes = {Task.BINARY: 2, Task.MULTICLASS: 3, Task.REGRESSION: 0}[task]
+        spec = Spec(task, {**algorithm.params, "n_estimators": 4, **own}, 1, 1, n_classes)
+        adapter = algorithm.adapter(spec)
+        adapter.fit(adapter.prepare(training.X, training.y, training.weight))
+        sides.append(Side(adapter.export_trees(), name, dict(spec.params), name))
+    assert compare(*sides, training).agreement == "bits"

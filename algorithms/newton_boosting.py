@@ -272,7 +272,7 @@ def register_algorithms(register):
             },
             space=NEWTON_BOOSTING,
             reference="xgboost.hist",
-            rungs={"default": "L0"},
+            rungs={"default": "L0", "xgboost": "L3"},
             libraries=("numpy", "numba", "scikit-learn"),
             paper="https://doi.org/10.1145/2939672.2939785",
             summary="second-order boosting, exact, on proposals or on histograms",

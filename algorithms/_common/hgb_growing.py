@@ -92,6 +92,8 @@ class Grower:
             own, at = self.ordered[nodes["feature"][i]], nodes["bin"][i]
             if own.codes is not None:
                 member = goes_left[i, : own.count] == 1
+                if own.count == 1:  # what the library does then
+                    member[0] = self.first_set_has_first_bin(nodes, goes_left)
                 listed = own.codes[~member if to_left[i] else member]
                 sets[i] = (listed.tolist(), not to_left[i])
             else:
@@ -108,3 +110,19 @@ class Grower:
             cover=nodes["count"].astype(np.float64),
             sets=sets,
         )
+
+    def first_set_has_first_bin(self, nodes, goes_left):
+        """Return whether the first set of several categories, root first, has the first one's bin.
+
+        Where a column has one category alone, the library's predictions (not its training) ask
+        that set instead of the node's own.
+        """
+        todo = [0]
+        while todo:
+            node = nodes[i := todo.pop()]
+            if node["left"] < 0:
+                continue
+            if node["is_set"] and self.ordered[node["feature"]].count > 1:
+                return goes_left[i, 0] == 1
+            todo += [node["right"], node["left"]]
+        return False

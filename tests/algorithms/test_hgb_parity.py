@@ -56,6 +56,18 @@ def test_a_category_unknown_to_training_goes_with_missing_values():
     check_predictions(ours, theirs, np.array([[9.0, 1.0], [np.nan, 9.0], [2.0, np.nan]]))
 
 
+def test_a_column_of_one_category_and_gaps_predicts_as_the_library_does():
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        gaps = rng.random(400) < 0.4
+        X = np.column_stack([np.where(gaps, np.nan, 3.0), rng.integers(0, 5, 400)])
+        y = np.where(gaps, 2.0, 0.0) + np.isin(X[:, 1], rng.choice(5, 2)) * (1.0 + gaps)
+        for columns in ([0, 1], [0]):
+            ours, theirs = fit_both("regression", X, y, categorical_feature=columns, random_state=0)
+            assert difference(ours, theirs) == ""
+            check_predictions(ours, theirs, X)
+
+
 @pytest.mark.parametrize("name", REFUSED)
 def test_what_is_not_followed_is_refused_by_name(name):
     X, y = np.random.default_rng(0).normal(size=(40, 2)), np.arange(1.0, 41.0)

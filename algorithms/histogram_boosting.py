@@ -99,6 +99,9 @@ class HistogramBoostingClassifier(ClassifierMixin, BaseHistogramBoosting):
         and chance that none is.
     uniform_drop, xgboost_dart_mode : bool
         Of DART: whether heavy rounds are as likely; whether the step is weighed as XGBoost does.
+    parity : {"lightgbm", "scikit-learn"}, optional
+        Grow LightGBM's own trees, or HistGradientBoosting's, to the bit: one thread, and no
+        target for speed (docs/decisions/parity-with-lightgbm.md).
 
     Attributes
     ----------
@@ -110,10 +113,7 @@ class HistogramBoostingClassifier(ClassifierMixin, BaseHistogramBoosting):
     feature_importances_ : (n_features,)
     """
 
-    _parameter_constraints: ClassVar = {
-        **CONSTRAINTS,
-        "objective": [NAMES, callable, None],
-    }
+    _parameter_constraints: ClassVar = {**CONSTRAINTS, "objective": [NAMES, callable, None]}
 
     def _y_checks(self):
         """Return what scikit-learn checks of y."""
@@ -290,7 +290,7 @@ def register_algorithms(register):
             },
             space=HISTOGRAM_BOOSTING,
             reference="lightgbm.gbdt",
-            rungs={"default": "L0"},
+            rungs={"default": "L0", "lightgbm": "L3", "scikit-learn": "L3"},
             libraries=("numpy", "numba", "scikit-learn"),
             paper="https://proceedings.neurips.cc/paper/2017/hash/6449f44a102fde848669bdd9eb6b76fa-Abstract.html",
             summary="leaf-wise boosting on histograms of exact packed integers",

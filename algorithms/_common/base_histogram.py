@@ -13,7 +13,7 @@ from algorithms._common.hist_dart import Dart
 from algorithms._common.hist_growing import Grower
 from algorithms._common.hist_metrics import find_metric
 from algorithms._common.hist_model import OURS, join_trees
-from algorithms._common.hist_objectives import Objective, find_objective
+from algorithms._common.hist_objectives import CLASSES, REGRESSION, Objective, find_objective
 from algorithms._common.hist_params import CONSTRAINTS, make_rules, read_groups, read_monotone
 from algorithms._common.hist_parity import train_like
 from algorithms._common.hist_predict import FastPredictor
@@ -31,6 +31,7 @@ class BaseHistogramBoosting(SavedModel, Contributions, BaseEstimator):
     """What the classifier and the regressor share."""
 
     _parameter_constraints: ClassVar = CONSTRAINTS
+    _objective_names = frozenset({*CLASSES, *REGRESSION})
     _saved_facts = ("n_iter_", "best_iteration_", "best_score_", "evals_result_")
 
     def __init__(

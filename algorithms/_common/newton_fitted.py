@@ -1,23 +1,46 @@
 """What fitted second-order boosting tells: scores, stages, leaves, importances."""
 
+from types import SimpleNamespace
+
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from algorithms._common.hist_predict import FastPredictor
-from algorithms._common.newton_model import importances, join_trees
+from algorithms._common.newton_model import importances, join_trees, rounds_from
+from algorithms._common.newton_objectives import BINARY, CLASSES, REGRESSION
 from algorithms._common.newton_tables import as_dense, dense_parts, read_rows
+from algorithms._common.saved_model import SavedModel
+from algorithms._common.shap_values import Contributions
 from algorithms._common.threads import count_threads
 
 
-class NewtonModel(BaseEstimator):
+class NewtonModel(SavedModel, Contributions, BaseEstimator):
     """A model of rounds of trees: ``_rounds`` and ``_base``, and ``ensemble_`` of those in use."""
+
+    _json_format = "xgboost"
+    _objective_names = frozenset({*BINARY, *CLASSES, *REGRESSION})
+    _saved_facts = ("best_iteration", "best_score", "_history", "_stopped")
 
     def _join(self, rounds, *, first=True):
         """Return rounds as a `harness.TreeEnsemble`, with the base score or without."""
         base = self._base if first else np.zeros_like(self._base)
         labels = getattr(self, "classes_", None)
         return join_trees(rounds, base, self._objective.link, labels, self.n_features_in_)
+
+    def _take_model(self, ensemble):
+        """Become the model that was read from a file."""
+        self._rounds = rounds_from(ensemble)
+        self._base = ensemble.base.astype(np.float32)
+        self._objective = SimpleNamespace(link=ensemble.link, n_scores=ensemble.n_outputs)
+        self.ensemble_, self._walker = ensemble, FastPredictor(ensemble)
+        self.n_iter_ = len(self._rounds)
+        self.__dict__.setdefault("_history", {})
+        self.__dict__.setdefault("_stopped", False)
+
+    def _read_rows(self, X):
+        """Return X as trees read it."""
+        return read_rows(self, X, reset=False)
 
     def evals_result(self):
         """Return the metrics of the evaluation tables: dict, table → metric → list."""

@@ -3,7 +3,9 @@
 import numpy as np
 
 from algorithms._common.hist_model import class_codes
-from algorithms._common.newton_tree import NODE
+from algorithms._common.model_files.errors import ModelFileError
+from algorithms._common.model_files.plain_sums import require_sum, rounds_of, value_of
+from algorithms._common.newton_tree import NODE, NewtonTree
 
 LIBRARY = "tree-harness"
 
@@ -64,6 +66,40 @@ def join_trees(rounds, base, link, classes, n_features):
 def join_nodes(trees):
     """Return the nodes of all trees, end to end."""
     return np.concatenate([tree.nodes for tree in trees]) if trees else np.empty(0, NODE)
+
+
+def rounds_from(e):
+    """Return an ensemble of XGBoost's rules as rounds of NewtonTree, one a score.
+
+    Raises
+    ------
+    ModelFileError
+        Where its trees follow other rules.
+    """
+    rules = (e.comparison, e.input_dtype, e.sum_dtype, e.base_first)
+    if rules != ("<", "float32", "float32", True) or e.members_left.any():
+        raise ModelFileError(
+            "its trees do not follow XGBoost's rules: read_model and serve predict with them"
+        )
+    require_sum(e)
+    start = np.repeat(e.offsets[:-1], np.diff(e.offsets))
+    inner = e.left >= 0
+    nodes = np.zeros(e.n_nodes, NODE)
+    nodes["feature"], nodes["missing_left"] = e.feature, e.default_left
+    nodes["left"], nodes["right"] = (np.where(inner, c - start, -1) for c in (e.left, e.right))
+    nodes["threshold"], nodes["value"] = e.threshold, np.nan_to_num(value_of(e))
+    nodes["gain"], nodes["cover"] = np.nan_to_num(e.gain), np.nan_to_num(e.cover)
+    parts = zip(e.offsets[:-1].tolist(), e.offsets[1:].tolist(), strict=True)
+    trees = [NewtonTree(nodes[a:b].copy(), sets_of(e, a, b)) for a, b in parts]
+    return [[trees[t] for t in round_] for round_ in rounds_of(e).tolist()]
+
+
+def sets_of(e, first, last):
+    """Return the codes that each node from first to before last asks for, node → int32."""
+    asked = np.flatnonzero(e.categories[first:last] >= 0).tolist()
+    numbers = e.categories[first:last][asked].tolist()
+    ends = e.set_indptr
+    return {at: e.set_codes[ends[k] : ends[k + 1]] for at, k in zip(asked, numbers, strict=True)}
 
 
 def importances(rounds, kind, n_features):

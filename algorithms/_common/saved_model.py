@@ -9,7 +9,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from algorithms._common.model_files import lightgbm_writing, own_json, xgboost_writing
 from algorithms._common.model_files.errors import ModelFileError
-from algorithms._common.model_files.files import format_of, read_file, write_text
+from algorithms._common.model_files.files import (
+    ATTRIBUTE,
+    format_of,
+    read_file,
+    write_text,
+)
 
 MOST_IN_DTYPE = 3  # letters of a number's dtype: no file asks for text of any length
 
@@ -22,6 +27,7 @@ class SavedModel:
     """
 
     _json_format: ClassVar[str] = "harness"  # what the suffix ".json" means when saving
+    _objective_names: ClassVar[frozenset] = frozenset()  # what ``objective`` may be, as text
     _saved_facts: ClassVar[tuple] = ()  # names of attributes that JSON can hold
 
     def save_model(self, path, *, format=None):  # noqa: A002 - the name that users look for
@@ -32,7 +38,7 @@ class SavedModel:
         path : str or path
         format : {"harness", "xgboost", "lightgbm"}, optional
             By default told by the suffix: ".txt" is LightGBM's text, ".json" the JSON form of
-            the class (docs/model-file.md). Only our own form keeps labels and parameters.
+            the class (docs/model-file.md). LightGBM's text keeps no labels and no parameters.
 
         Raises
         ------
@@ -46,7 +52,10 @@ class SavedModel:
         if kind == "harness":
             text = own_json.write(self.ensemble_, estimator=self._describe(names))
         elif kind == "xgboost":
-            text = xgboost_writing.write(self.ensemble_, objective=objective, names=names)
+            kept = {ATTRIBUTE: json.dumps(self._describe(names))}
+            text = xgboost_writing.write(
+                self.ensemble_, objective=objective, names=names, attributes=kept
+            )
         else:
             text = lightgbm_writing.write(
                 self.ensemble_,
@@ -60,8 +69,9 @@ class SavedModel:
     def load_model(self, path, *, format=None):  # noqa: A002 - the name that users look for
         """Take a model from a file; the estimator then is fitted.
 
-        Of our own form parameters and labels are taken as well; the other forms name classes by
-        their numbers, and leave the parameters as they are.
+        Of what our estimators wrote, parameters and labels are taken as well. The files of the
+        libraries name classes by their numbers, and leave parameters as they are, but for the
+        objective.
 
         Parameters
         ----------
@@ -81,6 +91,10 @@ class SavedModel:
         found = read_file(path, format)
         about, ensemble = found.estimator, found.ensemble
         self._check_task(path, ensemble)
+        for name in self._saved_facts:
+            self.__dict__.pop(name, None)
+        if found.objective in self._objective_names:
+            self.objective = found.objective
         known = self.get_params(deep=False)
         self.set_params(**{k: v for k, v in about.get("params", {}).items() if k in known})
         self.n_features_in_ = ensemble.n_features

@@ -126,10 +126,11 @@ def test_xgboosts_file_is_read_and_written_back(objective, params, tmp_path):
     booster.save_model(tmp_path / "theirs.json")
     trees = read_model(tmp_path / "theirs.json")
     margin = booster.predict(data, output_margin=True).reshape(len(X), -1)
-    assert np.array_equal(trees.raw(X), margin)
+    near = 1e-6 if params.get("booster") == "dart" else 0.0  # it subtracts the base of each tree
+    np.testing.assert_allclose(trees.raw(X), margin, rtol=near, atol=near)
     write_model(trees, tmp_path / "ours.json", format="xgboost", objective=objective)
     again = xgboost.Booster(model_file=tmp_path / "ours.json")
-    assert np.array_equal(again.predict(data), booster.predict(data))
+    np.testing.assert_allclose(again.predict(data), booster.predict(data), rtol=near, atol=near)
     assert json.loads(again.save_config())["learner"]["objective"]["name"] == objective
 
 

@@ -46,6 +46,7 @@ def test_margins_are_those_of_single_precision():
     assert margin(0.25, "identity") == np.float32(0.25)
     assert margin(0.5, "sigmoid") == 0
     e = np.float32(np.e)  # below e, so its log is below 1; numpy's own float32 log says 1
+    assert margin(np.float32(1.1987678), "exp") == np.float32(0.18129419)  # as XGBoost has it
     assert margin(e, "exp") == np.nextafter(np.float32(1), np.float32(0))
 
 

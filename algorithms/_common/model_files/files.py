@@ -2,7 +2,7 @@
 
 import json
 import os
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from algorithms._common.model_files import (
@@ -16,6 +16,8 @@ from algorithms._common.model_files.errors import ModelFileError
 from harness import HarnessError, TreeEnsemble
 
 FORMATS = ("harness", "xgboost", "lightgbm")
+ATTRIBUTE = "tree-harness"  # under which XGBoost's file keeps what our estimators say
+KINDS = "biufUO"  # of numpy, that class labels may have
 MALFORMED = (KeyError, ValueError, TypeError, IndexError, AttributeError, OverflowError)
 MALFORMED += (RecursionError, MemoryError)
 
@@ -25,10 +27,10 @@ class ModelFile:
     """A model as a file tells it."""
 
     ensemble: TreeEnsemble
-    format: str
     names: list | None = None  # of the columns
     categories: dict = field(default_factory=dict)  # column name → its categories
-    estimator: dict = field(default_factory=dict)  # of our own form
+    objective: str | None = None  # its name in the library of the format
+    estimator: dict = field(default_factory=dict)  # what an estimator of ours said of itself
 
 
 def read_model(path, *, format=None):  # noqa: A002 - what scikit-learn's and pandas' users look for
@@ -129,10 +131,27 @@ def read_text(text, wanted):
         raise ModelFileError(f"format is {wanted!r}; {', '.join(FORMATS)} are known")
     if wanted == "lightgbm" or (wanted is None and text.startswith(lightgbm_text.FIRST_LINE)):
         ensemble, names, categories = lightgbm_text.read(text)
-        return ModelFile(ensemble, "lightgbm", names, categories)
+        objective = lightgbm_text.objective_of(text)
+        return ModelFile(ensemble, names, categories, objective)
     document = json.loads(text)
     if wanted == "xgboost" or (wanted is None and "learner" in document):
         ensemble, names = xgboost_json.read(document)
-        return ModelFile(ensemble, "xgboost", names)
-    ensemble, about = own_json.read(document)
-    return ModelFile(ensemble, "harness", about.get("columns"), about.get("categories", {}), about)
+        about = json.loads(xgboost_json.attribute_of(document, ATTRIBUTE) or "{}")
+        found = described(ensemble, about)
+        return replace(found, names=names, objective=xgboost_json.objective_of(document))
+    return described(*own_json.read(document))
+
+
+def described(ensemble, about):
+    """Return a `ModelFile` with what an estimator of ours said of itself, once it is checked."""
+    columns, labels = about.get("columns"), about.get("labels", {})
+    parts = [about.get(name, {}) for name in ("params", "facts", "categories")] + [labels]
+    right = all(isinstance(part, dict) for part in parts)
+    right &= all(isinstance(values, list) for values in about.get("categories", {}).values())
+    right &= columns is None or (isinstance(columns, list) and len(columns) == ensemble.n_features)
+    n_classes = len(ensemble.classes)
+    right &= not labels or labels["dtype"].lstrip("<>=|")[0] in KINDS
+    right &= not labels or not n_classes or len(labels["values"]) == n_classes
+    if not right:
+        raise ModelFileError("what it says of the estimator does not fit its trees")
+    return ModelFile(ensemble, columns, about.get("categories", {}), None, about)

@@ -76,6 +76,11 @@ def read(text):
     return ensemble, None if names == default_names(n_features) else names, categories
 
 
+def objective_of(text):
+    """Return the name of a model's objective, or None where it was a function."""
+    return fields(text).get("objective", "").split(" ")[0] or None
+
+
 def default_names(n_features):
     """Return LightGBM's names of columns that have none."""
     return [f"Column_{f}" for f in range(n_features)]

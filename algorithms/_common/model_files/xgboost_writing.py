@@ -29,7 +29,7 @@ DETAILS = {  # what an objective needs to be read back
 USUAL = {"reg_loss_param": {"scale_pos_weight": "1"}}
 
 
-def write(ensemble, *, objective=None, names=None):
+def write(ensemble, *, objective=None, names=None, attributes=None):
     """Return the JSON text of a model.
 
     Parameters
@@ -39,6 +39,8 @@ def write(ensemble, *, objective=None, names=None):
         Its name in XGBoost or LightGBM; by default the usual one for the link.
     names : list of str, optional
         Of the columns.
+    attributes : dict of str to str, optional
+        What XGBoost keeps beside the model without reading it.
 
     Raises
     ------
@@ -58,7 +60,7 @@ def write(ensemble, *, objective=None, names=None):
     outputs = ensemble.n_outputs
     many = name in MANY
     learner = {
-        "attributes": {},
+        "attributes": attributes or {},
         "feature_names": [str(n) for n in names or []],
         "feature_types": [],
         "gradient_booster": {"model": model_of(ensemble), "name": "gbtree"},

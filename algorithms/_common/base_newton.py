@@ -13,6 +13,8 @@ from algorithms._common.hist_tables import find_categorical
 from algorithms._common.newton_exact import ExactGrower
 from algorithms._common.newton_fitted import NewtonModel
 from algorithms._common.newton_hist import HistGrower
+from algorithms._common.newton_levels import LeveledGrower
+from algorithms._common.newton_levels import fits as levels_serve
 from algorithms._common.newton_metrics import find_metrics
 from algorithms._common.newton_objectives import find_objective
 from algorithms._common.newton_params import CONSTRAINTS, make_limits
@@ -209,6 +211,8 @@ class BaseNewtonBoosting(NewtonModel):
         is_local = self.tree_method == "approx" and self.proposal == "local"
         if self.tree_method in ("exact", "approx") and categorical.any():
             raise ValueError(f"tree_method='{self.tree_method}' takes no categories: use 'hist'")
+        if self.tree_method == "exact" and levels_serve(X, limits, self):
+            return LeveledGrower(X, limits, workers, name)
         if self.tree_method == "exact":
             return ExactGrower(X, limits, workers, name)
         if is_local:

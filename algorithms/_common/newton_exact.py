@@ -51,9 +51,8 @@ class ExactGrower:
         self.rows = np.zeros(X.shape[0], layout.ROW)
         self.side = np.empty(X.shape[0] if sparse.issparse(X) else 0, np.int32)
         least = max(limits.min_child_weight, LEAST_H)
-        held = limits.alpha or limits.max_step or limits.monotone.any()
         self.rules = layout.Rules(
-            least, limits.ridge, limits.alpha, limits.max_step, step, int(not held)
+            least, limits.ridge, limits.alpha, limits.max_step, step, int(limits.is_plain)
         )
         self.threads = 1 if len(self.lists.order) < SMALL else workers.threads
 

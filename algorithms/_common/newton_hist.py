@@ -84,7 +84,6 @@ def make_rules(limits, params, n_rows):
     leaves = min(deepest, n_rows)
     if params.max_leaves and params.grow_policy == "lossguide":
         leaves = min(leaves, params.max_leaves)
-    held = limits.alpha or limits.max_step or limits.monotone.any()
     return Rules(
         num_leaves=max(int(leaves), 2),
         max_depth=limits.max_depth or -1,
@@ -101,7 +100,7 @@ def make_rules(limits, params, n_rows):
         few_bins=int(params.max_cat_to_onehot),
         min_rows_of_category=0,
         extra=0,
-        plain=int(not held),
+        plain=int(limits.is_plain),
         seed=0,
     )
 

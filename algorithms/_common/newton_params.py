@@ -66,6 +66,11 @@ class Limits:
     monotone: np.ndarray  # int64 (n_features,)
     groups: np.ndarray | None  # int64 (n_features,), bits; None: all features may interact
 
+    @property
+    def is_plain(self):
+        """Whether a side counts T(G)² / (H + λ) with T(G) = G: nothing binds its value."""
+        return not (self.alpha or self.max_step or self.monotone.any())
+
     def weigh(self, g, h, lower=-np.inf, upper=np.inf):
         """Return w* = −T(G) / (H + λ), float64, within its bounds."""
         with np.errstate(divide="ignore", invalid="ignore"):

@@ -105,3 +105,30 @@ def route_lists(lists, rows, plan, base, columns, side):
                 rows[i]["slot"] = np.uint32(side[i] + 1)
         else:
             rows[i]["slot"] = 0
+
+
+@kernel
+def survey_nodes(X, nodes, used, missing, largest, first, last):
+    """Walk the rows first … last − 1 down a tree; note what each inner node sees of its column.
+
+    Parameters
+    ----------
+    X : (n_rows, n_columns) float32, C-contiguous
+    nodes : newton_tree.NODE
+    used : (n_rows,) bool, the rows that are walked; (0,): all
+    missing : (n_nodes,) uint8, written: 1 where a value is missing
+    largest : (n_nodes,) float32, written: the largest present value
+    """
+    for i in range(np.uint64(first), np.uint64(last)):
+        if len(used) and not used[i]:
+            continue
+        at = 0
+        while nodes[at]["left"] >= 0:
+            x = X[i, np.uint64(nodes[at]["feature"])]
+            goes_left = x < nodes[at]["threshold"]
+            if np.isnan(x):
+                goes_left = nodes[at]["missing_left"] != 0
+                missing[at] = 1
+            else:
+                largest[at] = max(largest[at], x)
+            at = nodes[at]["left"] if goes_left else nodes[at]["right"]

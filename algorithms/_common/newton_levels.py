@@ -1,0 +1,144 @@
+"""Grow exact trees with the level-wise kernels of gradient boosting, where these serve.
+
+They part rows so that Σ s² / (w + λ) is large, with w a side's weight and s its Σ w v. With w = h
+and v = −g/h this is Σ G² / (H + λ). All thresholds are tried, but most are ruled out by bounds over
+bins of neighbours: half the time of a pass over sorted lists (`newton_exact`).
+
+These kernels hold float32 values within 1e-7 of each other for one value, as scikit-learn does.
+Here any two values are two, so columns are scaled by powers of two, until no gap is that small.
+"""
+
+import numpy as np
+from scipy import sparse
+
+from algorithms._common.level_growing import DEEPEST, LevelGrower
+from algorithms._common.newton_exact import (
+    LEAST_GAIN,
+    LEAST_H,
+    NO_FLAGS,
+    ROWS_A_SHARE,
+    ExactGrower,
+    Grown,
+)
+from algorithms._common.newton_tree import NODE
+from algorithms._kernels.level_layout import Limits
+from algorithms._kernels.newton_rows import survey_nodes
+from algorithms._kernels.newton_search import NEAR_END
+
+TOP = 100  # exponent of a column's largest value: no gap stays below 1e-7, and sums are finite
+LARGEST = np.finfo(np.float32).max
+
+
+def fits(X, limits, params):
+    """Return whether trees of these parameters can be grown here."""
+    draws = params.colsample_bytree, params.colsample_bylevel, params.colsample_bynode
+    return (
+        not sparse.issparse(X)
+        and 0 < limits.max_depth <= DEEPEST
+        and limits.is_plain
+        and limits.groups is None
+        and min(draws) == 1.0
+    )
+
+
+class LeveledGrower:
+    """Grows exact trees on the same table, one after another.
+
+    Parameters
+    ----------
+    X : (n_rows, n_columns) float32, C-contiguous, NaN where missing
+    limits : newton_params.Limits
+    workers : Workers
+    name : name of the estimator, for error messages
+    """
+
+    def __init__(self, X, limits, workers, name):
+        self.others = (X, limits, workers, name)
+        self.X, self.limits, self.workers = X, limits, workers
+        scale = np.empty(X.shape[1], np.float32)
+        gaps = np.empty(X.shape[1], bool)
+        for f, column in enumerate(X.T):
+            largest = np.nanmax(np.abs(column), initial=0.0, where=~np.isnan(column))
+            scale[f] = np.ldexp(1.0, TOP - int(np.frexp(largest)[1])) if largest else 1.0
+            gaps[f] = np.isnan(column).any()
+        self.scale, self.gaps = scale.astype(np.float64), gaps
+        self.grower = LevelGrower(X * scale, workers, name)
+        least = max(LEAST_GAIN, limits.least_gain)
+        weight = max(limits.min_child_weight, LEAST_H)
+        self.rules = Limits(2, 1, weight, least, 1.0, limits.ridge)
+        self.lists = None
+
+    def grow(self, g, h, used, draws):
+        """Return the `Grown` tree of some derivatives; see `ExactGrower.grow`."""
+        if not (h > 0.0).all():  # −g/h says nothing of such rows
+            if self.lists is None:
+                self.lists = ExactGrower(*self.others)
+            return self.lists.grow(g, h, used, draws)
+        weight = None if (h == 1.0).all() else h.astype(np.float64)
+        value = -g.astype(np.float64)
+        if weight is not None:
+            value /= weight
+        grown = self.grower.grow(value, weight, self.rules, self.limits.max_depth, used)
+        nodes = self.as_nodes(grown)
+        if self.gaps.any():
+            self.settle_missing(nodes, np.isinf(grown.nodes["threshold"]), used)
+        return Grown(nodes, grown.leaf)
+
+    def as_nodes(self, grown):
+        """Return a tree's nodes as `newton_tree.NODE`."""
+        own = grown.nodes
+        nodes = np.zeros(len(own), NODE)
+        inner = own["left"] >= 0
+        feature = np.where(inner, own["feature"], 0)
+        for name in ("left", "right"):
+            nodes[name] = own[name]
+        nodes["feature"] = np.where(inner, feature, -1)
+        finite = inner & np.isfinite(own["threshold"])
+        middle = np.where(finite, own["threshold"], 0.0) / self.scale[feature]
+        nodes["threshold"] = np.where(finite, float_between(middle), np.where(inner, LARGEST, 0.0))
+        to_left = np.where(self.gaps[feature], own["missing_left"], 1)
+        nodes["missing_left"] = np.where(inner, to_left, 0)
+        nodes["value"], nodes["cover"] = grown.values, own["weight"]
+        score = grown.values**2 * (own["weight"] + self.limits.ridge)  # G² / (H + λ)
+        gain = score[own["left"]] + score[own["right"]] - score
+        nodes["gain"] = np.where(inner, gain, 0.0)
+        return nodes
+
+    def settle_missing(self, nodes, alone, used):
+        """Send missing values where the library does, at nodes that have seen none.
+
+        They go right where only other nodes have seen some of the column. A node that parts
+        nothing but missing values has a threshold above the values that it has seen.
+
+        Parameters
+        ----------
+        nodes : NODE, written to
+        alone : (n_nodes,) bool, nodes that part missing values from all others
+        used : (n_rows,) bool, or None
+        """
+        n_rows, flags = len(self.X), NO_FLAGS if used is None else used
+        shares = -(-n_rows // ROWS_A_SHARE)
+        missing = np.zeros((shares, len(nodes)), np.uint8)
+        largest = np.full((shares, len(nodes)), -np.inf, np.float32)
+
+        def walk(first, last):
+            rows = first * ROWS_A_SHARE, min(last * ROWS_A_SHARE, n_rows)
+            survey_nodes(self.X, nodes, flags, missing[first], largest[first], *rows)
+
+        self.workers.share(walk, shares)
+        in_gaps = (nodes["left"] >= 0) & self.gaps[nodes["feature"]]
+        nodes["missing_left"][in_gaps & ~missing.any(axis=0)] = 0
+        last = largest.max(axis=0)[alone]
+        nodes["threshold"][alone] = last + (np.abs(last) + NEAR_END)
+
+
+def float_between(middle):
+    """Return thresholds t with low < t ≤ high, given float64 (low + high) / 2 of float32 values.
+
+    The nearest float32 is one, unless low and high are neighbours: then it may be low itself.
+    """
+    near = middle.astype(np.float32)
+    with np.errstate(over="ignore"):
+        after = np.nextafter(near, np.float32(np.inf))
+    is_halfway = near.astype(np.float64) + after.astype(np.float64) == 2.0 * middle
+    return np.where(is_halfway, after, near)

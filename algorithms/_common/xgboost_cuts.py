@@ -81,12 +81,13 @@ def ends_of(summary, n_bins):
     if n_bins == 0:
         return np.array([MARGIN, 3.0 * MARGIN], np.float32)
     found = summary[:, kernels.VALUE]
-    first = np.float64(found[0]) if len(found) else 0.0
-    least = np.float32(first - abs(first) - MARGIN)
-    last = np.float64(found[-1] if len(found) else least)
     inner = found[1:n_bins]
-    rises = np.diff(inner, prepend=-np.inf) > 0
-    return np.array([least, *inner[rises], last + (abs(last) + MARGIN)], np.float32)
+    inner = inner[np.diff(inner, prepend=-np.inf) > 0]
+    with np.errstate(over="ignore"):  # beyond the largest float32 lies infinity
+        first = np.float64(found[0]) if len(found) else 0.0
+        least = np.float32(first - abs(first) - MARGIN)
+        last = np.float64(found[-1] if len(found) else least)
+        return np.array([least, *inner, last + (abs(last) + MARGIN)], np.float32)
 
 
 def summary_of(values, weight, max_bin):

@@ -58,6 +58,49 @@ def test_splits_that_only_rounding_makes_are_xgboosts(method, seed):
     assert rounds[0][0].n_leaves > 4
 
 
+def hole(X, share):
+    """Return X with a share of its values missing."""
+    return np.where(np.random.default_rng(1).random(X.shape) < share, np.nan, X)
+
+
+FEW = np.where(np.arange(200) < 5, 1.0, 0.0)
+LOOSE = {"min_child_weight": 0.0, "reg_lambda": 0.0}
+EDGES = {
+    "one row": (lambda X, y: (X[:1], y[:1]), None, {}),
+    "two rows": (lambda X, y: (X[:2], y[:2]), None, LOOSE),
+    "all missing": (lambda X, y: (np.full_like(X, np.nan), y), None, LOOSE),
+    "hardly any missing": (lambda X, y: (hole(X, 0.01), y), None, LOOSE),
+    "hardly any present": (lambda X, y: (hole(X, 0.95), y), None, LOOSE),
+    "constant y": (lambda X, _: (X, np.ones(len(X))), None, {}),
+    "constant X": (lambda X, y: (np.ones_like(X), y), None, {}),
+    "neighbours": (lambda X, y: (2**31 + np.round(X * 300), y), None, {}),
+    "largest": (lambda X, y: (np.sign(X) * 3.3e38, y), None, {}),
+    "smallest": (lambda X, y: (X * 1e-42, y), None, {}),
+    "two zeros": (lambda X, y: (np.where(X > 0, 0.0, -0.0), y), None, LOOSE),
+    "large y": (lambda X, y: (X, y * 1e30), None, {}),
+    "small y": (lambda X, y: (X, y * 1e-20), None, LOOSE),
+    "few weights": (lambda X, y: (X, y), FEW, LOOSE),
+    "all weights": (lambda X, y: (X, y), 10.0 ** (np.arange(200) % 24 - 12), LOOSE),
+    "no steps": (lambda X, y: (X, y), None, {"max_delta_step": 1e-3}),
+    "no learning": (lambda X, y: (X, y), None, {"learning_rate": 0.0}),
+    "no splits": (lambda X, y: (X, y), None, {"gamma": 1e9}),
+    "no values": (lambda X, y: (X, y), None, {"reg_alpha": 1e9}),
+    "too heavy": (lambda X, y: (X, y), None, {"min_child_weight": 1e9}),
+    "one class": (lambda X, _: (X, np.zeros(len(X))), None, {"objective": "binary:logistic"}),
+    "class unseen": (lambda X, y: (X, 2.0 * (y > 0)), None, {"objective": "multi:softprob"}),
+}
+
+
+@pytest.mark.parametrize("name", EDGES)
+@pytest.mark.parametrize("method", METHODS)
+def test_edges_are_xgboosts(method, name):
+    make, weight, params = EDGES[name]
+    rng = np.random.default_rng(0)
+    X, y = make(rng.normal(size=(200, 3)), rng.normal(size=200))
+    given = {"objective": "reg:squarederror", "tree_method": method, "n_estimators": 3, **params}
+    assert first_difference(X.astype(np.float32), y, weight, given) == ""
+
+
 @pytest.mark.parametrize("policy", ["depthwise", "lossguide"])
 def test_levels_of_more_than_256_nodes_are_split_in_parts(policy):
     rng = np.random.default_rng(5)

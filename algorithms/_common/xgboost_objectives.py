@@ -134,7 +134,8 @@ class Objective:
         if self.renews:
             found = [self.quantile_of(self.y, slice(None), k) for k in range(self.n_scores)]
             return np.array(list(map(self.averaged, found)), np.float32)
-        if self.loss.linear and abs(self.settings.scale_pos_weight - ONE) <= LEAST_GAIN:
+        is_scaled = abs(self.settings.scale_pos_weight - ONE) > LEAST_GAIN
+        if self.loss.linear and not (self.loss.scaled and is_scaled):
             return self.to_score(np.array([self.mean()], np.float32))
         return self.newton_step()
 

@@ -2,7 +2,8 @@
 
 ``SOAK_XGBOOST_TREES`` (40) random trainings of 200 to 20 000 rows, drawn from ``SOAK_SEED`` (1);
 each has four rounds of one tree a score. Real tables are those of the folder that
-``HARNESS_MIRROR`` names, up to ``SOAK_MIRROR_BYTES`` (200 000) each.
+``HARNESS_MIRROR`` names, up to ``SOAK_MIRROR_BYTES`` (200 000) each, of which at most ``SOAK_ROWS``
+(20 000) rows are used.
 """
 
 import json
@@ -23,7 +24,7 @@ COUNT = int(os.environ.get("SOAK_XGBOOST_TREES", "40"))
 SEED = int(os.environ.get("SOAK_SEED", "1"))
 MOST_BYTES = int(os.environ.get("SOAK_MIRROR_BYTES", "200000"))
 MIRROR = os.environ.get("HARNESS_MIRROR")
-LARGEST = 20_000  # rows
+MOST_ROWS = int(os.environ.get("SOAK_ROWS", "20000"))
 
 pytestmark = pytest.mark.slow
 
@@ -33,7 +34,7 @@ def test_random_boosters_are_xgboosts(number):
     method = METHODS[number % len(METHODS)]
     chosen = number // len(METHODS)
     objective = OBJECTIVES[chosen % 3] if chosen % 4 else OTHERS[chosen // 4 % len(OTHERS)]
-    drawn = draw_configuration([SEED, number], method, objective, LARGEST)
+    drawn = draw_configuration([SEED, number], method, objective, MOST_ROWS)
     assert first_difference(*drawn) == "", drawn[-1]
 
 
@@ -62,7 +63,8 @@ def numbers_of(X):
 def test_real_tables_give_xgboosts_boosters(name):
     found = table_of(resolve(name, load_registry()))
     X = numbers_of(found.X)
-    y = np.asarray(found.y, np.float64)
+    rows = np.random.default_rng(SEED).permutation(len(X))[:MOST_ROWS]
+    X, y = X[rows], np.asarray(found.y, np.float64)[rows]
     n_classes = len(found.classes or ())
     objective = OBJECTIVES[min(max(n_classes - 1, 0), 2)]
     for method in METHODS:

@@ -96,7 +96,7 @@ def draw_configuration(seed, method, objective, most_rows):
             params["max_leaves"] = 30
     if objective == "reg:quantileerror":
         params["quantile_alpha"] = [[0.5], [0.1, 0.9], [0.001], [0.75]][rng.integers(4)]
-    if objective.endswith("logistic") and rng.random() < 0.3:
+    if rng.random() < (0.3 if objective.endswith("logistic") else 0.1):
         params["scale_pos_weight"] = 2.5
     if rng.random() < 0.2:
         params["base_score"] = 0.4

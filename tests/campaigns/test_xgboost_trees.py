@@ -23,6 +23,7 @@ from harness.plugins import load_registry
 COUNT = int(os.environ.get("SOAK_XGBOOST_TREES", "40"))
 SEED = int(os.environ.get("SOAK_SEED", "1"))
 MOST_BYTES = int(os.environ.get("SOAK_MIRROR_BYTES", "200000"))
+MOST_VALUES = 4_000_000
 MIRROR = os.environ.get("HARNESS_MIRROR")
 MOST_ROWS = int(os.environ.get("SOAK_ROWS", "20000"))
 
@@ -62,9 +63,10 @@ def numbers_of(X):
 @pytest.mark.parametrize("name", mirrored() or ["none"])
 def test_real_tables_give_xgboosts_boosters(name):
     found = table_of(resolve(name, load_registry()))
-    X = numbers_of(found.X)
-    rows = np.random.default_rng(SEED).permutation(len(X))[:MOST_ROWS]
-    X, y = X[rows], np.asarray(found.y, np.float64)[rows]
+    n, d = found.X.shape
+    rows = np.random.default_rng(SEED).permutation(n)[: min(MOST_ROWS, MOST_VALUES // d)]
+    X = numbers_of(found.X[rows] if sparse.issparse(found.X) else found.X.iloc[rows])
+    y = np.asarray(found.y, np.float64)[rows]
     n_classes = len(found.classes or ())
     objective = OBJECTIVES[min(max(n_classes - 1, 0), 2)]
     for method in METHODS:

@@ -56,6 +56,7 @@ def train(params, X, y, weight):
     )
     grower = Grower(bins, X, int(params.max_bin), rules)
     y = y.astype(np.float64)
+    weight = None if weight is None else weight.copy()  # read-only arrays are another type
     base = first_scores(objective, y, weight)
     score = np.zeros((len(base), len(y))) + base[:, None]
     rounds = [

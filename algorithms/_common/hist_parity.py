@@ -10,7 +10,10 @@ from algorithms._common.hist_predict import FastPredictor
 from algorithms._common.parity import warn_of_other_version
 
 ENGINES = {"lightgbm": lightgbm_boosting, "scikit-learn": hgb_boosting}
-NO_MATTER = {"n_jobs", "importance_type", "parity", "objective"}  # to how trees are grown
+NO_MATTER = {  # to trees of a loss that is followed
+    *("n_jobs", "importance_type", "parity", "objective"),
+    *("alpha", "poisson_max_delta_step", "tweedie_variance_power"),
+}
 
 
 def check_params(params, options):

@@ -30,7 +30,7 @@ FOLLOWED_PARAMS = (
     *("num_leaves", "max_depth", "learning_rate", "n_estimators", "class_weight", "random_state"),
     *("subsample_for_bin", "max_bin", "min_data_in_bin", "categorical_feature"),
     *("min_split_gain", "min_child_weight", "min_child_samples", "reg_alpha", "reg_lambda"),
-    *("max_delta_step", "path_smooth", "boost_from_average", "alpha"),
+    *("max_delta_step", "path_smooth", "boost_from_average"),
     *("cat_smooth", "cat_l2", "max_cat_threshold", "max_cat_to_onehot", "min_data_per_group"),
 )
 ZERO = float(np.float32(1e-35))  # values of at most this size are rounded to 0

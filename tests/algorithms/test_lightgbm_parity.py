@@ -3,9 +3,12 @@
 import numpy as np
 import pytest
 from parity_lightgbm import check_case, check_predictions, difference, fit_both
+from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from algorithms import HistogramBoostingClassifier, HistogramBoostingRegressor
 
+BOTH = [HistogramBoostingClassifier, HistogramBoostingRegressor]
+LIBRARIES = ["lightgbm", "scikit-learn"]
 OBJECTIVES = ["regression", "binary", "multiclass", "multiclassova"]
 RENEWED = ["regression_l1", "quantile", "huber"]
 REFUSED = {
@@ -17,6 +20,11 @@ REFUSED = {
     "early_stopping_round": 3,
     "objective": "poisson",
 }
+
+
+@parametrize_with_checks([E(n_estimators=10, parity=p) for E in BOTH for p in LIBRARIES])
+def test_scikit_learns_checks(estimator, check):
+    check(estimator)
 
 
 @pytest.mark.parametrize("objective", OBJECTIVES)

@@ -24,6 +24,7 @@ from algorithms._common.newton_tree import NODE
 from algorithms._kernels.level_layout import Limits
 from algorithms._kernels.newton_rows import survey_nodes
 from algorithms._kernels.newton_search import NEAR_END
+from algorithms._kernels.newton_thresholds import narrow_thresholds
 
 TOP = 100  # exponent of a column's largest value: no gap stays below 1e-7, and sums are finite
 LARGEST = np.finfo(np.float32).max
@@ -55,14 +56,14 @@ class LeveledGrower:
     def __init__(self, X, limits, workers, name):
         self.others = (X, limits, workers, name)
         self.X, self.limits, self.workers = X, limits, workers
-        scale = np.empty(X.shape[1], np.float32)
+        power = np.zeros(X.shape[1], np.int32)
         gaps = np.empty(X.shape[1], bool)
         for f, column in enumerate(X.T):
             largest = np.nanmax(np.abs(column), initial=0.0, where=~np.isnan(column))
-            scale[f] = np.ldexp(1.0, TOP - int(np.frexp(largest)[1])) if largest else 1.0
+            power[f] = TOP - np.frexp(largest)[1]
             gaps[f] = np.isnan(column).any()
-        self.scale, self.gaps = scale.astype(np.float64), gaps
-        self.grower = LevelGrower(X * scale, workers, name)
+        self.power, self.gaps = power, gaps
+        self.grower = LevelGrower(np.ldexp(X, power), workers, name)
         least = max(LEAST_GAIN, limits.least_gain)
         weight = max(limits.min_child_weight, LEAST_H)
         self.rules = Limits(2, 1, weight, least, 1.0, limits.ridge)
@@ -94,8 +95,13 @@ class LeveledGrower:
             nodes[name] = own[name]
         nodes["feature"] = np.where(inner, feature, -1)
         finite = inner & np.isfinite(own["threshold"])
-        middle = np.where(finite, own["threshold"], 0.0) / self.scale[feature]
-        nodes["threshold"] = np.where(finite, float_between(middle), np.where(inner, LARGEST, 0.0))
+        middle = np.where(finite, own["threshold"], 0.0)
+        near = middle.astype(np.float32)
+        asked = np.where(finite, feature, -1).astype(np.int64)
+        table = self.grower._table  # noqa: SLF001 - what the thresholds were found in
+        narrow_thresholds(table, asked, middle, near)
+        near = np.ldexp(near, -self.power[feature])
+        nodes["threshold"] = np.where(finite, near, np.where(inner, LARGEST, 0.0))
         to_left = np.where(self.gaps[feature], own["missing_left"], 1)
         nodes["missing_left"] = np.where(inner, to_left, 0)
         nodes["value"], nodes["cover"] = grown.values, own["weight"]
@@ -130,15 +136,3 @@ class LeveledGrower:
         nodes["missing_left"][in_gaps & ~missing.any(axis=0)] = 0
         last = largest.max(axis=0)[alone]
         nodes["threshold"][alone] = last + (np.abs(last) + NEAR_END)
-
-
-def float_between(middle):
-    """Return thresholds t with low < t ≤ high, given float64 (low + high) / 2 of float32 values.
-
-    The nearest float32 is one, unless low and high are neighbours: then it may be low itself.
-    """
-    near = middle.astype(np.float32)
-    with np.errstate(over="ignore"):
-        after = np.nextafter(near, np.float32(np.inf))
-    is_halfway = near.astype(np.float64) + after.astype(np.float64) == 2.0 * middle
-    return np.where(is_halfway, after, near)

@@ -1,0 +1,208 @@
+import numpy as np
+import oracles_newton as oracles
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+
+from algorithms import NewtonBoostingRegressor
+from algorithms._common.newton_exact import ExactGrower
+from algorithms._common.newton_levels import LeveledGrower
+from algorithms._common.newton_lists import sort_lists
+from algorithms._common.newton_params import make_limits
+from algorithms._common.newton_pruning import (
+    cut,
+    splits_by_depth,
+    splits_by_gain,
+    splits_that_gain,
+)
+from algorithms._common.newton_sampling import Columns
+from algorithms._common.threads import Workers
+from algorithms._kernels import newton_layout as layout
+from algorithms._kernels.newton_rows import start_rows, survey_nodes
+from algorithms._kernels.newton_search import search_columns
+from algorithms._kernels.newton_sketch import weighted_edges
+
+NONE = np.empty(0, bool)
+
+
+def draw_table(seed, n=60, d=3, missing=0.2, distinct=0):
+    """Return X, g and h; ``distinct`` rounds values so that they tie."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, d)).astype(np.float32)
+    if distinct:
+        X = np.round(X * distinct) / np.float32(distinct)
+    X[rng.random(X.shape) < missing] = np.nan
+    return X, rng.normal(size=n).astype(np.float32), rng.uniform(0.1, 1, n).astype(np.float32)
+
+
+def grower_of(X, workers, kind=ExactGrower, step=0.0, **params):
+    """Return a grower, the limits, and columns that are all drawn."""
+    model = NewtonBoostingRegressor(tree_method="exact", **params)
+    limits = make_limits(model, X.shape[1], [])
+    more = (step,) if step else ()
+    return kind(X, limits, workers, "test", *more), Columns(model, X.shape[1], 0)
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize(
+    "given_rules",
+    [
+        {},
+        {"least_h": 3.0, "ridge": 0.0},
+        {"alpha": 0.8, "max_step": 0.5, "plain": 0},
+        {"plain": 0, "sign": 1, "bounds": (-0.4, 0.3)},
+        {"step": 0.2},
+    ],
+)
+def test_every_slot_finds_its_best_split(seed, given_rules):
+    options = dict(given_rules)
+    sign, bounds = options.pop("sign", 0), options.pop("bounds", (-np.inf, np.inf))
+    kept = {"least_h": 0.5, "ridge": 1.0, "alpha": 0.0, "max_step": 0.0, "step": 0.0, "plain": 1}
+    rules = layout.Rules(**kept | options)
+    X, g, h = draw_table(seed, missing=0.3 * (seed % 2), distinct=(0, 2, 4)[seed % 3])
+    slots = np.random.default_rng(seed).integers(0, 4, len(X))  # slot 3: in no open node
+    rows = np.zeros(len(X), layout.ROW)
+    start_rows(rows, g, h, NONE)
+    rows["slot"] = np.where(slots == 3, 0, slots + 1)
+    of = [slots == k for k in range(3)]
+    totals = np.array([[g[own].sum(), h[own].sum(), own.sum()] for own in of])
+    level = layout.Level(
+        totals, np.full(3, -1e9), np.full(3, bounds[0]), np.full(3, bounds[1]), np.ones(3, bool),
+        np.empty((0, 0), bool),
+    )  # fmt: skip
+    with Workers(1) as workers:
+        lists = sort_lists(X, workers, "test")
+    found = np.empty((3, 3), layout.FOUND)
+    states = np.zeros(4, layout.STATE)
+    signs = np.full(3, sign, np.int64)
+    search_columns(lists, rows, level, rules, signs, np.arange(3), states, found, 0, 3)
+    for f in range(3):
+        for k in range(3):
+            own = of[k]
+            x, own_g, own_h = X[own, f].astype(float), g[own].astype(float), h[own].astype(float)
+            known = list(oracles.splits(x, own_g, own_h, rules, sign, bounds))
+            score = max((s[0] for s in known), default=-np.inf)
+            assert found["score"][f, k] == pytest.approx(score, rel=1e-6, abs=1e-6)
+            if known:
+                best = found[f, k]
+                ways = [s for s in known if s[0] == pytest.approx(score, rel=1e-5, abs=1e-6)]
+                assert any(
+                    s[1] < best["threshold"] <= s[2] and s[3] == best["missing_left"] for s in ways
+                )
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(0, 10**6), st.integers(2, 40), st.sampled_from([0, 1, 5]))
+def test_edges_part_the_hessians_evenly(seed, room, distinct):
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=200).astype(np.float32)
+    x = np.round(x * distinct) if distinct else x
+    h = rng.integers(1, 8, 200).astype(np.float32)  # so that sums are exact
+    order = np.argsort(x, kind="stable").astype(np.uint32)
+    found = np.empty(room)
+    count = weighted_edges(order, x[order], h, room, found)
+    expected = oracles.edges(x, h.astype(float), room)
+    assert count == len(expected)
+    after = [x[x > low].min() for low in expected]
+    for edge, low, high in zip(found[:count], expected, after, strict=True):
+        assert low <= edge < high
+
+
+@pytest.mark.parametrize("missing", [0.0, 0.3])
+@pytest.mark.parametrize("kind", [ExactGrower, LeveledGrower])
+def test_rows_stand_where_the_tree_sends_them(kind, missing):
+    X, g, h = draw_table(1, n=400, d=4, missing=missing)
+    used = np.random.default_rng(0).random(400) < 0.7
+    with Workers(2) as workers:
+        grower, draws = grower_of(X, workers, kind, max_depth=4)
+        grown = grower.grow(g, h, used, draws)
+    assert len(grown.nodes) > 9
+    paths = [oracles.walk(grown.nodes, x) for x in X]
+    assert [path[-1] for path in paths] == grown.at.tolist()
+    cover = np.zeros(len(grown.nodes))
+    for row in np.flatnonzero(used):
+        cover[paths[row]] += h[row]
+    np.testing.assert_allclose(grown.nodes["cover"], cover, rtol=1e-5)
+
+
+def test_sparse_rows_grow_the_tree_of_dense_ones():
+    X, g, h = draw_table(2, n=300, d=5, missing=0.6)
+    listed = sparse.csr_matrix(np.where(np.isnan(X), 0, X))
+    with Workers(1) as workers:
+        trees = []
+        for rows in (X, listed):
+            grower, draws = grower_of(rows, workers, max_depth=5)
+            trees.append(grower.grow(g, h, None, draws))
+    assert trees[0].nodes.tobytes() == trees[1].nodes.tobytes()
+    assert np.array_equal(trees[0].at, trees[1].at)
+
+
+@pytest.mark.parametrize("missing", [0.0, 0.3])
+def test_levels_and_lists_grow_one_tree(missing):
+    for seed in range(5):
+        X, g, h = draw_table(seed, n=500, d=4, missing=missing)
+        X[:, 1] *= np.float32(1e-30)  # any scale: no two values are held for one
+        with Workers(1) as workers:
+            found = []
+            for kind in (ExactGrower, LeveledGrower):
+                grower, draws = grower_of(X, workers, kind, max_depth=4, gamma=0.0)
+                nodes = grower.grow(g, h, None, draws).nodes
+                found.append([describe(nodes, x) for x in X])
+        assert found[0] == found[1]
+
+
+def describe(nodes, x):
+    """Return the splits on a row's way."""
+    names = ("feature", "threshold", "missing_left")
+    return [tuple(nodes[n][at].item() for n in names) for at in oracles.walk(nodes, x)[:-1]]
+
+
+def test_nodes_know_what_their_rows_lack():
+    X, g, h = draw_table(4, n=200, d=3, missing=0.1)
+    with Workers(1) as workers:
+        grower, draws = grower_of(X, workers, max_depth=3)
+        nodes = grower.grow(g, h, None, draws).nodes
+    missing, largest = np.zeros(len(nodes), np.uint8), np.full(len(nodes), -np.inf, np.float32)
+    survey_nodes(X, nodes, NONE, missing, largest, 0, len(X))
+    paths = [oracles.walk(nodes, x) for x in X]
+    for node in np.flatnonzero(nodes["left"] >= 0):
+        seen = np.array([X[i, nodes["feature"][node]] for i, p in enumerate(paths) if node in p])
+        assert missing[node] == np.isnan(seen).any()
+        assert largest[node] == np.nanmax(seen)
+
+
+def test_thresholds_of_neighbours_lie_above_the_lower_one():
+    rng = np.random.default_rng(0)
+    x = np.float32(1.0) + np.arange(64, dtype=np.float32) * np.float32(2**-23)
+    X = np.column_stack([x, rng.permutation(x)]).astype(np.float32)
+    y = rng.normal(size=64)
+    model = NewtonBoostingRegressor(
+        n_estimators=1, tree_method="exact", min_child_weight=0, reg_lambda=0, learning_rate=1
+    )
+    tree = model.set_params(max_depth=10).fit(X, y).ensemble_
+    found = np.bincount(model.apply(X)[:, 0], minlength=tree.n_nodes)
+    leaves = tree.left < 0
+    assert leaves.sum() > 40
+    assert np.array_equal(found[leaves], tree.cover[leaves])
+
+
+def test_trees_are_cut_as_the_rules_say():
+    for seed in range(5):
+        X, g, h = draw_table(seed, n=400, d=4)
+        with Workers(1) as workers:
+            grower, draws = grower_of(X, workers, max_depth=5)
+            grown = grower.grow(g, h, None, draws)
+        nodes = grown.nodes
+        gamma = float(np.median(nodes["gain"][nodes["left"] >= 0]))
+        kept = splits_that_gain(nodes, gamma)
+        assert set(np.flatnonzero(kept)) == oracles.prune(nodes, gamma)
+        for choose in (splits_by_depth, splits_by_gain):
+            for leaves in (1, 2, 5, 8):
+                assert choose(nodes, leaves).sum() == leaves - 1
+        small = cut(grown, kept)
+        for row in range(0, 400, 7):
+            path = oracles.walk(nodes, X[row])
+            stop = next(at for at in path if not kept[at])
+            assert oracles.walk(small.nodes, X[row])[-1] == small.where[grown.at[row]]
+            assert small.nodes["value"][small.where[grown.at[row]]] == nodes["value"][stop]

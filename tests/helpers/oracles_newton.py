@@ -1,0 +1,85 @@
+"""Slow plain twins of the kernels of second-order boosting."""
+
+import numpy as np
+
+
+def shrink(g, alpha):
+    return np.sign(g) * max(abs(g) - alpha, 0.0)
+
+
+def weigh(g, h, rules, lower=-np.inf, upper=np.inf):
+    """Return the value of a leaf."""
+    value = -shrink(g, rules.alpha) / (h + rules.ridge)
+    if rules.max_step > 0:
+        value = np.clip(value, -rules.max_step, rules.max_step)
+    return np.clip(value, lower, upper)
+
+
+def side(g, h, value, rules):
+    """Return what the objective falls by, twice, where a leaf has a value."""
+    return -2 * (g * value + rules.alpha * abs(value)) - (h + rules.ridge) * value**2
+
+
+def splits(x, g, h, rules, sign=0, bounds=(-np.inf, np.inf)):
+    """Yield (score, last value on the left, first on the right, missing left) of all splits."""
+    missing = np.isnan(x)
+    values = np.unique(x[~missing])
+    total_g, total_h = g.sum(), h.sum()
+    passed, target = 0.0, rules.step * h[~missing].sum()
+    for i, low in enumerate(values):
+        high = values[i + 1] if i + 1 < len(values) else np.inf
+        if high == np.inf and not missing.any():
+            continue
+        passed = h[x <= low].sum()
+        if high < np.inf and passed < target:
+            continue
+        target = passed + rules.step * h[~missing].sum()
+        for missing_left in (False, True) if missing.any() else (True,):
+            left = (x <= low) | (missing & missing_left)
+            sums = g[left].sum(), h[left].sum()
+            rest = total_g - sums[0], total_h - sums[1]
+            if min(sums[1], rest[1]) < rules.least_h:
+                continue
+            one, two = weigh(*sums, rules, *bounds), weigh(*rest, rules, *bounds)
+            if sign * (two - one) < 0:
+                continue
+            yield side(*sums, one, rules) + side(*rest, two, rules), low, high, missing_left
+
+
+def best_score(*arguments, **options):
+    """Return the best score of a column, or −inf."""
+    return max((found[0] for found in splits(*arguments, **options)), default=-np.inf)
+
+
+def edges(x, h, room):
+    """Return the largest value of each bin of weighted quantiles but the last one's."""
+    values = np.unique(x)
+    if len(values) <= room:
+        return values[:-1].tolist()
+    step = h.sum() / room
+    found, target = [], step
+    for value in values[:-1]:
+        passed = h[x <= value].sum()
+        if passed >= target and len(found) < room - 1:
+            found.append(value)
+            target = max(target + step, step * np.ceil(passed / step))
+    return found
+
+
+def walk(nodes, x):
+    """Return the nodes that a row passes, the leaf at the end."""
+    path = [0]
+    while nodes["left"][path[-1]] >= 0:
+        node = nodes[path[-1]]
+        value = x[node["feature"]]
+        left = node["missing_left"] if np.isnan(value) else value < node["threshold"]
+        path.append(int(node["left"] if left else node["right"]))
+    return path
+
+
+def prune(nodes, gamma, at=0):
+    """Return which splits under a node are left once leaves are pruned from below."""
+    if nodes["left"][at] < 0:
+        return set()
+    below = prune(nodes, gamma, nodes["left"][at]) | prune(nodes, gamma, nodes["right"][at])
+    return below | {at} if below or nodes["gain"][at] >= gamma else set()

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import get_args
 
 import numpy as np
+import click
 import pytest
 
 from harness import Spec, Task
@@ -94,6 +95,8 @@ def test_the_commands_of_the_readme_parse() -> None:
     for line in lines:
         name, *rest = line.split()
         command = harness.get_command(None, name)
+        while isinstance(command, click.Group):
+            command = command.get_command(None, rest.pop(0))
         assert command is not None, f"README names `harness {name}`"
         options = {opt for p in command.params for opt in (*p.opts, *p.secondary_opts)}
         assert {word for word in rest if word.startswith("-")} <= options, line

@@ -7,8 +7,8 @@ import tomllib
 from pathlib import Path
 from typing import get_args
 
-import numpy as np
 import click
+import numpy as np
 import pytest
 
 from harness import Spec, Task

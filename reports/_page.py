@@ -260,11 +260,12 @@ def _canonical(params: Mapping[str, Any]) -> str:
 
 
 def _differences(mine: Mapping[str, Any], every: Iterable[Mapping[str, Any]]) -> list[str]:
-    """Return "key=value" for the params in which the sets of one algorithm differ."""
+    """Return "key=value" for the params it sets in which the sets of one algorithm differ."""
     sets = list(every)
     keys = sorted({key for params in sets for key in params})
     varied = [k for k in keys if len({_canonical({k: s.get(k)}) for s in sets}) > 1]
-    return [f"{key}={short(mine.get(key), 20)}" for key in varied]
+    told = [f"{key}={short(mine[key], 20)}" for key in varied if key in mine]
+    return told or ["defaults"] * bool(varied)
 
 
 def _by_pair(records: Iterable[Any]) -> dict[Pair, list[Any]]:

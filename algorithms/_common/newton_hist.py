@@ -10,6 +10,7 @@ from algorithms._common.hist_bins import bin_table, cells_of, find_bins, stride_
 from algorithms._common.hist_growing import Grower
 from algorithms._common.hist_records import pack_rows
 from algorithms._common.hist_sampling import seed_of
+from algorithms._common.newton_binned import BinnedGrower, float_above
 from algorithms._common.newton_exact import LEAST_GAIN, Grown
 from algorithms._common.newton_tree import NODE
 from algorithms._kernels.hist_layout import HALF, LOW, Rules
@@ -17,8 +18,7 @@ from algorithms._kernels.hist_layout import HALF, LOW, Rules
 SAMPLE = 200_000  # rows on which bins are chosen
 NO_H = np.empty(0, np.float32)
 ROUNDING = 7  # what a seed is for
-LARGEST = np.finfo(np.float32).max
-MOST_BYTES = 1 << 33  # of the leaves' histograms
+MOST_BYTES = 1 << 32  # of the leaves' histograms, which need not all be written to
 
 
 class HistGrower:
@@ -46,11 +46,21 @@ class HistGrower:
         groups = np.full(X.shape[1], -1, np.int64) if limits.groups is None else limits.groups
         bins = bin_table(X, binner, limits.monotone, groups, workers)
         rules = make_rules(limits, params, len(X))
-        check_room(rules, binner, X.shape[1])
-        self.grower = Grower(bins, binner, rules, workers)
+        self.others = None
+        if histograms_serve(rules, binner, params):
+            self.grower = Grower(bins, binner, rules, workers)
+        elif bins.is_set.any():
+            raise ValueError(
+                "categories cannot be had with columns drawn for levels or nodes, nor with trees "
+                "so deep: set max_depth or max_leaves, colsample_bylevel=1 and colsample_bynode=1"
+            )
+        else:
+            self.others = BinnedGrower(bins, binner, limits, workers, type(params).__name__)
 
     def grow(self, g, h, used, draws):
         """Return the `Grown` tree of some derivatives; see `ExactGrower.grow`."""
+        if self.others is not None:
+            return self.others.grow(g, h, used, draws)
         grower = self.grower
         if (h == 1.0).all():  # then it counts rows, and no sum of it can overflow
             h = NO_H
@@ -105,15 +115,10 @@ def make_rules(limits, params, n_rows):
     )
 
 
-def check_room(rules, binner, n_features):
-    """Raise where histograms of all leaves would fill the memory."""
-    needed = rules.num_leaves * 16 * stride_of(cells_of(binner)) * n_features
-    if needed > MOST_BYTES:
-        raise ValueError(
-            f"trees of up to {rules.num_leaves} leaves on {n_features} features need "
-            f"{needed / 2**30:.0f} GiB for histograms: lower max_depth, max_leaves or max_bin, or "
-            "use tree_method='exact'"
-        )
+def histograms_serve(rules, binner, params):
+    """Return whether histograms of all leaves fit the memory, and columns are drawn for trees."""
+    needed = rules.num_leaves * 16 * stride_of(cells_of(binner)) * len(binner.edges)
+    return needed <= MOST_BYTES and min(params.colsample_bylevel, params.colsample_bynode) == 1.0
 
 
 def as_nodes(tree, binner):
@@ -133,11 +138,3 @@ def as_nodes(tree, binner):
     nodes["missing_left"] = np.where(inner, own["missing_left"], 0)
     nodes["gain"] = np.where(inner, own["gain"], 0.0)
     return nodes
-
-
-def float_above(edges, last_bin):
-    """Return the least float32 above a bin: x is in it or below where x is less."""
-    if last_bin >= len(edges):  # missing values stand alone on the right
-        return LARGEST
-    near = np.float32(edges[last_bin])
-    return near if near > edges[last_bin] else np.nextafter(near, np.float32(np.inf))

@@ -7,13 +7,14 @@ fewer thresholds (`ExactGrower` with a step).
 
 import numpy as np
 
-from algorithms._common.hist_bins import Binner, bin_table, stride_of
+from algorithms._common.hist_bins import Binner, stride_of
 from algorithms._common.hist_sampling import hash_numbers, seed_of
 from algorithms._common.newton_hist import HistGrower
 from algorithms._common.newton_lists import sort_lists
-from algorithms._kernels.newton_sketch import weighted_edges
+from algorithms._kernels.newton_sketch import code_column, lay_rows, weighted_edges
 
 DRAWN = 8  # what a seed is for
+BLOCK = 1 << 12  # rows
 
 
 class ProposalGrower(HistGrower):
@@ -49,13 +50,29 @@ class ProposalGrower(HistGrower):
 
     def take(self, binner):
         """Let further trees grow on other bins."""
+        if self.others is not None:
+            self.start(self.X, binner, self.limits, self.params, self.workers)
+            return
         grower = self.grower
         stride = grower.growth.planes.shape[2] // self.X.shape[1]
         if stride_of(int(max(binner.counts, default=1))) > stride:
             self.start(self.X, binner, self.limits, self.params, self.workers)
             return
-        old = grower.bins
-        grower.bins = bin_table(self.X, binner, old.monotone, old.groups, self.workers)
+        bins, lists = grower.bins, self.lists
+
+        def code(first, last):
+            for f in range(first, last):
+                own = slice(lists.start[f], lists.start[f + 1])
+                if binner.missing[f] >= 0:
+                    bins.columns[f] = binner.missing[f]
+                code_column(lists.order[own], lists.value[own], binner.edges[f], bins.columns[f])
+
+        def lay(first, last):
+            lay_rows(bins.columns, bins.rows, first * BLOCK, min(last * BLOCK, len(self.X)))
+
+        self.workers.share(code, len(binner.edges))
+        self.workers.share(lay, -(-len(self.X) // BLOCK))
+        grower.bins = bins._replace(count=binner.counts, missing=binner.missing)
         grower.binner = binner
 
     def propose(self, h, seed):
@@ -67,6 +84,7 @@ class ProposalGrower(HistGrower):
         seed : int, of random candidates
         """
         lists, n_rows = self.lists, len(self.X)
+        total = h.sum(dtype=np.float64)
         spans = list(zip(lists.start[:-1].tolist(), lists.start[1:].tolist(), strict=True))
 
         def find(f):
@@ -76,7 +94,8 @@ class ProposalGrower(HistGrower):
             if self.is_random:
                 return drawn_edges(values, room, seed_of(seed, DRAWN, f))
             edges = np.empty(room)
-            count = weighted_edges(lists.order[first:last], values, h, room, edges)
+            whole = total if last - first == n_rows else np.nan
+            count = weighted_edges(lists.order[first:last], values, h, whole, room, edges)
             return edges[:count].copy()
 
         edges = tuple(self.workers.each(find, list(range(len(spans)))))

@@ -12,6 +12,7 @@ from algorithms._kernels.intrinsics import prefetch
 from algorithms._kernels.jit import inner_kernel, kernel
 
 AHEAD = 24
+ROWS_AT_ONCE = 256
 
 
 @inner_kernel
@@ -25,7 +26,7 @@ def count_runs(value, enough):
 
 
 @kernel
-def weighted_edges(order, value, h, room, edges):
+def weighted_edges(order, value, h, total, room, edges):
     """Write the edges between the bins of a column; return how many there are.
 
     Parameters
@@ -33,6 +34,7 @@ def weighted_edges(order, value, h, room, edges):
     order : (n,) uint32, rows of the column's present entries
     value : (n,) float32, their values, ascending
     h : (n_rows,) float32
+    total : float, their sum over the present rows; NaN: not known
     room : most bins, 1/ε; each distinct value has its own where there are no more
     edges : (room,) float64, written; a bin ends at the values that are at most its edge
     """
@@ -40,10 +42,11 @@ def weighted_edges(order, value, h, room, edges):
         return 0
     n = np.uint64(len(value))
     last = n - np.uint64(1)
-    total = 0.0
-    for i in range(n):
-        prefetch(h, np.uint64(order[min(i + np.uint64(AHEAD), last)]))
-        total += np.float64(h[np.uint64(order[i])])
+    if np.isnan(total):
+        total = 0.0
+        for i in range(n):
+            prefetch(h, np.uint64(order[min(i + np.uint64(AHEAD), last)]))
+            total += np.float64(h[np.uint64(order[i])])
     step = 0.0 if count_runs(value, room) <= room else total / room  # ε H
     passed = 0.0
     target = step
@@ -57,3 +60,34 @@ def weighted_edges(order, value, h, room, edges):
             count += 1
             target = max(target + step, step * np.ceil(passed / step)) if step > 0.0 else 0.0
     return count
+
+
+@kernel
+def code_column(order, value, edges, codes):
+    """Write the bin of each present entry of a column: how many edges are below its value.
+
+    Parameters
+    ----------
+    order, value : as in `weighted_edges`
+    edges : float64, ascending
+    codes : (n_rows,) uint8, written at the rows that are present
+    """
+    b = np.uint64(0)
+    last = np.uint64(len(edges))
+    for i in range(np.uint64(len(value))):
+        while b < last and value[i] > edges[b]:
+            b += np.uint64(1)
+        codes[np.uint64(order[i])] = np.uint8(b)
+
+
+@kernel
+def lay_rows(columns, rows, first, last):
+    """Copy columns (n_features, n_rows) into rows (n_rows, n_features), for rows first … last − 1.
+
+    Some rows at a time, so that what is written stays in the first-level cache.
+    """
+    for start in range(np.uint64(first), np.uint64(last), np.uint64(ROWS_AT_ONCE)):
+        end = min(start + np.uint64(ROWS_AT_ONCE), np.uint64(last))
+        for f in range(np.uint64(columns.shape[0])):
+            for i in range(start, end):
+                rows[i, f] = columns[f, i]

@@ -3,6 +3,7 @@ import json
 import pickle
 
 import numpy as np
+import pandas as pd
 import pytest
 import xgboost
 from scipy import sparse
@@ -282,6 +283,40 @@ def test_columns_are_drawn_for_trees_levels_and_nodes():
         assert len(set(feature[1:3][feature[1:3] >= 0])) <= 1
     model = NewtonBoostingRegressor(colsample_bynode=0.125, **params).fit(X, y)
     assert len(set(model.ensemble_.feature) - {-1}) > 2
+
+
+@pytest.mark.parametrize("method", ["approx", "hist"])
+def test_bins_are_searched_as_lists_where_columns_are_drawn_for_nodes(method):
+    X, y = table(1500, missing=0.2)
+    params = {"n_estimators": 4, "tree_method": method, "random_state": 0}
+    models = [
+        NewtonBoostingRegressor(colsample_bynode=share, n_jobs=n, **params).fit(X, y)
+        for share, n in ((1.0, 1), (0.99, 1), (0.5, 1), (0.5, 2))
+    ]
+    assert digest(models[2]) == digest(models[3])
+    error = [np.mean((model.predict(X) - y) ** 2) for model in models]
+    assert error[1] < 1.3 * error[0]
+    assert len(set(models[2].ensemble_.feature)) > 6
+    deep = NewtonBoostingRegressor(max_depth=0, **params).fit(X, y)  # any depth
+    assert deep.ensemble_.n_nodes > 2 * models[0].ensemble_.n_nodes
+
+
+def test_categories_part_as_well_as_xgboosts():
+    rng = np.random.default_rng(0)
+    codes = rng.integers(0, 30, 4000)
+    effect = rng.normal(size=30)
+    X = pd.DataFrame({"a": pd.Categorical.from_codes(codes, [f"c{k}" for k in range(30)])})
+    X["b"] = rng.normal(size=4000)
+    y = effect[codes] + X["b"].to_numpy() + 0.3 * rng.normal(size=4000)
+    params = {"n_estimators": 20, "max_depth": 4}
+    ours = NewtonBoostingRegressor(**params, random_state=0).fit(X[:2000], y[:2000])
+    theirs = xgboost.XGBRegressor(enable_categorical=True, n_jobs=1, **params)
+    theirs.fit(X[:2000], y[:2000])
+    mine, other = (np.mean((m.predict(X[2000:]) - y[2000:]) ** 2) for m in (ours, theirs))
+    assert mine < 1.15 * other
+    assert np.array_equal(ours.predict(X), ours.ensemble_.predict(X))
+    with pytest.raises(ValueError, match="takes no categories"):
+        NewtonBoostingRegressor(tree_method="exact").fit(X, y)
 
 
 def test_training_stops_when_the_last_table_no_longer_improves():

@@ -21,7 +21,7 @@ from algorithms._common.threads import Workers
 from algorithms._kernels import newton_layout as layout
 from algorithms._kernels.newton_rows import start_rows, survey_nodes
 from algorithms._kernels.newton_search import search_columns
-from algorithms._kernels.newton_sketch import weighted_edges
+from algorithms._kernels.newton_sketch import code_column, lay_rows, weighted_edges
 
 NONE = np.empty(0, bool)
 
@@ -101,12 +101,17 @@ def test_edges_part_the_hessians_evenly(seed, room, distinct):
     h = rng.integers(1, 8, 200).astype(np.float32)  # so that sums are exact
     order = np.argsort(x, kind="stable").astype(np.uint32)
     found = np.empty(room)
-    count = weighted_edges(order, x[order], h, room, found)
+    count = weighted_edges(order, x[order], h, [np.nan, h.sum()][seed % 2], room, found)
     expected = oracles.edges(x, h.astype(float), room)
     assert count == len(expected)
     after = [x[x > low].min() for low in expected]
     for edge, low, high in zip(found[:count], expected, after, strict=True):
         assert low <= edge < high
+    codes, rows = np.zeros((1, 200), np.uint8), np.zeros((200, 1), np.uint8)
+    code_column(order, x[order], found[:count], codes[0])
+    assert np.array_equal(codes[0], np.searchsorted(found[:count], x))
+    lay_rows(codes, rows, 0, 200)
+    assert np.array_equal(rows, codes.T)
 
 
 @pytest.mark.parametrize("missing", [0.0, 0.3])

@@ -14,6 +14,7 @@ from algorithms._kernels.hist_predict import (
     Reading,
     add_trees,
 )
+from algorithms._kernels.plain_walk import NODE, add_plain_trees
 from harness import Missing
 
 FEW_STEPS = 1 << 17  # rows × trees below which threads cost more than they bring
@@ -33,7 +34,7 @@ class FastPredictor:
         self.ensemble = ensemble
         self.roots = ensemble.offsets[:-1].astype(np.int64)
         self.steps, self.bits = pack_steps(ensemble)
-        self.reading = reading_of(ensemble, self.steps)
+        self.reading = reading_of(ensemble)
         self.is_median = ensemble.combination == "median"
         if self.is_median:  # it needs every member's leaf: one score a tree, the leaf's number
             self.values = np.arange(ensemble.n_nodes, dtype=np.float64)[:, None]
@@ -44,6 +45,10 @@ class FastPredictor:
             self.output = ensemble.output.astype(np.int64)
             base = ensemble.base if ensemble.base_first else np.zeros(ensemble.n_outputs)
             self.start = base.astype(ensemble.sum_dtype).astype(np.float64)
+        self.is_plain = not (self.steps["kind"] & (IS_SET | ZERO_MISSING)).any()
+        if self.is_plain:
+            self.nodes, order, self.depth = pack_nodes(self.steps, self.roots)
+            self.values = np.ascontiguousarray(self.values[order])
 
     def raw(self, X, threads=1, trees=slice(None)):
         """Return the raw scores, (n_rows, n_scores) in the ensemble's ``sum_dtype``.
@@ -69,8 +74,16 @@ class FastPredictor:
         def share(first, last):
             at = np.empty(BLOCK, np.int64)
             first, last = first * BLOCK, min(last * BLOCK, n_rows)
-            steps, bits, reading = self.steps, self.bits, self.reading
-            add_trees(steps, bits, roots, self.values, output, X, reading, at, out, first, last)
+            values, reading = self.values, self.reading
+            if self.is_plain:
+                nodes, depth, rounds = self.nodes, self.depth[trees], reading.rounds_sums
+                x, width = X.reshape(-1), X.shape[1]
+                add_plain_trees(
+                    nodes, roots, depth, values, output, x, width, rounds, at, out, first, last
+                )
+            else:
+                steps, bits = self.steps, self.bits
+                add_trees(steps, bits, roots, values, output, X, reading, at, out, first, last)
 
         with Workers(threads) as workers:
             workers.share(share, -(-n_rows // BLOCK))
@@ -95,10 +108,9 @@ def summed_values(e):
     return (weight[:, None] * value).astype(e.sum_dtype).astype(np.float64)
 
 
-def reading_of(ensemble, steps):
+def reading_of(ensemble):
     """Return the `Reading` of an ensemble."""
     return Reading(
-        not (steps["kind"] & (IS_SET | ZERO_MISSING)).any(),
         ensemble.input_dtype == "float32",
         float(ensemble.zero_within),
         ensemble.sum_dtype == "float32" and ensemble.combination != "median",
@@ -124,6 +136,41 @@ def pack_steps(ensemble):
     steps["words"][asks_set] = length[number]
     steps["kind"][asks_set] += IS_SET + MEMBERS_LEFT * ensemble.members_left[number]
     return steps, bits
+
+
+def pack_nodes(steps, roots):
+    """Return nodes as NODE, trees level by level, for the walk that asks numbers alone.
+
+    Returns
+    -------
+    nodes : NODE (n_nodes,), the root of each tree where it was
+    order : int64 (n_nodes,), which step each node is
+    depth : int64 (n_trees,), the most steps to a leaf
+    """
+    here = np.arange(len(steps))
+    is_leaf = steps["left"] == here
+    tree = np.searchsorted(roots, here, side="right") - 1
+    level = np.zeros(len(steps), np.int64)
+    parent = np.full(len(steps), -1)
+    nodes, deep = roots, 0
+    while len(nodes):
+        level[nodes] = deep
+        inner = nodes[~is_leaf[nodes]]
+        for side in ("left", "right"):
+            parent[steps[side][inner]] = inner
+        nodes, deep = np.concatenate([steps["left"][inner], steps["right"][inner]]), deep + 1
+    is_right = np.zeros(len(steps), bool)
+    is_right[steps["right"][~is_leaf]] = True
+    order = np.lexsort((is_right, parent, level, tree))
+    place = np.empty(len(steps), np.int64)
+    place[order] = here
+    nodes = np.zeros(len(steps), NODE)
+    nodes["threshold"] = steps["threshold"][order]
+    nodes["left"] = place[steps["left"][order]]
+    nodes["asks"] = 2 * steps["feature"][order] + (is_leaf | (steps["kind"] & 1 > 0))[order]
+    depth = np.zeros(len(roots), np.int64)
+    np.maximum.at(depth, tree, level)
+    return nodes, order, depth
 
 
 def pack_sets(e):

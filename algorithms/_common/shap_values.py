@@ -70,7 +70,7 @@ class Explainer:
         if np.isnan(ensemble.cover).any() or (ensemble.cover < 0).any():
             raise ValueError("these trees do not know their covers: contributions need them")
         steps, bits = pack_steps(ensemble)
-        self.reading = reading_of(ensemble, steps)
+        self.reading = reading_of(ensemble)
         edges, depth, reach = find_edges(ensemble)
         total = ensemble.weight.sum() if ensemble.combination == "mean" else 1.0
         values = summed_values(ensemble) / total

@@ -16,7 +16,7 @@ from algorithms._common import hist_predict
 from algorithms._common.hist_predict import FastPredictor
 from algorithms._common.node_rules import ends_left
 from algorithms.reference._export_sklearn import export
-from harness import HarnessError, TreeEnsemble
+from harness import HarnessError, Missing, Tree, TreeEnsemble
 
 DTYPES = ["float32", "float64"]
 SHAPES = [
@@ -54,6 +54,46 @@ def test_any_ensemble_is_walked_as_it_says(seed, shape, comparison, read, summed
     with np.errstate(over="ignore"):
         agree(trees, X.astype(np.float32))
     agree(trees, X[:1])
+
+
+@given(
+    st.integers(0, 2**32 - 1),
+    st.sampled_from(SHAPES),
+    st.integers(1, 300),
+    st.integers(0, 30),
+    st.booleans(),
+)
+@settings(max_examples=60)
+def test_trees_that_ask_numbers_alone_are_walked_as_they_say(seed, shape, n_rows, depth, has_gaps):
+    rng = np.random.default_rng(seed)
+    tree = {"kinds": (Missing.NONE, Missing.NAN), "sets": False, "depth": depth}
+    trees = random_ensemble(rng, n_trees=3, tree=tree, **shape)
+    X = rows_for(trees, rng, n_rows)
+    X = X if has_gaps else np.nan_to_num(X)
+    assert FastPredictor(trees).is_plain
+    agree(trees, X)
+    with np.errstate(over="ignore"):
+        agree(trees, X.astype(np.float32))
+
+
+def test_a_long_chain_of_questions_and_a_wide_table():
+    rng = np.random.default_rng(5)
+    n = 90  # inner nodes, each of which has a leaf on its left
+    inner = np.arange(n)
+    tree = Tree(
+        feature=np.append(rng.integers(0, 60, n), [-1] * (n + 1)),
+        threshold=np.append(rng.normal(-1.5, 1, n), np.zeros(n + 1)),
+        left=np.append(n + inner, [-1] * (n + 1)),
+        right=np.append(np.append(inner[1:], 2 * n), [-1] * (n + 1)),
+        value=rng.normal(size=(2 * n + 1, 1)),
+        default_left=np.append(rng.random(n) < 0.2, [False] * (n + 1)),
+        missing=np.full(2 * n + 1, Missing.NAN),
+    )
+    trees = TreeEnsemble.join([tree, tree], n_features=60)
+    X = rng.normal(size=(300, 60))
+    agree(trees, X)
+    X[rng.random(X.shape) < 0.01] = np.nan
+    agree(trees, X)
 
 
 @given(

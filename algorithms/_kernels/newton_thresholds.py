@@ -13,7 +13,7 @@ from algorithms._kernels.level_layout import value_at
 
 @kernel
 def narrow_thresholds(table, feature, middle, near):
-    """Lift thresholds that are values of their column, and are not above the middle.
+    """Lift thresholds that were rounded down to a value of their column.
 
     Parameters
     ----------
@@ -23,7 +23,7 @@ def narrow_thresholds(table, feature, middle, near):
     near : (n,) float32, the nearest floats, written to
     """
     for k in range(len(feature)):
-        if feature[k] >= 0 and near[k] <= middle[k] and holds(table, feature[k], near[k]):
+        if feature[k] >= 0 and near[k] < middle[k] and holds(table, feature[k], near[k]):
             near[k] = np.nextafter(near[k], np.float32(np.inf))
 
 

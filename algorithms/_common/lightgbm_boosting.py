@@ -6,10 +6,13 @@ sample of rows on which bins are found to the order in which scores are summed, 
 the library's to the last bit.
 """
 
+from dataclasses import replace
+
 import numpy as np
 
 from algorithms._common.lightgbm_bins import find_feature_bins, sample_rows
 from algorithms._common.lightgbm_growing import Grower
+from algorithms._common.lightgbm_numbers import as_read
 from algorithms._common.lightgbm_objectives import (
     FOLLOWED,
     first_scores,
@@ -50,6 +53,7 @@ def train(params, X, y, weight):
     weight : (n_rows,) float64 or None
     """
     objective, is_set = params._objective, params._is_categorical  # noqa: SLF001 - its own part
+    objective = replace(objective, constant=as_read(objective.constant))
     X = X.astype(np.float64, copy=False)
     if (np.abs(X[:, is_set]) >= MOST_CODE).any():
         raise ValueError("categories need codes below 2³¹ with parity='lightgbm'")
@@ -73,20 +77,20 @@ def train(params, X, y, weight):
 
 def make_rules(params):
     """Return the kernels' rules."""
-    smooth = float(params.path_smooth)
+    smooth = as_read(params.path_smooth)
     least = int(params.min_child_samples)
     return Rules(
         num_leaves=int(params.num_leaves),
         max_depth=int(params.max_depth or -1),
         min_rows=max(least, 2) if smooth > EPSILON else least,
-        min_h=float(params.min_child_weight),
-        alpha=float(params.reg_alpha),
-        ridge=float(params.reg_lambda),
-        min_gain=float(params.min_split_gain),
-        max_step=float(params.max_delta_step),
+        min_h=as_read(params.min_child_weight),
+        alpha=as_read(params.reg_alpha),
+        ridge=as_read(params.reg_lambda),
+        min_gain=as_read(params.min_split_gain),
+        max_step=as_read(params.max_delta_step),
         smooth=smooth,
-        set_smooth=float(params.cat_smooth),
-        set_ridge=float(params.cat_l2),
+        set_smooth=as_read(params.cat_smooth),
+        set_ridge=as_read(params.cat_l2),
         most_in_set=int(params.max_cat_threshold),
         few_bins=int(params.max_cat_to_onehot),
         min_rows_of_category=int(params.min_data_per_group),
@@ -116,6 +120,7 @@ class Boosting:
 
     def __init__(self, params, objective, grower, y, weight):
         self.params, self.objective, self.grower = params, objective, grower
+        self.rate = as_read(params.learning_rate)
         self.y, self.weight = y, weight
         self.weights = np.empty(0, np.float32) if weight is None else weight
         self.score = np.zeros((objective.n_scores, y.shape[1]))
@@ -169,7 +174,7 @@ class Boosting:
         if self.objective.renewed is not None:
             for node, rows in leaves:
                 value[node] = self.renewed(k, rows)
-        value[:] = round_to_zero(value * self.params.learning_rate)
+        value[:] = round_to_zero(value * self.rate)
         for node, rows in leaves:
             self.score[k, rows] += value[node]
         if abs(base) > EPSILON:

@@ -2,10 +2,13 @@
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from parity_lightgbm import check_case, check_predictions, difference, fit_both
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from algorithms import HistogramBoostingClassifier, HistogramBoostingRegressor
+from algorithms._common.lightgbm_numbers import as_read
 
 BOTH = [HistogramBoostingClassifier, HistogramBoostingRegressor]
 LIBRARIES = ["lightgbm", "scikit-learn"]
@@ -36,6 +39,21 @@ def test_random_cases_give_lightgbms_trees_to_the_bit(seed, objective):
 @pytest.mark.parametrize("objective", RENEWED)
 def test_leaves_of_robust_losses_are_lightgbms(objective):
     check_case([7, RENEWED.index(objective)], objective)
+
+
+@given(st.floats(1e-9, 1e6) | st.floats(1e-9, 1e-3))
+def test_parameters_are_read_within_few_rounding_units(value):
+    assert as_read(value) == pytest.approx(value, rel=4 * np.finfo(float).eps, abs=0.0)
+
+
+def test_parameters_are_read_as_lightgbm_reads_their_text():
+    assert as_read(0.9552904027752441) != 0.9552904027752441
+    assert [as_read(v) for v in (1, 0.1, 1e-05, 255.0)] == [1.0, 0.1, 1e-05, 255.0]
+    X = np.random.default_rng(3).normal(size=(100, 2))
+    for value in (0.9552904027752441, 0.45371647161840045, 0.042141874939174324, 3.0517578e-05):
+        params = {"learning_rate": value, "reg_lambda": value}
+        ours, theirs = fit_both("regression", X, X[:, 0] + X[:, 1], **params)
+        assert difference(ours, theirs) == ""
 
 
 def test_more_rows_than_the_sample_of_bins():

@@ -38,6 +38,7 @@ CHOICES = {
     "subsample_for_bin": [200000, 200000, 100, 7],
     "random_state": [None, 1, 12345],
 }
+ROUNDED = {"reg_lambda": 3.0, "learning_rate": 1.0, "min_split_gain": 0.1, "cat_l2": 1e-3}
 
 
 def column(rng, n):
@@ -86,8 +87,11 @@ def draw_case(seed, objective):
     X, categorical = table(rng, int(rng.integers(30, 600)), int(rng.integers(1, 7)))
     weight = rng.lognormal(0.0, rng.choice([0.3, 2.0]), len(X)) if rng.random() < 0.5 else None
     params = {name: given[rng.integers(len(given))] for name, given in CHOICES.items()}
+    for name, most in ROUNDED.items():
+        if rng.random() < 0.3:
+            params[name] = float(np.round(rng.uniform(0.0, most), int(rng.integers(2, 18))))
     if objective in ("huber", "quantile"):
-        params["alpha"] = float(rng.choice([0.3, 0.9]))
+        params["alpha"] = float(rng.choice([0.3, 0.9, 0.1234567891234]))
     return X, target(rng, X, objective), weight, params | {"categorical_feature": categorical}
 
 

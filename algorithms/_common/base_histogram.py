@@ -214,7 +214,10 @@ class BaseHistogramBoosting(SavedModel, Contributions, BaseEstimator):
     @property
     def _link(self):
         """How scores become predictions, as a `harness.TreeEnsemble` says it."""
-        return "identity" if callable(self._objective) else self._objective.link
+        if not callable(self._objective):
+            return self._objective.link
+        n_classes = getattr(self, "n_classes_", 0)
+        return {0: "identity", 2: "sigmoid"}.get(n_classes, "softmax")
 
     def _find_objective(self):
         """Return the objective."""

@@ -33,7 +33,7 @@ class FastPredictor:
     def __init__(self, ensemble):
         self.ensemble = ensemble
         self.roots = ensemble.offsets[:-1].astype(np.int64)
-        self.steps, self.bits = pack_steps(ensemble)
+        steps, bits = pack_steps(ensemble)
         self.reading = reading_of(ensemble)
         self.is_median = ensemble.combination == "median"
         if self.is_median:  # it needs every member's leaf: one score a tree, the leaf's number
@@ -45,10 +45,12 @@ class FastPredictor:
             self.output = ensemble.output.astype(np.int64)
             base = ensemble.base if ensemble.base_first else np.zeros(ensemble.n_outputs)
             self.start = base.astype(ensemble.sum_dtype).astype(np.float64)
-        self.is_plain = not (self.steps["kind"] & (IS_SET | ZERO_MISSING)).any()
+        self.is_plain = not (steps["kind"] & (IS_SET | ZERO_MISSING)).any()
         if self.is_plain:
-            self.nodes, order, self.depth = pack_nodes(self.steps, self.roots)
+            self.nodes, order, self.depth = pack_nodes(steps, self.roots)
             self.values = np.ascontiguousarray(self.values[order])
+        else:
+            self.steps, self.bits = steps, bits
 
     def raw(self, X, threads=1, trees=slice(None)):
         """Return the raw scores, (n_rows, n_scores) in the ensemble's ``sum_dtype``.

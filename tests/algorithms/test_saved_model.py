@@ -159,6 +159,28 @@ def test_what_json_cannot_hold_is_left_out_and_named(tmp_path):
     assert np.array_equal(again.predict(X), model.predict(X))
 
 
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_classes_by_a_function_are_kept_as_probabilities(n_classes, tmp_path):
+    X, y = table()
+    y = np.digitize(y, [0, 3][: n_classes - 1])
+
+    def log_loss(y, score):
+        if score.ndim == 1:
+            p = 1 / (1 + np.exp(-score))
+            return p - y, p * (1 - p)
+        p = np.exp(score - score.max(axis=1, keepdims=True))
+        p /= p.sum(axis=1, keepdims=True)
+        return p - np.eye(n_classes)[y.astype(int)], 2 * p * (1 - p)
+
+    model = HistogramBoostingClassifier(objective=log_loss, n_estimators=5).fit(X, y)
+    assert np.array_equal(model.predict_proba(X), model.ensemble_.predict(X))
+    assert model.score(X, y) > 0.6
+    for name in ("model.json", "model.txt"):
+        model.save_model(tmp_path / name)
+        again = HistogramBoostingClassifier().load_model(tmp_path / name)
+        assert np.array_equal(again.predict_proba(X), model.predict_proba(X))
+
+
 def test_a_classifier_takes_no_values_and_a_regressor_no_classes(tmp_path):
     path = tmp_path / "model.json"
     trained(HistogramBoostingRegressor)[0].save_model(path)

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import sparse
 
 from harness.data import resolve
 from harness.data.loading import table_of
@@ -33,10 +34,11 @@ def read_table(name, most_rows, seed):
     are drawn.
     """
     found = table_of(resolve(name, load_registry()))
-    kinds = [isinstance(kind, pd.CategoricalDtype) for kind in found.X.dtypes]
+    table = pd.DataFrame(found.X.toarray()) if sparse.issparse(found.X) else found.X
+    kinds = [isinstance(kind, pd.CategoricalDtype) for kind in table.dtypes]
     columns = [
         column.cat.codes.replace(-1, np.nan) if is_set else column
-        for is_set, (_, column) in zip(kinds, found.X.items(), strict=True)
+        for is_set, (_, column) in zip(kinds, table.items(), strict=True)
     ]
     X = np.column_stack([np.asarray(column, np.float64) for column in columns])
     rows = np.sort(np.random.default_rng(seed).permutation(len(X))[:most_rows])

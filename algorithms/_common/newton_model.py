@@ -87,8 +87,9 @@ def rounds_from(e):
     nodes = np.zeros(e.n_nodes, NODE)
     nodes["feature"], nodes["missing_left"] = e.feature, e.default_left
     nodes["left"], nodes["right"] = (np.where(inner, c - start, -1) for c in (e.left, e.right))
-    nodes["threshold"], nodes["value"] = e.threshold, np.nan_to_num(value_of(e))
-    nodes["gain"], nodes["cover"] = np.nan_to_num(e.gain), np.nan_to_num(e.cover)
+    with np.errstate(over="ignore"):  # a file may say more than float32 holds
+        nodes["threshold"], nodes["value"] = e.threshold, np.nan_to_num(value_of(e))
+        nodes["gain"], nodes["cover"] = np.nan_to_num(e.gain), np.nan_to_num(e.cover)
     parts = zip(e.offsets[:-1].tolist(), e.offsets[1:].tolist(), strict=True)
     trees = [NewtonTree(nodes[a:b].copy(), sets_of(e, a, b)) for a, b in parts]
     return [[trees[t] for t in round_] for round_ in rounds_of(e).tolist()]

@@ -11,7 +11,7 @@ from ensembles import WIDTH, random_ensemble, rows_for
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from algorithms import read_model, write_model
+from algorithms import read_model, serve, write_model
 from algorithms._common.model_files import (
     lightgbm_text,
     lightgbm_writing,
@@ -263,6 +263,9 @@ def test_formats_are_told_by_suffixes(tmp_path):
 # ------------------------------------------------------------------ what is no model
 
 
+DAMAGE = ["9", "-1", "1e308", "NaN", "null", '"a"', "[]", "true", ",0", "{", "\n", "=", " ", "e"]
+
+
 def xgboost_text():
     return trained_by_xgboost()[0].save_raw("json").decode()
 
@@ -346,6 +349,35 @@ def test_a_bad_model_of_lightgbms_is_told(old, new, told, tmp_path):
     text = text_for_lightgbm()
     assert old in text
     refused(text.replace(old, new, 1), tmp_path, told)
+
+
+@given(st.integers(0, 2**32 - 1))
+@settings(max_examples=150)
+def test_a_damaged_file_is_told_or_holds_a_model_that_can_be_walked(whole_files, seed):
+    rng = np.random.default_rng(seed)
+    path, texts = whole_files
+    text = list(texts[rng.integers(len(texts))])
+    for _ in range(rng.integers(1, 4)):
+        i = int(rng.integers(len(text)))
+        if rng.random() < 0.3:
+            del text[i : i + int(rng.integers(1, 40))]
+        text[i : i + int(rng.integers(2))] = str(rng.choice(DAMAGE))
+    path.write_text("".join(text))
+    try:
+        trees = read_model(path)
+    except ModelFileError:
+        return
+    if trees.n_features < 1000:
+        with np.errstate(all="ignore"):
+            assert len(serve(trees).raw(np.zeros((2, trees.n_features)))) == 2
+
+
+@pytest.fixture(scope="module")
+def whole_files(tmp_path_factory):
+    """Return a path to write to, and the texts of models in all forms."""
+    trees = random_ensemble(np.random.default_rng(3), n_trees=2, tree={"sets": False, "depth": 2})
+    texts = [xgboost_text(), lightgbm_writing.write(trees), own_json.write(trees)]
+    return tmp_path_factory.mktemp("damaged") / "model", texts
 
 
 def test_the_error_is_one_of_ours_and_a_value_error():

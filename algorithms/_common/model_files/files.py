@@ -5,6 +5,8 @@ import os
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+import numpy as np
+
 from algorithms._common.model_files import (
     lightgbm_text,
     lightgbm_writing,
@@ -118,7 +120,8 @@ def read_file(path, wanted=None):
     """Return the `ModelFile` of a file; parameters and errors are those of `read_model`."""
     data = Path(path).read_bytes()
     try:
-        return read_text(data.decode("utf-8"), wanted)
+        with np.errstate(over="ignore", invalid="ignore"):  # what overflows is judged as it is
+            return read_text(data.decode("utf-8"), wanted)
     except (*MALFORMED, HarnessError) as error:
         told = isinstance(error, HarnessError)
         reason = str(error) if told else f"it is malformed ({type(error).__name__}: {error})"

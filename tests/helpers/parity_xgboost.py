@@ -22,6 +22,7 @@ OTHERS = [
     "reg:logistic",
     "reg:quantileerror",
 ]
+SCALED = ("reg:squarederror", "binary:logistic", "reg:logistic", "reg:gamma")
 LIMITS = {
     "max_depth": [1, 3, 6, 6, 10],
     "learning_rate": [0.3, 0.1, 1.0],
@@ -110,6 +111,8 @@ def fit_both(X, y, weight, params):
     data = {"label": y, "weight": weight, "nthread": 1}
     native = {name: value for name, value in params.items() if name != "n_estimators"}
     native["nthread"] = 1
+    if params["objective"] not in SCALED:  # the library warns of what it does not use
+        native.pop("scale_pos_weight", None)
     if params["objective"].startswith("multi"):
         native["num_class"] = int(y.max()) + 1
     if "monotone_constraints" in params:

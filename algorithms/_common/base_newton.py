@@ -167,8 +167,7 @@ class BaseNewtonBoosting(NewtonModel):
             rounds, base, more = before
             if base is None:
                 base = self._objective.first_scores(y, weight, self.base_score, workers)
-            if len(base) != self._objective.n_scores:
-                raise ValueError("the model to go on from has another number of scores")
+            self._check_before(rounds, base)
             self._base = base
             trained = len(rounds)
             watch = self._watch(tables, rounds)
@@ -184,10 +183,23 @@ class BaseNewtonBoosting(NewtonModel):
         self._rounds = boosting.done
         self._take_history(watch, trained)
 
+    def _check_before(self, rounds, base):
+        """Raise where rounds to go on from are of another task, or of other columns."""
+        if len(base) != self._objective.n_scores:
+            raise ValueError(
+                f"the model to go on from has {len(base)} scores a row; this one has "
+                f"{self._objective.n_scores}"
+            )
+        most = max((t.nodes["feature"].max() for trees in rounds for t in trees), default=-1)
+        if most >= self.n_features_in_:
+            raise ValueError(f"the model to go on from asks column {most}, which X does not have")
+
     def _boost_as_library(self, X, y, weight, before, tables, cuts):
         """Train by XGBoost's own arithmetic."""
         if before[0]:
             raise ValueError("parity='xgboost' cannot go on from rounds that were trained before")
+        if self.categories_:
+            raise ValueError("parity='xgboost' does not follow splits on categories: encode them")
         settings = read_settings(self, X.shape[1])
         self._base = LibraryObjective(settings, y, weight).base()
         watch = self._watch(tables, [])

@@ -367,6 +367,10 @@ def test_further_rounds_go_on_from_those_there_are():
     for model in (warm, added):
         np.testing.assert_allclose(model.predict(X), whole.predict(X), atol=1e-4)
         assert model.n_iter_ == 10
+    with pytest.raises(ValueError, match="asks column"):
+        clone(first).fit(X[:, :2], y, xgb_model=first)
+    with pytest.raises(ValueError, match="1 scores a row"):
+        NewtonBoostingClassifier().fit(X, np.digitize(y, [0, 1]), xgb_model=first)
     with pytest.raises(ValueError, match="less than the 10 rounds"):
         warm.set_params(n_estimators=5).fit(X, y)
 
@@ -429,6 +433,20 @@ def test_what_cannot_be_fitted_says_why():
         NewtonBoostingRegressor().fit(X, y, cuts=([0], [1.0]))
     with pytest.raises(ValueError, match="there is no eval_metric"):
         NewtonBoostingRegressor(eval_metric="rmes").fit(X, y, eval_set=[(X, y)])
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_rows_without_curvature_are_no_split_and_no_error(method):
+    X, y = table(300)
+    flat = NewtonBoostingRegressor(
+        n_estimators=2, tree_method=method, objective=lambda y, score: (score - y, 0 * y)
+    )
+    assert np.array_equal(flat.fit(X, y).predict(X), np.zeros(300))
+    some = np.arange(300) % 3 > 0
+    half = NewtonBoostingRegressor(
+        n_estimators=2, tree_method=method, objective=lambda y, score: ((score - y) * some, some)
+    )
+    assert np.corrcoef(half.fit(X, y).predict(X)[some], y[some])[0, 1] > 0.5
 
 
 def test_a_custom_objective_is_followed():

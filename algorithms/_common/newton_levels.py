@@ -56,12 +56,8 @@ class LeveledGrower:
     def __init__(self, X, limits, workers, name):
         self.others = (X, limits, workers, name)
         self.X, self.limits, self.workers = X, limits, workers
-        power = np.zeros(X.shape[1], np.int32)
-        gaps = np.empty(X.shape[1], bool)
-        for f, column in enumerate(X.T):
-            largest = np.nanmax(np.abs(column), initial=0.0, where=~np.isnan(column))
-            power[f] = TOP - np.frexp(largest)[1]
-            gaps[f] = np.isnan(column).any()
+        largest, gaps = measure_columns(X)
+        power = np.where(largest > 0.0, TOP - np.frexp(largest)[1], 0).astype(np.int32)
         self.power, self.gaps = power, gaps
         self.grower = LevelGrower(np.ldexp(X, power), workers, name)
         least = max(LEAST_GAIN, limits.least_gain)
@@ -136,3 +132,13 @@ class LeveledGrower:
         nodes["missing_left"][in_gaps & ~missing.any(axis=0)] = 0
         last = largest.max(axis=0)[alone]
         nodes["threshold"][alone] = last + (np.abs(last) + NEAR_END)
+
+
+def measure_columns(X):
+    """Return each column's largest |x|, float32, and whether it has missing values."""
+    largest, gaps = np.zeros(X.shape[1], np.float32), np.zeros(X.shape[1], bool)
+    for start in range(0, len(X), ROWS_A_SHARE):
+        part = np.abs(X[start : start + ROWS_A_SHARE])
+        np.fmax(largest, np.fmax.reduce(part, axis=0), out=largest)  # passes over NaN
+        gaps |= np.isnan(part).any(axis=0)
+    return largest, gaps

@@ -22,8 +22,7 @@ SOURCES = [
 # new part is named here and fits docs/architecture.md, or it belongs into one that is.
 LAYERS = (
     {"__main__", "cli"},
-    {"doctor", "overhead", "reporting", "conformance", "testing"}
-    | {"scaffold"},
+    {"doctor", "overhead", "reporting", "conformance", "testing"} | {"scaffold"},
     {"parity"},
     {"runs"},
     {"execute", "duel", "plan", "choose", "declared", "explain", "comparisons", "matches"}

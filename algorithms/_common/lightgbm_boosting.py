@@ -77,13 +77,15 @@ def train(params, X, y, weight):
 
 def make_rules(params):
     """Return the kernels' rules."""
-    smooth = as_read(params.path_smooth)
+    smooth, min_h = as_read(params.path_smooth), as_read(params.min_child_weight)
     least = int(params.min_child_samples)
+    if least == 0 and min_h <= EPSILON:  # the library does not take both
+        least = 1
     return Rules(
         num_leaves=int(params.num_leaves),
         max_depth=int(params.max_depth or -1),
         min_rows=max(least, 2) if smooth > EPSILON else least,
-        min_h=as_read(params.min_child_weight),
+        min_h=min_h,
         alpha=as_read(params.reg_alpha),
         ridge=as_read(params.reg_lambda),
         min_gain=as_read(params.min_split_gain),

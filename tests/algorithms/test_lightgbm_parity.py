@@ -1,10 +1,11 @@
 """``parity="lightgbm"``: the library's own trees, bins, scores and probabilities."""
 
+import lightgbm
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from parity_lightgbm import check_case, check_predictions, difference, fit_both
+from parity_lightgbm import SETTINGS, check_case, check_predictions, difference, fit_both
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from algorithms import HistogramBoostingClassifier, HistogramBoostingRegressor
@@ -72,6 +73,29 @@ def test_float32_is_read_as_the_same_float64():
     X = rng.normal(size=(300, 3)).astype(np.float32)
     ours, theirs = fit_both("regression", X, X[:, 0] * 2.0)
     assert difference(ours, theirs) == ""
+
+
+def skewed(seed):
+    """Return X, y and weights of which few rows have most."""
+    rng = np.random.default_rng(seed)
+    X = rng.integers(0, 12, (60, 3)).astype(float) + 1
+    return X, rng.normal(size=60) * 1000, rng.lognormal(0, 3, 60)
+
+
+def test_without_any_least_size_a_side_has_a_row_at_least():
+    params = {"min_child_samples": 0, "min_child_weight": 0.0, "min_data_in_bin": 1}
+    ours, theirs = fit_both("regression", *skewed(0), **params)
+    assert difference(ours, theirs) == ""
+
+
+def test_a_side_without_rows_is_an_error_where_it_is_one_of_lightgbms():
+    X, y, weight = skewed(24)
+    params = {"min_child_samples": 1, "min_child_weight": 0.0, "min_data_in_bin": 1}
+    with pytest.raises(ValueError, match="a side without rows"):
+        fit_both("regression", X, y, weight, **params)
+    rows = lightgbm.Dataset(X, y, weight=weight, params=SETTINGS | params)
+    with pytest.raises(lightgbm.basic.LightGBMError, match="left_count"):
+        lightgbm.train(SETTINGS | params | {"objective": "regression"}, rows, 5)
 
 
 def test_nothing_to_split_leaves_the_average():

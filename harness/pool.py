@@ -7,9 +7,23 @@ from collections.abc import Hashable
 from pathlib import Path
 from typing import Any
 
+import psutil
+
 from harness import machine
 from harness.model import Failure, Job
 from harness.session import DiedError, Session
+
+
+FEWEST, MOST = 2, 32  # workers that are kept idle, by how much memory is left
+IDLE_BYTES = 3 * 2**28  # left for each: an idle worker holds about half of it
+
+
+def idle_workers() -> int:
+    """Return how many idle workers this machine has the memory for.
+
+    Enough of them, and the workers that compiled the kernels go on to the trials.
+    """
+    return max(FEWEST, min(MOST, psutil.virtual_memory().available // IDLE_BYTES))
 
 
 class Pool:

@@ -19,7 +19,7 @@ from harness.errors import HarnessError, StoreError
 from harness.ids import canonical
 from harness.model import JSON, Job, Outcome, Sample, Status, Trial, to_json
 from harness.outcomes import outcome_path, read_outcome, write_outcome
-from harness.pool import Pool
+from harness.pool import Pool, idle_workers
 from harness.session import DiedError, RefusedError, Session, SessionError, TooLateError
 
 ATTEMPTS = 3  # deaths in a row at start-up before the rest of a job is given up
@@ -49,7 +49,7 @@ class Supervisor:
     load_timeout
         Seconds for a worker to bring a table, which may have to be fetched.
     idle
-        Workers that are kept for a later job.
+        Workers that are kept for a later job; by default as many as there is memory for.
     """
 
     def __init__(
@@ -58,12 +58,12 @@ class Supervisor:
         *,
         start_timeout: float = 120.0,
         load_timeout: float = 1800.0,
-        idle: int = 4,
+        idle: int | None = None,
     ) -> None:
         self.folder = folder.absolute()
         self.start_timeout = start_timeout
         self.load_timeout = load_timeout
-        self.pool = Pool(self.folder, idle)
+        self.pool = Pool(self.folder, idle_workers() if idle is None else idle)
 
     def supervise(self, job: Job) -> Iterator[Outcome]:
         """Run the trials of a job in order and yield what became of each.

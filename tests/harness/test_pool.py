@@ -1,0 +1,40 @@
+"""How many workers are kept, and for whom."""
+
+from types import SimpleNamespace
+
+import psutil
+import pytest
+
+from harness import pool
+from harness.model import DatasetRef, Job
+
+
+class FakeSession:
+    alive = True
+
+    def __init__(self):
+        self.closed = False
+
+    def close(self):
+        self.closed = True
+
+
+def job(name):
+    return Job(name, "plugin", DatasetRef("d", "0"), ())
+
+
+@pytest.mark.parametrize(("gib", "kept"), [(0.5, 2), (2.5, 3), (6, 8), (500, 32)])
+def test_idle_workers_are_as_many_as_there_is_memory_for(monkeypatch, gib, kept):
+    left = SimpleNamespace(available=int(gib * 2**30))
+    monkeypatch.setattr(psutil, "virtual_memory", lambda: left)
+    assert pool.idle_workers() == kept
+
+
+def test_the_worker_of_an_algorithm_is_taken_again_and_the_oldest_ends_first(tmp_path):
+    kept = pool.Pool(tmp_path, most_idle=2)
+    sessions = {name: FakeSession() for name in "abc"}
+    for name, session in sessions.items():
+        kept.give_back(job(name), session)
+    assert [s.closed for s in sessions.values()] == [True, False, False]
+    assert kept.take(job("b")) is sessions["b"]
+    assert kept.take(job("c")) is sessions["c"]

@@ -13,7 +13,6 @@ from harness import machine
 from harness.model import Failure, Job
 from harness.session import DiedError, Session
 
-
 FEWEST, MOST = 2, 32  # workers that are kept idle, by how much memory is left
 IDLE_BYTES = 3 * 2**28  # left for each: an idle worker holds about half of it
 

@@ -1,10 +1,9 @@
 """Time two algorithms against each other: in processes of their own, interleaved, phase by phase.
 
 Each launch starts a fresh pair of workers, one library each; the one that starts first
-alternates. Both load and prepare, go through every phase untimed, twice where it is short, and
-then blocks of four calls follow, ABBA and BAAB by turns, so that drift of the machine and the
-order of calls cancel.
-While one works the other waits for its next request, without load.
+alternates. Both load and prepare side by side, go through every phase untimed, twice where it is
+short, and then blocks of four calls follow, ABBA and BAAB by turns, so that drift of the machine
+and the order of calls cancel. While one works the other waits for its next request, without load.
 """
 
 from __future__ import annotations
@@ -13,6 +12,7 @@ import math
 import os
 import time
 from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -201,7 +201,9 @@ class _Fight:
         load = os.getloadavg()[0]
         with ExitStack() as stack:
             first, second = ("a", "b") if launch % 2 == 0 else ("b", "a")
-            sides = {name: self._start(name, stack) for name in (first, second)}
+            sides = {name: self._open(name, stack) for name in (first, second)}
+            with ThreadPoolExecutor(len(sides)) as starts:  # nothing is timed yet
+                list(starts.map(_Side.get_ready, sides.values()))
             self._check_same_rows(sides)
             for phase in self.duel.phases:
                 for side in sides.values():
@@ -214,16 +216,14 @@ class _Fight:
                     self._tell()
         self._note(launch, first, sides, [load, os.getloadavg()[0]])
 
-    def _start(self, name: str, stack: ExitStack) -> _Side:
+    def _open(self, name: str, stack: ExitStack) -> _Side:
         job: Job = getattr(self.duel, name)
         try:
             session = self.open_session(job)
         except SessionError as error:
             raise SideError(name, job, error) from error
         stack.callback(session.close)
-        side = _Side(name, job, session)
-        side.get_ready()
-        return side
+        return _Side(name, job, session)
 
     def _check_same_rows(self, sides: Mapping[str, _Side]) -> None:
         """Refuse a duel over different data: two source trees may disagree on a split."""

@@ -19,6 +19,7 @@ from datetime import UTC, datetime
 from statistics import fmean
 from typing import Any, Literal, Protocol
 
+from harness import machine
 from harness.analysis.looks import stop_reason
 from harness.model import (
     JSON,
@@ -85,7 +86,7 @@ class _Side:
     facts: JSON = field(default_factory=dict)
 
     def get_ready(self) -> None:
-        """Import, load and prepare."""
+        """Import, load and prepare; from then on the worker is pinned."""
         try:
             self.session.hello(self.job, READY_TIMEOUT)
         except SessionError as error:
@@ -93,7 +94,8 @@ class _Side:
         loaded = self._ask("load", READY_TIMEOUT, dataset=to_json(self.job.dataset))
         limit = self.job.limits.timeout
         prepared = self._ask("prepare", limit, trial=to_json(self.job.trials[0]))
-        replies = (self.session.facts, loaded, prepared)
+        pinned = self._ask("pin", limit, cpus=list(machine.choose_cpus(self.job.threads)))
+        replies = (self.session.facts, loaded, prepared, pinned)
         told = {key: value for reply in replies for key, value in reply.items()}
         self.facts = {k: v for k, v in told.items() if k not in {"v", "n", "ok", "samples"}}
 

@@ -79,9 +79,9 @@ class Pool:
         for one in ended:
             one.close()
 
-    def start(self, job: Job) -> Session:
+    def start(self, job: Job, *, pinned: bool = True) -> Session:
         """Return a new worker that the caller closes; that of a timed job is pinned."""
-        cpus = machine.choose_cpus(job.threads) if is_timed(job) else ()
+        cpus = machine.choose_cpus(job.threads) if pinned and is_timed(job) else ()
         return Session(job, self.folder, cpus)
 
     def crowd(self) -> tuple[int, int]:

@@ -117,9 +117,9 @@ class Supervisor:
         return Compiled(job.algorithm, reply["samples"][0]["wall"], tuple(reply["notes"]))
 
     def open_session(self, job: Job) -> Session:
-        """Return a new worker, as a duel needs it; the caller closes it."""
+        """Return a new worker, as a duel needs it: the caller pins and closes it."""
         with self._disk():
-            return self.pool.start(job)
+            return self.pool.start(job, pinned=False)
 
     def close(self) -> None:
         """End all workers, also those that another thread waits for."""

@@ -129,6 +129,11 @@ class Bench:
             call_once(self._algorithm, hand.spec)
         return [self.meter.last]
 
+    def pin(self, cpus: Sequence[int]) -> JSON:
+        """Pin this process, every thread of it, to processors; tell where it may run now."""
+        facts.pin(cpus)
+        return {"affinity": facts.affinity()}
+
     def base(self) -> JSON:
         """Take the present size as the base of peaks: everything has been loaded and run once."""
         self.meter.warm()

@@ -25,6 +25,7 @@ def serve(requests: BinaryIO, replies: BinaryIO) -> None:
         for name in ("hello", "load", "prepare", "native", "fit", "predict", "predict_one")
     }
     commands |= {"finish": bench.finish, "warm": bench.warm, "base": bench.base, "quit": dict}
+    commands |= {"pin": bench.pin}
     for line in requests:
         request = json.loads(line)
         reply = answer(request, commands)

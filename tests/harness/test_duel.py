@@ -162,7 +162,7 @@ def test_calls_have_the_timeout_of_the_job_and_getting_ready_has_its_own():
     limits = {do: timeout for _, do, timeout, _ in arena.log}
     ready = driver.READY_TIMEOUT
     assert limits == {"hello": ready, "load": ready} | dict.fromkeys(
-        ("prepare", "base", *PHASES), 7.0
+        ("prepare", "pin", "base", *PHASES), 7.0
     )
 
 

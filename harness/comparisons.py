@@ -122,7 +122,7 @@ class Comparisons:
         if not ours:
             return
         self.progress.stage("compile", len({(job.algorithm, job.threads) for job in ours}))
-        for compiled in compile_kernels(ours, supervisor):
+        for compiled in compile_kernels(ours, supervisor, self.registry):
             self.progress.step(compiled.algorithm)
             for note in compiled.notes:
                 self.progress.message(f"  compiling {compiled.algorithm}: {note}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Hashable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import replace
 from importlib.util import find_spec
@@ -11,12 +11,16 @@ from pathlib import Path
 
 from harness.ids import source_files
 from harness.model import Job
+from harness.plugins import Registry
+from harness.pool import kind_of
 from harness.supervise import Compiled, Supervisor
 
 ALIKE = 0.5  # share of the smaller one's files from which on two plugins stand in one lane
 
 
-def compile_kernels(jobs: Iterable[Job], supervisor: Supervisor) -> Iterator[Compiled]:
+def compile_kernels(
+    jobs: Iterable[Job], supervisor: Supervisor, registry: Registry
+) -> Iterator[Compiled]:
     """Compile the kernels of each algorithm once, so that no trial pays for it.
 
     Of algorithms that share code one goes first, because the others find ready what it compiled;
@@ -26,29 +30,42 @@ def compile_kernels(jobs: Iterable[Job], supervisor: Supervisor) -> Iterator[Com
     ----------
     jobs
         Those whose algorithms compile something; jobs of one algorithm are warmed together, with
-        all their params.
+        all their params, and for categories where one of their datasets has some.
 
     Yields
     ------
     Compiled
         One for each algorithm, thread count and environment, as it is done.
     """
-    whole: dict[object, Job] = {}
+    whole: dict[Hashable, Job] = {}
+    categorical: set[Hashable] = set()
     for job in jobs:
-        key = (job.algorithm, job.plugin, job.threads, job.environment)
+        key = kind_of(job)
         known = whole.setdefault(key, replace(job, trials=()))
         whole[key] = replace(known, trials=known.trials + job.trials)
+        if may_have_categories(registry, job.dataset.name):
+            categorical.add(key)
+
+    def warm(job: Job) -> Compiled:
+        return supervisor.warm(job, categorical=kind_of(job) in categorical)
+
     lanes = lanes_of(whole.values())
     with ThreadPoolExecutor(os.cpu_count() or 1) as threads:
         try:
-            rest = {threads.submit(supervisor.warm, first): more for first, *more in lanes}
+            rest = {threads.submit(warm, first): more for first, *more in lanes}
             while rest:
                 done = next(as_completed(rest))
-                rest |= {threads.submit(supervisor.warm, job): [] for job in rest.pop(done)}
+                rest |= {threads.submit(warm, job): [] for job in rest.pop(done)}
                 yield done.result()
         except BaseException:
             supervisor.close()  # else the threads would be waited for until all is compiled
             raise
+
+
+def may_have_categories(registry: Registry, name: str) -> bool:
+    """Say whether a dataset has categorical columns, or is one that only its file can tell of."""
+    entry = registry.entries["dataset"].get(name)
+    return entry is None or entry.value.categorical > 0
 
 
 def lanes_of(jobs: Iterable[Job]) -> list[list[Job]]:

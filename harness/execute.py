@@ -145,7 +145,7 @@ class Execution:
         if not ours:
             return
         self.progress.stage("compile", len({(j.algorithm, j.threads) for j in ours}))
-        for compiled in compile_kernels(ours, supervisor):
+        for compiled in compile_kernels(ours, supervisor, self.registry):
             self.progress.step(compiled.algorithm)
             for note in compiled.notes:
                 self.progress.message(f"  compiling {compiled.algorithm}: {note}")

@@ -99,8 +99,11 @@ class Supervisor:
             if session is not None:
                 self.pool.give_back(job, session)
 
-    def warm(self, job: Job) -> Compiled:
-        """Have the algorithm of a job compile what it compiles, with the params of its trials."""
+    def warm(self, job: Job, *, categorical: bool = True) -> Compiled:
+        """Have the algorithm of a job compile what it compiles, with the params of its trials.
+
+        ``categorical`` says whether it will meet columns of categories.
+        """
         params = list({canonical(t.params): t.params for t in job.trials}.values())
         session: Session | None = None
         try:
@@ -108,7 +111,8 @@ class Supervisor:
                 session = self.pool.take(job)
             self._greet(job, session)
             limit = max(job.limits.timeout, self.start_timeout)  # what hangs here hangs later too
-            reply = session.ask("warm", limit, params=to_json(params) or [{}])
+            asked = {"params": to_json(params) or [{}], "categorical": categorical}
+            reply = session.ask("warm", limit, **asked)
         except SessionError as error:
             return Compiled(job.algorithm, 0.0, (str(error),))
         finally:

@@ -16,8 +16,16 @@ ROWS = 60
 COLUMNS = 4
 
 
-def exercise(algorithm: Algorithm, params: Sequence[Mapping[str, Any]], threads: int) -> list[str]:
+def exercise(
+    algorithm: Algorithm,
+    params: Sequence[Mapping[str, Any]],
+    threads: int,
+    *,
+    categorical: bool = True,
+) -> list[str]:
     """Fit and predict once for each task, form of the data, and set of params.
+
+    Tables with columns of categories are left out where there will be none.
 
     Returns
     -------
@@ -27,13 +35,15 @@ def exercise(algorithm: Algorithm, params: Sequence[Mapping[str, Any]], threads:
     notes = []
     for task in sorted(algorithm.tasks):
         for chosen in (one for given in params for one in one_of_each(given)):
-            for X, weight, categorical in forms(algorithm):
+            for X, weight, columns in forms(algorithm):
+                if columns and not categorical:
+                    continue
                 spec = Spec(
                     task=task,
                     params={**algorithm.params, **chosen},
                     threads=threads,
                     n_classes=_classes(task),
-                    categorical=categorical,
+                    categorical=columns,
                 )
                 try:
                     _once(algorithm, spec, X, weight)

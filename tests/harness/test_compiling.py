@@ -6,6 +6,7 @@ import pytest
 from jobs import job
 
 from harness.compiling import compile_kernels, lanes_of
+from harness.model import DatasetRef
 from harness.plugins import load_registry
 from harness.supervise import Compiled
 
@@ -42,10 +43,12 @@ class Told:
 
     def __init__(self):
         self.warmed = []
+        self.categorical = []
         self.closed = False
 
-    def warm(self, warmed):
+    def warm(self, warmed, *, categorical):
         self.warmed.append(warmed.algorithm)
+        self.categorical.append(categorical)
         return Compiled(warmed.algorithm, 0.0, ())
 
     def close(self):
@@ -57,15 +60,27 @@ def test_every_algorithm_is_compiled_once():
     scratch = [n for n, e in registry.entries["algorithm"].items() if e.value.origin == "scratch"]
     jobs = [named(registry.entries["algorithm"][name].plugin) for name in scratch]
     told = Told()
-    found = [compiled.algorithm for compiled in compile_kernels([*jobs, *jobs], told)]
+    found = [compiled.algorithm for compiled in compile_kernels([*jobs, *jobs], told, registry)]
     assert sorted(found) == sorted(told.warmed) == sorted(scratch)
     assert not told.closed
-    assert list(compile_kernels([], told)) == []
+    assert list(compile_kernels([], told, registry)) == []
+
+
+@pytest.mark.parametrize(
+    ("datasets", "expected"),
+    [(["iris"], False), (["iris", "categorical_high"], True), (["my own file.csv"], True)],
+)
+def test_kernels_for_categories_are_compiled_where_a_dataset_may_have_some(datasets, expected):
+    ours = named("algorithms.decision_tree")
+    jobs = [replace(ours, dataset=DatasetRef(name, "0")) for name in datasets]
+    told = Told()
+    list(compile_kernels(jobs, told, load_registry(())))
+    assert told.categorical == [expected]
 
 
 def test_who_stops_listening_ends_what_is_compiled():
     told = Told()
-    compiling = compile_kernels([named("algorithms.bagging")], told)
+    compiling = compile_kernels([named("algorithms.bagging")], told, load_registry(()))
     next(compiling)
     with pytest.raises(KeyboardInterrupt):
         compiling.throw(KeyboardInterrupt())

@@ -11,6 +11,7 @@ from harness.compiling import compile_kernels
 from harness.errors import StoreError
 from harness.model import Status
 from harness.outcomes import read_outcome
+from harness.plugins import Registry
 from harness.supervise import Supervisor
 
 
@@ -256,17 +257,17 @@ def test_closing_ends_a_job_in_another_thread_without_an_outcome(tmp_path):
 
 def test_kernels_are_compiled_once_an_algorithm_with_all_its_params(supervisor, tmp_path):
     jobs = [job({"pids": "a"}, {"pids": "b"}), job({"pids": "b"}), job({}, threads=2)]
-    found = list(compile_kernels(jobs, supervisor))
+    found = list(compile_kernels(jobs, supervisor, Registry()))
     assert [(c.algorithm, c.notes) for c in found] == [("misbehave", ()), ("misbehave", ())]
-    [failing] = compile_kernels([job({"fit": "raise"})], supervisor)
+    [failing] = compile_kernels([job({"fit": "raise"})], supervisor, Registry())
     assert "binary with" in failing.notes[0]
-    [dead] = compile_kernels([job({"fit": "exit"})], supervisor)
+    [dead] = compile_kernels([job({"fit": "exit"})], supervisor, Registry())
     assert "exit code 7" in dead.notes[0]
 
 
 def test_an_algorithm_that_hangs_while_it_compiles_is_ended(tmp_path):
     with Supervisor(tmp_path / "work", start_timeout=4.0) as supervisor:
         hang = {"fit": "hang", "pids": str(tmp_path / "pids")}
-        [hung] = compile_kernels([job(hang, timeout=1.0)], supervisor)
+        [hung] = compile_kernels([job(hang, timeout=1.0)], supervisor, Registry())
     assert "no end of 'warm' within 4 s" in hung.notes[0]
     wait_until(lambda: not any(map(running, pids_in(tmp_path / "pids"))))

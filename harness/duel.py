@@ -191,6 +191,7 @@ class _Fight:
         self.progress = progress or (lambda _done, _total: None)
         self.settle = settle
         self.blocks: list[Block] = []
+        self.others: list[int] = []  # threads that ran while both sides of this launch rested
         self.facts: JSON = {
             "launches": [],
             "processors": os.cpu_count(),
@@ -201,6 +202,7 @@ class _Fight:
     def launch(self, launch: int) -> None:
         """Start both sides anew, get them ready and warm, and time the blocks."""
         load = os.getloadavg()[0]
+        self.others = []
         with ExitStack() as stack:
             first, second = ("a", "b") if launch % 2 == 0 else ("b", "a")
             sides = {name: self._open(name, stack) for name in (first, second)}
@@ -242,6 +244,8 @@ class _Fight:
         taken: dict[str, list[Sample]] = {"a": [], "b": []}
         for letter in order.lower():
             time.sleep(self.settle)
+            if (others := machine.others_runnable()) is not None:
+                self.others.append(others)
             taken[letter].append(sides[letter].take(phase))
         a, b = taken["a"], taken["b"]
         return Block(launch, index, phase, order, (a[0], a[1]), (b[0], b[1]))
@@ -255,7 +259,10 @@ class _Fight:
             name: {"cold": to_json(side.cold), "repeats": side.repeats}
             for name, side in sides.items()
         }
-        self.facts["launches"].append({"launch": launch, "first": first, "load": load, **warmth})
+        others = {"others": round(fmean(self.others), 3)} if self.others else {}
+        self.facts["launches"].append(
+            {"launch": launch, "first": first, "load": load, **others, **warmth}
+        )
         for name, side in sides.items():
             self.facts.setdefault(name, side.facts)
 

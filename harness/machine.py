@@ -119,6 +119,15 @@ def revision() -> str:
     return commit[:12] + ("+" if commit and edited else "")
 
 
+def others_runnable() -> int | None:
+    """Return how many threads but the asking one run or wait for a processor at this moment.
+
+    None where the system does not tell.
+    """
+    told = _word(Path("/proc/loadavg")).partition("/")[0].split()[-1:]  # "0.4 0.5 0.6 2/345 678"
+    return max(0, int(told[0]) - 1) if told and told[0].isdigit() else None
+
+
 def choose_cpus(n: int) -> tuple[int, ...]:
     """Return n processors to pin a timed trial to, or none where there are not more than n.
 

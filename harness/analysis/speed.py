@@ -21,12 +21,13 @@ from harness.analysis.stats import (
     transformed,
 )
 from harness.analysis.view import Interval, Speed
-from harness.model import Block, Duel, DuelOutcome, Job, Sample, Status
+from harness.model import JSON, Block, Duel, DuelOutcome, Job, Sample, Status
 
 LEVEL = 0.95
 LOOK_LEVEL = 0.98  # of a duel that may end early; see `harness.analysis.looks`
 TRAIN = "train"  # native form and fit together, as a user meets them
 WAITING = 0.8  # a call that computed for less than this share of its time was kept waiting
+OTHERS = 0.5  # threads that may run on average while both sides rest
 WAITED_CALLS = 0.1  # share of such calls above which a duel is doubted
 SHORTEST = 1e-3  # seconds; below it the clocks' own steps disturb that share
 
@@ -167,8 +168,9 @@ def early_end(outcome: DuelOutcome) -> tuple[str, ...]:
 def contamination(outcome: DuelOutcome) -> tuple[str, ...]:
     """Return what speaks for other work on the machine during a duel.
 
-    A call that waits has more wall than CPU time; and only one side works at a time, so the load
-    average should not rise above that side's threads.
+    A call that waits has more wall than CPU time. And both sides rest before each call, so that
+    nothing should run then; where the system does not tell, the load average is judged, which
+    should not rise above the threads of a side and remembers a minute.
     """
     notes = []
     for job, side in ((outcome.duel.a, "a"), (outcome.duel.b, "b")):
@@ -178,14 +180,32 @@ def contamination(outcome: DuelOutcome) -> tuple[str, ...]:
                 f"contaminated: {share:.0%} of the calls of {job.algorithm} were kept waiting "
                 "(other load, input and output, or work in child processes)"
             )
-    loads = [load for launch in outcome.facts.get("launches", ()) for load in launch["load"]]
-    threads = max(outcome.duel.a.threads, outcome.duel.b.threads)
-    if loads and max(loads) > threads + 0.5:
-        notes.append(
-            f"contaminated: load average up to {max(loads):.1f} where {threads} "
-            f"thread{'s' if threads > 1 else ''} should have been at work"
-        )
+    launches = outcome.facts.get("launches", ())
+    others = _others(launches)
+    notes += _load(launches, outcome.duel) if others is None else others
     return tuple(dict.fromkeys(notes))  # an A/A duel has one algorithm to complain of
+
+
+def _others(launches: Sequence[JSON]) -> list[str] | None:
+    """Return a note on what ran while both sides rested; None where that is not known."""
+    found = [launch["others"] for launch in launches if "others" in launch]
+    if not found:
+        return None
+    if max(found) <= OTHERS:
+        return []
+    told = f"contaminated: {max(found):.1f} threads ran on average"
+    return [f"{told} while both sides should have rested"]
+
+
+def _load(launches: Sequence[JSON], duel: Duel) -> list[str]:
+    """Return a note on the load average where it is more than a side can account for."""
+    loads = [load for launch in launches for load in launch["load"]]
+    threads = max(duel.a.threads, duel.b.threads)
+    if not loads or max(loads) <= threads + 0.5:
+        return []
+    many = "s" if threads > 1 else ""
+    told = f"contaminated: load average up to {max(loads):.1f} where {threads} thread{many}"
+    return [f"{told} should have been at work"]
 
 
 def waited_share(samples: Iterable[Sample]) -> float:

@@ -44,3 +44,11 @@ def eight_threads_on_four_cores(monkeypatch, tmp_path):
 @pytest.mark.usefixtures("eight_threads_on_four_cores")
 def test_physical_cores_are_chosen_first(n, cpus):
     assert machine.choose_cpus(n) == cpus
+
+
+@pytest.mark.parametrize(
+    ("text", "others"), [("0.42 0.5 0.6 3/345 678", 2), ("0.0 0.0 0.0 0/1 1", 0), ("", None)]
+)
+def test_what_else_runs_is_read_from_the_kernel(monkeypatch, text, others):
+    monkeypatch.setattr(machine, "_word", lambda path: text)
+    assert machine.others_runnable() == others

@@ -173,6 +173,15 @@ def test_a_loaded_machine_is_told():
     assert note in speeds_of(loaded)[0].notes
 
 
+def test_what_ran_while_both_sides_rested_goes_before_the_load_average():
+    blocks = [block((1.0, 1.0), (1.0, 1.0))]
+    alone = outcome(blocks, facts={"launches": [{"load": [3.4, 2.0], "others": 0.1}]})
+    crowded = [{"load": [0.1, 0.1], "others": 0.0}, {"load": [0.1, 0.1], "others": 1.25}]
+    assert contamination(alone) == ()
+    (note,) = contamination(outcome(blocks, facts={"launches": crowded}))
+    assert "1.2 threads ran on average while both sides should have rested" in note
+
+
 def test_a_duel_that_ended_early_says_why():
     found = outcome(
         [block((1.0, 1.0), (2.0, 2.0))],

@@ -178,7 +178,8 @@ class BaseNewtonBoosting(NewtonModel):
                 workers, rounds,
             )  # fmt: skip
             for _ in range(more):
-                if watch.is_over(self._join([boosting.boost()], first=False)):
+                trees = boosting.boost()
+                if watch.tables and watch.is_over(self._join([trees], first=False)):
                     break
         self._rounds = boosting.done
         self._take_history(watch, trained)

@@ -135,7 +135,7 @@ def grow_tree(table, rows, rules, seed, workers, counts=None):
 
 def search_together(table, rows, rules, growth, workers):
     """Search the features of the node on top, a share of them in each thread."""
-    task = growth.todo[growth.state[layout.TODO] - 1]
+    task = growth.todo[growth.state[layout.WAITING] - 1]
     bounds = tuple(task[name].item() for name in ("start", "end", "lower", "upper"))
 
     def search(first, last):
@@ -184,7 +184,7 @@ def new_growth(m, rules, n_features, seed):
     )
     growth.state[layout.RANDOM] = seed
     growth.state[layout.BUDGET] = leaves - 1
-    growth.state[layout.TODO] = 1
+    growth.state[layout.WAITING] = 1
     root = {"start": 0, "end": m, "parent": -1, "lower": -np.inf, "upper": np.inf}
     growth.todo[0] = tuple(root.get(name, 0) for name in layout.TASK.names)
     return growth

@@ -86,7 +86,7 @@ def new_work(m, rules, seed):
     )
     work.state[layout.RANDOM] = seed
     work.state[layout.BUDGET] = leaves - 1
-    work.state[layout.TODO] = 1
+    work.state[layout.WAITING] = 1
     root = {"start": 0, "end": m, "parent": -1, "lower": -np.inf, "upper": np.inf}
     work.todo[0] = tuple(root.get(name, 0) for name in layout.TASK.names)
     return work

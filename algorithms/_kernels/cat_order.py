@@ -24,7 +24,7 @@ import numpy as np
 from algorithms._kernels.cat_layout import MOST_TRIED
 from algorithms._kernels.criteria import proxy_of_classes
 from algorithms._kernels.jit import inner_kernel, kernel
-from algorithms._kernels.layout import FLAG, ROW, SQUARED_ERROR, TODO, VISITS
+from algorithms._kernels.layout import FLAG, ROW, SQUARED_ERROR, VISITS, WAITING
 from algorithms._kernels.search import add_entries, first_missing
 
 TWO = 2
@@ -44,7 +44,7 @@ def order_lists(table, rows, rules, growth, spare, categories):
     spare : uint32 with as many places as the node has rows, scratch
     categories : cat_layout.Categories, ``counts`` being read and all else scratch
     """
-    task = growth.todo[growth.state[TODO] - 1]
+    task = growth.todo[growth.state[WAITING] - 1]
     start, end = task["start"], task["end"]
     for v in range(growth.state[VISITS]):
         f = growth.visit[v]

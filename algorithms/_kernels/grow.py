@@ -35,8 +35,8 @@ from algorithms._kernels.layout import (
     SEARCHED,
     SLOT,
     SPLITTING,
-    TODO,
     VISITS,
+    WAITING,
 )
 from algorithms._kernels.node import make_node
 from algorithms._kernels.partition import partition_lists, renumber, reorder
@@ -84,7 +84,7 @@ def search_opened(table, rows, rules, growth, scratch):
     state = growth.state
     state[PHASE] = SEARCHED
     if state[VISITS] > 0:
-        task = growth.todo[state[TODO] - 1]
+        task = growth.todo[state[WAITING] - 1]
         if is_big(rules, task["start"], task["end"]):
             return SEARCH
         bounds = (task["start"], task["end"], task["lower"], task["upper"])
@@ -118,7 +118,7 @@ def is_big(rules, start, end):
 def open_node(table, rows, rules, growth):
     """Begin the next node, or split the best one of the frontier; return False at the end."""
     state = growth.state
-    if state[TODO] == 0:
+    if state[WAITING] == 0:
         if not rules.max_leaf_nodes or state[HEAP] == 0 or state[BUDGET] == 0:
             return False
         slot = pop_split(growth)
@@ -127,7 +127,7 @@ def open_node(table, rows, rules, growth):
             state[SLOT] = slot
             state[PHASE] = SPLITTING
         return True
-    task = growth.todo[state[TODO] - 1]
+    task = growth.todo[state[WAITING] - 1]
     start, end = task["start"], task["end"]
     sum_rows(rules, rows, start, end, growth.totals)
     if task["parent"] < 0:
@@ -187,8 +187,8 @@ def split_rows(table, rows, rules, growth, scratch):
 def push_task(rules, growth, split, start, end, is_left, h):
     """Put one side of a split on the stack."""
     state = growth.state
-    task = growth.todo[state[TODO]]
-    state[TODO] += 1
+    task = growth.todo[state[WAITING]]
+    state[WAITING] += 1
     task["start"] = start
     task["end"] = end
     task["depth"] = split["depth"] + 1

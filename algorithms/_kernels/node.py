@@ -16,8 +16,8 @@ from algorithms._kernels.layout import (
     SLOT,
     SPLITTING,
     SQUARED_ERROR,
-    TODO,
     VISITS,
+    WAITING,
 )
 from algorithms._kernels.rank import value_of
 from algorithms._kernels.search import add_entries, first_missing
@@ -32,8 +32,8 @@ LEAF = -1
 def make_node(table, rows, rules, growth, scratch):
     """Write the node of the task on top, with its best split; split it now or let it wait."""
     state = growth.state
-    state[TODO] -= 1
-    task = growth.todo[state[TODO]]
+    state[WAITING] -= 1
+    task = growth.todo[state[WAITING]]
     number = state[COUNT]
     state[COUNT] = number + 1
     state[DEPTH] = max(state[DEPTH], task["depth"])

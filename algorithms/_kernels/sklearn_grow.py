@@ -14,7 +14,7 @@ from algorithms._kernels.layout import (
     DONE,
     HEAP,
     MORE_ROOM,
-    TODO,
+    WAITING,
 )
 from algorithms._kernels.sklearn_criteria import node_impurity
 from algorithms._kernels.sklearn_layout import ALL, MEDIAN_RIGHT, WHOLE
@@ -32,11 +32,11 @@ def grow_by_sklearn_rules(given, rules, work, search):
     state = work.state
     if state[COUNT] == 0:
         list_rows(given, search)
-    while state[TODO] > 0 or open_best(rules, work):
+    while state[WAITING] > 0 or open_best(rules, work):
         number = state[COUNT]
         if number == len(work.nodes):
             return MORE_ROOM
-        task = work.todo[state[TODO] - 1]
+        task = work.todo[state[WAITING] - 1]
         split = work.splits[number if rules.max_leaf_nodes else 0]
         if open_node(given, rules, search, task, split, number):
             search_features(given, rules, search, split)
@@ -95,7 +95,7 @@ def may_split(rules, task, weight):
 @inner_kernel
 def close_node(rules, work, search, task, split):
     """Write the node of the task on top; split it now, or let it wait."""
-    work.state[TODO] -= 1
+    work.state[WAITING] -= 1
     write_node(work, task, split["node"], search.weights[WHOLE])
     write_value(rules, search, work.values[split["node"]], task)
     if split["is_leaf"]:
@@ -169,8 +169,8 @@ def open_split(rules, work, split):
 @inner_kernel
 def push_task(rules, work, split, start, end, is_left, h):
     """Put one side of a split on the stack."""
-    task = work.todo[work.state[TODO]]
-    work.state[TODO] += 1
+    task = work.todo[work.state[WAITING]]
+    work.state[WAITING] += 1
     task["start"] = start
     task["end"] = end
     task["depth"] = split["depth"] + 1

@@ -10,7 +10,7 @@ from typing import Literal
 
 from harness.comparisons import Comparisons
 from harness.compiling import compile_kernels
-from harness.duel import run_duel
+from harness.duelling import run_duel
 from harness.matches import Match
 from harness.model import FAILURES, JSON, Duel, Job, Status
 from harness.outcomes import outcome_path

@@ -23,9 +23,9 @@ SOURCES = [
 LAYERS = (
     {"__main__", "cli"},
     {"doctor", "overhead", "reporting", "conformance", "testing"} | {"scaffold"},
-    {"parity"},
+    {"parity_run"},
     {"runs"},
-    {"execute", "duel", "plan", "choose", "declared", "explain", "comparisons", "matches"}
+    {"execute", "duelling", "plan", "choose", "declared", "explain", "comparisons", "matches"}
     | {"answers", "diagnose", "probe", "questions"},
     {"analysis", "builtin", "reuse", "compiling", "supervise", "pool", "session"}
     | {"channel", "worker"},

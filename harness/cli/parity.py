@@ -90,7 +90,7 @@ def command(**given: Any) -> int:
     """
     from harness import reporting
     from harness.cli.drawn import new_progress
-    from harness.parity import run_parity
+    from harness.parity_run import run_parity
 
     registry = load_registry(given["plugins"])
     experiment = _experiment(given, registry)

@@ -12,7 +12,7 @@ from harness.analysis.rungs import MEANING, reaches
 from harness.config import parse_experiment
 from harness.conformance.findings import Finding
 from harness.model import Task
-from harness.parity import run_parity
+from harness.parity_run import run_parity
 from harness.plugins import Registry
 
 if TYPE_CHECKING:

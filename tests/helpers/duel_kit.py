@@ -19,7 +19,7 @@ import sys
 from pathlib import Path
 
 from harness import machine
-from harness.duel import run_duel
+from harness.duelling import run_duel
 from harness.model import (
     DatasetRef,
     Duel,
@@ -116,7 +116,7 @@ def arena(folder):
 
 
 class Forked:
-    """A worker session without its start: what :class:`harness.duel.Opponent` asks for."""
+    """A worker session without its start: what :class:`harness.duelling.Opponent` asks for."""
 
     def __init__(self, forker, job):
         self.end, theirs = socket.socketpair()

@@ -4,9 +4,9 @@ import dataclasses
 
 import pytest
 
-from harness import duel as driver
+from harness import duelling as driver
 from harness.analysis.speed import speeds_of
-from harness.duel import run_duel
+from harness.duelling import run_duel
 from harness.model import (
     DatasetRef,
     Duel,

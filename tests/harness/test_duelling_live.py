@@ -4,7 +4,7 @@ import pytest
 from jobs import job
 
 from harness.analysis.speed import speeds_of
-from harness.duel import run_duel
+from harness.duelling import run_duel
 from harness.model import Duel, Status
 from harness.supervise import Supervisor
 

@@ -18,7 +18,7 @@ READY := $(VENV)/.ready
 ASV = HOME="$(CURDIR)/.asv" $(RUN) -m asv
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test lint types bench bench-check soak clean
+.PHONY: help setup run test lint types docs bench bench-check soak clean
 
 help:  ## list the commands
 	@sed -nE 's/^([a-z-]+):.*## (.*)/make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
@@ -39,6 +39,9 @@ lint: $(READY)  ## style and formatting
 types: $(READY)  ## mypy, strict on harness/
 	$(RUN) -m mypy
 
+docs: $(READY)  ## these pages as HTML in docs/_build/html; warnings are errors
+	$(RUN) -m sphinx --fail-on-warning --keep-going -b html docs docs/_build/html $(ARGS)
+
 bench: $(READY)  ## each asv benchmark once, on the current tree
 	$(ASV) machine --yes
 	$(ASV) run --quick --show-stderr --environment existing:$(RUN) $(ARGS)
@@ -50,7 +53,7 @@ soak: $(READY)  ## the slow suite: kill campaigns, fuzzing, full installs
 	$(RUN) -m pytest -m slow $(ARGS)
 
 clean:  ## remove what set-up and tools made; results/ stays
-	rm -rf $(VENV) .asv .mypy_cache .ruff_cache .pytest_cache .hypothesis .numba build dist *.egg-info
+	rm -rf $(VENV) docs/_build .asv .mypy_cache .ruff_cache .pytest_cache .hypothesis .numba build dist *.egg-info
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # One stamp: set-up is done again only where the lock or the project's declaration changed.

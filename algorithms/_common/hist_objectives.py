@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from algorithms._common.exact_sums import exact_total
 from algorithms._kernels import hist_gradient as kinds
 
 ALIASES = {
@@ -69,17 +70,24 @@ class Objective:
             return np.ascontiguousarray(y, np.float64)[None]
         return (y == np.arange(self.n_scores)[:, None]).astype(np.float64)
 
-    def first_scores(self, y, weight):
-        """Return the constant that fits best, float64 (n_scores,)."""
-        if self.kind is None:
-            total = np.bincount(y.astype(np.int64), weight, self.n_scores)
-            return np.log(np.maximum(total / total.sum(), TINY))
-        return np.array([self._first(target, weight) for target in self.targets(y)])
+    def first_scores(self, y, weight, total=exact_total):
+        """Return the constant that fits best, float64 (n_scores,).
 
-    def _first(self, y, weight):
+        Parameters
+        ----------
+        total : callable, optional
+            Array → its exact total; where rows lie on many machines, that of all their arrays.
+        """
         if self.renewed is not None:
-            return weighted_quantile(y, weight, self.renewed)
-        mean = np.average(y, weights=weight)
+            return np.array([weighted_quantile(y, weight, self.renewed)])
+        weight = np.ones(len(y)) if weight is None else weight
+        if self.kind is None:
+            by_class = np.array([total(weight * (y == k)) for k in range(self.n_scores)])
+            return np.log(np.maximum(by_class / total(weight), TINY))
+        return np.array([self._first(target, weight, total) for target in self.targets(y)])
+
+    def _first(self, y, weight, total):
+        mean = total(y * weight) / total(weight)
         if self.kind == kinds.LOGISTIC:
             share = min(max(mean, TINY), 1.0 - TINY)
             return np.log(share / (1.0 - share)) / self.constant

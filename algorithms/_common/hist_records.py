@@ -4,14 +4,17 @@ import math
 
 import numpy as np
 
+from algorithms._common.exact_sums import merge_sizes, size_table, total_of_sizes
+from algorithms._kernels.exact_sums import add_sizes
 from algorithms._kernels.hist_layout import Scale
-from algorithms._kernels.hist_pack import FEW_ROWS, STRIDE, measure, pack
+from algorithms._kernels.hist_pack import pack
 
 MEAN_BITS = 17  # the mean |g| is about 2¹⁷ steps
 MOST_BITS = 30  # and the largest at most 2³⁰
+STRIDE = 8  # of the rows of a large table whose |g| and h give the mean
+FEW_ROWS = 1 << 14
 INFINITE = 0x7F800000  # bits of float32's infinity; those of NaN are above
 BLOCK = 1 << 13  # rows whose sums are taken together, however many threads there are
-H_SHIFT = 0x9E3779B9
 
 
 def choose_step(values, workers, what):
@@ -29,23 +32,32 @@ def choose_step(values, workers, what):
         Where a value is not finite.
     """
     n = len(values)
-    n_blocks = -(-n // BLOCK)
-    stride = STRIDE if n >= FEW_ROWS else 1
-    found = np.zeros((n_blocks, 2))
+    tables = []
 
     def share(first, last):
-        for block in range(first, last):
-            start = block * BLOCK
-            measure(values, start, min(start + BLOCK, n), stride, found[block])
+        first, last = first * BLOCK, min(last * BLOCK, n)
+        tables.append(size_table())
+        add_sizes(values, first, first, last, stride_of_sizes(n), tables[-1])
 
-    workers.share(share, n_blocks)
-    bits = found[:, 1].max()
+    workers.share(share, -(-n // BLOCK))
+    return step_of(merge_sizes(tables), n, what)
+
+
+def stride_of_sizes(n_rows):
+    """Return every how many rows of a table the mean |g| is taken of."""
+    return STRIDE if n_rows >= FEW_ROWS else 1
+
+
+def step_of(table, n_rows, what):
+    """Return the step that a table of sizes asks for; parameters as in `choose_step`."""
+    bits = table[-1]
     if bits >= INFINITE:
         raise ValueError(f"{what} of the loss are not finite: targets or weights are too large")
     largest = float(np.int32(bits).view(np.float32))
     if largest == 0.0:
         return 1.0
-    mean = max(found[:, 0].sum() * stride / n, math.ldexp(largest, MEAN_BITS - MOST_BITS))
+    mean = total_of_sizes(table) * stride_of_sizes(n_rows) / n_rows
+    mean = max(mean, math.ldexp(largest, MEAN_BITS - MOST_BITS))
     by_mean = math.frexp(mean)[1] - 1 - MEAN_BITS
     by_largest = math.frexp(largest)[1] - MOST_BITS
     return math.ldexp(1.0, max(by_mean, by_largest, -960))

@@ -14,32 +14,7 @@ from algorithms._kernels.hist_layout import HALF
 from algorithms._kernels.hist_math import uniform
 from algorithms._kernels.jit import kernel
 
-STRIDE = 8  # of the rows of a large table whose |g| and h give the mean
-FEW_ROWS = 1 << 14
-ABSOLUTE = np.int32(0x7FFFFFFF)
 H_SEED = np.uint32(0x85EBCA6B)
-
-
-@kernel
-def measure(values, first, last, stride, out):
-    """Write what a step is chosen by, of the values first … last − 1.
-
-    Parameters
-    ----------
-    values : (n,) float32
-    stride : every how many values the sum takes
-    out : (2,) float64, written: Σ|v| over every stride-th value, and the bits of max |v|, which
-        are ordered as the values are, infinity and NaN above all others
-    """
-    bits = values.view(np.int32)
-    most = np.int32(0)
-    for i in range(np.uint64(first), np.uint64(last)):
-        most = max(most, bits[i] & ABSOLUTE)
-    total = 0.0
-    for i in range(np.uint64(first), np.uint64(last), np.uint64(stride)):
-        total += abs(np.float64(values[i]))
-    out[0] = total
-    out[1] = most
 
 
 @kernel

@@ -1,0 +1,69 @@
+"""Sums without an order, against Python's own exact sum and against fractions."""
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as arrays
+
+from algorithms._common import exact_sums
+from algorithms._kernels.exact_sums import add_sizes
+
+DOUBLES = arrays.arrays(
+    np.float64, st.integers(0, 60), elements=st.floats(allow_nan=False, allow_infinity=False)
+)
+SINGLES = arrays.arrays(
+    np.float32, st.integers(1, 60), elements=st.floats(allow_nan=False, width=32)
+)
+
+
+def nearest(values):
+    try:
+        return math.fsum(values)
+    except OverflowError:
+        return None  # fsum gives up where a part of the sum overflows
+
+
+@given(DOUBLES)
+def test_a_total_is_the_exact_one_rounded_once(values):
+    wanted = nearest(values)
+    found = exact_sums.exact_total(values)
+    assert wanted is None or found == wanted
+
+
+@given(DOUBLES, st.integers(0, 60))
+def test_tables_of_parts_add_up_to_that_of_the_whole(values, at):
+    parts = exact_sums.sum_table(values[at:]) + exact_sums.sum_table(values[:at])
+    assert np.array_equal(parts, exact_sums.sum_table(values))
+
+
+@pytest.mark.parametrize("odd", [np.inf, -np.inf, np.nan])
+def test_a_total_of_what_is_not_finite_is_not_a_number(odd):
+    assert np.isnan(exact_sums.exact_total(np.array([1.0, odd])))
+
+
+def test_a_total_too_large_for_a_double_is_infinite():
+    assert exact_sums.exact_total(np.full(4, -1e308)) == -np.inf
+
+
+@given(SINGLES, st.integers(1, 8))
+def test_sizes_are_summed_exactly_and_the_largest_is_kept(values, stride):
+    table = exact_sums.size_table()
+    add_sizes(values, 0, 0, len(values), stride, table)
+    assert table[-1].astype(np.int32).view(np.float32) == np.abs(values).max()
+    if np.isfinite(values).all():
+        wanted = sum((abs(Fraction(float(v))) for v in values[::stride]), Fraction(0))
+        assert exact_sums.total_of_sizes(table) == float(wanted)
+
+
+@given(SINGLES, st.integers(0, 60))
+def test_sizes_of_parts_are_those_of_the_whole(values, at):
+    whole, first, second = (exact_sums.size_table() for _ in range(3))
+    at = min(at, len(values))
+    add_sizes(values, 0, 0, len(values), 1, whole)
+    add_sizes(values, 0, 0, at, 1, first)
+    add_sizes(values, at, at, len(values), 1, second)
+    assert np.array_equal(exact_sums.merge_sizes([first, second]), whole)

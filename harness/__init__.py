@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from harness.trees import Missing, Tree, TreeEnsemble
 
 __version__ = "0.1.0"
+# Of hookspecs.py and the nouns in it: rises when a plugin that worked would no longer work.
+__plugin_api__ = 1
 _HOME = {
     "EstimatorAdapter": "adapters",
     "estimator_adapter": "adapters",

@@ -22,6 +22,10 @@ class PluginError(HarnessError):
     """A plugin that breaks the contract of ``harness/hookspecs.py``."""
 
 
+class OtherPluginAPIError(PluginError):
+    """A plugin written for another version of the contract than this harness has."""
+
+
 class DataError(HarnessError):
     """A dataset that is missing, malformed or not what its card says."""
 

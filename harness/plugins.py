@@ -8,17 +8,13 @@ import is kept as :class:`Broken` with its reason; it is an error only where it 
 from __future__ import annotations
 
 import fnmatch
-import hashlib
 import importlib
-import importlib.util
 import inspect
 import os
 import pkgutil
 import re
-import sys
 import traceback
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import entry_points
 from pathlib import Path
@@ -27,10 +23,11 @@ from typing import Any
 
 import pluggy
 
-from harness import hookspecs
+from harness import __plugin_api__, __version__, hookspecs
 from harness.contract import fault_of
-from harness.errors import ConfigError, HarnessError, PluginError, together, unknown
+from harness.errors import ConfigError, OtherPluginAPIError, PluginError, together, unknown
 from harness.model import Algorithm, Dataset, Executor, Metric, Outcome, Section
+from harness.plugin_files import blamed_on, import_file
 
 OWN_PACKAGES = ("harness.builtin", "algorithms", "algorithms.reference", "reports")
 HOOKS: dict[str, tuple[str, type[Any]]] = {
@@ -216,31 +213,11 @@ def own_modules() -> list[str]:
     return found
 
 
-def import_file(path: Path) -> ModuleType:
-    """Import a plugin file under a private name; the file must exist and import cleanly."""
-    if not path.is_file():
-        raise PluginError(f"no plugin file {path}; --plugin takes the path of a .py file")
-    path = path.resolve()
-    name = f"harness_plugin_{hashlib.sha256(str(path).encode()).hexdigest()[:12]}"
-    spec = importlib.util.spec_from_file_location(name, path)
-    if spec is None or spec.loader is None:
-        raise PluginError(f"{path} is not a Python file; --plugin takes the path of a .py file")
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module
-    try:
-        with _blamed_on(path, "fails to import"):
-            spec.loader.exec_module(module)
-    except PluginError:
-        del sys.modules[name]
-        raise
-    return module
-
-
 def _load_file(registry: Registry, path: Path) -> None:
     """Load a plugin file that was asked for; whatever is wrong with it is an error."""
     module = import_file(path)
     path = path.resolve()
-    with _blamed_on(path, "fails in its hook"):
+    with blamed_on(path, "fails in its hook"):
         _register(registry, module, str(path))
     if not registry.manager.get_hookcallers(module):
         raise PluginError(
@@ -248,30 +225,12 @@ def _load_file(registry: Registry, path: Path) -> None:
         )
 
 
-@contextmanager
-def _blamed_on(path: Path, what: str) -> Iterator[None]:
-    """Tell what a plugin file raises in one line, with the place in that file."""
-    try:
-        yield
-    except HarnessError:
-        raise
-    except (Exception, SystemExit) as error:  # a plugin may also call sys.exit
-        reason = f"{type(error).__name__}: {error}"
-        raise PluginError(f"{_place(error, path)} {what}: {reason}") from error
-
-
-def _place(error: BaseException, path: Path) -> str:
-    """Return the file with the line that raised, where the traceback passes through it."""
-    lines = [f.lineno for f in traceback.extract_tb(error.__traceback__) if f.filename == str(path)]
-    if isinstance(error, SyntaxError) and error.filename == str(path):
-        lines.append(error.lineno)
-    return f"{path}:{lines[-1]}" if lines else str(path)
-
-
 def _load(registry: Registry, name: str, get: Any) -> None:
     """Load one plugin that nobody asked for by name; keep it as broken where it fails."""
     try:
         _register(registry, get(), name)
+    except OtherPluginAPIError as error:  # kept as broken: it was right when it was installed
+        registry.broken.append(Broken(name, str(error), traceback.format_exc()))
     except PluginError:
         raise  # a broken contract is told at once, whoever broke it
     except (Exception, SystemExit) as error:  # noqa: BLE001 - a stranger's import may raise anything
@@ -282,6 +241,7 @@ def _load(registry: Registry, name: str, get: Any) -> None:
 def _register(registry: Registry, module: ModuleType, plugin: str) -> None:
     """Give a module to pluggy, check its hooks, and call those that register things."""
     path = inspect.getsourcefile(module) or plugin
+    _check_api(module, path)
     manager = registry.manager
     try:
         manager.register(module, name=plugin)
@@ -298,3 +258,14 @@ def _register(registry: Registry, module: ModuleType, plugin: str) -> None:
             implementation.function(
                 register=lambda value, k=kind, e=expected: registry.add(k, e, value, plugin, path)
             )
+
+
+def _check_api(module: ModuleType, path: str) -> None:
+    """Refuse a plugin that says it was written for another plugin API than this harness has."""
+    wanted = getattr(module, "__plugin_api__", __plugin_api__)
+    if wanted != __plugin_api__:
+        raise OtherPluginAPIError(
+            f"{path} was written for plugin API {wanted!r}, and tree-harness {__version__} has "
+            f"{__plugin_api__}: install versions of the two that fit, or mend the plugin by the "
+            "changelog and set its __plugin_api__"
+        )

@@ -34,6 +34,7 @@ LAYERS = (
     {
         "hookspecs",
         "contract",
+        "plugin_files",
         "adapters",
         "ids",
         "trees",

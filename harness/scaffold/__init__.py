@@ -11,6 +11,7 @@ from importlib.metadata import version
 from pathlib import Path
 from string import Template
 
+from harness import __plugin_api__
 from harness.errors import ConfigError
 
 KINDS = ("algorithm", "dataset", "metric", "section", "executor")
@@ -42,6 +43,7 @@ def write_package(name: str, kind: str, parent: Path) -> list[Path]:
         raise ConfigError(f"a plugin's name {told}: {name!r} is not")
     folder = parent / name
     words = {"name": name, "module": module, "kind": kind, "version": version("tree-harness")}
+    words["api"] = str(__plugin_api__)
     texts = {
         folder / "pyproject.toml": "pyproject.toml",
         folder / "README.md": f"README-{kind}.md",

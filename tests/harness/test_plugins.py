@@ -1,10 +1,14 @@
+import pickle
 import textwrap
+from types import ModuleType, SimpleNamespace
 
 import pytest
 
+from harness import __plugin_api__
 from harness.errors import ConfigError, PluginError
 from harness.model import Metric, Task
-from harness.plugins import Registry, import_file, load_registry
+from harness.plugin_files import import_file
+from harness.plugins import Registry, load_registry
 
 METRIC = """
 from harness import Metric, hookimpl
@@ -204,3 +208,30 @@ def test_our_own_packages_load_without_a_broken_plugin():
     registry = load_registry(strangers=False)
     assert registry.broken == []
     assert "decision_tree" in registry.names("algorithm")
+
+
+def test_the_same_file_is_one_module_until_its_text_changes(tmp_path):
+    path = plugin(tmp_path, "class Model:\n    pass\n")
+    first = import_file(path)
+    assert import_file(path) is first
+    assert isinstance(pickle.loads(pickle.dumps(first.Model())), import_file(path).Model)
+    path.write_text("class Model:\n    changed = True\n")
+    assert import_file(path).Model.changed
+
+
+def test_a_plugin_for_this_api_is_loaded_and_one_for_another_is_refused(tmp_path):
+    good = METRIC.format(name="loss") + f"\n__plugin_api__ = {__plugin_api__}\n"
+    assert load(plugin(tmp_path, good)).names("metric") == ["loss"]
+    other = METRIC.format(name="loss") + f"\n__plugin_api__ = {__plugin_api__ + 1}\n"
+    with pytest.raises(PluginError, match=r"mine\.py was written for plugin API 2, and .* has 1"):
+        load(plugin(tmp_path, other))
+
+
+def test_an_installed_plugin_for_another_api_is_broken_and_stops_nobody(tmp_path, monkeypatch):
+    module = ModuleType("old_plugin")
+    module.__plugin_api__, module.__file__ = 0, "old_plugin.py"
+    point = SimpleNamespace(value="old_plugin", load=lambda: module)
+    monkeypatch.setattr("harness.plugins.entry_points", lambda group: [point])
+    (broken,) = load_registry(strangers=True).broken
+    assert broken.plugin == "old_plugin"
+    assert "written for plugin API 0" in broken.reason

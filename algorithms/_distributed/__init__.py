@@ -1,0 +1,1 @@
+"""Training on many machines: links between ranks, collectives over them, and the driver."""

@@ -1,0 +1,182 @@
+"""What the ranks of a training do together: gather small things, and sum large ones.
+
+With p ranks, rank r has links to r + s and r − s (mod p) for the skips s = ⌈p/2⌉, ⌈p/4⌉ … 1
+(Träff: Optimal, non-pipelined reduce-scatter and allreduce algorithms, 2024). Both take
+⌈log₂ p⌉ steps for any p, and a rank sends (p − 1)/p of what is summed: no algorithm sends less.
+
+    sum     rank r holds V[i] for rank r + i, i = 0 … p − 1; from range s' down to skip s:
+            send V[s … s'−1] to r + s, and add what comes from r − s to V[0 … s'−s−1]
+    gather  the same backwards, with what the ranks r + i hold in place of sums
+
+Sums are of whole numbers, so their order does not matter. A number travels in as many bytes as
+the largest sum can need, not in eight.
+"""
+
+import struct
+import time
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+
+import numpy as np
+
+from algorithms._distributed.links import accept, connect, shut, swap
+
+COUNT = struct.Struct("<Q")
+MOST_GATHERED = 1 << 32  # bytes
+
+
+def skips_of(size):
+    """Return the skips between ranks, the widest first, each with the range before it."""
+    found, last = [], size
+    while last > 1:
+        found.append(((last + 1) // 2, last))
+        last = (last + 1) // 2
+    return found
+
+
+class Ranks:
+    """All ranks of a training, seen from one of them.
+
+    Parameters
+    ----------
+    rank : int
+    addresses : list of (host, port), one a rank
+    listener : socket that this rank's address leads to; it is closed
+    secret : bytes
+    patience : seconds of silence after which a neighbour is given up
+    joining : seconds within which all ranks have to be there
+
+    Attributes
+    ----------
+    sent, calls : Counter, what for → bytes and messages that this rank has sent
+
+    Raises
+    ------
+    LinkError
+        Where a rank cannot be reached in time or has another secret; every method likewise.
+    """
+
+    def __init__(self, rank, addresses, listener, secret, patience=300.0, joining=30.0):
+        self.rank, self.size, self.patience = rank, len(addresses), patience
+        self.skips = skips_of(self.size)
+        self.sent, self.calls = Counter(), Counter()
+        self.ahead, self.behind = {}, {}  # skip → socket
+        deadline = time.monotonic() + joining
+        callers = {((rank - skip) % self.size, skip) for skip, _ in self.skips}
+        with ThreadPoolExecutor(1) as pool:
+            accepted = pool.submit(accept, listener, secret, callers, deadline)
+            try:
+                for skip, _ in self.skips:
+                    to = addresses[(rank + skip) % self.size]
+                    self.ahead[skip] = connect(to, secret, rank, skip, deadline)
+                self.behind = {skip: link for (_, skip), link in accepted.result().items()}
+            except BaseException:
+                shut(listener)  # wakes the thread
+                with suppress(Exception):
+                    self.behind = {skip: link for (_, skip), link in accepted.result().items()}
+                self.close()
+                raise
+        shut(listener)
+
+    def close(self):
+        """Hang up, which the neighbours notice at once; may be called from another thread."""
+        for link in [*self.ahead.values(), *self.behind.values()]:
+            shut(link)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        self.close()
+
+    def gather(self, data, what):
+        """Return what every rank has given, by rank: a list of bytes.
+
+        Parameters
+        ----------
+        data : bytes-like, of any length
+        what : for the counts of bytes
+        """
+        held = [bytes(data)]  # of the ranks rank, rank + 1, …
+        for skip, last in reversed(self.skips):
+            frame = b"".join(COUNT.pack(len(one)) + one for one in held[: last - skip])
+            self._note(what, frame)
+            got = swap(self.behind[skip], frame, self.ahead[skip], MOST_GATHERED, self.patience)
+            held += cut(got)
+        return [held[(rank - self.rank) % self.size] for rank in range(self.size)]
+
+    def total(self, numbers, what):
+        """Return the sum over ranks of an int64 array."""
+        numbers = np.ascontiguousarray(numbers, np.int64)
+        parts = self.gather(numbers.tobytes(), what)
+        return np.sum([np.frombuffer(part, np.int64) for part in parts], axis=0).reshape(
+            numbers.shape
+        )
+
+    def add_up(self, blocks, widths, what):
+        """Return the sum over ranks of this rank's block.
+
+        Parameters
+        ----------
+        blocks : list of int64 (n_planes, n), one for each rank, n differs from rank to rank
+        widths : bytes that hold any sum of each plane, sign included: see `width_of`
+        what : for the counts of bytes
+
+        Returns
+        -------
+        int64 (n_planes, n)
+        """
+        held = [blocks[(self.rank + i) % self.size] for i in range(self.size)]
+        for skip, last in self.skips:
+            frame = b"".join(encode(block, widths) for block in held[skip:last])
+            self._note(what, frame)
+            wanted = [block.shape[1] for block in held[: last - skip]]
+            most = sum(wanted) * sum(widths)
+            got = swap(self.ahead[skip], frame, self.behind[skip], most, self.patience)
+            sums = decode(got, wanted, widths)
+            held = [mine + other for mine, other in zip(held, sums, strict=False)] + held[
+                last - skip : skip
+            ]
+        return held[0]
+
+    def _note(self, what, frame):
+        self.sent[what] += COUNT.size + len(frame)
+        self.calls[what] += 1
+
+
+def cut(frame):
+    """Return the parts of a frame of `gather`."""
+    found, at = [], 0
+    while at < len(frame):
+        (length,) = COUNT.unpack_from(frame, at)
+        at += COUNT.size
+        found.append(bytes(frame[at : at + length]))
+        at += length
+    return found
+
+
+def width_of(largest):
+    """Return how many bytes hold every whole number of at most that size, and its sign."""
+    return min(int(largest).bit_length() // 8 + 1, 8)
+
+
+def encode(block, widths):
+    """Return the lowest bytes of a block's numbers, plane by plane."""
+    block = np.ascontiguousarray(block, "<i8")
+    planes = block.view(np.uint8).reshape(*block.shape, 8)
+    return b"".join(plane[:, :width].tobytes() for plane, width in zip(planes, widths, strict=True))
+
+
+def decode(data, lengths, widths):
+    """Return the blocks of a frame, int64 (n_planes, n) each."""
+    found, at = [], 0
+    for n in lengths:
+        raw = np.zeros((len(widths), n, 8), np.uint8)
+        for plane, width in enumerate(widths):
+            own = np.frombuffer(data, np.uint8, n * width, at)
+            raw[plane, :, 8 - width :] = own.reshape(n, width)
+            at += n * width
+        shifts = np.array([8 * (8 - width) for width in widths])
+        found.append(raw.view("<i8")[..., 0] >> shifts[:, None])
+    return found

@@ -1,0 +1,171 @@
+"""Links and collectives between ranks, each a thread of this process with sockets of its own."""
+
+import socket
+import struct
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from algorithms._distributed import links
+from algorithms._distributed.collective import Ranks, cut, decode, encode, skips_of, width_of
+from algorithms._distributed.links import LinkError
+
+SECRET = b"of this test"
+
+
+def together(size, task, secrets=None, **options):
+    """Return what ``task(ranks)`` returns at each rank; an error is returned in its place."""
+    listeners = [links.listen("127.0.0.1") for _ in range(size)]
+    addresses = [one.getsockname() for one in listeners]
+
+    def run(rank):
+        secret = SECRET if secrets is None else secrets[rank]
+        try:
+            with Ranks(rank, addresses, listeners[rank], secret, **options) as ranks:
+                return task(ranks)
+        except LinkError as error:
+            return error
+
+    with ThreadPoolExecutor(size) as pool:
+        return list(pool.map(run, range(size)))
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 4, 5, 7])
+def test_every_rank_gathers_what_all_have(size):
+    found = together(size, lambda ranks: ranks.gather(b"x" * ranks.rank, "test"))
+    assert found == [[b"x" * rank for rank in range(size)]] * size
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 4, 5, 7])
+def test_every_rank_gets_the_sum_of_its_block(size):
+    rng = np.random.default_rng(size)
+    lengths = [3 * rank % 5 for rank in range(size)]
+    numbers = [[rng.integers(-(2**30), 2**30, (2, n)) for n in lengths] for _ in range(size)]
+    found = together(size, lambda ranks: ranks.add_up(numbers[ranks.rank], (5, 6), "test"))
+    for rank in range(size):
+        assert np.array_equal(found[rank], sum(numbers[other][rank] for other in range(size)))
+
+
+def test_what_is_sent_is_counted_and_no_more_than_must_be():
+    size, n = 5, 100
+    blocks = [np.ones((2, n), np.int64)] * size
+
+    def task(ranks):
+        ranks.add_up(blocks, (2, 3), "sums")
+        return ranks.sent["sums"], ranks.calls["sums"]
+
+    steps = len(skips_of(size))
+    assert together(size, task) == [((size - 1) * n * 5 + 8 * steps, steps)] * size
+
+
+def test_totals_are_of_all_ranks():
+    found = together(3, lambda ranks: ranks.total([[ranks.rank, 1]], "test"))
+    assert [total.tolist() for total in found] == [[[3, 3]]] * 3
+
+
+@given(st.integers(0, 2**62), st.integers(0, 40), st.integers(0, 2**32 - 1))
+@settings(max_examples=50)
+def test_numbers_survive_their_narrow_form(largest, count, seed):
+    rng = np.random.default_rng(seed)
+    block = rng.integers(-largest, largest, (2, count), endpoint=True)
+    widths = (width_of(largest), 8)
+    (found,) = decode(encode(block, widths), [count], widths)
+    assert np.array_equal(found, block)
+    assert width_of(127) == 1
+    assert width_of(128) == 2
+
+
+@pytest.mark.parametrize("size", [2, 3])
+def test_a_wrong_secret_is_an_error_for_all_within_seconds(size):
+    began = time.monotonic()
+    secrets = [SECRET] * (size - 1) + [b"another"]
+    found = together(size, lambda ranks: None, secrets, joining=20.0)
+    assert all(isinstance(one, LinkError) for one in found)
+    assert any("secret" in str(one) for one in found)
+    assert time.monotonic() - began < 15.0
+
+
+def test_strangers_are_turned_away_and_do_not_disturb():
+    listeners = [links.listen("127.0.0.1") for _ in range(2)]
+    addresses = [one.getsockname() for one in listeners]
+    for noise in (b"", b"GET / HTTP/1.0\r\n\r\n" * 9):
+        stranger = socket.create_connection(addresses[0])
+        stranger.sendall(noise)
+        stranger.close()
+
+    def run(rank):
+        with Ranks(rank, addresses, listeners[rank], SECRET) as ranks:
+            return ranks.gather(b"%d" % rank, "test")
+
+    with ThreadPoolExecutor(2) as pool:
+        assert list(pool.map(run, range(2))) == [[b"0", b"1"]] * 2
+
+
+def test_who_does_not_prove_the_secret_is_no_caller():
+    listener = links.listen("127.0.0.1")
+    outcome = []
+
+    def wait():
+        try:
+            outcome.append(links.accept(listener, SECRET, {(1, 1)}, time.monotonic() + 1.0))
+        except LinkError as error:
+            outcome.append(error)
+
+    thread = threading.Thread(target=wait)
+    thread.start()
+    with socket.create_connection(listener.getsockname()) as stranger:
+        stranger.sendall(links.HELLO.pack(links.MAGIC, 1, 1, b"n" * 32))
+        assert len(links.read(stranger, 64)) == 64
+        stranger.sendall(b"p" * 32)
+        thread.join()
+    listener.close()
+    assert isinstance(outcome[0], LinkError)
+
+
+def test_a_rank_that_goes_takes_all_others_along():
+    def task(ranks):
+        for step in range(1000):
+            if ranks.rank == 2 and step == 5:
+                ranks.close()
+                return "gone"
+            ranks.gather(b"here", "test")
+        return "done"
+
+    found = together(4, task)
+    assert found[2] == "gone"
+    assert all(isinstance(found[rank], LinkError) for rank in (0, 1, 3))
+
+
+def test_a_silent_neighbour_is_given_up():
+    def task(ranks):
+        if ranks.rank == 1:
+            time.sleep(1.0)
+            return None
+        return ranks.gather(b"", "test")
+
+    found = together(2, task, patience=0.2)
+    assert "silent for 0.2 s" in str(found[0])
+
+
+def test_a_frame_above_its_cap_is_refused():
+    one, other = socket.socketpair()
+    with one, other:
+        one.setblocking(False)
+        other.sendall(struct.pack("<Q", 1 << 40))
+        with pytest.raises(LinkError, match="announced"):
+            links.swap(one, b"", one, 100, 1.0)
+
+
+def test_large_frames_cross():
+    data = np.random.default_rng(0).bytes(3_000_000)
+    found = together(2, lambda ranks: ranks.gather(data, "test"))
+    assert found == [[data, data]] * 2
+
+
+def test_a_frame_is_cut_where_it_was_joined():
+    assert cut(struct.pack("<Q", 2) + b"ab" + struct.pack("<Q", 0)) == [b"ab", b""]

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from harness.analysis.build import view_run
 from harness.analysis.compare import RunComparison, compare_runs
@@ -20,17 +21,33 @@ from harness.store import Store
 Table = tuple[Sequence[str], Sequence[Sequence[str]]]  # header, rows
 
 
-def view(results: Path, run: str, registry: Registry) -> RunView:
-    """Return the view of a stored run, by id, start of an id, or "latest"."""
+def view(results: Path, run: str, registry: Registry, *, changes: bool = False) -> RunView:
+    """Return the view of a stored run, by id, start of an id, or "latest".
+
+    ``changes`` compares it with the last run of the same experiment before it.
+    """
     with Store.open(results) as store:
-        return view_run(store, store.run(run)["id"], registry)
+        seen = view_run(store, store.run(run)["id"], registry)
+        before = _before(store, seen.run) if changes else ""
+        if not before:
+            return seen
+        found = compare_runs(store, before, seen.run["id"], registry)
+        return replace(seen, previous=found) if found.matched else seen
+
+
+def _before(store: Store, run: Mapping[str, Any]) -> str:
+    """Return the id of the last run of the same name that began before another; "" if none."""
+    for other in store.runs():  # the newest first
+        if other["name"] == run["name"] and other["started"] < run["started"]:
+            return str(other["id"])
+    return ""
 
 
 def write_run_report(results: Path, run: str, registry: Registry) -> Path:
     """Write the report of a run into the results folder and return its path."""
     from reports import write_report
 
-    seen = view(results, run, registry)
+    seen = view(results, run, registry, changes=True)
     sections: list[Section] = sorted(registry.all("section"), key=lambda s: (s.order, s.name))
     path = results / f"report-{seen.run['id']}.html"
     write_report(seen, sections, path)

@@ -149,5 +149,5 @@ def moment(value: str) -> str:
 
 
 def bounds(low: float, high: float) -> str:
-    """Return an interval: [3.10, 3.71]."""
-    return f"[{digits(low)}, {digits(high)}]"
+    """Return an interval that no line break parts: [3.10, 3.71]."""
+    return f"[{digits(low)},{SPACE}{digits(high)}]"

@@ -27,6 +27,8 @@ _SPEEDS = {
     "slower": ("bad", "▼"),
     "undecided": ("unsure", "?"),
 }
+_RUNGS = {"L3": ("same", "="), "L2": ("same", "≈"), "L1": ("unsure", "~"), "L0": ("unsure", "≈")}
+NOTHING = 1e-9  # of a margin: a difference this small is rounding
 PHASE_NAMES = {
     "train": "train",  # native form and fit together, as a user meets them
     "import": "import",
@@ -44,6 +46,12 @@ def accuracy_badge(verdict: str) -> Badge:
     """Return an accuracy verdict with its symbol; an unknown one is shown as it is."""
     tone, symbol = _BADGES.get(verdict, ("unsure", "?"))
     return Badge(verdict, tone, symbol)
+
+
+def rung_badge(rung: str) -> Badge:
+    """Return a rung of the parity ladder with its symbol; "" is shown as "no rung"."""
+    tone, symbol = _RUNGS.get(rung, ("bad", "≠"))
+    return Badge(rung or "no rung", tone, symbol)
 
 
 def loss_difference(verdict: Accuracy, value: float) -> str:
@@ -75,7 +83,8 @@ def in_margins(verdict: Accuracy) -> Cell:
     heavy line is the 90 % interval, the fine one that of 95 %.
     """
     interval, margin = verdict.difference, verdict.margin
-    text, note = loss_difference(verdict, interval.value), interval_words(verdict)
+    value = 0.0 if abs(interval.value) < NOTHING * margin else interval.value
+    text, note = loss_difference(verdict, value), interval_words(verdict)
     if not (math.isfinite(interval.value) and margin > 0):
         return Cell(text, interval.value, note)
     low, value, high = (x / margin for x in (interval.low, interval.value, interval.high))
@@ -137,7 +146,7 @@ def speed_cell(speeds: Sequence[Speed]) -> Cell:
 
 def memory_cell(speeds: Sequence[Speed]) -> Cell:
     """Return by how much less memory the first side needs, over datasets."""
-    values = [s.memory_ratio for s in speeds if s.memory_ratio]
+    values = sorted({s.memory_ratio for s in speeds if s.memory_ratio})  # phases share a fit
     if not values:
         return Cell("")
     return Cell.of(geometric_mean(values), ratio, note=span(values) if len(values) > 1 else "")

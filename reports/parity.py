@@ -27,6 +27,7 @@ from reports._blocks import (
 from reports._claims import mode_of
 from reports._page import Page
 from reports._text import count, digits, plural, short
+from reports._verdict import rung_badge
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -39,7 +40,6 @@ NOTE = (
     "same bits of thresholds, directions and leaves. L2: the same splits of the rows, and leaf "
     "values within the tolerance. L1: the same splits. L0: other trees, equivalent accuracy."
 )
-BADGES = {"L3": ("same", "="), "L2": ("same", "≈"), "L1": ("unsure", "~"), "L0": ("unsure", "≈")}
 CAUSES = {"tie": ("same", "="), "rounding": ("unsure", "≈"), "rule": ("bad", "≠")}
 UNFOLDED = 4  # differences that are shown open
 
@@ -87,12 +87,7 @@ def _rungs(found: list[Parity]) -> Cell:
     missed = bool(one.claimed) and not reaches(one.rung, one.claimed)
     claim = f"; claims {short(one.claimed, 8)}" if one.claimed else ""
     note = f"{MEANING[one.rung]}{claim}; {plural(len(one.splits), 'split')}"
-    return Cell([_badge(one.rung)], one.rung, note, tone="bad" if missed else "")
-
-
-def _badge(rung: str) -> Badge:
-    tone, symbol = BADGES.get(rung, ("bad", "≠"))
-    return Badge(rung or "no rung", tone, symbol)
+    return Cell([rung_badge(one.rung)], one.rung, note, tone="bad" if missed else "")
 
 
 def _panel(page: Page, parity: Parity, *, folded: bool) -> Panel:

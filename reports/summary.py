@@ -21,9 +21,12 @@ from reports._blocks import (
     Tiles,
     Words,
 )
+from reports._changes import changed
+from reports._choice import choice_words, choices
+from reports._overall import as_accurate, overall, same_trees
 from reports._page import Page, geometric_mean
-from reports._text import DASH, SPACE, count, digits, few, listing, loss, plural, ratio, short
-from reports._verdict import ORDER, accuracy_badge, speed_tally, speed_word, times_as_fast
+from reports._text import DASH, count, digits, few, listing, loss, plural, ratio, short
+from reports._verdict import ORDER, speed_tally, speed_word, times_as_fast
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -31,6 +34,11 @@ if TYPE_CHECKING:
     from harness.analysis.view import Accuracy, Speed
     from harness.analysis.view import Cell as Measured
 
+RATIOS = (
+    "= or ≈ the same trees · ≈ equivalent · ▲ better or faster · ▼ worse or slower · ? undecided. "
+    "Ratios are the reference's time or memory over ours, with 95 % intervals: above 1, ours needs "
+    "less."
+)
 SHOWN = 5  # reasons of failure on the first screen
 
 
@@ -41,21 +49,44 @@ def register_report_sections(register: Callable[[Section], None]) -> None:
 
 
 def build(page: Page) -> Fragment:
-    """Return the sentences that answer: as good, as fast, what failed, what to trust."""
-    sentences = [*accuracy_sentences(page), *speed_sentences(page)]
+    """Return the answers: the same, as good, as fast, which to take; what failed, what to trust."""
+    sentences = [*same_sentences(page), *accuracy_sentences(page), *speed_sentences(page)]
     if not sentences:
         sentences = [_nothing_compared(page)]
     blocks: list[Block] = [Paragraph(" ".join(sentences), role="lead"), _tiles(page)]
     if page.of_run("status") not in ("", "done"):
         state = f"This run is {short(page.of_run('status'))}: it holds what was finished so far."
         blocks.insert(0, Paragraph(state, role="note"))
-    boxes: list[Block] = [Callout("What to trust", [Items(_cautions(page))], "")]
+    if page.pairs:
+        blocks += [overall(page), Paragraph(RATIOS, role="note")]
+    return Fragment([*blocks, Sides(_boxes(page))])
+
+
+def _boxes(page: Page) -> list[Block]:
+    boxes: list[Block] = []
     if problems := _problems(page):
-        boxes.insert(0, Callout("What failed", [Items(problems)], "bad"))
-    return Fragment([*blocks, Sides(boxes)])
+        boxes.append(Callout("What failed", [Items(problems)], "bad"))
+    boxes.append(Callout("What to trust", [Items(_cautions(page))], ""))
+    if chosen := choices(page):
+        told: list[Words] = [choice_words(choice) for choice in chosen]
+        note = Paragraph(
+            "Means of this run's splits, and times that were not interleaved: "
+            "a place to start, not a verdict.",
+            role="note",
+        )
+        boxes.append(Callout("Which to take for data like these", [Items(told), note], ""))
+    if page.view.previous is not None:
+        boxes.append(Callout("What changed", [Items(changed(page.view.previous))], ""))
+    return boxes
 
 
 # ------------------------------------------------------------------ sentences
+
+
+def same_sentences(page: Page) -> list[str]:
+    """Return how many pairs grow the same trees, where trees were compared."""
+    same, compared = same_trees(page)
+    return [f"Of {compared}, {same.split()[0]} grow the reference's own trees."] if same else []
 
 
 def accuracy_sentences(page: Page) -> list[str]:
@@ -159,34 +190,22 @@ def _contested(page: Page, cells: Sequence[tuple[str, Measured]]) -> bool:
 
 
 def _tiles(page: Page) -> Tiles:
-    verdicts = [a for pair in page.pairs for a in page.accuracy(pair)]
-    counts = Counter(a.verdict for a in verdicts)
-    shown = [accuracy_badge(v) for v in ORDER if counts[v]]
-    accuracy = "  ".join(f"{b.symbol}{SPACE}{counts[b.text]}" for b in shown) or DASH
-    words = ", ".join(f"{counts[b.text]} {b.text}" for b in shown)
+    same, compared = same_trees(page)
+    good, judged = as_accurate(page)
     trained = [s for pair in page.pairs for s in page.speed(pair, main_phase(page))]
     won = Counter(speed_word(s) for s in trained)
     duels = [f"{won[w]} {w}" for w in ("faster", "slower", "undecided") if won[w]]
     failed = len(page.failed) + len(page.failed_duels)
+    results = f"{count(len(page.done))} of {plural(len(page.outcomes), 'trial')} with a result"
+    more = [f"{count(page.reused)} known before"] if page.reused else []
+    more += [f"{count(len(page.skipped))} skipped"] if page.skipped else []
+    speed = ratio(geometric_mean(s.ratio.value for s in trained))
     return Tiles(
         [
-            Tile("Accuracy, per dataset", accuracy, words or "no comparison"),
-            Tile(
-                "Training speed, ours to reference",
-                ratio(geometric_mean(s.ratio.value for s in trained)),
-                ", ".join(duels) or "no duel",
-            ),
-            Tile(
-                "Trials with a result",
-                f"{count(len(page.done))} of {count(len(page.outcomes))}",
-                f"{count(page.reused)} known from earlier runs" if page.reused else "all fresh",
-            ),
-            Tile(
-                "Failures",
-                count(failed),
-                f"{plural(len(page.skipped), 'trial')} skipped" if page.skipped else "none skipped",
-                "bad" if failed else "",
-            ),
+            Tile("The same trees", same or DASH, compared),
+            Tile("As accurate as the reference", good or DASH, judged),
+            Tile("Training speed, ours to reference", speed, ", ".join(duels) or "no duel"),
+            Tile("Failures", count(failed), "; ".join([results, *more]), "bad" if failed else ""),
         ]
     )
 
@@ -228,9 +247,7 @@ def _cautions(page: Page) -> list[Words]:
     if speeds:
         lines.append(_units(speeds))
         lines.append(_noise(page))
-        notes = Counter(note for s in speeds for note in s.notes)
-        every = plural(len(speeds), "ratio")
-        lines += [f"{n} of {every}: {short(note, 160)}." for note, n in notes.most_common(4)]
+        lines += _notes(speeds)
     else:
         lines.append("No duel was fought: times below are not interleaved and decide nothing.")
     crowded = sum(o.facts.get("alone") is False for o in page.done)
@@ -245,6 +262,21 @@ def _cautions(page: Page) -> list[Words]:
         advice: Inline = Link("what would decide each", "#verdicts")
         lines.append([f"{plural(undecided, 'comparison')} of accuracy undecided: ", advice, "."])
     return lines
+
+
+def _notes(speeds: Sequence[Speed]) -> list[str]:
+    """Return the doubts about ratios, each kind once with an example."""
+    alike: dict[str, list[str]] = defaultdict(list)
+    for speed in speeds:
+        for note in speed.notes:
+            alike[note.partition(":")[0]].append(note)
+    common = sorted(alike.values(), key=lambda notes: (-len(notes), notes[0]))
+    every = plural(len(speeds), "ratio")
+    return [
+        f"{len(notes)} of {every}: {short(notes[0], 160)}"
+        + (", or the like." if len(set(notes)) > 1 else ".")
+        for notes in common[:4]
+    ]
 
 
 def _units(speeds: list[Speed]) -> str:

@@ -1,4 +1,4 @@
-"""The verdict matrix: each algorithm against its reference, pooled and on each dataset."""
+"""The verdicts one by one: on each dataset, and in full with their evidence."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from harness import Section, hookimpl
 from reports._blocks import (
     Block,
     Cell,
-    Code,
     Column,
     Details,
     Fragment,
@@ -20,17 +19,14 @@ from reports._blocks import (
     Table,
     Words,
 )
+from reports._overall import pair_cell
 from reports._page import Page, Pair
-from reports._text import digits, plural, share, short
+from reports._text import digits, share, short
 from reports._verdict import (
-    ORDER,
-    PHASE_NAMES,
     accuracy_badge,
     in_margins,
     margin_words,
-    memory_cell,
     speed_badge,
-    speed_cell,
 )
 
 if TYPE_CHECKING:
@@ -39,7 +35,6 @@ if TYPE_CHECKING:
     from harness.analysis.view import Accuracy, Speed
 
 POSTERIOR = ("worse", "equivalent", "better")
-SHOWN_PHASES = ("train", "predict", "predict_one")
 EXPLAINED = (
     "≈ equivalent: the 90 % interval of the difference lies inside the margin. ▲ better and "
     "▼ worse: the 95 % interval lies on one side of zero. ? inconclusive: neither. Ratios are the "
@@ -49,86 +44,20 @@ EXPLAINED = (
 
 @hookimpl
 def register_report_sections(register: Callable[[Section], None]) -> None:
-    """Offer the verdict matrix."""
+    """Offer the verdicts."""
     register(Section("verdicts", "Verdicts", 10, build))
 
 
 def build(page: Page) -> Fragment | None:
-    """Return the overall table, the matrix of datasets and pairs, and every verdict in full."""
+    """Return the matrix of datasets and pairs, and every verdict in full."""
     if not page.pairs:
         return None
-    blocks: list[Block] = [_overall(page), Paragraph(EXPLAINED, role="note")]
+    blocks: list[Block] = [Paragraph(EXPLAINED, role="note")]
     if any(page.accuracy(pair) or page.speed(pair) for pair in page.pairs):
         blocks += [_matrix(page)]
     if any(page.accuracy(pair) for pair in page.pairs):
         blocks += [Details("Every accuracy verdict, with its evidence", [_every(page)])]
     return Fragment(blocks)
-
-
-def pair_cell(pair: Pair) -> Cell:
-    """Return the cell that names a pair."""
-    name = [Code(short(pair.algorithm))]
-    return Cell(name, pair.algorithm, note=f"against {short(pair.reference)}")
-
-
-def _overall(page: Page) -> Table:
-    columns = [
-        Column("Algorithm"),
-        *([Column("Claims")] if _any_claims(page) else []),
-        Column("Accuracy"),
-        Column("Difference of loss", numeric=True),
-        *(Column(PHASE_NAMES[p].capitalize(), numeric=True, unit="ratio") for p in SHOWN_PHASES),
-        Column("Fit memory", numeric=True, unit="ratio"),
-    ]
-    rows = [row for pair in page.pairs for row in _overall_rows(page, pair)]
-    return Table(columns, rows, "Each algorithm against its reference", "verdicts")
-
-
-def _overall_rows(page: Page, pair: Pair) -> list[Row]:
-    """Return a row for each metric that a pair was judged by; one at least."""
-    speeds = [
-        speed_cell(page.speed(pair, phase, pooled=True) or page.speed(pair, phase))
-        for phase in SHOWN_PHASES
-    ]
-    rest = [*speeds, memory_cell(page.speed(pair))]
-    names = [pair_cell(pair), *([_claims(page, pair)] if _any_claims(page) else [])]
-    judged = page.accuracy(pair, pooled=True)
-    single = page.accuracy(pair)
-    if not judged and len(single) == 1:
-        judged = single
-    if not judged:
-        return [[*names, _tally(single), Cell(""), *rest]]
-    rows: list[Row] = []
-    for verdict in judged:
-        note = f"{margin_words(verdict)}, {_where(verdict)}"
-        accuracy = Cell([accuracy_badge(verdict.verdict)], verdict.verdict, note)
-        rows.append([*names, accuracy, in_margins(verdict), *rest])
-    return rows
-
-
-def _where(verdict: Accuracy) -> str:
-    if verdict.dataset:
-        return f"on {short(verdict.dataset)}"
-    return f"pooled over {plural(verdict.splits, 'dataset')}"
-
-
-def _any_claims(page: Page) -> bool:
-    facts = (page.view.algorithms.get(pair.algorithm, {}) for pair in page.pairs)
-    return any(fact.get("rungs") for fact in facts)
-
-
-def _claims(page: Page, pair: Pair) -> Cell:
-    """Return the rungs of the parity ladder that the algorithm claims, per mode."""
-    rungs = page.view.algorithms.get(pair.algorithm, {}).get("rungs") or {}
-    names, modes = ([short(x, 24) for x in side] for side in (rungs.values(), rungs))
-    return Cell(", ".join(names), note=", ".join(modes))
-
-
-def _tally(verdicts: list[Accuracy]) -> Cell:
-    """Return how many datasets have which verdict."""
-    found = [(v, sum(a.verdict == v for a in verdicts)) for v in ORDER]
-    words = [f"{number} {verdict}" for verdict, number in found if number]
-    return Cell(", ".join(words))
 
 
 def _matrix(page: Page) -> Table:

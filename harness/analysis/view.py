@@ -5,13 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from harness.analysis.diagnostics import Diagnostic
 from harness.analysis.difference import Comparison
 from harness.model import DuelOutcome, Outcome
+
+if TYPE_CHECKING:
+    from harness.analysis.compare import RunComparison
 
 
 @dataclass(frozen=True)
@@ -131,3 +134,4 @@ class RunView:
     broken: tuple[Mapping[str, str], ...] = field(default=())  # plugins that failed to load
     parity: tuple[Parity, ...] = ()
     diagnostics: tuple[Diagnostic, ...] = ()
+    previous: RunComparison | None = None  # the last run of the same experiment, beside this one

@@ -144,7 +144,7 @@ def test_ratios_of_several_datasets_are_told_as_a_range(typical) -> None:
         return replace(typical.speed[0], ratio=Interval(value / 1.1, value, value * 1.1))
 
     assert words(speed_cell([at(4.0)]).text) == "\N{MULTIPLICATION SIGN}4.00"
-    assert words(speed_cell([at(4.0)]).note) == "[3.64, 4.40]"
+    assert words(speed_cell([at(4.0)]).note) == "[3.64,\N{NO-BREAK SPACE}4.40]"
     cell = speed_cell([at(2.0), at(8.0)])
     assert cell.value == pytest.approx(4.0)
     assert "2.00" in words(cell.note)
@@ -152,7 +152,10 @@ def test_ratios_of_several_datasets_are_told_as_a_range(typical) -> None:
     assert speed_cell([]).text == ""
     pooled = replace(at(4.0), dataset="", unit="dataset")
     pooled = replace(pooled, ratio=replace(pooled.ratio, n=8))
-    assert words(speed_cell([pooled]).note) == "[3.64, 4.40], 8\N{NO-BREAK SPACE}datasets"
+    assert (
+        words(speed_cell([pooled]).note)
+        == "[3.64,\N{NO-BREAK SPACE}4.40], 8\N{NO-BREAK SPACE}datasets"
+    )
 
 
 def test_a_difference_is_drawn_in_units_of_its_margin(typical) -> None:
@@ -300,7 +303,7 @@ def test_a_traceback_keeps_the_folders_of_whoever_ran_it_to_itself(typical) -> N
 
 
 def test_without_pairs_the_summary_tells_who_ranks_first(typical) -> None:
-    bare = Page(replace(typical, accuracy=(), speed=(), duels=()))
+    bare = Page(replace(typical, accuracy=(), speed=(), duels=(), parity=()))
     sentence = text_of([summary.build(bare).blocks[0]])
     assert "compares no algorithm with a reference." in sentence
     assert "datasets: a ranking, not a verdict." in sentence

@@ -77,7 +77,7 @@ def test_counts_ratios_and_differences() -> None:
     assert _text.ratio(3.417) == "\N{MULTIPLICATION SIGN}3.42"
     assert _text.signed(0.0123) == "+0.0123"
     assert _text.signed(-0.0123) == "\N{MINUS SIGN}0.0123"
-    assert _text.bounds(3.1, 3.71) == "[3.10, 3.71]"
+    assert _text.bounds(3.1, 3.71) == "[3.10,\N{NO-BREAK SPACE}3.71]"
     assert _text.plural(1, "trial") == f"1{NBSP}trial"
     assert _text.plural(2, "trial") == f"2{NBSP}trials"
     assert _text.listing(["a", "b", "c"]) == "a, b and c"

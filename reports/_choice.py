@@ -1,0 +1,112 @@
+"""Which algorithm to take for data like these: the most accurate, and the fastest beside it."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from harness.analysis.field import Field, field_of, gaps_of
+from harness.analysis.verdicts import MARGIN
+from reports._blocks import Code, Words
+from reports._page import Page, geometric_mean
+from reports._text import digits, loss, plural, short
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What a run suggests for one task; means of its splits, and no verdict."""
+
+    task: str
+    datasets: tuple[str, ...]
+    best: str  # least mean loss, as a share of each dataset's gap
+    score: str  # of the best, in words, where there is one dataset
+    fastest: str  # to train, of those within the margin of the best
+    ratio: float  # time of the best over that of the fastest, not interleaved
+    near: int  # algorithms within the margin, the best itself among them
+
+
+def choices(page: Page) -> list[Choice]:
+    """Return a choice for each task with two algorithms that finished everywhere."""
+    tasks: dict[str, list[str]] = defaultdict(list)
+    for dataset, cells in page.by_dataset.items():
+        tasks[cells[0][1].task].append(dataset)
+    found = (_choice(page, task, datasets) for task, datasets in sorted(tasks.items()))
+    return [choice for choice in found if choice]
+
+
+def _choice(page: Page, task: str, datasets: Sequence[str]) -> Choice | None:
+    losses: dict[str, dict[str, float]] = defaultdict(dict)
+    for dataset in datasets:
+        for name, cell in page.by_dataset[dataset]:
+            if math.isfinite(page.badness(cell)):
+                losses[name][dataset] = page.badness(cell)
+    field = field_of(losses, gaps_of(page.view.accuracy))
+    if len(field.names) < 2 or not field.datasets:
+        return None
+    behind = _behind(field)
+    best = field.names[int(np.argmin(behind))]
+    near = [n for n, share in zip(field.names, behind, strict=True) if share <= _margin(page)]
+    near = near or [best]
+    times = {name: _training(page, name, field.datasets) for name in near}
+    timed = {name: t for name, t in times.items() if math.isfinite(t)}
+    fastest = min(timed, key=timed.__getitem__) if timed else best
+    alone = len(field.datasets) == 1
+    return Choice(
+        task=task,
+        datasets=field.datasets,
+        best=best,
+        score=_score(page, best, field.datasets[0]) if alone else "",
+        fastest=fastest,
+        ratio=timed.get(best, math.nan) / timed.get(fastest, math.nan),
+        near=len(near),
+    )
+
+
+def _behind(field: Field) -> np.ndarray:
+    """Return by how much each algorithm's loss lies above the best, a mean share of the gap.
+
+    Without verdicts a dataset tells no gap; then the worst algorithm stands in for the constant.
+    """
+    spread = np.ptp(field.losses, axis=1)
+    gaps = np.where(field.gaps > 0, field.gaps, np.where(spread > 0, spread, 1.0))
+    above = field.losses - field.losses.min(axis=1, keepdims=True)
+    found: np.ndarray = (above / gaps[:, None]).mean(axis=0)
+    return found - found.min()
+
+
+def _margin(page: Page) -> float:
+    pooled = [a.margin for a in page.view.accuracy if not a.dataset]
+    return pooled[0] if pooled else MARGIN
+
+
+def _training(page: Page, name: str, datasets: Sequence[str]) -> float:
+    """Return the geometric mean of native form and fit, in seconds, not interleaved."""
+    by_name: list[Mapping[str, float]] = [
+        cell.seconds for d in datasets for n, cell in page.by_dataset[d] if n == name
+    ]
+    return geometric_mean(s.get("fit", math.nan) + s.get("native", 0.0) for s in by_name)
+
+
+def _score(page: Page, name: str, dataset: str) -> str:
+    cell = next(cell for n, cell in page.by_dataset[dataset] if n == name)
+    return f"mean {short(page.metric(cell))} {loss(page.score(cell))}"
+
+
+def choice_words(choice: Choice) -> Words:
+    """Return a choice in one sentence."""
+    where = f"on {short(choice.datasets[0])}" if len(choice.datasets) == 1 else ""
+    where = where or f"over {plural(len(choice.datasets), 'dataset')}"
+    score = f" ({choice.score})" if choice.score else ""
+    said: list[str | Code] = [f"{short(choice.task).capitalize()}, {where}: "]
+    said += [Code(short(choice.best)), f" has the least loss{score}"]
+    if choice.near == 1:
+        return [*said, "; none other lies within the margin of it."]
+    if choice.fastest == choice.best:
+        return [*said, f", and trains fastest of the {choice.near} within the margin."]
+    times = "" if math.isnan(choice.ratio) else f", {digits(choice.ratio, 2)} times as fast"
+    others = f"; of the {choice.near} within the margin "
+    return [*said, others, Code(short(choice.fastest)), f" trains fastest{times}."]

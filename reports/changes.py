@@ -1,0 +1,113 @@
+"""What changed since the last run of the same experiment: scores, endings, raw seconds."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from harness import Section, hookimpl
+from harness.analysis.compare import RunComparison, Seconds
+from reports._answers import RAW, comparison_sentence
+from reports._blocks import (
+    Badge,
+    Block,
+    Cell,
+    Code,
+    Column,
+    Details,
+    Fragment,
+    Paragraph,
+    Row,
+    Table,
+    Verbatim,
+)
+from reports._page import Page
+from reports._text import bounds, count, digits, ratio, seconds, short, signed
+from reports._verdict import PHASE_NAMES, accuracy_badge
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+ORDER = {"worse": 0, "better": 1, "inconclusive": 2, "equivalent": 3}
+PHASES = ("fit", "predict")
+
+
+@hookimpl
+def register_report_sections(register: Callable[[Section], None]) -> None:
+    """Offer the changes."""
+    register(Section("changes", "Changes", 12, build))
+
+
+def build(page: Page) -> Fragment | None:
+    """Return what is otherwise than in the run before; nothing where there is none."""
+    found = page.view.previous
+    if found is None:
+        return None
+    blocks: list[Block] = [Paragraph(comparison_sentence(found))]
+    if found.changes:
+        blocks.append(_scores(found))
+    if found.turns:
+        blocks.append(_turns(found))
+    if raw := [s for s in found.seconds if s.remeasured and s.phase in PHASES]:
+        blocks.append(Details("Raw seconds of both runs", [Paragraph(RAW), _seconds(raw)]))
+    old, new = str(found.old.get("id", "")), str(found.new.get("id", ""))
+    command = Verbatim(page.command("compare", old, new), "The command that compares them")
+    worse = sum(c.verdict == "worse" for c in found.changes) + len(found.turns)
+    return Fragment([*blocks, command], badge=count(worse) if worse else "")
+
+
+def _scores(found: RunComparison) -> Table:
+    columns = [
+        Column("Algorithm"),
+        Column("Dataset"),
+        Column("Now"),
+        Column("Change", numeric=True),
+        Column("Counts as none", numeric=True),
+        Column("Metric"),
+        Column("Notes", wide=True),
+    ]
+    rows: list[Row] = [
+        [
+            Cell([Code(short(c.algorithm))], c.algorithm),
+            short(c.dataset),
+            Cell([accuracy_badge(c.verdict)], c.verdict),
+            Cell.of(c.difference.value, signed, note=bounds(c.difference.low, c.difference.high)),
+            Cell(f"±{digits(c.margin)}", c.margin),
+            short(c.metric),
+            "; ".join(short(text, 200) for text in (c.advice, *c.notes) if text),
+        ]
+        for c in sorted(found.changes, key=lambda c: ORDER.get(c.verdict, 2))
+    ]
+    return Table(columns, rows, "Change of each score; above 0 it is better now", "changes")
+
+
+def _turns(found: RunComparison) -> Table:
+    columns = [Column(t) for t in ("Algorithm", "Dataset", "Split", "Before", "Now")]
+    rows: list[Row] = [
+        [
+            Cell([Code(short(t.algorithm))], t.algorithm),
+            short(t.dataset),
+            short(t.split),
+            t.old.replace("_", " "),
+            Cell([Badge(t.new.replace("_", " "), "good" if t.new == "done" else "bad")], t.new),
+        ]
+        for t in found.turns
+    ]
+    return Table(columns, rows, "Trials that ended otherwise", "changes-endings")
+
+
+def _seconds(raw: list[Seconds]) -> Table:
+    numbers = [Column(t, numeric=True, unit="s") for t in ("Before", "Now")]
+    columns = [Column("Algorithm"), Column("Dataset"), Column("Phase"), *numbers]
+    columns.append(Column("Now / before", numeric=True))
+    rows: list[Row] = [
+        [
+            Cell([Code(short(s.algorithm))], s.algorithm),
+            short(s.dataset),
+            PHASE_NAMES.get(s.phase, short(s.phase)),
+            Cell.of(s.old, seconds),
+            Cell.of(s.new, seconds),
+            Cell.of(s.new / s.old if s.old > 0 else None, ratio),
+        ]
+        for s in raw
+    ]
+    return Table(columns, rows, "Median raw seconds, not interleaved", "changes-seconds")

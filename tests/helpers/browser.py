@@ -1,0 +1,236 @@
+"""A headless Chromium driven through the DevTools protocol over a pipe: no package, no port."""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import json
+import os
+import select
+import shutil
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
+CHROMIUM = next(filter(None, map(shutil.which, NAMES)), None)
+WHY_NOT = f"no browser on PATH: {', '.join(NAMES)}"
+OPTIONS = (
+    *("--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-sync"),
+    *("--disable-background-networking", "--disable-component-update", "--disable-extensions"),
+    *("--disable-dev-shm-usage", "--disable-quic", "--hide-scrollbars", "--remote-debugging-pipe"),
+)
+PATIENCE = 60.0  # seconds for one answer
+LOG_NOISE = ("info", "verbose")  # levels that are no complaint
+
+
+class Browser:
+    """A running browser. Messages are JSON that ends in a zero byte, on its descriptors 3 and 4."""
+
+    def __init__(self, executable: str) -> None:
+        self._profile = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
+        asked, self._ask = os.pipe()
+        self._hear, told = os.pipe()
+        # The shell puts the ends where the browser looks for them, whatever their numbers here.
+        script = f'exec "$@" 3<&{asked} 4>&{told}'
+        command = ["sh", "-c", script, "sh", executable, *OPTIONS]
+        command += [f"--user-data-dir={self._profile.name}", "about:blank"]
+        self._process = subprocess.Popen(
+            command,
+            pass_fds=(asked, told),
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        os.close(asked)
+        os.close(told)
+        self._number = 0
+        self._rest = b""
+        self._waiting: list[dict[str, Any]] = []
+
+    def close(self) -> None:
+        """End the browser, by force where it does not go by itself."""
+        with contextlib.suppress(OSError, RuntimeError):
+            self.call("Browser.close")
+        for end in (self._ask, self._hear):
+            os.close(end)
+        try:
+            self._process.wait(10)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        self._profile.cleanup()
+
+    def call(self, method: str, session: str = "", **params: Any) -> dict[str, Any]:
+        """Send a command and return its result; events that come first are kept."""
+        self._number += 1
+        said: dict[str, Any] = {"id": self._number, "method": method, "params": params}
+        if session:
+            said["sessionId"] = session
+        _write(self._ask, json.dumps(said).encode() + b"\0")
+        number = self._number
+        answer = self.wait(lambda told: told.get("id") == number)
+        if "error" in answer:
+            raise RuntimeError(f"{method}: {answer['error']['message']}")
+        return dict(answer["result"])
+
+    def wait(self, wanted: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
+        """Return the first message that is wanted; the others stay for later."""
+        for place, told in enumerate(self._waiting):
+            if wanted(told):
+                return self._waiting.pop(place)
+        for told in self._messages():
+            if wanted(told):
+                return told
+            self._waiting.append(told)
+        raise RuntimeError("the browser went away")
+
+    def events(self, session: str) -> list[dict[str, Any]]:
+        """Return the events of a session so far, and forget them."""
+        mine = [told for told in self._waiting if told.get("sessionId") == session]
+        self._waiting = [told for told in self._waiting if told.get("sessionId") != session]
+        return mine
+
+    def _messages(self) -> Iterator[dict[str, Any]]:
+        until = time.monotonic() + PATIENCE
+        while True:
+            while b"\0" in self._rest:
+                message, self._rest = self._rest.split(b"\0", 1)
+                yield json.loads(message)
+            ready, _, _ = select.select([self._hear], [], [], max(0.0, until - time.monotonic()))
+            if not ready:
+                raise RuntimeError(f"the browser said nothing for {PATIENCE:g} s")
+            more = os.read(self._hear, 1 << 20)
+            if not more:
+                return
+            self._rest += more
+
+    @contextlib.contextmanager
+    def page(self, path: Path, **how: Any) -> Iterator[Page]:
+        """Open a file in a tab of its own; see :class:`Page`."""
+        target = self.call("Target.createTarget", url="about:blank")["targetId"]
+        attached = self.call("Target.attachToTarget", targetId=target, flatten=True)
+        opened = Page(self, str(attached["sessionId"]))
+        try:
+            opened.open(path, **how)
+            yield opened
+        finally:
+            self.call("Target.closeTarget", targetId=target)
+
+
+class Page:
+    """A file in a tab: what it asked for, what it complained of, what a script finds in it."""
+
+    def __init__(self, browser: Browser, session: str) -> None:
+        self._browser, self._session = browser, session
+        self._events: list[dict[str, Any]] = []
+
+    def call(self, method: str, **params: Any) -> dict[str, Any]:
+        """Send a command to this tab."""
+        return self._browser.call(method, self._session, **params)
+
+    def open(
+        self,
+        path: Path,
+        *,
+        width: int = 1280,
+        height: int = 900,
+        dark: bool = False,
+        media: str = "",
+        script: bool = True,
+    ) -> None:
+        """Load a file and wait until it has loaded."""
+        for domain in ("Page", "Network", "Runtime", "Log"):
+            self.call(f"{domain}.enable")
+        self.resize(width, height)
+        self.emulate(dark=dark, media=media)
+        self.call("Emulation.setScriptExecutionDisabled", value=not script)
+        self.call("Page.navigate", url=path.resolve().as_uri())
+        session = self._session
+        self._browser.wait(
+            lambda m: m.get("sessionId") == session and m.get("method") == "Page.loadEventFired"
+        )
+
+    def resize(self, width: int, height: int) -> None:
+        """Set the size of the window in CSS pixels."""
+        size: dict[str, Any] = {"width": width, "height": height, "mobile": False}
+        self.call("Emulation.setDeviceMetricsOverride", deviceScaleFactor=1, **size)
+
+    def emulate(self, *, dark: bool = False, media: str = "") -> None:
+        """Prefer a colour scheme, and show the page as on ``print`` or ``screen``."""
+        scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
+        still = {"name": "prefers-reduced-motion", "value": "reduce"}
+        self.call("Emulation.setEmulatedMedia", media=media, features=[scheme, still])
+
+    def evaluate(self, script: str) -> Any:
+        """Return what the body of a function returns in the page, as JSON; it may ``await``."""
+        found = self.call(
+            "Runtime.evaluate",
+            expression=f"(async () => {{ {script} }})()",
+            awaitPromise=True,
+            returnByValue=True,
+        )
+        if "exceptionDetails" in found:
+            details = found["exceptionDetails"]
+            raise RuntimeError(details.get("exception", {}).get("description", details["text"]))
+        return found["result"].get("value")
+
+    def press(self, key: str) -> None:
+        """Press a key, such as ``Tab`` or ``Enter``."""
+        text = {"Enter": "\r", " ": " "}.get(key, "")
+        codes = {"Tab": 9, "Enter": 13, " ": 32}
+        for kind in ("keyDown", "keyUp"):
+            said = {"text": text} if text and kind == "keyDown" else {}
+            self.call(
+                "Input.dispatchKeyEvent",
+                type=kind,
+                key=key,
+                windowsVirtualKeyCode=codes.get(key, 0),
+                **said,
+            )
+
+    def screenshot(self, path: Path, *, whole: bool = False) -> None:
+        """Write a PNG of the window, or of the whole page."""
+        data = self.call("Page.captureScreenshot", captureBeyondViewport=whole)["data"]
+        path.write_bytes(base64.b64decode(data))
+
+    def pdf(self) -> bytes:
+        """Return the page as it is printed."""
+        return base64.b64decode(self.call("Page.printToPDF", printBackground=False)["data"])
+
+    @property
+    def _told(self) -> list[dict[str, Any]]:
+        self._events += self._browser.events(self._session)
+        return self._events
+
+    @property
+    def requests(self) -> list[str]:
+        """Addresses that the page asked for, its own among them; ``data:`` is no request."""
+        asked = [
+            told["params"]["request"]["url"]
+            for told in self._told
+            if told.get("method") == "Network.requestWillBeSent"
+        ]
+        return [address for address in asked if not address.startswith("data:")]
+
+    @property
+    def complaints(self) -> list[str]:
+        """What was thrown, or written to the console as a warning or an error."""
+        found = []
+        for told in self._told:
+            params = told.get("params", {})
+            if told.get("method") == "Runtime.exceptionThrown":
+                found.append(str(params["exceptionDetails"]))
+            elif told.get("method") == "Runtime.consoleAPICalled" and params["type"] != "log":
+                found.append(str(params["args"]))
+            elif told.get("method") == "Log.entryAdded":
+                entry = params["entry"]
+                found += [str(entry["text"])] * (entry["level"] not in LOG_NOISE)
+        return found
+
+
+def _write(end: int, data: bytes) -> None:
+    while data:
+        data = data[os.write(end, data) :]

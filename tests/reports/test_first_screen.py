@@ -1,0 +1,146 @@
+"""What stands at the top: the matrix of verdicts, which to take, what changed."""
+
+import math
+from dataclasses import replace
+
+import pytest
+
+from harness.analysis.compare import RunComparison, Seconds, Turn
+from reports import Page, changes, summary
+from reports._choice import choice_words, choices
+from reports._overall import as_accurate, overall, pair_cell, same_trees
+
+
+@pytest.fixture
+def view(views):
+    return views["typical"]()
+
+
+def told(words) -> str:
+    """Return the text of words."""
+    if isinstance(words, str):
+        return words
+    return words.text if hasattr(words, "text") else "".join(map(told, words))
+
+
+def heads(table) -> list[str]:
+    return [column.title for column in table.columns]
+
+
+# ------------------------------------------------------------------ the matrix
+
+
+def test_a_pair_has_a_row_with_all_four_answers(view) -> None:
+    table = overall(Page(view))
+    assert heads(table)[:4] == ["Algorithm", "Same trees", "As accurate", "Difference of loss"]
+    assert heads(table)[4:] == ["Train", "Predict", "Predict one row", "Fit memory"]
+    assert [row[0].value for row in table.rows] == ["decision_tree", "bagging"]
+    assert "margin ±1 % of the gap" in table.caption
+    assert pair_cell(Page(view).pairs[0]).note == "against sklearn_decision_tree"
+
+
+def test_what_was_not_measured_takes_no_column(view) -> None:
+    assert len(heads(overall(Page(replace(view, speed=(), duels=()))))) == 4
+
+
+def test_a_rung_below_the_claim_stands_out(view) -> None:
+    cells = [row[1] for row in overall(Page(view)).rows]
+    assert [told(cell.text) for cell in cells] == ["no rung", "no rung"]
+    assert all(cell.tone == "bad" for cell in cells), "it claims L3"
+    good = tuple(replace(p, rung="L3") for p in view.parity)
+    mixed = (*good, replace(good[0], params=({"parity": "scikit-learn"}, {}), rung="L2"))
+    first, second = (row[1] for row in overall(Page(replace(view, parity=mixed))).rows)
+    assert told(first.text) == "L3 L2", "a badge a mode"
+    assert (told(second.text), second.tone) == ("L3", "")
+    bare = overall(Page(replace(view, parity=()))).rows[0][1]
+    assert told(bare.text) == "not compared"
+    assert bare.note == "claims L3\N{NO-BREAK SPACE}(scikit-learn)"
+
+
+def test_the_same_trees_are_those_of_the_best_mode(view) -> None:
+    assert same_trees(Page(view)) == ("0 of 2", "2\N{NO-BREAK SPACE}pairs compared tree by tree")
+    other = replace(view.parity[0], params=({"parity": "scikit-learn"}, {}), rung="L3")
+    assert same_trees(Page(replace(view, parity=(*view.parity, other))))[0] == "1 of 2"
+    assert same_trees(Page(replace(view, parity=())))[0] == ""
+
+
+def test_better_counts_as_accurate_and_undecided_does_not(view) -> None:
+    pooled = [a for a in view.accuracy if not a.dataset]
+    said = (replace(pooled[0], verdict="better"), replace(pooled[1], verdict="inconclusive"))
+    found, words = as_accurate(Page(replace(view, accuracy=said)))
+    assert found == "1 of 2"
+    assert "1 better" in words
+    assert "1 inconclusive" in words
+
+
+# ------------------------------------------------------------------ which to take
+
+
+def test_the_fastest_is_chosen_of_those_within_the_margin(view) -> None:
+    wanted = {"bagging": (0.100, 1.0), "catboost": (0.1001, 0.1), "xgboost_hist": (0.2, 0.01)}
+    cells = [
+        replace(
+            cell,
+            scores={"log_loss": (wanted[cell.algorithm][0],) * 3},
+            seconds={"fit": wanted[cell.algorithm][1]},
+        )
+        for cell in view.cells
+        if cell.dataset == "digits" and cell.algorithm in wanted
+    ]
+    (choice,) = choices(Page(replace(view, cells=tuple(cells))))
+    assert (choice.best, choice.fastest, choice.near) == ("bagging", "catboost", 2)
+    assert choice.ratio == pytest.approx(10)
+    assert told(choice_words(choice)) == (
+        "Multiclass, on digits: bagging has the least loss (mean log_loss 0.1000); of the 2 within "
+        "the margin catboost trains fastest, 10 times as fast."
+    )
+
+
+def test_one_algorithm_is_no_choice(views) -> None:
+    assert choices(Page(views["one_trial"]())) == []
+    assert choices(Page(views["empty"]())) == []
+    assert choices(Page(views["only_failures"]())) == []
+
+
+# ------------------------------------------------------------------ what changed
+
+
+@pytest.fixture
+def compared(view):
+    single = [replace(a, reference="older") for a in view.accuracy if a.dataset][:3]
+    words = ("worse", "better", "equivalent")
+    return RunComparison(
+        old={"id": "older", "name": "quick", "started": "2026-01-01T00:00:00+00:00"},
+        new=view.run,
+        matched=7,
+        only_old=0,
+        only_new=1,
+        other_data=0,
+        changes=tuple(replace(a, verdict=v) for a, v in zip(single, words, strict=True)),
+        seconds=(Seconds("bagging", "wine", "fit", 0.5, 0.25, remeasured=True),),
+        turns=(Turn("catboost", "wine", "kfold3-s0-r0-f0", "done", "timeout"),),
+    )
+
+
+def test_changes_are_told_with_the_worst_first(view, compared) -> None:
+    page = Page(replace(view, previous=compared))
+    fragment = changes.build(page)
+    table = next(b for b in fragment.blocks if getattr(b, "name", "") == "changes")
+    assert [row[2].value for row in table.rows] == ["worse", "better", "equivalent"]
+    assert fragment.badge == "2", "one worse, one that failed"
+    texts = [told(b.title) for b in summary.build(page).blocks[-1].blocks]
+    assert texts[-1] == "What changed"
+
+
+def test_without_an_earlier_run_nothing_changed(view) -> None:
+    assert changes.build(Page(view)) is None
+    boxes = summary.build(Page(view)).blocks[-1].blocks
+    assert "What changed" not in [box.title for box in boxes]
+
+
+def test_a_difference_that_is_rounding_is_shown_as_none(view) -> None:
+    pooled = next(a for a in view.accuracy if not a.dataset)
+    tiny = replace(pooled, difference=replace(pooled.difference, value=-1.1e-17))
+    row = overall(Page(replace(view, accuracy=(tiny,)))).rows[0]
+    assert told(row[3].text) == "0\N{NO-BREAK SPACE}%"
+    assert math.isclose(row[3].value, -1.1e-17), "the CSV file has the number itself"

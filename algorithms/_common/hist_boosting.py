@@ -79,7 +79,7 @@ class Booster:
         """Return the tree of one score, and add it."""
         p, grower = self.params, self.grower
         tree_seed = seed_of(self.seed, number, k)
-        scale = pack_rows(g, h, np.uint32(seed_of(tree_seed, ROUNDING)), self.records, self.workers)
+        scale = self.pack(g, h, np.uint32(seed_of(tree_seed, ROUNDING)))
         features = None
         if p.colsample_bytree < 1.0:
             n_features = grower.bins.rows.shape[1]
@@ -92,6 +92,10 @@ class Booster:
         tree.nodes["value"] *= self.rate
         grower.add_to(self.score[k], tree)
         return tree
+
+    def pack(self, g, h, seed):
+        """Write the records of all rows; return their `Scale`."""
+        return pack_rows(g, h, seed, self.records, self.workers)
 
     @property
     def workers(self):

@@ -20,7 +20,7 @@ from contextlib import suppress
 
 import numpy as np
 
-from algorithms._distributed.links import accept, connect, shut, swap
+from algorithms._distributed.links import LinkError, accept, connect, shut, swap
 
 COUNT = struct.Struct("<Q")
 MOST_GATHERED = 1 << 32  # bytes
@@ -35,8 +35,8 @@ def skips_of(size):
     return found
 
 
-class Ranks:
-    """All ranks of a training, seen from one of them.
+def join(rank, addresses, listener, secret, patience=300.0, joining=30.0):
+    """Return the `Ranks` of a training, once all have linked up.
 
     Parameters
     ----------
@@ -47,37 +47,55 @@ class Ranks:
     patience : seconds of silence after which a neighbour is given up
     joining : seconds within which all ranks have to be there
 
-    Attributes
-    ----------
-    sent, calls : Counter, what for → bytes and messages that this rank has sent
-
     Raises
     ------
     LinkError
-        Where a rank cannot be reached in time or has another secret; every method likewise.
+        Where a rank cannot be reached in time or has another secret.
+    """
+    size = len(addresses)
+    ranks = Ranks(rank, size, patience)
+    deadline = time.monotonic() + joining
+    callers = {((rank - skip) % size, skip) for skip, _ in ranks.skips}
+    with ThreadPoolExecutor(1) as pool:
+        accepted = pool.submit(accept, listener, secret, callers, deadline)
+        try:
+            for skip, _ in ranks.skips:
+                to = addresses[(rank + skip) % size]
+                ranks.ahead[skip] = connect(to, secret, rank, skip, deadline)
+            ranks.take(accepted.result())
+        except BaseException:
+            shut(listener)  # wakes the thread
+            with suppress(LinkError):
+                ranks.take(accepted.result())
+            ranks.close()
+            raise
+    shut(listener)
+    return ranks
+
+
+class Ranks:
+    """All ranks of a training, seen from one of them; every method raises LinkError.
+
+    Parameters
+    ----------
+    rank, size : int
+    patience : seconds of silence after which a neighbour is given up
+
+    Attributes
+    ----------
+    ahead, behind : dict, skip → socket
+    sent, calls : Counter, what for → bytes and messages that this rank has sent
     """
 
-    def __init__(self, rank, addresses, listener, secret, patience=300.0, joining=30.0):
-        self.rank, self.size, self.patience = rank, len(addresses), patience
-        self.skips = skips_of(self.size)
+    def __init__(self, rank=0, size=1, patience=300.0):
+        self.rank, self.size, self.patience = rank, size, patience
+        self.skips = skips_of(size)
         self.sent, self.calls = Counter(), Counter()
-        self.ahead, self.behind = {}, {}  # skip → socket
-        deadline = time.monotonic() + joining
-        callers = {((rank - skip) % self.size, skip) for skip, _ in self.skips}
-        with ThreadPoolExecutor(1) as pool:
-            accepted = pool.submit(accept, listener, secret, callers, deadline)
-            try:
-                for skip, _ in self.skips:
-                    to = addresses[(rank + skip) % self.size]
-                    self.ahead[skip] = connect(to, secret, rank, skip, deadline)
-                self.behind = {skip: link for (_, skip), link in accepted.result().items()}
-            except BaseException:
-                shut(listener)  # wakes the thread
-                with suppress(Exception):
-                    self.behind = {skip: link for (_, skip), link in accepted.result().items()}
-                self.close()
-                raise
-        shut(listener)
+        self.ahead, self.behind = {}, {}
+
+    def take(self, accepted):
+        """Keep the links of those that have called."""
+        self.behind = {skip: link for (_, skip), link in accepted.items()}
 
     def close(self):
         """Hang up, which the neighbours notice at once; may be called from another thread."""

@@ -10,29 +10,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from ranks_kit import SECRET, together
 
 from algorithms._distributed import links
-from algorithms._distributed.collective import Ranks, cut, decode, encode, skips_of, width_of
+from algorithms._distributed.collective import cut, decode, encode, join, skips_of, width_of
 from algorithms._distributed.links import LinkError
-
-SECRET = b"of this test"
-
-
-def together(size, task, secrets=None, **options):
-    """Return what ``task(ranks)`` returns at each rank; an error is returned in its place."""
-    listeners = [links.listen("127.0.0.1") for _ in range(size)]
-    addresses = [one.getsockname() for one in listeners]
-
-    def run(rank):
-        secret = SECRET if secrets is None else secrets[rank]
-        try:
-            with Ranks(rank, addresses, listeners[rank], secret, **options) as ranks:
-                return task(ranks)
-        except LinkError as error:
-            return error
-
-    with ThreadPoolExecutor(size) as pool:
-        return list(pool.map(run, range(size)))
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 4, 5, 7])
@@ -99,7 +81,7 @@ def test_strangers_are_turned_away_and_do_not_disturb():
         stranger.close()
 
     def run(rank):
-        with Ranks(rank, addresses, listeners[rank], SECRET) as ranks:
+        with join(rank, addresses, listeners[rank], SECRET) as ranks:
             return ranks.gather(b"%d" % rank, "test")
 
     with ThreadPoolExecutor(2) as pool:

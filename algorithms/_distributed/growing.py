@@ -1,0 +1,308 @@
+"""Grow a tree with the other ranks: each has some rows, and scans some of the features.
+
+    1. part its own rows of the leaf
+    2. build the histogram of the child with less Σh, of its own rows
+    3. get the sums of its own features over all ranks, and with them what all must know
+    4. subtract, scan its own features; all ranks learn each other's best split
+
+All take the same decision from the same numbers. With ``by_features`` every rank has all rows, so
+step 3 falls away: only splits travel.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from algorithms._common.hist_bins import cells_of, stride_of
+from algorithms._common.hist_growing import make_team
+from algorithms._common.hist_model import GrownTree
+from algorithms._distributed.collective import width_of
+from algorithms._kernels import hist_layout as layout
+from algorithms._kernels.dist_grow import (
+    Board,
+    Desk,
+    Share,
+    choose_leaf,
+    export_cells,
+    split_leaf,
+    survey_share,
+)
+from algorithms._kernels.dist_rows import walk_rows
+from algorithms._kernels.hist_build import build_wide
+from algorithms._kernels.hist_partition import partition
+from algorithms._kernels.hist_scores import add_leaves, mark_leaves
+
+META = 2  # numbers before a rank's block of sums: rows that go left, and Σ|g|
+
+
+class Marked(NamedTuple):
+    """What `mark_leaves` reads."""
+
+    leaves: np.ndarray
+    rows: np.ndarray
+
+
+class RankGrower:
+    """What a rank grows trees in; used as `hist_growing.Grower` is.
+
+    Parameters
+    ----------
+    ranks : Ranks
+    bins : hist_layout.Bins, of the rank's own rows
+    binner : Binner
+    rules : hist_layout.Rules
+    workers : Workers
+    total : rows of the whole table
+    by_features : whether each rank has all rows
+    """
+
+    def __init__(self, ranks, bins, binner, rules, workers, total, *, by_features=False):
+        n_rows, n_features = bins.rows.shape
+        deepest = min(rules.max_depth, 30) if rules.max_depth > 0 else 30
+        n_leaves = max(2, min(rules.num_leaves, total, 1 << deepest))
+        self.rules = rules._replace(num_leaves=n_leaves)
+        self.ranks, self.bins, self.binner, self.workers = ranks, bins, binner, workers
+        self.by_features, self.size, self.team = by_features, workers.threads, make_team(1)
+        self.leaf_of = np.zeros(n_rows, np.uint16 if n_leaves < 1 << 16 else np.uint32)
+        self.leaves = np.zeros(n_leaves, layout.LEAF)
+        n_nodes = 2 * n_leaves - 1
+        self.board = Board(
+            leaves=self.leaves,
+            found=np.zeros(n_leaves, layout.BEST),
+            members=np.zeros((n_leaves, layout.MAX_BINS), np.uint8),
+            nodes=np.zeros(n_nodes, layout.NODE),
+            goes_left=np.zeros((n_nodes, layout.MAX_BINS), np.uint8),
+            state=np.zeros(layout.STATES, np.int64),
+        )
+        self.desk = Desk(
+            small=np.zeros((1, 8, layout.MAX_BINS), np.int64),
+            scores=np.zeros((1, layout.MAX_BINS)),
+            order=np.zeros((1, layout.MAX_BINS), np.int64),
+            best=np.zeros((1, 2), layout.BEST),
+            members=np.zeros((1, 2, layout.MAX_BINS), np.uint8),
+        )
+        self.stride = stride_of(cells_of(binner))
+        self.cells = np.zeros(self.stride * n_features, np.int64)
+        self.wide = np.zeros((2, len(self.cells)), np.int64)
+        self.sums = np.zeros((self.size, layout.N_SUMS), np.int64)
+        self.every_row = np.arange(n_rows, dtype=np.uint32)
+        self.order, self.spare = np.empty(n_rows, np.uint32), np.empty(n_rows, np.uint32)
+        self.spans = np.zeros((n_leaves, 2), np.int64)  # a leaf's own rows are order[start : end]
+        self.features = None
+
+    def use(self, features):
+        """Share features among ranks by their bins, and make room for their histograms."""
+        if self.features is not None and np.array_equal(features, self.features):
+            return
+        self.features = features
+        counts = self.bins.count[features]
+        middle = np.cumsum(counts) - counts / 2.0
+        owner = np.minimum(middle * self.ranks.size // max(counts.sum(), 1), self.ranks.size - 1)
+        ends = np.searchsorted(owner, np.arange(self.ranks.size + 1))
+        self.owned = [slice(ends[r], ends[r + 1]) for r in range(self.ranks.size)]
+        before = np.cumsum(counts) - counts
+        own = self.owned[self.ranks.rank]
+        self.built = features[own] if self.by_features else features
+        self.places = before + META * (owner.astype(np.int64) + 1)
+        if self.by_features:
+            self.places = before[own] - before[own][:1] + META
+        width = int(self.bins.count[self.built].sum())
+        blocks = 1 if self.by_features else self.ranks.size
+        self.out = np.zeros((2, width + META * blocks), np.int64)
+        sizes = [int(counts[s].sum()) + META for s in self.owned]
+        stops = np.cumsum([0, *sizes])
+        self.blocks = [self.out[:, stops[r] : stops[r + 1]] for r in range(self.ranks.size)]
+        first = np.concatenate([[0], np.cumsum(counts[own])]).astype(np.int64)
+        planes = np.empty((len(self.leaves), 2, max(int(first[-1]), 1)), np.int64)
+        self.share = Share(np.ascontiguousarray(features[own]), first, planes)
+
+    def grow(self, records, scale, seed, rows=None, features=None):
+        """Grow a tree, at all ranks at once; parameters and result as `Grower.grow`."""
+        used = self.every_row if rows is None else rows
+        self.use(np.arange(self.bins.rows.shape[1]) if features is None else features)
+        self.rows = self.order[: len(used)]
+        self.rows[:] = used
+        self.records, self.scale = records, scale
+        self.tree_rules = self.rules._replace(seed=int(seed))
+        self.begin()
+        while (at := int(self.board.state[layout.NEXT])) >= 0:
+            self.split(at)
+        self.n_leaves = int(self.board.state[layout.LEAVES])
+        self.mark(rows)
+        return self.take()
+
+    def begin(self):
+        """Make the root, and find its best split."""
+        self.spans[0] = 0, len(self.rows)
+        self.build(0, len(self.rows))
+        s = self.sums[0]
+        own = [len(self.rows), s[layout.SPREAD], s[layout.TOTAL_G], s[layout.TOTAL_H]]
+        n_rows, spread, g, h = own if self.by_features else self.ranks.total(own, "splits").tolist()
+        root, node = self.leaves[0], self.board.nodes[0]
+        root["start"], root["end"], root["depth"], root["node"] = 0, n_rows, 0, 0
+        root["g"], root["h"], root["spread"], root["wide"] = g, h, spread, 1
+        root["slot"], root["groups"], root["value"] = 0, -1, 0.0
+        root["lower"], root["upper"] = -np.inf, np.inf
+        node["left"] = node["right"] = -1
+        node["feature"], node["is_set"], node["gain"] = layout.NO_FEATURE, 0, np.nan
+        node["value"], node["count"], node["h"] = 0.0, n_rows, h * self.scale.h
+        self.board.state[layout.LEAVES] = 1
+        sums, _ = self.reduce(0, max(spread, n_rows), h)
+        self.survey(sums, 0, -1)
+
+    def split(self, at):
+        """Split a leaf, and find the best splits of its children."""
+        leaf, best = self.leaves[at], self.board.found[at]
+        new = int(self.board.state[layout.LEAVES])
+        start, end = self.spans[at].tolist()
+        column, sides = self.bins.columns[best["feature"]], self.board.goes_left[leaf["node"]]
+        args = self.rows, self.spare, column, sides, start, end, self.sums
+        n_left = partition(self.team, 0, *args)
+        self.spans[at], self.spans[new] = (start, start + n_left), (start + n_left, end)
+        left_is_small = bool(2 * best["h"] <= leaf["h"])
+        depth, most = int(leaf["depth"]) + 1, self.rules.max_depth
+        is_full = new + 1 == self.rules.num_leaves
+        if is_full or (most > 0 and depth >= most):
+            total = n_left if self.by_features else int(self.ranks.total([n_left], "splits")[0])
+            self.divide(at, total, left_is_small, 0)
+            choose_leaf(self.board, self.bins, is_full)
+            return
+        small, large = (at, new) if left_is_small else (new, at)
+        self.build(*self.spans[small].tolist())
+        largest = max(int(leaf["spread"]), int(leaf["end"] - leaf["start"]))
+        of_small = int(best["h"] if left_is_small else leaf["h"] - best["h"])
+        sums, meta = self.reduce(n_left, largest, of_small)
+        self.divide(at, int(meta[0]), left_is_small, int(meta[1]))
+        self.survey(sums, small, large)
+
+    def divide(self, at, n_left, left_is_small, spread):
+        """Write the children of a leaf."""
+        split_leaf(
+            at, n_left, left_is_small, spread, self.bins, self.board, self.tree_rules, self.scale
+        )
+
+    def build(self, start, end):
+        """Add the rank's own rows to its cells, each thread for some of the features."""
+        task = iter(range(self.size))
+
+        def run(first, last):
+            build_wide(
+                self.bins.rows,
+                self.records,
+                self.rows,
+                start,
+                end,
+                self.built,
+                first,
+                last,
+                self.stride,
+                self.cells,
+                self.wide,
+                self.sums[next(task)],
+            )
+
+        self.sums[:] = 0
+        self.workers.share(run, len(self.built))
+
+    def reduce(self, n_left, largest, h):
+        """Return the sums of the rank's own features over all ranks, and what travels along.
+
+        Parameters
+        ----------
+        n_left : the rank's own rows that go left
+        largest : bound on |Σg|, and on rows
+        h : Σh of the leaf
+        """
+        flushed = int(self.sums[:, layout.FLUSHED].any())
+        export_cells(
+            self.cells,
+            self.wide,
+            flushed,
+            self.built,
+            self.bins.count,
+            self.stride,
+            self.places,
+            self.out,
+        )
+        for block in self.blocks if not self.by_features else [self.out]:
+            block[:, :META] = [[n_left, self.sums[0, layout.SPREAD]], [0, 0]]
+        if self.by_features:
+            own = self.out
+        else:
+            widths = width_of(largest), width_of(h)
+            own = self.ranks.add_up(self.blocks, widths, "histograms")
+        return np.ascontiguousarray(own[:, META:]), own[0, :META]
+
+    def survey(self, sums, small, large):
+        """Scan the rank's own features, and take the best splits of all ranks."""
+        board, desk = self.board, self.desk
+        survey_share(
+            self.bins, board, self.share, sums, desk, self.tree_rules, self.scale, small, large
+        )
+        kinds = [(small, 0), (large, 1)] if large >= 0 else [(small, 0)]
+        told = b""
+        for _, which in kinds:
+            best = desk.best[0, which : which + 1]
+            told += best.tobytes()
+            if best["is_set"][0] and best["gain"][0] > 0.0:
+                told += np.packbits(desk.members[0, which]).tobytes()
+        heard = [read_bests(part, len(kinds)) for part in self.ranks.gather(told, "splits")]
+        for leaf, which in kinds:
+            best, members = min(
+                (part[which] for part in heard),
+                key=lambda one: (-one[0]["gain"], one[0]["feature"]),
+            )
+            board.found[leaf] = best
+            board.members[leaf] = members
+        choose_leaf(board, self.bins, False)
+
+    def mark(self, rows):
+        """Write the leaf of every row of the rank."""
+        own = self.leaves.copy()
+        own["start"][: self.n_leaves] = self.spans[: self.n_leaves, 0]
+        own["end"][: self.n_leaves] = self.spans[: self.n_leaves, 1]
+        marked = Marked(own, self.rows)
+        self.workers.share(
+            lambda first, last: mark_leaves(marked, self.n_leaves, self.leaf_of, first, last),
+            len(self.rows),
+        )
+        if rows is None or len(rows) == len(self.leaf_of):
+            return
+        out = np.ones(len(self.leaf_of), bool)
+        out[rows] = False
+        leaf_of_node = np.zeros(len(self.board.nodes), np.int64)
+        leaf_of_node[self.leaves["node"][: self.n_leaves]] = np.arange(self.n_leaves)
+        others = np.flatnonzero(out).astype(np.uint32)
+        board = self.board
+        walk_rows(self.bins.rows, board.nodes, board.goes_left, leaf_of_node, others, self.leaf_of)
+
+    def add_to(self, score, tree):
+        """Add the last tree's values to the score of each of the rank's rows."""
+        values = tree.nodes["value"][self.leaves["node"][: self.n_leaves]]
+        self.workers.share(
+            lambda first, last: add_leaves(score, self.leaf_of, values, first, last), len(score)
+        )
+
+    def take(self):
+        """Return a copy of the grown tree."""
+        nodes = self.board.nodes[: 2 * self.n_leaves - 1].copy()
+        sets = {}
+        for node in np.flatnonzero(nodes["is_set"]).tolist():
+            codes = self.binner.codes[nodes["feature"][node]]
+            sets[node] = np.sort(codes[self.board.goes_left[node, : len(codes)] == 1])
+        return GrownTree(nodes, sets)
+
+
+def read_bests(data, count):
+    """Return (split, bins that go left) of what a rank has told of so many leaves."""
+    found, at = [], 0
+    for _ in range(count):
+        best = np.frombuffer(data, layout.BEST, 1, at)[0]
+        at += layout.BEST.itemsize
+        members = np.zeros(layout.MAX_BINS, np.uint8)
+        if best["is_set"] and best["gain"] > 0.0:
+            packed = np.frombuffer(data, np.uint8, layout.MAX_BINS // 8, at)
+            members[:] = np.unpackbits(packed)
+            at += len(packed)
+        found.append((best, members))
+    return found

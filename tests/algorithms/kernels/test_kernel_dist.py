@@ -1,0 +1,100 @@
+"""The kernels of distributed training, against those of one machine and plain twins."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from algorithms._common.hist_bins import bin_table, find_bins
+from algorithms._common.hist_growing import Grower
+from algorithms._common.hist_params import make_rules
+from algorithms._common.threads import Workers
+from algorithms._distributed.rows import Rows
+from algorithms._kernels.dist_grow import export_cells
+from algorithms._kernels.dist_rows import pack_run, walk_rows
+from algorithms._kernels.hist_layout import Scale
+from algorithms._kernels.hist_pack import pack
+from algorithms._kernels.hist_sketch import draw_rows
+from algorithms.histogram_boosting import HistogramBoostingRegressor
+
+SEEDS = st.integers(0, 2**32 - 1)
+few = settings(max_examples=25, deadline=None)
+
+
+@given(SEEDS, st.lists(st.integers(0, 40), min_size=1, max_size=5))
+@few
+def test_rows_have_the_numbers_of_their_parts(seed, lengths):
+    rng = np.random.default_rng(seed)
+    owner = rng.integers(0, 3, len(lengths))
+    whole = np.arange(sum(lengths))
+    parts = np.split(whole, np.cumsum(lengths)[:-1])
+    for rank in range(3):
+        own = [i for i in range(len(lengths)) if owner[i] == rank]
+        rows = Rows.of_parts(lengths, own)
+        expected = np.concatenate([*(parts[i] for i in own), np.empty(0, int)])
+        assert np.array_equal(rows.numbers(), expected)
+        assert len(rows) == len(expected)
+        assert rows.total == len(whole)
+
+
+@given(SEEDS, st.integers(1, 200), st.integers(0, 200), st.booleans())
+@few
+def test_a_run_is_packed_and_drawn_as_in_the_whole_table(seed, n, cut, with_h):
+    rng = np.random.default_rng(seed)
+    g = rng.normal(size=n).astype(np.float32)
+    h = rng.random(n if with_h else 0).astype(np.float32)
+    whole, found = np.empty(n, np.int64), np.empty(n, np.int64)
+    pack(g, h, 1024.0, 512.0, np.uint32(seed), whole, 0, n)
+    cut = min(cut, n)
+    for first, last in ((0, cut), (cut, n)):
+        own = np.empty(last - first, np.int64)
+        args = g[first:last], h[first:last], 1024.0, 512.0, np.uint32(seed), first
+        pack_run(*args, own, 0, last - first)
+        found[first:last] = own
+    assert np.array_equal(found, whole)
+    out = np.empty(n + 1, np.uint32)
+    count = draw_rows(np.uint32(seed), 1 << 31, 0, n, out)
+    rows = Rows(np.array([0, n - cut]), np.array([cut]), n)
+    assert np.array_equal(rows.draw(seed, 1 << 31) + cut, out[:count][out[:count] >= cut])
+
+
+@given(SEEDS, st.booleans())
+@few
+def test_exported_cells_are_unpacked_and_cleared(seed, flushed):
+    rng = np.random.default_rng(seed)
+    count, stride = np.array([3, 5, 2]), 8
+    g = rng.integers(-(2**29), 2**29, (3, stride))
+    h = rng.integers(0, 2**30, (3, stride))
+    planes = rng.integers(-(2**40), 2**40, (2, 3 * stride)) * flushed
+    cells, wide = ((g << 32) + h).ravel(), planes.copy()
+    features, first = np.array([0, 1, 2]), np.array([1, 4, 9])
+    out = np.full((2, 11), -7)
+    export_cells(cells, wide, int(flushed), features, count, stride, first, out)
+    for f in range(3):
+        for b in range(count[f]):
+            at = f * stride + b
+            assert out[0, first[f] + b] == g[f, b] + planes[0, at]
+            assert out[1, first[f] + b] == h[f, b] + planes[1, at]
+            assert cells[at] == wide[0, at] == wide[1, at] == 0
+    assert (out[:, 0] == -7).all()
+
+
+@pytest.mark.parametrize("categorical", [False, True])
+def test_rows_walk_to_the_leaves_that_growth_put_them_in(categorical):
+    rng = np.random.default_rng(1)
+    X = rng.integers(0, 30, (400, 3)).astype(float)
+    X[rng.random(X.shape) < 0.1] = np.nan
+    with Workers(1) as workers:
+        binner = find_bins(X, np.full(3, categorical), 255, 10**6, 1, workers)
+        bins = bin_table(X, binner, np.zeros(3, np.int64), np.full(3, -1), workers)
+        model = HistogramBoostingRegressor(num_leaves=9, min_data_per_group=1, cat_smooth=1.0)
+        grower = Grower(bins, binner, make_rules(model, np.zeros(3)), workers)
+        g = np.round(rng.normal(size=400) * 1000).astype(np.int64)
+        tree = grower.grow((g << 32) + 1, Scale(1.0, 1.0), 0)
+    found = np.zeros(400, np.uint16)
+    leaf_of_node = np.zeros(len(grower.growth.nodes), np.int64)
+    leaf_of_node[grower.leaves["node"][: tree.n_leaves]] = np.arange(tree.n_leaves)
+    every = np.arange(400, dtype=np.uint32)
+    walk_rows(bins.rows, tree.nodes, grower.growth.goes_left, leaf_of_node, every, found)
+    assert tree.n_leaves == 9
+    assert np.array_equal(found, grower.leaf_of)

@@ -1,0 +1,171 @@
+"""Training on ranks gives the local model, to the bit. Here ranks are threads of this process."""
+
+import numpy as np
+import pytest
+from ranks_kit import digest_of, partitionings, train_ranks
+
+from algorithms import HistogramBoostingClassifier, HistogramBoostingRegressor
+from algorithms._common.hist_model import join_trees
+from algorithms._distributed.links import LinkError
+
+N = 900
+
+
+def table(seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(N, 6))
+    X[:, 1] = rng.integers(0, 5, N)
+    X[:, 2] = rng.integers(0, 40, N)
+    X[rng.random(X.shape) < 0.05] = np.nan
+    y = np.nan_to_num(X[:, 0]) + np.nan_to_num(X[:, 2]) % 3 + rng.normal(size=N) * 0.3
+    return X, y, rng.random(N) + 0.1
+
+
+def model(kind, **params):
+    return kind(**{"n_estimators": 3, "num_leaves": 12, "random_state": 3, **params})
+
+
+CASES = {
+    "regression": model(HistogramBoostingRegressor),
+    "categories": model(HistogramBoostingRegressor, categorical_feature=[1, 2], cat_smooth=1.0),
+    "means": model(HistogramBoostingRegressor, objective="poisson"),
+    "huber": model(HistogramBoostingRegressor, objective="huber", alpha=0.5, max_depth=3),
+    "sampled": model(
+        HistogramBoostingRegressor,
+        subsample_for_bin=200,
+        max_bin=20,
+        subsample=0.5,
+        subsample_freq=2,
+        colsample_bytree=0.5,
+        extra_trees=True,
+    ),
+    "bounded": model(
+        HistogramBoostingRegressor,
+        reg_alpha=0.1,
+        path_smooth=1.0,
+        monotone_constraints=[1, 0, 0, 0, 0, 0],
+        interaction_constraints=[[0, 1, 2], [2, 3]],
+    ),
+    "binary": model(HistogramBoostingClassifier),
+    "multiclass": model(HistogramBoostingClassifier, n_estimators=2),
+    "multiclassova": model(HistogramBoostingClassifier, n_estimators=2, objective="ova"),
+}
+
+
+def target_of(name, y):
+    if name == "binary":
+        return (y > 1.0).astype(int)
+    if name.startswith("multiclass"):
+        return np.digitize(y, [0.5, 1.5])
+    return np.abs(y) if name == "means" else y
+
+
+def ensemble_of(result, local):
+    classes = getattr(local, "classes_", None)
+    return join_trees(result.rounds, result.binner, result.base, local._link, classes)
+
+
+ALWAYS = [(name, size) for name in ("regression", "binary") for size in (1, 2, 3, 4)]
+ONCE = [(name, 3) for name in CASES if name not in ("regression", "binary")]
+
+
+@pytest.mark.parametrize("learner", ["data", "feature"])
+@pytest.mark.parametrize(("name", "size"), ALWAYS + ONCE)
+def test_the_model_is_the_local_one(name, size, learner):
+    X, y, weight = table()
+    y = target_of(name, y)
+    weight = weight if name in ("binary", "multiclass", "huber") else None
+    local = CASES[name].fit(X, y, weight)
+    rng = np.random.default_rng(size)
+    for parts in partitionings(N, size, rng)[: 3 if size > 1 else 2]:
+        results = train_ranks(
+            CASES[name], X, y, weight, parts=parts, size=size, tree_learner=learner
+        )
+        found = ensemble_of(results[0], local)
+        assert digest_of(found) == digest_of(local.ensemble_)
+        assert [result.lost for result in results] == [""] * size
+
+
+def test_float32_rows_and_many_threads_give_the_local_model():
+    X, y, _ = table()
+    X = X.astype(np.float32)
+    case = model(HistogramBoostingRegressor, n_jobs=2)
+    local = case.fit(X, y)
+    results = train_ranks(case, X, y, parts=[(0, 300), (1, 600)], size=2)
+    assert digest_of(ensemble_of(results[0], local)) == digest_of(local.ensemble_)
+
+
+def test_only_decisions_travel_where_features_are_shared():
+    X, y, _ = table()
+    sent = {
+        learner: train_ranks(
+            CASES["regression"], X, y, parts=[(0, 400), (1, 500)], size=2, tree_learner=learner
+        )[0].sent
+        for learner in ("data", "feature")
+    }
+    assert "histograms" not in sent["feature"]
+    assert sent["data"]["histograms"][0] > 10 * sent["data"]["splits"][0]
+    assert sent["feature"]["splits"][0] <= sent["data"]["splits"][0]
+
+
+def test_rounds_stop_where_the_local_fit_stops():
+    X, y, _ = table()
+    case = model(
+        HistogramBoostingRegressor, n_estimators=60, learning_rate=0.6, early_stopping_round=2
+    )
+    held = [(X[:300], y[:300])]
+    local = case.fit(X[300:], y[300:], eval_set=held)
+    tables = {"has_tables": True, "eval_set": held}
+    parts = [(0, 200), (1, 400)]
+    results = train_ranks(case, X[300:], y[300:], parts=parts, size=2, **tables)
+    best_round, best, history = results[0].watched
+    assert (best_round, best, history) == (
+        local.best_iteration_,
+        local.best_score_,
+        local.evals_result_,
+    )
+    assert len(results[0].rounds) == local.n_iter_ < 60
+
+
+@pytest.mark.parametrize("learner", ["data", "feature"])
+@pytest.mark.parametrize("name", ["sampled", "binary", "categories"])
+def test_training_goes_on_where_it_was_left(name, learner):
+    X, y, weight = table()
+    y = target_of(name, y)
+    parts = [(0, 400), (1, 500)]
+    whole = train_ranks(CASES[name], X, y, weight, parts=parts, size=2)[0]
+    parts = [(2, 100), (1, 300), (0, 500)]
+    case = {"parts": parts, "size": 3, "tree_learner": learner, "rounds": whole.rounds[:1]}
+    again = train_ranks(CASES[name], X, y, weight, **case)[0]
+    local = CASES[name].fit(X, y, weight)
+    assert len(again.rounds) == len(whole.rounds) > 1
+    assert digest_of(ensemble_of(again, local)) == digest_of(local.ensemble_)
+
+
+def test_a_lost_rank_ends_training_and_the_others_keep_their_rounds():
+    X, y, _ = table()
+    case = model(HistogramBoostingRegressor, n_estimators=200)
+
+    def around(ranks):
+        if ranks.rank != 2:
+            return
+        gather, calls = ranks.gather, []
+
+        def fail(data, what):
+            calls.append(what)
+            if calls.count("steps") == 4:
+                raise LinkError("pulled out")
+            return gather(data, what)
+
+        ranks.gather = fail
+
+    results = train_ranks(case, X, y, parts=[(0, 300), (1, 300), (2, 300)], size=3, around=around)
+    assert all(result.lost for result in results)
+    assert [len(result.rounds) for result in results] == [3, 3, 3]
+
+
+def test_targets_that_make_no_sense_are_an_error_at_every_rank():
+    X, y, _ = table()
+    y = np.where(np.arange(N) == 700, 1e300, y)
+    with pytest.raises(ValueError, match="not finite"), np.errstate(over="ignore"):
+        train_ranks(CASES["regression"], X, y, parts=[(0, 400), (1, 500)], size=2)

@@ -1,0 +1,93 @@
+"""Ranks of a distributed training that are threads of one process, with sockets between them."""
+
+import copy
+import hashlib
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.utils import check_random_state
+
+from algorithms._common.base_histogram import SEEDS
+from algorithms._common.hist_tables import find_categorical, read_table
+from algorithms._distributed import links
+from algorithms._distributed.boosting import Table, Training, train
+from algorithms._distributed.collective import join
+from algorithms._distributed.rows import Rows
+
+SECRET = b"of this test"
+
+
+def together(size, task, secrets=None, **options):
+    """Return what ``task(ranks)`` returns at each rank; a broken link is returned in its place."""
+    listeners = [links.listen("127.0.0.1") for _ in range(size)]
+    addresses = [one.getsockname() for one in listeners]
+
+    def run(rank):
+        secret = SECRET if secrets is None else secrets[rank]
+        try:
+            with join(rank, addresses, listeners[rank], secret, **options) as ranks:
+                return task(ranks)
+        except links.LinkError as error:
+            return error
+
+    with ThreadPoolExecutor(size) as pool:
+        return list(pool.map(run, range(size)))
+
+
+def described(model, X, y, weight=None):
+    """Return an estimator that knows of X and y what `fit` reads off them, and (X, y, weight)."""
+    model = clone(model)
+    X, y = read_table(model, X, y=y, reset=True, **model._y_checks())
+    y = model._read_y(y)
+    weight = model._weigh(y, None if weight is None else np.asarray(weight, np.float64))
+    model._is_categorical = find_categorical(model, model.categorical_feature)
+    model._objective = model._find_objective()
+    return model, X, y.astype(np.float64), weight
+
+
+def train_ranks(model, X, y, weight=None, *, parts, size, around=None, **training):
+    """Return the results of all ranks.
+
+    Parameters
+    ----------
+    parts : list of (rank, number of rows), in the order of the table
+    around : callable (ranks), called before training
+    """
+    model, X, y, weight = described(model, X, y, weight)
+    seed = check_random_state(model.random_state).randint(SEEDS)
+    lengths = [count for _, count in parts]
+    ends = np.cumsum([0, *lengths])
+    assert ends[-1] == len(y)
+
+    def task(ranks):
+        own = [number for number, (rank, _) in enumerate(parts) if rank == ranks.rank]
+        rows = Rows.of_parts(lengths, own)
+        at = rows.numbers()
+        table = Table(X[at], y[at], None if weight is None else weight[at], rows)
+        facts = {"categorical": model._is_categorical, "seed": seed, "tree_learner": "data"}
+        if around is not None:
+            around(ranks)
+        return train(ranks, Training(copy.deepcopy(model), **{**facts, **training}), table)
+
+    return together(size, task, joining=20.0)
+
+
+def digest_of(ensemble):
+    """Return a hash of all bits of an ensemble."""
+    found = hashlib.sha256()
+    for name in sorted(vars(ensemble)):
+        value = getattr(ensemble, name)
+        if isinstance(value, np.ndarray):
+            found.update(name.encode() + str(value.dtype).encode() + value.tobytes())
+    return found.hexdigest()
+
+
+def partitionings(n_rows, size, rng):
+    """Return three ways in which rows may lie on so many ranks."""
+    even = [(rank, n_rows * (rank + 1) // size - n_rows * rank // size) for rank in range(size)]
+    cuts = np.sort(rng.integers(0, n_rows + 1, 9))
+    lengths = np.diff([0, *cuts, n_rows]).tolist()  # some may be empty
+    mixed = [(int(rng.integers(size)), length) for length in lengths]
+    lopsided = [(0, 1), (size - 1, n_rows - 2), (0, 1)]
+    return [even, mixed, lopsided]

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from harness.adapters import EstimatorAdapter, estimator_adapter, spread
+    from harness.api import duel, parity, run
     from harness.errors import HarnessError
     from harness.hookspecs import hookimpl
     from harness.model import (
@@ -34,6 +35,9 @@ __version__ = "0.1.0"
 # Of hookspecs.py and the nouns in it: rises when a plugin that worked would no longer work.
 __plugin_api__ = 1
 _HOME = {
+    "duel": "api",
+    "parity": "api",
+    "run": "api",
     "EstimatorAdapter": "adapters",
     "estimator_adapter": "adapters",
     "HarnessError": "errors",
@@ -63,8 +67,11 @@ __all__ = [
     "Task",
     "Tree",
     "TreeEnsemble",
+    "duel",
     "estimator_adapter",
     "hookimpl",
+    "parity",
+    "run",
     "spread",
 ]
 

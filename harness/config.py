@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Iterable, Mapping
+from copy import deepcopy
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
@@ -175,14 +176,17 @@ def shipped_experiments() -> dict[str, Path]:
 
 
 def load_experiment(
-    name_or_path: str, *, overrides: Iterable[str] = (), changes: Mapping[str, Any] | None = None
+    named: str | Mapping[str, Any],
+    *,
+    overrides: Iterable[str] = (),
+    changes: Mapping[str, Any] | None = None,
 ) -> Experiment:
     """Read an experiment by shipped name or by path, with ``key=value`` overrides.
 
     Parameters
     ----------
-    name_or_path
-        ``quick`` or the path of a TOML file.
+    named
+        ``quick``, the path of a TOML file, or what such a file would hold.
     overrides
         Texts such as ``run.threads=2``; the value is TOML, or else plain text.
     changes
@@ -193,9 +197,13 @@ def load_experiment(
     ConfigError
         With every mistake of the file, a line each.
     """
-    path = find_experiment(name_or_path)
-    data = read_toml(path)
-    data.setdefault("name", path.stem)
+    if isinstance(named, str):
+        path = find_experiment(named)
+        data, place = read_toml(path), str(path)
+        data.setdefault("name", path.stem)
+    else:
+        data, place = deepcopy(dict(named)), "the experiment"
+        data.setdefault("name", "experiment")
     told: JSON = {}
     for text in overrides:
         key, separator, value = text.partition("=")
@@ -205,8 +213,7 @@ def load_experiment(
     told |= changes or {}
     for key, value in told.items():
         _set(data, key, value)
-    place = f"{path} with {', '.join(told)} of the command line" if told else str(path)
-    return parse_experiment(data, place)
+    return parse_experiment(data, f"{place} with {', '.join(told)} as asked for" if told else place)
 
 
 def find_experiment(name_or_path: str) -> Path:

@@ -17,7 +17,7 @@ from harness.config import Choice, Experiment
 from harness.errors import ConfigError
 from harness.machine import fingerprint
 from harness.matches import Match, Side, find_matches
-from harness.model import Status
+from harness.model import Dataset, Status, to_json
 from harness.plan import make_plan
 from harness.plugins import Registry
 from harness.progress import Progress
@@ -31,6 +31,7 @@ def run_parity(
     registry: Registry,
     *,
     results: Path,
+    extra: tuple[Dataset, ...] = (),
     plugin_files: tuple[str, ...] = (),
     fresh: bool = False,
     progress: Progress | None = None,
@@ -41,6 +42,8 @@ def run_parity(
     ----------
     experiment
         Names the two algorithms, in this order, each by a :class:`Choice` without a grid.
+    extra
+        Datasets that no plugin registers; the experiment names them.
 
     Raises
     ------
@@ -48,7 +51,7 @@ def run_parity(
         Where no dataset can be taken by both.
     """
     told = progress or Progress()
-    plan = make_plan(experiment, registry, surroundings(), (), plugin_files)
+    plan = make_plan(experiment, registry, surroundings(), extra, plugin_files)
     a, b = sides(experiment, registry)
     matches = list(find_matches(plan, a, b, dict.fromkeys(job.dataset.name for job in plan.jobs)))
     if not matches:
@@ -56,6 +59,7 @@ def run_parity(
         raise ConfigError(f"nothing to compare: no chosen dataset can be taken by {names}")
     config = {
         "experiment": experiment.model_dump(mode="json"),
+        "files": [to_json(dataset.file) for dataset in extra],
         "plugin_files": list(plugin_files),
         "declared": plan.declared,
     }

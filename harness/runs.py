@@ -51,11 +51,20 @@ class Request:
 
 
 @dataclass(frozen=True)
-class RunResult:
+class RunEnd:
     """What came of a run."""
 
     run_id: str
     tally: Tally
+
+
+@dataclass(frozen=True)
+class DuelEnd:
+    """What came of a run of one duel."""
+
+    run_id: str
+    outcome: DuelOutcome
+    speeds: Sequence[Speed]
 
 
 @dataclass(frozen=True)
@@ -159,7 +168,7 @@ def forecast(request: Request, registry: Registry) -> Forecast:
     return Forecast(plan, known, duels, seconds, matches, parities)
 
 
-def run_experiment(request: Request, registry: Registry, progress: Progress) -> RunResult:
+def run_experiment(request: Request, registry: Registry, progress: Progress) -> RunEnd:
     """Carry out a request and return what came of it; every outcome is in the store.
 
     Raises
@@ -200,7 +209,7 @@ def run_experiment(request: Request, registry: Registry, progress: Progress) -> 
             status = "done"
         finally:
             store.finish_run(run_id, status)
-    return RunResult(run_id, tally)
+    return RunEnd(run_id, tally)
 
 
 def run_one_duel(
@@ -209,15 +218,17 @@ def run_one_duel(
     sides: tuple[str, str],
     *,
     results: Path,
-    plugin_files: tuple[str, ...],
-    fresh: bool,
+    extra: tuple[Dataset, ...] = (),
+    plugin_files: tuple[str, ...] = (),
+    fresh: bool = False,
     progress: Progress,
-) -> tuple[DuelOutcome, Sequence[Speed]]:
+) -> DuelEnd:
     """Run one duel as a run of its own, or find it in the store."""
-    dataset = resolve(experiment.duels.datasets[0], registry)
+    (dataset,) = extra or (resolve(experiment.duels.datasets[0], registry),)
     plan = plan_duel(experiment, registry, surroundings(), dataset, sides, plugin_files)
     config = {
         "experiment": experiment.model_dump(mode="json"),
+        "files": [to_json(dataset.file) for dataset in extra],
         "plugin_files": list(plugin_files),
         "declared": plan.declared,
     }
@@ -232,4 +243,4 @@ def run_one_duel(
         finally:
             store.finish_run(run_id, status)
         outcome = store.duels(run_id)[0][0]
-    return outcome, speeds_of(outcome)
+    return DuelEnd(run_id, outcome, speeds_of(outcome))

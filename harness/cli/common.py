@@ -10,6 +10,19 @@ from typing import Any
 import click
 
 from harness.model import to_json
+from harness.terminal import printable, say
+
+__all__ = [
+    "first_code",
+    "json_option",
+    "plugin_option",
+    "print_json",
+    "print_table",
+    "printable",
+    "results_option",
+    "say",
+    "undecided_option",
+]
 
 plugin_option = click.option(
     "--plugin",
@@ -57,14 +70,3 @@ def print_table(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
     for line in lines:
         padded = (cell.ljust(width) for cell, width in zip(line, widths, strict=True))
         click.echo("  ".join(padded).rstrip())
-
-
-def printable(value: Any, limit: int = 200) -> str:
-    """Return text with control characters escaped, at most ``limit`` characters long."""
-    text = "".join(c if c.isprintable() else repr(c)[1:-1] for c in str(value))
-    return text if len(text) <= limit else text[: limit - 1] + "…"
-
-
-def say(message: str) -> None:
-    """Write lines for people on stderr."""
-    click.echo("\n".join(printable(line) for line in message.split("\n")), err=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import click
@@ -15,8 +14,6 @@ from harness.cli.common import (
     results_option,
     say,
 )
-from harness.config import parse_experiment
-from harness.plugins import load_registry
 from harness.units import show_duration
 
 
@@ -50,7 +47,6 @@ from harness.units import show_duration
 @click.option("--threads", type=int, default=1, show_default=True, help="Threads of each side.")
 @click.option(
     "--capacity",
-    "capacities",
     multiple=True,
     metavar="KEY=VALUE",
     help="The same capacity for both, such as trees=100.",
@@ -68,48 +64,19 @@ def command(**given: Any) -> int:
     With --precision or --claim the duel is looked at after 8, 12, 16 and 24 launches, and its
     interval pays for the looks.
     """
-    from harness import runs
-    from harness.cli.drawn import new_progress
+    from harness import api
+    from harness.drawn import new_progress
 
-    files: tuple[Path, ...] = given["plugins"]
-    registry = load_registry(files)
-    asked = ("launches", "blocks", "threads", "precision", "claim", "phase")
-    settings = {key: given[key] for key in asked if given[key] is not None}
-    if given["launches"] and (given["precision"] or given["claim"]):
-        raise click.UsageError("--launches fixes what --precision and --claim leave open")
-    overrides = dict(text.partition("=")[::2] for text in given["capacities"])
-    experiment = parse_experiment(
-        {
-            "name": "duel",
-            "algorithms": [given["a"], given["b"]],
-            "datasets": [given["dataset"]],
-            "capacity": overrides,
-            "run": {"seeds": [given["seed"]], "timeout": given["timeout"]},
-            "splits": {"seed": given["seed"]},
-            "duels": {**settings, "datasets": [given["dataset"]]},
-        },
-        "the command line",
-    )
-    progress = new_progress()
-    try:
-        outcome, speeds = runs.run_one_duel(
-            experiment,
-            registry,
-            (given["a"], given["b"]),
-            results=given["results"],
-            plugin_files=tuple(str(p.resolve()) for p in files),
-            fresh=given["fresh"],
-            progress=progress,
-        )
-    finally:
-        progress.close()
-    if given["as_json"]:
-        told = {"duel": outcome.duel.id, "status": outcome.status.value, "speeds": speeds}
-        print_json({**told, "stopped": outcome.facts.get("stopped", "")})
-    elif speeds:
-        _print_speeds(given["a"], given["b"], speeds)
-    if outcome.failure is not None:
-        say(f"harness: the duel {outcome.status}: {outcome.failure.message}")
+    as_json = given.pop("as_json")
+    result = api.duel(**given, progress=new_progress())
+    if as_json:
+        told = {"duel": result.outcome.duel.id, "status": result.status.value}
+        stopped = result.outcome.facts.get("stopped", "")
+        print_json({**told, "speeds": result.verdicts, "stopped": stopped})
+    elif result.verdicts:
+        _print_speeds(given["a"], given["b"], result.verdicts)
+    if result.failure is not None:
+        say(f"harness: the duel {result.status}: {result.failure.message}")
         return 3
     return 0
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -18,9 +17,6 @@ from harness.cli.common import (
     results_option,
     say,
 )
-from harness.config import Experiment, parse_experiment
-from harness.errors import ConfigError
-from harness.plugins import Registry, load_registry
 
 if TYPE_CHECKING:
     from harness.analysis.difference import Difference
@@ -42,7 +38,6 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--capacity",
-    "capacities",
     multiple=True,
     metavar="KEY=VALUE",
     help="The same capacity for both, such as trees=100.",
@@ -88,85 +83,17 @@ def command(**given: Any) -> int:
     trees, L1 the same splits given the bins, L0 equivalent accuracy. Where the trees part, the
     first place is named and explained.
     """
-    from harness import reporting
-    from harness.cli.drawn import new_progress
-    from harness.parity_run import run_parity
+    from harness import api
+    from harness.drawn import new_progress
 
-    registry = load_registry(given["plugins"])
-    experiment = _experiment(given, registry)
-    progress = new_progress()
-    try:
-        run_id = run_parity(
-            experiment,
-            registry,
-            results=given["results"],
-            plugin_files=tuple(str(p.resolve()) for p in given["plugins"]),
-            fresh=given["fresh"],
-            progress=progress,
-        )
-    finally:
-        progress.close()
-    found = reporting.view(given["results"], run_id, registry).parity
-    if given["as_json"]:
-        print_json({"run": run_id, "parity": found})
+    as_json, required = given.pop("as_json"), given.pop("require")
+    result = api.parity(**given, progress=new_progress())
+    if as_json:
+        print_json({"run": result.run, "parity": result.verdicts})
     else:
-        _print(found)
-        say(f"run {run_id}: `harness report` draws the trees")
-    return _exit_code(found, given["require"])
-
-
-def _experiment(given: dict[str, Any], registry: Registry) -> Experiment:
-    """Return the run that the command line asks for."""
-    names = (given["a"], given["b"] or _reference(given["a"], registry))
-    params = _params(given)
-    return parse_experiment(
-        {
-            "name": "parity",
-            "algorithms": [{"name": n, "params": p} for n, p in zip(names, params, strict=True)],
-            "datasets": list(given["datasets"]),
-            "capacity": dict(text.partition("=")[::2] for text in given["capacities"]),
-            "splits": {"folds": given["folds"], "seed": given["seed"]},
-            "run": {key: given[key] for key in ("threads", "timeout")} | {"seeds": [given["seed"]]},
-            "verdicts": {"pairs": [names]},
-        },
-        "the command line",
-    )
-
-
-def _reference(name: str, registry: Registry) -> str:
-    reference = registry.algorithm(name).reference
-    if reference is None:
-        raise ConfigError(f"{name} answers to no reference: name the algorithm to compare it with")
-    return reference
-
-
-def _params(given: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the params of both sides."""
-    a: dict[str, Any] = {}
-    b: dict[str, Any] = {}
-    for texts, sides in ((given["a_params"], (a,)), (given["b_params"], (b,))):
-        for text in texts:
-            _put(text, sides)
-    for text in given["both_params"]:
-        side, dot, rest = text.partition(".")
-        if dot and side.lower() in {"a", "b"}:
-            _put(rest, (a,) if side.lower() == "a" else (b,))
-        else:
-            _put(text, (a, b))
-    return a, b
-
-
-def _put(text: str, sides: tuple[dict[str, Any], ...]) -> None:
-    """Set a param in some sides; its value is TOML, or else plain text."""
-    key, equals, value = text.partition("=")
-    if not equals or not key.strip():
-        raise ConfigError(f"a param is KEY=VALUE, such as max_depth=3, not {text!r}")
-    try:
-        parsed = tomllib.loads(f"value = {value}")["value"]
-    except tomllib.TOMLDecodeError:
-        parsed = value.strip()
-    for side in sides:
-        side[key.strip()] = parsed
+        _print(result.verdicts)
+        say(f"run {result.run}: `harness report` draws the trees")
+    return _exit_code(result.verdicts, required)
 
 
 def _exit_code(found: tuple[Parity, ...], required: str | None) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -16,11 +16,9 @@ from harness.cli.common import (
     say,
     undecided_option,
 )
-from harness.config import Experiment, Parity, load_experiment
-from harness.data import dataset_from_file, describe
-from harness.errors import ConfigError
-from harness.model import Dataset
-from harness.plugins import Registry, load_registry
+
+if TYPE_CHECKING:
+    from harness.options import RunOptions
 
 
 @click.command("run")
@@ -78,87 +76,22 @@ from harness.plugins import Registry, load_registry
 @json_option
 def command(**given: Any) -> int:
     """Run EXPERIMENT (a shipped name or a TOML file; default: quick)."""
-    from harness import runs
+    from harness.options import RunOptions
 
-    registry = load_registry(given["plugins"])
-    extra = _own_file(given["data"], given["target"], given["task"])
-    experiment = _experiment(given, registry, extra)
-    request = runs.Request(
-        experiment=experiment,
-        extra=extra,
-        plugin_files=tuple(str(p.resolve()) for p in given["plugins"]),
-        results=given["results"],
-        executor=given["executor"],
-        executor_options={"scheduler": given["scheduler"]} if given["scheduler"] else {},
-        fresh=given["fresh"],
-        retry_failed=given["retry_failed"],
-        wait=not given["no_wait"],
-    )
+    own = ("dry_run", "no_report", "undecided", "as_json", "no_wait")
+    asked = {key: value for key, value in given.items() if key not in own}
+    options = RunOptions(**asked, wait=not given["no_wait"])
     if given["dry_run"]:
-        return _dry_run(request, registry, as_json=given["as_json"])
-    return _run(request, registry, given)
+        return _dry_run(options, as_json=given["as_json"])
+    return _run(options, given)
 
 
-def _own_file(data: Path | None, target: str | None, task: str | None) -> tuple[Dataset, ...]:
-    if data is None:
-        if target is not None or task is not None:
-            raise ConfigError("--target and --task belong to --data FILE, which is missing")
-        return ()
-    if target is None:
-        raise ConfigError(f"--data {data} needs --target COLUMN: which column is to be predicted?")
-    dataset = dataset_from_file(data, target, task=task)
-    for line in describe(dataset):
-        say(line)
-    return (dataset,)
-
-
-def _experiment(
-    given: dict[str, Any], registry: Registry, extra: tuple[Dataset, ...]
-) -> Experiment:
-    """Return the experiment with the command line's changes."""
-    changes: dict[str, Any] = {}
-    for option, key in (
-        ("threads", "run.threads"),
-        ("jobs", "run.jobs"),
-        ("timeout", "run.timeout"),
-        ("memory", "run.memory"),
-    ):
-        if given[option] is not None:
-            changes[key] = given[option]
-    if given["seed"] is not None:
-        changes |= {"run.seeds": [given["seed"]], "splits.seed": given["seed"]}
-    if given["algorithms"]:
-        changes["algorithms"] = _with_references(given["algorithms"], registry)
-    datasets = [*(d.name for d in extra), *given["datasets"]]
-    if datasets:
-        changes |= {"datasets": datasets, "duels.datasets": datasets}
-    found = load_experiment(given["experiment"], overrides=given["overrides"], changes=changes)
-    return found.model_copy(update={"parity": _narrowed(found.parity, changes)})
-
-
-def _narrowed(parity: Parity, changes: dict[str, Any]) -> Parity:
-    """Return whose trees are compared in a run of fewer algorithms or other datasets."""
-    narrower: dict[str, Any] = {}
-    if parity.datasets and "datasets" in changes:
-        narrower["datasets"] = ["*"]
-    if parity.pairs and "algorithms" in changes:
-        chosen = set(changes["algorithms"])
-        narrower["pairs"] = [pair for pair in parity.pairs if chosen.issuperset(pair)]
-    return parity.model_copy(update=narrower)
-
-
-def _with_references(patterns: tuple[str, ...], registry: Registry) -> list[str]:
-    """Return the chosen algorithms and the references they answer to."""
-    chosen = registry.matching("algorithm", patterns)
-    answers = (registry.algorithm(name).reference for name in chosen)
-    known = registry.names("algorithm")
-    return list(dict.fromkeys([*chosen, *(a for a in answers if a in known)]))
-
-
-def _dry_run(request: Any, registry: Registry, *, as_json: bool) -> int:
+def _dry_run(options: RunOptions, *, as_json: bool) -> int:
     from harness import runs
+    from harness.plugins import load_registry
 
-    forecast = runs.forecast(request, registry)
+    registry = load_registry(options.plugins)
+    forecast = runs.forecast(options.request(registry), registry)
     if as_json:
         print_json(forecast.to_json())
     else:
@@ -167,29 +100,22 @@ def _dry_run(request: Any, registry: Registry, *, as_json: bool) -> int:
     return 0
 
 
-def _run(request: Any, registry: Registry, given: dict[str, Any]) -> int:
-    from harness import reporting, runs
-    from harness.cli.drawn import new_progress
+def _run(options: RunOptions, given: dict[str, Any]) -> int:
+    from harness import api, reporting
+    from harness.drawn import new_progress
 
-    progress = new_progress()
-    try:
-        result = runs.run_experiment(request, registry, progress)
-    finally:
-        progress.close()
-    path = gates = None
-    if not given["no_report"]:
-        path = reporting.write_run_report(request.results, result.run_id, registry)
-    if request.experiment.gate:
-        gates = reporting.gates(request.results, result.run_id, registry)
-    say(f"run {result.run_id}: {result.tally.sentence()}")
+    result = api.carry_out(options, new_progress())
+    path = None if given["no_report"] else result.report()
+    gates = result.gates
+    say(f"run {result.run}: {result.tally.sentence()}")
     if gates is not None:
         say(gates.sentence())
     if given["as_json"]:
         ends = result.tally.ends
-        told = reporting.verdicts(request.results, result.run_id, registry)
+        told = reporting.verdicts(result.path, result.run, result.registry)
         print_json(
             {
-                "run": result.run_id,
+                "run": result.run,
                 "outcomes": ends.get("trial", {}),
                 "duels": ends.get("duel", {}),
                 "comparisons": ends.get("comparison", {}),

@@ -8,7 +8,7 @@ import pytest
 from harness import comparisons
 from harness.analysis.view import Parity
 from harness.cli import harness
-from harness.cli.parity import _exit_code, _params
+from harness.cli.parity import _exit_code
 from harness.errors import ConfigError
 from harness.store import Store
 
@@ -148,17 +148,3 @@ def test_the_exit_code_tells_a_missed_rung_before_a_failure(rungs, required, cod
         for r in rungs
     )
     assert _exit_code(found, required) == code
-
-
-def test_params_are_toml_or_text_for_one_side_or_both():
-    given = {
-        "a_params": ("max_depth=3",),
-        "b_params": ("criterion=entropy",),
-        "both_params": ("rate=0.5", "a.name=x", "B.flags=[1, true]"),
-    }
-    assert _params(given) == (
-        {"max_depth": 3, "rate": 0.5, "name": "x"},
-        {"criterion": "entropy", "rate": 0.5, "flags": [1, True]},
-    )
-    with pytest.raises(ConfigError, match="KEY=VALUE"):
-        _params({"a_params": ("max_depth",), "b_params": (), "both_params": ()})

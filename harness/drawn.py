@@ -6,9 +6,9 @@ import sys
 import time
 from typing import TYPE_CHECKING
 
-from harness.cli.common import printable, say
 from harness.model import FAILURES, Duel, DuelOutcome, Outcome
 from harness.progress import Progress
+from harness.terminal import printable, say
 from harness.units import show_duration
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ class Lines(Progress):
         self.began = self.last = time.monotonic()
         say(f"{name}: {total}")
 
-    def step(self, label: str) -> None:
+    def step(self, label: str) -> None:  # noqa: ARG002 - a line is not told of each step
         """Count, and say where the stage stands from time to time."""
         self.done += 1
         now = time.monotonic()

@@ -1,0 +1,296 @@
+"""Runs, duels and comparisons of trees from Python: what the command line does, as functions.
+
+Each has the options of its command, by the same names, and returns an object that shows itself in
+a notebook. What the command line tells as ``harness: …`` is raised as a `HarnessError`.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+from harness import runs
+from harness.data import describe
+from harness.drawn import Lines, new_progress
+from harness.options import (
+    Params,
+    RunOptions,
+    default_results,
+    duel_experiment,
+    own_data,
+    parity_experiment,
+    whole_paths,
+)
+from harness.parity_run import run_parity
+from harness.plugins import load_registry
+from harness.progress import Progress
+from harness.results import DuelResult, ParityResult, RunResult
+
+
+def run(
+    experiment: str | Path | Mapping[str, Any] = "quick",
+    *,
+    algorithms: Sequence[str] = (),
+    datasets: Sequence[str] = (),
+    data: Any = None,
+    target: str | None = None,
+    task: str | None = None,
+    overrides: Params = (),
+    seed: int | None = None,
+    threads: int | None = None,
+    jobs: int | None = None,
+    timeout: str | float | None = None,
+    memory: str | int | None = None,
+    executor: str = "local",
+    scheduler: str | None = None,
+    plugins: Sequence[str | Path] = (),
+    results: str | Path | None = None,
+    fresh: bool = False,
+    retry_failed: bool = False,
+    wait: bool = True,
+    progress: Progress | bool | None = None,
+) -> RunResult:
+    """Carry out an experiment; what is known from earlier runs is not measured again.
+
+    Parameters
+    ----------
+    experiment
+        A shipped name, the path of a TOML file, or a mapping of what such a file would hold.
+    algorithms
+        Globs; only these, and the references they answer to.
+    datasets
+        Only these: globs, ``suite:NAME``, or ``NAME:rows=1000``.
+    data
+        Data of your own: the path of a file, a data frame, or (X, y). A table is kept in the
+        folder of results, because trials run in processes of their own and can be repeated.
+    target
+        The column of ``data`` to predict; (X, y) needs none.
+    task
+        ``binary``, ``multiclass`` or ``regression``, where the guess is wrong.
+    overrides
+        Keys of the experiment to change: ``{"splits.folds": 5}`` or ``["splits.folds=5"]``.
+    seed
+        Of splits and algorithms.
+    threads, jobs
+        Threads of each algorithm; trials side by side (default: as the cores allow).
+    timeout, memory
+        The most that a trial may take: seconds or ``"60s"``, bytes or ``"4GiB"``.
+    executor, scheduler
+        Where trials run, and the address of its scheduler.
+    plugins
+        Plugin files to load too.
+    results
+        The folder of the store and the reports (default: ``HARNESS_RESULTS``, else ``results``).
+    fresh, retry_failed
+        Run again what is known; what failed.
+    wait
+        Whether to wait for another run that writes to the same store.
+    progress
+        True for lines on stderr, False for none; by default bars where stderr is a terminal.
+
+    Raises
+    ------
+    HarnessError
+        Where the options cannot be used or the store cannot be written; a trial that fails is an
+        outcome, and raises nothing.
+    """
+    options = RunOptions(
+        experiment=experiment,
+        algorithms=algorithms,
+        datasets=datasets,
+        data=data,
+        target=target,
+        task=task,
+        overrides=overrides,
+        seed=seed,
+        threads=threads,
+        jobs=jobs,
+        timeout=timeout,
+        memory=memory,
+        executor=executor,
+        scheduler=scheduler,
+        plugins=plugins,
+        results=default_results() if results is None else results,
+        fresh=fresh,
+        retry_failed=retry_failed,
+        wait=wait,
+    )
+    return carry_out(options, progress)
+
+
+def carry_out(options: RunOptions, progress: Progress | bool | None = None) -> RunResult:
+    """Carry out a run of these options."""
+    registry = load_registry(options.plugins)
+    request = options.request(registry)
+    with closing(told_by(progress)) as told:
+        for line in (line for dataset in request.extra for line in describe(dataset)):
+            told.message(line)
+        end = runs.run_experiment(request, registry, told)
+    return RunResult(end.run_id, request.results, registry, request.experiment, end.tally)
+
+
+def duel(
+    a: str,
+    b: str,
+    dataset: Any,
+    *,
+    target: str | None = None,
+    task: str | None = None,
+    launches: int | None = None,
+    blocks: int = 4,
+    precision: str | float | None = None,
+    claim: float | None = None,
+    phase: str = "train",
+    threads: int = 1,
+    capacity: Params = (),
+    seed: int = 0,
+    timeout: str | float = "10m",
+    plugins: Sequence[str | Path] = (),
+    results: str | Path | None = None,
+    fresh: bool = False,
+    progress: Progress | bool | None = None,
+) -> DuelResult:
+    """Time two algorithms in interleaved pairs on one dataset, or find what is known of it.
+
+    The ratio is B's time over A's: above 1, A is faster. A against itself is the noise floor.
+
+    Parameters
+    ----------
+    a, b
+        Names of algorithms.
+    dataset
+        A name (also ``NAME:rows=100000``), or data of your own: a `Path`, a data frame, (X, y).
+    target, task
+        Of data of your own, as :func:`run` takes them.
+    launches
+        Pairs of fresh processes (default: 8).
+    blocks
+        ABBA blocks in each launch.
+    precision, claim
+        Go on for up to 24 launches until the interval reaches so far to either side (``"2%"``);
+        until it is decided whether the ratio is so much or more. Not together with ``launches``.
+    phase
+        The phase that both are about.
+    threads
+        Of each side.
+    capacity
+        The same for both, such as ``{"trees": 100}``.
+    seed
+        Of the split and both algorithms.
+    timeout
+        The most that one call may take.
+    plugins, results, fresh, progress
+        As :func:`run` takes them.
+
+    Raises
+    ------
+    HarnessError
+        Where the options cannot be used; a side that fails is told by ``status``.
+    """
+    registry, files = load_registry(plugins), whole_paths(plugins)
+    folder = default_results() if results is None else Path(results)
+    named = isinstance(dataset, str)
+    extra = own_data(None if named else dataset, folder, target, task)
+    experiment = duel_experiment(
+        (a, b),
+        dataset if named else extra[0].name,
+        settings={"launches": launches, "blocks": blocks, "threads": threads, "phase": phase}
+        | {"precision": precision, "claim": claim},
+        capacity=capacity,
+        seed=seed,
+        timeout=timeout,
+    )
+    with closing(told_by(progress)) as told:
+        end = runs.run_one_duel(
+            experiment,
+            registry,
+            (a, b),
+            results=folder,
+            extra=extra,
+            plugin_files=files,
+            fresh=fresh,
+            progress=told,
+        )
+    return DuelResult(end.run_id, folder, registry, end.outcome, tuple(end.speeds))
+
+
+def parity(
+    a: str,
+    b: str | None = None,
+    *,
+    datasets: Sequence[str] = (),
+    data: Any = None,
+    target: str | None = None,
+    task: str | None = None,
+    capacity: Params = (),
+    a_params: Params = (),
+    b_params: Params = (),
+    both_params: Params = (),
+    folds: int = 5,
+    seed: int = 0,
+    threads: int = 1,
+    timeout: str | float = "10m",
+    plugins: Sequence[str | Path] = (),
+    results: str | Path | None = None,
+    fresh: bool = False,
+    progress: Progress | bool | None = None,
+) -> ParityResult:
+    """Compare the trees of A with those of B, node by node, on every chosen dataset.
+
+    Parameters
+    ----------
+    a, b
+        Names of algorithms; without ``b`` it is the reference that A answers to.
+    datasets
+        As :func:`run` takes them; without these and ``data`` the bundled ones.
+    data, target, task
+        Data of your own, as :func:`run` takes them.
+    capacity
+        The same for both, such as ``{"trees": 100}``.
+    a_params, b_params, both_params
+        Params of A, of B, of each: ``{"parity": "xgboost"}`` or ``["parity=xgboost"]``.
+    folds, seed, threads, timeout
+        Splits, the seed of everything, threads of each side, the most that a trial may take.
+    plugins, results, fresh, progress
+        As :func:`run` takes them; an error, too, is a `HarnessError`.
+    """
+    registry, files = load_registry(plugins), whole_paths(plugins)
+    folder = default_results() if results is None else Path(results)
+    extra = own_data(data, folder, target, task)
+    names = [*(d.name for d in extra), *datasets] or ["suite:bundled"]
+    experiment = parity_experiment(
+        a,
+        b,
+        names,
+        registry,
+        params=(a_params, b_params),
+        both=both_params,
+        capacity=capacity,
+        folds=folds,
+        seed=seed,
+        threads=threads,
+        timeout=timeout,
+    )
+    with closing(told_by(progress)) as told:
+        run_id = run_parity(
+            experiment,
+            registry,
+            results=folder,
+            extra=extra,
+            plugin_files=files,
+            fresh=fresh,
+            progress=told,
+        )
+    return ParityResult(run_id, folder, registry)
+
+
+def told_by(progress: Progress | bool | None) -> Progress:
+    """Return what draws the progress: nothing where nobody looks at a terminal."""
+    if isinstance(progress, Progress):
+        return progress
+    if progress is None:
+        return new_progress() if sys.stderr.isatty() else Progress()
+    return Lines() if progress else Progress()

@@ -1,0 +1,188 @@
+"""What `harness.run`, `harness.duel` and `harness.parity` return: stored, and readable again."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from harness import notebook, reporting
+from harness.analysis.rungs import MEANING, reaches
+from harness.analysis.view import Accuracy, Parity, RunView, Speed
+from harness.config import Experiment
+from harness.execute import Tally
+from harness.model import JSON, DuelOutcome, Failure, Status
+from harness.plugins import Registry
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True)
+class StoredResult:
+    """A run in the store.
+
+    Attributes
+    ----------
+    run : str
+        Its id.
+    path : Path
+        The folder of results that holds it.
+    """
+
+    run: str
+    path: Path
+    registry: Registry
+
+    @cached_property
+    def view(self) -> RunView:
+        """Everything that the store knows of the run."""
+        return reporting.view(self.path, self.run, self.registry)
+
+    def report(self) -> Path:
+        """Write the report, one HTML file that needs no network, and return its path."""
+        return reporting.write_run_report(self.path, self.run, self.registry)
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} of run {self.run} in {self.path}>"
+
+
+@dataclass(frozen=True, repr=False)
+class RunResult(StoredResult):
+    """What came of a run."""
+
+    experiment: Experiment
+    tally: Tally
+
+    @property
+    def verdicts(self) -> tuple[Accuracy, ...]:
+        """The accuracy verdicts: of each pair on each dataset, and pooled (``dataset`` is "")."""
+        return self.view.accuracy
+
+    @property
+    def speeds(self) -> tuple[Speed, ...]:
+        """The speeds that the duels of the run found."""
+        return self.view.speed
+
+    @property
+    def parity(self) -> tuple[Parity, ...]:
+        """How alike the trees of each pair are."""
+        return self.view.parity
+
+    @cached_property
+    def gates(self) -> reporting.Gates | None:
+        """What the experiment's own gates say; None where it has none."""
+        if not self.experiment.gate:
+            return None
+        return reporting.gates(self.path, self.run, self.registry)
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return a row an outcome: cell, status, scores, seconds and peak memory."""
+        import pandas as pd
+
+        return pd.DataFrame(reporting.rows(self.path, self.run, self.registry))
+
+    def _repr_html_(self) -> str:
+        return notebook.box(
+            f"run {self.run}: {self.tally.sentence()}",
+            notebook.table(*notebook.accuracy_rows(self.verdicts)),
+            notebook.table(*notebook.speed_rows(self.speeds)),
+            notebook.table(*notebook.parity_rows(self.parity)),
+        )
+
+
+@dataclass(frozen=True, repr=False)
+class DuelResult(StoredResult):
+    """What came of a duel."""
+
+    outcome: DuelOutcome
+    verdicts: tuple[Speed, ...]  # a phase each, and "train": native form and fit together
+
+    @property
+    def status(self) -> Status:
+        """How it ended."""
+        return self.outcome.status
+
+    @property
+    def failure(self) -> Failure | None:
+        """Why it came to no end, if it did not."""
+        return self.outcome.failure
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return a row a phase: seconds of A and B (medians), ratio B / A with its interval."""
+        import pandas as pd
+
+        return pd.DataFrame([_speed_row(speed) for speed in self.verdicts])
+
+    def _repr_html_(self) -> str:
+        duel = self.outcome.duel
+        names = f"{duel.a.algorithm} (A) against {duel.b.algorithm} (B)"
+        notes = dict.fromkeys(note for speed in self.verdicts for note in speed.notes)
+        if self.failure is not None:
+            notes[f"{self.status}: {self.failure.message}"] = None
+        return notebook.box(
+            f"{names} on {duel.a.dataset.name}: time of B over time of A, above 1 A is faster",
+            notebook.table(*notebook.speed_rows(self.verdicts)),
+            notebook.lines(notes),
+        )
+
+
+@dataclass(frozen=True, repr=False)
+class ParityResult(StoredResult):
+    """How alike the trees of two algorithms are, dataset by dataset."""
+
+    @property
+    def verdicts(self) -> tuple[Parity, ...]:
+        """The rung that each dataset reaches, and where the trees part."""
+        return self.view.parity
+
+    def reaches(self, rung: str) -> bool:
+        """Return whether every dataset reaches a rung: L0, L1, L2 or L3."""
+        return all(reaches(found.rung, rung.upper()) for found in self.verdicts)
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return a row a dataset: rung, its meaning, and where the trees part first."""
+        import pandas as pd
+
+        return pd.DataFrame([_parity_row(found) for found in self.verdicts])
+
+    def _repr_html_(self) -> str:
+        return notebook.box(
+            f"parity, run {self.run}", notebook.table(*notebook.parity_rows(self.verdicts))
+        )
+
+
+def _speed_row(speed: Speed) -> JSON:
+    return {
+        "algorithm": speed.algorithm,
+        "reference": speed.reference,
+        "dataset": speed.dataset,
+        "phase": speed.phase,
+        "seconds_a": speed.seconds[0],
+        "seconds_b": speed.seconds[1],
+        "ratio": speed.ratio.value,
+        "low": speed.ratio.low,
+        "high": speed.ratio.high,
+        "n": speed.ratio.n,
+        "unit": speed.unit,
+        "memory_ratio": speed.memory_ratio,
+        "notes": "; ".join(speed.notes),
+    }
+
+
+def _parity_row(parity: Parity) -> JSON:
+    found = parity.comparison.differences if parity.comparison else ()
+    return {
+        "algorithm": parity.algorithm,
+        "reference": parity.reference,
+        "dataset": parity.dataset,
+        "rung": parity.rung,
+        "meaning": MEANING[parity.rung],
+        "claimed": parity.claimed,
+        "accuracy": parity.verdict,
+        "splits": len(parity.splits),
+        "preparation": parity.preparation,
+        "reason": parity.reason,
+        "difference": found[0].sentence if found else "",
+    }

@@ -1,0 +1,82 @@
+"""What is asked for, in texts of a command line or in values of Python."""
+
+import inspect
+from dataclasses import fields
+
+import click
+import pytest
+
+import harness
+from harness.cli import duel, parity, run
+from harness.errors import ConfigError
+from harness.options import RunOptions, duel_experiment, params_of_sides
+from harness.plugins import load_registry
+
+
+def test_params_are_toml_or_text_for_one_side_or_both():
+    sides = (("max_depth=3",), ("criterion=entropy",))
+    assert params_of_sides(sides, ("rate=0.5", "a.name=x", "B.flags=[1, true]")) == (
+        {"max_depth": 3, "rate": 0.5, "name": "x"},
+        {"criterion": "entropy", "rate": 0.5, "flags": [1, True]},
+    )
+    given = ({"max_depth": 3}, {})
+    assert params_of_sides(given, {"b.rate": 0.5}) == ({"max_depth": 3}, {"rate": 0.5})
+    assert given == ({"max_depth": 3}, {})
+    with pytest.raises(ConfigError, match="KEY=VALUE"):
+        params_of_sides((("max_depth",), ()), ())
+
+
+def test_texts_and_values_ask_for_the_same_run():
+    registry = load_registry(strangers=False)
+    texts = RunOptions(overrides=("splits.folds=4", "name=mine"), timeout="60s", memory="1GiB")
+    values = RunOptions(
+        overrides={"splits.folds": 4, "name": "mine"}, timeout=60, memory=2**30, datasets=()
+    )
+    one, other = (options.request(registry).experiment for options in (texts, values))
+    assert one == other
+    assert (one.splits.folds, one.run.timeout, one.run.memory) == (4, 60.0, 2**30)
+
+
+def test_an_experiment_may_be_a_mapping_and_its_mistakes_are_told():
+    registry = load_registry(strangers=False)
+    experiment = {"datasets": ["iris"], "splits": {"folds": 2}}
+    asked = RunOptions(experiment, seed=3).request(registry).experiment
+    assert (asked.name, asked.splits.seed, asked.run.seeds) == ("experiment", 3, [3])
+    assert experiment == {"datasets": ["iris"], "splits": {"folds": 2}}
+    with pytest.raises(ConfigError, match=r"the experiment: 1 mistake\n.*did you mean 'folds'"):
+        RunOptions({"datasets": ["iris"], "splits": {"fold": 2}}).request(registry)
+
+
+def test_a_duel_has_launches_or_a_rule():
+    with pytest.raises(ConfigError, match="launches fixes what precision"):
+        duel_experiment(("a", "b"), "iris", settings={"launches": 8, "precision": "2%"})
+    with pytest.raises(ConfigError, match=r"duels\.launches: .*greater than or equal to 1"):
+        duel_experiment(("a", "b"), "iris", settings={"launches": 0, "claim": None})
+
+
+OF_THE_COMMAND_LINE = {"as_json", "dry_run", "no_report", "undecided", "no_wait", "require"}
+
+
+@pytest.mark.parametrize(
+    ("function", "command", "more"),
+    [
+        (harness.run, run.command, {"wait", "progress"}),
+        (harness.duel, duel.command, {"target", "task", "progress"}),
+        (harness.parity, parity.command, {"data", "target", "task", "progress"}),
+    ],
+)
+def test_python_has_the_options_of_the_command(function, command, more):
+    params = inspect.signature(function).parameters
+    named = {param.name for param in command.params if isinstance(param, click.Parameter)}
+    assert set(params) == (named - OF_THE_COMMAND_LINE) | more
+    for param in command.params:
+        own = {"results", "plugins", "algorithms", "datasets"}
+        if param.name in params and param.name not in own and not param.required:
+            default = None if param.multiple else param.default
+            told = params[param.name].default
+            assert (told or None) == (default or None) or repr(default) == "Sentinel.UNSET"
+
+
+def test_run_options_are_the_keywords_of_run():
+    keywords = set(inspect.signature(harness.run).parameters) - {"progress"}
+    assert {field.name for field in fields(RunOptions)} == keywords

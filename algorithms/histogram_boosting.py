@@ -18,7 +18,7 @@ exact, and summed as integers (`_kernels/hist_pack.py`, docs/decisions/histogram
 sums are exact and have no order: the model is the same, to the bit, for any number of threads.
 
 One-side sampling (GOSS) keeps the a·n rows with the largest |g h|, and b·n of the others, weighed
-by how many they stand for.
+by how many they stand for. Exclusive features share a column (EFB, `_common/hist_bundles.py`).
 """
 
 from typing import ClassVar
@@ -74,6 +74,10 @@ class HistogramBoostingClassifier(ClassifierMixin, BaseHistogramBoosting):
         What `feature_importances_` counts.
     max_bin, min_data_in_bin : int
         Most bins of a feature (at most 255), and fewest rows of a bin.
+    enable_bundle, max_conflict_rate : bool, float
+        Whether features that are never both away from zero share a column; and in which share of
+        rows they may be, one of which is read as zero there.
+    bundle_order : {"count", "degree"}, by entries, or by features that collide with one
     data_sample_strategy : {"bagging", "goss"}
     top_rate, other_rate : float
         a and b of one-side sampling.
@@ -98,7 +102,7 @@ class HistogramBoostingClassifier(ClassifierMixin, BaseHistogramBoosting):
         Of DART: chance of a round to be dropped, most rounds dropped (0 or less: any number),
         and chance that none is.
     uniform_drop, xgboost_dart_mode : bool
-        Of DART: whether heavy rounds are as likely; whether the step is weighed as XGBoost does.
+        Of DART: whether heavy rounds are as likely, and steps are weighed as XGBoost does.
     parity : {"lightgbm", "scikit-learn"}, optional
         Grow LightGBM's own trees, or HistGradientBoosting's, to the bit: one thread, and no
         target for speed (docs/decisions/parity-with-lightgbm.md).
@@ -239,9 +243,7 @@ class HistogramBoostingRegressor(RegressorMixin, BaseHistogramBoosting):
 
         Parameters
         ----------
-        X : as in ``fit``
-        num_iteration : int, optional
-            How many rounds are used; by default all that were kept.
+        X, num_iteration : as in `HistogramBoostingClassifier.predict_proba`
         pred_contrib : bool
             Return instead what each feature, and then the base, adds to the raw score:
             float64 (n_rows, n_features + 1).
@@ -275,7 +277,7 @@ def register_algorithms(register):
             "histogram_boosting",
             estimator_adapter(build),
             ALL_TASKS,
-            accepts=Accepts(missing=True, categorical=True),
+            accepts=Accepts(missing=True, categorical=True, sparse=True),
             params={"n_estimators": 100},
             capacity={
                 "trees": Argument("n_estimators"),

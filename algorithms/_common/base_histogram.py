@@ -14,8 +14,15 @@ from algorithms._common.hist_growing import Grower
 from algorithms._common.hist_metrics import find_metric
 from algorithms._common.hist_model import OURS, join_trees
 from algorithms._common.hist_objectives import CLASSES, REGRESSION, Objective, find_objective
-from algorithms._common.hist_params import CONSTRAINTS, make_rules, read_groups, read_monotone
+from algorithms._common.hist_params import (
+    CONSTRAINTS,
+    make_rules,
+    read_bundling,
+    read_groups,
+    read_monotone,
+)
 from algorithms._common.hist_parity import train_like
+from algorithms._common.hist_parts import part_table
 from algorithms._common.hist_predict import FastPredictor
 from algorithms._common.hist_start import Start
 from algorithms._common.hist_stopping import Watch
@@ -57,6 +64,9 @@ class BaseHistogramBoosting(SavedModel, Contributions, BaseEstimator):
         importance_type="split",
         max_bin=255,
         min_data_in_bin=3,
+        enable_bundle=True,
+        max_conflict_rate=0.0,
+        bundle_order="count",
         data_sample_strategy="bagging",
         top_rate=0.2,
         other_rate=0.1,
@@ -106,8 +116,9 @@ class BaseHistogramBoosting(SavedModel, Contributions, BaseEstimator):
 
         Parameters
         ----------
-        X : array-like or frame (n_rows, n_features), NaN where missing
-            Numbers; columns of a frame with a categorical dtype are categories.
+        X : array-like, frame or sparse matrix (n_rows, n_features), NaN where missing
+            Numbers; columns of a frame with a categorical dtype are categories. Absent entries
+            of a sparse matrix are zeros; it never becomes dense, but where ``parity`` is asked.
         y : array-like (n_rows,)
             Labels of any kind, or numbers.
         sample_weight : array-like (n_rows,), optional
@@ -161,16 +172,11 @@ class BaseHistogramBoosting(SavedModel, Contributions, BaseEstimator):
         n_features = X.shape[1]
         monotone = read_monotone(self.monotone_constraints, n_features)
         groups = read_groups(self.interaction_constraints, n_features)
-        binner = find_bins(
-            X,
-            self._is_categorical,
-            self.max_bin,
-            self.subsample_for_bin,
-            self.min_data_in_bin,
-            workers,
-        )
-        self._binner = binner
-        bins = bin_table(X, binner, monotone, groups, workers)
+        bundling = read_bundling(self)
+        table = part_table(X, bundles=bundling is not None)
+        wanted = self.max_bin, self.subsample_for_bin, self.min_data_in_bin
+        binner = self._binner = find_bins(table, self._is_categorical, *wanted, workers)
+        bins = bin_table(table, binner, monotone, groups, workers, bundling)
         grower = Grower(bins, binner, make_rules(self, monotone), workers)
         objective = self._objective
         if callable(objective):
@@ -288,4 +294,5 @@ class BaseHistogramBoosting(SavedModel, Contributions, BaseEstimator):
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
+        tags.input_tags.sparse = True
         return tags

@@ -8,9 +8,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from algorithms._kernels.hist_bin import ROWS_AT_ONCE, bin_rows
-from algorithms._kernels.hist_layout import CACHE_LINE, MAX_BINS, Bins
-from algorithms._kernels.hist_sketch import draw_rows, find_edges
+from algorithms._common.hist_bundles import Entries, lay_out, no_lists
+from algorithms._common.hist_parts import part_table
+from algorithms._kernels.hist_bin import ROWS_AT_ONCE, bin_entries, bin_rows
+from algorithms._kernels.hist_layout import Bins, Places
+from algorithms._kernels.hist_sketch import count_runs, draw_rows, find_edges
 
 SAMPLE_SEED = 1
 ALL = 1 << 32
@@ -53,32 +55,63 @@ def find_bins(X, categorical, max_bin, sample, min_in_bin, workers):
 
     Parameters
     ----------
-    X : (n_rows, n_features) float32 or float64, C-contiguous, NaN where missing
+    X : (n_rows, n_features) float32 or float64, C-contiguous, NaN where missing; or its `Parts`
     categorical : (n_features,) bool
     max_bin : most bins of a feature, that of missing values included; 2 … 256
     sample : about how many rows edges are chosen on
     min_in_bin : fewest of these rows in a bin
     workers : Workers
     """
-    drawn = np.ascontiguousarray(X[sample_rows(len(X), sample)].T)
-    gaps = find_gaps(X, workers)
+    table = part_table(X, bundles=False)
+    n_features = table.shape[1]
+    gaps = np.empty(n_features, bool)
+    gaps[table.dense_columns] = find_gaps(table.dense, workers)
+    gaps[table.listed_columns] = listed_gaps(table)
+    drawn = table.sample(sample_rows(len(table.dense), sample))
+    columns = np.ascontiguousarray(drawn.dense.T)
+    place = np.empty(n_features, np.int64)
+    for own in (table.dense_columns, table.listed_columns):
+        place[own] = np.arange(len(own))
+    is_dense = np.isin(np.arange(n_features), table.dense_columns)
 
     def find(f):
-        values = np.sort(drawn[f])
-        values = values[: np.searchsorted(values, np.nan)]
+        values, counts = runs_of(columns[place[f]]) if is_dense[f] else listed_runs(drawn, place[f])
         if categorical[f]:
-            return frequent_codes(values, max_bin - 1)
+            return frequent_codes(values, counts, max_bin - 1)
         room = max_bin - 1 if gaps[f] else max_bin
-        room = max(1, min(room, len(values) // min_in_bin))
+        room = max(1, min(room, int(counts.sum()) // min_in_bin))
         edges = np.empty(room)
-        return edges[: find_edges(values, room, min_in_bin, edges)].copy()
+        return edges[: find_edges(values, counts, room, min_in_bin, edges)].copy()
 
-    found = workers.each(find, list(range(X.shape[1])))
+    found = workers.each(find, list(range(n_features)))
     edges = tuple(np.empty(0) if c else e for e, c in zip(found, categorical, strict=True))
     codes = tuple(e if c else None for e, c in zip(found, categorical, strict=True))
     own = [len(e) if c else len(e) + 1 for e, c in zip(found, categorical, strict=True)]
     missing = np.where(gaps | categorical, own, -1).astype(np.int64)
     return Binner(edges, codes, missing)
+
+
+def runs_of(values):
+    """Return the distinct values of a column, ascending, and how many rows have each."""
+    values = np.sort(values)
+    values = values[: np.searchsorted(values, np.nan)]
+    counts = np.empty(len(values), np.int64)
+    n_runs = count_runs(values, counts)
+    return values[:n_runs], counts[:n_runs]
+
+
+def listed_runs(table, j):
+    """Return what `runs_of` does, of a listed column: its absent entries are counted."""
+    own = table.listed.data[table.listed.indptr[j] : table.listed.indptr[j + 1]]
+    values, counts = runs_of(own)
+    n_absent = len(table.dense) - len(own)
+    if np.isnan(table.absent) or not n_absent:
+        return values, counts
+    at = np.searchsorted(values, 0.0)
+    if at < len(values) and values[at] == 0.0:
+        counts[at] += n_absent
+        return values, counts
+    return np.insert(values, at, 0.0), np.insert(counts, at, n_absent)
 
 
 def find_gaps(X, workers):
@@ -94,25 +127,62 @@ def find_gaps(X, workers):
     return found.any(axis=0)
 
 
-def frequent_codes(values, room):
+def listed_gaps(table):
+    """Return which listed columns have missing values, bool (n_listed,)."""
+    start = table.listed.indptr
+    found = np.zeros(len(start) - 1, bool)
+    if np.isnan(table.absent):
+        found |= np.diff(start) < len(table.dense)
+    at = np.flatnonzero(np.isnan(table.listed.data))
+    found[np.searchsorted(start, at, side="right") - 1] = True
+    return found
+
+
+def frequent_codes(values, counts, room):
     """Return the most frequent codes, by count and then by code; negative ones are missing."""
-    codes, counts = np.unique(values[values >= 0], return_counts=True)
+    known = values >= 0
+    codes, counts = values[known], counts[known]
     return codes[np.lexsort((codes, -counts))][:room].astype(np.int64)
 
 
-def bin_table(X, binner, monotone, groups, workers):
+def bin_table(X, binner, monotone, groups, workers, bundling=None):
     """Return the `Bins` of a table; parameters are those of `find_bins`.
 
     Parameters
     ----------
     monotone : int64 (n_features,): −1, 0, 1
     groups : int64 (n_features,), bits
+    bundling : Bundling, optional
+        How features share columns; by default none do.
     """
-    n_rows, n_features = X.shape
-    rows = np.empty((n_rows, n_features), np.uint8)
-    columns = np.empty((n_features, n_rows), np.uint8)
-    padded, indptr = pad_edges(binner.edges, X.dtype)
-    missing = np.where([c is None for c in binner.codes], binner.missing, -1)
+    table = part_table(X, bundles=False)
+    rows, columns = bin_dense(table, binner, workers)
+    is_set = np.array([c is not None for c in binner.codes], np.int64)
+    facts = binner.counts, binner.missing, is_set, monotone, groups
+    if not len(table.listed_columns):
+        n_features = len(columns)
+        every, ones = np.arange(n_features), np.ones(n_features, np.int64)
+        places = Places(
+            every, 0 * ones, -ones, np.arange(n_features + 1), every, 0 * ones, binner.counts
+        )
+        return Bins(rows, columns, *facts, places, no_lists(n_features))
+    entries = bin_listed(table, binner, workers)
+    del rows
+    rows, columns, places, lists = lay_out(table, columns, entries, binner, bundling, workers)
+    return Bins(rows, columns, *facts, places, lists)
+
+
+def bin_dense(table, binner, workers):
+    """Return the bins of the dense columns, (n_rows, n_dense) and (n_dense, n_rows)."""
+    X = table.dense
+    n_rows, n_columns = X.shape
+    if not n_columns:
+        return np.empty((n_rows, 0), np.uint8), np.empty((0, n_rows), np.uint8)
+    rows = np.empty((n_rows, n_columns), np.uint8)
+    columns = np.empty((n_columns, n_rows), np.uint8)
+    padded, indptr = pad_edges([binner.edges[f] for f in table.dense_columns], X.dtype)
+    codes = [binner.codes[f] for f in table.dense_columns]
+    missing = np.where([c is None for c in codes], binner.missing[table.dense_columns], -1)
 
     def fill(first, last):
         first, last = first * ROWS_A_SHARE, min(last * ROWS_A_SHARE, n_rows)
@@ -120,12 +190,45 @@ def bin_table(X, binner, monotone, groups, workers):
         bin_rows(X, padded, indptr, missing, rows, columns, at, values, first, last)
 
     workers.share(fill, -(-n_rows // ROWS_A_SHARE))
-    for f, codes in enumerate(binner.codes):
-        if codes is not None:
-            columns[f] = bins_of_codes(X[:, f], codes)
-            rows[:, f] = columns[f]
-    is_set = np.array([c is not None for c in binner.codes], np.int64)
-    return Bins(rows, columns, binner.counts, binner.missing, is_set, monotone, groups)
+    for j, own in enumerate(codes):
+        if own is not None:
+            columns[j] = bins_of_codes(X[:, j], own)
+            rows[:, j] = columns[j]
+    return rows, columns
+
+
+def bin_listed(table, binner, workers):
+    """Return the `Entries` of the listed columns that are not at their default bins."""
+    listed, features = table.listed, table.listed_columns
+    start = listed.indptr.astype(np.int64)
+    edges, indptr = pad_edges([binner.edges[f] for f in features], table.dtype)
+    missing = binner.missing[features]
+    default = missing.copy()
+    if not np.isnan(table.absent):
+        default = np.array([np.searchsorted(binner.edges[f], 0.0) for f in features], np.int64)
+    kept, bins = np.empty(listed.nnz, np.uint32), np.empty(listed.nnz, np.uint8)
+    counts = np.empty(len(features), np.int64)
+    given = listed.data, listed.indices.astype(np.int32, copy=False), start
+
+    def fill(first, last):
+        at = np.empty(ROWS_AT_ONCE, np.uint64)
+        for j in range(first, last):
+            codes = binner.codes[features[j]]
+            if codes is None:
+                bin_entries(*given, edges, indptr, missing, default, kept, bins, counts, at, j)
+                continue
+            own = slice(start[j], start[j + 1])
+            default[j] = bins_of_codes(np.array([table.absent]), codes)[0]
+            found = bins_of_codes(listed.data[own], codes)
+            there = found != default[j]
+            counts[j] = np.count_nonzero(there)
+            to = slice(start[j], start[j] + counts[j])
+            kept[to], bins[to] = listed.indices[own][there], found[there]
+
+    workers.share(fill, len(features))
+    return Entries(start[:-1], start[:-1] + counts, kept, bins, default).of(
+        features, table.shape[1]
+    )
 
 
 def pad_edges(edges, dtype):
@@ -154,18 +257,3 @@ def bins_of_codes(values, codes):
     known = sorted_codes[at] == whole
     found = np.append(order, len(codes))[np.where(known, at, len(codes))]
     return found.astype(np.uint8)
-
-
-def cells_of(binner):
-    """Return the most bins of a feature, at least 1."""
-    return int(min(max(binner.counts, default=1), MAX_BINS))
-
-
-def stride_of(most_bins):
-    """Return how many cells lie between two features.
-
-    An odd number of cache lines: with a power of two, the same bin of many features would fall
-    into few sets of the cache, and stores would hold up loads 4096 bytes away.
-    """
-    lines = -(-most_bins // CACHE_LINE)
-    return (lines | 1) * CACHE_LINE

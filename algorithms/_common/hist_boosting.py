@@ -82,7 +82,7 @@ class Booster:
         scale = self.pack(g, h, np.uint32(seed_of(tree_seed, ROUNDING)))
         features = None
         if p.colsample_bytree < 1.0:
-            n_features = grower.bins.rows.shape[1]
+            n_features = len(grower.bins.count)
             features = draw_features(seed_of(tree_seed, COLUMNS), n_features, p.colsample_bytree)
         extra = seed_of(tree_seed, EXTRA) >> 1
         tree = grower.grow(self.records, scale, extra, rows, features)

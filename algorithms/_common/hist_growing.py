@@ -2,7 +2,6 @@
 
 import numpy as np
 
-from algorithms._common.hist_bins import cells_of, stride_of
 from algorithms._common.hist_model import GrownTree
 from algorithms._kernels import hist_layout as layout
 from algorithms._kernels.hist_grow import grow
@@ -24,8 +23,9 @@ class Grower:
     """
 
     def __init__(self, bins, binner, rules, workers):
-        n_rows, n_features = bins.rows.shape
-        small = n_rows * n_features < SMALL
+        n_rows, n_dense = bins.rows.shape
+        n_features, n_columns = len(bins.count), len(bins.places.length)
+        small = n_rows * n_dense + len(bins.lists.cells) < SMALL
         deepest = min(rules.max_depth, 30) if rules.max_depth > 0 else 30
         leaves = max(2, min(rules.num_leaves, n_rows, 1 << deepest))  # room for more is never used
         rules = rules._replace(num_leaves=leaves)
@@ -33,13 +33,13 @@ class Grower:
         self.size = 1 if small else workers.threads
         self.team = make_team(self.size)
         self.leaf_of = np.zeros(n_rows, np.uint16 if rules.num_leaves < 1 << 16 else np.uint32)
-        n_cells = stride_of(cells_of(binner)) * n_features
+        n_cells = layout.stride_of(bins.places) * n_columns
         self.leaves = np.zeros(leaves, layout.LEAF)
         self.scratch = layout.Scratch(
             cells=np.zeros((self.size, n_cells), np.int64),
             wide=np.zeros((self.size, 2, n_cells), np.int64),
             sums=np.zeros((self.size, layout.N_SUMS), np.int64),
-            small=np.zeros((self.size, 6, layout.MAX_BINS), np.int64),
+            small=np.zeros((self.size, 8, layout.MAX_BINS), np.int64),
             scores=np.zeros((self.size, layout.MAX_BINS)),
             order=np.zeros((self.size, layout.MAX_BINS), np.int64),
             best=np.zeros((self.size, 2), layout.BEST),
@@ -48,7 +48,9 @@ class Grower:
         self.growth = layout.Growth(
             rows=np.empty(n_rows, np.uint32),
             spare=np.empty(n_rows, np.uint32),
-            features=np.arange(n_features),
+            columns=np.arange(n_columns),
+            allowed=np.ones(n_features, np.uint8),
+            column=np.zeros(n_rows if n_dense < n_columns else 0, np.uint8),
             leaves=self.leaves,
             found=np.zeros(leaves, layout.BEST),
             members=np.zeros((leaves, layout.MAX_BINS), np.uint8),
@@ -77,7 +79,7 @@ class Grower:
         used = self.every_row if rows is None else rows
         own = self.growth._replace(rows=self.growth.rows[: len(used)])
         if features is not None:
-            own = own._replace(features=features)
+            own = own._replace(**self._only(features))
         own.rows[:] = used
         rules = self.rules._replace(seed=int(seed))
 
@@ -89,6 +91,21 @@ class Grower:
         self.n_leaves = int(own.state[layout.LEAVES])
         self._mark(rows)
         return self._take()
+
+    def _only(self, features):
+        """Return the fields of `Growth` that say which features may be used.
+
+        Listed columns are always built, as whole rows of them are.
+        """
+        places, n_dense = self.bins.places, self.bins.rows.shape[1]
+        allowed = np.zeros(len(self.bins.count), np.uint8)
+        allowed[features] = 1
+        used = np.unique(places.column[features])
+        dense = used[(used >= 0) & (used < n_dense)]
+        columns = np.concatenate([dense, np.arange(n_dense, len(places.length))])
+        if not len(columns):  # none of them has two bins; sums of rows are wanted all the same
+            columns = np.zeros(1, np.int64)
+        return {"columns": columns, "allowed": allowed}
 
     def _mark(self, rows):
         """Write every row's leaf."""

@@ -5,6 +5,7 @@ from numbers import Integral, Real
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from algorithms._common.hist_bundles import Bundling
 from algorithms._kernels.hist_layout import MAX_BINS, Rules
 
 SHARE = Interval(Real, 0.0, 1.0, closed="right")
@@ -31,6 +32,9 @@ CONSTRAINTS = {
     "importance_type": [StrOptions({"split", "gain"})],
     "max_bin": [Interval(Integral, 2, MAX_BINS - 1, closed="both")],
     "min_data_in_bin": [COUNT],
+    "enable_bundle": ["boolean"],
+    "max_conflict_rate": [Interval(Real, 0.0, 1.0, closed="left")],
+    "bundle_order": [StrOptions({"count", "degree"})],
     "data_sample_strategy": [StrOptions({"bagging", "goss"})],
     "top_rate": [SHARE],
     "other_rate": [SHARE],
@@ -88,6 +92,13 @@ def make_rules(params, monotone):
         plain=int(not held),
         seed=0,
     )
+
+
+def read_bundling(params):
+    """Return the `Bundling` that the parameters ask for, or None."""
+    if not params.enable_bundle:
+        return None
+    return Bundling(float(params.max_conflict_rate), params.bundle_order)
 
 
 def read_monotone(wanted, n_features):

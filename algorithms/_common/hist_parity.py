@@ -3,6 +3,7 @@
 import inspect
 
 import numpy as np
+from scipy import sparse
 
 from algorithms._common import hgb_boosting, lightgbm_boosting
 from algorithms._common.hist_model import OURS, class_codes
@@ -12,6 +13,7 @@ from algorithms._common.parity import warn_of_other_version
 ENGINES = {"lightgbm": lightgbm_boosting, "scikit-learn": hgb_boosting}
 NO_MATTER = {  # to trees of a loss that is followed
     *("n_jobs", "importance_type", "parity", "objective"),
+    *("enable_bundle", "bundle_order"),  # at conflict rate 0 bundles change no tree
     *("alpha", "poisson_max_delta_step", "tweedie_variance_power"),
 }
 
@@ -64,6 +66,8 @@ def train_like(params, X, y, weight, *, is_weighted, **options):
 
     warn_of_other_version(params.parity, stacklevel=3)
     check_params(params, options)
+    if sparse.issparse(X):
+        X = X.toarray(order="C")  # the library's rules are followed on dense rows
     if params.parity == "scikit-learn" and weight is None and is_weighted:
         weight = np.ones(len(y))
     rounds, base = ENGINES[params.parity].train(params, X, y, weight)

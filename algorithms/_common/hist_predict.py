@@ -1,6 +1,7 @@
 """Predict with any `harness.TreeEnsemble`, to the bit as it says, but fast."""
 
 import numpy as np
+from scipy import sparse
 
 from algorithms._common.node_rules import ends_left, nan_goes_left
 from algorithms._common.threads import Workers
@@ -18,6 +19,7 @@ from algorithms._kernels.plain_walk import NODE, add_plain_trees
 from harness import Missing
 
 FEW_STEPS = 1 << 17  # rows × trees below which threads cost more than they bring
+BLOCK_VALUES = 1 << 21  # of a sparse table that are dense at once
 MOST_WORDS = 1 << 24  # of all category sets, 64 codes each
 
 
@@ -57,7 +59,8 @@ class FastPredictor:
 
         Parameters
         ----------
-        X : (n_rows, n_features) float32 or float64 array, C-contiguous, NaN where missing
+        X : (n_rows, n_features) float32 or float64 array, C-contiguous, NaN where missing; or
+            sparse, CSR or CSC, without entries that stand twice
         threads : int
         trees : slice of trees to add up, of ensembles that are sums
         """
@@ -68,6 +71,11 @@ class FastPredictor:
 
     def add(self, X, out, threads=1, trees=slice(None)):
         """Add the scores of some trees to ``out``."""
+        if sparse.issparse(X):
+            absent = np.nan if self.ensemble.absent == "nan" else 0.0
+            for rows, part in dense_blocks(X, absent):
+                self.add(part, out[rows], threads, trees)
+            return
         roots, output = self.roots[trees], self.output[trees]
         n_rows = X.shape[0]
         if n_rows * len(roots) < FEW_STEPS:
@@ -99,6 +107,22 @@ class FastPredictor:
         if e.combination in ("mean", "vote"):
             found /= found.dtype.type(e.weight.sum())
         return found if e.base_first else found + e.base.astype(found.dtype)
+
+
+def dense_blocks(X, absent):
+    """Yield slices of rows of sparse X, and these rows dense; each in the place of the last one."""
+    X = X.tocsr()
+    n_rows, n_columns = X.shape
+    step = max(1, min(n_rows, BLOCK_VALUES // max(n_columns, 1)))
+    dense = np.full((step, n_columns), absent, X.dtype)
+    for start in range(0, n_rows, step):
+        rows = slice(start, min(start + step, n_rows))
+        ends = X.indptr[start : rows.stop + 1]
+        own = slice(ends[0], ends[-1])
+        at = np.repeat(np.arange(len(ends) - 1), np.diff(ends)), X.indices[own]
+        dense[at] = X.data[own]
+        yield rows, dense[: len(ends) - 1]
+        dense[at] = absent
 
 
 def summed_values(e):

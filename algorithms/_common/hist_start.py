@@ -83,8 +83,8 @@ class Start:
         if table is not None:
             given = None if self.of_tables is None else self.of_tables[table]
             if given is None and self.is_given:
-                given = np.zeros((len(X), len(self.base)))
-        return None if given is None else self.shaped(given, len(X))
+                given = np.zeros((X.shape[0], len(self.base)))
+        return None if given is None else self.shaped(given, X.shape[0])
 
     def shaped(self, given, n_rows):
         """Return the user's scores, float64 (n_rows, n_scores)."""

@@ -1,32 +1,50 @@
-"""Read X for the histogram booster: numbers as they are, categories of frames as codes."""
+"""Read X for the histogram booster: numbers as they are, categories of frames as codes.
+
+Sparse X stays sparse; its absent entries are zeros.
+"""
 
 import numpy as np
 import pandas as pd
+from scipy import sparse
 from sklearn.utils.validation import validate_data
 
 
 def read_table(estimator, X, *, reset, y="no_validation", **options):
     """Return X as a C-contiguous float array, NaN where missing, as scikit-learn would check it.
 
-    float32 and float64 stay what they are; all else becomes float64. Columns of a frame whose
-    dtype is categorical become codes, by the categories that training saw; with ``reset`` these
-    are kept in ``estimator.categories_``, column name → categories.
+    Sparse X becomes CSR or CSC; entries that stand twice for one place are added up. float32 and
+    float64 stay what they are; all else becomes float64. Columns of a frame whose dtype is
+    categorical become codes, by the categories that training saw; with ``reset`` these are kept in
+    ``estimator.categories_``, column name → categories.
     """
     if isinstance(X, pd.DataFrame):
         X = encode_frame(estimator, X, reset=reset)
     elif reset:
         estimator.categories_ = {}
     dtype = [np.float64, np.float32]
-    return validate_data(
+    found = validate_data(
         estimator,
         X,
         y,
         reset=reset,
         dtype=dtype,
         order="C",
+        accept_sparse=["csr", "csc"],
         ensure_all_finite="allow-nan",
         **options,
     )
+    return (add_up(found[0]), *found[1:]) if isinstance(found, tuple) else add_up(found)
+
+
+def add_up(X):
+    """Return X without entries that stand twice for one place of a sparse matrix."""
+    if not sparse.issparse(X) or X.has_canonical_format:
+        return X
+    X = X.copy()
+    X.sum_duplicates()
+    if np.isinf(X.data).any():
+        raise ValueError("Input X contains infinity or a value too large where entries add up")
+    return X
 
 
 def encode_frame(estimator, X, *, reset):

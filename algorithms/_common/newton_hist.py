@@ -6,14 +6,14 @@ that goes on until no split is left; where leaves are few, `newton_pruning` pick
 
 import numpy as np
 
-from algorithms._common.hist_bins import bin_table, cells_of, find_bins, stride_of
+from algorithms._common.hist_bins import bin_table, find_bins
 from algorithms._common.hist_growing import Grower
 from algorithms._common.hist_records import pack_rows
 from algorithms._common.hist_sampling import seed_of
 from algorithms._common.newton_binned import BinnedGrower, float_above
 from algorithms._common.newton_exact import LEAST_GAIN, Grown
 from algorithms._common.newton_tree import NODE
-from algorithms._kernels.hist_layout import HALF, LOW, Rules
+from algorithms._kernels.hist_layout import HALF, LOW, Rules, stride_of
 
 SAMPLE = 200_000  # rows on which bins are chosen
 NO_H = np.empty(0, np.float32)
@@ -47,7 +47,7 @@ class HistGrower:
         bins = bin_table(X, binner, limits.monotone, groups, workers)
         rules = make_rules(limits, params, len(X))
         self.others = None
-        if histograms_serve(rules, binner, params):
+        if histograms_serve(rules, bins, params):
             self.grower = Grower(bins, binner, rules, workers)
         elif bins.is_set.any():
             raise ValueError(
@@ -115,9 +115,9 @@ def make_rules(limits, params, n_rows):
     )
 
 
-def histograms_serve(rules, binner, params):
+def histograms_serve(rules, bins, params):
     """Return whether histograms of all leaves fit the memory, and columns are drawn for trees."""
-    needed = rules.num_leaves * 16 * stride_of(cells_of(binner)) * len(binner.edges)
+    needed = rules.num_leaves * 16 * stride_of(bins.places) * len(bins.places.length)
     return needed <= MOST_BYTES and min(params.colsample_bylevel, params.colsample_bynode) == 1.0
 
 

@@ -7,10 +7,11 @@ fewer thresholds (`ExactGrower` with a step).
 
 import numpy as np
 
-from algorithms._common.hist_bins import Binner, stride_of
+from algorithms._common.hist_bins import Binner
 from algorithms._common.hist_sampling import hash_numbers, seed_of
 from algorithms._common.newton_hist import HistGrower
 from algorithms._common.newton_lists import sort_lists
+from algorithms._kernels.hist_layout import stride_of
 from algorithms._kernels.newton_sketch import code_column, lay_rows, weighted_edges
 
 DRAWN = 8  # what a seed is for
@@ -54,11 +55,11 @@ class ProposalGrower(HistGrower):
             self.start(self.X, binner, self.limits, self.params, self.workers)
             return
         grower = self.grower
-        stride = grower.growth.planes.shape[2] // self.X.shape[1]
-        if stride_of(int(max(binner.counts, default=1))) > stride:
+        bins, lists = grower.bins, self.lists
+        places = bins.places._replace(length=binner.counts)
+        if stride_of(places) * self.X.shape[1] > grower.growth.planes.shape[2]:
             self.start(self.X, binner, self.limits, self.params, self.workers)
             return
-        bins, lists = grower.bins, self.lists
 
         def code(first, last):
             for f in range(first, last):
@@ -72,7 +73,7 @@ class ProposalGrower(HistGrower):
 
         self.workers.share(code, len(binner.edges))
         self.workers.share(lay, -(-len(self.X) // BLOCK))
-        grower.bins = bins._replace(count=binner.counts, missing=binner.missing)
+        grower.bins = bins._replace(count=binner.counts, missing=binner.missing, places=places)
         grower.binner = binner
 
     def propose(self, h, seed):

@@ -44,6 +44,37 @@ def bin_rows(X, edges, indptr, missing, rows, columns, at, values, first, last):
                 rows[start + i, f] = columns[f, start + i]
 
 
+@kernel
+def bin_entries(data, rows, start, edges, indptr, missing, default, kept, bins, counts, at, f):
+    """Bin the entries of a column of a sparse table; those at its default bin are left out.
+
+    Parameters
+    ----------
+    data : (n_entries,) float32 or float64, column by column
+    rows : (n_entries,) int32
+    start : int64 (n_columns + 1,), where a column's entries begin
+    edges, indptr : as in `bin_rows`
+    missing, default : int64 (n_columns,), bin of missing values, or −1, and of absent ones
+    kept : uint32 (n_entries,), written: the rows of what is kept, from the column's start on
+    bins : uint8 (n_entries,), written likewise: its bins
+    counts : int64 (n_columns,), written: how many are kept
+    at : uint64 (ROWS_AT_ONCE,), scratch space
+    f : column
+    """
+    own = edges[np.uint64(indptr[f]) : np.uint64(indptr[f + 1])]
+    to, end = np.uint64(start[f]), np.uint64(start[f + 1])
+    for first in range(to, end, np.uint64(ROWS_AT_ONCE)):
+        n = min(np.uint64(ROWS_AT_ONCE), end - first)
+        values = data[first : first + n]
+        search(values, own, at, n)
+        for i in range(n):
+            b = missing[f] if np.isnan(values[i]) else np.int64(at[i])
+            kept[to] = np.uint32(rows[first + i])
+            bins[to] = np.uint8(b)
+            to += np.uint64(b != default[f])
+    counts[f] = np.int64(to) - start[f]
+
+
 @inner_kernel
 def search(values, edges, at, n):
     """Write the number of edges below each of n values: all of them take each step together."""

@@ -14,7 +14,7 @@ each alone. What training has never seen, or seldom, goes right, and so do missi
 
 import numpy as np
 
-from algorithms._kernels.hist_split import draw_one, improve, sum_left
+from algorithms._kernels.hist_split import beats, draw_one, improve, sum_left
 from algorithms._kernels.jit import inner_kernel, kernel
 
 
@@ -90,7 +90,7 @@ def scan_careful(
             low, high = draw_one(low, high, feature, facts, rules)
         for b in range(low, high):
             found = gain_of_sides(sums_g[b], sums_h[b], rules.ridge, direction, facts, rules, scale)
-            if found > max(best["gain"], facts.floor * facts.unit):
+            if found > facts.floor * facts.unit and beats(found, feature, best):
                 improve(best, found, feature, b, to_left, sums_g[b], sums_h[b], rules.ridge)
 
 
@@ -162,7 +162,7 @@ def try_set(
     share = facts.n_rows / np.float64(facts.h)
     g = h = group = 0
     at = 0
-    top = max(best["gain"], facts.floor * facts.unit)
+    floor = facts.floor * facts.unit
     for i in range(min(used, most)):
         g += cells_g[order[i]]
         h += cells_h[order[i]]
@@ -174,8 +174,7 @@ def try_set(
             continue
         group = 0
         found = gain_of_sides(g, h, ridge, np.int64(0), facts, rules, scale)
-        if found > top:
-            top = found
+        if found > floor and beats(found, feature, best):
             at = i + 1
             improve(best, found, feature, 0, 0, g, h, ridge)
     if at:

@@ -8,13 +8,14 @@ Until there are `num_leaves` leaves, the leaf whose best split gains the most is
 
 All members of a team run this together. Each follows the same steps; rank 0 alone writes what is
 decided, and a meeting stands between its writing and the others' reading. Histograms are shared
-by features; those of large leaves by rows, so that no row's bins are fetched twice.
+by columns; those of large leaves by rows, so that no row's bins are fetched twice.
 """
 
 import numpy as np
 
 from algorithms._kernels.hist_careful import value_of
 from algorithms._kernels.hist_layout import LEAVES, NEXT, NO_FEATURE
+from algorithms._kernels.hist_lists import clear_column, spread_column
 from algorithms._kernels.hist_partition import partition
 from algorithms._kernels.hist_survey import survey
 from algorithms._kernels.jit import inner_kernel, kernel
@@ -46,7 +47,16 @@ def grow(team, rank, bins, records, growth, scratch, rules, scale):
         if at < 0:
             return
         leaf, best = growth.leaves[at], growth.found[at]
-        column = bins.columns[best["feature"]]
+        f = best["feature"]
+        c = bins.places.column[f]
+        is_listed = c >= len(bins.columns)
+        column = growth.column
+        if not is_listed:
+            column = bins.columns[c]
+        elif rank == 0:
+            spread_column(bins.lists, f, column)
+        if is_listed:
+            meet(team)
         goes_left = growth.goes_left[leaf["node"]]
         start, end = leaf["start"], leaf["end"]
         n_left = partition(
@@ -54,6 +64,8 @@ def grow(team, rank, bins, records, growth, scratch, rules, scale):
         )
         meet(team)
         if rank == 0:
+            if is_listed:
+                clear_column(bins.lists, f, column)
             divide(at, new, n_left, bins, growth, rules, scale)
         meet(team)
         left_is_small = n_left <= end - start - n_left

@@ -10,6 +10,12 @@ keeps its histogram as cells; a *wide* leaf keeps two planes of int64, g and h.
 
 Whole numbers have no order of summation: the same rows give the same histogram, however many
 threads or machines have shared them.
+
+A *column* of the table holds a feature's bins; or a *bundle*: several features, of which a row has
+at most one that is not at its default bin (Ke et al. 2017, section 4). Its cell 0 stands for all of
+them at their defaults, and each has a cell for every other bin. What the default bin holds is what
+remains of the leaf's sums. Columns that almost all rows are at the default of are *listed*: only
+their other bins are kept, row by row.
 """
 
 from typing import NamedTuple
@@ -71,16 +77,50 @@ NODE = np.dtype(
 )
 
 
+class Places(NamedTuple):
+    """Where the features lie in the columns of the table."""
+
+    column: np.ndarray  # int64 (n_features,)
+    first: np.ndarray  # int64 (n_features,): cell, in its column, of its first bin that has one
+    default: np.ndarray  # int64 (n_features,): bin without a cell, or −1: each bin is a cell
+    start: np.ndarray  # int64 (n_columns + 1,): where the features of a column begin in `members`
+    members: np.ndarray  # int64 (n_features,): features by column, those with `pairs` last
+    pairs: np.ndarray  # int64 (n_columns,): features of a column with two bins and one cell
+    length: np.ndarray  # int64 (n_columns,): cells
+
+
+def stride_of(places):
+    """Return how many cells lie between two columns.
+
+    An odd number of cache lines: with a power of two, the same bin of many columns would fall
+    into few sets of the cache, and stores would hold up loads 4096 bytes away.
+    """
+    lines = -(-int(places.length.max()) // CACHE_LINE)
+    return (lines | 1) * CACHE_LINE
+
+
+class Lists(NamedTuple):
+    """The columns that come after those of `Bins.rows`: what is not at the default in each row."""
+
+    start: np.ndarray  # int64 (n_rows + 1,), or (1,) where nothing is listed
+    cells: np.ndarray  # uint32: cells of the whole histogram, row by row
+    of_feature: np.ndarray  # int64 (n_features + 1,): where a feature's entries begin
+    rows: np.ndarray  # uint32, ascending within a feature
+    bins: np.ndarray  # uint8: cells of the column
+
+
 class Bins(NamedTuple):
     """The table, each value replaced by the number of its bin, in both orders."""
 
-    rows: np.ndarray  # uint8 (n_rows, n_features): histograms read whole rows
-    columns: np.ndarray  # uint8 (n_features, n_rows): partitions read one column
+    rows: np.ndarray  # uint8 (n_rows, n_dense): histograms read whole rows
+    columns: np.ndarray  # uint8 (n_dense, n_rows): partitions read one column
     count: np.ndarray  # int64 (n_features,): bins of a feature, that of missing values included
     missing: np.ndarray  # int64 (n_features,): bin of missing values, the last one, or −1
     is_set: np.ndarray  # int64 (n_features,): 1 where bins are categories
     monotone: np.ndarray  # int64 (n_features,): −1, 0, 1
     groups: np.ndarray  # int64 (n_features,): bits, groups that it may interact in
+    places: Places
+    lists: Lists
 
 
 class Rules(NamedTuple):
@@ -117,7 +157,9 @@ class Growth(NamedTuple):
 
     rows: np.ndarray  # uint32 (n_rows,): the rows trained on, those of a leaf together
     spare: np.ndarray  # uint32 (n_rows,)
-    features: np.ndarray  # int64: those that may be used, ascending
+    columns: np.ndarray  # int64: those that may be used, ascending
+    allowed: np.ndarray  # uint8 (n_features,): 1 where a feature may be used
+    column: np.ndarray  # uint8 (n_rows,): zeros between two partitions by listed columns
     leaves: np.ndarray  # LEAF (num_leaves,)
     found: np.ndarray  # BEST (num_leaves,): best split of each leaf
     members: np.ndarray  # uint8 (num_leaves, MAX_BINS): bins that go left, where `is_set`
@@ -133,7 +175,8 @@ class Scratch(NamedTuple):
     cells: np.ndarray  # int64 (size, n_cells); zeros between two histograms
     wide: np.ndarray  # int64 (size, 2, n_cells); zeros likewise
     sums: np.ndarray  # int64 (size, N_SUMS)
-    small: np.ndarray  # int64 (size, 6, MAX_BINS): g, h of the smaller child, of the larger, sums
+    small: np.ndarray  # int64 (size, 8, MAX_BINS): g, h of the smaller child, of the larger, sums,
+    # g and h of one feature of a bundle
     scores: np.ndarray  # float64 (size, MAX_BINS)
     order: np.ndarray  # int64 (size, MAX_BINS)
     best: np.ndarray  # BEST (size, 2): of the smaller and of the larger child
@@ -143,5 +186,5 @@ class Scratch(NamedTuple):
 # Places in `state` and in `sums`.
 LEAVES, NEXT = range(2)  # how many there are, and which is split next (−1: none)
 STATES = 8
-SPREAD, TOTAL_G, TOTAL_H, FLUSHED, TO_LEFT = range(5)
+SPREAD, TOTAL_G, TOTAL_H, FLUSHED, TO_LEFT, LISTED_FLUSHED = range(6)
 N_SUMS = 16  # two cache lines

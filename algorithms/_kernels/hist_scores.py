@@ -6,6 +6,7 @@ that the tree was not grown on walk down its bins.
 
 import numpy as np
 
+from algorithms._kernels.hist_lists import cell_of
 from algorithms._kernels.jit import kernel
 
 
@@ -34,11 +35,12 @@ def walk_bins(bins, growth, leaf_of_node, others, leaf_of, first, last):
     others : uint32, rows of the table
     """
     nodes = growth.nodes
+    stride = growth.planes.shape[2] // len(bins.places.length)
     for i in range(np.uint64(first), np.uint64(last)):
         row = np.uint64(others[i])
         at = 0
         while nodes[at]["left"] >= 0:
-            b = bins.rows[row, np.uint64(nodes[at]["feature"])]
+            b = cell_of(bins, row, nodes[at]["feature"], stride)
             at = nodes[at]["left"] if growth.goes_left[at, b] else nodes[at]["right"]
         leaf_of[row] = np.uint16(leaf_of_node[at])
 

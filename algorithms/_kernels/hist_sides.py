@@ -2,26 +2,27 @@
 
     cells of the larger child = cells of the leaf − cells of the smaller child
 
-Both are scanned feature by feature as soon as a feature's cells are there, while the first-level
+Both are scanned column by column as soon as a column's cells are there, while the first-level
 cache still holds them.
 """
 
 import numpy as np
 
 from algorithms._kernels.hist_careful import scan_careful, scan_set
-from algorithms._kernels.hist_layout import FLUSHED, HALF, LOW
+from algorithms._kernels.hist_layout import FLUSHED, HALF, LISTED_FLUSHED, LOW
 from algorithms._kernels.hist_split import scan
 from algorithms._kernels.jit import inner_kernel
 
 
 @inner_kernel
 def gather(scratch, members, first, n_bins, g, h):
-    """Write what members have summed of a feature, and clear it for the next histogram.
+    """Write what members have summed of a column, and clear it for the next histogram.
 
     Parameters
     ----------
     members : (first, last + 1)
-    first : cell of the feature's first bin
+    first : the column's first cell
+    n_bins : how many cells it has
     g, h : (MAX_BINS,) int64, written
     """
     for member in range(members[0], members[1]):
@@ -31,7 +32,7 @@ def gather(scratch, members, first, n_bins, g, h):
             g[b] = (cell >> HALF) + (g[b] if member > members[0] else 0)
             h[b] = (cell & LOW) + (h[b] if member > members[0] else 0)
             cells[np.uint64(first) + b] = 0
-        if scratch.sums[member, FLUSHED]:
+        if scratch.sums[member, FLUSHED] or scratch.sums[member, LISTED_FLUSHED]:
             wide_g, wide_h = scratch.wide[member, 0], scratch.wide[member, 1]
             for b in range(np.uint64(n_bins)):
                 g[b] += wide_g[np.uint64(first) + b]
@@ -42,7 +43,7 @@ def gather(scratch, members, first, n_bins, g, h):
 
 @inner_kernel
 def keep(planes, first, n_bins, wide, g, h):
-    """Write a feature's sums into a leaf's histogram.
+    """Write a column's sums into a leaf's histogram.
 
     Parameters
     ----------

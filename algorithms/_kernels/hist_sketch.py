@@ -44,62 +44,78 @@ def end_of_run(values, start):
 
 
 @kernel
-def find_edges(values, most_bins, fewest_rows, edges):
+def count_runs(values, counts):
+    """Bring sorted values into their distinct ones, and count each; return how many there are.
+
+    Parameters
+    ----------
+    values : (n,) float32 or float64, ascending, none missing; its first entries are written
+    counts : int64 (n,), its first entries are written
+    """
+    n_runs = np.int64(0)
+    start = 0
+    while start < len(values):
+        end = end_of_run(values, start)
+        values[n_runs] = values[start]
+        counts[n_runs] = end - start
+        n_runs += 1
+        start = end
+    return n_runs
+
+
+@kernel
+def find_edges(values, counts, most_bins, fewest_rows, edges):
     """Write the edges between the bins of a feature; return how many there are.
 
     Parameters
     ----------
-    values : (n,) float32 or float64, ascending, none missing
+    values : (n,) float32 or float64, ascending and distinct
+    counts : int64 (n,), rows that have each
     most_bins : at least 1
     fewest_rows : of a bin
     edges : (most_bins,) float64, written
     """
-    n_distinct, n_big, rest = 0, 0, len(values)
-    mean = len(values) / most_bins
-    start = 0
-    while start < len(values):
-        end = end_of_run(values, start)
-        n_distinct += 1
-        if end - start >= mean:
+    n_rows = n_big = big_rows = np.int64(0)
+    for i in range(len(values)):
+        n_rows += counts[i]
+    mean = n_rows / most_bins
+    for i in range(len(values)):
+        if counts[i] >= mean:
             n_big += 1
-            rest -= end - start
-        start = end
-    bins_left = most_bins - n_big
-    if n_distinct <= most_bins:
-        mean, rest, bins_left = 0.0, 0, n_distinct
-    return part_runs(values, mean, rest, bins_left, most_bins, fewest_rows, edges)
+            big_rows += counts[i]
+    rest, bins_left = n_rows - big_rows, most_bins - n_big
+    if len(values) <= most_bins:
+        mean, rest, bins_left = 0.0, np.int64(0), np.int64(len(values))
+    return part_runs(values, counts, mean, rest, bins_left, most_bins, fewest_rows, edges)
 
 
 @inner_kernel
-def part_runs(values, mean, rest, bins_left, most_bins, fewest_rows, edges):
+def part_runs(values, counts, mean, rest, bins_left, most_bins, fewest_rows, edges):
     """Close a bin wherever it has enough rows.
 
     Parameters
     ----------
-    mean : rows of a run from which on it gets a bin alone; 0: every one does
-    rest, bins_left : rows of the other runs, and the bins for them
+    mean : rows of a value from which on it gets a bin alone; 0: every one does
+    rest, bins_left : rows of the other values, and the bins for them
     """
     fill = rest / bins_left if bins_left > 0 else 0.0
     count = in_bin = 0
-    start = 0
-    while start < len(values):
-        end = end_of_run(values, start)
-        if end == len(values) or count == most_bins - 1:
+    for i in range(len(values) - 1):
+        if count == most_bins - 1:
             break
-        is_big = end - start >= mean
-        next_is_big = end_of_run(values, end) - end >= mean
-        in_bin += end - start
+        is_big = counts[i] >= mean
+        next_is_big = counts[i + 1] >= mean
+        in_bin += counts[i]
         if not is_big:
-            rest -= end - start
+            rest -= counts[i]
         full = is_big or in_bin >= fill or (next_is_big and in_bin >= max(1.0, fill / 2.0))
         if full and in_bin >= fewest_rows:
-            edges[count] = middle(values[start], values[end])
+            edges[count] = middle(values[i], values[i + 1])
             count += 1
             in_bin = 0
             if not is_big:
                 bins_left -= 1
                 fill = rest / bins_left if bins_left > 0 else np.inf
-        start = end
     return count
 
 

@@ -10,7 +10,9 @@ The missing values go to the side where that is larger. A side must have H ≥ `
 stands for both the least hessian and the least number of rows: the rows of a bin are estimated
 as h · n / H, as in LightGBM (exactly so where every row's h is 1).
 
-Among equal gains the lowest feature, then the lowest bin is taken, missing values to the right.
+Among equal gains the lowest feature, then the lowest bin is taken, missing values to the right:
+features may be scanned in any order. Of one feature's thresholds scores are compared, of features
+gains: a gain is a score less the leaf's own, rounded.
 
 Sums are counted in steps (`Scale`): with them, gains are in units of Δg² / Δh.
 """
@@ -24,6 +26,7 @@ from algorithms._kernels.hist_math import hash_of
 from algorithms._kernels.jit import inner_kernel, kernel
 
 NOISE = 4.0  # gains below this many squared steps a row can come from rounding alone
+NEAR = 1.0 - 2.0**-50  # scores below this share of another have smaller gains, rounded or not
 
 
 class Facts(NamedTuple):
@@ -62,6 +65,19 @@ def clear(best):
     """Forget the best split."""
     best["gain"] = 0.0
     best["feature"] = NO_FEATURE
+
+
+@inner_kernel
+def beats(gain, feature, best):
+    """Return whether a split is better than the best one."""
+    return gain > best["gain"] or (gain == best["gain"] and feature < best["feature"])
+
+
+@inner_kernel
+def score_to_exceed(best, facts):
+    """Return a score below which no split can be the best one."""
+    known = (facts.base + best["gain"] / facts.unit) * NEAR
+    return max(known, facts.base + facts.floor)
 
 
 @inner_kernel
@@ -138,7 +154,7 @@ def scan(cells_g, cells_h, n_bins, missing_bin, feature, facts, rules, sums, sco
         if rules.extra and low < high:
             low, high = draw_one(low, high, feature, facts, rules)
         rate(sums_g, sums_h, low, high, facts, scores)
-        top = facts.base + max(best["gain"] / facts.unit, facts.floor)
+        top = score_to_exceed(best, facts)
         at = -1
         for b in range(low, high):
             if scores[b] > top:
@@ -146,7 +162,8 @@ def scan(cells_g, cells_h, n_bins, missing_bin, feature, facts, rules, sums, sco
                 at = b
         if at >= 0:
             gain = (top - facts.base) * facts.unit
-            improve(best, gain, feature, at, to_left, sums_g[at], sums_h[at], rules.ridge)
+            if beats(gain, feature, best):
+                improve(best, gain, feature, at, to_left, sums_g[at], sums_h[at], rules.ridge)
 
 
 @inner_kernel

@@ -1,14 +1,15 @@
 """Find the best splits of the two new leaves, and the leaf that is split next.
 
-Histograms of most leaves are shared by features: each member builds and scans its own, and no
+Histograms of most leaves are shared by columns: each member builds and scans its own, and no
 member waits for another. Those of large leaves are shared by rows, so that a row's bins are
 fetched once; then the members' cells are added up. Sums are whole numbers, so both ways give the
-same.
+same. Where columns are listed, all leaves are shared by rows.
 """
 
 import numpy as np
 
 from algorithms._kernels.hist_build import build_narrow, build_wide
+from algorithms._kernels.hist_column import search_column, write_sides
 from algorithms._kernels.hist_layout import (
     FLUSHED,
     LEAVES,
@@ -22,8 +23,9 @@ from algorithms._kernels.hist_layout import (
     TOTAL_G,
     TOTAL_H,
 )
-from algorithms._kernels.hist_sides import gather, keep, search, subtract
-from algorithms._kernels.hist_split import clear, facts_of
+from algorithms._kernels.hist_lists import build_listed
+from algorithms._kernels.hist_sides import gather, keep, subtract
+from algorithms._kernels.hist_split import beats, clear, facts_of
 from algorithms._kernels.jit import inner_kernel
 from algorithms._kernels.team import meet, share_of
 
@@ -50,7 +52,7 @@ def survey(team, rank, bins, records, growth, scratch, rules, scale, small, larg
     meet(team)
     if rank == 0:
         if some and growth.leaves[small]["wide"]:
-            note_sums(team, growth, scratch, scale, small, large)
+            note_sums(team, bins, growth, scratch, scale, small, large)
         for which in range(2 if large >= 0 else 1):
             settle(team, growth, scratch, large if which else small, which)
         choose(growth, bins, full)
@@ -65,25 +67,38 @@ def may_split(leaf, rules):
 
 
 @inner_kernel
-def shares_rows(team, leaf, n_features):
-    """Return whether members share the rows of a leaf, and not its features."""
-    many = n_features <= TILE and leaf["end"] - leaf["start"] >= MANY_ROWS
-    return team.size > 1 and (many or n_features < team.size)
+def shares_rows(team, leaf, bins, n_columns):
+    """Return whether members share the rows of a leaf, and not its columns."""
+    many = n_columns <= TILE and leaf["end"] - leaf["start"] >= MANY_ROWS
+    return team.size > 1 and (many or n_columns < team.size or len(bins.lists.cells) > 0)
 
 
 @inner_kernel
 def build_and_scan(team, rank, bins, records, growth, scratch, rules, scale, small, large):
-    """Build the smaller leaf's histogram, and scan both leaves, for a member's features."""
+    """Build the smaller leaf's histogram, and scan both leaves, for a member's columns."""
     leaf = growth.leaves[small]
-    n_features = len(growth.features)
+    n_columns = len(growth.columns)
     start, end = leaf["start"], leaf["end"]
-    first, last = share_of(team, rank, 0, n_features)
-    by_rows = shares_rows(team, leaf, n_features)
-    if by_rows:
-        begin, stop = share_of(team, rank, start, end)
-        build(
-            bins, records, growth, scratch, rank, begin, stop, np.int64(0), n_features, leaf["wide"]
+    first, last = share_of(team, rank, 0, n_columns)
+    by_rows = shares_rows(team, leaf, bins, n_columns)
+    begin, stop = share_of(team, rank, start, end) if by_rows else (start, end)
+    if len(bins.lists.cells) > 0:
+        stride = growth.planes.shape[2] // len(bins.places.length)
+        build_listed(
+            bins.lists,
+            records,
+            growth.rows,
+            begin,
+            stop,
+            leaf["wide"],
+            scratch.cells[rank],
+            scratch.wide[rank],
+            bins.rows.shape[1] * stride,
+            scratch.sums[rank],
         )
+    if by_rows:
+        low = np.int64(0)
+        build(bins, records, growth, scratch, rank, begin, stop, low, n_columns, leaf["wide"])
         meet(team)
     for low in range(first, last, TILE):
         high = min(low + TILE, last)
@@ -94,25 +109,30 @@ def build_and_scan(team, rank, bins, records, growth, scratch, rules, scale, sma
 
 @inner_kernel
 def build(bins, records, growth, scratch, rank, first, last, low, high, wide):
-    """Add rows to a member's own cells, of the features at low … high − 1 of the list."""
-    rows, features = growth.rows, growth.features
-    stride = growth.planes.shape[2] // bins.rows.shape[1]
+    """Add rows to a member's own cells, of the dense columns at low … high − 1 of the list."""
+    rows, columns = growth.rows, growth.columns
+    stride = growth.planes.shape[2] // len(bins.places.length)
     cells, sums = scratch.cells[rank], scratch.sums[rank]
+    while high > low and columns[high - 1] >= bins.rows.shape[1]:  # listed
+        high -= 1
+    if high == low and len(bins.lists.cells) > 0:
+        sums[FLUSHED] = 0
+        return
     if wide:
         planes = scratch.wide[rank]
         build_wide(
-            bins.rows, records, rows, first, last, features, low, high, stride, cells, planes, sums
+            bins.rows, records, rows, first, last, columns, low, high, stride, cells, planes, sums
         )
     else:
-        build_narrow(bins.rows, records, rows, first, last, features, low, high, stride, cells)
+        build_narrow(bins.rows, records, rows, first, last, columns, low, high, stride, cells)
         sums[SPREAD] = sums[FLUSHED] = 0
 
 
 @inner_kernel
 def scan_tile(team, rank, bins, growth, scratch, rules, scale, small, large, low, high, by_rows):
-    """Take the cells of some features, subtract, and scan both leaves."""
+    """Take the cells of some columns, subtract, and scan both leaves."""
     one, two = growth.leaves[small], growth.leaves[max(large, 0)]
-    stride = growth.planes.shape[2] // bins.rows.shape[1]
+    stride = growth.planes.shape[2] // len(bins.places.length)
     members = (0, team.size) if by_rows else (rank, rank + 1)
     was_wide = one["wide"]
     spread = sum_of(scratch, members, SPREAD)
@@ -126,19 +146,44 @@ def scan_tile(team, rank, bins, growth, scratch, rules, scale, small, large, low
     own = scratch.small[rank]
     first, second = np.int64(0), np.int64(1)  # children, as `settle` counts them
     for j in range(low, high):
-        f = growth.features[j]
-        n_bins = bins.count[f]
-        gather(scratch, members, f * stride, n_bins, own[0], own[1])
+        c = growth.columns[j]
+        n_cells, at = bins.places.length[c], c * stride
+        gather(scratch, members, at, n_cells, own[0], own[1])
         if scan_two:
-            rest = growth.planes[two["slot"]]
-            subtract(rest, f * stride, n_bins, was_wide, own[0], own[1], own[2], own[3])
-            keep(rest, f * stride, n_bins, rest_wide, own[2], own[3])
-            if two["groups"] & bins.groups[f]:
-                search(bins, f, own[2], own[3], rest_facts, rules, scale, scratch, rank, second)
+            rest, groups = growth.planes[two["slot"]], two["groups"]
+            subtract(rest, at, n_cells, was_wide, own[0], own[1], own[2], own[3])
+            keep(rest, at, n_cells, rest_wide, own[2], own[3])
+            search_column(
+                bins,
+                c,
+                own[2],
+                own[3],
+                groups,
+                growth.allowed,
+                rest_facts,
+                rules,
+                scale,
+                scratch,
+                rank,
+                second,
+            )
         if scan_one:
-            keep(growth.planes[one["slot"]], f * stride, n_bins, wide, own[0], own[1])
-            if one["groups"] & bins.groups[f]:
-                search(bins, f, own[0], own[1], facts, rules, scale, scratch, rank, first)
+            keep(growth.planes[one["slot"]], at, n_cells, wide, own[0], own[1])
+            groups = one["groups"]
+            search_column(
+                bins,
+                c,
+                own[0],
+                own[1],
+                groups,
+                growth.allowed,
+                facts,
+                rules,
+                scale,
+                scratch,
+                rank,
+                first,
+            )
 
 
 @inner_kernel
@@ -151,10 +196,10 @@ def sum_of(scratch, members, what):
 
 
 @inner_kernel
-def note_sums(team, growth, scratch, scale, small, large):
+def note_sums(team, bins, growth, scratch, scale, small, large):
     """Write down what building the histogram of a wide leaf's child has told of both children."""
     one = growth.leaves[small]
-    by_rows = shares_rows(team, one, len(growth.features))
+    by_rows = shares_rows(team, one, bins, len(growth.columns))
     members = (0, team.size) if by_rows else (0, 1)
     one["spread"] = sum_of(scratch, members, SPREAD)
     if large >= 0:
@@ -179,7 +224,8 @@ def settle(team, growth, scratch, leaf, which):
     """Take the best of the splits that members have found for a leaf."""
     best = 0
     for rank in range(1, team.size):
-        if scratch.best[rank, which]["gain"] > scratch.best[best, which]["gain"]:
+        own = scratch.best[rank, which]
+        if beats(own["gain"], own["feature"], scratch.best[best, which]):
             best = rank
     copy_best(growth.found[leaf], scratch.best[best, which])
     if growth.found[leaf]["is_set"]:
@@ -208,10 +254,5 @@ def choose(growth, bins, full):
     growth.state[NEXT] = at
     if at < 0:
         return
-    best = found[at]
-    goes_left = growth.goes_left[growth.leaves[at]["node"]]
-    for b in range(MAX_BINS):
-        goes_left[b] = growth.members[at, b] if best["is_set"] else b <= best["bin"]
-    missing = bins.missing[best["feature"]]
-    if missing >= 0:
-        goes_left[missing] = best["missing_left"]
+    node = growth.leaves[at]["node"]
+    write_sides(bins, found[at], growth.members[at], growth.goes_left[node])

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from algorithms._common import hist_records
-from algorithms._common.hist_bins import Binner, bin_table, find_bins, stride_of
+from algorithms._common.hist_bins import Binner, bin_table, find_bins, runs_of
 from algorithms._common.hist_growing import Grower, make_team
 from algorithms._common.hist_params import CONSTRAINTS, make_rules
 from algorithms._common.threads import Workers
@@ -53,10 +53,10 @@ def test_bins_are_where_numpy_finds_them(seed, dtype, max_bin):
 
 def test_edges_of_few_values_lie_between_them_and_heavy_ones_stand_alone():
     edges = np.empty(255)
-    count = find_edges(np.array([0.0, 0.0, 1.0, 1.0, 4.0]), 255, 1, edges)
+    count = find_edges(*runs_of(np.array([0.0, 4.0, 1.0, 1.0, 0.0])), 255, 1, edges)
     assert edges[:count].tolist() == [0.5, 2.5]
     values = np.sort(np.concatenate([np.zeros(900), np.arange(1.0, 101.0)]))
-    count = find_edges(values, 11, 1, edges)
+    count = find_edges(*runs_of(values), 11, 1, edges)
     assert edges[0] == 0.5
     assert np.diff(np.searchsorted(values, edges[:count])).max() <= 20
     assert count == 10
@@ -66,7 +66,7 @@ def test_edges_part_neighbours_that_have_no_number_between():
     low = np.float64(1.0)
     high = np.nextafter(low, 2.0)
     edges = np.empty(255)
-    assert find_edges(np.array([low, high]), 255, 1, edges) == 1
+    assert find_edges(*runs_of(np.array([low, high])), 255, 1, edges) == 1
     assert low <= edges[0] < high
 
 
@@ -179,7 +179,7 @@ def test_histograms_sum_records(seed, size, every):
     records = g * oracles.HALF + h
     rows = np.sort(rng.choice(500, 300, replace=False)).astype(np.uint32)
     features = np.arange(70) if every else np.sort(rng.choice(70, 11, replace=False))
-    stride = stride_of(9)
+    stride = 24
     expected = oracles.histogram(bins, records, rows, stride)
     cells, wide = np.zeros(70 * stride, np.int64), np.zeros((2, 70 * stride), np.int64)
     sums = np.zeros(hist_layout.N_SUMS, np.int64)

@@ -1,0 +1,117 @@
+"""A table in two parts: dense columns, and columns of which only some entries are held.
+
+Sparse X is all of the second kind. Of dense X, columns are brought into it that are mostly zeros
+and never away from zero together with some other one: what bundles are made of.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import sparse
+
+ROWS_AT_ONCE = 4096
+SAMPLED = 1024  # rows by which columns of dense X are chosen
+FEW_ENTRIES = 0.5  # share of rows, at most, in which a column that is chosen is not zero
+MOST_COLUMNS = 4096  # candidates that are held against each other; of more, all are taken
+
+
+@dataclass(frozen=True)
+class Parts:
+    """A table's two parts.
+
+    ``listed`` is CSC in canonical form; its absent entries are ``absent``: 0, or NaN.
+    """
+
+    dense: np.ndarray  # (n_rows, n_dense), C-contiguous
+    dense_columns: np.ndarray  # int64 (n_dense,), ascending
+    listed: object  # csc_array (n_rows, n_listed), of the dtype of `dense`
+    listed_columns: np.ndarray  # int64 (n_listed,), ascending
+    absent: float = 0.0
+
+    @property
+    def shape(self):
+        """(n_rows, n_features)."""
+        return len(self.dense), len(self.dense_columns) + len(self.listed_columns)
+
+    @property
+    def dtype(self):
+        """Of the values."""
+        return self.dense.dtype
+
+    def sample(self, chosen):
+        """Return the table of some rows, an ascending array of numbers, or a slice of all.
+
+        The listed entries keep the numbers of their rows.
+        """
+        if isinstance(chosen, slice):
+            return self
+        given = self.listed
+        is_drawn = np.zeros(len(self.dense), bool)
+        is_drawn[chosen] = True
+        kept = is_drawn[given.indices]
+        ends = np.concatenate([[0], np.cumsum(kept)])[given.indptr]
+        arrays = given.data[kept], given.indices[kept], ends
+        listed = sparse.csc_array(arrays, shape=given.shape)
+        own = self.dense_columns, listed, self.listed_columns, self.absent
+        return Parts(self.dense[chosen], *own)
+
+
+def part_table(X, *, absent=0.0, bundles=True):
+    """Return the `Parts` of a table.
+
+    Parameters
+    ----------
+    X : (n_rows, n_features) float32 or float64 array, NaN where missing, or sparse
+    absent : what the absent entries of sparse X are: 0 or NaN
+    bundles : whether columns of dense X are looked at, too
+    """
+    if isinstance(X, Parts):
+        return X
+    n_rows, n_features = X.shape
+    every, none = np.arange(n_features), np.empty(0, np.int64)
+    if sparse.issparse(X):
+        return Parts(np.empty((n_rows, 0), X.dtype), none, canonical(X), every, absent)
+    chosen = exclusive_columns(X) if bundles else none
+    if not len(chosen):
+        return Parts(X, every, sparse.csc_array((n_rows, 0), dtype=X.dtype), none)
+    others = np.setdiff1d(every, chosen)
+    dense = np.ascontiguousarray(X[:, others]) if len(others) else np.empty((n_rows, 0), X.dtype)
+    return Parts(dense, others, entries_of(X, chosen), chosen)
+
+
+def canonical(X):
+    """Return sparse X as CSC: rows ascending, entries that stand twice added up."""
+    columns = sparse.csc_array(X)  # shares the arrays of CSC
+    if columns is X or not columns.has_canonical_format:
+        columns = columns.copy()
+        columns.sum_duplicates()
+    return columns
+
+
+def exclusive_columns(X):
+    """Return the columns of dense X that are worth bundling, by a sample of its rows."""
+    rows = X[:: -(-len(X) // SAMPLED)]
+    is_set = (rows != 0.0).astype(np.float32)
+    share = is_set.mean(axis=0)
+    chosen = np.flatnonzero(share <= FEW_ENTRIES)
+    if 1 < len(chosen) <= MOST_COLUMNS:
+        own = is_set[:, chosen]
+        together = own.T @ own  # whole numbers below 2²⁴
+        np.fill_diagonal(together, 1.0)
+        chosen = chosen[(together == 0.0).any(axis=1)]
+    return chosen if len(chosen) > 1 else np.empty(0, np.int64)
+
+
+def entries_of(X, chosen):
+    """Return the entries of some columns of dense X that are not zero, CSC."""
+    indices, data, counts = [], [], []
+    for start in range(0, len(X), ROWS_AT_ONCE):
+        block = X[start : start + ROWS_AT_ONCE]
+        block = block if len(chosen) == X.shape[1] else block[:, chosen]
+        row, column = np.nonzero(block)
+        indices.append(column.astype(np.int32))
+        data.append(block[row, column])
+        counts.append(np.bincount(row, minlength=len(block)))
+    indptr = np.concatenate([[0], np.cumsum(np.concatenate(counts))])
+    arrays = np.concatenate(data), np.concatenate(indices), indptr
+    return sparse.csr_array(arrays, shape=(len(X), len(chosen))).tocsc()

@@ -14,9 +14,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeAlias
 
 if TYPE_CHECKING:
+    from markupsafe import Markup
+
     from harness.analysis.difference import Line
 
 # ------------------------------------------------------------------ words in a sentence
@@ -208,15 +210,22 @@ class Key:
     text: str
 
 
+class Picture(Protocol):
+    """What draws itself."""
+
+    def svg(self, title: str) -> Markup:
+        """Return it as an ``<svg>`` element with that name."""
+
+
 @dataclass(frozen=True)
 class Figure:
     """A chart, the finding in one sentence, and the table of its numbers.
 
-    ``spec`` is a Vega-Lite specification with its data inline; it becomes a static SVG. ``title``
-    names the chart for those who cannot see it.
+    ``spec`` is a Vega-Lite specification with its data inline, or a :class:`Picture`; it becomes
+    a static SVG. ``title`` names the chart for those who cannot see it.
     """
 
-    spec: Mapping[str, Any]
+    spec: Mapping[str, Any] | Picture
     title: str
     finding: Words
     table: Table

@@ -21,6 +21,7 @@ from reports._text import plain, short
 # Okabe and Ito's colours, told apart by colour-blind readers, and four greys. A chart that uses
 # another colour keeps it in both themes.
 PALETTE = {
+    "paper": "#ffffff",
     "ink": "#333333",
     "muted": "#6b6b6b",
     "line": "#dddddd",

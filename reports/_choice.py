@@ -31,27 +31,36 @@ class Choice:
 
 def choices(page: Page) -> list[Choice]:
     """Return a choice for each task with two algorithms that finished everywhere."""
+    return [_choice(page, task, field) for task, field in task_fields(page).items()]
+
+
+def task_fields(page: Page) -> dict[str, Field]:
+    """Return task → the losses of those who finished everywhere, where they are two at least."""
     tasks: dict[str, list[str]] = defaultdict(list)
     for dataset, cells in page.by_dataset.items():
         tasks[cells[0][1].task].append(dataset)
-    found = (_choice(page, task, datasets) for task, datasets in sorted(tasks.items()))
-    return [choice for choice in found if choice]
+    gaps = gaps_of(page.view.accuracy)
+    fields = {
+        task: field_of(_losses(page, datasets), gaps) for task, datasets in sorted(tasks.items())
+    }
+    return {t: field for t, field in fields.items() if len(field.names) > 1 and field.datasets}
 
 
-def _choice(page: Page, task: str, datasets: Sequence[str]) -> Choice | None:
+def _losses(page: Page, datasets: Sequence[str]) -> dict[str, dict[str, float]]:
     losses: dict[str, dict[str, float]] = defaultdict(dict)
     for dataset in datasets:
         for name, cell in page.by_dataset[dataset]:
             if math.isfinite(page.badness(cell)):
                 losses[name][dataset] = page.badness(cell)
-    field = field_of(losses, gaps_of(page.view.accuracy))
-    if len(field.names) < 2 or not field.datasets:
-        return None
-    behind = _behind(field)
+    return losses
+
+
+def _choice(page: Page, task: str, field: Field) -> Choice:
+    behind = shares_behind(field)
     best = field.names[int(np.argmin(behind))]
     near = [n for n, share in zip(field.names, behind, strict=True) if share <= _margin(page)]
     near = near or [best]
-    times = {name: _training(page, name, field.datasets) for name in near}
+    times = {name: training_seconds(page, name, field.datasets) for name in near}
     timed = {name: t for name, t in times.items() if math.isfinite(t)}
     fastest = min(timed, key=timed.__getitem__) if timed else best
     alone = len(field.datasets) == 1
@@ -66,7 +75,7 @@ def _choice(page: Page, task: str, datasets: Sequence[str]) -> Choice | None:
     )
 
 
-def _behind(field: Field) -> np.ndarray:
+def shares_behind(field: Field) -> np.ndarray:
     """Return by how much each algorithm's loss lies above the best, a mean share of the gap.
 
     Without verdicts a dataset tells no gap; then the worst algorithm stands in for the constant.
@@ -83,12 +92,19 @@ def _margin(page: Page) -> float:
     return pooled[0] if pooled else MARGIN
 
 
-def _training(page: Page, name: str, datasets: Sequence[str]) -> float:
+def training_seconds(page: Page, name: str, datasets: Sequence[str]) -> float:
     """Return the geometric mean of native form and fit, in seconds, not interleaved."""
-    by_name: list[Mapping[str, float]] = [
-        cell.seconds for d in datasets for n, cell in page.by_dataset[d] if n == name
-    ]
-    return geometric_mean(s.get("fit", math.nan) + s.get("native", 0.0) for s in by_name)
+    times = _times(page, name, datasets)
+    return geometric_mean(s.get("fit", math.nan) + s.get("native", 0.0) for s in times)
+
+
+def phase_seconds(page: Page, name: str, datasets: Sequence[str], phase: str) -> float:
+    """Return the geometric mean of a phase, in seconds, not interleaved."""
+    return geometric_mean(s.get(phase, math.nan) for s in _times(page, name, datasets))
+
+
+def _times(page: Page, name: str, datasets: Sequence[str]) -> list[Mapping[str, float]]:
+    return [cell.seconds for d in datasets for n, cell in page.by_dataset[d] if n == name]
 
 
 def _score(page: Page, name: str, dataset: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
@@ -87,6 +87,8 @@ class Renderer:
 
     def _draw(self, figure: Figure) -> Drawn:
         """Draw a chart; one that cannot be drawn costs the chart, not its section."""
+        if not isinstance(figure.spec, Mapping):
+            return Drawn(figure.spec.svg(figure.title))
         try:
             return Drawn(draw(figure.spec, figure.title, f"{self._fresh('chart')}-"))
         except ValueError as error:

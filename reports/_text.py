@@ -93,7 +93,9 @@ def count(value: float | None) -> str:
 
 
 def signed(value: float | None) -> str:
-    """Return a difference with its sign: +0.0123."""
+    """Return a difference with its sign: +0.0123; below 10^-12 it is the rounding of a sum."""
+    if value is not None and abs(value) < 1e-12:
+        return "0"
     return f"+{digits(value)}" if value is not None and value > 0 else digits(value)
 
 

@@ -32,8 +32,8 @@ from reports._blocks import (
     Table,
 )
 from reports._page import Page
-from reports._specs import critical_difference
-from reports._text import bounds, count, digits, few, plural, share, short, signed
+from reports._ranks import critical_difference
+from reports._text import SPACE, bounds, count, digits, few, plural, share, short, signed
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -220,5 +220,5 @@ def _entry(test: PairTest | None) -> Cell:
         return Cell("")
     value = test.difference.value
     tone = ("good" if value > 0 else "bad") if test.p < LEVEL else ""
-    score = f"{test.wins}, {test.ties}, {test.losses}; p {share(test.p)}"
+    score = f"{test.wins}, {test.ties}, {test.losses}; p{SPACE}{share(test.p)}"
     return Cell(signed(value), value, score, tone)

@@ -25,8 +25,9 @@ from reports._blocks import (
     Verbatim,
     Words,
 )
+from reports._meanings import ORIGINS, keys
 from reports._page import Page
-from reports._specs import ORIGINS, keys, strips
+from reports._strips import strips
 from reports._text import TIMES, count, listing, loss, seconds, short, size
 
 if TYPE_CHECKING:

@@ -4,23 +4,38 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from harness import Section, hookimpl
-from reports._blocks import Cell, Code, Column, Figure, Fragment, Paragraph, Row, Table
+from reports._axes import Axis, rows
+from reports._blocks import Cell, Code, Column, Figure, Fragment, Key, Paragraph, Row, Table
+from reports._meanings import ROW
 from reports._page import PHASES, Page, median
-from reports._specs import PHASES as DRAWN
-from reports._specs import keys, phases
+from reports._plot import Boxes, Label, Lines, Mark, Panel, Plot
 from reports._text import seconds, short
 from reports._verdict import PHASE_NAMES
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+Medians = Mapping[str, Mapping[str, float]]
+
 NOTE = (
     "Medians of wall time over datasets and splits, not interleaved. Import and compile are paid "
     "once a process, preparation and native form once a training set, predict once a test set."
 )
+# Phases in the order in which they come, each with its colour.
+COLOURS = {
+    "import": "muted",
+    "compile": "purple",
+    "preparation": "amber",
+    "native": "sky",
+    "fit": "blue",
+    "predict": "orange",
+}
+ONCE = ("import", "compile")  # a process
+MOST = 40  # algorithms drawn; the table has all
 
 
 @hookimpl
@@ -30,24 +45,58 @@ def register_report_sections(register: Callable[[Section], None]) -> None:
 
 
 def build(page: Page) -> Fragment | None:
-    """Return one chart of all algorithms and phases, with its table."""
+    """Return what a first and a later use of each algorithm spend their time on."""
     medians = phase_medians(page)
-    rows = [
-        {"name": name, "kind": PHASE_NAMES[phase], "value": value}
-        for name, found in medians.items()
-        for phase, value in found.items()
-        if PHASE_NAMES[phase] in DRAWN and value > 0
-    ]
-    if not rows:
+    timed = {n: by for n, by in medians.items() if any(by.get(p, 0) > 0 for p in COLOURS)}
+    if not timed:
         return None
+    used = [p for p in COLOURS if any(by.get(p, 0) > 0 for by in timed.values())]
     figure = Figure(
-        spec=phases(rows),
-        title="Median seconds of each phase for each algorithm",
-        finding=_finding(medians),
+        spec=stacks(dict(list(timed.items())[:MOST])),
+        title="Share of each phase in a first and in a later use of each algorithm",
+        finding=_finding(medians) + _cut(timed),
         table=_table(medians),
-        keys=keys(DRAWN, (str(row["kind"]) for row in rows)),
+        keys=[Key("■", COLOURS[p], PHASE_NAMES[p]) for p in used],
     )
     return Fragment([Paragraph(NOTE, role="note"), figure])
+
+
+def stacks(medians: Medians) -> Plot:
+    """Return a bar an algorithm, parted by phase from left to right, its total behind it.
+
+    The left panel is a first use in a new process, the right one a later use.
+    """
+    later = [phase for phase in COLOURS if phase not in ONCE]
+    panels = [("First use: once a process", list(COLOURS)), ("Later uses", later)]
+    if not any(by.get(phase, 0) > 0 for by in medians.values() for phase in ONCE):
+        panels = panels[1:]
+    drawn = [
+        _stack(medians, title, phases, labelled=not index)
+        for index, (title, phases) in enumerate(panels)
+    ]
+    return Plot(drawn, across=2)
+
+
+def _stack(medians: Medians, title: str, phases: Sequence[str], *, labelled: bool) -> Panel:
+    boxes: dict[str, list[tuple[float, float, float, float]]] = defaultdict(list)
+    edges: list[list[tuple[float, float]]] = []
+    totals: list[Mark] = []
+    for y, by in enumerate(medians.values()):
+        total = sum(by.get(phase, 0.0) for phase in phases)
+        start = 0.0
+        for phase in phases:
+            share = by.get(phase, 0.0) / total if total else 0.0
+            if share > 0:
+                boxes[phase].append((start, y - 0.36, start + share, y + 0.36))
+                edges.append([(start, y - 0.36), (start, y + 0.36)])
+            start += share
+        totals.append(Label((1.0, y), seconds(total), dx=6, colour="muted"))
+    ticks = (0.0, 0.5, 1.0)
+    x = Axis(0.0, 1.0, ticks, [f"{t:.0%}" for t in ticks])
+    names = rows(list(medians), labelled=labelled)
+    marks = [Boxes(found, COLOURS[phase]) for phase, found in boxes.items()]
+    height = ROW * len(medians)
+    return Panel(x, names, [*marks, Lines(edges, "paper", 1.5), *totals], title, 250, height, 64)
 
 
 def phase_medians(page: Page) -> dict[str, dict[str, float]]:
@@ -61,7 +110,11 @@ def phase_medians(page: Page) -> dict[str, dict[str, float]]:
     return dict(sorted(found.items(), key=lambda item: (item[1].get("fit", math.inf), item[0])))
 
 
-def _finding(medians: dict[str, dict[str, float]]) -> str:
+def _cut(timed: Medians) -> str:
+    return f" Drawn are the {MOST} fastest; the table has all." if len(timed) > MOST else ""
+
+
+def _finding(medians: Medians) -> str:
     fits = {name: by["fit"] for name, by in medians.items() if "fit" in by}
     if not fits:
         return "No fit was timed."
@@ -74,17 +127,17 @@ def _finding(medians: dict[str, dict[str, float]]) -> str:
     )
 
 
-def _table(medians: dict[str, dict[str, float]]) -> Table:
+def _table(medians: Medians) -> Table:
     shown = [p for p in PHASES if any(p in by for by in medians.values())]
     columns = [
         Column("Algorithm"),
         *(Column(PHASE_NAMES[p].capitalize(), numeric=True, unit="s") for p in shown),
     ]
-    rows: list[Row] = [
+    told: list[Row] = [
         [
             Cell([Code(short(name))], name),
             *(Cell.of(by.get(p, math.nan), seconds) for p in shown),
         ]
         for name, by in medians.items()
     ]
-    return Table(columns, rows, "Median wall time of each phase, not interleaved", "phases")
+    return Table(columns, told, "Median wall time of each phase, not interleaved", "phases")

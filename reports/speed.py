@@ -19,8 +19,9 @@ from reports._blocks import (
     Table,
     Verbatim,
 )
+from reports._forest import Estimate, ratios
+from reports._meanings import SPEEDS, keys
 from reports._page import Page, geometric_mean
-from reports._specs import SPEEDS, forest, keys
 from reports._text import plural, ratio, seconds, short
 from reports._verdict import PHASE_NAMES, speed_badge, speed_tally, speed_word
 
@@ -61,23 +62,17 @@ def _panel(page: Page, phase: str, speeds: list[Speed]) -> Panel:
     half = DRAWN // 2
     drawn = ordered if len(ordered) <= DRAWN else [*ordered[:half], *ordered[-half:]]
     rows = [
-        {
-            "name": _name(speed),
-            "kind": speed_word(speed),
-            "low": speed.ratio.low,
-            "value": speed.ratio.value,
-            "high": speed.ratio.high,
-        }
+        Estimate(_name(speed), speed_word(speed), *_bounds(speed))
         for speed in drawn
         if speed.ratio.value > 0 and math.isfinite(speed.ratio.value)
     ]
     title = PHASE_NAMES.get(phase, short(phase)).capitalize()
     figure = Figure(
-        spec=forest(rows),
+        spec=ratios(rows),
         title=f"{title}: time of the reference over time of ours, with intervals",
         finding=finding(speeds) + _cut(ordered),
         table=_table(title, phase, ordered),
-        keys=keys(SPEEDS, (str(row["kind"]) for row in rows)),
+        keys=keys(SPEEDS, (row.kind for row in rows)),
     )
     return Panel(title, [figure], page.anchor("speed", phase))
 
@@ -92,6 +87,10 @@ def _cut(speeds: list[Speed]) -> str:
     if len(speeds) <= DRAWN:
         return ""
     return f" Drawn are the {DRAWN // 2} highest and the {DRAWN // 2} lowest; the table has all."
+
+
+def _bounds(speed: Speed) -> tuple[float, float, float]:
+    return speed.ratio.low, speed.ratio.value, speed.ratio.high
 
 
 def _name(speed: Speed) -> str:

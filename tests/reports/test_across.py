@@ -1,14 +1,14 @@
 """The section across datasets: what it says, what it leaves unsaid, and that it survives names."""
 
+import re
 from dataclasses import replace
 
 import pytest
 
 from harness.analysis.view import RunView
 from reports import Page, across
-from reports._charts import draw
+from reports._ranks import critical_difference
 from reports._render import Renderer
-from reports._specs import critical_difference
 
 
 @pytest.fixture
@@ -64,6 +64,7 @@ def test_hostile_names_stay_names(views) -> None:
 
 def test_the_picture_is_drawn_for_any_groups() -> None:
     for groups in ([], [(0, 1)], [(0, 1), (1, 2)]):
-        svg = draw(critical_difference(["a", "b", "c"], [1.2, 1.9, 2.9], groups, 0.9), "ranks", "p")
-        assert ">CD<" in svg
-        assert svg.count('stroke-width="4"') == len(groups) + 1
+        svg = critical_difference(["a", "b", "c"], [1.2, 1.9, 2.9], groups, 0.9).svg("ranks")
+        assert ">critical distance<" in svg
+        (bars,) = re.findall(r'<path d="([^"]*)"[^>]*stroke-width="4"', svg)
+        assert bars.count("M") == len(groups) + 1

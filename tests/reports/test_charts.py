@@ -1,14 +1,10 @@
-import json
 import re
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 import reports
-from reports import _specs
 from reports._charts import PALETTE, draw
 
 CSS = (Path(reports.__file__).parent / "assets" / "report.css").read_text()
@@ -86,50 +82,3 @@ def test_ids_of_two_charts_differ() -> None:
 def test_a_specification_that_makes_no_sense_is_an_error() -> None:
     with pytest.raises(ValueError, match="conversion failed"):
         draw({"mark": "no such mark"}, "nothing", "c1-")
-
-
-# ------------------------------------------------------------------ our own specifications
-
-
-@given(st.lists(st.floats(1e-9, 1e9), max_size=20))
-def test_a_log_axis_spans_its_values_with_few_ticks(values) -> None:
-    (low, high), ticks = _specs.log_scale(values)
-    assert all(low <= v <= high for v in values)
-    assert ticks == sorted(ticks)
-    assert all(low <= tick <= high for tick in ticks)
-    assert 1 <= len(ticks) <= 7
-
-
-def test_log_scale_ignores_what_a_log_axis_cannot_show() -> None:
-    assert _specs.log_scale([0.0, -1.0, float("inf"), 2.0, 20.0]) == (
-        [1.6, 25.0],
-        [2, 3, 5, 10, 20],
-    )
-
-
-def test_an_unbounded_interval_reaches_to_the_edge() -> None:
-    row = {"name": "a", "kind": "undecided", "low": 0.0, "value": 2.0, "high": float("inf")}
-    spec = _specs.forest([row])
-    json.dumps(spec, allow_nan=False)
-    shown = spec["data"]["values"][0]
-    (low, high), _ = _specs.log_scale([2.0, 1.0])
-    assert (shown["low"], shown["high"]) == (low, high)
-
-
-def test_strips_go_logarithmic_where_one_value_would_squash_the_others() -> None:
-    def scale(values):
-        rows = [{"name": str(v), "kind": "from scratch", "score": v} for v in values]
-        view = _specs.strips(rows, [("score", "log_loss", "loss")])["hconcat"][0]
-        return view["layer"][0]["encoding"]["x"]["scale"].get("type", "linear")
-
-    assert scale([0.1, 0.2, 0.3]) == "linear"
-    assert scale([0.1, 0.2, 15.0]) == "log"
-    assert scale([-0.1, 0.2, 15.0]) == "linear"
-
-
-def test_legends_name_only_what_is_drawn() -> None:
-    assert [key.text for key in _specs.keys(_specs.SPEEDS, ["slower"])] == ["slower"]
-    for meanings in (_specs.ORIGINS, _specs.SPEEDS, _specs.PHASES):
-        symbols, shapes, colours = zip(*meanings.values(), strict=True)
-        assert len(set(symbols)) == len(set(shapes)) == len(set(colours)) == len(meanings)
-        assert set(colours) <= set(PALETTE)

@@ -336,7 +336,8 @@ def test_a_large_phase_of_duels_is_drawn_in_part_and_tabled_whole(typical) -> No
     many = [replace(typical.speed[0], dataset=f"d{i}") for i in range(100)]
     fragment = speed.build(Page(replace(typical, speed=tuple(many), duels=())))
     figure = fragment.blocks[1].blocks[0]
-    assert len(figure.spec["data"]["values"]) == speed.DRAWN
+    (panel,) = figure.spec.panels
+    assert len(panel.y.labels) == speed.DRAWN
     assert len(figure.table.rows) == 100
     assert "the table has all" in figure.finding
 

@@ -1,0 +1,208 @@
+"""The plots that are drawn here: axes, marks, names, and what each chart is made of."""
+
+import math
+import re
+from xml.etree import ElementTree as ET
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from reports import _axes, _meanings
+from reports._charts import PALETTE
+from reports._forest import Estimate, differences, ratios
+from reports._plot import Boxes, Dots, Label, Lines, Panel, Plot, beside, width_of
+from reports._strips import strips
+from reports.tradeoff import front
+
+ALLOWED = {"svg", "path", "text"}
+
+
+def parsed(plot: Plot, title: str = "a plot") -> ET.Element:
+    return ET.fromstring(plot.svg(title))
+
+
+def texts(root: ET.Element) -> list[str]:
+    return [e.text or "" for e in root.iter() if e.tag.endswith("text")]
+
+
+def numbers(root: ET.Element) -> list[float]:
+    """Return every number of the outlines."""
+    paths = (e.get("d", "") for e in root.iter())
+    return [float(x) for d in paths for x in re.findall(r"-?\d+(?:\.\d+)?", d)]
+
+
+# ------------------------------------------------------------------ axes
+
+
+@given(st.lists(st.floats(1e-9, 1e9), max_size=20))
+def test_a_log_axis_spans_its_values_with_few_ticks(values) -> None:
+    (low, high), ticks = _axes.log_scale(values)
+    assert all(low <= v <= high for v in values)
+    assert ticks == sorted(ticks)
+    assert all(low <= tick <= high for tick in ticks)
+    assert 1 <= len(ticks) <= 7
+
+
+def test_log_scale_ignores_what_a_log_axis_cannot_show() -> None:
+    assert _axes.log_scale([0.0, -1.0, float("inf"), 2.0, 20.0]) == (
+        [1.6, 25.0],
+        [2, 3, 5, 10, 20],
+    )
+
+
+@given(st.lists(st.floats(-1e9, 1e9), max_size=20), st.integers(2, 8))
+def test_a_linear_axis_spans_its_values_with_few_round_ticks(values, most) -> None:
+    axis = _axes.linear(values, most=most)
+    assert all(axis.low <= v <= axis.high for v in values)
+    assert len(axis.ticks) == len(axis.labels) <= most + 1
+    assert all(axis.low <= t <= axis.high for t in axis.ticks)
+    assert all(0 <= axis.share(v) <= 1 for v in values)
+
+
+def test_what_is_not_finite_moves_no_axis() -> None:
+    assert _axes.linear([1.0, math.inf, math.nan, 2.0]) == _axes.linear([1.0, 2.0])
+    assert _axes.linear([0.0, 1.0], zero=True).low == 0.0
+
+
+def test_rows_stand_from_the_top() -> None:
+    axis = _axes.rows(["a", "b", "c"])
+    assert axis.share(0) > axis.share(1) > axis.share(2)
+    assert axis.labels == ["a", "b", "c"]
+
+
+@pytest.mark.parametrize(
+    ("value", "label"), [(0.0, "0"), (0.25, "0.25"), (-3.0, "−3"), (1e6, "1e6"), (2e-5, "2e−5")]
+)
+def test_ticks_are_told_briefly(value, label) -> None:
+    assert _axes.number(value) == label
+
+
+def test_times_and_ratios_have_their_units() -> None:
+    assert [_axes.brief_seconds(v) for v in (2e-5, 0.03, 5)] == ["20 µs", "30 ms", "5 s"]
+    assert _axes.brief_ratio(0.5) == "×0.5"
+
+
+# ------------------------------------------------------------------ the picture
+
+
+def a_panel(**rest) -> Panel:
+    x, y = _axes.linear([0, 10], "x title"), _axes.linear([0, 1], "y title")
+    marks = [
+        Boxes([(1, 0.2, 3, 0.4)]),
+        Lines([[(0, 0), (10, 1)]]),
+        Dots([(5, 0.5), (math.nan, 0.5)][:1]),
+        Label((2, 0.5), "beside"),
+    ]
+    return Panel(x, y, marks, **rest)
+
+
+def test_a_plot_is_an_image_with_a_name_and_its_words() -> None:
+    root = parsed(Plot([a_panel(title="first"), a_panel()]), 'a "plot" & <b>')
+    assert root.get("role") == "img"
+    assert root.get("aria-label") == 'a "plot" & <b>'
+    assert {"first", "beside", "x title", "y title"} <= set(texts(root))
+    assert {e.tag.split("}")[1] for e in root.iter()} <= ALLOWED
+
+
+def test_everything_lies_within_the_picture() -> None:
+    root = parsed(Plot([a_panel() for _ in range(5)], across=2))
+    width, height = float(root.get("width")), float(root.get("height"))
+    for e in root.iter():
+        for x, y in re.findall(r"[ML](-?[\d.]+),(-?[\d.]+)", e.get("d", "")):
+            assert 0 <= float(x) <= width
+            assert 0 <= float(y) <= height
+
+
+def test_hostile_names_are_text(hostile_names) -> None:
+    names = list(hostile_names.values())
+    x, y = _axes.linear([0, 1]), _axes.rows(names)
+    marks = [Label((0, i), name) for i, name in enumerate(names)]
+    root = parsed(Plot([Panel(x, y, marks, title=names[0])]))
+    assert {e.tag.split("}")[1] for e in root.iter()} <= ALLOWED
+    assert len(set(texts(root)) & set(y.labels)) == len(names), "no two names became one"
+
+
+def test_labels_of_an_axis_do_not_touch() -> None:
+    axis = _axes.Axis(0, 1, (0.0, 0.01, 1.0), ("a long label", "another one", "end"))
+    assert set(texts(parsed(Plot([Panel(axis, _axes.linear([0, 1]), [])])))) >= {
+        "a long label",
+        "end",
+    }
+    assert "another one" not in texts(parsed(Plot([Panel(axis, _axes.linear([0, 1]), [])])))
+
+
+def test_names_beside_points_cover_no_other_name() -> None:
+    panel = Panel(_axes.linear([0, 1]), _axes.linear([0, 1]), [], width=300, height=200)
+    crowd = [(f"name {i}", (0.5, 0.5 + i * 1e-3)) for i in range(30)]
+    found = beside(crowd, panel)
+    assert 1 <= len(found) <= 4, "one a side of the crowd"
+    spread = [("a", (0.1, 0.1)), ("b", (0.9, 0.9))]
+    assert [label.text for label in beside(spread, panel)] == ["a", "b"]
+
+
+def test_the_estimate_of_a_label_is_rather_too_wide() -> None:
+    # widths of Liberation Sans at 12 px, as a browser lays them out
+    for text, wide in (("gradient_boosting", 97.4), ("iiiiii", 16.0), ("WWWW", 45.3)):
+        assert wide * 0.85 <= width_of(text) <= wide * 1.5
+
+
+# ------------------------------------------------------------------ the charts
+
+
+def test_an_unbounded_interval_reaches_to_the_edge() -> None:
+    plot = ratios([Estimate("a", "undecided", 0.0, 2.0, math.inf)])
+    (panel,) = plot.panels
+    (line,) = [m for m in panel.marks if isinstance(m, Lines) and m.dash == "1 4" and m.lines]
+    assert line.lines == [[(panel.x.low, 0), (panel.x.high, 0)]]
+    assert all(map(math.isfinite, numbers(parsed(plot))))
+
+
+def test_a_hopeless_interval_does_not_squash_the_others() -> None:
+    near = Estimate("near", "equivalent", -0.004, 0.001, 0.005, (-0.003, 0.004))
+    far = Estimate("far", "inconclusive", -5.0, 0.01, 5.0, (-4.0, 4.0))
+    (panel,) = differences([near, far], 0.01, "difference").panels
+    assert panel.x.high < 0.1
+    band = next(m for m in panel.marks if isinstance(m, Boxes))
+    assert band.boxes == [(-0.01, -0.5, 0.01, 1.5)]
+
+
+def test_strips_go_logarithmic_where_one_value_would_squash_the_others() -> None:
+    def log(values):
+        found = [{"name": str(v), "kind": "from scratch", "score": v} for v in values]
+        return strips(found, [("score", "log_loss", "loss")]).panels[0].x.log
+
+    assert not log([0.1, 0.2, 0.3])
+    assert log([0.1, 0.2, 15.0])
+    assert not log([-0.1, 0.2, 15.0])
+
+
+def test_a_row_without_a_value_keeps_its_place() -> None:
+    found = [
+        {"name": "a", "kind": "from scratch", "score": None},
+        {"name": "b", "kind": "from scratch", "score": 1.0},
+    ]
+    (panel,) = strips(found, [("score", "loss", "loss")]).panels
+    assert panel.y.labels == ["a", "b"]
+    dots = [p for m in panel.marks if isinstance(m, Dots) for p in m.points]
+    assert dots == [(1.0, 1)]
+
+
+def test_the_front_is_of_those_that_nobody_beats_in_both() -> None:
+    points = [(1.0, 5.0), (2.0, 5.0), (3.0, 1.0), (4.0, 2.0), (math.nan, 0.0), (5.0, 0.5)]
+    assert front(points) == [0, 2, 5]
+    rng = np.random.default_rng(0)
+    some = [tuple(p) for p in rng.random((40, 2))]
+    beaten = {i for i, p in enumerate(some) if any(q[0] < p[0] and q[1] < p[1] for q in some)}
+    assert set(front(some)) == set(range(40)) - beaten
+
+
+def test_legends_name_only_what_is_drawn() -> None:
+    assert [key.text for key in _meanings.keys(_meanings.SPEEDS, ["slower"])] == ["slower"]
+    for meanings in (_meanings.ORIGINS, _meanings.SPEEDS, _meanings.VERDICTS):
+        symbols, shapes, colours = zip(*meanings.values(), strict=True)
+        assert len(set(symbols)) == len(set(shapes)) == len(set(colours)) == len(meanings)
+        assert set(colours) <= set(PALETTE)
+    assert [k.text for k in _meanings.series_keys(["a", "b"])] == ["a", "b"]
+    assert len({(colour, dash) for colour, dash, _ in _meanings.SERIES}) == len(_meanings.SERIES)

@@ -13,7 +13,7 @@ release = version = installed("tree-harness")
 extensions = ["myst_parser", "mathml", "commands"]
 myst_enable_extensions = ["dollarmath", "deflist"]
 myst_heading_anchors = 3
-exclude_patterns = ["_build", "examples/*/README.md", "examples/*/.*", "**/site-packages"]
+exclude_patterns = ["_build", "algorithms/figures", "examples/*"]
 
 html_theme = "furo"
 html_title = f"tree-harness {release}"

@@ -1,0 +1,76 @@
+"""The pages form one site: each can be reached, each link leads somewhere, code shown exists."""
+
+import ast
+import importlib.util
+import re
+from importlib.metadata import version
+
+import pytest
+from pages import DOCS, ROOT, listed, pages, without_blocks
+
+PAGES = pages()
+LINK = re.compile(r"\]\(([^)\s]+)\)")
+INCLUDED = re.compile(r"^`{3,}\{(?:literal)?include\} (\S+)\n((?::.*\n)*)", re.MULTILINE)
+
+
+def headings(text):
+    """Return the anchors of a page's headings, as GitHub and MyST make them."""
+    titles = re.findall(r"^#{1,3} (.+)$", without_blocks(text), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
+
+
+def test_every_page_is_in_exactly_one_toctree():
+    found = [page for parent in PAGES for page in listed(parent)]
+    assert sorted(found) == [page for page in PAGES if str(page) != "index.md"]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=str)
+def test_every_link_leads_to_a_page_and_a_heading(page):
+    text = (DOCS / page).read_text()
+    for link in LINK.findall(without_blocks(text)):
+        if link.startswith(("https://", "mailto:")):
+            continue
+        assert not link.startswith("http:"), link
+        target, _, anchor = link.partition("#")
+        file = (DOCS / page).parent / target if target else DOCS / page
+        assert file.exists(), link
+        if file.suffix == ".md":
+            assert file.resolve().relative_to(DOCS) in PAGES, f"{link} is no page of the site"
+        if anchor:
+            assert anchor in headings(file.read_text()), link
+
+
+@pytest.mark.parametrize("page", PAGES, ids=str)
+def test_what_is_included_is_there(page):
+    for path, options in INCLUDED.findall((DOCS / page).read_text()):
+        file = ((DOCS / page).parent / path).resolve()
+        assert file.is_file(), path
+        for name in re.findall(r"^:pyobject: (\S+)$", options, re.MULTILINE):
+            body = ast.parse(file.read_text()).body
+            for part in name.split("."):
+                (body,) = [n.body for n in body if getattr(n, "name", None) == part]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=str)
+def test_formulas_come_in_pairs_of_signs(page):
+    text = re.sub(r"`[^`\n]*`", "", without_blocks((DOCS / page).read_text()))
+    assert text.count("$") % 2 == 0
+
+
+def test_every_command_is_on_the_page_of_commands():
+    pytest.importorskip("sphinx", reason="the pages' own tools: pip install tree-harness[docs]")
+    file = DOCS / "_extensions/commands.py"
+    spec = importlib.util.spec_from_file_location("commands_of_the_docs", file)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    from harness.cli import COMMANDS, harness
+
+    told = dict(module.every_command(harness, "harness"))
+    assert {f"harness {name}" for name in COMMANDS} < set(told)
+    assert "harness plugin check" in told
+    assert all(text.startswith(f"Usage: {name}") for name, text in told.items())
+
+
+def test_the_pages_name_the_version_that_is_installed():
+    text = (ROOT / "pyproject.toml").read_text()
+    assert f'version = "{version("tree-harness")}"' in text

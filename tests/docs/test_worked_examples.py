@@ -1,0 +1,24 @@
+"""The examples on the pages are sessions: what they show is what comes out."""
+
+import doctest
+
+import pytest
+from pages import DOCS, blocks, pages
+
+SESSIONS = [page for page in pages() if ">>>" in (DOCS / page).read_text()]
+
+
+@pytest.mark.parametrize("page", SESSIONS, ids=str)
+def test_every_session_on_the_page_comes_out_as_shown(page):
+    text = (DOCS / page).read_text()
+    session = "\n".join(blocks(text, "pycon"))
+    assert session.count(">>>") == text.count(">>>"), "every session stands in a pycon block"
+    test = doctest.DocTestParser().get_doctest(session, {}, str(page), str(page), 0)
+    told = []
+    runner = doctest.DocTestRunner(verbose=False)
+    failed = runner.run(test, out=told.append).failed
+    assert failed == 0, "".join(told)
+
+
+def test_there_are_sessions():
+    assert "worked-examples.md" in map(str, SESSIONS)

@@ -1,0 +1,72 @@
+"""Environments of their own, made from nothing but a Python and what pip installs."""
+
+import os
+import shutil
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+UNREACHABLE = ("connection", "temporary failure", "no matching distribution", "timed out")
+
+
+def declared() -> dict:
+    """Return the project table of pyproject.toml."""
+    return tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+
+
+def build_wheel(folder: Path) -> Path:
+    """Build the project's wheel from a copy, so that the checkout gets no ``build`` folder."""
+    copy = folder / "source"
+    unwanted = shutil.ignore_patterns("__pycache__", "*.egg-info")
+    for name in ("harness", "algorithms", "reports", "datasets"):
+        shutil.copytree(ROOT / name, copy / name, ignore=unwanted)
+    for name in ("pyproject.toml", "README.md", "LICENSE"):
+        shutil.copy(ROOT / name, copy)
+    code = "from setuptools import build_meta as b; print(b.build_wheel('dist'))"
+    subprocess.run([sys.executable, "-c", code], cwd=copy, check=True, capture_output=True)
+    (wheel,) = (copy / "dist").glob("*.whl")
+    return wheel
+
+
+class Fresh:
+    """A virtual environment, and a folder outside the clone to work in."""
+
+    def __init__(self, folder: Path, *requirements: str) -> None:
+        self.home = folder / "elsewhere"
+        self.home.mkdir()
+        self.python = folder / "venv/bin/python"
+        subprocess.run([sys.executable, "-m", "venv", str(folder / "venv")], check=True)
+        self.pip(*requirements)
+
+    def pip(self, *requirements: str) -> None:
+        """Install, from pip's cache where it can; skip where an index is out of reach."""
+        command = ["-m", "pip", "install", "--quiet", "--prefer-binary", *requirements]
+        done = self.ask(*command)
+        told = done.stderr.lower()
+        if done.returncode and any(word in told for word in UNREACHABLE):
+            pytest.skip(f"pip cannot install here: {done.stderr.strip().splitlines()[-1][:200]}")
+        assert done.returncode == 0, done.stderr[-3000:]
+
+    def ask(self, *command: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+        """Run this environment's Python, without anything of the developer's own."""
+        kept = {k: v for k, v in os.environ.items() if not k.startswith(("PYTHON", "HARNESS_"))}
+        for name in ("HARNESS_KERNEL_CACHE", "HARNESS_CACHE"):
+            kept |= {name: os.environ[name]} if name in os.environ else {}
+        return subprocess.run(
+            [str(self.python), *command],
+            cwd=cwd or self.home,
+            env=kept,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+    def answer(self, *command: str, cwd: Path | None = None) -> str:
+        """Return what a command prints that must succeed."""
+        done = self.ask(*command, cwd=cwd)
+        assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
+        return done.stdout

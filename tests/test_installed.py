@@ -1,0 +1,74 @@
+"""An empty environment, the wheel, and nothing of the clone: what a user has who installs it."""
+
+import json
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from fresh import ROOT, Fresh, build_wheel
+
+pytestmark = pytest.mark.slow
+EXAMPLE = ROOT / "docs/examples/rotated-forest"
+SMALL = ("--set", "splits.folds=2", "--set", "capacity.trees=3", "--set", "duels.pairs=[]")
+
+
+@pytest.fixture(scope="module")
+def fresh(tmp_path_factory: pytest.TempPathFactory) -> Fresh:
+    """Install the wheel, and the example project beside it."""
+    folder = tmp_path_factory.mktemp("fresh")
+    example = folder / "example"
+    shutil.copytree(EXAMPLE, example, ignore=shutil.ignore_patterns("*.egg-info", "__pycache__"))
+    made = Fresh(folder, str(build_wheel(folder)))
+    made.pip(f"{example}[test]")
+    made.example = example
+    return made
+
+
+def test_nothing_is_imported_from_the_clone(fresh: Fresh) -> None:
+    code = "import harness, algorithms, reports as r; print(harness.__file__, r.__file__)"
+    for file in fresh.answer("-c", code).split():
+        assert not Path(file).is_relative_to(ROOT)
+        assert Path(file).is_relative_to(fresh.python.parents[1])
+    typed = (
+        "from importlib.resources import files; print((files('harness') / 'py.typed').is_file())"
+    )
+    assert fresh.answer("-c", typed).strip() == "True"
+
+
+def test_a_run_ends_in_a_report_with_kernels_cards_and_templates(fresh: Fresh) -> None:
+    chosen = ("-a", "decision_tree", "-a", "histogram_boosting", "-d", "iris", "-d", "diabetes")
+    fresh.answer("-m", "harness", "run", *chosen, *SMALL)
+    (report,) = (fresh.home / "results").glob("report-*.html")
+    assert "histogram_boosting" in report.read_text(encoding="utf-8")
+    told = json.loads(fresh.answer("-m", "harness", "report", "--json"))
+    assert told["failures"] == []
+    assert {a["algorithm"] for a in told["accuracy"]} >= {"decision_tree", "histogram_boosting"}
+
+
+def test_the_console_script_and_the_doctor_work(fresh: Fresh) -> None:
+    script = [str(fresh.python.with_name("harness")), "--version"]
+    said = subprocess.run(script, cwd=fresh.home, check=True, capture_output=True, text=True)
+    assert said.stdout.startswith("harness, version")
+    assert "quick" in fresh.answer("-m", "harness", "list", "experiments")
+    assert "breast_cancer" in fresh.answer("-m", "harness", "list", "datasets")
+    fresh.answer("-m", "harness", "doctor")
+
+
+def test_a_new_plugin_is_written_from_the_installed_templates(fresh: Fresh) -> None:
+    fresh.answer("-m", "harness", "plugin", "new", "my-forest")
+    file = fresh.home / "my-forest/src/my_forest/plugin.py"
+    listed = fresh.answer("-m", "harness", "run", "--plugin", str(file), "-a", "my-forest",
+                          "-d", "iris", "--dry-run")  # fmt: skip
+    assert "my-forest on iris" in listed
+
+
+def test_the_example_is_found_kept_to_its_promises_and_in_the_report(fresh: Fresh) -> None:
+    assert "rotated-forest" in fresh.answer("-m", "harness", "list", "algorithms")
+    passed = fresh.answer("-m", "pytest", "-q", "-p", "no:cacheprovider", cwd=fresh.example)
+    assert " passed" in passed
+    assert "failed" not in passed
+    chosen = ("-a", "rotated-forest", "-d", "diagonal_stripes", "--results", "example")
+    fresh.answer("-m", "harness", "run", *chosen, *SMALL)
+    (report,) = (fresh.home / "example").glob("report-*.html")
+    assert "rotated-forest" in report.read_text(encoding="utf-8")

@@ -13,7 +13,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from algorithms._common.hist_bins import cells_of, stride_of
 from algorithms._common.hist_growing import make_team
 from algorithms._common.hist_model import GrownTree
 from algorithms._distributed.collective import width_of
@@ -81,7 +80,10 @@ class RankGrower:
             best=np.zeros((1, 2), layout.BEST),
             members=np.zeros((1, 2, layout.MAX_BINS), np.uint8),
         )
-        self.stride = stride_of(cells_of(binner))
+        lines = -(-int(max(bins.count, default=1)) // layout.CACHE_LINE)
+        self.stride = (
+            lines | 1
+        ) * layout.CACHE_LINE  # odd: no bin of all features in one cache set
         self.cells = np.zeros(self.stride * n_features, np.int64)
         self.wide = np.zeros((2, len(self.cells)), np.int64)
         self.sums = np.zeros((self.size, layout.N_SUMS), np.int64)

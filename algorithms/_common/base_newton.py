@@ -231,7 +231,6 @@ class BaseNewtonBoosting(NewtonModel):
         if is_local:
             step = 1.0 / self.max_bin if self.sketch_eps is None else self.sketch_eps
             return ExactGrower(X, limits, workers, name, step)
-        X = as_dense(X)
         if self.tree_method == "approx":
             return ProposalGrower(X, limits, self, workers, name)
         return HistGrower(X, categorical, limits, self, workers)

@@ -91,27 +91,23 @@ def find_bins(X, categorical, max_bin, sample, min_in_bin, workers):
     return Binner(edges, codes, missing)
 
 
-def runs_of(values):
-    """Return the distinct values of a column, ascending, and how many rows have each."""
-    values = np.sort(values)
-    values = values[: np.searchsorted(values, np.nan)]
-    counts = np.empty(len(values), np.int64)
-    n_runs = count_runs(values, counts)
-    return values[:n_runs], counts[:n_runs]
+def runs_of(values, n_zeros=0):
+    """Return the distinct values of a column, ascending, and how many rows have each.
+
+    ``n_zeros`` rows more are zero.
+    """
+    found = np.empty(len(values) + 1, values.dtype)
+    found[:-1] = values
+    found[:-1].sort()
+    counts = np.empty(len(found), np.int64)
+    n_runs = count_runs(found, len(values), counts, n_zeros)
+    return found[:n_runs], counts[:n_runs]
 
 
 def listed_runs(table, j):
-    """Return what `runs_of` does, of a listed column: its absent entries are counted."""
+    """Return what `runs_of` does, of a listed column."""
     own = table.listed.data[table.listed.indptr[j] : table.listed.indptr[j + 1]]
-    values, counts = runs_of(own)
-    n_absent = len(table.dense) - len(own)
-    if np.isnan(table.absent) or not n_absent:
-        return values, counts
-    at = np.searchsorted(values, 0.0)
-    if at < len(values) and values[at] == 0.0:
-        counts[at] += n_absent
-        return values, counts
-    return np.insert(values, at, 0.0), np.insert(counts, at, n_absent)
+    return runs_of(own, 0 if np.isnan(table.absent) else len(table.dense) - len(own))
 
 
 def find_gaps(X, workers):

@@ -7,11 +7,14 @@ that goes on until no split is left; where leaves are few, `newton_pruning` pick
 import numpy as np
 
 from algorithms._common.hist_bins import bin_table, find_bins
+from algorithms._common.hist_bundles import Bundling
 from algorithms._common.hist_growing import Grower
+from algorithms._common.hist_parts import part_table
 from algorithms._common.hist_records import pack_rows
 from algorithms._common.hist_sampling import seed_of
 from algorithms._common.newton_binned import BinnedGrower, float_above
 from algorithms._common.newton_exact import LEAST_GAIN, Grown
+from algorithms._common.newton_tables import as_dense
 from algorithms._common.newton_tree import NODE
 from algorithms._kernels.hist_layout import HALF, LOW, Rules, stride_of
 
@@ -26,7 +29,8 @@ class HistGrower:
 
     Parameters
     ----------
-    X : (n_rows, n_features) float32, C-contiguous, NaN where missing
+    X : (n_rows, n_features) float32, C-contiguous, NaN where missing; or CSR, whose absent entries
+        are missing
     categorical : (n_features,) bool
     limits : newton_params.Limits
     params : the estimator
@@ -34,18 +38,21 @@ class HistGrower:
     """
 
     def __init__(self, X, categorical, limits, params, workers):
-        binner = find_bins(X, categorical, params.max_bin, SAMPLE, 1, workers)
+        table = part_table(X, absent=np.nan)
+        binner = find_bins(table, categorical, params.max_bin, SAMPLE, 1, workers)
         self.codes = [np.unique(X[X[:, f] >= 0, f]).astype(np.int64) if c else None
                       for f, c in enumerate(categorical)]  # fmt: skip
-        self.start(X, binner, limits, params, workers)
+        self.start(X, table, binner, limits, params, workers)
 
-    def start(self, X, binner, limits, params, workers):
-        """Make the arrays in which trees are grown."""
+    def start(self, X, table, binner, limits, params, workers):
+        """Make the arrays in which trees are grown; ``table`` holds the `Parts` of X."""
+        n_rows, n_features = X.shape
         self.limits, self.params, self.workers = limits, params, workers
-        self.records = np.empty(len(X), np.int64)
-        groups = np.full(X.shape[1], -1, np.int64) if limits.groups is None else limits.groups
-        bins = bin_table(X, binner, limits.monotone, groups, workers)
-        rules = make_rules(limits, params, len(X))
+        self.records = np.empty(n_rows, np.int64)
+        groups = np.full(n_features, -1, np.int64) if limits.groups is None else limits.groups
+        facts = limits.monotone, groups, workers
+        bins = bin_table(table, binner, *facts, Bundling())
+        rules = make_rules(limits, params, n_rows)
         self.others = None
         if histograms_serve(rules, bins, params):
             self.grower = Grower(bins, binner, rules, workers)
@@ -55,6 +62,7 @@ class HistGrower:
                 "so deep: set max_depth or max_leaves, colsample_bylevel=1 and colsample_bynode=1"
             )
         else:
+            bins = bin_table(as_dense(X), binner, *facts)  # lists of bins know no bundles
             self.others = BinnedGrower(bins, binner, limits, workers, type(params).__name__)
 
     def grow(self, g, h, used, draws):

@@ -6,8 +6,10 @@ fewer thresholds (`ExactGrower` with a step).
 """
 
 import numpy as np
+from scipy import sparse
 
 from algorithms._common.hist_bins import Binner
+from algorithms._common.hist_parts import part_table
 from algorithms._common.hist_sampling import hash_numbers, seed_of
 from algorithms._common.newton_hist import HistGrower
 from algorithms._common.newton_lists import sort_lists
@@ -23,7 +25,8 @@ class ProposalGrower(HistGrower):
 
     Parameters
     ----------
-    X : (n_rows, n_features) float32, C-contiguous, NaN where missing
+    X : (n_rows, n_features) float32, C-contiguous, NaN where missing; or CSR, whose absent entries
+        are missing
     limits : newton_params.Limits
     params : the estimator
     workers : Workers
@@ -38,7 +41,9 @@ class ProposalGrower(HistGrower):
         self.is_random = params.proposal == "random"
         self.limits, self.params, self.workers = limits, params, workers
         self.weighed_alike = None  # whether the last sketch saw the same h for all rows
-        self.start(X, self.propose(np.ones(len(X), np.float32), 0), limits, params, workers)
+        self.table = part_table(X, absent=np.nan, bundles=False)
+        binner = self.propose(np.ones(X.shape[0], np.float32), 0)
+        self.start(X, self.table, binner, limits, params, workers)
 
     def grow(self, g, h, used, draws):
         """Return the `Grown` tree of some derivatives; see `ExactGrower.grow`."""
@@ -51,14 +56,15 @@ class ProposalGrower(HistGrower):
 
     def take(self, binner):
         """Let further trees grow on other bins."""
-        if self.others is not None:
-            self.start(self.X, binner, self.limits, self.params, self.workers)
+        if self.others is not None or sparse.issparse(self.X):
+            if self.others is not None or not same_edges(binner, self.grower.binner):
+                self.restart(binner)
             return
         grower = self.grower
         bins, lists = grower.bins, self.lists
         places = bins.places._replace(length=binner.counts)
         if stride_of(places) * self.X.shape[1] > grower.growth.planes.shape[2]:
-            self.start(self.X, binner, self.limits, self.params, self.workers)
+            self.restart(binner)
             return
 
         def code(first, last):
@@ -76,6 +82,10 @@ class ProposalGrower(HistGrower):
         grower.bins = bins._replace(count=binner.counts, missing=binner.missing, places=places)
         grower.binner = binner
 
+    def restart(self, binner):
+        """Make the arrays in which trees are grown anew, for other bins."""
+        self.start(self.X, self.table, binner, self.limits, self.params, self.workers)
+
     def propose(self, h, seed):
         """Return the `Binner` of new candidates.
 
@@ -84,7 +94,7 @@ class ProposalGrower(HistGrower):
         h : (n_rows,) float32, weights of quantiles
         seed : int, of random candidates
         """
-        lists, n_rows = self.lists, len(self.X)
+        lists, n_rows = self.lists, self.X.shape[0]
         total = h.sum(dtype=np.float64)
         spans = list(zip(lists.start[:-1].tolist(), lists.start[1:].tolist(), strict=True))
 
@@ -103,6 +113,11 @@ class ProposalGrower(HistGrower):
         own = np.array([len(e) + 1 for e in edges], np.int64)
         gaps = np.diff(lists.start) < n_rows
         return Binner(edges, (None,) * len(edges), np.where(gaps, own, -1))
+
+
+def same_edges(one, other):
+    """Return whether two binners put all values into the same bins."""
+    return all(map(np.array_equal, one.edges, other.edges))
 
 
 def count_candidates(params):

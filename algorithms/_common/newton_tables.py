@@ -5,7 +5,7 @@ import pandas as pd
 from scipy import sparse
 from sklearn.utils.validation import validate_data
 
-from algorithms._common.hist_tables import encode_frame
+from algorithms._common.hist_tables import add_up, encode_frame
 
 ROWS_AT_ONCE = 4096
 
@@ -32,7 +32,7 @@ def read_rows(estimator, X, *, reset, y="no_validation", **options):
         **options,
     )
     X, rest = (found[0], found[1:]) if isinstance(found, tuple) else (found, None)
-    X = drop_missing(X, estimator.missing)
+    X = drop_missing(add_up(X), estimator.missing)
     return X if rest is None else (X, *rest)
 
 

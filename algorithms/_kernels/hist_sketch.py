@@ -44,23 +44,42 @@ def end_of_run(values, start):
 
 
 @kernel
-def count_runs(values, counts):
+def count_runs(values, n_values, counts, n_zeros):
     """Bring sorted values into their distinct ones, and count each; return how many there are.
 
     Parameters
     ----------
-    values : (n,) float32 or float64, ascending, none missing; its first entries are written
-    counts : int64 (n,), its first entries are written
+    values : (n_values + 1,) float32 or float64, written; its last entry is room for a zero
+    n_values : how many there are, ascending, missing ones at the end
+    counts : int64 (n_values + 1,), written
+    n_zeros : rows whose value is zero, and is not among them
     """
-    n_runs = np.int64(0)
-    start = 0
-    while start < len(values):
-        end = end_of_run(values, start)
-        values[n_runs] = values[start]
+    n_runs, start = np.int64(0), np.int64(0)
+    given = values[:n_values]
+    while start < n_values and not np.isnan(given[start]):
+        end = end_of_run(given, start)
+        values[n_runs] = given[start]
         counts[n_runs] = end - start
         n_runs += 1
         start = end
-    return n_runs
+    return n_runs if n_zeros == 0 else add_zeros(values, counts, n_runs, n_zeros)
+
+
+@inner_kernel
+def add_zeros(values, counts, n_runs, n_zeros):
+    """Add rows whose value is zero to the runs; return how many runs there are."""
+    at = n_runs
+    while at > 0 and values[at - 1] >= 0.0:
+        at -= 1
+    if at < n_runs and values[at] == 0.0:
+        counts[at] += n_zeros
+        return n_runs
+    for i in range(n_runs, at, -1):
+        values[i] = values[i - 1]
+        counts[i] = counts[i - 1]
+    values[at] = 0.0
+    counts[at] = n_zeros
+    return n_runs + 1
 
 
 @kernel

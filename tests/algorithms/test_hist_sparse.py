@@ -7,7 +7,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from algorithms import HistogramBoostingRegressor
+from algorithms import (
+    HistogramBoostingRegressor,
+    NewtonBoostingClassifier,
+)
 
 FORMS = [sparse.csr_array, sparse.csc_array, sparse.csr_matrix, sparse.coo_matrix]
 
@@ -78,3 +81,38 @@ def test_sparse_dense_and_bundled_tables_grow_the_same_trees(seed, params, dtype
     for model in models[1:]:
         assert np.array_equal(model.predict(form(X)), wanted)
     np.testing.assert_array_equal(models[0].ensemble_.predict(form(X)), wanted)
+
+
+# ------------------------------------------------------------------ second-order boosting
+
+
+@given(
+    st.integers(0, 2**32 - 1),
+    st.sampled_from(
+        [
+            {"tree_method": "hist"},
+            {"tree_method": "hist", "grow_policy": "lossguide", "max_leaves": 6, "max_depth": 0},
+            {"tree_method": "hist", "reg_alpha": 0.3, "colsample_bytree": 0.4, "max_bin": 5},
+            {"tree_method": "hist", "colsample_bynode": 0.5},
+            {"tree_method": "approx", "max_bin": 7},
+            {"tree_method": "approx", "proposal": "random", "sketch_eps": 0.2},
+        ]
+    ),
+    st.integers(20, 300),
+)
+@settings(max_examples=25, deadline=None)
+def test_absent_entries_are_missing_values_to_second_order_boosting(seed, params, n):
+    rng = np.random.default_rng(seed)
+    dense = mixed(rng, n)
+    X = sparse.csr_array(dense)
+    y = (np.nansum(dense[:, :8], axis=1) + rng.normal(size=n) > 0.5).astype(int)
+    y[:2] = 0, 1
+    dense[dense == 0.0] = np.nan
+    one, two = (
+        NewtonBoostingClassifier(n_estimators=4, max_depth=3, random_state=0)
+        .set_params(**params)
+        .fit(table, y)
+        for table in (dense, X)
+    )
+    assert digest(one) == digest(two)
+    assert np.array_equal(one.predict_proba(dense), two.predict_proba(X))

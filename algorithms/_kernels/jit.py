@@ -14,16 +14,14 @@ compiled on its own, see `linking`: that took two fifths of the time to compile 
 import hashlib
 import os
 import tempfile
-import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 
-import numba
 import platformdirs
 from numba import config, njit
 
 from algorithms._kernels.linking import LinkingCompiler
+from algorithms._kernels.lookups import KernelCompiler
 
 FOLDER = Path(__file__).resolve().parent
 
@@ -71,52 +69,10 @@ def _compile(function: Callable, cache: bool = True, **options) -> Callable:
 
 def kernel(function: Callable) -> Callable:
     """Compile a function of arrays and numbers; it runs without the GIL, and allocates nothing."""
-    return _compile(function, _nrt=False, no_cfunc_wrapper=True)
+    return _compile(function, _nrt=False, no_cfunc_wrapper=True, pipeline_class=KernelCompiler)
 
 
 def inner_kernel(function: Callable) -> Callable:
     """Compile a function that only kernels call, into each of them; Python cannot call it."""
     options = {"no_cfunc_wrapper": True, "no_cpython_wrapper": True, "forceinline": True}
     return _compile(function, _nrt=False, cache=False, pipeline_class=LinkingCompiler, **options)
-
-
-def parallel_kernel(function: Callable) -> Callable:
-    """Compile a function whose ``prange`` loops run on numba's threads; call it in `parallel`."""
-    return _compile(function, parallel=True)
-
-
-def clamp_threads(wanted: int) -> int:
-    """Return a number of threads that numba can run: at least 1, at most its own limit."""
-    return max(1, min(int(wanted), config.NUMBA_NUM_THREADS))
-
-
-_turn = threading.RLock()
-
-
-@contextmanager
-def parallel(threads: int) -> Iterator[int]:
-    """Hold a number of numba's threads; parallel kernels are called inside.
-
-    On the workqueue layer (the one that is left where no OpenMP and no TBB is found) two callers
-    at once abort the process, so they take turns there. The layer is not known before the first
-    parallel kernel has run, so until then they take turns as well.
-    """
-    before = numba.get_num_threads()
-    count = clamp_threads(threads)
-    taking_turns = not _layer_is_shared()
-    if taking_turns:
-        _turn.acquire()
-    try:
-        numba.set_num_threads(count)
-        yield count
-    finally:
-        numba.set_num_threads(before)
-        if taking_turns:
-            _turn.release()
-
-
-def _layer_is_shared() -> bool:
-    try:
-        return numba.threading_layer() in {"omp", "tbb"}
-    except ValueError:  # no parallel kernel has run yet
-        return False

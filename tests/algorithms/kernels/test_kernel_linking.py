@@ -1,10 +1,15 @@
 """Functions that are compiled only to be linked into the kernels that call them."""
 
+import gc
+
 import numpy as np
 import pytest
+from numba import njit
+from numba.core.types.functions import BaseFunction
 
 from algorithms._kernels.jit import inner_kernel, kernel
 from algorithms._kernels.linking import LinkedLibrary
+from algorithms._kernels.lookups import remembering, without_collecting
 
 
 @inner_kernel
@@ -38,3 +43,32 @@ def test_no_machine_code_is_made_of_an_inner_kernel():
         assert "define" in compiled.library.get_llvm_str()
     made = [compiled.library for compiled in sum_two.overloads.values()]
     assert not any(isinstance(library, LinkedLibrary) for library in made)
+
+
+def test_a_kernel_is_compiled_without_asking_twice_and_leaves_numba_as_it_was():
+    before, asked = BaseFunction.get_call_type, []
+
+    def count(self, context, args, kws):
+        asked.append((self, tuple(args)))
+        return before(self, context, args, kws)
+
+    BaseFunction.get_call_type = count
+    try:
+        with remembering():
+            njit(lambda a, b: (a + b) * (a + b) + (b + a) * (a + b))(1.0, 2.0)
+        assert BaseFunction.get_call_type is count
+    finally:
+        BaseFunction.get_call_type = before
+    assert asked
+    assert len(asked) == len(set(asked))
+
+
+@pytest.mark.parametrize("collects", [True, False])
+def test_garbage_is_collected_after_a_compilation_as_before_it(collects):
+    (gc.enable if collects else gc.disable)()
+    try:
+        with without_collecting():
+            assert not gc.isenabled()
+        assert gc.isenabled() is collects
+    finally:
+        gc.enable()

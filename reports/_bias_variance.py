@@ -34,6 +34,15 @@ def told_params(params: Mapping[str, Any]) -> str:
     return ", ".join(f"{short(key)} {short(_word(value), 40)}" for key, value in params.items())
 
 
+def named(told: Sequence[Diagnostic]) -> list[str]:
+    """Return a name for each answer: the algorithm, and the params that tell it from others."""
+    params = map(told_params, varied(told))
+    return [
+        f"{d.algorithm}, {extra}" if extra else d.algorithm
+        for d, extra in zip(told, params, strict=True)
+    ]
+
+
 def _word(value: Any) -> str:
     if isinstance(value, Mapping) and "algorithm" in value:  # a nested estimator
         inner = told_params(value.get("params") or {})

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from reports._bias_variance import bias_variance_figures
+from reports._bias_variance import bias_variance_figures, named
 from reports._blocks import Block, Cell, Column, Details, Figure, Row, Table
 from reports._curves import curves, reliability, side_keys
+from reports._scaling import importance_figures, scaling_figures
 from reports._text import bounds, count, digits, short
 
 if TYPE_CHECKING:
@@ -33,7 +34,8 @@ def staged_figures(told: Sequence[Diagnostic]) -> list[Block]:
     """Return, a dataset, losses against members and against seconds."""
     blocks: list[Block] = []
     for dataset, same in _by_dataset(told):
-        rows = [row for d in same for row in _points(d)]
+        names = named(same)
+        rows = [row for d, name in zip(same, names, strict=True) for row in _points(d, name)]
         metric = short(same[0].found["metric"])
         for key, title in (("members", "members"), ("seconds", "seconds of training")):
             drawn = [row for row in rows if row[key] is not None]
@@ -42,12 +44,12 @@ def staged_figures(told: Sequence[Diagnostic]) -> list[Block]:
     return [Details("Curves", blocks)] if blocks else []
 
 
-def _points(told: Diagnostic) -> Iterator[dict[str, Any]]:
+def _points(told: Diagnostic, name: str) -> Iterator[dict[str, Any]]:
     found = told.found
     times = found["seconds"] or [None] * len(found["stage"])
     for side, losses in (("test rows", found["test"]), ("training rows", found["train"])):
         for members, time, value in zip(found["stage"], times, losses, strict=True):
-            names = {"name": told.algorithm, "side": side}
+            names = {"name": name, "side": side}
             yield {**names, "loss": value, "members": members, "seconds": time}
 
 
@@ -75,9 +77,9 @@ def reliability_figures(told: Sequence[Diagnostic]) -> list[Block]:
 
 def _diagram(dataset: str, told: Sequence[Diagnostic]) -> Figure:
     rows = [
-        {"name": d.algorithm, "low": b["bounds"][0], "high": b["bounds"][1]}
+        {"name": name, "low": b["bounds"][0], "high": b["bounds"][1]}
         | {key: b[key] for key in ("predicted", "observed", "rows")}
-        for d in told
+        for d, name in zip(told, named(told), strict=True)
         for b in d.found["bins"]
     ]
     table: list[Row] = [
@@ -91,12 +93,14 @@ def _diagram(dataset: str, told: Sequence[Diagnostic]) -> Figure:
     ]
     columns = [Column("Algorithm"), *numeric("Rows", "Predicted", "Observed")]
     caption = f"How often the event came true on {short(dataset)}, by its probability"
-    named = Table(columns, table, caption, f"diagnostics-reliability-{dataset}")
-    return Figure(spec=reliability(rows), title=caption, finding=caption, table=named)
+    numbers = Table(columns, table, caption, f"diagnostics-reliability-{dataset}")
+    return Figure(spec=reliability(rows), title=caption, finding=caption, table=numbers)
 
 
 FIGURES = {
     "staged": staged_figures,
     "calibration": reliability_figures,
     "bias_variance": bias_variance_figures,
+    "scaling": scaling_figures,
+    "importance": importance_figures,
 }

@@ -52,10 +52,11 @@ def overall(page: Page) -> Table:
     return Table(columns, rows, caption, "verdicts")
 
 
-def pair_cell(pair: Pair) -> Cell:
-    """Return the cell that names a pair."""
+def pair_cell(pair: Pair, variant: str = "") -> Cell:
+    """Return the cell that names a pair, with what tells its params from others of its kind."""
     name = [Code(short(pair.algorithm))]
-    return Cell(name, pair.algorithm, note=f"against {short(pair.reference)}")
+    told = [short(variant, 60)] if variant else []
+    return Cell(name, pair.algorithm, note=", ".join([*told, f"against {short(pair.reference)}"]))
 
 
 def _rows(
@@ -68,7 +69,8 @@ def _rows(
     measured += [memory_cell(page.speed(pair))] if memory else []
     names = [pair_cell(pair), rungs_cell(page, pair)]
     single = page.accuracy(pair)
-    judged = page.accuracy(pair, pooled=True) or (single if len(single) == 1 else [])
+    pooled = page.accuracy(pair, pooled=True)
+    judged = [a for a in pooled if a.splits] or pooled or (single if len(single) == 1 else [])
     if not judged:
         return [[*names, _tally(single), Cell(""), *measured]]
     rows: list[Row] = []
@@ -76,6 +78,7 @@ def _rows(
         note = _where(verdict)
         note += "" if one_margin else f", {margin_words(verdict)}"
         accuracy = Cell([accuracy_badge(verdict.verdict)], verdict.verdict, note)
+        names[0] = pair_cell(pair, page.variant(pair.algorithm, verdict.params[0]))
         rows.append([*names, accuracy, in_margins(verdict), *measured])
     return rows
 
@@ -112,11 +115,21 @@ def rungs_cell(page: Page, pair: Pair) -> Cell:
     missed = False
     for several in modes.values():
         rung = lowest(p.rung for p in several)
-        missed |= any(p.claimed and not reaches(p.rung, p.claimed) for p in several)
-        badges += [rung_badge(rung), " "]
+        missed |= any(map(misses, several))
+        badges += [rung_badge(rung, undecided=_undecided(several)), " "]
     names = [f"{short(mode or 'default', 24)} mode" for mode in modes]
     where = f"{few(names)}, {plural(len({p.dataset for p in found}), 'dataset')}"
     return Cell(badges[:-1], lowest(p.rung for p in found), where, tone="bad" if missed else "")
+
+
+def misses(parity: Parity) -> bool:
+    """Whether a pair is shown to reach less than it claims; what is undecided shows nothing."""
+    open_yet = not parity.rung and parity.verdict == "inconclusive"
+    return bool(parity.claimed) and not open_yet and not reaches(parity.rung, parity.claimed)
+
+
+def _undecided(found: Sequence[Parity]) -> bool:
+    return all(p.verdict == "inconclusive" for p in found if not p.rung)
 
 
 def _highest(claims: Mapping[str, str]) -> str:

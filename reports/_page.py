@@ -86,6 +86,14 @@ class Page:
             found[cell.algorithm, cell.tracks][_canonical(cell.params)] = cell.params
         return found
 
+    def variant(self, algorithm: str, params: Mapping[str, Any]) -> str:
+        """Return what tells a set of params from the others of its algorithm: "max_bin=15"."""
+        key = _canonical(params)
+        for (name, _), sets in self._params.items():
+            if name == algorithm and key in sets:
+                return ", ".join(_differences(params, sets.values()))
+        return ""
+
     @cached_property
     def by_dataset(self) -> dict[str, list[tuple[str, Cell]]]:
         """(name, cell) of each dataset, the best mean primary metric first."""

@@ -92,6 +92,11 @@ def count(value: float | None) -> str:
     return f"{round(value):,}".replace(",", "\N{NARROW NO-BREAK SPACE}").replace("-", MINUS)
 
 
+def steps(number: float | None) -> str:
+    """Return a number of steps; beyond a million its size is what counts: 4e15."""
+    return count(number) if number is None or number < 1e6 else f"{number:.0e}".replace("+", "")
+
+
 def signed(value: float | None) -> str:
     """Return a difference with its sign: +0.0123; below 10^-12 it is the rounding of a sum."""
     if value is not None and abs(value) < 1e-12:

@@ -48,8 +48,13 @@ def accuracy_badge(verdict: str) -> Badge:
     return Badge(verdict, tone, symbol)
 
 
-def rung_badge(rung: str) -> Badge:
-    """Return a rung of the parity ladder with its symbol; "" is shown as "no rung"."""
+def rung_badge(rung: str, *, undecided: bool = False) -> Badge:
+    """Return a rung of the parity ladder with its symbol.
+
+    "" is "no rung", or "not shown" where not even the accuracy could be decided.
+    """
+    if not rung and undecided:
+        return Badge("not shown", "unsure", "?")
     tone, symbol = _RUNGS.get(rung, ("bad", "≠"))
     return Badge(rung or "no rung", tone, symbol)
 

@@ -39,7 +39,7 @@ def build(page: Page) -> Fragment | None:
     found = [a for pair in page.pairs for a in page.accuracy(pair) if _usable(a)]
     pooled = [a for pair in page.pairs for a in page.accuracy(pair, pooled=True) if _usable(a)]
     panels = [
-        Panel(title, [_figure(several, title)], page.anchor("accuracy", title))
+        Panel(title, [_figure(page, several, title)], page.anchor("accuracy", title))
         for title, several in (("Pooled over datasets", pooled), ("On each dataset", found))
         if several
     ]
@@ -55,7 +55,7 @@ def _scale(verdict: Accuracy) -> float:
     return verdict.gap if verdict.dataset else 1.0
 
 
-def _figure(verdicts: Sequence[Accuracy], title: str) -> Figure:
+def _figure(page: Page, verdicts: Sequence[Accuracy], title: str) -> Figure:
     ordered = sorted(verdicts, key=lambda a: -a.difference.value / _scale(a))
     half = DRAWN // 2
     drawn = ordered if len(ordered) <= DRAWN else [*ordered[:half], *ordered[-half:]]
@@ -64,18 +64,22 @@ def _figure(verdicts: Sequence[Accuracy], title: str) -> Figure:
     told = ", ".join(f"{n} {v}" for v, n in counts if n)
     cut = f" Drawn are the {half} highest and the {half} lowest; the table has all."
     return Figure(
-        spec=differences([_estimate(a) for a in drawn], margin, "difference, share of the gap"),
+        spec=differences(
+            [_estimate(page, a) for a in drawn], margin, "difference, share of the gap"
+        ),
         title=f"{title}: difference of the loss with intervals, and the band of equivalence",
         finding=f"Of {plural(len(verdicts), 'comparison')}: {told}."
         + (cut if len(drawn) < len(ordered) else ""),
-        table=_table(ordered, title),
+        table=_table(page, ordered, title),
         keys=keys(VERDICTS, (a.verdict for a in drawn)),
     )
 
 
-def _estimate(verdict: Accuracy) -> Estimate:
+def _estimate(page: Page, verdict: Accuracy) -> Estimate:
     scale, interval, inner = _scale(verdict), verdict.difference, verdict.inner
     name = short(verdict.algorithm, 24)
+    variant = page.variant(verdict.algorithm, verdict.params[0])
+    name += f" {short(variant, 16)}" if variant else ""
     name += f" · {short(verdict.dataset, 20)}" if verdict.dataset else ""
     name += f" · {short(verdict.track, 10)}" if verdict.track else ""
     return Estimate(
@@ -88,7 +92,7 @@ def _estimate(verdict: Accuracy) -> Estimate:
     )
 
 
-def _table(verdicts: Sequence[Accuracy], title: str) -> Table:
+def _table(page: Page, verdicts: Sequence[Accuracy], title: str) -> Table:
     columns = [
         Column("Algorithm"),
         Column("Dataset"),
@@ -98,7 +102,7 @@ def _table(verdicts: Sequence[Accuracy], title: str) -> Table:
     ]
     rows: list[Row] = []
     for a in verdicts:
-        estimate = _estimate(a)
+        estimate = _estimate(page, a)
         bounds = (Cell.of(x, digits) for x in (estimate.low, estimate.high))
         rows.append(
             [

@@ -21,7 +21,7 @@ from reports._blocks import (
     Table,
 )
 from reports._diagnostic_figures import FIGURES, numeric
-from reports._text import DASH, bounds, count, digits, plural, seconds, share, short
+from reports._text import DASH, bounds, count, digits, plural, seconds, share, short, steps
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -139,15 +139,10 @@ def _check(check: Values) -> Cell:
     if check["same"]:
         return Cell([Badge("same bytes", "same", "=")], "same")
     apart = check["agreement"]
-    by = f"{_steps(apart['most_ulps'])} {apart['dtype']} steps"
+    by = f"{steps(apart['most_ulps'])} {apart['dtype']} steps"
     if check["change"] is not None:
         by += f", {short(check['metric'])} by {digits(check['change'], 2)}"
     return Cell([Badge("differs", "unsure", "≠")], "differs", by)
-
-
-def _steps(number: float | None) -> str:
-    """Return a number of steps; beyond a million its size is what counts."""
-    return count(number) if number is None or number < 1e6 else f"{number:.0e}".replace("+", "")
 
 
 def _scaling(found: Values) -> list[Cell]:
@@ -195,7 +190,7 @@ def _agreement(found: Values) -> list[Cell]:
     return [
         Cell.of(found["same"], share, note=plural(found["rows"], "row")),
         Cell.of(found["largest"], digits, note=f"99 %: {digits(found['quantiles']['0.99'])}"),
-        Cell.of(found["most_ulps"], _steps, note=short(found["dtype"])),
+        Cell.of(found["most_ulps"], steps, note=short(found["dtype"])),
         Cell.of(found["correlation"], lambda value: digits(value, 6)),
         Cell(DASH if labels is None else share(labels), labels),
     ]

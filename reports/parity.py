@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from harness import Section, hookimpl
 from harness.analysis.lines import as_text
-from harness.analysis.rungs import MEANING, reaches
+from harness.analysis.rungs import MEANING
 from reports._blocks import (
     Badge,
     Block,
@@ -25,6 +25,7 @@ from reports._blocks import (
     Verbatim,
 )
 from reports._claims import mode_of
+from reports._overall import misses
 from reports._page import Page
 from reports._text import count, digits, plural, short
 from reports._verdict import rung_badge
@@ -84,10 +85,10 @@ def _rungs(found: list[Parity]) -> Cell:
     if not found:
         return Cell("")
     one = min(found, key=lambda p: p.rung)
-    missed = bool(one.claimed) and not reaches(one.rung, one.claimed)
     claim = f"; claims {short(one.claimed, 8)}" if one.claimed else ""
     note = f"{MEANING[one.rung]}{claim}; {plural(len(one.splits), 'split')}"
-    return Cell([rung_badge(one.rung)], one.rung, note, tone="bad" if missed else "")
+    badge = rung_badge(one.rung, undecided=one.verdict == "inconclusive")
+    return Cell([badge], one.rung, note, tone="bad" if misses(one) else "")
 
 
 def _panel(page: Page, parity: Parity, *, folded: bool) -> Panel:

@@ -34,7 +34,7 @@ from reports._blocks import (
 from reports._meanings import ROW
 from reports._page import Page, Pair
 from reports._plot import Boxes, Dots, Lines, Mark, Panel, Plot
-from reports._text import DASH, count, digits, plural, share, short
+from reports._text import DASH, count, digits, plural, share, short, steps
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -63,11 +63,13 @@ class Compared:
     ours: np.ndarray
     theirs: np.ndarray
     agreement: Agreement
+    variant: str  # what tells it from other sets of params, or ""
 
     @property
     def name(self) -> str:
         """The pair's first side and the dataset."""
-        return f"{short(self.pair.algorithm, 24)} · {short(self.dataset, 20)}"
+        variant = f" {short(self.variant, 16)}" if self.variant else ""
+        return f"{short(self.pair.algorithm, 20)}{variant} · {short(self.dataset, 14)}"
 
 
 @hookimpl
@@ -133,8 +135,10 @@ def _compared(page: Page, pair: Pair, sides: Sequence[Mapping[str, Outcome]]) ->
         agreement = compare(ours, theirs)
     except InapplicableError:
         return None
-    dataset = sides[0][label].trial.dataset
-    return Compared(pair, dataset, label, numbers(ours), numbers(theirs), agreement)
+    trial = sides[0][label].trial
+    variant = page.variant(trial.algorithm, trial.params)
+    ours, theirs = numbers(ours), numbers(theirs)
+    return Compared(pair, trial.dataset, label, ours, theirs, agreement, variant)
 
 
 # ------------------------------------------------------------------ steps
@@ -148,7 +152,7 @@ def _steps(found: Sequence[Compared]) -> Figure:
         f"{same} of {plural(len(found), 'comparison')} have the same bits in every prediction."
     )
     return Figure(
-        spec=steps([(c.name, c.agreement.ulps) for c in drawn]),
+        spec=shares([(c.name, c.agreement.ulps) for c in drawn]),
         title="Share of predictions by their distance in representable numbers",
         finding=finding + (f" Drawn are {BARS}; the table has all." if len(found) > BARS else ""),
         table=_table(found),
@@ -158,12 +162,12 @@ def _steps(found: Sequence[Compared]) -> Figure:
     )
 
 
-def steps(histograms: Sequence[tuple[str, Mapping[str, int]]]) -> Plot:
+def shares(histograms: Sequence[tuple[str, Mapping[str, int]]]) -> Plot:
     """Return a bar a comparison, parted by distance: the same bits first."""
     boxes: dict[str, list[tuple[float, float, float, float]]] = defaultdict(list)
     for y, (_, ulps) in enumerate(histograms):
         total, start = sum(ulps.values()), 0.0
-        for name, colour in zip(ulps, COLOURS, strict=True):
+        for name, colour in zip(ulps, COLOURS, strict=False):
             if ulps[name]:
                 end = start + ulps[name] / total
                 boxes[colour].append((start, y - 0.36, end, y + 0.36))
@@ -196,7 +200,7 @@ def _table(found: Sequence[Compared]) -> Table:
             Cell(short(c.dataset), c.dataset, short(c.split)),
             Cell.of(c.agreement.same, share),
             Cell.of(c.agreement.largest, digits),
-            Cell(digits(float(c.agreement.most_ulps)), c.agreement.most_ulps, c.agreement.dtype),
+            Cell.of(c.agreement.most_ulps, steps, note=c.agreement.dtype),
             Cell.of(c.agreement.correlation, lambda value: digits(value, 6)),
             Cell(
                 DASH if c.agreement.labels is None else share(c.agreement.labels),
@@ -207,6 +211,11 @@ def _table(found: Sequence[Compared]) -> Table:
         for c in found
     ]
     return Table(columns, rows, "Predictions of each pair on the same rows", "predictions")
+
+
+def _against(found: Compared) -> str:
+    told = f"against {short(found.pair.reference)}"
+    return f"{short(found.variant, 60)}, {told}" if found.variant else told
 
 
 # ------------------------------------------------------------------ scatters
@@ -247,10 +256,10 @@ def _kept(found: Compared) -> list[int]:
 def _scatter(found: Compared, kept: Sequence[int]) -> Panel:
     points = [(float(found.theirs[i]), float(found.ours[i])) for i in kept]
     every = [v for point in points for v in point]
-    x, y = linear(every, "reference", most=3), linear(every, "ours", most=3)
+    x, y = linear(every, "reference", most=4), linear(every, "ours", most=4)
     ends = (x.low, x.high)
     marks: list[Mark] = [
         Lines([[(e, e) for e in ends]], "muted", 1, "3 3"),
         Dots(points, "blue", radius=2, opacity=0.6),
     ]
-    return Panel(x, y, marks, found.name, 150, 150)
+    return Panel(x, y, marks, found.name, 170, 150)

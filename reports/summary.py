@@ -268,8 +268,8 @@ def _notes(speeds: Sequence[Speed]) -> list[str]:
     """Return the doubts about ratios, each kind once with an example."""
     alike: dict[str, list[str]] = defaultdict(list)
     for speed in speeds:
-        for note in speed.notes:
-            alike[note.partition(":")[0]].append(note)
+        for kind, note in {note.partition(":")[0]: note for note in speed.notes}.items():
+            alike[kind].append(note)
     common = sorted(alike.values(), key=lambda notes: (-len(notes), notes[0]))
     every = plural(len(speeds), "ratio")
     return [

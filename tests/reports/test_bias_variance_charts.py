@@ -9,7 +9,7 @@ from harness.analysis.diagnostics import Diagnostic, bias_variance
 from harness.model import to_json
 from reports import Details, Page, diagnostics
 from reports._bias_variance import bias_variance_figures, told_params, varied
-from reports._charts import draw
+from reports._plot import Lines
 
 RNG = np.random.default_rng(0)
 
@@ -44,17 +44,15 @@ def test_each_axis_has_a_chart_and_each_family_a_panel(told):
     (details,) = bias_variance_figures(told)
     by_axis = {figure.table.columns[1].title: figure for figure in details.blocks}
     assert list(by_axis) == ["depth", "rounds", "training rows"]
-    panels = {
-        axis: list(dict.fromkeys(row["name"] for row in figure.spec["data"]["values"]))
-        for axis, figure in by_axis.items()
-    }
-    assert [len(names) for names in panels.values()] == [2, 4, 2]
+    assert [len(figure.spec.panels) for figure in by_axis.values()] == [2, 4, 2]
     # a depth without a limit has no place on the axis
-    assert {row["x"] for row in by_axis["depth"].spec["data"]["values"]} == {1, 2}
-    assert by_axis["rounds"].spec["spec"]["encoding"]["x"]["scale"] == {"type": "log"}
+    lines = [m for p in by_axis["depth"].spec.panels for m in p.marks if isinstance(m, Lines)]
+    assert {x for m in lines for line in m.lines for x, _ in line} == {1, 2}
+    assert [p.x.log for p in by_axis["rounds"].spec.panels] == [True] * 4
+    assert not any(p.x.log for p in by_axis["depth"].spec.panels)
     assert len(by_axis["rounds"].table.rows) == 12
     for figure in by_axis.values():
-        assert "<svg" in draw(figure.spec, figure.title, "p")
+        assert "<svg" in figure.spec.svg(figure.title)
 
 
 def test_classes_have_no_noise_of_their_own(views):

@@ -44,6 +44,9 @@ def test_what_was_not_measured_takes_no_column(view) -> None:
 
 
 def test_a_rung_below_the_claim_stands_out(view) -> None:
+    unsure = tuple(replace(p, verdict="inconclusive") for p in view.parity)
+    undecided = [row[1] for row in overall(Page(replace(view, parity=unsure))).rows]
+    assert [(told(cell.text), cell.tone) for cell in undecided] == [("not shown", "")] * 2
     cells = [row[1] for row in overall(Page(view)).rows]
     assert [told(cell.text) for cell in cells] == ["no rung", "no rung"]
     assert all(cell.tone == "bad" for cell in cells), "it claims L3"

@@ -1,0 +1,223 @@
+"""Sections that are charts of what the store holds: predictions, curves, variants, timings."""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from harness.analysis.diagnostics import Diagnostic
+from harness.model import Block, Sample
+from reports import Page, ablation, accuracy, predictions, profiles, quality, timings, tradeoff
+from reports._plot import Dots, Lines, Plot
+from reports._scaling import importance_figures, medians, scaling_figures
+
+
+@pytest.fixture
+def view(views):
+    return views["typical"]()
+
+
+@pytest.fixture
+def page(view):
+    return Page(view)
+
+
+def figures(blocks) -> list:
+    """Return every figure, wherever it stands."""
+    found = []
+    for block in blocks:
+        found += [block] if hasattr(block, "spec") else figures(getattr(block, "blocks", ()))
+    return found
+
+
+SECTIONS = (ablation, accuracy, predictions, profiles, quality, timings, tradeoff)
+
+
+@pytest.mark.parametrize("section", SECTIONS, ids=lambda s: s.__name__)
+@pytest.mark.parametrize("kind", ["empty", "only_failures"])
+def test_nothing_is_shown_where_there_is_nothing(views, section, kind) -> None:
+    assert section.build(Page(views[kind]())) is None
+
+
+@pytest.mark.parametrize("section", SECTIONS[1:], ids=lambda s: s.__name__)
+def test_each_chart_has_its_numbers_as_a_table(views, section) -> None:
+    view = views["typical"]()
+    five = [replace(c, dataset=f"d{i}") for i in range(5) for c in view.cells[:4]]
+    page = Page(replace(view, cells=tuple(five)) if section is profiles else view)
+    found = figures(section.build(page).blocks)
+    assert found
+    for figure in found:
+        assert isinstance(figure.spec, Plot)
+        assert figure.table.rows
+        assert figure.finding
+
+
+# ------------------------------------------------------------------ predictions
+
+
+def test_predictions_of_a_pair_are_compared_on_the_same_rows(page) -> None:
+    found = list(predictions.compared(page))
+    assert {c.pair.algorithm for c in found} == {"decision_tree", "bagging"}
+    assert all(len(c.ours) == len(c.theirs) for c in found)
+    trees = [c for c in found if c.pair.algorithm == "bagging"]
+    assert all(c.agreement.same == 1 for c in trees), "made to predict alike"
+
+
+def test_bars_of_steps_fill_the_whole(page) -> None:
+    (panel,) = predictions.shares([("a", {"0": 3, "1": 1}), ("b", {"0": 0, "1": 2})]).panels
+    boxes = sorted(box for mark in panel.marks for box in mark.boxes)
+    assert [(x0, x1) for x0, _, x1, _ in boxes] == [(0.0, 0.75), (0.0, 1.0), (0.75, 1.0)]
+
+
+def test_the_rows_furthest_apart_are_drawn(view) -> None:
+    n = 1000
+    ours = np.zeros(n)
+    theirs = np.arange(n, dtype=float)
+    one = next(predictions.compared(Page(view)))
+    kept = predictions._kept(replace(one, ours=ours, theirs=theirs))
+    assert set(range(n - predictions.POINTS // 2, n)) <= set(kept)
+    assert len(kept) <= predictions.POINTS
+    assert len(set(kept)) == len(kept)
+    assert min(kept) < 10
+
+
+# ------------------------------------------------------------------ curves
+
+
+def made(score, y) -> quality.Predicted:
+    p = np.asarray(score, float)
+    return quality.Predicted("x", np.asarray(y), np.column_stack([1 - p, p]), np.ones(len(p)))
+
+
+def test_curves_are_those_of_scikit_learn() -> None:
+    from sklearn.metrics import average_precision_score, roc_auc_score
+
+    rng = np.random.default_rng(1)
+    y, score = rng.integers(0, 2, 300), rng.random(300).round(2)
+    fpr, tpr, precision = quality.curve(made(score, y))
+    assert np.trapezoid(tpr, fpr) == pytest.approx(roc_auc_score(y, score))
+    assert np.sum(np.diff(tpr) * precision[1:]) == pytest.approx(average_precision_score(y, score))
+
+
+def test_a_weight_counts_as_so_many_rows() -> None:
+    y, score = [0, 1, 1, 0], [0.1, 0.4, 0.8, 0.6]
+    twice = made([*score, 0.4], [*y, 1])
+    weighted = replace(made(score, y), weight=np.array([1.0, 2.0, 1.0, 1.0]))
+    for a, b in zip(quality.curve(twice), quality.curve(weighted), strict=True):
+        assert np.trapezoid(a) == pytest.approx(np.trapezoid(b))
+    assert quality.curve(twice)[1].tolist() == pytest.approx(quality.curve(weighted)[1].tolist())
+
+
+def test_a_perfect_forecast_is_calibrated_and_a_boast_is_not() -> None:
+    y = np.tile([0, 1], 100)
+    assert quality.calibration_error(made(y.astype(float), y)) == pytest.approx(0)
+    assert quality.calibration_error(made(np.full(200, 0.9), y)) == pytest.approx(0.4)
+
+
+def test_every_test_row_counts_once(page) -> None:
+    for dataset in page.by_dataset:
+        for one in quality.pooled(page, dataset):
+            assert len(one.y) == len(one.output) == 3 * 40
+
+
+# ------------------------------------------------------------------ variants
+
+
+def test_a_variant_stands_beside_the_first_on_the_same_splits(view) -> None:
+    cell = next(c for c in view.cells if c.algorithm == "bagging" and c.dataset == "wine")
+    losses = cell.scores["log_loss"]
+    other = replace(
+        cell,
+        params={"n_estimators": 60},
+        scores={"log_loss": tuple(x - 0.25 for x in losses)},
+        outcomes=tuple(
+            replace(o, samples=tuple(replace(s, wall=2 * s.wall) for s in o.samples))
+            for o in cell.outcomes
+        ),
+    )
+    found = ablation.variants(Page(replace(view, cells=(cell, other))))
+    ((key, (base, variant)),) = found.items()
+    assert key == ("bagging", "wine")
+    assert base.changes == (0.0,) * 3
+    assert variant.changes == pytest.approx((-0.25,) * 3)
+    assert variant.ratios == pytest.approx((2.0,) * 3)
+    assert (base.name, variant.name) == ("n_estimators=30", "n_estimators=60")
+    fragment = ablation.build(Page(replace(view, cells=(cell, other))))
+    assert "less loss on every split: n_estimators=60" in fragment.blocks[1].blocks[0].finding
+    assert ablation.variants(Page(view)) == {}
+
+
+# ------------------------------------------------------------------ timings
+
+
+def test_calls_stand_in_the_order_in_which_they_were_made(view) -> None:
+    def sample(wall):
+        return Sample("fit", wall, wall)
+
+    blocks = (
+        Block(1, 0, "fit", "ABBA", (sample(5.0), sample(8.0)), (sample(6.0), sample(7.0))),
+        Block(0, 0, "fit", "BAAB", (sample(2.0), sample(3.0)), (sample(1.0), sample(4.0))),
+        Block(0, 0, "predict", "ABBA", (sample(9.0),) * 2, (sample(9.0),) * 2),
+    )
+    duel = replace(view.duels[0], blocks=blocks)
+    made = timings.calls(duel, timings.phase_of(duel))
+    assert [wall for *_, wall in made] == [1, 2, 3, 4, 5, 6, 7, 8]
+    assert "".join(side for side, *_ in made) == "BAABABBA"
+    (panel,) = figures(timings.build(Page(replace(view, duels=(duel,)))).blocks)[0].spec.panels
+    starts = next(m for m in panel.marks if isinstance(m, Lines) and m.dash)
+    assert [line[0][0] for line in starts.lines] == [3.5], "the second launch begins"
+
+
+# ------------------------------------------------------------------ profiles and trade-offs
+
+
+def test_a_failure_is_within_no_factor(view) -> None:
+    page = Page(view)
+    found = profiles.factors(page, "loss")
+    assert found["catboost"].count(math.inf) == 1, "it ran out of time on wine"
+    for position in range(len(page.by_dataset)):
+        assert min(by[position] for by in found.values()) == 1.0
+    assert profiles.within([1.0, 2.0, math.inf], 2.0) == pytest.approx(2 / 3)
+    assert profiles.build(page) is None, "four datasets are too few"
+
+
+def test_everyone_who_finished_has_a_dot(page) -> None:
+    for figure in figures(tradeoff.build(page).blocks):
+        for panel in figure.spec.panels:
+            dots = sum(len(m.points) for m in panel.marks if isinstance(m, Dots))
+            assert dots == len(figure.table.rows)
+
+
+# ------------------------------------------------------------------ scaling
+
+
+def scaled(axis, x, seconds, **params) -> Diagnostic:
+    found = {"axis": axis, "x": x, "seconds": seconds}
+    return Diagnostic("scaling", "ours", "blobs", params, about=axis, found=found)
+
+
+def test_times_are_medians_of_the_calls_at_a_size() -> None:
+    assert medians({"x": [2, 1, 2, 2], "seconds": [5.0, 1.0, 3.0, 4.0]}) == [(1, 1.0), (2, 4.0)]
+
+
+def test_threads_are_told_as_speed_up_and_efficiency() -> None:
+    told = [scaled("rows", [10, 20], [0.1, 0.2]), scaled("threads", [1, 2, 4], [1.0, 0.5, 0.5])]
+    (details,) = scaling_figures(told)
+    (figure,) = details.blocks
+    titles = [panel.y.title for panel in figure.spec.panels]
+    assert titles == ["training time", "speed-up", "efficiency"]
+    speedup, efficiency = (
+        next(m for m in p.marks if isinstance(m, Dots)).points for p in figure.spec.panels[1:]
+    )
+    assert speedup == [(1, 1.0), (2, 2.0), (4, 2.0)]
+    assert efficiency == [(1, 1.0), (2, 1.0), (4, 0.5)]
+
+
+def test_importances_are_drawn_where_they_are_known() -> None:
+    found = {"shares": [[0.75, 0.25, 0.0], [0.5, 0.5, 0.0]]}
+    told = Diagnostic("importance", "ours", "blobs", reference="theirs", found=found)
+    (details,) = importance_figures([told])
+    (figure,) = details.blocks
+    assert len(figure.table.rows) == 2, "a column that nobody uses is left out"
+    assert importance_figures([replace(told, found={})]) == []

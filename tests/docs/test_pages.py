@@ -3,13 +3,16 @@
 import ast
 import importlib.util
 import re
+import shlex
 from importlib.metadata import version
 
+import click
 import pytest
-from pages import DOCS, ROOT, listed, pages, without_blocks
+from pages import DOCS, ROOT, blocks, listed, pages, without_blocks
 
 PAGES = pages()
 LINK = re.compile(r"\]\(([^)\s]+)\)")
+COMMAND = re.compile(r"^(?:python -m )?harness (\w.*)$", re.MULTILINE)
 INCLUDED = re.compile(r"^`{3,}\{(?:literal)?include\} (\S+)\n((?::.*\n)*)", re.MULTILINE)
 
 
@@ -74,3 +77,21 @@ def test_every_command_is_on_the_page_of_commands():
 def test_the_pages_name_the_version_that_is_installed():
     text = (ROOT / "pyproject.toml").read_text()
     assert f'version = "{version("tree-harness")}"' in text
+
+
+@pytest.mark.parametrize("page", PAGES, ids=str)
+def test_every_command_on_the_page_has_these_options(page):
+    from harness.cli import harness
+
+    text = (DOCS / page).read_text().replace("\\\n", " ")
+    for line in re.findall(
+        r"^(?:python -m )?harness (\w.*)$", "\n".join(blocks(text, "sh")), re.MULTILINE
+    ):
+        words = shlex.split(line, comments=True)
+        command = harness
+        while isinstance(command, click.Group):
+            name = words.pop(0)
+            command = command.get_command(click.Context(command), name)
+            assert command is not None, f"`harness {line}`: there is no {name}"
+        known = {opt for p in command.params for opt in (*p.opts, *p.secondary_opts)}
+        assert {word for word in words if re.match(r"--?[a-z]", word)} <= known, line

@@ -10,6 +10,8 @@ _HOME = {
     "AdaBoostRegressor": "adaboost",
     "BaggingClassifier": "bagging",
     "BaggingRegressor": "bagging",
+    "DaskHistogramBoostingClassifier": "dask_histogram_boosting",
+    "DaskHistogramBoostingRegressor": "dask_histogram_boosting",
     "DecisionTreeClassifier": "decision_tree",
     "DecisionTreeRegressor": "decision_tree",
     "GradientBoostingClassifier": "gradient_boosting",

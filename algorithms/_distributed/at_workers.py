@@ -1,0 +1,87 @@
+"""What Dask's workers run: they open a door for the other ranks, and train behind it."""
+
+import platform
+import sys
+import time
+
+import numba
+import numpy as np
+import sklearn
+
+from algorithms._distributed import links
+from algorithms._distributed.boosting import train
+from algorithms._distributed.collective import join
+from algorithms._distributed.parts import look, read_parts, rows_of
+from algorithms._kernels.jit import KERNEL_DIGEST
+
+STALE = 600.0  # seconds after which a door that nobody came through is closed
+JOINING = 60.0  # seconds within which all ranks have to have started
+doors = {}  # training → [listener, when it was opened, Ranks once they have joined]
+
+
+def versions():
+    """Return what must be the same at all ranks, name → version."""
+    return {
+        "python": ".".join(map(str, sys.version_info[:2])),
+        "numpy": np.__version__,
+        "numba": numba.__version__,
+        "scikit-learn": sklearn.__version__,
+        "kernels": KERNEL_DIGEST,
+        "byte order": sys.byteorder,
+        "processor": platform.machine(),
+    }
+
+
+def open_door(training, dask_worker=None):
+    """Listen for the other ranks; return (versions, address)."""
+    now = time.monotonic()
+    for old in [name for name, door in doors.items() if now - door[1] > STALE and not door[2]]:
+        close_door(old)
+    host = dask_worker.ip or "127.0.0.1"
+    listener = links.listen(host)
+    doors[training] = [listener, now, None]
+    return versions(), listener.getsockname()[:2]
+
+
+def close_door(training):
+    """Hang up on the ranks of a training, if it still runs here: they all end."""
+    door = doors.pop(training, None)
+    if door is not None:
+        links.shut(door[0])
+        if door[2] is not None:
+            door[2].close()
+
+
+def look_at(part, model):
+    """Return the `Facts` of a part."""
+    return look(part, model)
+
+
+def train_here(training, place, told, parts):
+    """Train as one rank; return its `Result`.
+
+    Parameters
+    ----------
+    training : str, of which `open_door` was told
+    place : dict of rank, addresses, secret, patience, lengths and numbers of parts, dtype of X
+        and class weights
+    told : Training
+    parts : list of tuples, those of this rank
+    """
+    from distributed import get_worker
+
+    door = doors.get(training)
+    if door is None:
+        raise links.LinkError("this training was aborted, or its worker was started anew")
+    model = told.params
+    if model.n_jobs is None:
+        model.n_jobs = get_worker().state.nthreads
+    try:
+        rows = rows_of(place["lengths"], place["numbers"])
+        table = read_parts(parts, model, rows, place["dtype"], place["class_weights"])
+        reach = place["rank"], place["addresses"], door[0], place["secret"]
+        with join(*reach, place["patience"], JOINING) as ranks:
+            door[2] = ranks
+            return train(ranks, told, table)
+    finally:
+        close_door(training)

@@ -1,0 +1,209 @@
+"""The histogram boosters on a cluster of real processes: models, faults, and predictions."""
+
+import os
+import signal
+import threading
+import time
+
+import numpy as np
+import pandas as pd
+import pytest
+from dask_kit import cluster_of
+from ranks_kit import digest_of
+from sklearn.base import clone
+
+from algorithms import (
+    DaskHistogramBoostingClassifier,
+    DaskHistogramBoostingRegressor,
+    HistogramBoostingClassifier,
+    HistogramBoostingRegressor,
+)
+from algorithms._distributed import at_workers
+from algorithms._distributed.placing import VersionError, WorkerLostError
+
+distributed = pytest.importorskip("distributed", reason="the extra 'dask' is not installed")
+da = pytest.importorskip("dask.array", reason="the extra 'dask' is not installed")
+dd = pytest.importorskip("dask.dataframe", reason="the extra 'dask' is not installed")
+
+# distributed leaves sockets and event loops to the garbage collector when workers are killed.
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+    pytest.mark.filterwarnings("ignore:Sending large graph:UserWarning"),
+]
+N = 600
+
+
+@pytest.fixture(scope="module")
+def client():
+    """Return the client of a cluster of four processes."""
+    with cluster_of(4) as cluster, distributed.Client(cluster) as one:
+        yield one
+
+
+def workers_of(client, count):
+    client.wait_for_workers(4)
+    return sorted(client.nthreads())[:count]
+
+
+def table(seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(N, 5))
+    X[rng.random(X.shape) < 0.05] = np.nan
+    y = np.nan_to_num(X[:, 0]) + rng.normal(size=N) * 0.3
+    return X, y, rng.random(N) + 0.1
+
+
+PARTS = [(150, 150, 150, 150), (1, 0, 399, 200), (60,) * 10]
+
+
+@pytest.mark.parametrize(
+    ("count", "learner"), [(1, "data"), (2, "data"), (3, "data"), (4, "data"), (3, "feature")]
+)
+def test_the_model_is_the_local_one(client, count, learner):
+    X, y, weight = table()
+    params = {"n_estimators": 3, "random_state": 1, "num_leaves": 7}
+    wanted = digest_of(HistogramBoostingRegressor(**params).fit(X, y, weight).ensemble_)
+    own = {"workers": workers_of(client, count), "tree_learner": learner}
+    model = DaskHistogramBoostingRegressor(**own, **params)
+    for chunks in PARTS:
+        arrays = [da.from_array(X, chunks=(chunks, 5))]
+        arrays += [da.from_array(one, chunks=chunks) for one in (y, weight)]
+        assert digest_of(model.fit(*arrays).ensemble_) == wanted
+        assert model.communication_["workers"] == min(count, sum(n > 0 for n in chunks) + 1, count)
+    sent = model.communication_["sent"]
+    assert ("histograms" in sent) == (learner == "data" and count > 1)
+
+
+def test_frames_with_categories_labels_and_a_class_that_parts_lack(client):
+    X, y, _ = table()
+    frame = pd.DataFrame(X, columns=list("abcde"))
+    frame["c"] = pd.Categorical(np.random.default_rng(1).choice(["u", "v", "w"], N))
+    labels = pd.Series(np.select([np.arange(N) > 550, y > 0], ["rare", "yes"], "no"))
+    params = {"n_estimators": 2, "random_state": 1, "class_weight": "balanced"}
+    local = HistogramBoostingClassifier(**params).fit(frame, labels)
+    collection = dd.from_pandas(frame, npartitions=5)
+    model = DaskHistogramBoostingClassifier(client=client, **params)
+    model.fit(collection, dd.from_pandas(labels, npartitions=5))
+    assert digest_of(model.ensemble_) == digest_of(local.ensemble_)
+    assert model.classes_.tolist() == ["no", "rare", "yes"]
+    assert model.feature_names_in_.tolist() == list("abcde")
+    proba = model.predict_proba(collection).compute()
+    assert proba.columns.tolist() == ["no", "rare", "yes"]
+    assert np.array_equal(proba.to_numpy(), local.predict_proba(frame))
+    assert model.predict(collection).compute().tolist() == local.predict(frame).tolist()
+    assert np.array_equal(model.predict(frame), local.predict(frame))
+    assert type(model.to_local()) is HistogramBoostingClassifier
+    assert np.array_equal(model.to_local().predict_proba(frame), local.predict_proba(frame))
+
+
+def test_arrays_are_predicted_block_by_block(client):
+    X, y, _ = table()
+    model = DaskHistogramBoostingRegressor(n_estimators=2, random_state=1)
+    rows = da.from_array(X, chunks=(200, 3))
+    model.fit(rows, da.from_array(y, chunks=77))
+    found = model.predict(rows)
+    assert found.chunks == ((200, 200, 200),)
+    assert np.array_equal(found.compute(), model.to_local().predict(X))
+
+
+def test_a_table_decides_when_to_stop(client):
+    X, y, _ = table()
+    params = {"n_estimators": 50, "learning_rate": 0.7, "early_stopping_round": 2}
+    held = [(X[:100], y[:100])]
+    X, y = X[100:], y[100:]
+    local = HistogramBoostingRegressor(random_state=0, **params).fit(X, y, eval_set=held)
+    model = DaskHistogramBoostingRegressor(random_state=0, **params)
+    model.fit(da.from_array(X, chunks=(250, 5)), da.from_array(y, chunks=250), eval_set=held)
+    assert model.best_iteration_ == local.best_iteration_ < 48
+    assert model.evals_result_ == local.evals_result_
+    assert digest_of(model.ensemble_) == digest_of(local.ensemble_)
+
+
+def collections():
+    X, y, _ = table()
+    return da.from_array(X, chunks=(150, 5)), da.from_array(y, chunks=150)
+
+
+def is_training():
+    return any(door[2] is not None for door in at_workers.doors.values())
+
+
+def kill_in_training(client, address):
+    """Kill a worker some rounds after it has begun to train."""
+    while not client.run(is_training, workers=[address])[address]:
+        time.sleep(0.05)
+    time.sleep(0.3)
+    os.kill(client.run(os.getpid, workers=[address])[address], signal.SIGKILL)
+
+
+def test_a_lost_worker_ends_training_at_once_and_another_fit_goes_on(client):
+    X, y, _ = table()
+    addresses = workers_of(client, 3)
+    params = {"n_estimators": 400, "random_state": 1, "num_leaves": 7}
+    model = DaskHistogramBoostingRegressor(workers=addresses, **params)
+    killer = threading.Thread(target=kill_in_training, args=(client, addresses[1]))
+    killer.start()
+    with pytest.raises(WorkerLostError, match=r"rank \d\) is gone.*resume=True") as lost:
+        model.fit(*collections())
+    killer.join()
+    assert 0 < len(lost.value.rounds) < 400
+    assert not hasattr(model, "ensemble_")
+    model.set_params(workers=workers_of(client, 2)).fit(*collections(), resume=True)
+    local = HistogramBoostingRegressor(**params).fit(X, y)
+    assert digest_of(model.ensemble_) == digest_of(local.ensemble_)
+
+
+def test_going_on_needs_a_start_and_the_same_rows(client):
+    model = DaskHistogramBoostingRegressor(n_estimators=2, random_state=1)
+    with pytest.raises(ValueError, match="no fit of this estimator was ended early"):
+        model.fit(*collections(), resume=True)
+    model._unfinished = ("another", 1, [])
+    with pytest.raises(ValueError, match="not those of the last fit"):
+        model.fit(*collections(), resume=True)
+
+
+def test_other_kernels_are_an_error_that_lists_them(client, monkeypatch):
+    monkeypatch.setattr(at_workers, "KERNEL_DIGEST", "0123")
+    with pytest.raises(VersionError, match=r"kernels is \w{16} at tcp://.*, and 0123 here"):
+        DaskHistogramBoostingRegressor(n_estimators=2).fit(*collections())
+
+
+@pytest.mark.parametrize(
+    ("params", "said"),
+    [
+        ({"parity": "lightgbm"}, "parity"),
+        ({"boosting_type": "dart"}, "dart"),
+        ({"data_sample_strategy": "goss"}, "goss"),
+        ({"max_conflict_rate": 0.1}, "max_conflict_rate"),
+        ({"objective": "quantile"}, "quantile"),
+        ({"objective": lambda y, score: (score, score)}, "callable"),
+        ({"early_stopping_round": 1}, "eval_set"),
+        ({"tree_learner": "voting"}, "tree_learner"),
+    ],
+)
+def test_what_cannot_be_had_is_refused(client, params, said):
+    with pytest.raises(ValueError, match=said):
+        DaskHistogramBoostingRegressor(**params).fit(*collections())
+
+
+def test_wrong_tables_are_refused_with_words(client):
+    X, y = collections()
+    model = DaskHistogramBoostingRegressor(n_estimators=2)
+    with pytest.raises(TypeError, match="must all be Dask collections, not ndarray"):
+        model.fit(X, table()[1])
+    with pytest.raises(ValueError, match="NaN or infinity"):
+        model.fit(X, y * np.nan)
+    with pytest.raises(ValueError, match="positive sum"):
+        clone(model).set_params(objective="poisson").fit(X, y - 100.0)
+    with pytest.raises(ValueError, match="one class"):
+        DaskHistogramBoostingClassifier().fit(X, (y * 0).astype(int))
+
+
+def test_parameters_are_those_of_the_local_model_and_some_more():
+    own = {"client", "tree_learner", "workers", "patience"}
+    local = HistogramBoostingRegressor(max_bin=63).get_params()
+    found = DaskHistogramBoostingRegressor(max_bin=63, workers=["a"]).get_params()
+    assert {name: found[name] for name in local} == local
+    assert found.keys() - local.keys() == own
+    assert clone(DaskHistogramBoostingRegressor(num_leaves=5)).num_leaves == 5

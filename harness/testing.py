@@ -27,20 +27,21 @@ if TYPE_CHECKING:
 __all__ = ["conformance", "run_check"]
 
 
-def conformance(plugin: str, *, leave_out: frozenset[str] = frozenset()) -> Callable[..., None]:
+def conformance(
+    plugin: str | Registry, *, leave_out: frozenset[str] = frozenset()
+) -> Callable[..., None]:
     """Return a pytest test that holds each algorithm of a plugin to the contract.
 
     Parameters
     ----------
     plugin
-        A module name, or the path of a plugin file.
+        A module name, the path of a plugin file, or a registry of what is to be checked.
     leave_out
         Promises to leave out, by name.
     """
     import pytest
 
-    is_file = Path(plugin).suffix == ".py"
-    registry = load_registry([plugin], modules=[]) if is_file else load_registry(modules=[plugin])
+    registry = _load(plugin) if isinstance(plugin, str) else plugin
     found = [
         pytest.param(check, subject, id=_id(check, subject))
         for check, subject in _every(registry)
@@ -63,6 +64,12 @@ def run_check(check: Check, subject: Subject) -> None:
     if found.state == "skipped":
         pytest.skip(found.message)
     assert found.state != "failed", found.message
+
+
+def _load(plugin: str) -> Registry:
+    if Path(plugin).suffix == ".py":
+        return load_registry([plugin], modules=[])
+    return load_registry(modules=[plugin])
 
 
 def _every(registry: Registry) -> list[tuple[Check, Subject]]:

@@ -2,25 +2,15 @@
 
 import pytest
 
-from harness.conformance.checks import cases
 from harness.plugins import load_registry
-from harness.testing import run_check
+from harness.testing import conformance
 
 REGISTRY = load_registry(strangers=False)
-ELSEWHERE = {"scikit-learn's check_estimator finds nothing"}  # in the tests of each estimator
+# scikit-learn's checks are in the tests of each estimator.
+ELSEWHERE = frozenset({"scikit-learn's check_estimator finds nothing"})
 
 
-def every_case():
-    for name in REGISTRY.names("algorithm"):
-        for check, subject in cases(REGISTRY, name):
-            if check.name not in ELSEWHERE:
-                task = f"-{subject.task.value}" if check.per_task else ""
-                yield pytest.param(check, subject, id=f"{name}{task}-{check.name}")
-
-
-@pytest.mark.parametrize(("check", "subject"), list(every_case()))
-def test_a_promise_is_kept(check, subject):
-    run_check(check, subject)
+test_a_promise_is_kept = conformance(REGISTRY, leave_out=ELSEWHERE)
 
 
 @pytest.mark.parametrize("name", REGISTRY.names("algorithm"))

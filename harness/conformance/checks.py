@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from harness.conformance import declaration, edges, kinds, predictions
-from harness.conformance.findings import CHECKS, Check, Finding
+from harness.conformance.findings import CHECKS, Check
 from harness.conformance.subject import Subject
 from harness.model import Task
 from harness.plugins import Registry
@@ -21,8 +21,3 @@ def cases(registry: Registry, name: str) -> Iterator[tuple[Check, Subject]]:
     for check in sorted(CHECKS, key=lambda c: MODULES.index(c.function.__module__)):
         for subject in subjects if check.per_task else subjects[:1]:
             yield check, subject
-
-
-def check_algorithm(registry: Registry, name: str) -> list[Finding]:
-    """Run every check in this process, and return what they find."""
-    return [check.run(subject) for check, subject in cases(registry, name)]

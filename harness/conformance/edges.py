@@ -37,21 +37,27 @@ def _arrays(subject: Subject) -> tuple[np.ndarray, np.ndarray]:
     return np.ascontiguousarray(run.train, np.float64), run.y
 
 
-def _clearly(error: Exception, what: str) -> None:
-    """Accept an error that was raised for a person; what a program stumbles over is a fault."""
-    said = str(error).strip()
-    if isinstance(error, STUMBLES) or not said:
-        raise BrokenError(f"{what} ends in {type(error).__name__}: {said or 'without a word'}")
+def _attempt(subject: Subject, X: np.ndarray, y: np.ndarray, what: str) -> Any:
+    """Fit and return the adapter, or None where the data is refused in words for a person.
+
+    What a program stumbles over, or an error without a word, is a fault.
+    """
+    try:
+        return _fit(subject, X, y)
+    except Exception as error:
+        said = str(error).strip()
+        if isinstance(error, STUMBLES) or not said:
+            told = f"{what} ends in {type(error).__name__}: {said or 'without a word'}"
+            raise BrokenError(told) from error
+        return None
 
 
 @promise("one training row is enough, or refused with a reason")
 def one_row(subject: Subject) -> None:
     """Train on a table of one row."""
     X, y = _arrays(subject)
-    try:
-        adapter = _fit(subject, X[:1], y[:1])
-    except Exception as error:  # noqa: BLE001 - any kind is judged
-        _clearly(error, "training on one row")
+    adapter = _attempt(subject, X[:1], y[:1], "training on one row")
+    if adapter is None:
         return
     subject.check_output(np.asarray(adapter.predict(X[:3])), rows=3)
 
@@ -69,11 +75,10 @@ def constant_columns(subject: Subject) -> None:
     """Train on constant columns: every row is predicted the same."""
     X, y = _arrays(subject)
     flat = np.ones_like(X)
-    try:
-        output = np.asarray(_fit(subject, flat, y).predict(flat))
-    except Exception as error:  # noqa: BLE001 - any kind is judged
-        _clearly(error, "training on constant columns")
+    adapter = _attempt(subject, flat, y, "training on constant columns")
+    if adapter is None:
         return
+    output = np.asarray(adapter.predict(flat))
     subject.check_output(output, rows=N_TRAIN)
     demand(bool((output == output[0]).all()), "equal rows are predicted differently")
 
@@ -83,11 +88,10 @@ def constant_target(subject: Subject) -> None:
     """Train on one value or one class: every prediction is that."""
     X, y = _arrays(subject)
     target = np.full_like(y, 3) if not subject.n_classes else np.ones_like(y)
-    try:
-        output = np.asarray(_fit(subject, X, target).predict(X))
-    except Exception as error:  # noqa: BLE001 - any kind is judged
-        _clearly(error, "a constant target")
+    adapter = _attempt(subject, X, target, "a constant target")
+    if adapter is None:
         return
+    output = np.asarray(adapter.predict(X))
     subject.check_output(output, rows=N_TRAIN)
     found = output[:, 1] if subject.n_classes else output
     if subject.n_classes:

@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 from scipy.sparse import csr_matrix, issparse
 
+from harness.conformance.findings import demand
 from harness.errors import HarnessError
 from harness.model import Algorithm, Dataset, Spec, Table, Task
 from harness.preparation import choose, fit_preparation
@@ -135,8 +136,6 @@ class Subject:
 
     def check_output(self, output: np.ndarray, rows: int = N - N_TRAIN) -> None:
         """Raise where predictions have not the promised form."""
-        from harness.conformance.findings import demand
-
         shape = (rows, self.n_classes) if self.n_classes else (rows,)
         demand(output.dtype == np.float64, f"predict returns {output.dtype}, not float64")
         demand(output.shape == shape, f"predict returns shape {output.shape}, not {shape}")

@@ -11,6 +11,8 @@ import signal
 from pathlib import Path
 from typing import BinaryIO
 
+from harness.worker.affinity import pin
+
 
 def main() -> None:
     """Run ``python -m harness.worker``."""
@@ -18,7 +20,7 @@ def main() -> None:
     with contextlib.suppress(OSError, ValueError):
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     prefer_as_victim()
-    pin(os.environ.pop("HARNESS_AFFINITY", ""))
+    pin([int(cpu) for cpu in os.environ.pop("HARNESS_AFFINITY", "").split(",") if cpu])
     # The file is kept open for as long as the process lives: it is written to by a dying one.
     faults = os.open(os.environ.pop("HARNESS_FAULTS", os.devnull), os.O_WRONLY | os.O_APPEND)
     faulthandler.enable(faults)
@@ -55,13 +57,6 @@ def prefer_as_victim() -> None:
     """Let the kernel, where it runs out of memory, end this process before any other."""
     with contextlib.suppress(OSError):
         Path("/proc/self/oom_score_adj").write_bytes(b"1000")
-
-
-def pin(cpus: str) -> None:
-    """Pin the process to processors given as ``0,2``; the worker reports where it really runs."""
-    if cpus and hasattr(os, "sched_setaffinity"):
-        with contextlib.suppress(OSError):
-            os.sched_setaffinity(0, map(int, cpus.split(",")))
 
 
 def channels() -> tuple[BinaryIO, BinaryIO]:

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import platform
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from importlib.metadata import PackageNotFoundError, version
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from harness.model import JSON, Spec
+from harness.worker.affinity import affinity
 
 if TYPE_CHECKING:
     import numpy as np
@@ -69,22 +68,6 @@ def thread_facts(threads: int) -> tuple[JSON, list[str]]:
     if found["numba"] and found["numba"]["threads"] != threads:
         notes.append(f"numba has {found['numba']['threads']} threads; {threads} requested")
     return found, notes
-
-
-def pin(cpus: Sequence[int]) -> None:
-    """Pin every thread of this process to processors, if any, as far as the system can."""
-    if not cpus or not hasattr(os, "sched_setaffinity"):
-        return
-    for thread in Path("/proc/self/task").glob("*"):
-        with contextlib.suppress(OSError):  # it has ended, or may not run there
-            os.sched_setaffinity(int(thread.name), cpus)
-
-
-def affinity() -> list[int]:
-    """Return the processors this process may use; empty where the system does not say."""
-    if not hasattr(os, "sched_getaffinity"):
-        return []
-    return sorted(os.sched_getaffinity(0))
 
 
 def load() -> float:

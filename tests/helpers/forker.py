@@ -13,7 +13,7 @@ import harness.preparation
 import harness.tree_check
 import harness.worker.hand  # noqa: F401 - see above
 from harness.worker import loading
-from harness.worker.__main__ import pin
+from harness.worker.affinity import pin
 from harness.worker.loop import serve
 
 
@@ -30,7 +30,7 @@ def main():
                 os.close(ends[0])
                 continue
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-            pin(cpus.decode().strip())
+            pin([int(cpu) for cpu in cpus.decode().split(",") if cpu.strip()])
             end = socket.socket(fileno=ends[0])
             serve(end.makefile("rb"), end.makefile("wb"))
             os._exit(0)

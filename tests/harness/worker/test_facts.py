@@ -1,8 +1,4 @@
-"""What a worker says about its training targets, and where it may run."""
-
-import os
-import subprocess
-import sys
+"""What a worker says about its training targets."""
 
 import numpy as np
 import pytest
@@ -26,17 +22,3 @@ def test_the_mean_is_weighted():
         "train_mean": pytest.approx(1.5)
     }
     assert targets(spec, np.array([1.0, 3.0]), np.zeros(2)) == {}
-
-
-@pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="this system pins nothing")
-def test_every_thread_of_a_process_is_pinned_and_none_where_nothing_is_asked():
-    code = (
-        "import os, threading; from harness.worker import facts\n"
-        "end = threading.Event(); other = threading.Thread(target=end.wait); other.start()\n"
-        "before = facts.affinity(); facts.pin([]); assert facts.affinity() == before\n"
-        "facts.pin(before[:1])\n"
-        "found = [sorted(os.sched_getaffinity(t)) for t in (0, other.native_id)]\n"
-        "print(found == [before[:1]] * 2); end.set()"
-    )
-    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert told.stdout.strip() == "True"

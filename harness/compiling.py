@@ -40,14 +40,14 @@ def compile_kernels(
     whole: dict[Hashable, Job] = {}
     categorical: set[Hashable] = set()
     for job in jobs:
-        key = kind_of(job)
+        key = compiled_of(job)
         known = whole.setdefault(key, replace(job, trials=()))
         whole[key] = replace(known, trials=known.trials + job.trials)
         if may_have_categories(registry, job.dataset.name):
             categorical.add(key)
 
     def warm(job: Job) -> Compiled:
-        return supervisor.warm(job, categorical=kind_of(job) in categorical)
+        return supervisor.warm(job, categorical=compiled_of(job) in categorical)
 
     lanes = lanes_of(whole.values())
     with ThreadPoolExecutor(os.cpu_count() or 1) as threads:
@@ -60,6 +60,11 @@ def compile_kernels(
         except BaseException:
             supervisor.close()  # else the threads would be waited for until all is compiled
             raise
+
+
+def compiled_of(job: Job) -> Hashable:
+    """Return what two jobs share that are warmed together."""
+    return job.algorithm, kind_of(job)
 
 
 def may_have_categories(registry: Registry, name: str) -> bool:

@@ -33,8 +33,8 @@ class Pool:
     folder
         Where workers keep their files.
     most_idle
-        Workers that are kept for a later job of the same algorithm, plugin, threads and
-        environment: to import a library again takes seconds.
+        Workers that are kept for a later job of the same plugin, threads and environment: to
+        import a library again takes seconds.
     """
 
     def __init__(self, folder: Path, most_idle: int) -> None:
@@ -118,4 +118,4 @@ def is_timed(job: Job) -> bool:
 
 def kind_of(job: Job) -> Hashable:
     """Return what two jobs must share so that one worker can do both."""
-    return job.algorithm, job.plugin, job.plugins, job.threads, job.environment
+    return job.plugin, job.plugins, job.threads, job.environment

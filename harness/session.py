@@ -92,6 +92,7 @@ class Session:
         self.faults.touch()
         self.memory = job.limits.memory
         self.facts: JSON = {}
+        self.algorithm = ""  # the one that the worker was last told of
         self.dataset: DatasetRef | None = None
         self.alive = True
         self.ended = threading.Event()  # nothing of the worker is left
@@ -131,7 +132,10 @@ class Session:
             )
 
     def hello(self, job: Job, timeout: float) -> None:
-        """Have the worker import the plugin of a job and its libraries."""
+        """Have the worker import the plugin of a job and its libraries, unless it has done so."""
+        if self.algorithm == job.algorithm:
+            return
+        self.algorithm = ""  # and stays so where the worker cannot bring it
         self.facts = self.ask(
             "hello",
             timeout,
@@ -140,6 +144,7 @@ class Session:
             algorithm=job.algorithm,
             threads=job.threads,
         )
+        self.algorithm = job.algorithm
 
     def load(self, dataset: DatasetRef, timeout: float) -> None:
         """Have the worker bring a table, unless it holds that one already."""

@@ -162,8 +162,7 @@ class Supervisor:
 
     def _greet(self, job: Job, session: Session) -> None:
         session.memory = job.limits.memory
-        if not session.facts:
-            session.hello(job, self.start_timeout)
+        session.hello(job, self.start_timeout)
 
     def _run(self, session: Session, job: Job, trial: Trial) -> Outcome:
         """Take one trial through its phases and return what became of it."""

@@ -20,7 +20,7 @@ class FakeSession:
 
 
 def job(name):
-    return Job(name, "plugin", DatasetRef("d", "0"), ())
+    return Job(f"algorithm of {name}", name, DatasetRef("d", "0"), ())
 
 
 @pytest.mark.parametrize(("gib", "kept"), [(0.5, 2), (2.5, 3), (6, 8), (500, 32)])
@@ -30,7 +30,7 @@ def test_idle_workers_are_as_many_as_there_is_memory_for(monkeypatch, gib, kept)
     assert pool.idle_workers() == kept
 
 
-def test_the_worker_of_an_algorithm_is_taken_again_and_the_oldest_ends_first(tmp_path):
+def test_the_worker_of_a_plugin_is_taken_again_and_the_oldest_ends_first(tmp_path):
     kept = pool.Pool(tmp_path, most_idle=2)
     sessions = {name: FakeSession() for name in "abc"}
     for name, session in sessions.items():

@@ -1,10 +1,11 @@
 """Real processes, real kills: what becomes of a trial, and of those after it."""
 
 import threading
+from dataclasses import replace
 
 import numpy as np
 import pytest
-from jobs import job, pids_in, running, wait_until
+from jobs import PLUGIN, job, pids_in, running, wait_until
 
 from harness import processes
 from harness.compiling import compile_kernels
@@ -196,6 +197,52 @@ def test_a_plugin_that_cannot_be_imported_fails_every_trial_at_once(supervisor, 
     assert [o.status for o in outcomes] == [Status.FAILED] * 2
     assert "broken.py:2 fails to import" in outcomes[0].failure.message
     assert outcomes[0].facts["failed_in"] == "start"
+
+
+TWO = """
+import numpy as np
+from harness import Algorithm, Task, hookimpl
+
+class One:
+    value = 0.25
+    def __init__(self, spec):
+        self.spec = spec
+    def prepare(self, X, y, weight):
+        return y
+    def fit(self, native):
+        pass
+    def predict(self, X):
+        return np.tile([1 - self.value, self.value], (len(X), 1))
+
+class Other(One):
+    value = 0.75
+
+@hookimpl
+def register_algorithms(register):
+    tasks = frozenset({Task.BINARY})
+    register(Algorithm("one", One, tasks))
+    register(Algorithm("other", Other, tasks))
+"""
+
+
+def test_the_algorithms_of_a_plugin_share_a_worker_and_are_not_mistaken(tmp_path):
+    plugin = tmp_path / "two.py"
+    plugin.write_text(TWO)
+    found = {}
+    with Supervisor(tmp_path / "work") as supervisor:
+        for name in ("one", "other", "unknown", "one"):
+            asked = replace(job({}, plugin=plugin), algorithm=name, plugins=(str(PLUGIN),))
+            [outcome] = found[name] = list(supervisor.supervise(asked))
+            if name == "unknown":
+                assert "unknown" in outcome.failure.message
+                continue
+            with np.load(outcome.arrays["predictions"], allow_pickle=False) as stored:
+                assert (stored["output"][:, 1] == {"one": 0.25, "other": 0.75}[name]).all()
+        assert supervisor.pool.crowd() == (0, 4)
+        assert len(list((tmp_path / "work").glob("worker-*.log"))) == 1
+    imports = [found[name][0].samples[0] for name in ("one", "other")]
+    assert imports[0].phase == "import"
+    assert imports[0] == imports[1]
 
 
 def test_a_worker_that_dies_at_start_up_is_tried_three_times(supervisor, tmp_path):

@@ -88,21 +88,21 @@ def test_trials_side_by_side_say_that_they_were_not_alone(tmp_path):
     assert any(o.facts["alone"] is False for o in found)
 
 
-def test_a_thread_stays_with_one_algorithm_until_nothing_else_is_left():
+def test_a_thread_stays_with_one_plugin_until_nothing_else_is_left():
     names = [*("aaaa"), *("bbb"), *("c")]
-    stock = Stock([replace(job({}), algorithm=name) for name in names])
+    stock = Stock([replace(job({}), plugin=name) for name in names])
     one = two = None
     taken = []
     for _ in range(4):
         one, two = stock.take(one), stock.take(two)
-        taken.append(one.algorithm + two.algorithm)
+        taken.append(one.plugin + two.plugin)
     # The first stays with a; the second with b, then takes the untouched c. Nobody parts a.
     assert taken == ["ab", "ab", "ab", "ac"]
     assert stock.take(one) is None
     assert stock.take(two) is None
 
 
-def test_threads_share_an_algorithm_where_it_is_the_only_one():
+def test_threads_share_a_plugin_where_it_is_the_only_one():
     stock = Stock([job({}) for _ in range(4)])
     one, two = stock.take(), stock.take()
     assert stock.take(one) is not None

@@ -68,6 +68,7 @@ class Compared:
 class _Grown:
     """What became of a trial, and what a comparison needs of it."""
 
+    algorithm: str  # as it is registered; a gate calls the trials of its base otherwise
     outcome: Outcome
     trees: TreeEnsemble | None
     training: Training | None
@@ -156,6 +157,7 @@ class Comparisons:
         else:
             _remove([*map(Path, outcome.arrays.values()), source])
         return _Grown(
+            job.algorithm,
             outcome,
             TreeEnsemble.from_arrays(arrays["trees"]) if "trees" in arrays else None,
             Training.from_arrays(arrays["training"]) if "training" in arrays else None,
@@ -188,8 +190,8 @@ class Comparisons:
             raise NoTreesError(f"{trial.algorithm} failed: {message}", outcome.status)
         if grown.trees is None:
             raise NoTreesError(_why_not(outcome, "trees"), Status.SKIPPED)
-        algorithm = self.registry.algorithm(trial.algorithm)
-        speaks = trial.algorithm if algorithm.origin == "reference" else algorithm.reference
+        algorithm = self.registry.algorithm(grown.algorithm)
+        speaks = grown.algorithm if algorithm.origin == "reference" else algorithm.reference
         return Side(grown.trees, trial.algorithm, trial.params, speaks or "")
 
 

@@ -129,4 +129,5 @@ def failure_line(outcome: Outcome) -> str | None:
 
 def duel_label(duel: Duel) -> str:
     """Return "A against B on DATASET"."""
-    return f"{duel.a.algorithm} against {duel.b.algorithm} on {duel.a.dataset.name}"
+    a, b = (job.trials[0].algorithm for job in (duel.a, duel.b))
+    return f"{a} against {b} on {duel.a.dataset.name}"

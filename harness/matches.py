@@ -38,7 +38,11 @@ class Match:
             "preparation": first.preparation,
             "inputs": INPUTS,
             "sides": [
-                {"algorithm": job.algorithm, "params": job.trials[0].params, "trials": names}
+                {
+                    "algorithm": job.trials[0].algorithm,
+                    "params": job.trials[0].params,
+                    "trials": names,
+                }
                 for job, names in zip((self.a, self.b), trials, strict=True)
             ],
         }

@@ -356,6 +356,7 @@ class StopRule:
     phase: str = "train"
     precision: float = 0.0  # half-width that is enough, as a share of the ratio; 0: not asked
     claim: float = 0.0  # ratio that the interval is to lie on one side of; 0: not asked
+    also: tuple[str, ...] = ()  # further phases that must have what was asked for
 
 
 @dataclass(frozen=True)
@@ -449,7 +450,7 @@ def duel_from_json(data: Mapping[str, Any]) -> Duel:
     """Return the duel that :func:`to_json` wrote."""
     sides: JSON = {side: job_from_json(data[side]) for side in ("a", "b")}
     if stop := data.get("stop"):
-        sides["stop"] = StopRule(**{**stop, "looks": tuple(stop["looks"])})
+        sides["stop"] = StopRule(**stop | {k: tuple(stop.get(k, ())) for k in ("looks", "also")})
     return Duel(**{**data, **sides, "phases": tuple(data["phases"])})
 
 

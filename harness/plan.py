@@ -244,7 +244,14 @@ class Planner:
         return make_duel(jobs[0], jobs[1], settings.launches, settings.blocks, stop_rule(settings))
 
 
-def make_duel(a: Job, b: Job, launches: int, blocks: int, stop: StopRule | None = None) -> Duel:
+def make_duel(
+    a: Job,
+    b: Job,
+    launches: int,
+    blocks: int,
+    stop: StopRule | None = None,
+    phases: tuple[str, ...] = Duel.phases,
+) -> Duel:
     """Return the duel of two jobs of one timed trial each, with its id.
 
     Of two that are the same there is no claim to decide, only a precision to reach.
@@ -252,7 +259,7 @@ def make_duel(a: Job, b: Job, launches: int, blocks: int, stop: StopRule | None 
     if stop is not None and a == b:
         stop = replace(stop, claim=0.0) if stop.precision else None
     launches = stop.looks[-1] if stop else launches
-    duel = Duel(a=a, b=b, id="", launches=launches, blocks=blocks, stop=stop)
+    duel = Duel(a, b, "", launches=launches, blocks=blocks, phases=phases, stop=stop)
     sides = [[job.trials[0].id, job.environment.name] for job in (a, b)]
     rule = [to_json(stop)] if stop else []
     return replace(duel, id=ids.digest([DUEL_VERSION, sides, launches, blocks, duel.phases, *rule]))

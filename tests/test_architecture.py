@@ -22,7 +22,7 @@ SOURCES = [
 # new part is named here and fits docs/architecture.md, or it belongs into one that is.
 LAYERS = (
     {"__main__", "cli"},
-    {"api", "results", "notebook"},
+    {"api", "results", "notebook", "against"},
     {"doctor", "overhead", "reporting", "conformance", "testing"} | {"scaffold"},
     {"parity_run"},
     {"options"},

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from harness.analysis.speed import LOOK_LEVEL, TRAIN, ratio_of, train_blocks
 from harness.analysis.view import Interval
@@ -35,13 +36,17 @@ def stop_reason(duel: Duel, blocks: Sequence[Block]) -> str:
     rule, done = duel.stop, len({block.launch for block in blocks})
     if rule is None or done not in rule.looks:
         return ""
-    ratio = looked_at(rule, blocks)
-    told = [*precision_reached(rule, ratio), *claim_decided(rule, ratio)]
-    if told:
+    told, lacking = [], []
+    for phase in (rule.phase, *rule.also):
+        one = replace(rule, phase=phase)
+        ratio = looked_at(one, blocks)
+        answers = [*precision_reached(one, ratio), *claim_decided(one, ratio)]
+        told += answers
+        lacking += [] if answers else [missing(one, ratio)]
+    if not lacking:
         return f"stopped after {done} launches: {'; '.join(told)}"
-    return (
-        f"not reached in {done} launches: {missing(rule, ratio)}" if done == rule.looks[-1] else ""
-    )
+    last = done == rule.looks[-1]
+    return f"not reached in {done} launches: {'; '.join(lacking)}" if last else ""
 
 
 def looked_at(rule: StopRule, blocks: Sequence[Block]) -> Interval:

@@ -63,8 +63,8 @@ def _speed(
 ) -> Speed:
     ratio, unit, notes = ratio_of(blocks, LOOK_LEVEL if duel.stop else LEVEL)
     return Speed(
-        algorithm=duel.a.algorithm,
-        reference=duel.b.algorithm,
+        algorithm=duel.a.trials[0].algorithm,
+        reference=duel.b.trials[0].algorithm,
         dataset=duel.a.dataset.name,
         phase=phase,
         ratio=ratio,

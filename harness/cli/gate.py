@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -16,39 +16,140 @@ from harness.cli.common import (
     say,
     undecided_option,
 )
-from harness.config import load_gates
-from harness.errors import ConfigError
+from harness.config import load_experiment, load_gates
+from harness.errors import ConfigError, StoreError
 from harness.plugins import load_registry
+from harness.units import parse_share
+
+if TYPE_CHECKING:
+    from harness.reporting import Gates
+
+OF_AGAINST = ("algorithms", "datasets", "everything", "slower", "larger", "worse")
 
 
 @click.command("gate")
 @click.argument("file", required=False, type=click.Path(path_type=Path))
+@click.option("--run", metavar="ID", help='An id, the start of one, or "latest" (the default).')
 @click.option(
-    "--run", default="latest", show_default=True, help='An id, the start of one, or "latest".'
+    "--against",
+    metavar="REV",
+    help="Compare the working tree with a git revision instead of reading a stored run.",
+)
+@click.option(
+    "-a",
+    "--algorithm",
+    "algorithms",
+    multiple=True,
+    metavar="GLOB",
+    help="With --against: only these algorithms.",
+)
+@click.option(
+    "-d",
+    "--dataset",
+    "datasets",
+    multiple=True,
+    metavar="NAME",
+    help="With --against: on these datasets.",
+)
+@click.option("--all", "everything", is_flag=True, help="With --against: what did not change, too.")
+@click.option("--slower", metavar="5%", help="With --against: how much slower the head may be.")
+@click.option(
+    "--larger", metavar="10%", help="With --against: how much more memory a fit may take."
+)
+@click.option(
+    "--worse", metavar="1%", help="With --against: how much worse the loss may be, of the gap."
 )
 @undecided_option
-@click.option("--markdown", is_flag=True, help="Print a table for a pull request instead.")
+@click.option(
+    "--markdown",
+    is_flag=False,
+    flag_value="-",
+    metavar="[FILE]",
+    help="Write Markdown for a pull request, to FILE or instead of the table.",
+)
 @plugin_option
 @results_option
 @json_option
 def command(**given: Any) -> int:
-    """Hold a stored run against gates.
+    """Hold a stored run against gates, or the working tree against a revision.
 
     FILE holds [[gate]] tables, alone or in an experiment; without it the run's own experiment is
-    asked. Exit codes: 0 all hold, 1 one fails, 6 one is undecided.
+    asked. With --against, FILE is an experiment: the datasets, the capacity and the duels of the
+    comparison. Exit codes: 0 all hold, 1 one fails, 6 one is undecided.
     """
+    if given["markdown"] not in (None, "-") and given["markdown"].endswith(".toml"):
+        raise click.UsageError(f"--markdown would write over {given['markdown']}: name FILE first")
+    if given["against"] is not None:
+        return _against(given)
+    for name in OF_AGAINST:
+        if given[name]:
+            raise click.UsageError("-a, -d, --all, --slower, --larger and --worse need --against")
+    return _stored(given)
+
+
+def _stored(given: dict[str, Any]) -> int:
     from harness import reporting
 
     wanted = []
     if given["file"] is not None and not (wanted := load_gates(given["file"])):
         raise ConfigError(f"{given['file']} has no [[gate]] tables")
     registry = load_registry(given["plugins"])
-    found = reporting.gates(given["results"], given["run"], registry, wanted)
-    if given["as_json"]:
-        print_json(found.to_json())
-    elif given["markdown"]:
-        click.echo(found.markdown(), nl=False)
-    else:
-        print_table(*found.table())
+    found = reporting.gates(given["results"], given["run"] or "latest", registry, wanted)
+    _tell(given, found, found.markdown(), found.to_json())
     say(found.sentence())
     return found.exit_code(given["undecided"])
+
+
+def _against(given: dict[str, Any]) -> int:
+    from harness.against.gate import Asked, hold_against
+    from harness.against.told import gates_of, told_json, told_lines, told_markdown
+    from harness.drawn import new_progress
+    from harness.options import whole_paths
+
+    if given["run"] is not None:
+        raise click.UsageError("--run reads a stored run; --against makes one")
+    asked = Asked(
+        given["against"],
+        experiment=load_experiment(str(given["file"])) if given["file"] else None,
+        algorithms=given["algorithms"],
+        datasets=given["datasets"],
+        everything=given["everything"],
+        limits=_limits(given),
+        plugin_files=whole_paths(given["plugins"]),
+        results=given["results"],
+    )
+    progress = new_progress()
+    try:
+        answer = hold_against(asked, load_registry(given["plugins"]), progress)
+    finally:
+        progress.close()
+    found = gates_of(answer)
+    _tell(given, found, told_markdown(answer), told_json(answer))
+    for line in told_lines(answer):
+        say(line)
+    return found.exit_code(given["undecided"])
+
+
+def _limits(given: dict[str, Any]) -> Any:
+    from harness.against.decide import Limits
+
+    names = ("slower", "larger", "worse")
+    limits = Limits(**{name: parse_share(given[name]) for name in names if given[name]})
+    if min(getattr(limits, name) for name in names) <= 0:
+        raise ConfigError("--slower, --larger and --worse are above 0, such as 5%")
+    return limits
+
+
+def _tell(given: dict[str, Any], found: Gates, markdown: str, document: dict[str, Any]) -> None:
+    """Print what was found in the form that was asked for."""
+    if given["markdown"] not in (None, "-"):
+        try:
+            Path(given["markdown"]).write_text(markdown, encoding="utf-8")
+        except OSError as error:
+            raise StoreError(f"{given['markdown']} cannot be written: {error.strerror}") from error
+    if given["as_json"]:
+        print_json(document)
+    elif given["markdown"] == "-":
+        click.echo(markdown, nl=False)
+    elif found.decisions:
+        print_table(*found.table())

@@ -1,0 +1,95 @@
+"""What differs between head and base: which algorithms are worth a duel, and why the others not."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any
+
+from harness import ids
+from harness.against.base import Base
+from harness.plugins import Entry, Registry
+from harness.surroundings import installed_version
+
+# Beside an algorithm's own libraries: every trial goes through these.
+EVERYWHERE = ("numpy", "pandas", "scikit-learn")
+
+
+@dataclass(frozen=True)
+class Changes:
+    """The algorithms of a repository, by what becomes of them in a gate."""
+
+    chosen: Mapping[str, str]  # name → why it is duelled
+    skipped: Mapping[str, str] = field(default_factory=dict)  # name → why not
+    lost: Mapping[str, str] = field(default_factory=dict)  # name → why the head cannot load it
+
+
+def find_changes(
+    registry: Registry, base: Base, repository: Path, globs: Sequence[str], *, everything: bool
+) -> Changes:
+    """Return which algorithms of a repository changed since the base.
+
+    Parameters
+    ----------
+    registry
+        What the head registers; algorithms of installed packages are nobody's change.
+    base
+        What the base registers.
+    repository
+        The folder that algorithms must lie in to be the repository's.
+    globs
+        Names that are looked at; none: all.
+    everything
+        Choose what did not change, too.
+    """
+    wanted = set(registry.matching("algorithm", globs)) if globs else None
+    chosen: dict[str, str] = {}
+    skipped: dict[str, str] = {}
+    lost: dict[str, str] = {}
+    broken = {b.plugin: b.reason for b in registry.broken}
+    entries = registry.entries["algorithm"]
+    for name, entry in sorted(entries.items()):
+        if not Path(entry.path).resolve().is_relative_to(repository):
+            continue
+        if wanted is not None and name not in wanted:
+            skipped[name] = "not asked for"
+        elif name not in base.algorithms:
+            skipped[name] = _missing(entry, base)
+        elif why := changed(entry, base):
+            chosen[name] = why
+        elif everything:
+            chosen[name] = "unchanged"
+        else:
+            skipped[name] = "its code did not change"
+    for name in sorted(set(base.algorithms) - set(entries)):
+        if globs and not any(fnmatchcase(name, glob) for glob in globs):
+            continue
+        if (plugin := base.algorithms[name]["plugin"]) in broken:
+            lost[name] = f"{plugin} does not load: {broken[plugin]}"
+        else:
+            skipped[name] = "the head does not have it"
+    return Changes(chosen, skipped, lost)
+
+
+def changed(entry: Entry, base: Base) -> str:
+    """Return what changed of an algorithm, or nothing: its code with its kernels, its libraries."""
+    known: Mapping[str, Any] = base.algorithms[entry.value.name]
+    if ids.code_digest(entry.path) != ids.code_digest(known["path"]):
+        return "its code changed"
+    if not base.own_libraries:
+        return ""
+    libraries = sorted({*entry.value.libraries, *EVERYWHERE})
+    moved = [
+        f"{library} {base.versions.get(library, 'absent')} → {installed_version(library)}"
+        for library in libraries
+        if base.versions.get(library, "absent") != installed_version(library)
+    ]
+    return ", ".join(moved)
+
+
+def _missing(entry: Entry, base: Base) -> str:
+    """Return why the base does not have an algorithm."""
+    reason = base.broken.get(entry.plugin)
+    return f"broken in the base: {reason}" if reason else "new: the base does not have it"

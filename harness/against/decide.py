@@ -1,0 +1,144 @@
+"""From what was measured of head and base to decisions: each passes, fails, or is undecided.
+
+Only what is worse can fail. Speed and accuracy are the gates of `harness.analysis.gates`, with the
+base as the reference. The memory of a fit is compared split by split, in fresh fits: a duel counts
+from a process in which the model before lives on, and what a model keeps would be in its base.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from statistics import median
+
+from harness.analysis.gates import Decision, State, decide_gates, hold_ratio
+from harness.analysis.rungs import reaches
+from harness.analysis.stats import hodges_lehmann, transformed
+from harness.analysis.view import Cell, Parity, RunView
+from harness.config import Gate
+from harness.ids import canonical
+from harness.model import Status
+
+LEVEL = 0.95
+LEAST_BYTES = 512 * 1024  # by how much a peak must rise before its share of the whole is judged
+GATED = ("train", "predict")
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How much worse the head may be, each as a share."""
+
+    slower: float = 0.05  # of the base's time
+    larger: float = 0.10  # of the base's peak memory
+    worse: float = 0.01  # of the gap between the best and the constant model's loss
+
+
+def decide(view: RunView, labels: Mapping[str, str], limits: Limits) -> list[Decision]:
+    """Return every decision on the algorithms of a run.
+
+    Parameters
+    ----------
+    labels
+        Algorithm → what it is called in the base.
+    """
+    found: list[Decision] = []
+    for name, label in labels.items():
+        found += [_told(d) for d in decide_gates(_gates(name, label, limits), view)]
+        found += _memory(view, name, label, limits.larger)
+        found += _rungs(view, name, label)
+    return found
+
+
+def undecided(algorithm: str, label: str, reason: str, state: State = "undecided") -> Decision:
+    """Return the decision on what could not be measured at all."""
+    gate = Gate(kind="speed", algorithm=algorithm, reference=label)
+    return Decision(gate, state, reason, algorithm, label, "", "")
+
+
+def _gates(name: str, label: str, limits: Limits) -> list[Gate]:
+    pair = {"algorithm": name, "reference": label}
+    least = 1 / (1 + limits.slower)
+    speeds = [Gate(kind="speed", phase=phase, limit=least, **pair) for phase in GATED]
+    return [Gate(kind="accuracy", limit=limits.worse, **pair), *speeds]
+
+
+def _told(decision: Decision) -> Decision:
+    """Say a ratio of times in the words that people use of a change."""
+    if decision.gate.kind != "speed" or decision.measured is None:
+        return decision
+    share = 1 / decision.measured.value - 1
+    word = f"{abs(share):.1%} {'slower' if share > 0 else 'faster'} than the base"
+    return replace(decision, reason="; ".join(filter(None, [word, decision.reason])))
+
+
+# ------------------------------------------------------------------ memory
+
+
+def _memory(view: RunView, name: str, label: str, larger: float) -> Iterator[Decision]:
+    """Yield whether the peak of a fit rose, for each dataset that both sides have peaks of."""
+    sides = [
+        {c.dataset: peaks_of(c) for c in view.cells if c.algorithm == side}
+        for side in (name, label)
+    ]
+    least = 1 / (1 + larger)
+    for dataset, peaks in sides[0].items():
+        gate = Gate(kind="memory", algorithm=name, reference=label, limit=least)
+        base = sides[1].get(dataset, {})
+        pairs = [(peaks[key], base[key]) for key in peaks if key in base]
+        if not pairs:
+            reason = "no fit of both sides"
+            yield Decision(gate, "undecided", reason, name, label, dataset, least)
+            continue
+        ratio = transformed(hodges_lehmann([math.log(b / h) for h, b in pairs], LEVEL), math.exp)
+        more = median(h - b for h, b in pairs)
+        state, why = hold_ratio(ratio, "split", least, 0.0)
+        if state != "pass" and more < LEAST_BYTES:
+            state, why = "pass", f"less than {LEAST_BYTES // 1024} KiB more"
+        told = f"{more / 2**20:+.2f} MiB at the peak of a fit"
+        reason = "; ".join(filter(None, [told, why]))
+        yield Decision(gate, state, reason, name, label, dataset, least, ratio)
+
+
+def peaks_of(cell: Cell) -> dict[tuple[str, int], int]:
+    """Return the peak of the fit of each split and seed, in bytes above the warm process."""
+    found: dict[tuple[str, int], int] = {}
+    for outcome in cell.outcomes:
+        peaks = [s.peak for s in outcome.samples if s.phase == "fit"]
+        if outcome.status is Status.DONE and peaks and max(peaks) > 0:
+            found[outcome.trial.split.label, outcome.trial.seed] = max(peaks)
+    return found
+
+
+# ------------------------------------------------------------------ rungs
+
+
+def _rungs(view: RunView, name: str, label: str) -> Iterator[Decision]:
+    """Yield whether the head still reaches the rung that the base reaches."""
+    heads = {_key(p): p for p in view.parity if p.algorithm == name}
+    for base in (p for p in view.parity if p.algorithm == label):
+        if (head := heads.get(_key(base))) is not None and base.rung:
+            gate = Gate(kind="rung", algorithm=name, reference=base.reference, limit=base.rung)
+            state, reason = _climbed(head, base)
+            names = (name, base.reference, base.dataset)
+            yield Decision(gate, state, reason, *names, limit=base.rung)
+
+
+def _climbed(head: Parity, base: Parity) -> tuple[State, str]:
+    mode = str(head.params[0].get("parity") or "default")
+    told = f"{mode} mode reaches {head.rung or 'no rung'}, the base {base.rung}"
+    reason = "; ".join(filter(None, [told, head.reason]))
+    return ("pass" if reaches(head.rung, base.rung) else "fail"), reason
+
+
+def _key(parity: Parity) -> tuple[str, str, str]:
+    mode = parity.params[0].get("parity")
+    return parity.reference, parity.dataset, canonical(mode)
+
+
+def states(decisions: Iterable[Decision]) -> dict[State, int]:
+    """Return how many decisions there are of each state."""
+    counts: dict[State, int] = {"fail": 0, "undecided": 0, "pass": 0}
+    for decision in decisions:
+        counts[decision.state] += 1
+    return counts

@@ -9,6 +9,7 @@ import os
 import select
 import shutil
 import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -23,6 +24,13 @@ OPTIONS = (
     *("--disable-background-networking", "--disable-component-update", "--disable-extensions"),
     *("--disable-dev-shm-usage", "--disable-quic", "--hide-scrollbars", "--remote-debugging-pipe"),
 )
+LAUNCH = """
+import fcntl, os, sys
+high = [fcntl.fcntl(int(end), fcntl.F_DUPFD, 10) for end in sys.argv[1:3]]
+for end, place in zip(high, (3, 4)):
+    os.dup2(end, place)
+os.execv(sys.argv[3], sys.argv[3:])
+"""
 PATIENCE = 60.0  # seconds for one answer
 LOG_NOISE = ("info", "verbose")  # levels that are no complaint
 
@@ -34,9 +42,8 @@ class Browser:
         self._profile = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
         asked, self._ask = os.pipe()
         self._hear, told = os.pipe()
-        # The shell puts the ends where the browser looks for them, whatever their numbers here.
-        script = f'exec "$@" 3<&{asked} 4>&{told}'
-        command = ["sh", "-c", script, "sh", executable, *OPTIONS]
+        # another Python puts the ends where the browser looks for them, whatever their numbers
+        command = [sys.executable, "-c", LAUNCH, str(asked), str(told), executable, *OPTIONS]
         command += [f"--user-data-dir={self._profile.name}", "about:blank"]
         self._process = subprocess.Popen(
             command,
@@ -214,6 +221,15 @@ class Page:
             if told.get("method") == "Network.requestWillBeSent"
         ]
         return [address for address in asked if not address.startswith("data:")]
+
+    @property
+    def answered(self) -> list[str]:
+        """Addresses that were answered: a request that the policy blocks is not."""
+        return [
+            str(told["params"]["response"]["url"])
+            for told in self._told
+            if told.get("method") == "Network.responseReceived"
+        ]
 
     @property
     def complaints(self) -> list[str]:

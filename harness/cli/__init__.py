@@ -79,13 +79,15 @@ def harness() -> None:
 def main() -> int:
     """Run the command line and return its exit code, as the README lists them."""
     heed_signals()
+    stdout = sys.stdout
     try:
         return int(harness.main(prog_name="harness", standalone_mode=False) or 0)
-    except BrokenPipeError:
-        # The reader of our output has gone; keep the interpreter from complaining at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
     except BaseException as error:  # noqa: BLE001 - the last line of defence: a bug is exit code 70
+        if isinstance(error, BrokenPipeError) or sys.stdout is not stdout:
+            # The reader of our output has gone (click then wraps stdout, and exits); keep the
+            # interpreter from complaining at exit.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stdout.fileno())
+            return 0
         message, code = _told(error)
         click.echo(message, err=True)
         return code

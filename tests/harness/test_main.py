@@ -104,3 +104,20 @@ def test_ctrl_c_before_the_command_line_listens_is_no_traceback(tmp_path: Path) 
     done = run(sys.executable, "-c", code, cwd=ROOT)
     assert done.returncode == 130
     assert done.stderr == "harness: interrupted before anything was done\n"
+
+
+def test_a_reader_that_goes_away_is_no_error(tmp_path: Path) -> None:
+    read, write = os.pipe()
+    os.close(read)
+    try:
+        done = subprocess.run(
+            [sys.executable, "-m", "harness", "list", "algorithms"],
+            cwd=tmp_path,
+            stdout=write,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+    finally:
+        os.close(write)
+    assert (done.returncode, done.stderr) == (0, "")

@@ -8,6 +8,7 @@ from sklearn.utils.validation import validate_data
 from algorithms._common.hist_tables import add_up, encode_frame
 
 ROWS_AT_ONCE = 4096
+VALUES_AT_ONCE = 1 << 21
 
 
 def read_rows(estimator, X, *, reset, y="no_validation", **options):
@@ -67,6 +68,7 @@ def dense_parts(X):
     if not sparse.issparse(X):
         yield slice(None), X
         return
-    for start in range(0, X.shape[0], ROWS_AT_ONCE):
-        rows = slice(start, start + ROWS_AT_ONCE)
+    step = max(1, min(ROWS_AT_ONCE, VALUES_AT_ONCE // max(X.shape[1], 1)))
+    for start in range(0, X.shape[0], step):
+        rows = slice(start, start + step)
         yield rows, as_dense(X[rows])

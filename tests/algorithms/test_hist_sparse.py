@@ -1,16 +1,25 @@
 """Sparse X and bundles in the histogram booster: the same models as of dense X, to the bit."""
 
 import hashlib
+import tracemalloc
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
+from sklearn.metrics import log_loss
 
 from algorithms import (
+    HistogramBoostingClassifier,
     HistogramBoostingRegressor,
     NewtonBoostingClassifier,
+    NewtonBoostingRegressor,
 )
+from algorithms._common.hist_bins import bin_table
+from algorithms._common.hist_bundles import Bundling
+from algorithms._common.hist_parts import part_table
+from algorithms._common.threads import Workers
 
 FORMS = [sparse.csr_array, sparse.csc_array, sparse.csr_matrix, sparse.coo_matrix]
 
@@ -116,3 +125,149 @@ def test_absent_entries_are_missing_values_to_second_order_boosting(seed, params
     )
     assert digest(one) == digest(two)
     assert np.array_equal(one.predict_proba(dense), two.predict_proba(X))
+
+
+# ------------------------------------------------------------------ forms of sparse matrices
+
+
+def wide(rng, n=20_000, d=300, entries=6):
+    """Return a table with few entries a row, and labels."""
+    indices = (d * rng.random((n, entries)) ** 2).astype(np.int32)
+    data = np.round(rng.normal(size=indices.shape), 1)
+    rows = np.repeat(np.arange(n), entries)
+    X = sparse.csr_array(sparse.coo_array((data.ravel(), (rows, indices.ravel())), shape=(n, d)))
+    return X, (X[:, :4].sum(axis=1) + rng.normal(size=n) > 0.5).astype(int)
+
+
+def test_entries_in_any_order_and_twice_in_a_place_are_read_right():
+    data, row = [1.0, 2.0, 3.0, np.nan, 5.0, 0.0], [2, 0, 2, 1, 0, 3]
+    X = sparse.csr_array((3 * data, (3 * row, 3 * [1, 0, 1, 1, 2, 0])), shape=(4, 3))
+    shuffled = sparse.csr_array(
+        (np.array([7.0, 1.0, 2.0, 4.0]), np.array([2, 0, 0, 1]), np.array([0, 3, 4, 4, 4])),
+        shape=(4, 3),
+    )
+    y = np.arange(4.0)
+    for table in (X, shuffled):
+        before = table.copy()
+        params = {"min_child_samples": 1, "min_data_in_bin": 1}
+        one, two = fit(table.toarray(), y, **params), fit(table, y, **params)
+        assert digest(one) == digest(two)
+        assert np.array_equal(one.predict(table.toarray()), two.predict(table))
+        for name in ("data", "indices", "indptr"):
+            np.testing.assert_array_equal(getattr(table, name), getattr(before, name))
+
+
+@pytest.mark.parametrize("dtype", [bool, np.int8, np.int64, np.float32, np.float64])
+@pytest.mark.parametrize("wide_indices", [False, True])
+def test_any_dtype_of_values_and_indices(dtype, wide_indices):
+    rng = np.random.default_rng(0)
+    X = one_hot(rng, 200, [4, 9]).astype(dtype)
+    y = X[:, :3].sum(axis=1) + rng.normal(size=200)
+    rows = sparse.csr_array(X)
+    if wide_indices:
+        rows.indices, rows.indptr = rows.indices.astype(np.int64), rows.indptr.astype(np.int64)
+    assert digest(fit(rows, y)) == digest(fit(X, y))
+
+
+@pytest.mark.parametrize("n_columns", [1, 5])
+def test_nothing_but_zeros_gives_a_constant(n_columns):
+    X, y = sparse.csr_array((30, n_columns)), np.arange(30.0)
+    for params in ({}, {"enable_bundle": False}, {"colsample_bytree": 0.1}):
+        model = fit(X, y, **params)
+        np.testing.assert_allclose(model.predict(X), y.mean())
+        assert digest(model) == digest(fit(X.toarray(), y, **params))
+    newton = NewtonBoostingRegressor(n_estimators=2).fit(X, y)
+    np.testing.assert_allclose(newton.predict(X), y.mean(), rtol=1e-6)
+
+
+def test_sparse_infinity_is_refused():
+    X, y = wide(np.random.default_rng(0), 100)
+    for place in (0, 1):
+        bad = X.copy()
+        bad.data[place] = np.inf
+        with pytest.raises(ValueError, match="infinity"):
+            fit(bad, y)
+    twice = sparse.csr_array(
+        (np.full(2, 1.5e308), np.array([1, 1]), np.array([0] + [2] * 100)), shape=(100, 3)
+    )
+    with pytest.raises(ValueError, match="infinity"):
+        fit(twice, y)
+
+
+# ------------------------------------------------------------------ with all the rest
+
+
+@pytest.mark.parametrize("enable_bundle", [True, False])
+def test_sparse_models_are_the_same_for_any_number_of_threads(enable_bundle):
+    X, y = wide(np.random.default_rng(1))
+    params = {"subsample": 0.6, "subsample_freq": 1, "colsample_bytree": 0.5}
+    digests = {
+        digest(
+            fit(X, y, HistogramBoostingClassifier, n_jobs=n, enable_bundle=enable_bundle, **params)
+        )
+        for n in (1, 2, 3)
+    }
+    assert len(digests) == 1
+
+
+@pytest.mark.parametrize(
+    "params",
+    [
+        {"boosting_type": "dart", "skip_drop": 0.0, "drop_rate": 0.5},
+        {"data_sample_strategy": "goss", "learning_rate": 0.5},
+        {"categorical_feature": [0, 7], "min_data_per_group": 5},
+        {"monotone_constraints": [1, -1] + [0] * 21},
+        {"interaction_constraints": [[0, 1, 2, 20], [3, 4, 21]]},
+        {"objective": "quantile"},
+        {"parity": "lightgbm", "n_jobs": 1},
+        {"parity": "scikit-learn"},
+    ],
+)
+@pytest.mark.filterwarnings("ignore:parity=")
+def test_sparse_tables_can_be_had_with_everything(params):
+    rng = np.random.default_rng(2)
+    X = mixed(rng, 300)[:, :23]
+    X[:, 0], X[:, 7] = rng.integers(0, 6, 300) * (rng.random(300) < 0.4), rng.integers(-1, 3, 300)
+    y = np.nansum(X[:, :6], axis=1) + rng.normal(size=300)
+    one, two = fit(X, y, **params), fit(sparse.csc_array(X), y, **params)
+    assert digest(one) == digest(two)
+    assert np.array_equal(one.predict(X), two.predict(sparse.csr_array(X)))
+
+
+def test_evaluation_tables_first_models_and_contributions_take_sparse_rows():
+    X, y = wide(np.random.default_rng(3), 2000)
+    tables = {"eval_set": [(X[:500], y[:500])], "eval_sample_weight": [np.ones(500)]}
+    model = fit(X, y, HistogramBoostingClassifier)
+    more = HistogramBoostingClassifier(n_estimators=3, early_stopping_round=2, random_state=0)
+    more.fit(X, y, init_model=model, **tables)
+    assert len(more.evals_result_["valid_0"]["binary_logloss"]) == 3
+    staged = list(more.staged_predict_proba(X[:50]))
+    assert np.array_equal(staged[-1], more.predict_proba(X[:50].toarray()))
+    total = more.predict_contributions(X[:50]).sum(axis=1)
+    np.testing.assert_allclose(total, more.decision_function(X[:50]), rtol=1e-9, atol=1e-12)
+
+
+def test_conflicts_make_fewer_columns_and_a_model_that_is_as_good():
+    X, y = wide(np.random.default_rng(4), entries=3)
+    exact = fit(X, y, HistogramBoostingClassifier)
+    lossy = fit(X, y, HistogramBoostingClassifier, max_conflict_rate=0.02)
+    widths = []
+    for rate in (0.0, 0.02):
+        with Workers(1) as workers:
+            none, binner = np.zeros(X.shape[1], np.int64), exact._binner
+            bins = bin_table(part_table(X), binner, none, none, workers, Bundling(rate))
+        widths.append(len(bins.places.length))
+    assert widths[1] < widths[0]
+    assert log_loss(y, lossy.predict_proba(X)) < 1.02 * log_loss(y, exact.predict_proba(X))
+
+
+@pytest.mark.parametrize("kind", [HistogramBoostingClassifier, NewtonBoostingClassifier])
+def test_memory_follows_the_entries_not_the_table(kind):
+    """A dense table would take 320 MB, and its bins 80."""
+    X, y = wide(np.random.default_rng(5), 4000, 10_000, 10)
+    kind(n_estimators=1).fit(X, y).predict(X)
+    tracemalloc.start()
+    kind(n_estimators=2).fit(X, y).predict(X)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 60e6

@@ -1,0 +1,175 @@
+"""The kernels of bundles and lists against their plain twins."""
+
+import numpy as np
+import oracles_bundles as oracles
+import oracles_histogram
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+
+from algorithms._common.hist_bins import bin_table, find_bins, runs_of
+from algorithms._common.hist_bundles import Bundling
+from algorithms._common.hist_growing import Grower
+from algorithms._common.hist_params import make_rules
+from algorithms._common.hist_parts import entries_of, exclusive_columns, part_table
+from algorithms._common.threads import Workers
+from algorithms._kernels import hist_layout
+from algorithms._kernels.hist_bundle import find_bundles
+from algorithms._kernels.hist_lists import build_listed
+from algorithms.histogram_boosting import HistogramBoostingRegressor
+
+few = settings(max_examples=25, deadline=None)
+seeds = st.integers(0, 2**32 - 1)
+
+
+def zeros_mostly(rng, n, d, share=0.1):
+    values = np.round(rng.normal(size=(n, d)), 1)
+    values[rng.random((n, d)) < 0.05] = np.nan
+    return np.where(rng.random((n, d)) < share, values, 0.0)
+
+
+@given(seeds, st.integers(0, 3), st.sampled_from([np.float32, np.float64]))
+@few
+def test_runs_count_values_and_zeros(seed, n_zeros, dtype):
+    rng = np.random.default_rng(seed)
+    values = zeros_mostly(rng, rng.integers(0, 30), 1, 0.7)[:, 0].astype(dtype)
+    found = runs_of(values, n_zeros)
+    for own, wanted in zip(found, oracles.runs(values, n_zeros), strict=True):
+        assert np.array_equal(own, wanted)
+
+
+@given(seeds, st.integers(0, 6), st.integers(1, 5))
+@few
+def test_features_join_the_first_bundle_that_has_room(seed, most, room):
+    rng = np.random.default_rng(seed)
+    n_rows, d = 60, 12
+    is_set = rng.random((n_rows, d)) < rng.random(d) * 0.3
+    rows = [np.flatnonzero(own).astype(np.uint32) for own in is_set.T]
+    ends = np.cumsum([len(own) for own in rows])
+    starts = ends - [len(own) for own in rows]
+    order, needed = rng.permutation(d), rng.integers(1, 120, d)
+    taken, bundle = np.zeros((room, n_rows), np.uint8), np.full(d, -1)
+    used, conflicts = np.zeros((2, room), np.int64)
+    given_arrays = starts, ends, np.concatenate(rows), order, needed
+    count = find_bundles(*given_arrays, most, taken, used, conflicts, bundle)
+    entries = [set(own.tolist()) for own in rows]
+    bundles, left_out = oracles.find_bundles(entries, order, needed, most, room)
+    assert count == len(bundles)
+    assert [sorted(own) for own in bundles] == [
+        np.flatnonzero(bundle == number).tolist() for number in range(count)
+    ]
+    assert sorted(left_out) == np.flatnonzero(bundle < 0).tolist()
+
+
+@given(seeds, st.booleans(), st.sampled_from([None, Bundling(), Bundling(order="degree")]))
+@few
+def test_bins_can_be_read_back_from_bundles_and_lists(seed, is_missing, bundling):
+    rng = np.random.default_rng(seed)
+    n, d = int(rng.integers(5, 300)), int(rng.integers(1, 40))
+    X = zeros_mostly(rng, n, d, rng.random() * 0.3)
+    X[:, rng.random(d) < 0.1] = 1.0
+    filled = np.where(X == 0.0, np.nan, X) if is_missing else X
+    none = np.zeros(d, np.int64)
+    with Workers(1) as workers:
+        wanted = find_bins(filled, np.zeros(d, bool), 20, 10**6, 1, workers)
+        plain = bin_table(filled, wanted, none, none, workers)
+        table = part_table(sparse.csr_array(X), absent=np.nan if is_missing else 0.0)
+        found = find_bins(table, np.zeros(d, bool), 20, 10**6, 1, workers)
+        bins = bin_table(table, found, none, none, workers, bundling)
+    assert all(map(np.array_equal, found.edges, wanted.edges))
+    assert np.array_equal(found.missing, wanted.missing)
+    assert np.array_equal(oracles.bins_of(bins, n), plain.rows)
+    if bundling is None:
+        assert (np.diff(bins.places.start)[: bins.rows.shape[1]] == 1).all()
+
+
+def test_a_conflict_that_is_allowed_costs_one_value():
+    X = np.zeros((100, 2))
+    X[:10, 0] = X[9:19, 1] = 1.0
+    none = np.zeros(2, np.int64)
+    with Workers(1) as workers:
+        table = part_table(sparse.csc_array(X))
+        binner = find_bins(table, np.zeros(2, bool), 255, 100, 1, workers)
+        bins = bin_table(table, binner, none, none, workers, Bundling(0.01))
+        apart = bin_table(table, binner, none, none, workers, Bundling(0.009))
+    assert bins.rows.shape[1] == 1
+    assert len(apart.places.length) == 2
+    lost = oracles.bins_of(bins, 100) != X
+    assert np.argwhere(lost).tolist() == [[9, 1]]
+
+
+@given(seeds, st.sampled_from([1 << 10, 1 << 30]))
+@few
+def test_listed_columns_sum_records(seed, size):
+    rng = np.random.default_rng(seed)
+    n, d = 1500, 400
+    X = zeros_mostly(rng, n, d, 0.01)
+    none = np.zeros(d, np.int64)
+    with Workers(1) as workers:
+        table = part_table(sparse.csr_array(X))
+        binner = find_bins(table, np.zeros(d, bool), 9, n, 1, workers)
+        bins = bin_table(table, binner, none, none, workers)
+    stride = hist_layout.stride_of(bins.places)
+    begin, n_cells = bins.rows.shape[1] * stride, len(bins.places.length) * stride
+    assert begin < n_cells
+    g, h = rng.integers(-size, size, n), rng.integers(0, size, n)
+    records = g * oracles_histogram.HALF + h
+    rows = np.sort(rng.choice(n, 1100, replace=False)).astype(np.uint32)
+    cells, wide = np.zeros(n_cells, np.int64), np.zeros((2, n_cells), np.int64)
+    sums = np.zeros(hist_layout.N_SUMS, np.int64)
+    build_listed(bins.lists, records, rows, 0, len(rows), 1, cells, wide, begin, sums)
+    found = wide + np.array(oracles_histogram.unpack(cells))
+    own = oracles.bins_of(bins, n)
+    wanted = oracles_histogram.histogram(own, records, rows, 9)
+    for f in np.flatnonzero(bins.places.column >= 0):
+        first = bins.places.column[f] * stride + bins.places.first[f]
+        others = np.delete(np.arange(bins.count[f]), bins.places.default[f])
+        assert np.array_equal(found[:, first : first + len(others)], wanted[:, f, others])
+    assert sums[hist_layout.SPREAD] == np.abs(g[rows]).sum()
+    assert (sums[hist_layout.TOTAL_G], sums[hist_layout.TOTAL_H]) == (g[rows].sum(), h[rows].sum())
+    assert bool(sums[hist_layout.LISTED_FLUSHED]) == (size > 1 << 20)
+
+
+def test_dense_columns_are_chosen_where_two_are_never_set_together():
+    rng = np.random.default_rng(0)
+    level = rng.integers(0, 4, 3000)
+    X = np.column_stack([rng.normal(size=3000), level[:, None] == np.arange(4)]).astype(float)
+    X = np.column_stack([X, rng.random((3000, 2)) < 0.4])
+    assert exclusive_columns(X).tolist() == [1, 2, 3, 4]
+    assert exclusive_columns(X[:, [0, 1, 5]]).tolist() == []
+    X[5, 2] = np.nan
+    found = entries_of(X, np.array([0, 2])).toarray()
+    np.testing.assert_array_equal(found, X[:, [0, 2]])
+
+
+@given(seeds, st.booleans(), st.integers(1, 3))
+@settings(max_examples=15, deadline=None)
+def test_trees_on_bundles_and_lists_are_those_of_the_plain_grower(seed, has_bundles, threads):
+    rng = np.random.default_rng(seed)
+    n, d = 300, 12
+    level = rng.integers(0, 5, n)
+    X = np.column_stack([level[:, None] == np.arange(5), zeros_mostly(rng, n, d - 5, 0.15)])
+    X = np.where(rng.random(d) < 0.3, -X, X)
+    none = np.zeros(d, np.int64)
+    g = rng.integers(-(1 << 16), 1 << 16, n) + (level == 2) * 40_000 - (level == 4) * 30_000
+    h = rng.integers(1 << 14, 1 << 16, n)
+    limits = {"num_leaves": 10, "min_child_samples": 4, "reg_lambda": 1e4, "min_child_weight": 0.0}
+    model = HistogramBoostingRegressor(**limits)
+    with Workers(threads) as workers:
+        table = part_table(sparse.csr_array(X))
+        binner = find_bins(table, np.zeros(d, bool), 12, n, 1, workers)
+        bundling = Bundling() if has_bundles else None
+        bins = bin_table(table, binner, none, none - 1, workers, bundling)
+        grower = Grower(bins, binner, make_rules(model, none), workers)
+        tree = grower.grow(g * oracles_histogram.HALF + h, hist_layout.Scale(1.0, 1.0), 0)
+    own = oracles.bins_of(bins, n)
+    rules = {"ridge": 1e4, "min_rows": 4, "min_h": 0.0, "num_leaves": 10}
+    facts = bins.count, bins.missing
+    splits, leaves = oracles_histogram.grow(own, g.astype(float), h.astype(float), *facts, **rules)
+    assert tree.n_leaves == len(leaves)
+    for found, wanted in zip(grower.rows_of_leaves(), leaves, strict=True):
+        assert np.array_equal(found, wanted)
+    inner = tree.nodes[tree.nodes["left"] >= 0]
+    assert sorted(zip(inner["feature"], inner["bin"], inner["count"], strict=True)) == sorted(
+        (feature, last, count) for feature, last, _, count in splits
+    )

@@ -1,0 +1,60 @@
+"""The slow plain twins of the kernels of bundles, lists and runs."""
+
+import numpy as np
+
+
+def runs(values, n_zeros):
+    """Return the distinct values that are not missing, and their counts."""
+    return np.unique(np.append(values[~np.isnan(values)], np.zeros(n_zeros)), return_counts=True)
+
+
+def find_bundles(entries, order, needed, most, room, most_cells=256):
+    """Return bundles as lists of features, and those that found no room.
+
+    Parameters
+    ----------
+    entries : list of sets of rows, one a feature
+    """
+    bundles, left_out = [], []
+    for f in order:
+        for bundle in bundles:
+            hits = len(entries[f] & bundle["rows"])
+            if bundle["used"] + needed[f] <= most_cells and bundle["hits"] + hits <= most:
+                break
+        else:
+            if len(bundles) == room:
+                left_out.append(f)
+                continue
+            bundle = {"rows": set(), "used": 1, "hits": 0, "features": []}
+            bundles.append(bundle)
+            hits = 0
+        bundle["hits"] += hits
+        bundle["used"] += needed[f]
+        bundle["rows"] |= entries[f]
+        bundle["features"].append(f)
+    return [bundle["features"] for bundle in bundles], left_out
+
+
+def bins_of(bins, n_rows):
+    """Return the bin of every row and feature that a `hist_layout.Bins` stands for."""
+    found = np.zeros((n_rows, len(bins.count)), np.int64)
+    places, lists = bins.places, bins.lists
+    n_dense = bins.rows.shape[1]
+    for f, column in enumerate(places.column):
+        if column < 0:
+            continue
+        if column < n_dense:
+            cells = bins.rows[:, column].astype(np.int64)
+        else:
+            cells = np.zeros(n_rows, np.int64)
+            own = slice(lists.of_feature[f], lists.of_feature[f + 1])
+            cells[lists.rows[own]] = lists.bins[own]
+        default, first = places.default[f], places.first[f]
+        if default < 0:
+            found[:, f] = cells
+            continue
+        others = np.delete(np.arange(bins.count[f]), default)
+        found[:, f] = default
+        for place, b in enumerate(others):
+            found[cells == first + place, f] = b
+    return found

@@ -78,8 +78,10 @@ def code_digest(source: str) -> str:
     """
     joined = hashlib.sha256()
     root = _package_root(Path(source).resolve())
+    # The name of the folder that a lone file lies in is no part of its code.
+    base = root.parent if (root / "__init__.py").is_file() else root
     for path in sorted(source_files(source)):
-        joined.update(str(path.relative_to(root.parent)).encode() + b"\0" + path.read_bytes())
+        joined.update(str(path.relative_to(base)).encode() + b"\0" + path.read_bytes())
     return joined.hexdigest()[:16]
 
 

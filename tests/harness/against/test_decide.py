@@ -1,0 +1,163 @@
+"""Decisions on made-up runs: only what is worse fails, and only where the evidence is clear."""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from harness.against.decide import Limits, decide, undecided
+from harness.analysis.gates import state_of
+from harness.analysis.view import Accuracy, Cell, Interval, Parity, RunView, Speed
+from harness.model import Failure, Outcome, Sample, Split, Status, Task, Trial
+
+LABELS = {"ours": "ours@base"}
+SPLITS = 8
+
+
+def speed(ratio, phase="train", width=0.01, **fields):
+    interval = Interval(ratio * (1 - width), ratio, ratio * (1 + width), 0.98, 8)
+    return Speed("ours", "ours@base", "made", phase, interval, "launch", (1.0, ratio), **fields)
+
+
+def cell(name, peaks):
+    outcomes = []
+    for fold, peak in enumerate(peaks):
+        split = Split(folds=SPLITS, fold=fold)
+        trial = Trial(name, {}, "native", "made", split, 0, 1, f"{name}{fold}", "t", Task.BINARY)
+        samples = (Sample("fit", 1.0, 1.0, int(peak)),)
+        outcomes.append(Outcome(trial, Status.DONE, samples))
+    return Cell(name, {}, "native", "made", "binary", tuple(outcomes), {}, (), {}, 0)
+
+
+def accuracy(value, width=0.001, **fields):
+    outer = Interval(value - width, value, value + width, 0.95, SPLITS)
+    names = ("ours", "ours@base", "made", "log_loss")
+    found = Accuracy(*names, "equivalent", outer, 0.01, gap=1.0, inner=outer, error=0.1)
+    return replace(found, **fields)
+
+
+def parity(name, rung, **fields):
+    params = ({"parity": "xgboost"}, {})
+    told = (name, "library", "made", params, "native", "raw", rung, "L2", {}, None)
+    return replace(Parity(*told), **fields)
+
+
+def view(**fields):
+    even = {key: {} for key in ("run", "algorithms", "datasets", "metrics")}
+    told = {
+        "cells": (cell("ours", [4e6] * SPLITS), cell("ours@base", [4e6] * SPLITS)),
+        "accuracy": (accuracy(0.0),),
+        "speed": (speed(1.0), speed(1.0, "predict")),
+        "duels": (),
+        "predictions": lambda _: {},
+    }
+    return RunView(**{**even, **told, **fields})
+
+
+def answers(found):
+    """Return the state by what it is of; speed by its phase."""
+    return {d.gate.phase if d.gate.kind == "speed" else d.gate.kind: d.state for d in found}
+
+
+def test_a_head_that_is_its_base_passes():
+    found = decide(view(), LABELS, Limits())
+    assert answers(found) == dict.fromkeys(("accuracy", "train", "predict", "memory"), "pass")
+    assert state_of(found) == "pass"
+
+
+@pytest.mark.parametrize(
+    ("ratio", "width", "state", "words"),
+    [
+        (1 / 1.15, 0.02, "fail", "15.0% slower than the base"),
+        (1 / 1.06, 0.03, "undecided", "6.0% slower"),
+        (1 / 1.02, 0.01, "pass", "2.0% slower"),
+        (1 / 1.15, 0.20, "undecided", "the interval reaches across the limit"),
+        (1.5, 0.02, "pass", "33.3% faster than the base"),  # what is better never fails
+    ],
+)
+def test_speed(ratio, width, state, words):
+    seen = view(speed=(speed(ratio, width=width), speed(1.0, "predict")))
+    found = decide(seen, LABELS, Limits())
+    (train,) = [d for d in found if d.gate.kind == "speed" and d.gate.phase == "train"]
+    assert train.state == state
+    assert words in train.reason
+    assert answers(found)["predict"] == "pass"
+
+
+def test_a_limit_that_is_asked_for_decides():
+    seen = view(speed=(speed(1 / 1.15), speed(1.0, "predict")))
+    assert answers(decide(seen, LABELS, Limits(slower=0.3)))["train"] == "pass"
+
+
+def test_what_was_not_timed_is_undecided():
+    found = decide(view(speed=()), LABELS, Limits())
+    assert {answers(found)[phase] for phase in ("train", "predict")} == {"undecided"}
+    few = replace(speed(0.5), unit="block")
+    assert answers(decide(view(speed=(few,)), LABELS, Limits()))["train"] == "undecided"
+
+
+@pytest.mark.parametrize(
+    ("difference", "state"), [(-0.05, "fail"), (-0.0105, "undecided"), (0.2, "pass"), (0.0, "pass")]
+)
+def test_accuracy(difference, state):
+    found = decide(view(accuracy=(accuracy(difference),)), LABELS, Limits())
+    assert answers(found)["accuracy"] == state
+
+
+def test_a_head_that_fails_where_the_base_did_not_is_no_pass():
+    broken = accuracy(math.nan, failed=(8, 0), inner=None)
+    found = decide(view(accuracy=(broken,)), LABELS, Limits())
+    (one,) = [d for d in found if d.gate.kind == "accuracy"]
+    assert (one.state, one.reason) == ("fail", "without a score: 8 of its trials")
+
+
+NOISE = np.random.default_rng(0).normal(1, 0.02, (2, SPLITS))
+
+
+@pytest.mark.parametrize(
+    ("head", "base", "state"),
+    [
+        (4e6 * NOISE[0], 4e6 * NOISE[1], "pass"),
+        (5.6e6 * NOISE[0], 4e6 * NOISE[1], "fail"),  # a copy of X that is kept
+        (2e6 * NOISE[0], 4e6 * NOISE[1], "pass"),
+        (4e5 * NOISE[0], 2e5 * NOISE[1], "pass"),  # twice of next to nothing
+        (4.35e6 * NOISE[0], 4.05e6 * NOISE[1], "undecided"),
+        (5.6e6 * NOISE[0][:3], 4e6 * NOISE[1][:3], "undecided"),
+    ],
+)
+def test_memory(head, base, state):
+    seen = view(cells=(cell("ours", head), cell("ours@base", base)))
+    assert answers(decide(seen, LABELS, Limits()))["memory"] == state
+
+
+def test_memory_without_both_sides_is_undecided():
+    lost = cell("ours@base", [4e6] * SPLITS)
+    failed = tuple(
+        replace(o, status=Status.FAILED, failure=Failure("E", "e")) for o in lost.outcomes
+    )
+    seen = view(cells=(cell("ours", [4e6] * SPLITS), replace(lost, outcomes=failed)))
+    assert answers(decide(seen, LABELS, Limits()))["memory"] == "undecided"
+
+
+@pytest.mark.parametrize(
+    ("head", "base", "state"),
+    [("L3", "L2", "pass"), ("L2", "L2", "pass"), ("L1", "L2", "fail"), ("", "L3", "fail")],
+)
+def test_rungs(head, base, state):
+    seen = view(parity=(parity("ours", head), parity("ours@base", base)))
+    found = decide(seen, LABELS, Limits())
+    (one,) = [d for d in found if d.gate.kind == "rung"]
+    assert (one.state, one.reference, one.limit) == (state, "library", base)
+    assert f"xgboost mode reaches {head or 'no rung'}, the base {base}" in one.reason
+
+
+def test_a_base_on_no_rung_asks_nothing():
+    seen = view(parity=(parity("ours", ""), parity("ours@base", "")))
+    assert "rung" not in answers(decide(seen, LABELS, Limits()))
+
+
+def test_what_cannot_be_measured_at_all_is_undecided_or_fails():
+    one = undecided("*", "*@base", "the base does not start")
+    assert (state_of([one]), one.reason) == ("undecided", "the base does not start")
+    assert state_of([undecided("x", "x@base", "does not load", "fail"), one]) == "fail"

@@ -1,0 +1,210 @@
+"""The whole way of a gate but for the clock: trials and duels are made up."""
+
+import io
+import json
+import sys
+from contextlib import redirect_stderr, redirect_stdout
+
+import numpy as np
+import pytest
+from scratch_project import git, new_project, plant
+
+from harness import ids
+from harness.against import gate
+from harness.against.base import Base, BaseError
+from harness.cli import gate as command
+from harness.cli import main
+from harness.execute import Execution
+from harness.model import Block, DuelOutcome, Environment, Outcome, Sample, Status
+from harness.outcomes import write_arrays
+from harness.plugins import load_registry
+from harness.store import Store
+
+BUILTIN = [f"harness.builtin.{name}" for name in ("generators", "executors", "metrics")]
+
+
+class MadeUp(Execution):
+    """An execution that measures nothing: side A takes ``slower`` times as long as side B."""
+
+    slower = 1.0
+    more = 0
+    worse = 0.0
+
+    def carry_out(self, plan):
+        folder = self.store.workdir(self.run_id)
+        for number, job in enumerate(plan.jobs):
+            head = "@" not in job.trials[0].algorithm
+            for trial in job.trials:
+                path = folder / f"{number}-{trial.id}.npz"
+                self.store.record(self.run_id, self.trial(trial, path, head=head))
+        for duel in plan.duels:
+            self.store.record_duel(self.run_id, self.duel(duel))
+        return self.tally
+
+    def trial(self, trial, path, *, head):
+        rng = np.random.default_rng(trial.split.fold)
+        y = rng.normal(size=100)
+        noise = rng.normal(size=100) * (0.3 + self.worse * head * (1 + 0.1 * trial.split.fold))
+        write_arrays(path, {"output": y + noise, "y": y, "scale": np.float64(1.0)})
+        sample = Sample("fit", 1.0, 1.0, 4_000_000 + self.more * head)
+        return Outcome(trial, Status.DONE, (sample,), arrays={"predictions": str(path)})
+
+    def duel(self, duel):
+        blocks = []
+        for launch in range(8):
+            for phase in duel.phases:
+                b = 1 + 0.003 * launch
+                a = b * self.slower
+                pairs = [(Sample(phase, wall, wall, 1000),) * 2 for wall in (a, b)]
+                blocks.append(Block(launch, 0, phase, "ABBA", *pairs))
+        return DuelOutcome(duel, Status.DONE, tuple(blocks))
+
+
+@pytest.fixture
+def project(tmp_path, monkeypatch):
+    """A repository to gate, where the base is found without a process of its own."""
+    folder = new_project(tmp_path / "project")
+    monkeypatch.chdir(folder)
+    monkeypatch.setenv("HARNESS_RESULTS", str(tmp_path / "results"))
+    monkeypatch.setattr(gate, "Execution", MadeUp)
+    monkeypatch.setattr(gate, "make_base", based)
+    monkeypatch.setattr(
+        command, "load_registry", lambda files: load_registry(files, modules=BUILTIN)
+    )
+    ids.code_digest.cache_clear()
+    ids.source_files.cache_clear()
+    return folder
+
+
+def based(tree, head, roots, plugin_files, name, told):
+    file = plugin_files[0]
+    known = {"ridge": {"plugin": file, "path": file, "params": {"penalty": 1.0}}}
+    return Base(Environment(name, "", str(tree)), known, {}, {"numpy": "9"}, own_libraries=False)
+
+
+def harness(*arguments):
+    out, err = io.StringIO(), io.StringIO()
+    with pytest.MonkeyPatch.context() as patch, redirect_stdout(out), redirect_stderr(err):
+        patch.setattr(sys, "argv", ["harness", "gate", *arguments])
+        code = main()
+    return code, out.getvalue(), err.getvalue()
+
+
+def against(*more):
+    return harness("short.toml", "--against", "main", "--plugin", "ridge.py", *more)
+
+
+def test_a_changed_head_that_is_no_worse_passes(project):
+    plant(project, "comment")
+    code, out, err = against()
+    assert code == 0, err
+    assert "✓ pass" in out
+    assert "with uncommitted changes against main (" in err
+    assert "compared ridge: 4 pass" in err
+    assert git(project, "worktree", "list").count("\n") == 0
+
+
+@pytest.mark.parametrize(
+    ("fault", "kind"),
+    [({"slower": 1.15}, "speed"), ({"more": 2_000_000}, "memory"), ({"worse": 0.5}, "accuracy")],
+)
+def test_what_is_worse_fails(project, monkeypatch, fault, kind):
+    plant(project, "comment")
+    for name, value in fault.items():
+        monkeypatch.setattr(MadeUp, name, value)
+    code, out, err = against("--json")
+    assert code == 1, err
+    told = json.loads(out)
+    assert {d["gate"]["kind"] for d in told["decisions"] if d["state"] == "fail"} == {kind}
+    assert told["compared"] == {"ridge": "its code changed"}
+    with Store.open(project.parent / "results") as store:
+        (event,) = [e["data"] for e in store.events(told["run"]) if e["kind"] == "gate"]
+        assert len(event) == len(told["decisions"])
+        run = store.run(told["run"])
+    assert run["config"]["against"]["revision"] == "main"
+    assert [e["name"] for e in run["environments"]] == [git(project, "rev-parse", "HEAD")[:8]]
+
+
+def test_a_limit_may_be_wider(project, monkeypatch):
+    plant(project, "comment")
+    monkeypatch.setattr(MadeUp, "slower", 1.15)
+    assert against("--slower", "20%")[0] == 0
+    assert against("--slower", "0%")[0] == 2
+    assert against("--slower", "soon")[0] == 2
+
+
+def test_nothing_changed_is_nothing_to_compare(project):
+    code, out, err = against()
+    assert (code, out) == (0, "")
+    assert "not compared: ridge: its code did not change" in err
+    assert "nothing to compare" in err
+    assert against("--all")[0] == 0
+
+
+def test_markdown_goes_to_a_file_or_in_the_place_of_the_table(project, monkeypatch):
+    plant(project, "comment")
+    monkeypatch.setattr(MadeUp, "slower", 1.15)
+    code, out, _ = against("--markdown")
+    assert code == 1
+    assert out.startswith("### Gate against main (")
+    assert "❌ fail" in out.splitlines()[0]
+    assert "| speed of train | ✕ fail | ridge against ridge\\@" in out
+    code, out, _ = against("--markdown", "comment.md")
+    assert out.startswith("Gate ")
+    assert "❌ fail" in (project / "comment.md").read_text()
+    code, _, err = harness("--against", "main", "--markdown", "short.toml")
+    assert code == 2
+    assert "would write over short.toml" in err
+    assert against("--markdown", "no/such/folder.md")[0] == 5
+
+
+def test_a_new_algorithm_and_one_that_is_gone_are_told(project):
+    (project / "more.py").write_text((project / "ridge.py").read_text().replace('"ridge"', '"new"'))
+    code, _, err = against("--plugin", "more.py")
+    assert code == 0, err
+    assert "new: the base does not have it" in err
+
+
+def test_a_base_that_does_not_start_leaves_it_undecided(project, monkeypatch):
+    def broken(*_):
+        raise BaseError("the base does not start: ImportError: x")
+
+    monkeypatch.setattr(gate, "make_base", broken)
+    code, out, _ = against("--markdown")
+    assert code == 6
+    assert "the base does not start: ImportError: x" in out
+    assert against("--undecided", "pass")[0] == 0
+    assert against("--undecided", "fail")[0] == 1
+    assert git(project, "worktree", "list").count("\n") == 0
+
+
+def test_options_that_have_no_meaning_are_refused(project):
+    assert harness("--slower", "5%")[0] == 2
+    assert harness("--all")[0] == 2
+    assert harness("--against", "main", "--run", "latest")[0] == 2
+    code, _, err = harness("--against", "nowhere")
+    assert code == 2
+    assert "there is no revision 'nowhere'" in err
+
+
+def test_both_sides_run_the_same_trials_but_for_the_defaults_of_each(project, monkeypatch):
+    plans = []
+
+    class Seen(MadeUp):
+        def carry_out(self, plan):
+            plans.append(plan)
+            return super().carry_out(plan)
+
+    monkeypatch.setattr(gate, "Execution", Seen)
+    plant(project, "default")
+    assert against()[0] == 0
+    head, base = plans[0].jobs
+    assert head.trials[0].params == {"penalty": 1e5}
+    assert base.trials[0].params == {"penalty": 1.0}
+    assert base.trials[0].algorithm == f"ridge@{base.environment.name}"
+    assert base.plugin.endswith(f"{git(project, 'rev-parse', 'HEAD')}/ridge.py")
+    assert [t.split for t in head.trials] == [t.split for t in base.trials]
+    assert not {t.id for t in head.trials} & {t.id for t in base.trials}
+    (duel,) = plans[0].duels
+    assert (duel.phases, duel.stop.also) == (("native", "fit", "predict"), ("predict",))
+    assert duel.b.environment.root

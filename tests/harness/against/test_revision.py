@@ -1,0 +1,138 @@
+"""Bases of real repositories: found, checked out, and gone at the end."""
+
+import subprocess
+import sys
+
+import pytest
+from scratch_project import commit, git, new_project, plant
+
+from harness.against.revision import (
+    changed_files,
+    checked_out,
+    find_revision,
+    head_of,
+)
+from harness.data.places import cache_folder
+from harness.errors import ConfigError
+
+
+@pytest.fixture
+def project(tmp_path):
+    return new_project(tmp_path / "project")
+
+
+def silent(_):
+    """Take a line, and say nothing."""
+
+
+def test_a_revision_is_found_by_any_of_its_names(project):
+    found = find_revision(project, "main")
+    assert len(found.commit) == 40
+    assert (found.repository, found.short) == (project.resolve(), found.commit[:8])
+    inner = project / "deep" / "down"
+    inner.mkdir(parents=True)
+    assert find_revision(inner, found.short).commit == found.commit
+
+
+@pytest.mark.parametrize("name", ["nowhere", "--all", "-x", "main..main", ""])
+def test_a_revision_that_is_not_there_is_an_error(project, name):
+    with pytest.raises(ConfigError, match="there is no revision"):
+        find_revision(project, name)
+
+
+def test_no_repository_and_no_git_are_errors(tmp_path, monkeypatch):
+    monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
+    with pytest.raises(ConfigError, match="is in no git repository"):
+        find_revision(tmp_path, "main")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(ConfigError, match="git cannot be started"):
+        find_revision(tmp_path, "main")
+
+
+def test_a_shallow_clone_says_how_to_get_the_rest(project, tmp_path):
+    first = git(project, "rev-parse", "HEAD")
+    plant(project, "comment")
+    commit(project, "another")
+    shallow = tmp_path / "shallow"
+    git(tmp_path, "clone", "--quiet", "--depth=1", project.as_uri(), str(shallow))
+    assert find_revision(shallow, "main").commit == git(project, "rev-parse", "HEAD")
+    with pytest.raises(ConfigError, match=r"shallow clone.*git fetch --unshallow.*fetch-depth: 0"):
+        find_revision(shallow, first)
+
+
+def test_the_head_is_the_working_tree_and_says_so(project):
+    commit_id = git(project, "rev-parse", "--short=8", "HEAD")
+    assert head_of(project) == f"the working tree at {commit_id}"
+    plant(project, "comment")
+    assert head_of(project) == f"the working tree at {commit_id} with uncommitted changes"
+    found = find_revision(project, "main")
+    assert changed_files(found, project) == ["ridge.py"]
+    assert changed_files(found, project / "short.toml") == []
+
+
+def test_a_base_is_checked_out_beside_and_removed(project):
+    found = find_revision(project, "main")
+    base = (project / "ridge.py").read_text()
+    plant(project, "comment")
+    with checked_out(found, silent) as tree:
+        assert tree.is_relative_to(cache_folder())
+        assert (tree / "ridge.py").read_text() == base
+        when = int(git(project, "show", "--no-patch", "--format=%ct"))
+        assert (tree / "ridge.py").stat().st_mtime == when
+        assert str(tree) in git(project, "worktree", "list")
+    assert not tree.exists()
+    assert git(project, "worktree", "list").count("\n") == 0
+    with checked_out(found, silent) as again:
+        assert again == tree  # so that compiled kernels are found again
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, RuntimeError])
+def test_a_base_is_removed_whatever_happens(project, error):
+    found = find_revision(project, "main")
+    trees = []
+
+    def interrupted():
+        with checked_out(found, silent) as tree:
+            trees.append(tree)
+            (tree / "results").mkdir()  # what git does not know of
+            raise error
+
+    with pytest.raises(error):
+        interrupted()
+    assert not trees[0].exists()
+    assert git(project, "worktree", "list").count("\n") == 0
+
+
+def test_what_a_killed_gate_left_is_no_hindrance(project):
+    found = find_revision(project, "main")
+    with checked_out(found, silent) as tree:
+        pass
+    tree.mkdir(parents=True)
+    (tree / "ridge.py").write_text("left over")
+    with checked_out(found, silent):
+        assert "left over" not in (tree / "ridge.py").read_text()
+
+
+def test_no_hook_of_the_repository_is_run(project):
+    hook = project / ".git" / "hooks" / "post-checkout"
+    hook.write_text(f"#!/bin/sh\ntouch {project}/hooked\n")
+    hook.chmod(0o755)
+    with checked_out(find_revision(project, "main"), silent):
+        pass
+    assert not (project / "hooked").exists()
+
+
+def test_two_gates_against_one_base_take_turns(project):
+    found = find_revision(project, "main")
+    with checked_out(found, silent) as tree:
+        code = (
+            "import sys; from pathlib import Path\n"
+            "from harness.against.revision import checked_out, find_revision\n"
+            "with checked_out(find_revision(Path(sys.argv[1]), 'main'), print): pass\n"
+        )
+        command = [sys.executable, "-c", code, str(project)]
+        other = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+        assert "waiting" in other.stdout.readline()
+        assert tree.is_dir()
+    assert other.communicate(timeout=60)[0] == ""
+    assert other.returncode == 0

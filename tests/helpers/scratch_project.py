@@ -1,0 +1,113 @@
+"""A stranger's project in a git repository of its own: one plugin, in which faults are planted."""
+
+import subprocess
+import textwrap
+
+PLUGIN = textwrap.dedent(
+    '''
+    """Ridge regression by its normal equations, after a set piece of work."""
+
+    import time
+
+    import numpy as np
+
+    from harness import Algorithm, Task, hookimpl
+
+    NUMBERS = np.random.default_rng(0).normal(size=20_000)
+
+
+    class Ridge:
+        def __init__(self, spec):
+            self.penalty = spec.params["penalty"]
+
+        def prepare(self, X, y, weight):
+            return np.asarray(X, dtype=np.float64), y
+
+        def work(self, sorts=30):
+            for _ in range(sorts):
+                np.sort(NUMBERS)
+
+        def fit(self, native):
+            X, y = native
+            began = time.thread_time()
+            self.work()
+            self.slow_down(time.thread_time() - began)
+            self.center, self.base = X.mean(axis=0), y.mean()
+            Z = X - self.center
+            A = Z.T @ Z + self.penalty * np.eye(X.shape[1])
+            self.weights = np.linalg.solve(A, Z.T @ (y - self.base))
+
+        def slow_down(self, seconds):
+            pass
+
+        def predict(self, X):
+            self.work(6)
+            return (np.asarray(X, dtype=np.float64) - self.center) @ self.weights + self.base
+
+        def predict_one(self, x):
+            return self.predict(x)
+
+
+    @hookimpl
+    def register_algorithms(register):
+        only = frozenset({Task.REGRESSION})
+        register(Algorithm("ridge", Ridge, only, params={"penalty": 1.0}))
+    '''
+)
+EXPERIMENT = textwrap.dedent(
+    """
+    name = "short"
+    datasets = ["friedman1:rows=20000"]
+    [splits]
+    folds = 8
+    [duels]
+    datasets = ["friedman1:rows=2000"]
+    blocks = 2
+    """
+)
+# fault → what is put in the place of what
+FAULTS = {
+    "slowdown": (
+        "def slow_down(self, seconds):\n        pass",
+        """def slow_down(self, seconds):
+        until = time.thread_time() + 0.15 * seconds
+        while time.thread_time() < until:
+            pass""",
+    ),
+    "accuracy": ("Z = X - self.center", "Z = (X - self.center) * (np.arange(X.shape[1]) > 0)"),
+    "default": ('params={"penalty": 1.0}', 'params={"penalty": 1e5}'),
+    "leak": ("X, y = native\n", "X, y = native\n        self.kept = X.copy()\n"),
+    "crash": ("X, y = native\n", "raise RuntimeError('this was planted')\n"),
+    "import": ("import time\n", "import time\n\nraise RuntimeError('this was planted')\n"),
+    "comment": ("import time\n", "import time  # nothing else\n"),
+}
+
+
+def git(folder, *arguments):
+    names = ["-c", "user.name=someone", "-c", "user.email=someone@example.org"]
+    command = ["git", *names, *arguments]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True)
+    return done.stdout.strip()
+
+
+def new_project(folder, plugin=PLUGIN):
+    """Make a repository with one commit on ``main`` and return its folder."""
+    folder.mkdir(parents=True, exist_ok=True)
+    git(folder, "init", "--quiet", "--initial-branch=main")
+    (folder / "ridge.py").write_text(plugin)
+    (folder / "short.toml").write_text(EXPERIMENT)
+    commit(folder, "the base")
+    return folder
+
+
+def commit(folder, message):
+    git(folder, "add", "--all")
+    git(folder, "commit", "--quiet", "--message", message)
+
+
+def plant(folder, fault):
+    """Change the plugin in the working tree."""
+    before, after = FAULTS[fault]
+    text = (folder / "ridge.py").read_text()
+    assert text.count(before) == 1
+    (folder / "ridge.py").write_text(text.replace(before, after))

@@ -2,6 +2,9 @@
 
 import copy
 import hashlib
+import socket
+import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -18,10 +21,35 @@ from algorithms._distributed.rows import Rows
 SECRET = b"of this test"
 
 
-def together(size, task, secrets=None, **options):
+def slow_road(to, seconds):
+    """Return an address that leads to another one; whatever passes is held up."""
+    gate = links.listen("127.0.0.1")
+
+    def carry(source, target):
+        with source, target:
+            while data := source.recv(1 << 16):
+                time.sleep(seconds)
+                target.sendall(data)
+            target.shutdown(socket.SHUT_WR)
+
+    def wait():
+        with gate:
+            caller, _ = gate.accept()
+            own = socket.create_connection(to)
+            other = caller.dup(), own.dup()
+            threading.Thread(target=carry, args=(caller, own), daemon=True).start()
+            carry(other[1], other[0])
+
+    threading.Thread(target=wait, daemon=True).start()
+    return gate.getsockname()
+
+
+def together(size, task, secrets=None, delay=0.0, **options):
     """Return what ``task(ranks)`` returns at each rank; a broken link is returned in its place."""
     listeners = [links.listen("127.0.0.1") for _ in range(size)]
     addresses = [one.getsockname() for one in listeners]
+    if delay:
+        addresses[-1] = slow_road(addresses[-1], delay)  # the way to one rank; one caller comes
 
     def run(rank):
         secret = SECRET if secrets is None else secrets[rank]
@@ -46,7 +74,7 @@ def described(model, X, y, weight=None):
     return model, X, y.astype(np.float64), weight
 
 
-def train_ranks(model, X, y, weight=None, *, parts, size, around=None, **training):
+def train_ranks(model, X, y, weight=None, *, parts, size, around=None, delay=0.0, **training):
     """Return the results of all ranks.
 
     Parameters
@@ -70,7 +98,7 @@ def train_ranks(model, X, y, weight=None, *, parts, size, around=None, **trainin
             around(ranks)
         return train(ranks, Training(copy.deepcopy(model), **{**facts, **training}), table)
 
-    return together(size, task, joining=20.0)
+    return together(size, task, delay=delay, joining=20.0)
 
 
 def digest_of(ensemble):

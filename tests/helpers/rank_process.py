@@ -1,0 +1,49 @@
+"""One rank of a training, a process of its own: ``rank_process.py RANK HOST,HOST PORT FOLDER``.
+
+It writes the digest of its model into FOLDER. The table is made anew from a seed.
+"""
+
+import socket
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+from ranks_kit import SECRET, described, digest_of
+from sklearn.base import clone
+
+from algorithms import HistogramBoostingRegressor
+from algorithms._common.hist_model import join_trees
+from algorithms._distributed.boosting import Table, Training, train
+from algorithms._distributed.collective import join
+from algorithms._distributed.rows import Rows
+
+MODEL = HistogramBoostingRegressor(n_estimators=2, num_leaves=7, random_state=1)
+LENGTHS = [200, 100, 150]
+
+
+def table():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(sum(LENGTHS), 4))
+    return X, X[:, 0] + rng.normal(size=len(X)) * 0.1
+
+
+def main(rank, hosts, port, folder):
+    model, X, y, _ = described(clone(MODEL), *table())
+    listener = socket.create_server((hosts[rank], port))
+    Path(folder, f"ready-{rank}").touch()
+    while not all(Path(folder, f"ready-{other}").exists() for other in range(len(hosts))):
+        time.sleep(0.05)
+    rows = Rows.of_parts(LENGTHS, [number for number in range(3) if number % 2 == rank])
+    own = Table(X[rows.numbers()], y[rows.numbers()], None, rows)
+    told = Training(model, model._is_categorical, seed=5, tree_learner="data")
+    addresses = [(host, port) for host in hosts]
+    with join(rank, addresses, listener, SECRET, 30.0) as ranks:
+        result = train(ranks, told, own)
+    if rank == 0:
+        ensemble = join_trees(result.rounds, result.binner, result.base)
+        Path(folder, "digest").write_text(digest_of(ensemble))
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]), sys.argv[2].split(","), int(sys.argv[3]), sys.argv[4])

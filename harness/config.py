@@ -24,6 +24,7 @@ from pydantic import (
 from harness.config_diagnostics import Diagnostics
 from harness.config_splits import Seed, Splits
 from harness.errors import ConfigError, unknown
+from harness.experiment_files import find_experiment, read_toml
 from harness.model import JSON
 from harness.units import parse_duration, parse_share, parse_size
 
@@ -169,12 +170,6 @@ class Experiment(Strict):
     gate: list[Gate] = []
 
 
-def shipped_experiments() -> dict[str, Path]:
-    """Return the experiments that come with the harness, by name."""
-    folder = Path(__file__).parent / "experiments"
-    return {path.stem: path for path in sorted(folder.glob("*.toml"))}
-
-
 def load_experiment(
     named: str | Mapping[str, Any],
     *,
@@ -214,30 +209,6 @@ def load_experiment(
     for key, value in told.items():
         _set(data, key, value)
     return parse_experiment(data, f"{place} with {', '.join(told)} as asked for" if told else place)
-
-
-def find_experiment(name_or_path: str) -> Path:
-    """Return the file of an experiment given by name or path."""
-    known = shipped_experiments()
-    if name_or_path in known:
-        return known[name_or_path]
-    path = Path(name_or_path)
-    if path.is_file():
-        return path
-    if path.suffix == ".toml" or len(path.parts) > 1:
-        raise ConfigError(f"no experiment file {name_or_path}")
-    raise ConfigError(unknown("experiment", name_or_path, known))
-
-
-def read_toml(path: Path) -> JSON:
-    """Read a TOML file, or say where it is not TOML."""
-    try:
-        with path.open("rb") as file:
-            return tomllib.load(file)
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{path} is not TOML: {error}") from error
-    except OSError as error:
-        raise ConfigError(f"{path} cannot be read: {error.strerror}") from error
 
 
 def load_gates(path: Path) -> list[Gate]:

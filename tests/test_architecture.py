@@ -22,7 +22,7 @@ SOURCES = [
 # new part is named here and fits docs/architecture.md, or it belongs into one that is.
 LAYERS = (
     {"__main__", "cli"},
-    {"api", "results", "notebook", "against"},
+    {"api", "results", "notebook", "against", "history", "asv_export"},
     {"doctor", "overhead", "reporting", "conformance", "testing"} | {"scaffold"},
     {"parity_run"},
     {"options"},
@@ -32,7 +32,7 @@ LAYERS = (
     {"analysis", "builtin", "reuse", "compiling", "supervise", "pool", "session"}
     | {"channel", "worker"},
     {"data", "store", "outcomes", "measure", "preparation"},
-    {"plugins", "config", "config_diagnostics", "config_splits", "noop", "progress", "tuning"}
+    {"plugins", "config", "experiment_files", "config_diagnostics", "config_splits", "noop", "progress", "tuning"}
     | {"drawn"},
     {
         "hookspecs",

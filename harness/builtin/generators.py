@@ -51,6 +51,7 @@ class Generator:
     categorical: int = 0
     missing: bool = False
     sparse: bool = False
+    weighted: bool = False
     licence: str = "none needed: generated"
 
     def dataset(self) -> Dataset:
@@ -68,6 +69,7 @@ class Generator:
             categorical=self.categorical,
             missing=self.missing,
             sparse=self.sparse,
+            weighted=self.weighted,
             source="generated",
             suites=("generated",),
             summary=self.summary,
@@ -148,6 +150,15 @@ GENERATORS = (
         "A target whose largest values are thousands of times its median (log-normal).",
         columns=12,
         options={"columns": 12, "spread": 2.0},
+    ),
+    Generator(
+        "skewed_weights",
+        Task.REGRESSION,
+        drawing.skewed_weights,
+        "The heavy-tailed target with row weights over six orders of magnitude.",
+        columns=12,
+        options={"columns": 12, "spread": 2.0, "decades": 6.0},
+        weighted=True,
     ),
     Generator(
         "rare_positive",

@@ -8,7 +8,8 @@ from typing import Any
 import click
 
 from harness.cli.common import json_option, plugin_option, print_json, print_table, results_option
-from harness.config import load_experiment, shipped_experiments
+from harness.config import load_experiment
+from harness.experiment_files import shipped_experiments
 from harness.model import Algorithm, Dataset, Metric, Section
 from harness.plugins import Registry, load_registry
 
@@ -52,9 +53,10 @@ def _registered(kind: str, registry: Registry) -> list[dict[str, Any]]:
             sections: list[Section] = sorted(registry.all("section"), key=lambda s: s.order)
             return [{"name": s.name, "title": s.title} for s in sections]
         case "executors" | "experiments":
-            shipped = [load_experiment(name) for name in shipped_experiments()]
-            told: list[Any] = shipped if kind == "experiments" else registry.all("executor")
-            return [{"name": one.name, "summary": one.summary} for one in told]
+            told: dict[str, Any] = {one.name: one for one in registry.all("executor")}
+            if kind == "experiments":
+                told = {name: load_experiment(name) for name in shipped_experiments()}
+            return [{"name": name, "summary": one.summary} for name, one in told.items()]
         case _:
             return _plugins(registry)
 

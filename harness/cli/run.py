@@ -19,6 +19,7 @@ from harness.cli.common import (
 
 if TYPE_CHECKING:
     from harness.options import RunOptions
+    from harness.results import RunResult
 
 
 @click.command("run")
@@ -75,15 +76,28 @@ if TYPE_CHECKING:
 @undecided_option
 @json_option
 def command(**given: Any) -> int:
-    """Run EXPERIMENT (a shipped name or a TOML file; default: quick)."""
+    """Run EXPERIMENT (a shipped name or a TOML file; default: quick).
+
+    Of a series, such as speed or a folder of TOML files, each experiment is run in turn; then
+    each algorithm stands beside the fastest of its rivals that is as accurate.
+    """
+    from harness.experiment_files import experiments_of
     from harness.options import RunOptions
 
-    own = ("dry_run", "no_report", "undecided", "as_json", "no_wait")
+    own = ("dry_run", "no_report", "undecided", "as_json", "no_wait", "experiment")
     asked = {key: value for key, value in given.items() if key not in own}
-    options = RunOptions(**asked, wait=not given["no_wait"])
+    series = [
+        RunOptions(experiment=name, **asked, wait=not given["no_wait"])
+        for name in experiments_of(given["experiment"])
+    ]
     if given["dry_run"]:
-        return _dry_run(options, as_json=given["as_json"])
-    return _run(options, given)
+        return max(_dry_run(options, as_json=given["as_json"]) for options in series)
+    results = [_run(options, given) for options in series]
+    if len(results) > 1 and not given["as_json"]:
+        from harness.cli.rivals import print_rivals
+
+        print_rivals([result for result, _ in results])
+    return first_code(*(code for _, code in results))
 
 
 def _dry_run(options: RunOptions, *, as_json: bool) -> int:
@@ -100,7 +114,7 @@ def _dry_run(options: RunOptions, *, as_json: bool) -> int:
     return 0
 
 
-def _run(options: RunOptions, given: dict[str, Any]) -> int:
+def _run(options: RunOptions, given: dict[str, Any]) -> tuple[RunResult, int]:
     from harness import api, reporting
     from harness.drawn import new_progress
 
@@ -128,4 +142,4 @@ def _run(options: RunOptions, given: dict[str, Any]) -> int:
     elif path is not None:
         click.echo(path)
     code = 0 if gates is None else gates.exit_code(given["undecided"])
-    return first_code(code, result.tally.exit_code)
+    return result, first_code(code, result.tally.exit_code)

@@ -5,6 +5,7 @@ Arrays are filled in Fortran order, so that a column is drawn where it will lie.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING
@@ -149,6 +150,15 @@ def heavy_tailed(rows: int, seed: int, columns: int, spread: float) -> Table:
     X = random.standard_normal((columns, rows))
     mean = np.sin(2 * X[0]) + 0.5 * X[1] * (X[2] > 0) + 0.3 * np.abs(X[3]) - 0.2 * X[4]
     return _dense(X.T, np.exp(spread * (mean + 0.5 * random.standard_normal(rows))))
+
+
+def skewed_weights(rows: int, seed: int, columns: int, spread: float, decades: float) -> Table:
+    """Draw a heavy-tailed target with weights spread evenly over so many powers of ten."""
+    import numpy as np
+
+    random = np.random.default_rng([seed, 11])
+    weight = 10.0 ** random.uniform(-decades / 2, decades / 2, rows)
+    return replace(heavy_tailed(rows, seed, columns, spread), weight=weight)
 
 
 def rare_positive(rows: int, seed: int, columns: int, share: float) -> Table:

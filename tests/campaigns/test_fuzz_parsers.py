@@ -15,7 +15,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from harness.channel import Channel, GarbledError
-from harness.config import Experiment, load_experiment, shipped_experiments
+from harness.config import Experiment, load_experiment
+from harness.experiment_files import shipped_experiments
 from harness.errors import ConfigError, HarnessError
 from harness.model import Outcome, Sample, Split, Status, Task, Trial, to_json
 from harness.outcomes import read_outcome

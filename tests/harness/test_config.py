@@ -1,7 +1,8 @@
 import pytest
 
-from harness.config import load_experiment, parse_experiment, shipped_experiments
+from harness.config import load_experiment, parse_experiment
 from harness.errors import ConfigError
+from harness.experiment_files import experiments_of, shipped_experiments
 
 
 def write(tmp_path, text):
@@ -14,7 +15,20 @@ def test_every_shipped_experiment_is_valid():
     names = shipped_experiments()
     assert "quick" in names
     for name in names:
-        assert load_experiment(name).name == name
+        assert load_experiment(name).name == name.rpartition("/")[2]
+
+
+def test_a_series_is_a_folder_of_experiments_shipped_or_your_own(tmp_path):
+    assert experiments_of("quick") == ["quick"]
+    shipped = experiments_of("speed")
+    assert len(shipped) >= 10
+    assert all(name in shipped_experiments() for name in shipped)
+    with pytest.raises(ConfigError, match="holds no experiment"):
+        experiments_of(str(tmp_path))
+    for name in ("b", "a"):
+        (tmp_path / f"{name}.toml").write_text('datasets = ["iris"]')
+    assert experiments_of(str(tmp_path)) == [str(tmp_path / "a.toml"), str(tmp_path / "b.toml")]
+    assert experiments_of("no such thing") == ["no such thing"]
 
 
 def test_all_four_mistakes_are_told_at_once_with_what_was_meant(tmp_path):

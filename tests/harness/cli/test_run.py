@@ -158,3 +158,30 @@ def test_a_duel_prints_a_ratio_with_its_interval(tmp_path):
     why = json.loads(harness(tmp_path, "explain", duel, "--json").stdout)["lines"]
     assert why[0] == f"prior against sklearn.decision_tree on iris (duel {duel})"
     assert why[1].startswith("known: fought on")
+
+
+SERIES = """
+algorithms = ["prior", "sklearn.decision_tree"]
+datasets = ["iris"]
+splits = {{ folds = 2 }}
+
+[duels]
+datasets = [{duelled}]
+pairs = [["sklearn.decision_tree", "prior"]]
+launches = 1
+blocks = 1
+"""
+
+
+def test_a_series_is_run_file_by_file_and_ends_in_a_table(tmp_path):
+    (tmp_path / "plugin.py").write_text(PLUGIN)
+    folder = tmp_path / "mine"
+    folder.mkdir()
+    (folder / "a.toml").write_text(SERIES.format(duelled='"iris"'))
+    (folder / "b.toml").write_text(SERIES.format(duelled=""))
+    done = harness(tmp_path, "run", "mine", "--plugin", "plugin.py", "--no-report")
+    assert done.returncode == 0, done.stderr
+    assert "time of the fastest rival" in done.stdout
+    assert " of 1; the least " in done.stdout
+    row = next(line for line in done.stdout.splitlines() if line.startswith("a "))
+    assert row.split()[1:3] == ["sklearn.decision_tree", "prior"]

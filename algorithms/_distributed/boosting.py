@@ -79,8 +79,7 @@ class RankBooster(Booster):
         """Write the records of the rank's rows; return their `Scale`, the same at all ranks."""
         kinds = (g, h) if self.has_h else (g,)
         tables = np.stack([self.count_sizes(values) for values in kinds])
-        parts = self.ranks.gather(tables.tobytes(), "steps")
-        heard = [np.frombuffer(part, np.int64).reshape(tables.shape) for part in parts]
+        heard = self.ranks.tables(tables, "steps")
         steps = [1.0, 1.0]
         for i, what in enumerate(("gradients", "hessians")[: len(kinds)]):
             steps[i] = step_of(merge_sizes([part[i] for part in heard]), self.rows.total, what)
@@ -161,7 +160,9 @@ def prepare(ranks, training, table, workers):
     bins = bin_table(table.X, binner, monotone, groups, workers)
     objective = p._objective  # noqa: SLF001 - its own part
     base = objective.first_scores(
-        table.y, table.weight, lambda values: total_of(ranks.total(sum_table(values), "start"))
+        table.y,
+        table.weight,
+        lambda values: total_of(np.sum(ranks.tables(sum_table(values), "start"), axis=0)),
     )
     p._binner = binner  # noqa: SLF001 - its own part
     p._base = base if p.boost_from_average else np.zeros(len(base))  # noqa: SLF001 - its own part

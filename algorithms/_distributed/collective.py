@@ -7,6 +7,7 @@ With p ranks, rank r has links to r + s and r − s (mod p) for the skips s = �
     sum     rank r holds V[i] for rank r + i, i = 0 … p − 1; from range s' down to skip s:
             send V[s … s'−1] to r + s, and add what comes from r − s to V[0 … s'−s−1]
     gather  the same backwards, with what the ranks r + i hold in place of sums
+    best    as gather, but each rank passes on the better of what it has and what it hears
 
 Sums are of whole numbers, so their order does not matter. A number travels in as many bytes as
 the largest sum can need, not in eight.
@@ -14,6 +15,7 @@ the largest sum can need, not in eight.
 
 import struct
 import time
+import zlib
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -124,13 +126,35 @@ class Ranks:
             held += cut(got)
         return [held[(rank - self.rank) % self.size] for rank in range(self.size)]
 
+    def best(self, data, better, what):
+        """Return what is best of all that ranks have given.
+
+        Parameters
+        ----------
+        data : bytes, as long at every rank
+        better : callable (bytes, bytes) → the better one; order and repetition must not matter
+        what : for the counts of bytes
+        """
+        for skip, _ in reversed(self.skips):
+            self._note(what, data)
+            ways = self.behind[skip], data, self.ahead[skip]
+            data = better(data, bytes(swap(*ways, len(data), self.patience)))
+        return data
+
+    def tables(self, table, what):
+        """Return the tables of all ranks, of int64 and mostly zeros: a list of arrays."""
+        told = zlib.compress(np.ascontiguousarray(table, np.int64).tobytes(), 1)
+        parts = self.gather(told, what)
+        shape, size = np.shape(table), 8 * np.size(table)
+        heard = [zlib.decompressobj().decompress(part, size) for part in parts]
+        return [np.frombuffer(part, np.int64).reshape(shape) for part in heard]
+
     def total(self, numbers, what):
         """Return the sum over ranks of an int64 array."""
         numbers = np.ascontiguousarray(numbers, np.int64)
         parts = self.gather(numbers.tobytes(), what)
-        return np.sum([np.frombuffer(part, np.int64) for part in parts], axis=0).reshape(
-            numbers.shape
-        )
+        heard = [np.frombuffer(part, np.int64) for part in parts]
+        return np.sum(heard, axis=0).reshape(numbers.shape)
 
     def add_up(self, blocks, widths, what):
         """Return the sum over ranks of this rank's block.

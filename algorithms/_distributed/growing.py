@@ -16,6 +16,7 @@ import numpy as np
 from algorithms._common.hist_growing import make_team
 from algorithms._common.hist_model import GrownTree
 from algorithms._distributed.collective import width_of
+from algorithms._distributed.splits import better, read, tell
 from algorithms._kernels import hist_layout as layout
 from algorithms._kernels.dist_grow import (
     Board,
@@ -241,19 +242,10 @@ class RankGrower:
         survey_share(
             self.bins, board, self.share, sums, desk, self.tree_rules, self.scale, small, large
         )
-        kinds = [(small, 0), (large, 1)] if large >= 0 else [(small, 0)]
-        told = b""
-        for _, which in kinds:
-            best = desk.best[0, which : which + 1]
-            told += best.tobytes()
-            if best["is_set"][0] and best["gain"][0] > 0.0:
-                told += np.packbits(desk.members[0, which]).tobytes()
-        heard = [read_bests(part, len(kinds)) for part in self.ranks.gather(told, "splits")]
-        for leaf, which in kinds:
-            best, members = min(
-                (part[which] for part in heard),
-                key=lambda one: (-one[0]["gain"], one[0]["feature"]),
-            )
+        leaves = [small, large] if large >= 0 else [small]
+        told = b"".join(tell(desk, which) for which in range(len(leaves)))
+        heard = self.ranks.best(told, better, "splits")
+        for leaf, (best, members) in zip(leaves, read(heard), strict=True):
             board.found[leaf] = best
             board.members[leaf] = members
         choose_leaf(board, self.bins, False)
@@ -293,18 +285,3 @@ class RankGrower:
             codes = self.binner.codes[nodes["feature"][node]]
             sets[node] = np.sort(codes[self.board.goes_left[node, : len(codes)] == 1])
         return GrownTree(nodes, sets)
-
-
-def read_bests(data, count):
-    """Return (split, bins that go left) of what a rank has told of so many leaves."""
-    found, at = [], 0
-    for _ in range(count):
-        best = np.frombuffer(data, layout.BEST, 1, at)[0]
-        at += layout.BEST.itemsize
-        members = np.zeros(layout.MAX_BINS, np.uint8)
-        if best["is_set"] and best["gain"] > 0.0:
-            packed = np.frombuffer(data, np.uint8, layout.MAX_BINS // 8, at)
-            members[:] = np.unpackbits(packed)
-            at += len(packed)
-        found.append((best, members))
-    return found

@@ -45,6 +45,24 @@ def test_what_is_sent_is_counted_and_no_more_than_must_be():
     assert together(size, task) == [((size - 1) * n * 5 + 8 * steps, steps)] * size
 
 
+@pytest.mark.parametrize("size", [1, 2, 3, 5, 6])
+def test_every_rank_learns_the_best_of_all(size):
+    given = [b"%d" % (rank * 7 % size) for rank in range(size)]
+    found = together(size, lambda ranks: ranks.best(given[ranks.rank], max, "test"))
+    assert found == [max(given)] * size
+
+
+def test_tables_of_all_ranks_come_squeezed():
+    def task(ranks):
+        table = np.zeros((2, 500), np.int64)
+        table[ranks.rank, 7] = 1 << 60
+        return ranks.tables(table, "test"), ranks.sent["test"]
+
+    for tables, sent in together(2, task):
+        assert [table[:, 7].tolist() for table in tables] == [[1 << 60, 0], [0, 1 << 60]]
+        assert sent < 200
+
+
 def test_totals_are_of_all_ranks():
     found = together(3, lambda ranks: ranks.total([[ranks.rank, 1]], "test"))
     assert [total.tolist() for total in found] == [[[3, 3]]] * 3

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import defaultdict
 from collections.abc import Hashable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import replace
@@ -13,7 +14,7 @@ from harness.ids import source_files
 from harness.model import Job
 from harness.plugins import Registry
 from harness.pool import kind_of
-from harness.supervise import Compiled, Supervisor
+from harness.supervise import KINDS, Compiled, Supervisor
 
 ALIKE = 0.5  # share of the smaller one's files from which on two plugins stand in one lane
 
@@ -30,7 +31,8 @@ def compile_kernels(
     ----------
     jobs
         Those whose algorithms compile something; jobs of one algorithm are warmed together, with
-        all their params, and for categories where one of their datasets has some.
+        all their params, and for categories or sparse tables where one of their datasets has
+        some.
 
     Yields
     ------
@@ -38,16 +40,15 @@ def compile_kernels(
         One for each algorithm, thread count and environment, as it is done.
     """
     whole: dict[Hashable, Job] = {}
-    categorical: set[Hashable] = set()
+    kinds: dict[Hashable, set[str]] = defaultdict(set)
     for job in jobs:
         key = compiled_of(job)
         known = whole.setdefault(key, replace(job, trials=()))
         whole[key] = replace(known, trials=known.trials + job.trials)
-        if may_have_categories(registry, job.dataset.name):
-            categorical.add(key)
+        kinds[key] |= kinds_of(registry, job.dataset.name)
 
     def warm(job: Job) -> Compiled:
-        return supervisor.warm(job, categorical=compiled_of(job) in categorical)
+        return supervisor.warm(job, kinds[compiled_of(job)])
 
     lanes = lanes_of(whole.values())
     with ThreadPoolExecutor(os.cpu_count() or 1) as threads:
@@ -67,10 +68,13 @@ def compiled_of(job: Job) -> Hashable:
     return job.algorithm, kind_of(job)
 
 
-def may_have_categories(registry: Registry, name: str) -> bool:
-    """Say whether a dataset has categorical columns, or is one that only its file can tell of."""
-    entry = registry.entries["dataset"].get(name)
-    return entry is None or entry.value.categorical > 0
+def kinds_of(registry: Registry, name: str) -> frozenset[str]:
+    """Return which of `KINDS` a dataset has; all, of one that only its file can tell of."""
+    entry = registry.entries["dataset"].get(name.partition(":")[0])
+    if entry is None:
+        return KINDS
+    has = {"categorical": entry.value.categorical > 0, "sparse": entry.value.sparse}
+    return frozenset(kind for kind in KINDS if has[kind])
 
 
 def lanes_of(jobs: Iterable[Job]) -> list[list[Job]]:

@@ -24,6 +24,7 @@ from harness.session import DiedError, RefusedError, Session, SessionError, TooL
 
 ATTEMPTS = 3  # deaths in a row at start-up before the rest of a job is given up
 ROWS_ONE_BY_ONE = 100
+KINDS = frozenset({"categorical", "sparse"})  # of tables, for which other kernels are compiled
 ACCURACY = ("prepare", "fit", "predict", "finish")
 TIMED = ("prepare", "fit", "predict", "fit", "predict", "predict_one", "finish")  # cold, then warm
 
@@ -99,10 +100,10 @@ class Supervisor:
             if session is not None:
                 self.pool.give_back(job, session)
 
-    def warm(self, job: Job, *, categorical: bool = True) -> Compiled:
+    def warm(self, job: Job, kinds: Iterable[str] = KINDS) -> Compiled:
         """Have the algorithm of a job compile what it compiles, with the params of its trials.
 
-        ``categorical`` says whether it will meet columns of categories.
+        ``kinds`` are those of `KINDS` that its tables will have.
         """
         params = list({canonical(t.params): t.params for t in job.trials}.values())
         session: Session | None = None
@@ -111,7 +112,7 @@ class Supervisor:
                 session = self.pool.take(job)
             self._greet(job, session)
             limit = max(job.limits.timeout, self.start_timeout)  # what hangs here hangs later too
-            asked = {"params": to_json(params) or [{}], "categorical": categorical}
+            asked = {"params": to_json(params) or [{}], "kinds": sorted(kinds)}
             reply = session.ask("warm", limit, **asked)
         except SessionError as error:
             return Compiled(job.algorithm, 0.0, (str(error),))

@@ -228,16 +228,14 @@ class Bench:
         write_outcome(Path(outcome), done)
         return {"outcome": outcome}
 
-    def warm(self, params: Sequence[JSON] = ({},), *, categorical: bool = True) -> JSON:
+    def warm(self, params: Sequence[JSON] = ({},), kinds: Sequence[str] = ()) -> JSON:
         """Compile what the algorithm compiles, by running it on tiny tables."""
         from harness.worker.warm import exercise
 
         if self._algorithm is None:
             raise HarnessError("no plugin is loaded; ask `hello` first")
         with self.meter.phase("compile"):
-            notes = exercise(
-                self._algorithm, params, self._facts["threads"], categorical=categorical
-            )
+            notes = exercise(self._algorithm, params, self._facts["threads"], kinds)
         return {"samples": [self.meter.last], "notes": notes}
 
     def _current(self) -> Hand:

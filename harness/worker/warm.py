@@ -20,12 +20,12 @@ def exercise(
     algorithm: Algorithm,
     params: Sequence[Mapping[str, Any]],
     threads: int,
-    *,
-    categorical: bool = True,
+    kinds: Sequence[str] = (),
 ) -> list[str]:
     """Fit and predict once for each task, form of the data, and set of params.
 
-    Tables with columns of categories are left out where there will be none.
+    Tables with columns of categories, and sparse ones, are only tried where ``kinds`` has
+    ``categorical`` or ``sparse``.
 
     Returns
     -------
@@ -35,9 +35,7 @@ def exercise(
     notes = []
     for task in sorted(algorithm.tasks):
         for chosen in (one for given in params for one in one_of_each(given)):
-            for X, weight, columns in forms(algorithm):
-                if columns and not categorical:
-                    continue
+            for X, weight, columns in forms(algorithm, kinds):
                 spec = Spec(
                     task=task,
                     params={**algorithm.params, **chosen},
@@ -57,13 +55,16 @@ def call_once(algorithm: Algorithm, spec: Spec) -> None:
 
     A trial that follows then measures the algorithm and not the loading of compiled code.
     """
-    X, weight, _ = next(f for f in forms(algorithm) if bool(f[2]) == bool(spec.categorical))
+    kinds = ("categorical",) if spec.categorical else ()
+    X, weight, _ = list(forms(algorithm, kinds))[-1 if kinds else 0]
     with contextlib.suppress(Exception):  # the trial itself will tell
         for plain in plain_specs(spec):
             _once(algorithm, plain, X, weight)
 
 
-def forms(algorithm: Algorithm) -> Iterator[tuple[Any, np.ndarray | None, tuple[int, ...]]]:
+def forms(
+    algorithm: Algorithm, kinds: Sequence[str]
+) -> Iterator[tuple[Any, np.ndarray | None, tuple[int, ...]]]:
     """Yield tables (X, weight, categorical columns), one for each form that may be met."""
     X = np.random.default_rng(0).normal(size=(ROWS, COLUMNS))
     yield X, None, ()
@@ -73,13 +74,13 @@ def forms(algorithm: Algorithm) -> Iterator[tuple[Any, np.ndarray | None, tuple[
         holed = X.copy()
         holed[::7, 0] = np.nan
         yield holed, None, ()
-    if algorithm.accepts.categorical:
+    if algorithm.accepts.categorical and "categorical" in kinds:
         import pandas as pd
 
         frame = pd.DataFrame(X, columns=[f"c{j}" for j in range(COLUMNS)])
         frame["c0"] = pd.Categorical(np.arange(ROWS) % 3)
         yield frame, None, (0,)
-    if algorithm.accepts.sparse:
+    if algorithm.accepts.sparse and "sparse" in kinds:
         from scipy.sparse import csr_matrix
 
         yield csr_matrix(np.where(X > 0, X, 0.0)), None, ()

@@ -43,12 +43,12 @@ class Told:
 
     def __init__(self):
         self.warmed = []
-        self.categorical = []
+        self.kinds = []
         self.closed = False
 
-    def warm(self, warmed, *, categorical):
+    def warm(self, warmed, kinds):
         self.warmed.append(warmed.algorithm)
-        self.categorical.append(categorical)
+        self.kinds.append(set(kinds))
         return Compiled(warmed.algorithm, 0.0, ())
 
     def close(self):
@@ -68,14 +68,19 @@ def test_every_algorithm_is_compiled_once():
 
 @pytest.mark.parametrize(
     ("datasets", "expected"),
-    [(["iris"], False), (["iris", "categorical_high"], True), (["my own file.csv"], True)],
+    [
+        (["iris", "higgs_like:rows=100"], set()),
+        (["iris", "categorical_high:rows=100"], {"categorical"}),
+        (["iris", "onehot_sparse"], {"sparse"}),
+        (["my own file.csv"], {"categorical", "sparse"}),
+    ],
 )
-def test_kernels_for_categories_are_compiled_where_a_dataset_may_have_some(datasets, expected):
+def test_kernels_for_kinds_of_tables_are_compiled_where_a_dataset_may_have_them(datasets, expected):
     ours = named("algorithms.decision_tree")
     jobs = [replace(ours, dataset=DatasetRef(name, "0")) for name in datasets]
     told = Told()
     list(compile_kernels(jobs, told, load_registry(())))
-    assert told.categorical == [expected]
+    assert told.kinds == [expected]
 
 
 def test_who_stops_listening_ends_what_is_compiled():

@@ -40,6 +40,8 @@ def test_each_task_and_each_form_that_is_accepted_is_run(monkeypatch):
     monkeypatch.setattr(Recorder, "seen", [])
     every = algorithm(missing=True, categorical=True, sparse=True)
     assert exercise(every, [{}], 1) == []
+    assert {s[1] for s in Recorder.seen} == {"ndarray"}
+    assert exercise(every, [{}], 1, ["categorical", "sparse"]) == []
     assert {s[0] for s in Recorder.seen} == ALL_TASKS
     assert {s[1] for s in Recorder.seen} == {"ndarray", "DataFrame", "sparse"}
     assert {s[2] for s in Recorder.seen} == {True, False}
@@ -47,10 +49,11 @@ def test_each_task_and_each_form_that_is_accepted_is_run(monkeypatch):
 
 
 def test_only_what_is_accepted_is_tried():
-    kinds = [X for X, _, _ in forms(algorithm(weights=False))]
+    kinds = [X for X, _, _ in forms(algorithm(weights=False), ["categorical", "sparse"])]
     assert len(kinds) == 1
     assert not np.isnan(kinds[0]).any()
-    frames = [X for X, _, _ in forms(algorithm(categorical=True)) if isinstance(X, pd.DataFrame)]
+    tables = [X for X, _, _ in forms(algorithm(categorical=True), ["categorical"])]
+    frames = [X for X in tables if isinstance(X, pd.DataFrame)]
     assert isinstance(frames[0]["c0"].dtype, pd.CategoricalDtype)
 
 

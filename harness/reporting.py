@@ -10,6 +10,8 @@ from typing import Any
 from harness.analysis.build import view_run
 from harness.analysis.compare import RunComparison, compare_runs
 from harness.analysis.gates import Decision, State, decide_gates, gates_of, state_of
+from harness.analysis.series import Series
+from harness.analysis.trends import course
 from harness.analysis.view import RunView
 from harness.config import Gate
 from harness.errors import ConfigError
@@ -18,39 +20,59 @@ from harness.model import JSON, Section
 from harness.plugins import Registry
 from harness.store import Store
 
+PAST = 7  # earlier runs that a report sets its own beside
+INDEXED = 30  # runs of an index
+
 Table = tuple[Sequence[str], Sequence[Sequence[str]]]  # header, rows
 
 
-def view(results: Path, run: str, registry: Registry, *, changes: bool = False) -> RunView:
+def view(results: Path, run: str, registry: Registry, *, past: bool = False) -> RunView:
     """Return the view of a stored run, by id, start of an id, or "latest".
 
-    ``changes`` compares it with the last run of the same experiment before it.
+    ``past`` sets it beside earlier runs of the same experiment.
     """
     with Store.open(results) as store:
         seen = view_run(store, store.run(run)["id"], registry)
-        before = _before(store, seen.run) if changes else ""
-        if not before:
+        earlier = _earlier(store, seen.run) if past else []
+        if not earlier:
             return seen
-        found = compare_runs(store, before, seen.run["id"], registry)
-        return replace(seen, previous=found) if found.matched else seen
+        run_id = str(seen.run["id"])
+        found = compare_runs(store, earlier[-1], run_id, registry)
+        points = course(store, registry, [*earlier, run_id])
+        return replace(seen, previous=found if found.matched else None, course=points)
 
 
-def _before(store: Store, run: Mapping[str, Any]) -> str:
-    """Return the id of the last run of the same name that began before another; "" if none."""
-    for other in store.runs():  # the newest first
-        if other["name"] == run["name"] and other["started"] < run["started"]:
-            return str(other["id"])
-    return ""
+def _earlier(store: Store, run: Mapping[str, Any]) -> list[str]:
+    """Return the ids of the last runs of the same name that began before another, in order."""
+    same = [
+        str(other["id"])
+        for other in store.runs()  # the newest first
+        if other["name"] == run["name"] and other["started"] < run["started"]
+    ]
+    return same[:PAST][::-1]
 
 
 def write_run_report(results: Path, run: str, registry: Registry) -> Path:
     """Write the report of a run into the results folder and return its path."""
     from reports import write_report
 
-    seen = view(results, run, registry, changes=True)
+    seen = view(results, run, registry, past=True)
     sections: list[Section] = sorted(registry.all("section"), key=lambda s: (s.order, s.name))
     path = results / f"report-{seen.run['id']}.html"
     write_report(seen, sections, path)
+    return path
+
+
+def write_index(results: Path, registry: Registry) -> Path:
+    """Write the index of all runs into the results folder and return its path."""
+    from reports import write_index as write
+
+    with Store.open(results) as store:
+        runs = [str(run["id"]) for run in store.runs()]
+        points = course(store, registry, runs[:INDEXED][::-1])
+    reports = {run for run in runs if (results / f"report-{run}.html").is_file()}
+    path = results / "index.html"
+    write(points, reports, path, left_out=max(0, len(runs) - INDEXED))
     return path
 
 
@@ -205,3 +227,10 @@ def rows(results: Path, run: str, registry: Registry) -> list[JSON]:
                 }
             )
     return found
+
+
+def write_history(series: Sequence[Series], notes: Sequence[str], path: Path) -> None:
+    """Write the page of a history, see :mod:`harness.history`."""
+    from reports._steps import write_history as write
+
+    write(series, notes, path)

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from harness.cli.common import plugin_option, results_option
+from harness.cli.common import plugin_option, results_option, say
 from harness.errors import StoreError
 from harness.plugins import load_registry
 
@@ -15,7 +15,17 @@ from harness.plugins import load_registry
 @click.command("export")
 @click.argument("run", default="latest")
 @click.option(
-    "--format", "kind", type=click.Choice(["csv", "parquet"]), default="csv", show_default=True
+    "--format",
+    "kind",
+    type=click.Choice(["csv", "parquet", "asv"]),
+    default="csv",
+    show_default=True,
+)
+@click.option(
+    "--asv",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="The same as --format asv --output DIR.",
 )
 @click.option(
     "--output",
@@ -26,9 +36,20 @@ from harness.plugins import load_registry
 @plugin_option
 @results_option
 def command(
-    run: str, *, kind: str, output: Path | None, plugins: tuple[Path, ...], results: Path
-) -> None:
-    """Write a row an outcome of RUN: cell, status, scores, seconds and peak memory."""
+    run: str,
+    *,
+    kind: str,
+    asv: Path | None,
+    output: Path | None,
+    plugins: tuple[Path, ...],
+    results: Path,
+) -> int:
+    """Write a row an outcome of RUN: cell, status, scores, seconds and peak memory.
+
+    As asv's results all runs of known commits are written, into a folder such as .asv/results.
+    """
+    if asv is not None or kind == "asv":
+        return _export_asv(asv or output or Path(".asv/results"), plugins, results)
     import pandas as pd
 
     from harness import reporting
@@ -40,6 +61,17 @@ def command(
         _write(frame, kind, output)
     except OSError as error:
         raise StoreError(f"{output} cannot be written: {error.strerror or error}") from error
+    return 0
+
+
+def _export_asv(folder: Path, plugins: tuple[Path, ...], results: Path) -> int:
+    from harness.asv_export import export_asv
+
+    found = export_asv(results, folder, load_registry(plugins), Path.cwd())
+    say(f"{len(found.commits)} commits written to {folder}")
+    if found.left_out:
+        say(f"{found.left_out} runs left out: of an edited tree, or of no commit known here")
+    return 0 if found.commits else 4
 
 
 def _write(frame: Any, kind: str, output: Path | None) -> None:

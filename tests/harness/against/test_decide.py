@@ -122,7 +122,7 @@ NOISE = np.random.default_rng(0).normal(1, 0.02, (2, SPLITS))
         (5.6e6 * NOISE[0], 4e6 * NOISE[1], "fail"),  # a copy of X that is kept
         (2e6 * NOISE[0], 4e6 * NOISE[1], "pass"),
         (4e5 * NOISE[0], 2e5 * NOISE[1], "pass"),  # twice of next to nothing
-        (4.35e6 * NOISE[0], 4.05e6 * NOISE[1], "undecided"),
+        (8.7e6 * NOISE[0], 8.1e6 * NOISE[1], "undecided"),
         (5.6e6 * NOISE[0][:3], 4e6 * NOISE[1][:3], "undecided"),
     ],
 )

@@ -1,0 +1,102 @@
+"""``harness history``: losses and times over commits, and where they step."""
+
+from __future__ import annotations
+
+import webbrowser
+from pathlib import Path
+from typing import Any
+
+import click
+
+from harness.cli.common import (
+    json_option,
+    plugin_option,
+    print_json,
+    print_table,
+    results_option,
+    say,
+)
+from harness.plugins import load_registry
+from harness.units import parse_share
+
+
+@click.command("history")
+@click.option(
+    "-a", "--algorithm", "algorithms", multiple=True, metavar="GLOB", help="Only these algorithms."
+)
+@click.option(
+    "-d", "--dataset", "datasets", multiple=True, metavar="GLOB", help="Only these datasets."
+)
+@click.option(
+    "--asv",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="The folder of asv's results.  [default: .asv/results, where it is]",
+)
+@click.option(
+    "--threshold",
+    default="5%",
+    show_default=True,
+    help="The least step, as a share of the level before.",
+)
+@click.option(
+    "--output",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Where the page goes.  [default: history.html in the results]",
+)
+@click.option("--open", "open_it", is_flag=True, help="Open the page in a browser.")
+@plugin_option
+@results_option
+@json_option
+def command(**given: Any) -> int:
+    """Draw losses and times of the stored runs and of asv's results over commits.
+
+    Change points are found by asv's own step detection. They say where to look: times of
+    different runs are not interleaved, and only `harness gate --against` gives a verdict.
+    """
+    from harness import reporting
+    from harness.history import read_history
+
+    history = read_history(
+        given["results"],
+        load_registry(given["plugins"]),
+        asv=given["asv"],
+        algorithms=given["algorithms"],
+        datasets=given["datasets"],
+        threshold=parse_share(given["threshold"]),
+    )
+    for note in history.notes:
+        say(f"note: {note}")
+    if not history.series:
+        say("harness: nothing was measured at two commits yet")
+        return 4
+    path = given["output"] or given["results"] / "history.html"
+    reporting.write_history(history.series, history.notes, path)
+    if given["as_json"]:
+        print_json({**history.to_json(), "page": str(path)})
+    else:
+        _print(history)
+        say(f"the page: {path}")
+    if given["open_it"]:
+        webbrowser.open(path.resolve().as_uri())
+    return 0
+
+
+def _print(history: Any) -> None:
+    """Print a row a series: its first and last value, and its steps."""
+    rows = [
+        [
+            s.algorithm or "-",
+            s.dataset or "-",
+            s.measure,
+            len(s.points),
+            f"{s.points[0].value:.4g}",
+            f"{s.points[-1].value:.4g}",
+            s.unit,
+            ", ".join(f"{s.points[t.index].commit} {t.share:+.1%}" for t in s.steps) or "-",
+        ]
+        for s in history.series
+    ]
+    header = ["algorithm", "dataset", "what", "commits", "first", "last", "unit", "steps"]
+    print_table(header, rows)

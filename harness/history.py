@@ -1,0 +1,184 @@
+"""The course of every algorithm over commits: from the trials of a store, and from asv's results.
+
+A point of the store is a run; runs of one experiment, on one kind of machine where they are times,
+make a series. Times of different runs are not interleaved, so a step is a reason to look, and
+never a verdict: ``harness gate --against`` gives one.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any
+
+from harness.analysis.series import THRESHOLD, NoAsvError, Point, Series, by_commit, find_steps
+from harness.analysis.trends import RunPoint, course
+from harness.errors import DataError
+from harness.model import JSON
+from harness.plugins import Registry
+from harness.store import Store
+
+Case = tuple[str, str, str, str, str]  # algorithm, dataset, measure, unit, source
+ASV_RESULTS = Path(".asv") / "results"
+OTHER_RUNS = ("gate", "duel", "parity")  # their trials are the means to another end
+
+
+@dataclass(frozen=True)
+class History:
+    """Series with their steps, and what could not be told."""
+
+    series: Sequence[Series]
+    notes: Sequence[str] = ()
+
+    def to_json(self) -> JSON:
+        """Return every series as data; a step with the commit that it begins with."""
+        return {"series": [_json_of(series) for series in self.series], "notes": list(self.notes)}
+
+
+def read_history(
+    results: Path,
+    registry: Registry,
+    *,
+    asv: Path | None = None,
+    algorithms: Sequence[str] = (),
+    datasets: Sequence[str] = (),
+    threshold: float = THRESHOLD,
+) -> History:
+    """Return the history of a store and of asv's results, as far as there are any.
+
+    Parameters
+    ----------
+    asv
+        The folder of asv's results; by default ``.asv/results``, where it is.
+    algorithms, datasets
+        Globs; none: all.
+    threshold
+        The least step, as a share of the level before.
+
+    Raises
+    ------
+    DataError
+        Where a named folder holds no results of asv.
+    """
+    notes: list[str] = []
+    found: list[Series] = []
+    if Store.exists(results):
+        with Store.open(results) as store:
+            runs = [str(run["id"]) for run in store.runs() if run["name"] not in OTHER_RUNS]
+            found += stored_series(course(store, registry, runs[::-1]))
+    try:
+        if asv is not None or ASV_RESULTS.is_dir():
+            found += asv_series(asv or ASV_RESULTS)
+        chosen = [s for s in found if _chosen(s, algorithms, datasets) and len(s.points) > 1]
+        chosen = [replace(s, steps=find_steps(s.points, threshold)) for s in chosen]
+    except NoAsvError as error:
+        notes.append(str(error))
+        chosen = [s for s in found if _chosen(s, algorithms, datasets) and len(s.points) > 1]
+    alone = sum(len(s.points) < 2 for s in found)
+    if alone:
+        notes.append(f"{alone} things were measured at one commit only, and have no history yet")
+    return History(sorted(chosen, key=lambda s: (s.algorithm, s.dataset, s.measure)), notes)
+
+
+# ------------------------------------------------------------------ the store
+
+
+def stored_series(points: Iterable[RunPoint]) -> list[Series]:
+    """Return the losses and the times of a fit over the runs of each experiment."""
+    grouped: dict[tuple[str, ...], list[Point]] = defaultdict(list)
+    units: dict[tuple[str, ...], str] = {}
+    for point in points:
+        commit, when = point.revision[:8] + "+" * point.revision.endswith("+"), point.run["started"]
+        experiment, machine = str(point.run["name"]), str(point.run["machine"].get("id", ""))
+        settings = str(point.run["config_hash"])
+        for level in point.levels:
+            sign = 1.0 if level.lower_is_better else -1.0
+            for measure, unit, value, source in (
+                ("loss", level.metric, sign * level.score, f"harness {experiment}"),
+                ("fit", "seconds", level.seconds, f"harness {experiment} on {machine}"),
+            ):
+                key = (level.algorithm, level.dataset, measure, source, settings, *level.key)
+                grouped[key].append(Point(commit or str(point.run["id"]), str(when), value))
+                units[key] = unit
+    return [
+        Series(key[0], key[1], key[2], units[key], key[3], by_commit(same))
+        for key, same in grouped.items()
+    ]
+
+
+# ------------------------------------------------------------------ asv
+
+
+def asv_series(folder: Path) -> list[Series]:
+    """Return every case of asv's results over the commits that were measured.
+
+    Raises
+    ------
+    NoAsvError
+        Where asv is not installed.
+    DataError
+        Where the folder holds no results that this asv can read.
+    """
+    try:
+        from asv.results import iter_results
+        from asv.util import UserError
+    except ImportError:
+        raise NoAsvError from None
+    if not (folder / "benchmarks.json").is_file():
+        raise DataError(f"{folder} holds no results of asv: benchmarks.json is missing")
+    try:
+        known = json.loads((folder / "benchmarks.json").read_text(encoding="utf-8"))
+        grouped: dict[Case, list[Point]] = defaultdict(list)
+        for results in iter_results(str(folder)):
+            for case, value in _cases(results, known):
+                when = datetime.fromtimestamp(results.date / 1000, UTC).isoformat()
+                grouped[case].append(Point(results.commit_hash[:8], when, value))
+    except (OSError, ValueError, KeyError, UserError) as error:
+        raise DataError(f"the results of asv in {folder} cannot be read: {error}") from error
+    return [Series(*case, by_commit(points)) for case, points in grouped.items()]
+
+
+def _cases(results: Any, known: Mapping[str, Any]) -> Iterator[tuple[Case, float]]:
+    """Yield (algorithm, dataset, measure, unit, source) and value of all that was measured."""
+    machine = f"asv on {results.params.get('machine', '')}"
+    for name in results.get_all_result_keys():
+        benchmark = known.get(name)
+        if not isinstance(benchmark, dict):
+            continue
+        version = results.benchmark_version.get(name)
+        if version is not None and version != benchmark.get("version"):
+            continue  # it meant something else then
+        params = results.get_result_params(name)
+        values = results.get_result_value(name, params) or []
+        for labels, value in zip(_labels(params), values, strict=False):
+            if isinstance(value, (int, float)):
+                told = dict(zip(benchmark.get("param_names", ()), labels, strict=False))
+                algorithm, dataset = (told.pop(key, "") for key in ("algorithm", "dataset"))
+                measure = ", ".join([name, *told.values()])
+                yield (algorithm, dataset, measure, benchmark.get("unit", ""), machine), value
+
+
+def _labels(params: Sequence[Sequence[str]]) -> Iterator[tuple[str, ...]]:
+    """Yield the labels of every case, in asv's order; they are the ``repr`` of the values."""
+    return itertools.product(*([label.strip("'\"") for label in values] for values in params))
+
+
+def _chosen(series: Series, algorithms: Sequence[str], datasets: Sequence[str]) -> bool:
+    wanted = ((series.algorithm, algorithms), (series.dataset, datasets))
+    return all(not globs or any(fnmatchcase(name, g) for g in globs) for name, globs in wanted)
+
+
+def _json_of(series: Series) -> JSON:
+    steps = [
+        {"commit": series.points[s.index].commit, "before": s.before, "after": s.after}
+        for s in series.steps
+    ]
+    points = [vars(point) for point in series.points]
+    names = ("algorithm", "dataset", "measure", "unit", "source")
+    return {**{name: getattr(series, name) for name in names}, "points": points, "steps": steps}

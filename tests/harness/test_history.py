@@ -1,0 +1,173 @@
+"""Histories of made-up runs: what steps is found, drawn offline, and told to asv in its words."""
+
+import json
+import sys
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scratch_project import git, new_project
+
+from harness.analysis.series import NoAsvError, Point, Step, by_commit, find_steps
+from harness.asv_export import export_asv
+from harness.cli import harness as command_line
+from harness.errors import DataError
+from harness.history import asv_series, read_history
+from harness.model import Outcome, Sample, Split, Status, Task, Trial
+from harness.outcomes import write_arrays
+from harness.plugins import load_registry
+from harness.store import Store
+
+pytest.importorskip("asv", reason="asv is not installed")
+
+RUNS, AT, FOLDS = 12, 6, 2
+SLOW = 1.3
+
+
+@pytest.fixture(scope="module")
+def registry():
+    return load_registry(modules=["harness.builtin.metrics"])
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory):
+    """A repository of some commits, and a store with a run of each; <evil> is a name like any."""
+    folder = tmp_path_factory.mktemp("history")
+    project = new_project(folder / "project")
+    rng = np.random.default_rng(0)
+    with Store.open(folder / "results", write=True) as store:
+        for n in range(RUNS):
+            git(project, "commit", "--quiet", "--allow-empty", "--message", f"number {n}")
+            commit = git(project, "rev-parse", "--short=12", "HEAD")
+            store_run(store, folder, commit, SLOW if n >= AT else 1.0, rng)
+        store_run(store, folder, f"{commit}+", 9.0, rng)
+    return folder
+
+
+def store_run(store, folder, commit, seconds, rng):
+    machine = {"id": "m1", "revision": commit, "cpu": "c", "python": "CPython 3.11.7"}
+    run = store.begin_run("quick", {}, "settings", machine=machine)
+    for name in ("steady", "stepping<i>"):
+        wall = seconds if name == "stepping<i>" else 2.0
+        for fold in range(FOLDS):
+            split = Split(folds=FOLDS, fold=fold)
+            ids = f"{name}{fold}"
+            trial = Trial(name, {}, "native", "made", split, 0, 1, ids, ids, Task.REGRESSION)
+            path = folder / "arrays.npz"
+            y = np.arange(20.0)
+            write_arrays(path, {"output": y + 1, "y": y, "scale": np.float64(2.0)})
+            fit = Sample("fit", wall * (1 + 0.01 * rng.normal()), wall)
+            arrays = {"predictions": str(path)}
+            store.record(run, Outcome(trial, Status.DONE, (fit,), arrays=arrays))
+    store.finish_run(run, "done")
+
+
+def by_name(series):
+    return {(s.algorithm, s.measure): s for s in series}
+
+
+def test_a_step_of_the_store_is_found_with_its_commit(place, registry):
+    history = read_history(place / "results", registry)
+    found = by_name(history.series)
+    assert set(found) == {(n, m) for n in ("steady", "stepping<i>") for m in ("fit", "loss")}
+    (step,) = found["stepping<i>", "fit"].steps[:1]
+    commits = git(place / "project", "rev-list", "--reverse", "HEAD").split()[1:]
+    points = found["stepping<i>", "fit"].points
+    assert points[step.index].commit == commits[AT][:8]
+    assert step.share == pytest.approx(SLOW - 1, abs=0.05)
+    assert found["steady", "fit"].steps == found["steady", "loss"].steps == ()
+    assert points[-1].commit == f"{commits[-1][:8]}+"  # an edited tree stands by itself
+    assert len(points) == RUNS + 1
+
+
+def test_one_thing_may_be_looked_at(place, registry):
+    history = read_history(place / "results", registry, algorithms=["st*y"], threshold=9.0)
+    assert {s.algorithm for s in history.series} == {"steady"}
+    assert not read_history(place / "results", registry, datasets=["other"]).series
+    assert not read_history(place / "nowhere", registry).series
+
+
+def test_trials_become_results_of_asv_and_come_back(place, registry, tmp_path):
+    (tmp_path / "benchmarks.json").write_text('{"version": 2, "fit": {"name": "fit"}}')
+    written = export_asv(place / "results", tmp_path, registry, place / "project")
+    assert (len(written.commits), written.left_out) == (RUNS, 1)
+    known = json.loads((tmp_path / "benchmarks.json").read_text())
+    assert set(known) == {"version", "fit", "trials.time_fit", "trials.track_loss"}
+    found = {(s.algorithm, s.measure): s for s in asv_series(tmp_path)}
+    ours = by_name(read_history(place / "results", registry).series)
+    for name in ("steady", "stepping<i>"):
+        there = found[name, "trials.time_fit"]
+        assert there.dataset == "made"
+        assert [p.value for p in there.points] == pytest.approx(
+            [p.value for p in ours[name, "fit"].points[:-1]]
+        )
+    again = export_asv(place / "results", tmp_path, registry, place / "project")
+    assert again == written
+    assert export_asv(place / "results", tmp_path, registry, tmp_path).commits == ()
+
+
+def test_asv_itself_reads_what_was_exported(place, registry, tmp_path):
+    from asv.results import iter_results
+
+    export_asv(place / "results", tmp_path, registry, place / "project")
+    results = list(iter_results(str(tmp_path)))
+    assert {r.commit_hash for r in results} <= set(
+        git(place / "project", "rev-list", "HEAD").split()
+    )
+    params = results[0].get_result_params("trials.time_fit")
+    assert params == [["'steady'", "'stepping<i>'"], ["'made'"]]
+
+
+def run(capsys, *arguments):
+    code = command_line.main(list(arguments), standalone_mode=False)
+    return code or 0, *capsys.readouterr()
+
+
+def test_the_commands(place, capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(place / "project")
+    results = ["--results", str(place / "results")]
+    code, _, err = run(capsys, "export", "--format", "asv", "--output", str(tmp_path), *results)
+    assert (code, f"{RUNS} commits written" in err) == (0, True)
+    code, out, err = run(capsys, "history", "--asv", str(tmp_path), *results)
+    assert code == 0
+    assert "stepping<i>  made     trials.time_fit" in out
+    assert "+3" in out
+    page = (place / "results" / "history.html").read_text()
+    assert "stepping&lt;i&gt;" in page
+    assert "stepping<i>" not in page
+    assert "://" not in page.replace("http://www.w3.org/2000/svg", "")  # nothing is fetched
+    assert "Content-Security-Policy" in page
+    target = tmp_path / "page.html"
+    code, out, _ = run(capsys, "history", "--json", "--output", str(target), *results)
+    told = json.loads(out)
+    assert len(told["series"]) == 4
+    assert target.is_file()
+    assert run(capsys, "history", "--results", str(tmp_path / "none"))[0] == 4
+    with pytest.raises(DataError, match=r"benchmarks\.json is missing"):
+        run(capsys, "history", "--asv", str(place), *results)
+
+
+def test_without_asv_there_is_a_history_but_no_steps(place, registry, monkeypatch):
+    for name in ("asv", "asv.step_detect", "asv.results"):
+        monkeypatch.setitem(sys.modules, name, None)
+    history = read_history(place / "results", registry)
+    assert len(history.series) == 4
+    assert not any(s.steps for s in history.series)
+    assert any("pip install 'tree-harness[asv]'" in note for note in history.notes)
+    with pytest.raises(NoAsvError):
+        export_asv(place / "results", place / "asv", registry, place / "project")
+
+
+def test_steps_go_both_ways_and_small_ones_are_none():
+    points = [Point(f"c{i}", f"2026-01-{i + 1:02}", v) for i, v in enumerate([4.0] * 8 + [2.0] * 8)]
+    (step,) = find_steps(points)
+    assert (step, step.share) == (Step(8, 4.0, 2.0), -0.5)
+    assert find_steps(points, threshold=0.6) == ()
+    assert find_steps(points[:1]) == ()
+    assert Step(1, -0.5, -0.4).share == pytest.approx(0.2)  # a worse score is a rise
+
+
+def test_a_commit_is_one_point_and_order_is_that_of_time():
+    points = [Point("b", "2", 3.0), Point("a", "1", 1.0), Point("b", "3", 5.0)]
+    points.append(replace(points[0], value=float("nan")))
+    assert by_commit(points) == (Point("a", "1", 1.0), Point("b", "2", 4.0))

@@ -1,0 +1,101 @@
+"""The workflow files: that they can be read, call what there is, and give nobody too much."""
+
+import re
+import subprocess
+from pathlib import Path
+
+import click
+import pytest
+import yaml
+
+from harness.cli import harness
+
+ROOT = Path(__file__).resolve().parent.parent
+FILES = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
+WRITES = {"contents", "pull-requests", "pages", "id-token"}
+
+
+def read(path):
+    return yaml.safe_load(path.read_text())
+
+
+def jobs():
+    return [
+        pytest.param(job, id=f"{path.stem}-{name}")
+        for path in FILES
+        for name, job in read(path)["jobs"].items()
+    ]
+
+
+def scripts():
+    for path in FILES:
+        for job in read(path)["jobs"].values():
+            for step in job.get("steps", ()):
+                if "run" in step:
+                    yield pytest.param(
+                        step["run"], id=f"{path.stem}-{step.get('name', step['run'])}"
+                    )
+
+
+def test_there_are_workflows():
+    assert {path.stem for path in FILES} >= {"ci", "gate", "history", "pull-request"}
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda p: p.stem)
+def test_a_workflow_may_read_by_default_and_no_more(path):
+    workflow = read(path)
+    assert workflow["permissions"] == {"contents": "read"}
+    assert workflow[True]  # YAML 1.1 takes the key `on` for a truth value
+    assert "pull_request_target" not in path.read_text()
+
+
+@pytest.mark.parametrize("job", jobs())
+def test_a_job_ends_and_uses_what_is_pinned(job):
+    assert set(job.get("permissions", {})) <= WRITES
+    if "uses" in job:
+        called = ROOT / job["uses"]
+        inputs = read(called)[True]["workflow_call"]["inputs"]
+        assert set(job.get("with", {})) <= set(inputs)
+        return
+    assert job["timeout-minutes"]
+    for step in job["steps"]:
+        if "uses" in step:
+            assert re.fullmatch(r"actions/[\w-]+@v\d+", step["uses"])
+
+
+@pytest.mark.parametrize("script", list(scripts()))
+def test_a_script_is_shell_and_holds_no_text_of_strangers(script):
+    assert "${{" not in script  # a title of a pull request would become code
+    subprocess.run(["bash", "-n"], input=script, text=True, check=True)
+
+
+@pytest.mark.parametrize("script", list(scripts()))
+def test_a_script_calls_targets_and_options_that_there_are(script):
+    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    assert set(re.findall(r"\bmake ([a-z-]+)", script)) <= targets
+    joined = script.replace("\\\n", " ")
+    for line in re.findall(r"-m harness (.+)", joined):
+        name, *words = line.partition("||")[0].split()
+        command = harness.get_command(click.Context(harness), name)
+        known = {option for param in command.params for option in param.opts}
+        assert {word for word in words if word.startswith("--")} <= known
+    for line in re.findall(r"-m asv (.+)", joined):
+        name, *words = re.split(r"\||>", line)[0].split()
+        told = asv_help(name)
+        assert all(word in told for word in words if word.startswith("--"))
+
+
+def asv_help(name):
+    parser = pytest.importorskip("asv.commands", reason="asv is not installed").make_argparser()
+    parsers = parser[0] if isinstance(parser, tuple) else parser
+    (actions,) = (a for a in parsers._actions if hasattr(a, "choices") and a.choices)
+    return actions.choices[name].format_help()
+
+
+def test_the_inputs_of_the_reusable_workflow_are_on_its_page():
+    inputs = read(ROOT / ".github/workflows/gate.yml")[True]["workflow_call"]["inputs"]
+    page = (ROOT / "docs/gate.md").read_text()
+    for name, about in inputs.items():
+        assert about["description"].endswith(".")
+        assert f"| `{name}` |" in page
+        assert "default" in about

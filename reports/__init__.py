@@ -45,6 +45,8 @@ if TYPE_CHECKING:
         Link,
         Panel,
         Paragraph,
+        Picture,
+        Report,
         Sides,
         Strong,
         Table,
@@ -56,11 +58,14 @@ if TYPE_CHECKING:
     from reports._build import build_report, write_report
     from reports._charts import PALETTE
     from reports._digest import markdown_summary, verdicts_json
+    from reports._index import build_index, write_index
     from reports._page import Page
 
 _BUILD = {
     "build_report": "_build",
     "write_report": "_build",
+    "build_index": "_index",
+    "write_index": "_index",
     "PALETTE": "_charts",
     "Page": "_page",
     "markdown_summary": "_digest",
@@ -86,16 +91,20 @@ __all__ = [
     "Page",
     "Panel",
     "Paragraph",
+    "Picture",
+    "Report",
     "Sides",
     "Strong",
     "Table",
     "Tile",
     "Tiles",
     "Verbatim",
+    "build_index",
     "build_report",
     "markdown_summary",
     "track",
     "verdicts_json",
+    "write_index",
     "write_report",
 ]
 

@@ -3,7 +3,7 @@
 A section returns a :class:`Fragment` of blocks. All text in them, from wherever it comes, is
 escaped when the page is rendered; there is no block for raw HTML. Blocks nest where they
 hold ``blocks``; words inside a sentence are ``str``, :class:`Code`, :class:`Strong`,
-:class:`Link` or :class:`Badge`.
+:class:`Link`, :class:`Report` or :class:`Badge`.
 
 ``tone`` says what a thing means, and the style sheet says how that looks: ``good``, ``same``,
 ``bad``, ``unsure``, or "" for no meaning. A tone never stands alone; a word or symbol goes
@@ -63,7 +63,22 @@ class Badge:
     kind: ClassVar[str] = "badge"
 
 
-Inline: TypeAlias = str | Code | Strong | Link | Badge
+@dataclass(frozen=True)
+class Report:
+    """A link to the report of a run, which lies beside the page."""
+
+    run: str
+    kind: ClassVar[str] = "report"
+
+    @property
+    def href(self) -> str:
+        """The file's name; a run whose id could lead elsewhere has none."""
+        if not self.run.replace("-", "").isalnum():
+            raise ValueError(f"{self.run[:80]!r} is no id of a run")
+        return f"report-{self.run}.html"
+
+
+Inline: TypeAlias = str | Code | Strong | Link | Report | Badge
 Words: TypeAlias = Inline | Sequence[Inline]
 
 # ------------------------------------------------------------------ tables
@@ -137,12 +152,16 @@ Row: TypeAlias = Sequence[Cell | Words]
 
 @dataclass(frozen=True)
 class Table:
-    """A table; its first column names the row. ``name`` is that of its CSV file."""
+    """A table; its first column names the row. ``name`` is that of its CSV file.
+
+    ``compare`` lets a reader pick two of its numeric columns, which are runs.
+    """
 
     columns: Sequence[Column]
     rows: Sequence[Row]
     caption: Words
     name: str
+    compare: bool = False
     kind: ClassVar[str] = "table"
 
 

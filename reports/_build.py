@@ -53,16 +53,21 @@ def build_report(view: RunView, sections: Iterable[Section]) -> str:
     renderer = Renderer()
     ordered = sorted(sections, key=lambda section: (section.order, section.name))
     shown = (_shown(section, page, renderer) for section in ordered)
-    css, js = ((ASSETS / name).read_text(encoding="utf-8") for name in ("report.css", "report.js"))
     name = short(page.of_run("name") or "run", 120)
+    return page_of(renderer, name, _subtitle(page), [section for section in shown if section])
+
+
+def page_of(renderer: Renderer, name: str, subtitle: str, sections: Iterable[Shown]) -> str:
+    """Return a page of rendered sections, with its style, its script and their policy."""
+    css, js = ((ASSETS / name).read_text(encoding="utf-8") for name in ("report.css", "report.js"))
     return renderer.page(
         policy=policy(css, js),
         css=Markup(css),  # noqa: S704 - our own file, as it was hashed
         js=Markup(js),  # noqa: S704 - our own file, as it was hashed
         title=f"{name}: harness report",
         name=name,
-        subtitle=_subtitle(page),
-        sections=[section for section in shown if section],
+        subtitle=subtitle,
+        sections=list(sections),
         version=__version__,
     )
 
@@ -75,7 +80,17 @@ def write_report(view: RunView, sections: Iterable[Section], path: Path) -> None
     StoreError
         Where the file cannot be written.
     """
-    text = build_report(view, sections)
+    write_page(build_report(view, sections), path)
+
+
+def write_page(text: str, path: Path) -> None:
+    """Write a page; at any moment the path holds the old file or the new one.
+
+    Raises
+    ------
+    StoreError
+        Where the file cannot be written.
+    """
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

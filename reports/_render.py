@@ -22,6 +22,7 @@ from reports._blocks import (
     Figure,
     Inline,
     Link,
+    Report,
     Row,
     Strong,
     Words,
@@ -133,12 +134,12 @@ def _inline(part: Inline) -> Markup:
     match part:
         case str():
             return soft(part)
-        case Code():
-            return Markup("<code>{}</code>").format(soft(part.text))
-        case Strong():
-            return Markup("<strong>{}</strong>").format(soft(part.text))
+        case Code() | Strong():
+            return Markup("<{0}>{1}</{0}>").format(part.kind, soft(part.text))
         case Link():
             return Markup('<a href="{}" rel="noreferrer">{}</a>').format(part.href, soft(part.text))
+        case Report():
+            return Markup('<a href="{}"><code>{}</code></a>').format(part.href, plain(part.run))
         case Badge():
             symbol = Markup('<span aria-hidden="true">{}</span> ').format(plain(part.symbol))
             text = (symbol if part.symbol else Markup("")) + soft(part.text)

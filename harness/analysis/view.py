@@ -15,6 +15,7 @@ from harness.model import DuelOutcome, Outcome
 
 if TYPE_CHECKING:
     from harness.analysis.compare import RunComparison
+    from harness.analysis.trends import RunPoint
 
 
 @dataclass(frozen=True)
@@ -135,3 +136,4 @@ class RunView:
     parity: tuple[Parity, ...] = ()
     diagnostics: tuple[Diagnostic, ...] = ()
     previous: RunComparison | None = None  # the last run of the same experiment, beside this one
+    course: tuple[RunPoint, ...] = ()  # earlier runs of the same experiment and this one, in order

@@ -1,0 +1,126 @@
+"""What several stored runs say of the same things: a point a run, for pages that show a course.
+
+Means of scores and raw seconds of different runs are shown beside each other and never judged:
+:func:`harness.analysis.compare.compare_runs` judges scores, and only a duel judges speed.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from statistics import fmean
+from typing import TYPE_CHECKING, Any
+
+from harness.analysis.build import cells_of, speeds
+from harness.analysis.scores import Scorer
+from harness.analysis.view import Cell, Speed
+from harness.ids import canonical
+from harness.model import FAILURES, Outcome, Status, Task
+from harness.plugins import Registry
+
+if TYPE_CHECKING:
+    from harness.store import Store
+
+
+@dataclass(frozen=True)
+class Level:
+    """The mean primary score of an algorithm on a dataset in one run."""
+
+    algorithm: str
+    params: str  # canonical JSON
+    preparation: str
+    dataset: str
+    metric: str
+    lower_is_better: bool
+    score: float
+    seconds: float  # median of fit, not interleaved; NaN where there is none
+
+    @property
+    def key(self) -> tuple[str, str, str, str]:
+        """What is the same thing in another run."""
+        return self.algorithm, self.params, self.preparation, self.dataset
+
+
+@dataclass(frozen=True)
+class RunPoint:
+    """One run in a course of runs."""
+
+    run: Mapping[str, Any]  # as Store.run returns it
+    levels: tuple[Level, ...]
+    speeds: tuple[Speed, ...]  # of its duels on each dataset
+    done: int
+    failed: int
+    skipped: int
+
+    @property
+    def id(self) -> str:
+        """The run's id."""
+        return str(self.run["id"])
+
+    @property
+    def revision(self) -> str:
+        """The commit that was run, or ""."""
+        return str((self.run.get("machine") or {}).get("revision") or "")
+
+
+@dataclass
+class Remembering(Scorer):
+    """A scorer that scores predictions once: runs share most of their outcomes."""
+
+    known: dict[str, dict[str, float]] = field(default_factory=dict)
+
+    def score(self, outcome: Outcome) -> dict[str, float]:
+        """Return a number for each metric of the outcome's task; NaN where there is none."""
+        sha256 = outcome.arrays.get("predictions")
+        if sha256 is None or outcome.status is not Status.DONE:
+            return super().score(outcome)
+        if sha256 not in self.known:
+            self.known[sha256] = super().score(outcome)
+        return self.known[sha256]
+
+
+def course(store: Store, registry: Registry, runs: Sequence[str]) -> tuple[RunPoint, ...]:
+    """Return a point for each run, in the order given.
+
+    Parameters
+    ----------
+    store
+        Open for reading.
+    registry
+        Whose metrics are applied.
+    runs
+        Ids.
+    """
+    scorer = Remembering(store, registry)
+    return tuple(_point(store, scorer, run) for run in runs)
+
+
+def _point(store: Store, scorer: Scorer, run: str) -> RunPoint:
+    stored = store.outcomes(run)
+    statuses = [outcome.status for outcome, _ in stored]
+    fought = (outcome for outcome, _ in store.duels(run))
+    return RunPoint(
+        run=store.run(run),
+        levels=tuple(_level(cell, scorer) for cell in cells_of(stored, scorer)),
+        speeds=tuple(speed for speed in speeds(fought) if speed.dataset),
+        done=sum(status is Status.DONE for status in statuses),
+        failed=sum(status in FAILURES for status in statuses),
+        skipped=sum(status is Status.SKIPPED for status in statuses),
+    )
+
+
+def _level(cell: Cell, scorer: Scorer) -> Level:
+    metric = scorer.primary(Task(cell.task))
+    name = metric.name if metric else ""
+    finite = [score for score in cell.scores.get(name, ()) if math.isfinite(score)]
+    return Level(
+        algorithm=cell.algorithm,
+        params=canonical(cell.params),
+        preparation=cell.preparation,
+        dataset=cell.dataset,
+        metric=name,
+        lower_is_better=metric.lower_is_better if metric else True,
+        score=fmean(finite) if finite else math.nan,
+        seconds=cell.seconds.get("fit", math.nan),
+    )

@@ -1,0 +1,132 @@
+"""The index of a store: its runs, the course of scores and speeds, two runs side by side."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from reports._blocks import (
+    Block,
+    Cell,
+    Code,
+    Column,
+    Fragment,
+    Inline,
+    Paragraph,
+    Report,
+    Row,
+    Table,
+)
+from reports._blocks import Panel as Part
+from reports._build import Shown, page_of, write_page
+from reports._courses import NOTE, score_figure, scores_table, speed_figure
+from reports._page import geometric_mean
+from reports._render import Renderer
+from reports._text import count, moment, plural, ratio, short
+from reports._verdict import speed_tally
+
+if TYPE_CHECKING:
+    from harness.analysis.trends import RunPoint
+
+PICK = (
+    "Choose two runs above the table to see them side by side with their change; the command below "
+    "it judges the changes over the splits that both have."
+)
+
+
+def build_index(points: Sequence[RunPoint], reports: Collection[str], left_out: int = 0) -> str:
+    """Return the index as the text of one HTML file.
+
+    Parameters
+    ----------
+    points
+        The runs, the oldest first.
+    reports
+        Ids of the runs whose report lies beside the index.
+    left_out
+        How many older runs are not told.
+    """
+    renderer = Renderer()
+    parts = [("runs", "Runs", _runs(points, reports, left_out)), *_courses(points)]
+    shown = [
+        Shown(renderer.unique(name), title, fragment.badge, renderer.blocks(fragment.blocks))
+        for name, title, fragment in parts
+    ]
+    told = "no run yet"
+    if points:
+        newest = moment(str(points[-1].run["started"]))
+        told = f"{plural(len(points), 'run')}, the newest of {newest}"
+    return page_of(renderer, "Runs", told, shown)
+
+
+def write_index(
+    points: Sequence[RunPoint], reports: Collection[str], path: Path, left_out: int = 0
+) -> None:
+    """Write the index; at any moment the path holds the old file or the new one.
+
+    Raises
+    ------
+    StoreError
+        Where the file cannot be written.
+    """
+    write_page(build_index(points, reports, left_out), path)
+
+
+def _runs(points: Sequence[RunPoint], reports: Collection[str], left_out: int) -> Fragment:
+    if not points:
+        return Fragment([Paragraph("There are no runs yet; `harness run` makes one.")])
+    columns = [
+        Column("Run"),
+        Column("Experiment"),
+        Column("Begun"),
+        Column("Status"),
+        Column("Revision"),
+        Column("Trials", numeric=True),
+        Column("Failed", numeric=True),
+        Column("Training, ours to reference", numeric=True),
+    ]
+    rows: list[Row] = [_run(point, reports) for point in reversed(points)]
+    blocks: list[Block] = [Table(columns, rows, "The newest first", "runs")]
+    if left_out:
+        blocks.append(Paragraph(f"{plural(left_out, 'older run')} not shown.", role="note"))
+    return Fragment(blocks, badge=count(len(points)))
+
+
+def _run(point: RunPoint, reports: Collection[str]) -> Row:
+    phase = "train" if any(s.phase == "train" for s in point.speeds) else "fit"
+    trained = [s for s in point.speeds if s.phase == phase and s.algorithm != s.reference]
+    name: Inline = Report(point.id) if point.id in reports else Code(short(point.id))
+    middle = geometric_mean(s.ratio.value for s in trained)
+    note = speed_tally(trained) if trained else "no duel"
+    return [
+        Cell([name], point.id, "" if point.id in reports else "no report yet"),
+        short(point.run.get("name", "")),
+        Cell(moment(str(point.run["started"])), str(point.run["started"])),
+        short(point.run.get("status", "")),
+        Cell([Code(point.revision[:12])] if point.revision else "", point.revision),
+        Cell.of(point.done, count, note=f"{point.skipped} skipped" if point.skipped else ""),
+        Cell(count(point.failed), point.failed, tone="bad" if point.failed else ""),
+        Cell(ratio(middle), middle, note),
+    ]
+
+
+def _courses(points: Sequence[RunPoint]) -> list[tuple[str, str, Fragment]]:
+    """Return a section for the courses of each experiment, and one for picking two runs."""
+    by_name: dict[str, list[RunPoint]] = defaultdict(list)
+    for point in points:
+        by_name[str(point.run.get("name", ""))].append(point)
+    several = {name: same for name, same in by_name.items() if len(same) > 1}
+    if not several:
+        return []
+    trends: list[Block] = [Paragraph(NOTE, role="note")]
+    pick: list[Block] = [Paragraph(PICK, role="note")]
+    for name, same in several.items():
+        figures = (speed_figure(same, name), score_figure(same, name))
+        drawn: list[Block] = [figure for figure in figures if figure]
+        if drawn:
+            trends.append(Part(short(name), drawn, f"trends-{name}"))
+        pick.append(Part(short(name), [scores_table(same, f"scores-{name}")], f"scores-{name}"))
+    found = [("trends", "Trends", Fragment(trends))] if len(trends) > 1 else []
+    return [*found, ("compare", "Compare two runs", Fragment(pick))]

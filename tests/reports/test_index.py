@@ -1,0 +1,160 @@
+"""The index of a store, and the course of one experiment in a report."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from browser import CHROMIUM, WHY_NOT, Browser
+
+from harness.analysis.trends import Level, RunPoint
+from harness.analysis.view import Interval, Speed
+from reports import Page, Report, build_index, build_report, history, write_index
+from reports._courses import run_names, score_figure, scores_table, speed_figure
+
+
+def level(algorithm, dataset, score, params="{}") -> Level:
+    return Level(algorithm, params, "native", dataset, "log_loss", True, score, 0.1)
+
+
+def speed(algorithm, dataset, ratio) -> Speed:
+    interval = Interval(ratio / 1.1, ratio, ratio * 1.1)
+    return Speed(algorithm, "theirs", dataset, "train", interval, "launch", (0.1, 0.1 * ratio))
+
+
+def point(number, score, ratio, name="quick", **rest) -> RunPoint:
+    run = {
+        "id": f"20260101-000{number}-abcd",
+        "name": name,
+        "status": "done",
+        "started": f"2026-01-0{number + 1}T00:00:00+00:00",
+        "machine": {"revision": f"{number}" * 12},
+    }
+    levels = (level("bagging", "wine", score), level("tree", "wine", 0.5))
+    return RunPoint(run, levels, (speed("bagging", "wine", ratio),), 6, 0, 1, **rest)
+
+
+@pytest.fixture
+def points():
+    return tuple(point(i, 0.4 - 0.1 * i, 1.0 + i) for i in range(3))
+
+
+# ------------------------------------------------------------------ courses
+
+
+def test_a_course_has_a_line_for_what_moved(points) -> None:
+    figure = score_figure(points, "x")
+    assert [panel.title for panel in figure.spec.panels] == ["bagging"], "the tree stood still"
+    values = [row[3].value for row in figure.table.rows]
+    assert values == pytest.approx([1.0, 0.75, 0.5])
+    ratios = [row[3].value for row in speed_figure(points, "x").table.rows]
+    assert ratios == pytest.approx([1.0, 2.0, 3.0])
+    assert run_names(points) == ["00000000", "11111111", "22222222"]
+
+
+def test_one_run_is_no_course(points, views) -> None:
+    assert score_figure(points[:1], "x") is None
+    assert speed_figure(points[:1], "x") is None
+    view = views["one_trial"]()
+    assert history.build(Page(view)) is None
+    assert history.build(Page(replace(view, course=points[:1]))) is None
+    assert len(history.build(Page(replace(view, course=points))).blocks) == 4
+
+
+def test_scores_stand_in_a_row_a_thing_and_a_column_a_run(points) -> None:
+    later = replace(points[2], levels=(*points[2].levels, level("new", "wine", 0.1)))
+    table = scores_table((*points[:2], later), "scores")
+    assert [c.title for c in table.columns[3:]] == [p.id for p in points]
+    by_name = {row[0].value: [cell.text for cell in row[3:]] for row in table.rows}
+    assert by_name["bagging"] == ["0.4000", "0.3000", "0.2000"]
+    assert by_name["new"] == ["–", "–", "0.1000"]
+    assert table.compare
+
+
+def test_params_are_told_where_an_algorithm_has_several(points) -> None:
+    more = level("bagging", "wine", 0.3, json.dumps({"n_estimators": 60}))
+    changed = replace(points[0], levels=(*points[0].levels, more))
+    notes = [row[0].note for row in scores_table((changed, points[1]), "scores").rows]
+    assert notes == ["{}", "", '{"n_estimators": 60}']
+
+
+# ------------------------------------------------------------------ the index
+
+
+def test_an_index_links_to_the_reports_that_are_there(points, parse, tmp_path) -> None:
+    write_index(points, {points[1].id}, tmp_path / "index.html", left_out=4)
+    html = (tmp_path / "index.html").read_text()
+    page = parse(html)
+    links = [a["href"] for a in page.all("a") if not a["href"].startswith("#")]
+    assert links == [f"report-{points[1].id}.html"]
+    for word in ("no report yet", "older runs not shown", "Compare two runs", "Trends"):
+        assert word in page.text
+    assert page.text.index(points[2].id) < page.text.index(points[0].id), "the newest first"
+
+
+def test_a_store_without_runs_has_an_index_that_says_so(parse) -> None:
+    assert "There are no runs yet" in parse(build_index((), ())).text
+
+
+def test_one_run_has_nothing_to_be_compared_with(points, parse) -> None:
+    text = parse(build_index(points[:1], ())).text
+    assert "Compare two runs" not in text
+
+
+def test_hostile_runs_stay_text(points, parse, hostile_names) -> None:
+    hostile = [
+        replace(
+            p,
+            run={**p.run, "id": name, "name": "x", "status": name, "machine": {"revision": name}},
+            levels=(level(name, name, 0.5 + i / 10),),
+        )
+        for i, (p, name) in enumerate(zip(points * 4, hostile_names.values(), strict=False))
+    ]
+    page = parse(build_index(hostile, {p.id for p in hostile if p.id.isalnum()}))
+    assert len(page.all("script")) == 1
+    assert {"img", "iframe"}.isdisjoint(tag for tag, _ in page.tags)
+    assert "This chart could not be drawn" not in page.text
+
+
+def test_a_link_to_a_report_leads_nowhere_else() -> None:
+    assert Report("20260101-0000-abcd").href == "report-20260101-0000-abcd.html"
+    for name in ("../x", "a b", "https://example.org", ""):
+        with pytest.raises(ValueError, match="is no id of a run"):
+            _ = Report(name).href
+
+
+def test_a_report_shows_its_history(points, views, sections, parse) -> None:
+    view = replace(views["one_trial"](), course=points)
+    own = [section for section in sections if section.name == "history"]
+    text = parse(build_report(view, own)).text
+    assert "over 3 runs" in text.replace("\N{NO-BREAK SPACE}", " ")
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason=WHY_NOT)
+def test_two_runs_can_be_picked_and_compared(points, tmp_path: Path) -> None:
+    path = tmp_path / "index.html"
+    path.write_text(build_index(points, ()), encoding="utf-8")
+    browser = Browser(str(CHROMIUM))
+    try:
+        with browser.page(path) as page:
+            found = page.evaluate("""
+              const block = document.querySelector("[data-compare]");
+              const [before, now] = block.querySelectorAll("select");
+              const seen = () => [...block.querySelectorAll("thead th")]
+                .filter((e) => !e.hidden).map((e) => e.textContent);
+              const all = seen();
+              before.selectedIndex = 1;
+              now.selectedIndex = 3;
+              now.dispatchEvent(new Event("change"));
+              const row = [...block.querySelectorAll("tbody tr")][0];
+              return { all, picked: seen(), change: row.cells[row.cells.length - 1].textContent,
+                       command: block.querySelector("p.note").textContent };
+            """)
+            assert page.complaints == []
+    finally:
+        browser.close()
+    ids = [p.id for p in points]
+    assert found["all"] == ["Algorithm", "Dataset", "Metric", *ids]
+    assert found["picked"] == ["Algorithm", "Dataset", "Metric", ids[0], ids[2], "Change"]
+    assert found["change"] == "−50.0 %"
+    assert found["command"] == f"python -m harness compare {ids[0]} {ids[2]}"

@@ -30,6 +30,7 @@ from harness.model import Algorithm, Dataset, Executor, Metric, Outcome, Section
 from harness.plugin_files import blamed_on, import_file
 
 OWN_PACKAGES = ("harness.builtin", "algorithms", "algorithms.reference", "reports")
+REPORTING = ("harness.builtin", "reports")  # what a page is made with: metrics and sections
 HOOKS: dict[str, tuple[str, type[Any]]] = {
     "register_algorithms": ("algorithm", Algorithm),
     "register_datasets": ("dataset", Dataset),
@@ -167,6 +168,7 @@ def load_registry(
     *,
     modules: Sequence[str] | None = None,
     strangers: bool | None = None,
+    packages: Sequence[str] = OWN_PACKAGES,
 ) -> Registry:
     """Load plugins and return what they register.
 
@@ -179,10 +181,12 @@ def load_registry(
         loads one algorithm without importing the others. A broken one is an error.
     strangers
         Whether entry points are loaded; by default unless ``HARNESS_DISABLE_PLUGINS`` is set.
+    packages
+        Of the project's own, those that are needed; ``REPORTING`` takes no algorithm.
     """
     registry = Registry()
     if modules is None:
-        for name in own_modules():
+        for name in own_modules(packages):
             _load(registry, name, lambda name=name: importlib.import_module(name))
         if strangers is None:
             strangers = os.environ.get("HARNESS_DISABLE_PLUGINS", "") in ("", "0")
@@ -196,11 +200,11 @@ def load_registry(
     return registry
 
 
-def own_modules() -> list[str]:
+def own_modules(packages: Sequence[str] = OWN_PACKAGES) -> list[str]:
     """Return the project's own plugin modules: public modules of its plugin packages."""
     root = Path(__file__).resolve().parent.parent
     found = []
-    for package in OWN_PACKAGES:
+    for package in packages:
         module = importlib.import_module(package)
         folder = Path(str(module.__file__)).resolve().parent
         if not folder.is_relative_to(root):

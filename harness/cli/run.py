@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import webbrowser
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -73,6 +74,7 @@ if TYPE_CHECKING:
 @click.option("--no-wait", is_flag=True, help="Do not wait for another run; exit 5 instead.")
 @click.option("--dry-run", is_flag=True, help="Print the plan and stop.")
 @click.option("--no-report", is_flag=True, help="Write no report.")
+@click.option("--open", "open_it", is_flag=True, help="Open the report in a browser.")
 @undecided_option
 @json_option
 def command(**given: Any) -> int:
@@ -84,7 +86,7 @@ def command(**given: Any) -> int:
     from harness.experiment_files import experiments_of
     from harness.options import RunOptions
 
-    own = ("dry_run", "no_report", "undecided", "as_json", "no_wait", "experiment")
+    own = ("dry_run", "no_report", "open_it", "undecided", "as_json", "no_wait", "experiment")
     asked = {key: value for key, value in given.items() if key not in own}
     series = [
         RunOptions(experiment=name, **asked, wait=not given["no_wait"])
@@ -141,5 +143,7 @@ def _run(options: RunOptions, given: dict[str, Any]) -> tuple[RunResult, int]:
         )
     elif path is not None:
         click.echo(path)
+    if path is not None and given["open_it"]:
+        webbrowser.open(path.resolve().as_uri())
     code = 0 if gates is None else gates.exit_code(given["undecided"])
     return result, first_code(code, result.tally.exit_code)

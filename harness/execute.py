@@ -16,6 +16,7 @@ from harness.model import FAILURES, JSON, Duel, Job, Status
 from harness.outcomes import outcome_path
 from harness.plan import Plan
 from harness.plugins import Registry
+from harness.pool import kind_of
 from harness.progress import Progress
 from harness.reuse import reusable
 from harness.store import Store
@@ -144,7 +145,7 @@ class Execution:
         ours = [j for j in jobs if known[j.algorithm].value.origin == "scratch"]
         if not ours:
             return
-        self.progress.stage("compile", len({(j.algorithm, j.threads) for j in ours}))
+        self.progress.stage("compile", len({kind_of(j) for j in ours}))
         for compiled in compile_kernels(ours, supervisor, self.registry):
             self.progress.step(compiled.algorithm)
             for note in compiled.notes:

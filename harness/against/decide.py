@@ -18,7 +18,7 @@ from harness.analysis.stats import hodges_lehmann, transformed
 from harness.analysis.view import Cell, Parity, RunView
 from harness.config import Gate
 from harness.ids import canonical
-from harness.model import Status
+from harness.model import FAILURES, Status
 
 LEVEL = 0.95
 LEAST_BYTES = 512 * 1024  # by how much a peak must rise before its share of the whole is judged
@@ -44,7 +44,8 @@ def decide(view: RunView, labels: Mapping[str, str], limits: Limits) -> list[Dec
     """
     found: list[Decision] = []
     for name, label in labels.items():
-        found += [_told(d) for d in decide_gates(_gates(name, label, limits), view)]
+        decisions = decide_gates(_gates(name, label, limits), view)
+        found += [_told(_excused(d, view)) for d in decisions]
         found += _memory(view, name, label, limits.larger)
         found += _rungs(view, name, label)
     return found
@@ -61,6 +62,26 @@ def _gates(name: str, label: str, limits: Limits) -> list[Gate]:
     least = 1 / (1 + limits.slower)
     speeds = [Gate(kind="speed", phase=phase, limit=least, **pair) for phase in GATED]
     return [Gate(kind="accuracy", limit=limits.worse, **pair), *speeds]
+
+
+def _excused(decision: Decision, view: RunView) -> Decision:
+    """Blame nobody for a failure that the base has as well: it is no change.
+
+    A duel tells but one side that failed, and may be on a dataset of its own.
+    """
+    label = decision.reference
+    of_base = [o for c in view.cells if c.algorithm == label for o in c.outcomes]
+    both = {
+        v.dataset for v in view.accuracy if v.reference == label and 0 < v.failed[0] <= v.failed[1]
+    }
+    if decision.gate.kind == "accuracy":
+        excused = decision.dataset in both
+    else:
+        excused = decision.measured is None and any(o.status in FAILURES for o in of_base)
+    if decision.state != "fail" or not excused:
+        return decision
+    reason = f"the base fails, too; {decision.reason}"
+    return replace(decision, state="undecided", reason=reason)
 
 
 def _told(decision: Decision) -> Decision:

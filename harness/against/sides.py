@@ -15,9 +15,10 @@ from harness import ids
 from harness.against.base import Base
 from harness.analysis.looks import LOOKS
 from harness.config import Choice, Experiment
+from harness.made_duels import make_duel
 from harness.matches import Match, find_matches
 from harness.model import JSON, Duel, Job, StopRule, Trial
-from harness.plan import Plan, make_duel, make_plan
+from harness.plan import Plan, make_plan
 from harness.plugins import Registry
 from harness.surroundings import Surroundings
 

@@ -62,7 +62,8 @@ EXPERIMENT = textwrap.dedent(
     folds = 8
     [duels]
     datasets = ["friedman1:rows=2000"]
-    blocks = 2
+    launches = 24
+    blocks = 8
     """
 )
 # fault → what is put in the place of what

@@ -9,7 +9,19 @@ import pytest
 from harness.against.decide import Limits, decide, undecided
 from harness.analysis.gates import state_of
 from harness.analysis.view import Accuracy, Cell, Interval, Parity, RunView, Speed
-from harness.model import Failure, Outcome, Sample, Split, Status, Task, Trial
+from harness.model import (
+    DatasetRef,
+    Duel,
+    DuelOutcome,
+    Failure,
+    Job,
+    Outcome,
+    Sample,
+    Split,
+    Status,
+    Task,
+    Trial,
+)
 
 LABELS = {"ours": "ours@base"}
 SPLITS = 8
@@ -110,6 +122,31 @@ def test_a_head_that_fails_where_the_base_did_not_is_no_pass():
     found = decide(view(accuracy=(broken,)), LABELS, Limits())
     (one,) = [d for d in found if d.gate.kind == "accuracy"]
     assert (one.state, one.reason) == ("fail", "without a score: 8 of its trials")
+
+
+def lost_duel():
+    """Return a duel that ended on the side of the head."""
+    sides = []
+    for name in ("ours", "ours@base"):
+        trial = Trial(name, {}, "native", "other", Split(), 0, 1, name, name, Task.BINARY)
+        sides.append(Job("ours", "p", DatasetRef("other", "d"), (trial,)))
+    failure = Failure("RuntimeError", "side a (ours): planted")
+    facts = {"failed_side": "a"}
+    return DuelOutcome(Duel(*sides, id="d"), Status.FAILED, (), failure, facts)
+
+
+def test_what_fails_on_both_sides_is_no_change():
+    outcomes = cell("ours@base", [4e6] * SPLITS).outcomes
+    failure = Failure("E", "e")
+    failed = tuple(replace(o, status=Status.FAILED, failure=failure) for o in outcomes)
+    cells = (cell("ours", []), replace(cell("ours@base", []), outcomes=failed))
+    both = accuracy(math.nan, failed=(8, 8), inner=None)
+    seen = view(cells=cells, accuracy=(both,), duels=(lost_duel(),), speed=())
+    found = decide(seen, LABELS, Limits())
+    assert {d.state for d in found} == {"undecided"}
+    assert sum(d.reason.startswith("the base fails, too; ") for d in found) == 3
+    alone = decide(view(duels=(lost_duel(),), speed=()), LABELS, Limits())
+    assert [d.state for d in alone if d.gate.kind == "speed"] == ["fail", "fail"]
 
 
 NOISE = np.random.default_rng(0).normal(1, 0.02, (2, SPLITS))

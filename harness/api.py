@@ -146,6 +146,9 @@ def duel(
     phase: str = "train",
     threads: int = 1,
     capacity: Params = (),
+    a_params: Params = (),
+    b_params: Params = (),
+    both_params: Params = (),
     seed: int = 0,
     timeout: str | float = "10m",
     plugins: Sequence[str | Path] = (),
@@ -176,12 +179,10 @@ def duel(
         The phase that both are about.
     threads
         Of each side.
-    capacity
-        The same for both, such as ``{"trees": 100}``.
-    seed
-        Of the split and both algorithms.
-    timeout
-        The most that one call may take.
+    capacity, a_params, b_params, both_params
+        As :func:`parity` takes them.
+    seed, timeout
+        Of the split and both algorithms; the most that one call may take.
     plugins, results, fresh, progress
         As :func:`run` takes them.
 
@@ -199,6 +200,8 @@ def duel(
         dataset if named else extra[0].name,
         settings={"launches": launches, "blocks": blocks, "threads": threads, "phase": phase}
         | {"precision": precision, "claim": claim},
+        params=(a_params, b_params),
+        both=both_params,
         capacity=capacity,
         seed=seed,
         timeout=timeout,
@@ -207,7 +210,6 @@ def duel(
         end = runs.run_one_duel(
             experiment,
             registry,
-            (a, b),
             results=folder,
             extra=extra,
             plugin_files=files,

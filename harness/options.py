@@ -105,6 +105,8 @@ def duel_experiment(
     dataset: str,
     *,
     settings: Mapping[str, Any],
+    params: tuple[Params, Params] = ((), ()),
+    both: Params = (),
     capacity: Params = (),
     seed: int = 0,
     timeout: str | float = "10m",
@@ -116,7 +118,7 @@ def duel_experiment(
     return parse_experiment(
         {
             "name": "duel",
-            "algorithms": list(sides),
+            "algorithms": _choices(sides, params_of_sides(params, both)),
             "datasets": [dataset],
             "capacity": plain_params(capacity),
             "run": {"seeds": [seed], "timeout": timeout},
@@ -143,11 +145,10 @@ def parity_experiment(
 ) -> Experiment:
     """Return the experiment that compares the trees of A with those of B or A's reference."""
     names = (a, b or _reference(a, registry))
-    sides = params_of_sides(params, both)
     return parse_experiment(
         {
             "name": "parity",
-            "algorithms": [{"name": n, "params": p} for n, p in zip(names, sides, strict=True)],
+            "algorithms": _choices(names, params_of_sides(params, both)),
             "datasets": list(datasets),
             "capacity": plain_params(capacity),
             "splits": {"folds": folds, "seed": seed},
@@ -156,6 +157,10 @@ def parity_experiment(
         },
         "the comparison",
     )
+
+
+def _choices(names: Sequence[str], params: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    return [{"name": n, "params": dict(p)} for n, p in zip(names, params, strict=True)]
 
 
 def params_of_sides(

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from harness import ids, preparation
-from harness.analysis.looks import LOOKS
 from harness.choose import (
     Pair,
     Variant,
@@ -22,10 +21,11 @@ from harness.choose import (
     refusal,
     takes,
 )
-from harness.config import Choice, Duels, Experiment
+from harness.config import Choice, Experiment
 from harness.data import default_splits, drawn_splits
 from harness.declared import declare
 from harness.errors import ConfigError
+from harness.made_duels import make_duel, stop_rule
 from harness.model import (
     JSON,
     Dataset,
@@ -36,14 +36,11 @@ from harness.model import (
     Limits,
     Outcome,
     Split,
-    StopRule,
     Trial,
-    to_json,
 )
 from harness.plugins import Entry, Registry
 from harness.surroundings import Surroundings
 
-DUEL_VERSION = 3  # raise when duels are timed in another way
 OWN_DATA = "harness.builtin."  # every worker loads the built-in datasets
 
 
@@ -102,10 +99,10 @@ def plan_duel(
     registry: Registry,
     surroundings: Surroundings,
     dataset: Dataset,
-    pair: Pair,
+    sides: Sequence[str | Choice],
     plugin_files: tuple[str, ...] = (),
 ) -> Plan:
-    """Return a plan of one duel of two algorithms by name, with the experiment's settings.
+    """Return a plan of one duel of two algorithms, with the experiment's settings.
 
     Raises
     ------
@@ -114,7 +111,7 @@ def plan_duel(
     """
     check_capacity(experiment.capacity, registry.all("algorithm"))
     planner = Planner(experiment, registry, surroundings, plugin_files)
-    a, b = (planner.variant(name) for name in pair)
+    a, b = (planner.variant(side) for side in sides)
     for algorithm in (a.algorithm, b.algorithm):
         if dataset.task not in algorithm.tasks:
             tasks = ", ".join(sorted(algorithm.tasks))
@@ -123,7 +120,8 @@ def plan_duel(
             raise ConfigError(f"{algorithm.name} cannot run on {dataset.name}: {reason}")
     margin = experiment.verdicts.margin
     return Plan(
-        duels=(planner.duel(a, b, dataset),), declared=declare([a, b], [dataset], [pair], margin)
+        duels=(planner.duel(a, b, dataset),),
+        declared=declare([a, b], [dataset], [(a.algorithm.name, b.algorithm.name)], margin),
     )
 
 
@@ -143,9 +141,10 @@ class Planner:
         self.plugin_files = plugin_files
         self.limits = Limits(experiment.run.timeout, experiment.run.memory)
 
-    def variant(self, name: str) -> Variant:
-        """Return an algorithm with the experiment's capacity and its own defaults."""
-        return next(grid(name, Choice(name=name), self.experiment.capacity, self.registry))
+    def variant(self, named: str | Choice) -> Variant:
+        """Return an algorithm with the experiment's capacity and its own defaults, or params."""
+        choice = Choice(name=named) if isinstance(named, str) else named
+        return next(grid(choice.name, choice, self.experiment.capacity, self.registry))
 
     def jobs(
         self, variants: list[Variant], datasets: list[Dataset], pairs: list[Pair]
@@ -242,34 +241,6 @@ class Planner:
             trial = make.trial(split, seed, threads)
             jobs.append(self._job(variant.entry, dataset, (trial,), threads))
         return make_duel(jobs[0], jobs[1], settings.launches, settings.blocks, stop_rule(settings))
-
-
-def make_duel(
-    a: Job,
-    b: Job,
-    launches: int,
-    blocks: int,
-    stop: StopRule | None = None,
-    phases: tuple[str, ...] = Duel.phases,
-) -> Duel:
-    """Return the duel of two jobs of one timed trial each, with its id.
-
-    Of two that are the same there is no claim to decide, only a precision to reach.
-    """
-    if stop is not None and a == b:
-        stop = replace(stop, claim=0.0) if stop.precision else None
-    launches = stop.looks[-1] if stop else launches
-    duel = Duel(a, b, "", launches=launches, blocks=blocks, phases=phases, stop=stop)
-    sides = [[job.trials[0].id, job.environment.name] for job in (a, b)]
-    rule = [to_json(stop)] if stop else []
-    return replace(duel, id=ids.digest([DUEL_VERSION, sides, launches, blocks, duel.phases, *rule]))
-
-
-def stop_rule(settings: Duels) -> StopRule | None:
-    """Return when duels may end early; None where a fixed number of launches is asked for."""
-    if settings.precision is None and settings.claim is None:
-        return None
-    return StopRule(LOOKS, settings.phase, settings.precision or 0.0, settings.claim or 0.0)
 
 
 class _Maker:

@@ -215,7 +215,6 @@ def run_experiment(request: Request, registry: Registry, progress: Progress) -> 
 def run_one_duel(
     experiment: Experiment,
     registry: Registry,
-    sides: tuple[str, str],
     *,
     results: Path,
     extra: tuple[Dataset, ...] = (),
@@ -223,8 +222,9 @@ def run_one_duel(
     fresh: bool = False,
     progress: Progress,
 ) -> DuelEnd:
-    """Run one duel as a run of its own, or find it in the store."""
+    """Run one duel of an experiment's two algorithms as a run of its own, or find it stored."""
     (dataset,) = extra or (resolve(experiment.duels.datasets[0], registry),)
+    sides = experiment.algorithms
     plan = plan_duel(experiment, registry, surroundings(), dataset, sides, plugin_files)
     config = {
         "experiment": experiment.model_dump(mode="json"),

@@ -28,12 +28,12 @@ LAYERS = (
     {"options"},
     {"runs"},
     {"execute", "duelling", "plan", "choose", "declared", "explain", "comparisons", "matches"}
-    | {"answers", "diagnose", "probe", "questions"},
+    | {"made_duels", "answers", "diagnose", "probe", "questions"},
     {"analysis", "builtin", "reuse", "compiling", "supervise", "pool", "session"}
     | {"channel", "worker"},
     {"data", "store", "outcomes", "measure", "preparation"},
-    {"plugins", "config", "experiment_files", "config_diagnostics", "config_splits", "noop", "progress", "tuning"}
-    | {"drawn"},
+    {"plugins", "config", "config_diagnostics", "config_splits", "noop", "progress", "tuning"}
+    | {"experiment_files", "drawn"},
     {
         "hookspecs",
         "contract",

@@ -13,8 +13,10 @@ from harness.model import to_json
 from harness.terminal import printable, say
 
 __all__ = [
+    "capacity_option",
     "first_code",
     "json_option",
+    "params_options",
     "plugin_option",
     "print_json",
     "print_table",
@@ -45,7 +47,25 @@ undecided_option = click.option(
     type=click.Choice(["pass", "fail"]),
     help="What an undecided gate counts as (default: exit code 6).",
 )
+capacity_option = click.option(
+    "--capacity",
+    multiple=True,
+    metavar="KEY=VALUE",
+    help="The same capacity for both, such as trees=100.",
+)
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON on stdout.")
+
+
+def params_options(command: Any) -> Any:
+    """Give a command about two algorithms the params of either and of both."""
+    told = (
+        ("--set", "both_params", "A param of both; a.KEY or b.KEY sets it for one."),
+        ("--b", "b_params", "A param of B."),
+        ("--a", "a_params", "A param of A, such as parity=xgboost."),
+    )
+    for flag, name, text in told:
+        command = click.option(flag, name, multiple=True, metavar="KEY=VALUE", help=text)(command)
+    return command
 
 
 # A command that has several things to tell by its exit code tells the first of these.

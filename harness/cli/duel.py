@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from harness.cli.common import (
+    capacity_option,
     json_option,
+    params_options,
     plugin_option,
     print_json,
     print_table,
@@ -15,6 +18,9 @@ from harness.cli.common import (
     say,
 )
 from harness.units import show_duration
+
+if TYPE_CHECKING:
+    from harness.analysis.view import Speed
 
 
 @click.command("duel")
@@ -45,12 +51,8 @@ from harness.units import show_duration
     help="The phase that --precision and --claim are about.",
 )
 @click.option("--threads", type=int, default=1, show_default=True, help="Threads of each side.")
-@click.option(
-    "--capacity",
-    multiple=True,
-    metavar="KEY=VALUE",
-    help="The same capacity for both, such as trees=100.",
-)
+@capacity_option
+@params_options
 @click.option("--seed", type=int, default=0, show_default=True)
 @click.option("--timeout", default="10m", show_default=True, help="Most time a call may take.")
 @plugin_option
@@ -74,14 +76,16 @@ def command(**given: Any) -> int:
         stopped = result.outcome.facts.get("stopped", "")
         print_json({**told, "speeds": result.verdicts, "stopped": stopped})
     elif result.verdicts:
-        _print_speeds(given["a"], given["b"], result.verdicts)
+        a, b = (" ".join([given[side], *given[f"{side}_params"]]) for side in "ab")
+        _print_speeds(a, b, result.verdicts)
     if result.failure is not None:
         say(f"harness: the duel {result.status}: {result.failure.message}")
         return 3
     return 0
 
 
-def _print_speeds(a: str, b: str, speeds: Any) -> None:
+def _print_speeds(a: str, b: str, speeds: Sequence[Speed]) -> None:
+    """Print a row a phase, and the notes; A and B say what the sides are."""
     rows = [
         [
             speed.phase,

@@ -9,7 +9,9 @@ import click
 from harness.analysis.lines import as_text
 from harness.analysis.rungs import MEANING, reaches
 from harness.cli.common import (
+    capacity_option,
     json_option,
+    params_options,
     plugin_option,
     print_json,
     print_table,
@@ -36,27 +38,8 @@ if TYPE_CHECKING:
     show_default=True,
     help="Datasets: a glob, suite:NAME, or NAME:rows=1000.",
 )
-@click.option(
-    "--capacity",
-    multiple=True,
-    metavar="KEY=VALUE",
-    help="The same capacity for both, such as trees=100.",
-)
-@click.option(
-    "--a",
-    "a_params",
-    multiple=True,
-    metavar="KEY=VALUE",
-    help="A param of A, such as parity=xgboost.",
-)
-@click.option("--b", "b_params", multiple=True, metavar="KEY=VALUE", help="A param of B.")
-@click.option(
-    "--set",
-    "both_params",
-    multiple=True,
-    metavar="KEY=VALUE",
-    help="A param of both; a.KEY or b.KEY sets it for one.",
-)
+@capacity_option
+@params_options
 @click.option(
     "--folds",
     type=int,

@@ -47,6 +47,16 @@ def test_an_experiment_may_be_a_mapping_and_its_mistakes_are_told():
         RunOptions({"datasets": ["iris"], "splits": {"fold": 2}}).request(registry)
 
 
+def test_the_sides_of_a_duel_may_be_one_algorithm_with_two_params():
+    made = duel_experiment(
+        ("x", "x"), "iris", settings={}, params=({"c": 1}, ["c=2"]), both=["d=3", "b.e=true"]
+    )
+    assert [choice.params for choice in made.algorithms] == [
+        {"c": 1, "d": 3},
+        {"c": 2, "d": 3, "e": True},
+    ]
+
+
 def test_a_duel_has_launches_or_a_rule():
     with pytest.raises(ConfigError, match="launches fixes what precision"):
         duel_experiment(("a", "b"), "iris", settings={"launches": 8, "precision": "2%"})

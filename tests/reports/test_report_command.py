@@ -1,0 +1,104 @@
+"""``harness report``: a page, an index, Markdown or JSON, and opening what was written."""
+
+import json
+import webbrowser
+from types import SimpleNamespace
+
+import pytest
+from click.testing import CliRunner
+from worlds import World, stored
+
+from harness import api
+from harness.cli import harness
+from harness.errors import ConfigError
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory):
+    """Return a folder of results with two runs of one experiment."""
+    folder = tmp_path_factory.mktemp("two")
+    for sharpness in (2.0, 1.0):
+        world = World()
+        world.classify("ours", sharpness=sharpness)
+        world.classify("theirs")
+        stored(world, folder)
+    return folder / "results"
+
+
+@pytest.fixture
+def opened(monkeypatch):
+    """Return the addresses that would have been opened in a browser."""
+    found = []
+    monkeypatch.setattr(webbrowser, "open", found.append)
+    return found
+
+
+def report(results, *words):
+    return CliRunner().invoke(
+        harness, ["report", *words, "--results", str(results)], catch_exceptions=False
+    )
+
+
+def test_a_report_is_set_beside_the_run_before(results, opened) -> None:
+    done = report(results, "--open")
+    path = results / done.stdout.strip().rpartition("/")[2]
+    page = path.read_text()
+    assert opened == [path.as_uri()]
+    assert "What changed" in page
+    assert 'id="history"' in page
+    assert "This section failed" not in page
+
+
+def test_the_index_has_every_run_and_links_to_reports(results, opened) -> None:
+    report(results, "latest")
+    done = report(results, "--all")
+    page = (results / "index.html").read_text()
+    assert done.stdout.strip().endswith("index.html")
+    assert page.count('href="report-') == 1
+    assert page.count("no report yet") == 1
+    assert opened == []
+
+
+def test_no_algorithm_is_imported_for_a_page(results, monkeypatch) -> None:
+    loaded = []
+    from harness.cli import report as command
+
+    real = command.load_registry
+    monkeypatch.setattr(
+        command, "load_registry", lambda *a, **k: loaded.append(real(*a, **k)) or loaded[0]
+    )
+    report(results, "--markdown")
+    assert loaded[0].names("algorithm") == []
+    assert "summary" in loaded[0].names("section")
+    assert "log_loss" in loaded[0].names("metric")
+
+
+def test_verdicts_and_summary_are_printed(results) -> None:
+    told = json.loads(report(results, "--json").stdout)
+    assert {"run", "accuracy", "speed", "parity", "failures"} <= set(told)
+    assert report(results, "--markdown").stdout.startswith("**test**")
+
+
+@pytest.mark.parametrize(
+    "words", [("--all", "--json"), ("--all", "latest"), ("--json", "--markdown")]
+)
+def test_what_makes_no_sense_together_is_refused(results, words) -> None:
+    with pytest.raises(ConfigError, match="exclude each other"):
+        report(results, *words)
+
+
+@pytest.mark.parametrize(
+    ("words", "times"), [((), 0), (("--open",), 1), (("--open", "--no-report"), 0)]
+)
+def test_a_run_opens_its_report_only_where_asked(
+    tmp_path, monkeypatch, opened, words, times
+) -> None:
+    tally = SimpleNamespace(ends={}, reused=0, exit_code=0, sentence=lambda: "1 trial done")
+    page = tmp_path / "report.html"
+    result = SimpleNamespace(
+        run="r", path=tmp_path, gates=None, tally=tally, registry=None, report=lambda: page
+    )
+    monkeypatch.setattr(api, "carry_out", lambda *_: result)
+    done = CliRunner().invoke(harness, ["run", "quick", *words], catch_exceptions=False)
+    assert done.exit_code == 0
+    assert opened == [page.as_uri()] * times

@@ -233,14 +233,16 @@ def pad_edges(edges, dtype):
     Each feature's are filled up to a power of two less one. A float32 x is at most t exactly where
     it is at most the largest float32 that is not above t.
     """
-    room = [(1 << len(e).bit_length()) - 1 for e in edges]
+    counts = np.array([len(e) for e in edges], np.int64)
+    room = [(1 << int(count).bit_length()) - 1 for count in counts]
     indptr = np.concatenate([[0], np.cumsum(room)]).astype(np.int64)
     padded = np.full(max(indptr[-1], 1), np.inf, dtype)
-    for e, start in zip(edges, indptr, strict=False):
-        own = e.astype(dtype)
-        above = own.astype(np.float64) > e
-        own[above] = np.nextafter(own[above], dtype.type(-np.inf))
-        padded[start : start + len(e)] = own
+    every = np.concatenate([*edges, np.empty(0)])
+    own = every.astype(dtype)
+    above = own.astype(np.float64) > every
+    own[above] = np.nextafter(own[above], dtype.type(-np.inf))
+    shift = indptr[:-1] - (np.cumsum(counts) - counts)
+    padded[np.arange(len(every)) + np.repeat(shift, counts)] = own
     return padded, indptr
 
 

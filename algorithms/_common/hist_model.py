@@ -78,10 +78,11 @@ def join_trees(rounds, binner, base, link="identity", classes=None):
 
 def thresholds(binner, feature, last_bin, numeric):
     """Return the upper edge of each node's last bin that goes left; 0 where there is none."""
-    ends = [np.append(edges, LARGEST) for edges in binner.edges]
-    first = np.cumsum([0] + [len(end) for end in ends[:-1]])
+    largest = np.array([LARGEST])
+    ends = np.concatenate([end for edges in binner.edges for end in (edges, largest)])
+    first = np.cumsum([0] + [len(edges) + 1 for edges in binner.edges[:-1]])
     at = np.where(numeric, first[feature] + last_bin, 0)
-    return np.where(numeric, np.concatenate(ends)[at], 0.0)
+    return np.where(numeric, ends[at], 0.0)
 
 
 def class_codes(classes):

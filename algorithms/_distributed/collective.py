@@ -9,8 +9,8 @@ With p ranks, rank r has links to r + s and r − s (mod p) for the skips s = �
     gather  the same backwards, with what the ranks r + i hold in place of sums
     best    as gather, but each rank passes on the better of what it has and what it hears
 
-Sums are of whole numbers, so their order does not matter. A number travels in as many bytes as
-the largest sum can need, not in eight.
+Sums are of whole numbers, so their order does not matter. A number travels in about as many bytes
+as the largest sum can need, not in eight.
 """
 
 import struct
@@ -26,6 +26,7 @@ from algorithms._distributed.links import LinkError, accept, connect, shut, swap
 
 COUNT = struct.Struct("<Q")
 MOST_GATHERED = 1 << 32  # bytes
+WIDTHS = 1, 2, 4, 5, 6, 8  # bytes of a number that numpy is fast with, in one piece or in two
 
 
 def skips_of(size):
@@ -131,14 +132,14 @@ class Ranks:
 
         Parameters
         ----------
-        data : bytes, as long at every rank
-        better : callable (bytes, bytes) → the better one; order and repetition must not matter
+        data : bytes or uint8 array, as long at every rank
+        better : callable (bytes, bytearray) → the better; order and repetition must not matter
         what : for the counts of bytes
         """
         for skip, _ in reversed(self.skips):
             self._note(what, data)
             ways = self.behind[skip], data, self.ahead[skip]
-            data = better(data, bytes(swap(*ways, len(data), self.patience)))
+            data = better(data, swap(*ways, len(data), self.patience))
         return data
 
     def tables(self, table, what):
@@ -200,25 +201,33 @@ def cut(frame):
 
 def width_of(largest):
     """Return how many bytes hold every whole number of at most that size, and its sign."""
-    return min(int(largest).bit_length() // 8 + 1, 8)
+    needed = min(int(largest).bit_length() // 8 + 1, 8)
+    return next(width for width in WIDTHS if width >= needed)
 
 
 def encode(block, widths):
-    """Return the lowest bytes of a block's numbers, plane by plane."""
-    block = np.ascontiguousarray(block, "<i8")
-    planes = block.view(np.uint8).reshape(*block.shape, 8)
-    return b"".join(plane[:, :width].tobytes() for plane, width in zip(planes, widths, strict=True))
+    """Return a block's numbers, plane by plane: their lower halves, then what is left."""
+    found = []
+    for plane, width in zip(block, widths, strict=True):
+        if width > 4:
+            found += [plane.astype("<u4").tobytes(), (plane >> 32).astype(f"<i{width - 4}")]
+        else:
+            found.append(plane.astype(f"<i{width}"))
+    return b"".join(found)
 
 
 def decode(data, lengths, widths):
     """Return the blocks of a frame, int64 (n_planes, n) each."""
     found, at = [], 0
     for n in lengths:
-        raw = np.zeros((len(widths), n, 8), np.uint8)
-        for plane, width in enumerate(widths):
-            own = np.frombuffer(data, np.uint8, n * width, at)
-            raw[plane, :, 8 - width :] = own.reshape(n, width)
+        block = np.empty((len(widths), n), np.int64)
+        for i, width in enumerate(widths):
+            if width > 4:
+                block[i] = np.frombuffer(data, f"<i{width - 4}", n, at + 4 * n)
+                block[i] <<= 32
+                block[i] |= np.frombuffer(data, "<u4", n, at)
+            else:
+                block[i] = np.frombuffer(data, f"<i{width}", n, at)
             at += n * width
-        shifts = np.array([8 * (8 - width) for width in widths])
-        found.append(raw.view("<i8")[..., 0] >> shifts[:, None])
+        found.append(block)
     return found

@@ -13,25 +13,27 @@ from typing import NamedTuple
 
 import numpy as np
 
-from algorithms._common.hist_growing import make_team
 from algorithms._common.hist_model import GrownTree
 from algorithms._distributed.collective import width_of
-from algorithms._distributed.splits import better, read, tell
+from algorithms._kernels import dist_grow
 from algorithms._kernels import hist_layout as layout
 from algorithms._kernels.dist_grow import (
     Board,
     Desk,
+    Features,
     Share,
-    choose_leaf,
     export_cells,
+    next_split,
     split_leaf,
     survey_share,
+    take_better,
 )
 from algorithms._kernels.dist_rows import walk_rows
 from algorithms._kernels.hist_build import build_wide
-from algorithms._kernels.hist_partition import partition
 from algorithms._kernels.hist_scores import add_leaves, mark_leaves
 
+BESTS = 2 * layout.BEST.itemsize  # bytes
+NONE = -1, -1  # leaves
 META = 2  # numbers before a rank's block of sums: rows that go left, and Σ|g|
 
 
@@ -62,7 +64,7 @@ class RankGrower:
         n_leaves = max(2, min(rules.num_leaves, total, 1 << deepest))
         self.rules = rules._replace(num_leaves=n_leaves)
         self.ranks, self.bins, self.binner, self.workers = ranks, bins, binner, workers
-        self.by_features, self.size, self.team = by_features, workers.threads, make_team(1)
+        self.by_features, self.size = by_features, workers.threads
         self.leaf_of = np.zeros(n_rows, np.uint16 if n_leaves < 1 << 16 else np.uint32)
         self.leaves = np.zeros(n_leaves, layout.LEAF)
         n_nodes = 2 * n_leaves - 1
@@ -72,19 +74,22 @@ class RankGrower:
             members=np.zeros((n_leaves, layout.MAX_BINS), np.uint8),
             nodes=np.zeros(n_nodes, layout.NODE),
             goes_left=np.zeros((n_nodes, layout.MAX_BINS), np.uint8),
-            state=np.zeros(layout.STATES, np.int64),
+            state=np.zeros(dist_grow.STATES, np.int64),
         )
+        self.told = np.zeros(BESTS + 2 * layout.MAX_BINS, np.uint8)  # what ranks tell of splits
         self.desk = Desk(
             small=np.zeros((1, 8, layout.MAX_BINS), np.int64),
             scores=np.zeros((1, layout.MAX_BINS)),
             order=np.zeros((1, layout.MAX_BINS), np.int64),
-            best=np.zeros((1, 2), layout.BEST),
-            members=np.zeros((1, 2, layout.MAX_BINS), np.uint8),
+            best=self.told[:BESTS].view(layout.BEST).reshape(1, 2),
+            members=self.told[BESTS:].reshape(1, 2, layout.MAX_BINS),
         )
-        lines = -(-int(max(bins.count, default=1)) // layout.CACHE_LINE)
-        self.stride = (
-            lines | 1
-        ) * layout.CACHE_LINE  # odd: no bin of all features in one cache set
+        self.heard = np.zeros_like(self.told)
+        self.heard_best = self.heard[:BESTS].view(layout.BEST).reshape(1, 2)
+        self.heard_members = self.heard[BESTS:].reshape(1, 2, layout.MAX_BINS)
+        self.told_length = len(self.told) if bins.is_set.any() else BESTS
+        self.facts = Features(bins.count, bins.missing, bins.is_set, bins.monotone, bins.groups)
+        self.stride = layout.stride_of(bins.places)
         self.cells = np.zeros(self.stride * n_features, np.int64)
         self.wide = np.zeros((2, len(self.cells)), np.int64)
         self.sums = np.zeros((self.size, layout.N_SUMS), np.int64)
@@ -115,8 +120,8 @@ class RankGrower:
         sizes = [int(counts[s].sum()) + META for s in self.owned]
         stops = np.cumsum([0, *sizes])
         self.blocks = [self.out[:, stops[r] : stops[r + 1]] for r in range(self.ranks.size)]
-        first = np.concatenate([[0], np.cumsum(counts[own])]).astype(np.int64)
-        planes = np.empty((len(self.leaves), 2, max(int(first[-1]), 1)), np.int64)
+        first = META + np.cumsum(counts[own]) - counts[own]
+        planes = np.empty((len(self.leaves), 2, sizes[self.ranks.rank]), np.int64)
         self.share = Share(np.ascontiguousarray(features[own]), first, planes)
 
     def grow(self, records, scale, seed, rows=None, features=None):
@@ -128,11 +133,11 @@ class RankGrower:
         self.records, self.scale = records, scale
         self.tree_rules = self.rules._replace(seed=int(seed))
         self.begin()
-        while (at := int(self.board.state[layout.NEXT])) >= 0:
-            self.split(at)
+        while self.split():
+            pass
         self.n_leaves = int(self.board.state[layout.LEAVES])
         self.mark(rows)
-        return self.take()
+        return self.copy_tree()
 
     def begin(self):
         """Make the root, and find its best split."""
@@ -150,65 +155,71 @@ class RankGrower:
         node["feature"], node["is_set"], node["gain"] = layout.NO_FEATURE, 0, np.nan
         node["value"], node["count"], node["h"] = 0.0, n_rows, h * self.scale.h
         self.board.state[layout.LEAVES] = 1
-        sums, _ = self.reduce(0, max(spread, n_rows), h)
+        sums = self.reduce(0, max(spread, n_rows), h)
         self.survey(sums, 0, -1)
 
-    def split(self, at):
-        """Split a leaf, and find the best splits of its children."""
-        leaf, best = self.leaves[at], self.board.found[at]
-        new = int(self.board.state[layout.LEAVES])
-        start, end = self.spans[at].tolist()
-        column, sides = self.bins.columns[best["feature"]], self.board.goes_left[leaf["node"]]
-        args = self.rows, self.spare, column, sides, start, end, self.sums
-        n_left = partition(self.team, 0, *args)
-        self.spans[at], self.spans[new] = (start, start + n_left), (start + n_left, end)
-        left_is_small = bool(2 * best["h"] <= leaf["h"])
-        depth, most = int(leaf["depth"]) + 1, self.rules.max_depth
-        is_full = new + 1 == self.rules.num_leaves
-        if is_full or (most > 0 and depth >= most):
-            total = n_left if self.by_features else int(self.ranks.total([n_left], "splits")[0])
-            self.divide(at, total, left_is_small, 0)
-            choose_leaf(self.board, self.bins, is_full)
-            return
-        small, large = (at, new) if left_is_small else (new, at)
-        self.build(*self.spans[small].tolist())
-        largest = max(int(leaf["spread"]), int(leaf["end"] - leaf["start"]))
-        of_small = int(best["h"] if left_is_small else leaf["h"] - best["h"])
-        sums, meta = self.reduce(n_left, largest, of_small)
-        self.divide(at, int(meta[0]), left_is_small, int(meta[1]))
-        self.survey(sums, small, large)
-
-    def divide(self, at, n_left, left_is_small, spread):
-        """Write the children of a leaf."""
-        split_leaf(
-            at, n_left, left_is_small, spread, self.bins, self.board, self.tree_rules, self.scale
+    def split(self):
+        """Split the leaf that gains most, and find the best splits of its children, if any."""
+        board = self.board
+        next_split(
+            self.desk,
+            board,
+            self.facts,
+            self.bins.columns,
+            self.rows,
+            self.spare,
+            self.spans,
+            *self.new,
+            self.tree_rules,
         )
+        _, at, n_left, start, end, _, is_last, largest, h_small = board.state.tolist()[:9]
+        if at < 0:
+            return False
+        if is_last:
+            total = n_left if self.by_features else int(self.ranks.total([n_left], "splits")[0])
+            self.divide(total, 0)
+            self.new = NONE
+            return True
+        self.build(start, end)
+        sums = self.reduce(n_left, largest, h_small)
+        self.survey(sums, *self.divide(*sums[0, :META].tolist()))
+        return True
+
+    def divide(self, n_left, spread):
+        """Write the children of the leaf; return the small and the large one."""
+        rules, scale = self.tree_rules, self.scale
+        return split_leaf(n_left, spread, self.facts, self.board, rules, scale)
 
     def build(self, start, end):
         """Add the rank's own rows to its cells, each thread for some of the features."""
-        task = iter(range(self.size))
-
-        def run(first, last):
-            build_wide(
-                self.bins.rows,
-                self.records,
-                self.rows,
-                start,
-                end,
-                self.built,
-                first,
-                last,
-                self.stride,
-                self.cells,
-                self.wide,
-                self.sums[next(task)],
-            )
-
         self.sums[:] = 0
-        self.workers.share(run, len(self.built))
+        if self.size == 1:
+            self.add_rows(start, end, 0, len(self.built), 0)
+            return
+        task = iter(range(self.size))
+        self.workers.share(
+            lambda first, last: self.add_rows(start, end, first, last, next(task)), len(self.built)
+        )
+
+    def add_rows(self, start, end, first, last, number):
+        """Add rows to the cells of some of the features."""
+        build_wide(
+            self.bins.rows,
+            self.records,
+            self.rows,
+            start,
+            end,
+            self.built,
+            first,
+            last,
+            self.stride,
+            self.cells,
+            self.wide,
+            self.sums[number],
+        )
 
     def reduce(self, n_left, largest, h):
-        """Return the sums of the rank's own features over all ranks, and what travels along.
+        """Return the sums of the rank's own features over all ranks, after what travels along.
 
         Parameters
         ----------
@@ -227,28 +238,25 @@ class RankGrower:
             self.places,
             self.out,
         )
-        for block in self.blocks if not self.by_features else [self.out]:
-            block[:, :META] = [[n_left, self.sums[0, layout.SPREAD]], [0, 0]]
+        blocks = [self.out] if self.by_features else self.blocks
+        for block in blocks:
+            block[0, 0], block[0, 1] = n_left, self.sums[0, layout.SPREAD]
         if self.by_features:
-            own = self.out
-        else:
-            widths = width_of(largest), width_of(h)
-            own = self.ranks.add_up(self.blocks, widths, "histograms")
-        return np.ascontiguousarray(own[:, META:]), own[0, :META]
+            return self.out
+        return self.ranks.add_up(blocks, (width_of(largest), width_of(h)), "histograms")
 
     def survey(self, sums, small, large):
-        """Scan the rank's own features, and take the best splits of all ranks."""
-        board, desk = self.board, self.desk
-        survey_share(
-            self.bins, board, self.share, sums, desk, self.tree_rules, self.scale, small, large
-        )
-        leaves = [small, large] if large >= 0 else [small]
-        told = b"".join(tell(desk, which) for which in range(len(leaves)))
-        heard = self.ranks.best(told, better, "splits")
-        for leaf, (best, members) in zip(leaves, read(heard), strict=True):
-            board.found[leaf] = best
-            board.members[leaf] = members
-        choose_leaf(board, self.bins, False)
+        """Scan the rank's own features; then learn of the best splits of all ranks."""
+        own = self.share, np.ascontiguousarray(sums), self.desk, self.tree_rules, self.scale
+        survey_share(self.facts, self.board, *own, small, large)
+        self.ranks.best(self.told[: self.told_length], self.take, "splits")
+        self.new = small, large
+
+    def take(self, _, heard):
+        """Take the better ones of two ranks' best splits; return what is told from now on."""
+        self.heard[: len(heard)] = heard
+        take_better(self.desk, self.heard_best, self.heard_members)
+        return self.told[: self.told_length]
 
     def mark(self, rows):
         """Write the leaf of every row of the rank."""
@@ -277,7 +285,7 @@ class RankGrower:
             lambda first, last: add_leaves(score, self.leaf_of, values, first, last), len(score)
         )
 
-    def take(self):
+    def copy_tree(self):
         """Return a copy of the grown tree."""
         nodes = self.board.nodes[: 2 * self.n_leaves - 1].copy()
         sets = {}

@@ -9,12 +9,29 @@ from typing import NamedTuple
 
 import numpy as np
 
-from algorithms._kernels.hist_build import HALF, LOW
 from algorithms._kernels.hist_grow import divide
+from algorithms._kernels.hist_layout import HALF, LEAVES, LOW, MAX_BINS, NEXT, NO_FEATURE
+from algorithms._kernels.hist_partition import move, part
 from algorithms._kernels.hist_sides import search
-from algorithms._kernels.hist_split import clear, facts_of
-from algorithms._kernels.hist_survey import choose, may_split
-from algorithms._kernels.jit import kernel
+from algorithms._kernels.hist_split import beats, clear, facts_of
+from algorithms._kernels.hist_survey import copy_best, may_split
+from algorithms._kernels.jit import inner_kernel, kernel
+
+# Places in `state` beside LEAVES and NEXT, written by `next_split`: the leaf's own rows that go
+# left, where the small child's own rows begin and end, whether that is the left one, whether no
+# child may be split, a bound on |Σg| and on rows, and Σh of the small child.
+N_LEFT, START, END, LEFT_IS_SMALL, IS_LAST, LARGEST, H_SMALL = range(2, 9)
+STATES = 16
+
+
+class Features(NamedTuple):
+    """What steps must know of the features; the names are those of `hist_layout.Bins`."""
+
+    count: np.ndarray
+    missing: np.ndarray
+    is_set: np.ndarray
+    monotone: np.ndarray
+    groups: np.ndarray
 
 
 class Board(NamedTuple):
@@ -75,17 +92,95 @@ def export_cells(cells, wide, flushed, features, count, stride, first, out):
 
 
 @kernel
-def split_leaf(at, n_left, left_is_small, spread, bins, board, rules, scale):
-    """Put the children of a leaf in its place, now that all ranks have parted their rows.
+def next_split(desk, board, bins, columns, rows, spare, spans, small, large, rules):
+    """Take the best splits of two new leaves, choose the next one, and part a rank's own rows.
 
     Parameters
     ----------
-    at : the leaf
-    n_left : rows of all ranks that go left
-    left_is_small : whether the left child's histogram was built; the other keeps the leaf's slot
-    spread : Σ|g| of that child, in steps
+    desk : Desk, with the best splits of all ranks
+    bins : Features
+    columns : uint8 (n_features, n_rows)
+    rows, spare : uint32, a rank's own rows, those of a leaf together
+    spans : int64 (num_leaves, 2), where those of each leaf begin and end
+    small, large : the leaves, or −1 where nothing was scanned
     """
-    new = board.state[0]
+    if small >= 0:
+        take_best(board, desk, small, np.int64(0))
+    if large >= 0:
+        take_best(board, desk, large, np.int64(1))
+    state, new = board.state, board.state[LEAVES]
+    at = NO_FEATURE
+    top = 0.0
+    for leaf in range(0 if new == rules.num_leaves else new):
+        if board.found[leaf]["gain"] > top:
+            top = board.found[leaf]["gain"]
+            at = leaf
+    state[NEXT] = at
+    if at < 0:
+        return
+    leaf, best = board.leaves[at], board.found[at]
+    goes_left = board.goes_left[leaf["node"]]
+    write_sides(bins, best, board.members[at], goes_left)
+    start, end = spans[at, 0], spans[at, 1]
+    n_left = part(rows, spare, columns[best["feature"]], goes_left, start, end)
+    move(rows, spare, start, end, n_left, start, start + n_left)
+    middle = start + n_left
+    spans[at, 1], spans[new, 0], spans[new, 1] = middle, middle, end
+    left_is_small = 2 * best["h"] <= leaf["h"]
+    deep = rules.max_depth > 0 and leaf["depth"] + 1 >= rules.max_depth
+    state[N_LEFT], state[LEFT_IS_SMALL] = n_left, left_is_small
+    state[START], state[END] = (start, middle) if left_is_small else (middle, end)
+    state[IS_LAST] = deep or new + 1 == rules.num_leaves
+    state[LARGEST] = max(leaf["spread"], leaf["end"] - leaf["start"])
+    state[H_SMALL] = best["h"] if left_is_small else leaf["h"] - best["h"]
+
+
+@inner_kernel
+def take_best(board, desk, leaf, which):
+    """Write down the best split of a leaf."""
+    copy_best(board.found[leaf], desk.best[0, which])
+    if board.found[leaf]["is_set"]:
+        for b in range(MAX_BINS):
+            board.members[leaf, b] = desk.members[0, which, b]
+
+
+@inner_kernel
+def write_sides(bins, best, members, goes_left):
+    """Write which bins go left."""
+    for b in range(MAX_BINS):
+        goes_left[b] = members[b] if best["is_set"] else b <= best["bin"]
+    missing = bins.missing[best["feature"]]
+    if missing >= 0:
+        goes_left[missing] = best["missing_left"]
+
+
+@kernel
+def take_better(desk, best, members):
+    """Take those of another rank's best splits that are better.
+
+    Parameters
+    ----------
+    desk : Desk, written
+    best : BEST (1, 2)
+    members : uint8 (1, 2, MAX_BINS)
+    """
+    for which in range(2):
+        if beats(best[0, which]["gain"], best[0, which]["feature"], desk.best[0, which]):
+            copy_best(desk.best[0, which], best[0, which])
+            for b in range(MAX_BINS):
+                desk.members[0, which, b] = members[0, which, b]
+
+
+@kernel
+def split_leaf(n_left, spread, bins, board, rules, scale):
+    """Put the children of the leaf that was parted in its place; return the small and the large.
+
+    Parameters
+    ----------
+    n_left : rows of all ranks that go left
+    spread : Σ|g| of the child whose histogram was built, in steps
+    """
+    at, new, left_is_small = board.state[NEXT], board.state[LEAVES], board.state[LEFT_IS_SMALL]
     slot, whole = board.leaves[at]["slot"], board.leaves[at]["spread"]
     divide(at, new, n_left, bins, board, rules, scale)
     small, large = (at, new) if left_is_small else (new, at)
@@ -93,6 +188,7 @@ def split_leaf(at, n_left, left_is_small, spread, bins, board, rules, scale):
     board.leaves[small]["spread"], board.leaves[large]["spread"] = spread, whole - spread
     clear(board.found[at])
     clear(board.found[new])
+    return small, large
 
 
 @kernel
@@ -106,8 +202,8 @@ def survey_share(bins, board, share, sums, desk, rules, scale, small, large):
     small, large : the leaves; large is −1 for the root
     """
     one, two = board.leaves[small], board.leaves[max(large, 0)]
-    clear(desk.best[0, 0])
-    clear(desk.best[0, 1])
+    for which in range(2):
+        forget(desk.best[0, which], desk.members[0, which])
     scan_one, scan_two = may_split(one, rules), large >= 0 and may_split(two, rules)
     facts = facts_of(one, one["g"], one["h"], rules, scale)
     rest_facts = facts_of(two, two["g"], two["h"], rules, scale)
@@ -116,8 +212,8 @@ def survey_share(bins, board, share, sums, desk, rules, scale, small, large):
     g, h, rest_g, rest_h = desk.small[0, 0], desk.small[0, 1], desk.small[0, 2], desk.small[0, 3]
     for j in range(len(share.features)):
         f, begin = share.features[j], share.first[j]
-        for b in range(bins.count[f]):
-            cell = begin + b
+        for b in range(np.uint64(bins.count[f])):
+            cell = np.uint64(begin) + b
             g[b], h[b] = sums[0, cell], sums[1, cell]
             if large >= 0:
                 rest_g[b], rest_h[b] = rest[0, cell] - g[b], rest[1, cell] - h[b]
@@ -129,7 +225,11 @@ def survey_share(bins, board, share, sums, desk, rules, scale, small, large):
             search(bins, f, g, h, facts, rules, scale, desk, zero, first)
 
 
-@kernel
-def choose_leaf(board, bins, full):
-    """Name the leaf that is split next, and write which of its bins go left."""
-    choose(board, bins, full)
+@inner_kernel
+def forget(best, members):
+    """Forget a best split, every field of it: what ranks tell each other has no leftovers."""
+    clear(best)
+    best["bin"], best["missing_left"], best["is_set"] = 0, 0, 0
+    best["g"], best["h"], best["ridge"] = 0, 0, 0.0
+    for b in range(MAX_BINS):
+        members[b] = 0

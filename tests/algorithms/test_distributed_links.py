@@ -38,7 +38,7 @@ def test_what_is_sent_is_counted_and_no_more_than_must_be():
     blocks = [np.ones((2, n), np.int64)] * size
 
     def task(ranks):
-        ranks.add_up(blocks, (2, 3), "sums")
+        ranks.add_up(blocks, (1, 4), "sums")
         return ranks.sent["sums"], ranks.calls["sums"]
 
     steps = len(skips_of(size))
@@ -78,6 +78,7 @@ def test_numbers_survive_their_narrow_form(largest, count, seed):
     assert np.array_equal(found, block)
     assert width_of(127) == 1
     assert width_of(128) == 2
+    assert [width_of(2**bits) for bits in (22, 38, 54, 62)] == [4, 5, 8, 8]
 
 
 @pytest.mark.parametrize("size", [2, 3])

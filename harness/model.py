@@ -259,7 +259,7 @@ class Environment:
 
     name: str = "here"
     python: str = ""  # path of the interpreter; empty: the running one
-    root: str = ""  # source tree put first on the path; empty: the running one
+    root: str = ""  # source trees put first on the path, parted as there; empty: ours
 
 
 @dataclass(frozen=True)

@@ -14,12 +14,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from harness import __version__
 from harness.data.places import cache_folder
 from harness.errors import HarnessError
 from harness.model import Environment
 from harness.processes import ending
 from harness.worker.environment import worker_environment
 
+HARNESS_ROOT = Path(__file__).resolve().parents[2]
 LOCK = "requirements.lock"
 PROBE_SECONDS = 120
 SETUP_SECONDS = 1800
@@ -149,8 +151,16 @@ def _own_python(tree: Path, told: Callable[[str], None]) -> str:
     install = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
     locked = ["--require-hashes", "--requirement", str(lock)] if lock.is_file() else [str(tree)]
     _must([*install, *locked])
+    if not (tree / "harness").is_dir():  # a stranger's project: base and head share the harness
+        _must([*install, _harness()])
     ready.touch()
     return str(python)
+
+
+def _harness() -> str:
+    """Return what pip takes for this harness: its checkout, or its version."""
+    checkout = (HARNESS_ROOT / "pyproject.toml").is_file()
+    return str(HARNESS_ROOT) if checkout else f"tree-harness=={__version__}"
 
 
 def _must(command: list[str]) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from harness import ids
-from harness.against.base import Base, BaseError, make_base
+from harness.against.base import HARNESS_ROOT, Base, BaseError, make_base
 from harness.against.changes import Changes, find_changes
 from harness.against.decide import Limits, decide, undecided
 from harness.against.revision import Revision, changed_files, checked_out, find_revision, head_of
@@ -25,7 +25,6 @@ from harness.runs import surroundings
 from harness.store import Store
 from harness.store.write import RunStatus
 
-HARNESS_ROOT = Path(__file__).resolve().parents[2]
 # Small enough for a few minutes, large enough that a copy of X shows among the peaks.
 DEFAULT: JSON = {
     "name": "gate",
@@ -53,6 +52,7 @@ class Asked:
     limits: Limits = field(default_factory=Limits)
     plugin_files: tuple[str, ...] = ()
     results: Path = Path("results")
+    fresh: bool = False
 
 
 @dataclass(frozen=True)
@@ -174,7 +174,8 @@ class _Measured:
             store.plan_trials(run_id, [*plan.trials(), *(o.trial for o in plan.skipped)])
             status: RunStatus = "interrupted"
             try:
-                execution = Execution(store, run_id, self.registry, progress, Options())
+                options = Options(fresh=self.asked.fresh)
+                execution = Execution(store, run_id, self.registry, progress, options)
                 execution.carry_out(plan)
                 execution.compare(rungs)
                 status = "done"

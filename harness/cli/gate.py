@@ -24,7 +24,7 @@ from harness.units import parse_share
 if TYPE_CHECKING:
     from harness.reporting import Gates
 
-OF_AGAINST = ("algorithms", "datasets", "everything", "slower", "larger", "worse")
+OF_AGAINST = ("algorithms", "datasets", "everything", "slower", "larger", "worse", "fresh")
 
 
 @click.command("gate")
@@ -59,6 +59,7 @@ OF_AGAINST = ("algorithms", "datasets", "everything", "slower", "larger", "worse
 @click.option(
     "--worse", metavar="1%", help="With --against: how much worse the loss may be, of the gap."
 )
+@click.option("--fresh", is_flag=True, help="With --against: measure again what is known.")
 @undecided_option
 @click.option(
     "--markdown",
@@ -83,7 +84,9 @@ def command(**given: Any) -> int:
         return _against(given)
     for name in OF_AGAINST:
         if given[name]:
-            raise click.UsageError("-a, -d, --all, --slower, --larger and --worse need --against")
+            raise click.UsageError(
+                "-a, -d, --all, --slower, --larger, --worse and --fresh need --against"
+            )
     return _stored(given)
 
 
@@ -117,6 +120,7 @@ def _against(given: dict[str, Any]) -> int:
         limits=_limits(given),
         plugin_files=whole_paths(given["plugins"]),
         results=given["results"],
+        fresh=given["fresh"],
     )
     progress = new_progress()
     try:

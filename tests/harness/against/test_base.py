@@ -54,9 +54,14 @@ def test_other_libraries_are_installed_once(tmp_path, monkeypatch):
     assert commands[0][:3] == [sys.executable, "-m", "venv"]
     assert commands[1][-2:] == ["--requirement", str(other / "requirements.lock")]
     assert "--require-hashes" in commands[1]
+    assert commands[2][-1] == str(ROOT)  # a stranger's project, which has no harness of its own
     assert len(told) == 1
     assert module._own_python(other, told.append) == python
-    assert (len(commands), len(told)) == (2, 1)
+    assert (len(commands), len(told)) == (3, 1)
+    ours = tree(tmp_path / "ours", lock="numpy==1.9\n")
+    (ours / "harness").mkdir()
+    module._own_python(ours, told.append)
+    assert len(commands) == 5
 
 
 def test_an_installation_that_fails_leaves_the_gate_undecided():

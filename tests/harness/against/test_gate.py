@@ -181,6 +181,7 @@ def test_a_base_that_does_not_start_leaves_it_undecided(project, monkeypatch):
 def test_options_that_have_no_meaning_are_refused(project):
     assert harness("--slower", "5%")[0] == 2
     assert harness("--all")[0] == 2
+    assert harness("--fresh")[0] == 2
     assert harness("--against", "main", "--run", "latest")[0] == 2
     code, _, err = harness("--against", "nowhere")
     assert code == 2

@@ -38,8 +38,8 @@ def gate(folder, *more):
     return done.returncode, {(d["gate"]["kind"], d["gate"]["phase"]): d for d in told["decisions"]}
 
 
-def gate_ridge(folder):
-    return gate(folder, "short.toml", "--against", "main", "--plugin", "ridge.py", "-a", "ridge")
+def gate_ridge(folder, experiment):
+    return gate(folder, experiment, "--against", "main", "--plugin", "ridge.py", "-a", "ridge")
 
 
 @pytest.fixture
@@ -51,18 +51,18 @@ def project(tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("fault", "kinds"),
+    ("fault", "experiment", "kinds"),
     [
-        ("slowdown", {("speed", "train")}),
-        ("accuracy", {("accuracy", "train")}),
-        ("default", {("accuracy", "train")}),
-        ("leak", {("memory", "train")}),
-        ("crash", {("speed", "train"), ("accuracy", "train")}),
+        ("slowdown", "short.toml", {("speed", "train")}),
+        ("accuracy", "untimed.toml", {("accuracy", "train")}),
+        ("default", "untimed.toml", {("accuracy", "train")}),
+        ("leak", "untimed.toml", {("memory", "train")}),
+        ("crash", "short.toml", {("speed", "train"), ("accuracy", "train")}),
     ],
 )
-def test_a_planted_fault_is_caught(project, fault, kinds):
+def test_a_planted_fault_is_caught(project, fault, experiment, kinds):
     plant(project, fault)
-    code, decisions = gate_ridge(project)
+    code, decisions = gate_ridge(project, experiment)
     states = {key: decision["state"] for key, decision in decisions.items()}
     assert code == 1, states
     assert kinds <= {key for key, state in states.items() if state == "fail"}
@@ -89,7 +89,7 @@ def test_an_unchanged_branch_is_never_failed(project):
         results = project / "results"
         if results.is_dir():
             results.rename(project.parent / f"results-{n}")  # so that nothing is known
-        code, decisions = gate_ridge(project)
+        code, decisions = gate_ridge(project, "short.toml")
         codes[code] += 1
         failed = {key: d["reason"] for key, d in decisions.items() if d["state"] == "fail"}
         assert not failed

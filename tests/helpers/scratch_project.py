@@ -66,6 +66,7 @@ EXPERIMENT = textwrap.dedent(
     blocks = 8
     """
 )
+UNTIMED = EXPERIMENT.partition("[duels]")[0]  # what is wrong beside speed shows in seconds
 # fault → what is put in the place of what
 FAULTS = {
     "slowdown": (
@@ -97,6 +98,7 @@ def new_project(folder, plugin=PLUGIN):
     git(folder, "init", "--quiet", "--initial-branch=main")
     (folder / "ridge.py").write_text(plugin)
     (folder / "short.toml").write_text(EXPERIMENT)
+    (folder / "untimed.toml").write_text(UNTIMED)
     commit(folder, "the base")
     return folder
 

@@ -64,7 +64,15 @@ def test_a_duel_has_launches_or_a_rule():
         duel_experiment(("a", "b"), "iris", settings={"launches": 0, "claim": None})
 
 
-OF_THE_COMMAND_LINE = {"as_json", "open_it", "dry_run", "no_report", "undecided", "no_wait", "require"}
+OF_THE_COMMAND_LINE = {
+    "as_json",
+    "open_it",
+    "dry_run",
+    "no_report",
+    "undecided",
+    "no_wait",
+    "require",
+}
 
 
 @pytest.mark.parametrize(

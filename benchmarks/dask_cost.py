@@ -1,0 +1,202 @@
+"""What training on many machines costs: measured here, fitted, and projected.
+
+    python -m benchmarks.dask_cost
+    python -m benchmarks.dask_cost --rows 1e10 --columns 100 --workers 1000 --bandwidth 1.25e9
+
+Ranks are threads of this process with sockets between them. Counted are the bytes and messages of
+the links, and the processor time of each rank, a tree: a busy machine changes neither by much.
+For n rows, F columns of B bins, L leaves and R ranks, S = L − 1 splits and depth D = log₂ L:
+
+    time     = k₁ S + k₂ n F (1 + D/2) / R + k₃ n (1 + D) / R + k₄ S F B (1 + 2/R) + k₅ messages
+    bytes    = S F B w (R − 1) / R + S m ⌈log₂ R⌉                     sent by each rank
+    messages = 2 S ⌈log₂ R⌉
+
+w are the bytes of a bin's sums, m those of a best split. The wall time that is projected is time,
+messages × latency and bytes / bandwidth one after another: nothing overlaps.
+"""
+
+import argparse
+import math
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.optimize import nnls
+
+from algorithms import HistogramBoostingRegressor
+from algorithms._distributed import links
+from algorithms._distributed.boosting import Table, Training, train
+from algorithms._distributed.collective import join
+from algorithms._distributed.rows import Rows
+
+TREES = 5  # between the two fits whose difference is measured
+TIMES = 3  # that each fit is made; the fastest counts
+GRID = [  # rows, columns, bins, leaves, ranks
+    (20_000, 10, 255, 31, 1),
+    (80_000, 10, 255, 31, 1),
+    (80_000, 10, 31, 31, 1),
+    (20_000, 40, 255, 31, 1),
+    (20_000, 40, 255, 63, 2),
+    (80_000, 10, 255, 31, 2),
+    (80_000, 10, 255, 15, 2),
+    (80_000, 40, 31, 31, 2),
+    (20_000, 10, 255, 31, 4),
+    (80_000, 40, 255, 15, 4),
+    (80_000, 10, 31, 63, 4),
+]
+NAMES = ("a split", "an update of a bin", "a row and level", "a bin and split", "a message")
+
+
+@dataclass(frozen=True)
+class Shape:
+    """What is trained on, and by how many."""
+
+    rows: float
+    columns: int
+    bins: int
+    leaves: int
+    ranks: int
+
+    @property
+    def terms(self):
+        """Return what each k is multiplied with, float64 (5,)."""
+        n, splits, depth = self.rows, self.leaves - 1, math.log2(self.leaves)
+        cells = splits * self.columns * self.bins
+        updates = n * self.columns * (1.0 + depth / 2.0) / self.ranks
+        levels, scans = n * (1.0 + depth) / self.ranks, cells * (1.0 + 2.0 / self.ranks)
+        return np.array([splits, updates, levels, scans, self.sent(0.0, 0.0)[1]])
+
+    def sent(self, width, of_split):
+        """Return the bytes and messages of each rank, a tree."""
+        splits, steps = self.leaves - 1, math.ceil(math.log2(self.ranks))
+        sums = splits * self.columns * self.bins * width * (self.ranks - 1) / self.ranks
+        return sums + splits * of_split * steps, 2 * splits * steps
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What a shape has cost, a tree and rank."""
+
+    shape: Shape
+    seconds: float
+    bytes: dict  # what for → bytes
+    messages: dict
+
+
+def table_of(shape):
+    """Return X and y."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(int(shape.rows), shape.columns)).astype(np.float32)
+    return X, X[:, 0] * X[:, 1] + rng.normal(size=len(X)) * 0.1
+
+
+def train_once(shape, X, y, trees):
+    """Return (processor seconds, bytes, messages) of the rank that took longest."""
+    model = HistogramBoostingRegressor(
+        n_estimators=trees, num_leaves=shape.leaves, max_bin=shape.bins, min_child_samples=1
+    )
+    model.n_features_in_ = shape.columns
+    model._objective = model._find_objective()  # noqa: SLF001 - as a client of the ranks does
+    lengths = np.diff(len(y) * np.arange(shape.ranks + 1) // shape.ranks).tolist()
+    doors = [links.listen("127.0.0.1") for _ in lengths]
+    reach = [door.getsockname() for door in doors]
+
+    def run(rank):
+        rows = Rows.of_parts(lengths, [rank])
+        own = slice(rows.number[0], rows.number[0] + len(rows))
+        told = Training(model, np.zeros(shape.columns, bool), 0, "data")
+        with join(rank, reach, doors[rank], b"of this measurement") as ranks:
+            began = time.thread_time()
+            train(ranks, told, Table(X[own], y[own], None, rows))
+            return time.thread_time() - began, dict(ranks.sent), dict(ranks.calls)
+
+    with ThreadPoolExecutor(shape.ranks) as pool:
+        return max(pool.map(run, range(shape.ranks)), key=lambda found: found[0])
+
+
+def measure(shape):
+    """Return what a tree of a shape costs: the difference of a longer and a shorter fit."""
+    X, y = table_of(shape)
+    train_once(shape, X, y, 1)  # loads kernels
+    short, long = (
+        min((train_once(shape, X, y, trees) for _ in range(TIMES)), key=lambda found: found[0])
+        for trees in (1, 1 + TREES)
+    )
+    per_tree = [
+        {what: (long[i][what] - short[i][what]) / TREES for what in long[i]} for i in (1, 2)
+    ]
+    return Measured(shape, (long[0] - short[0]) / TREES, *per_tree)
+
+
+def fit(found):
+    """Return the k of the model, its largest relative error, and w and m of the links."""
+    terms = np.array([one.shape.terms for one in found])
+    seconds = np.array([one.seconds for one in found])
+    k, _ = nnls(terms / seconds[:, None], np.ones(len(found)))
+    error = np.abs(terms @ k / seconds - 1.0).max()
+    linked = [one for one in found if one.shape.ranks > 1]
+    width = max(one.bytes["histograms"] / one.shape.sent(1.0, 0.0)[0] for one in linked)
+    of_split = max(one.bytes["splits"] / one.shape.sent(0.0, 1.0)[0] for one in linked)
+    return k, error, width, of_split
+
+
+def say(text):
+    """Write a line."""
+    sys.stdout.write(text + "\n")
+
+
+def tell_measured(found):
+    """Write what was measured."""
+    say(
+        "rows     columns bins leaves ranks   CPU ms  kB sums  kB splits  messages   a tree, a rank"
+    )
+    for one in found:
+        s, sent = one.shape, {"histograms": 0.0, "splits": 0.0, **one.bytes}
+        say(
+            f"{s.rows:<8} {s.columns:<7} {s.bins:<4} {s.leaves:<6} {s.ranks:<5} "
+            f"{one.seconds * 1e3:8.1f} {sent['histograms'] / 1e3:8.1f} "
+            f"{sent['splits'] / 1e3:10.2f} {sum(one.messages.values()):9.0f}"
+        )
+
+
+def tell_projected(shape, fitted, latency, bandwidth):
+    """Write what a tree of another shape would cost."""
+    k, _, width, of_split = fitted
+    parts = shape.terms * k
+    sent, messages = shape.sent(width, of_split)
+    wall = parts.sum() + messages * latency + sent / bandwidth
+    say(
+        f"{shape.rows:.3g} rows × {shape.columns} columns, {shape.ranks} ranks of one thread: "
+        f"{wall:.3g} s a tree: {parts.sum():.3g} s of work, {messages * latency:.3g} s of latency, "
+        f"{sent / bandwidth:.3g} s for {sent / 1e6:.3g} MB a rank"
+    )
+
+
+def main(words=None):
+    """Measure, fit, project; see the module."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
+    parser.add_argument("--rows", type=float, default=1e10)
+    parser.add_argument("--columns", type=int, default=28)
+    parser.add_argument("--bins", type=int, default=255)
+    parser.add_argument("--leaves", type=int, default=31)
+    parser.add_argument("--workers", type=int, default=1000)
+    parser.add_argument("--latency", type=float, default=1e-4, help="seconds of a message")
+    parser.add_argument("--bandwidth", type=float, default=1.25e9, help="bytes a second")
+    parser.add_argument("--few", action="store_true", help="measure few and small shapes")
+    asked = parser.parse_args(words)
+    grid = [(2_000, c, b, 7, r) for c, b, r in ((3, 31, 1), (6, 15, 2), (3, 15, 3), (6, 31, 2))]
+    found = [measure(Shape(*shape)) for shape in (grid if asked.few else GRID)]
+    tell_measured(found)
+    fitted = fit(found)
+    k, error, width, of_split = fitted
+    say("ns of " + ", ".join(f"{n}: {v * 1e9:.3g}" for n, v in zip(NAMES, k, strict=True)))
+    say(f"largest error of the fit {error:.0%}; {width:.1f} bytes a bin, {of_split:.0f} a split")
+    for ranks in (1, 10, 100, asked.workers):
+        shape = Shape(asked.rows, asked.columns, asked.bins, asked.leaves, ranks)
+        tell_projected(shape, fitted, asked.latency, asked.bandwidth)
+
+
+if __name__ == "__main__":
+    main()

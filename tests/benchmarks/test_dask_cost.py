@@ -1,0 +1,35 @@
+"""The cost model of distributed training is measured, fitted and told."""
+
+import os
+import sys
+from importlib import import_module
+from pathlib import Path
+from unittest import mock
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+with mock.patch.dict(os.environ), mock.patch.object(sys, "path", [str(ROOT), *sys.path]):
+    cost = import_module("benchmarks.dask_cost")
+
+
+def test_small_shapes_are_measured_fitted_and_projected(capsys):
+    cost.main(["--few", "--workers", "8", "--rows", "1e6"])
+    told = capsys.readouterr().out.splitlines()
+    assert len(told) == 1 + 4 + 2 + 4
+    assert "bytes a bin" in told[6]
+    assert told[-1].startswith("1e+06 rows × 28 columns, 8 ranks")
+
+
+def test_the_model_counts_what_the_links_count():
+    found = cost.measure(cost.Shape(1_000, 4, 15, 7, 2))
+    sums, messages = found.shape.sent(1.0, 0.0)
+    assert found.bytes["histograms"] / sums == pytest.approx(5.0, abs=3.0)
+    assert sum(found.messages.values()) == pytest.approx(messages, abs=6)
+
+
+def test_more_ranks_share_work_and_say_more():
+    few, many = (cost.Shape(1e9, 28, 255, 31, ranks) for ranks in (2, 1000))
+    assert (many.terms[1:3] < few.terms[1:3] / 400).all()
+    assert many.sent(8.0, 128.0)[1] == 2 * 30 * 10
+    assert few.sent(8.0, 128.0)[0] < many.sent(8.0, 128.0)[0] < 2.2 * few.sent(8.0, 128.0)[0]

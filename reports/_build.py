@@ -57,9 +57,16 @@ def build_report(view: RunView, sections: Iterable[Section]) -> str:
     return page_of(renderer, name, _subtitle(page), [section for section in shown if section])
 
 
-def page_of(renderer: Renderer, name: str, subtitle: str, sections: Iterable[Shown]) -> str:
-    """Return a page of rendered sections, with its style, its script and their policy."""
-    css, js = ((ASSETS / name).read_text(encoding="utf-8") for name in ("report.css", "report.js"))
+def page_of(
+    renderer: Renderer,
+    name: str,
+    subtitle: str,
+    sections: Iterable[Shown],
+    scripts: Iterable[str] = ("report.js",),
+) -> str:
+    """Return a page of rendered sections, with its style, its scripts and their policy."""
+    css = (ASSETS / "report.css").read_text(encoding="utf-8")
+    js = "\n".join((ASSETS / script).read_text(encoding="utf-8") for script in scripts)
     return renderer.page(
         policy=policy(css, js),
         css=Markup(css),  # noqa: S704 - our own file, as it was hashed

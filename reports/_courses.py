@@ -32,8 +32,8 @@ def run_names(points: Sequence[RunPoint]) -> list[str]:
     return [p.revision[:8] or str(p.run.get("started") or "")[5:16] for p in points]
 
 
-def scores_table(points: Sequence[RunPoint], name: str) -> Table:
-    """Return a row an algorithm and dataset, a column a run; made to pick two runs from."""
+def scores_table(points: Sequence[RunPoint], name: str, *, compare: bool = False) -> Table:
+    """Return a row an algorithm and dataset, a column a run."""
     levels: dict[tuple[str, ...], dict[int, Level]] = {}
     for i, point in enumerate(points):
         for level in point.levels:
@@ -48,7 +48,7 @@ def scores_table(points: Sequence[RunPoint], name: str) -> Table:
         scores = [by_run[i].score if i in by_run else math.nan for i in range(len(points))]
         named = [Cell([Code(short(algorithm))], algorithm, note), short(dataset), short(metric)]
         rows.append([*named, *(Cell.of(score, loss) for score in scores)])
-    return Table(columns, rows, "Mean score of each run", name, compare=len(points) > 1)
+    return Table(columns, rows, "Mean score of each run", name, compare=compare)
 
 
 def _several(levels: Mapping[tuple[str, ...], object]) -> set[tuple[str, str]]:

@@ -58,7 +58,7 @@ def build_index(points: Sequence[RunPoint], reports: Collection[str], left_out: 
     if points:
         newest = moment(str(points[-1].run["started"]))
         told = f"{plural(len(points), 'run')}, the newest of {newest}"
-    return page_of(renderer, "Runs", told, shown)
+    return page_of(renderer, "Runs", told, shown, ("report.js", "compare.js"))
 
 
 def write_index(
@@ -127,6 +127,10 @@ def _courses(points: Sequence[RunPoint]) -> list[tuple[str, str, Fragment]]:
         drawn: list[Block] = [figure for figure in figures if figure]
         if drawn:
             trends.append(Part(short(name), drawn, f"trends-{name}"))
-        pick.append(Part(short(name), [scores_table(same, f"scores-{name}")], f"scores-{name}"))
+        pick.append(
+            Part(
+                short(name), [scores_table(same, f"scores-{name}", compare=True)], f"scores-{name}"
+            )
+        )
     found = [("trends", "Trends", Fragment(trends))] if len(trends) > 1 else []
     return [*found, ("compare", "Compare two runs", Fragment(pick))]

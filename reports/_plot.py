@@ -165,7 +165,7 @@ class Plot:
             width = max(width, x - GAP + 24)
             top += head + max(p.height + _below(p) for p in line) + 14
         height = top - 8
-        name = "chart wide" if width > 520 else "chart"
+        name = "chart broad" if width > 760 else "chart wide" if width > 520 else "chart"
         return Markup(  # noqa: S704 - every text in the parts was escaped where it was made
             f'<svg xmlns="http://www.w3.org/2000/svg" class="{name}" role="img" '
             f'aria-label="{escape(plain(title))}" viewBox="0 0 {width:.0f} {height:.0f}" '

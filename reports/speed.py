@@ -46,7 +46,7 @@ def register_report_sections(register: Callable[[Section], None]) -> None:
 
 def build(page: Page) -> Fragment | None:
     """Return a forest plot for each phase that was timed, those of training first."""
-    speeds = [s for s in page.view.speed if s.dataset]
+    speeds = [s for s in page.view.speed if s.dataset and not _is_noise(s)]
     if not speeds:
         return None
     order = ("train", "fit", "predict", "predict_one", "native", "preparation")
@@ -55,6 +55,11 @@ def build(page: Page) -> Fragment | None:
     )
     panels = [_panel(page, phase, [s for s in speeds if s.phase == phase]) for phase in phases]
     return Fragment([Paragraph(NOTE, role="note"), *panels, *_again(page)])
+
+
+def _is_noise(speed: Speed) -> bool:
+    """Whether an algorithm was timed against itself: that tells the noise, which is under Duels."""
+    return speed.algorithm == speed.reference and len(set(speed.environments)) == 1
 
 
 def _panel(page: Page, phase: str, speeds: list[Speed]) -> Panel:

@@ -51,7 +51,7 @@ def register_report_sections(register: Callable[[Section], None]) -> None:
 def build(page: Page) -> Fragment:
     """Return the answers: the same, as good, as fast, which to take; what failed, what to trust."""
     sentences = [*same_sentences(page), *accuracy_sentences(page), *speed_sentences(page)]
-    if not sentences:
+    if not sentences or (page.outcomes and not page.done):
         sentences = [_nothing_compared(page)]
     blocks: list[Block] = [Paragraph(" ".join(sentences), role="lead"), _tiles(page)]
     if page.of_run("status") not in ("", "done"):

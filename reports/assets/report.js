@@ -77,45 +77,6 @@ function filterBox(table, label) {
   return [box, told];
 }
 
-// Two runs of a table whose numeric columns are runs: the others are hidden, their change is added.
-function pickTwo(block, table) {
-  const heads = [...table.tHead.rows[0].cells];
-  const runs = heads.map((head, i) => (head.classList.contains("n") ? i : -1)).filter((i) => i > 0);
-  const told = document.createElement("p");
-  told.className = "note";
-  const picks = ["Before", "Now"].map((word) => {
-    const [label, pick] = [document.createElement("label"), document.createElement("select")];
-    pick.append(new Option("every run", ""), ...runs.map((i) => new Option(text(heads[i]), i)));
-    label.append(word + " ", pick);
-    pick.addEventListener("change", show);
-    return [label, pick];
-  });
-  const change = document.createElement("th");
-  change.className = "n";
-  change.scope = "col";
-  change.textContent = "Change";
-  change.hidden = true;
-  table.tHead.rows[0].append(change);
-  for (const row of table.tBodies[0].rows) row.append(Object.assign(document.createElement("td"), { className: "n", hidden: true }));
-
-  function show() {
-    const [old, now] = picks.map(([, pick]) => Number(pick.value));
-    const both = old > 0 && now > 0;
-    for (const row of [table.tHead.rows[0], ...table.tBodies[0].rows]) {
-      for (const i of runs) row.cells[i].hidden = both && i !== old && i !== now;
-      const last = row.cells[row.cells.length - 1];
-      last.hidden = !both;
-      if (!both || row.parentElement === table.tHead) continue;
-      const [a, b] = [raw(row.cells[old]), raw(row.cells[now])].map((v) => (v === "" ? NaN : Number(v)));
-      last.dataset.v = Number.isNaN(b - a) ? "" : b - a;
-      last.textContent = Number.isNaN(b - a) ? "–" : (b > a ? "+" : "") + (100 * (b - a) / Math.abs(a || 1)).toPrecision(3).replace("-", "−") + " %";
-    }
-    told.textContent = both ? `python -m harness compare ${text(heads[old])} ${text(heads[now])}` : "";
-  }
-  block.append(told);
-  return picks.map(([label]) => label);
-}
-
 for (const block of document.querySelectorAll("div.table")) {
   const [table, caption] = [block.querySelector("table"), block.querySelector(".caption")];
   const [tools, save] = [document.createElement("div"), document.createElement("button")];
@@ -124,7 +85,6 @@ for (const block of document.querySelectorAll("div.table")) {
   save.textContent = "Download CSV";
   save.setAttribute("aria-label", "Download CSV: " + caption.textContent);
   save.addEventListener("click", () => download(block.dataset.name, csv(table)));
-  if ("compare" in block.dataset) tools.append(...pickTwo(block, table));
   if (table.tBodies[0].rows.length >= 8) tools.append(...filterBox(table, caption.textContent));
   tools.append(save);
   caption.parentElement.append(tools);

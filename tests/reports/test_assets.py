@@ -10,6 +10,7 @@ import reports
 ASSETS = Path(reports.__file__).parent / "assets"
 CSS = (ASSETS / "report.css").read_text(encoding="utf-8")
 JS = (ASSETS / "report.js").read_text(encoding="utf-8")
+COMPARE = (ASSETS / "compare.js").read_text(encoding="utf-8")
 COLOURS = dict(re.findall(r"--([\w-]+): light-dark\((#\w{6}, #\w{6})\)", CSS))
 TEXT = [(ink, paper) for ink in ("ink", "muted", "link") for paper in ("paper", "card")]
 TINTED = [(tone, f"{tone}-tint") for tone in ("good", "same", "bad", "unsure")]
@@ -44,12 +45,15 @@ def test_every_variable_is_defined() -> None:
 
 
 def test_assets_can_stand_inside_their_tags_and_load_nothing() -> None:
-    for text in (CSS, JS):
+    for text in (CSS, JS, COMPARE):
         assert "</" not in text
         assert "\r" not in text
         assert not re.search(r"https?:|url\(|@import|@font-face", text)
-    assert not re.search(r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|eval\(", JS)
+    assert not re.search(
+        r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|eval\(", JS + COMPARE
+    )
 
 
 def test_the_script_stays_an_enhancement() -> None:
     assert len(JS.splitlines()) <= 100
+    assert len(COMPARE.splitlines()) <= 60

@@ -367,3 +367,11 @@ def test_threads_beyond_those_asked_for_are_told(typical, pools, word) -> None:
     outcomes = tuple(replace(o, facts=facts) for o in cell.outcomes)
     page = Page(replace(typical, cells=(replace(cell, outcomes=outcomes),)))
     assert word in text_of(environment.build(page).blocks)
+
+
+def test_an_algorithm_against_itself_is_no_duel_of_speed(typical) -> None:
+    itself = replace(typical.speed[0], reference=typical.speed[0].algorithm)
+    assert speed.build(Page(replace(typical, speed=(itself,), duels=()))) is None
+    kept = Page(replace(typical, speed=(itself, typical.speed[0]), duels=()))
+    (panel,) = speed.build(kept).blocks[1].blocks[0].spec.panels
+    assert len(panel.y.labels) == 1

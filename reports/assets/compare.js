@@ -1,0 +1,48 @@
+// Two runs of a table whose numeric columns are runs: the others are hidden, their change is added.
+function pickTwo(block, table) {
+  const head = table.tHead.rows[0];
+  const rows = [...table.tBodies[0].rows];
+  const runs = [...head.cells].map((cell, i) => (cell.classList.contains("n") ? i : 0)).filter(Boolean);
+  const command = document.createElement("p");
+  command.className = "note";
+  block.append(command);
+
+  const added = (kind, row) => {
+    const cell = row.appendChild(document.createElement(kind));
+    cell.className = "n";
+    cell.hidden = true;
+    return cell;
+  };
+  const title = added("th", head);
+  title.scope = "col";
+  title.textContent = "Change";
+  const changes = rows.map((row) => added("td", row));
+
+  const picks = ["Before", "Now"].map((word) => {
+    const [label, pick] = [document.createElement("label"), document.createElement("select")];
+    pick.append(new Option("every run", 0), ...runs.map((i) => new Option(text(head.cells[i]), i)));
+    pick.addEventListener("change", show);
+    label.append(word + " ", pick);
+    return pick;
+  });
+  block.querySelector(".tools").prepend(...picks.map((pick) => pick.parentElement));
+
+  const value = (cell) => (cell.dataset.v === undefined && text(cell) === "–" ? NaN : Number(raw(cell)));
+
+  function show() {
+    const [old, now] = picks.map((pick) => Number(pick.value));
+    const both = old > 0 && now > 0;
+    for (const row of [head, ...rows]) for (const i of runs) row.cells[i].hidden = both && i !== old && i !== now;
+    for (const cell of [title, ...changes]) cell.hidden = !both;
+    command.textContent = both ? `python -m harness compare ${text(head.cells[old])} ${text(head.cells[now])}` : "";
+    rows.forEach((row, i) => {
+      const [a, b] = both ? [value(row.cells[old]), value(row.cells[now])] : [NaN, NaN];
+      const percent = (100 * (b - a)) / Math.abs(a);
+      const told = Number.isFinite(percent) ? `${b > a ? "+" : ""}${percent.toPrecision(3)} %` : "–";
+      changes[i].dataset.v = Number.isFinite(percent) ? percent : "";
+      changes[i].textContent = told.replace("-", "−");
+    });
+  }
+}
+
+for (const block of document.querySelectorAll("[data-compare]")) pickTwo(block, block.querySelector("table"));

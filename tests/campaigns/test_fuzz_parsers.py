@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 
 from harness.channel import Channel, GarbledError
 from harness.config import Experiment, load_experiment
-from harness.experiment_files import shipped_experiments
 from harness.errors import ConfigError, HarnessError
+from harness.experiment_files import shipped_experiments
 from harness.model import Outcome, Sample, Split, Status, Task, Trial, to_json
 from harness.outcomes import read_outcome
 from harness.units import parse_duration, parse_size

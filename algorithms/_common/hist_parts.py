@@ -12,6 +12,7 @@ from scipy import sparse
 ROWS_AT_ONCE = 4096
 SAMPLED = 1024  # rows by which columns of dense X are chosen
 FEW_ENTRIES = 0.5  # share of rows, at most, in which a column that is chosen is not zero
+WORTH_IT = 0.25  # share of the columns: all the others have to be copied
 MOST_COLUMNS = 4096  # candidates that are held against each other; of more, all are taken
 
 
@@ -99,7 +100,8 @@ def exclusive_columns(X):
         together = own.T @ own  # whole numbers below 2²⁴
         np.fill_diagonal(together, 1.0)
         chosen = chosen[(together == 0.0).any(axis=1)]
-    return chosen if len(chosen) > 1 else np.empty(0, np.int64)
+    is_worth_it = len(chosen) > max(1, WORTH_IT * X.shape[1])
+    return chosen if is_worth_it else np.empty(0, np.int64)
 
 
 def entries_of(X, chosen):

@@ -16,6 +16,7 @@ from algorithms import (
     NewtonBoostingClassifier,
     NewtonBoostingRegressor,
 )
+from algorithms._common import hist_parts
 from algorithms._common.hist_bins import bin_table
 from algorithms._common.hist_bundles import Bundling
 from algorithms._common.hist_parts import part_table
@@ -125,6 +126,17 @@ def test_absent_entries_are_missing_values_to_second_order_boosting(seed, params
     )
     assert digest(one) == digest(two)
     assert np.array_equal(one.predict_proba(dense), two.predict_proba(X))
+
+
+def test_dense_one_hot_columns_are_bundled_for_second_order_trees(monkeypatch):
+    rng = np.random.default_rng(0)
+    X = one_hot(rng, 400, [5, 9, 3])
+    y = (X[:, :3].sum(axis=1) + 0.5 * rng.normal(size=400) > 0.5).astype(int)
+    params = {"n_estimators": 4, "max_depth": 3, "random_state": 0}
+    bundled = NewtonBoostingClassifier(**params).fit(X, y)
+    assert part_table(X).listed.shape[1] == 15  # two levels are in more than half of the rows
+    monkeypatch.setattr(hist_parts, "exclusive_columns", lambda _: np.empty(0, np.int64))
+    assert digest(NewtonBoostingClassifier(**params).fit(X, y)) == digest(bundled)
 
 
 # ------------------------------------------------------------------ forms of sparse matrices

@@ -137,6 +137,7 @@ def test_dense_columns_are_chosen_where_two_are_never_set_together():
     X = np.column_stack([X, rng.random((3000, 2)) < 0.4])
     assert exclusive_columns(X).tolist() == [1, 2, 3, 4]
     assert exclusive_columns(X[:, [0, 1, 5]]).tolist() == []
+    assert exclusive_columns(np.hstack([X, np.ones((3000, 20))])).tolist() == []
     X[5, 2] = np.nan
     found = entries_of(X, np.array([0, 2])).toarray()
     np.testing.assert_array_equal(found, X[:, [0, 2]])

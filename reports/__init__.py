@@ -28,40 +28,34 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from reports._blocks import (
-        Badge,
         Block,
         Callout,
-        Cell,
-        Code,
-        Column,
         Details,
         Drawing,
         Facts,
         Figure,
         Fragment,
-        Inline,
         Items,
         Key,
-        Link,
         Panel,
         Paragraph,
         Picture,
-        Report,
         Sides,
-        Strong,
-        Table,
         Tile,
         Tiles,
         Verbatim,
-        track,
     )
     from reports._build import build_report, write_report
     from reports._charts import PALETTE
     from reports._digest import markdown_summary, verdicts_json
     from reports._index import build_index, write_index
     from reports._page import Page
+    from reports._tables import Cell, Column, Table, track
+    from reports._words import Badge, Code, Inline, Link, Report, Strong
 
 _BUILD = {
+    **dict.fromkeys(("Cell", "Column", "Table", "track"), "_tables"),
+    **dict.fromkeys(("Badge", "Code", "Inline", "Link", "Report", "Strong"), "_words"),
     "build_report": "_build",
     "write_report": "_build",
     "build_index": "_index",

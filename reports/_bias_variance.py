@@ -6,8 +6,9 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from reports._blocks import Block, Cell, Column, Details, Figure, Row, Table
+from reports._blocks import Block, Details, Figure
 from reports._curves import parts, parts_keys
+from reports._tables import Cell, Column, Row, Table
 from reports._text import digits, listing, plural, short
 
 if TYPE_CHECKING:

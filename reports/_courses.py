@@ -7,10 +7,12 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from reports._axes import Axis, brief_ratio, linear, logarithmic
-from reports._blocks import Cell, Code, Column, Figure, Row, Table
+from reports._blocks import Figure
 from reports._meanings import SERIES, series_keys
 from reports._plot import Dots, Lines, Mark, Panel, Plot
+from reports._tables import Cell, Column, Row, Table
 from reports._text import loss, plural, ratio, short
+from reports._words import Code
 
 if TYPE_CHECKING:
     from harness.analysis.trends import Level, RunPoint

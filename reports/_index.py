@@ -7,25 +7,16 @@ from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from reports._blocks import (
-    Block,
-    Cell,
-    Code,
-    Column,
-    Fragment,
-    Inline,
-    Paragraph,
-    Report,
-    Row,
-    Table,
-)
+from reports._blocks import Block, Fragment, Paragraph
 from reports._blocks import Panel as Part
 from reports._build import Shown, page_of, write_page
 from reports._courses import NOTE, score_figure, scores_table, speed_figure
 from reports._page import geometric_mean
 from reports._render import Renderer
+from reports._tables import Cell, Column, Row, Table
 from reports._text import count, moment, plural, ratio, short
 from reports._verdict import speed_tally
+from reports._words import Code, Inline, Report
 
 if TYPE_CHECKING:
     from harness.analysis.trends import RunPoint

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from harness.analysis.rungs import lowest, reaches
-from reports._blocks import Badge, Cell, Code, Column, Inline, Row, Table
 from reports._claims import mode_of
 from reports._page import Page, Pair
+from reports._tables import Cell, Column, Row, Table
 from reports._text import SPACE, few, plural, short
 from reports._verdict import (
     ORDER,
@@ -20,6 +20,7 @@ from reports._verdict import (
     rung_badge,
     speed_cell,
 )
+from reports._words import Badge, Code, Inline
 
 if TYPE_CHECKING:
     from harness.analysis.view import Accuracy, Parity

@@ -62,14 +62,14 @@ class Page:
         """A name for each cell, by its position: the algorithm, and what else tells it apart."""
         prepared: dict[tuple[str, str, str], set[str]] = defaultdict(set)
         for cell in self.view.cells:
-            key = _canonical(cell.params)
+            key = canonical(cell.params)
             prepared[cell.algorithm, key, cell.dataset].add(cell.preparation)
         several = {(a, key) for (a, key, _), found in prepared.items() if len(found) > 1}
         names = {}
         for position, cell in enumerate(self.view.cells):
             told = [track_name(cell.tracks)] if cell.tracks else []
             told += _differences(cell.params, self._rivals(cell))
-            if (cell.algorithm, _canonical(cell.params)) in several:
+            if (cell.algorithm, canonical(cell.params)) in several:
                 told.append(cell.preparation)
             names[position] = f"{cell.algorithm} ({', '.join(told)})" if told else cell.algorithm
         return names
@@ -83,12 +83,12 @@ class Page:
     def _params(self) -> dict[tuple[str, tuple[str, ...]], dict[str, Mapping[str, Any]]]:
         found: dict[tuple[str, tuple[str, ...]], dict[str, Mapping[str, Any]]] = defaultdict(dict)
         for cell in self.view.cells:
-            found[cell.algorithm, cell.tracks][_canonical(cell.params)] = cell.params
+            found[cell.algorithm, cell.tracks][canonical(cell.params)] = cell.params
         return found
 
     def variant(self, algorithm: str, params: Mapping[str, Any]) -> str:
         """Return what tells a set of params from the others of its algorithm: "max_bin=15"."""
-        key = _canonical(params)
+        key = canonical(params)
         for (name, _), sets in self._params.items():
             if name == algorithm and key in sets:
                 return ", ".join(_differences(params, sets.values()))
@@ -263,7 +263,8 @@ def geometric_mean(values: Iterable[float]) -> float:
     return statistics.geometric_mean(finite) if finite else math.nan
 
 
-def _canonical(params: Mapping[str, Any]) -> str:
+def canonical(params: Mapping[str, Any]) -> str:
+    """Return params as text, the same for the same params."""
     return json.dumps(params, sort_keys=True, default=str)
 
 
@@ -271,7 +272,7 @@ def _differences(mine: Mapping[str, Any], every: Iterable[Mapping[str, Any]]) ->
     """Return "key=value" for the params it sets in which the sets of one algorithm differ."""
     sets = list(every)
     keys = sorted({key for params in sets for key in params})
-    varied = [k for k in keys if len({_canonical({k: s.get(k)}) for s in sets}) > 1]
+    varied = [k for k in keys if len({canonical({k: s.get(k)}) for s in sets}) > 1]
     told = [f"{key}={short(mine[key], 20)}" for key in varied if key in mine]
     return told or ["defaults"] * bool(varied)
 

@@ -13,23 +13,12 @@ from typing import Any, NoReturn
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from reports._blocks import (
-    Badge,
-    Block,
-    Cell,
-    Code,
-    Column,
-    Figure,
-    Inline,
-    Link,
-    Report,
-    Row,
-    Strong,
-    Words,
-)
+from reports._blocks import Block, Figure
 from reports._charts import PALETTE, draw
+from reports._tables import Cell, Column, Row
 from reports._text import plain, short, slug
 from reports._trees import draw_tree
+from reports._words import Badge, Code, Inline, Link, Report, Strong, Words
 
 TEMPLATES = Path(__file__).parent / "templates"
 TRACK = 110  # pixels of a track in a table cell, within a margin of 5 on either side

@@ -12,12 +12,14 @@ from typing import TYPE_CHECKING
 from harness import Section, hookimpl
 from harness.model import Sample, Status
 from reports._axes import brief_ratio, linear, logarithmic, rows
-from reports._blocks import Cell, Code, Column, Figure, Fragment, Paragraph, Row, Table
+from reports._blocks import Figure, Fragment, Paragraph
 from reports._blocks import Panel as Part
 from reports._meanings import ROW
 from reports._page import Page, mean
 from reports._plot import Dots, Lines, Mark, Panel, Plot
+from reports._tables import Cell, Column, Row, Table
 from reports._text import few, plural, ratio, short, signed
+from reports._words import Code
 
 if TYPE_CHECKING:
     from collections.abc import Callable

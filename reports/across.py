@@ -19,21 +19,12 @@ from harness.analysis.elo import FEWEST, elo
 from harness.analysis.field import Field, declared_tests, field_of, gaps_of, matrix
 from harness.analysis.pooling import FEW_DATASETS
 from harness.analysis.verdicts import MARGIN
-from reports._blocks import (
-    Block,
-    Cell,
-    Code,
-    Column,
-    Figure,
-    Fragment,
-    Panel,
-    Paragraph,
-    Row,
-    Table,
-)
+from reports._blocks import Block, Figure, Fragment, Panel, Paragraph
 from reports._page import Page
 from reports._ranks import critical_difference
+from reports._tables import Cell, Column, Row, Table
 from reports._text import SPACE, bounds, count, digits, few, plural, share, short, signed
+from reports._words import Code
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -7,22 +7,12 @@ from typing import TYPE_CHECKING
 from harness import Section, hookimpl
 from harness.analysis.compare import RunComparison, Seconds
 from reports._answers import RAW, comparison_sentence
-from reports._blocks import (
-    Badge,
-    Block,
-    Cell,
-    Code,
-    Column,
-    Details,
-    Fragment,
-    Paragraph,
-    Row,
-    Table,
-    Verbatim,
-)
+from reports._blocks import Block, Details, Fragment, Paragraph, Verbatim
 from reports._page import Page
+from reports._tables import Cell, Column, Row, Table
 from reports._text import bounds, count, digits, ratio, seconds, short, signed
 from reports._verdict import PHASE_NAMES, accuracy_badge
+from reports._words import Badge, Code
 
 if TYPE_CHECKING:
     from collections.abc import Callable

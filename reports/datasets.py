@@ -10,9 +10,6 @@ from harness import Section, hookimpl
 from harness.model import FAILURES, Status
 from reports._blocks import (
     Block,
-    Cell,
-    Code,
-    Column,
     Details,
     Facts,
     Figure,
@@ -20,15 +17,14 @@ from reports._blocks import (
     Items,
     Panel,
     Paragraph,
-    Row,
-    Table,
     Verbatim,
-    Words,
 )
 from reports._meanings import ORIGINS, keys
 from reports._page import Page
 from reports._strips import strips
+from reports._tables import Cell, Column, Row, Table
 from reports._text import TIMES, count, listing, loss, seconds, short, size
+from reports._words import Code, Words
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 from harness import Section, hookimpl
 from harness.analysis.speed import contamination, is_self_duel, noise_floors
-from reports._blocks import Badge, Block, Cell, Code, Column, Fragment, Panel, Paragraph, Row, Table
+from reports._blocks import Block, Fragment, Panel, Paragraph
+from reports._tables import Cell, Column, Row, Table
 from reports._text import count, digits, plural, short
 from reports._verdict import PHASE_NAMES
+from reports._words import Badge, Code
 
 if TYPE_CHECKING:
     from collections.abc import Callable

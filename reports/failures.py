@@ -7,22 +7,11 @@ from collections import defaultdict
 from typing import TYPE_CHECKING
 
 from harness import Section, hookimpl
-from reports._blocks import (
-    Badge,
-    Block,
-    Cell,
-    Code,
-    Column,
-    Details,
-    Fragment,
-    Paragraph,
-    Row,
-    Table,
-    Verbatim,
-    Words,
-)
+from reports._blocks import Block, Details, Fragment, Paragraph, Verbatim
 from reports._page import Page
+from reports._tables import Cell, Column, Row, Table
 from reports._text import count, few, plain, plural, short
+from reports._words import Badge, Code, Words
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -8,27 +8,23 @@ from harness import Section, hookimpl
 from harness.analysis.lines import as_text
 from harness.analysis.rungs import MEANING
 from reports._blocks import (
-    Badge,
     Block,
-    Cell,
-    Code,
-    Column,
     Details,
     Drawing,
     Facts,
     Fragment,
     Panel,
     Paragraph,
-    Row,
     Sides,
-    Table,
     Verbatim,
 )
 from reports._claims import mode_of
 from reports._overall import misses
 from reports._page import Page
+from reports._tables import Cell, Column, Row, Table
 from reports._text import count, digits, plural, short
 from reports._verdict import rung_badge
+from reports._words import Badge, Code
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -15,26 +15,15 @@ import numpy as np
 from harness import Section, hookimpl
 from harness.analysis.diagnostics import InapplicableError
 from harness.analysis.diagnostics.agreement import Agreement, compare, numbers
-from harness.ids import canonical
 from harness.model import Outcome, Status
 from reports._axes import Axis, linear, rows
-from reports._blocks import (
-    Block,
-    Cell,
-    Code,
-    Column,
-    Details,
-    Figure,
-    Fragment,
-    Key,
-    Paragraph,
-    Row,
-    Table,
-)
+from reports._blocks import Block, Details, Figure, Fragment, Key, Paragraph
 from reports._meanings import ROW
-from reports._page import Page, Pair
+from reports._page import Page, Pair, canonical
 from reports._plot import Boxes, Dots, Lines, Mark, Panel, Plot
+from reports._tables import Cell, Column, Row, Table
 from reports._text import DASH, count, digits, plural, share, short, steps
+from reports._words import Code
 
 if TYPE_CHECKING:
     from collections.abc import Callable

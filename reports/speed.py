@@ -6,24 +6,14 @@ import math
 from typing import TYPE_CHECKING
 
 from harness import Section, hookimpl
-from reports._blocks import (
-    Cell,
-    Code,
-    Column,
-    Details,
-    Figure,
-    Fragment,
-    Panel,
-    Paragraph,
-    Row,
-    Table,
-    Verbatim,
-)
+from reports._blocks import Details, Figure, Fragment, Panel, Paragraph, Verbatim
 from reports._forest import Estimate, ratios
 from reports._meanings import SPEEDS, keys
 from reports._page import Page, geometric_mean
+from reports._tables import Cell, Column, Row, Table
 from reports._text import plural, ratio, seconds, short
 from reports._verdict import PHASE_NAMES, speed_badge, speed_tally, speed_word
+from reports._words import Code
 
 if TYPE_CHECKING:
     from collections.abc import Callable

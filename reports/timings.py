@@ -10,9 +10,10 @@ from harness.analysis.speed import is_self_duel
 from harness.model import Block as Timed
 from harness.model import DuelOutcome
 from reports._axes import brief_seconds, linear, logarithmic
-from reports._blocks import Cell, Column, Details, Figure, Fragment, Key, Paragraph, Row, Table
+from reports._blocks import Details, Figure, Fragment, Key, Paragraph
 from reports._page import Page
 from reports._plot import Dots, Lines, Mark, Panel, Plot
+from reports._tables import Cell, Column, Row, Table
 from reports._text import plural, seconds, short
 
 if TYPE_CHECKING:

@@ -7,20 +7,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from harness import Section, hookimpl
-from reports._blocks import (
-    Block,
-    Cell,
-    Column,
-    Details,
-    Fragment,
-    Inline,
-    Paragraph,
-    Row,
-    Table,
-    Words,
-)
+from reports._blocks import Block, Details, Fragment, Paragraph
 from reports._overall import pair_cell
 from reports._page import Page, Pair
+from reports._tables import Cell, Column, Row, Table
 from reports._text import digits, share, short
 from reports._verdict import (
     accuracy_badge,
@@ -28,6 +18,7 @@ from reports._verdict import (
     margin_words,
     speed_badge,
 )
+from reports._words import Inline, Words
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -1,0 +1,65 @@
+"""Words in a sentence of a report: plain text, code, what carries the sentence, links, verdicts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar, TypeAlias
+
+
+@dataclass(frozen=True)
+class Code:
+    """A name or command, set in the typeface of code."""
+
+    text: str
+    kind: ClassVar[str] = "code"
+
+
+@dataclass(frozen=True)
+class Strong:
+    """Words that carry the sentence."""
+
+    text: str
+    kind: ClassVar[str] = "strong"
+
+
+@dataclass(frozen=True)
+class Link:
+    """A link to a place in the page (``#anchor``) or to an https address."""
+
+    text: str
+    href: str
+    kind: ClassVar[str] = "link"
+
+    def __post_init__(self) -> None:
+        if not self.href.startswith(("#", "https://")):
+            raise ValueError(f"a link leads to #anchor or https://, not to {self.href[:80]!r}")
+
+
+@dataclass(frozen=True)
+class Badge:
+    """A verdict in a word, with a symbol so that it can be read without colour."""
+
+    text: str
+    tone: str
+    symbol: str = ""
+    kind: ClassVar[str] = "badge"
+
+
+@dataclass(frozen=True)
+class Report:
+    """A link to the report of a run, which lies beside the page."""
+
+    run: str
+    kind: ClassVar[str] = "report"
+
+    @property
+    def href(self) -> str:
+        """The file's name; a run whose id could lead elsewhere has none."""
+        if not self.run.replace("-", "").isalnum():
+            raise ValueError(f"{self.run[:80]!r} is no id of a run")
+        return f"report-{self.run}.html"
+
+
+Inline: TypeAlias = str | Code | Strong | Link | Report | Badge
+Words: TypeAlias = Inline | Sequence[Inline]

@@ -82,7 +82,7 @@ def read_history(
         chosen = [s for s in found if _chosen(s, algorithms, datasets) and len(s.points) > 1]
     alone = sum(len(s.points) < 2 for s in found)
     if alone:
-        notes.append(f"{alone} things were measured at one commit only, and have no history yet")
+        notes.append(f"measured at one commit only, and so without a history: {alone}")
     return History(sorted(chosen, key=lambda s: (s.algorithm, s.dataset, s.measure)), notes)
 
 

@@ -68,9 +68,9 @@ def _export_asv(folder: Path, plugins: tuple[Path, ...], results: Path) -> int:
     from harness.asv_export import export_asv
 
     found = export_asv(results, folder, load_registry(plugins), Path.cwd())
-    say(f"{len(found.commits)} commits written to {folder}")
+    say(f"written to {folder}: {', '.join(c[:8] for c in found.commits) or 'no commit'}")
     if found.left_out:
-        say(f"{found.left_out} runs left out: of an edited tree, or of no commit known here")
+        say(f"runs left out, of an edited tree or of no commit known here: {found.left_out}")
     return 0 if found.commits else 4
 
 

@@ -83,6 +83,32 @@ def busy(dask_worker):
     return bool(dask_worker.state.executing)
 
 
+@pytest.mark.slow
+def test_a_long_matrix_survives_worker_after_worker(cluster):
+    count = int(os.environ.get("DASK_TRIALS", "120"))  # 500 in a longer campaign
+    jobs = [job(*({"fit": "sleep", "seconds": 0.05} for _ in range(4))) for _ in range(count // 4)]
+    stop = threading.Event()
+
+    def kill_five(client):
+        for _ in range(5):
+            stop.wait(4.0)
+            address = next((one for one, works in client.run(busy).items() if works), None)
+            if address is not None and not stop.is_set():
+                os.kill(client.run(os.getpid, workers=[address])[address], signal.SIGKILL)
+                client.wait_for_workers(2, timeout=60)
+
+    with distributed.Client(cluster) as client:
+        client.wait_for_workers(2)
+        killer = threading.Thread(target=kill_five, args=(client,))
+        killer.start()
+        found = run(cluster, *jobs)
+        stop.set()
+        killer.join()
+    assert len({outcome.trial.id for outcome in found}) == len(found) == count // 4 * 4
+    assert {outcome.status for outcome in found} == {Status.DONE}
+    assert any(outcome.facts["dask"]["lost"] for outcome in found)
+
+
 def test_what_loses_every_worker_is_given_up(cluster, monkeypatch):
     monkeypatch.setattr(dask_executor, "ATTEMPTS", 1)
     crew = dask_executor.Crew(None, None, ())

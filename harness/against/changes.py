@@ -10,6 +10,7 @@ from typing import Any
 
 from harness import ids
 from harness.against.base import Base
+from harness.against.revision import belongs
 from harness.plugins import Entry, Registry
 from harness.surroundings import installed_version
 
@@ -51,7 +52,7 @@ def find_changes(
     broken = {b.plugin: b.reason for b in registry.broken}
     entries = registry.entries["algorithm"]
     for name, entry in sorted(entries.items()):
-        if not Path(entry.path).resolve().is_relative_to(repository):
+        if not belongs(Path(entry.path), repository):
             continue
         if wanted is not None and name not in wanted:
             skipped[name] = "not asked for"

@@ -11,7 +11,14 @@ from harness import ids
 from harness.against.base import HARNESS_ROOT, Base, BaseError, make_base
 from harness.against.changes import Changes, find_changes
 from harness.against.decide import Limits, decide, undecided
-from harness.against.revision import Revision, changed_files, checked_out, find_revision, head_of
+from harness.against.revision import (
+    Revision,
+    belongs,
+    changed_files,
+    checked_out,
+    find_revision,
+    head_of,
+)
 from harness.against.sides import Sides, in_tree, plan_rungs, plan_sides, roots_of, set_by
 from harness.analysis.build import view_run
 from harness.analysis.gates import Decision, State, state_of
@@ -33,8 +40,11 @@ DEFAULT: JSON = {
     "capacity": {"trees": 10},
     "splits": {"folds": 8},
     "run": {"timeout": "3m"},
-    "duels": {"datasets": ["friedman1:rows=4000", "higgs_like:rows=3000"], "blocks": 3}
-    | {"launches": 24},
+    "duels": {
+        "datasets": ["friedman1:rows=4000", "higgs_like:rows=3000"],
+        "launches": 24,
+        "blocks": 3,
+    },
     "parity": {"datasets": ["diabetes", "breast_cancer"]},
 }
 
@@ -120,7 +130,7 @@ def _base(
 def _notes(revision: Revision, base: Base) -> list[str]:
     """Return what a reader of the answer should know beside it."""
     found = []
-    if HARNESS_ROOT.is_relative_to(revision.repository):
+    if belongs(HARNESS_ROOT, revision.repository):
         files = changed_files(revision, HARNESS_ROOT / "harness")
         if files:
             found.append(

@@ -61,6 +61,12 @@ def find_revision(folder: Path, named: str) -> Revision:
     raise ConfigError(f"there is no revision {named[:80]!r} in {repository}{why}")
 
 
+def belongs(path: Path, repository: Path) -> bool:
+    """Return whether a file is a repository's own: not one installed in an environment inside."""
+    found = path.resolve()
+    return found.is_relative_to(repository) and "site-packages" not in found.parts
+
+
 def head_of(repository: Path) -> str:
     """Return what the working tree is: its commit, and whether it was edited since."""
     commit, _ = _git(repository, "rev-parse", "--short=8", "HEAD")

@@ -13,6 +13,7 @@ from typing import Any
 
 from harness import ids
 from harness.against.base import Base
+from harness.against.revision import belongs
 from harness.analysis.looks import LOOKS
 from harness.config import Choice, Experiment
 from harness.made_duels import make_duel
@@ -81,21 +82,24 @@ class Sides:
 def in_tree(file: str, repository: Path, tree: Path) -> str:
     """Return where a file of a repository lies in another working tree of it."""
     path = Path(file).resolve()
-    return str(tree / path.relative_to(repository)) if path.is_relative_to(repository) else file
+    return str(tree / path.relative_to(repository)) if belongs(path, repository) else file
 
 
 def roots_of(registry: Registry, repository: Path, tree: Path, harness_root: Path) -> list[Path]:
     """Return what goes first on the base's path: where the head's own plugins are imported from.
 
-    The harness itself comes last, from the base where it belongs to the repository.
+    The harness itself comes last, from the base where it belongs to the repository. Where it is
+    installed, each interpreter has its own.
     """
     found: dict[Path, None] = {}
     for entry in registry.entries["algorithm"].values():
         path = Path(entry.path).resolve()
-        if path.is_relative_to(repository) and not entry.plugin.endswith(".py"):
-            depth = len(entry.plugin.split(".")) - (path.name != "__init__.py")
+        if belongs(path, repository) and not entry.plugin.endswith(".py"):
+            module = entry.plugin.partition(":")[0]  # an entry point may name more
+            depth = len(module.split(".")) - (path.name != "__init__.py")
             found[tree / path.parents[depth].relative_to(repository)] = None
-    found[Path(in_tree(str(harness_root), repository, tree))] = None
+    if "site-packages" not in harness_root.parts:
+        found[Path(in_tree(str(harness_root), repository, tree))] = None
     return list(found)
 
 

@@ -164,4 +164,5 @@ def test_the_path_of_a_base_is_that_of_the_heads_plugins(tmp_path):
     assert roots_of(registry, ROOT, tmp_path, ROOT) == [tmp_path]
     elsewhere = roots_of(registry, tmp_path / "project", tmp_path / "tree", ROOT)
     assert elsewhere == [ROOT]  # nothing of that project: the harness is shared
-    assert os.pathsep not in str(ROOT)
+    installed = tmp_path / "lib" / "site-packages"
+    assert roots_of(registry, tmp_path / "project", tmp_path / "tree", installed) == []

@@ -7,6 +7,7 @@ import pytest
 from scratch_project import commit, git, new_project, plant
 
 from harness.against.revision import (
+    belongs,
     changed_files,
     checked_out,
     find_revision,
@@ -68,6 +69,12 @@ def test_the_head_is_the_working_tree_and_says_so(project):
     found = find_revision(project, "main")
     assert changed_files(found, project) == ["ridge.py"]
     assert changed_files(found, project / "short.toml") == []
+
+
+def test_what_is_installed_inside_a_repository_is_not_its_own(project):
+    assert belongs(project / "ridge.py", project)
+    assert not belongs(project / ".venv/lib/python3.11/site-packages/x.py", project)
+    assert not belongs(project.parent / "other.py", project)
 
 
 def test_a_base_is_checked_out_beside_and_removed(project):

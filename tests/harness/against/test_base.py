@@ -1,6 +1,5 @@
 """Which interpreter a base gets, and what is found out of it before anything is measured."""
 
-import os
 import sys
 from pathlib import Path
 

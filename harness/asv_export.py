@@ -19,7 +19,7 @@ from typing import Any
 from harness.analysis.series import NoAsvError
 from harness.analysis.trends import Level, RunPoint, course
 from harness.errors import StoreError
-from harness.history import OTHER_RUNS
+from harness.history import measured_runs
 from harness.model import JSON
 from harness.plugins import Registry
 from harness.store import Store
@@ -55,8 +55,7 @@ def export_asv(results: Path, folder: Path, registry: Registry, repository: Path
         Where the folder cannot be written.
     """
     with Store.open(results) as store:
-        runs = [str(run["id"]) for run in store.runs() if run["name"] not in OTHER_RUNS]
-        points = course(store, registry, runs[::-1])  # the newest last: of one commit it counts
+        points = course(store, registry, measured_runs(store))  # of one commit the newest counts
     by_place: dict[tuple[str, str], RunPoint] = {}
     left_out = 0
     for point in points:

@@ -26,7 +26,7 @@ from harness.store import Store
 
 Case = tuple[str, str, str, str, str]  # algorithm, dataset, measure, unit, source
 ASV_RESULTS = Path(".asv") / "results"
-OTHER_RUNS = ("gate", "duel", "parity")  # their trials are the means to another end
+OTHER_RUNS = ("duel", "parity")  # their trials are the means to another end
 
 
 @dataclass(frozen=True)
@@ -70,8 +70,7 @@ def read_history(
     found: list[Series] = []
     if Store.exists(results):
         with Store.open(results) as store:
-            runs = [str(run["id"]) for run in store.runs() if run["name"] not in OTHER_RUNS]
-            found += stored_series(course(store, registry, runs[::-1]))
+            found += stored_series(course(store, registry, measured_runs(store)))
     try:
         if asv is not None or ASV_RESULTS.is_dir():
             found += asv_series(asv or ASV_RESULTS)
@@ -87,6 +86,15 @@ def read_history(
 
 
 # ------------------------------------------------------------------ the store
+
+
+def measured_runs(store: Store) -> list[str]:
+    """Return the runs whose trials are measurements of a commit, the oldest first.
+
+    A gate against a revision holds trials of two.
+    """
+    told = [r for r in store.runs() if r["name"] not in OTHER_RUNS and "against" not in r["config"]]
+    return [str(run["id"]) for run in reversed(told)]
 
 
 def stored_series(points: Iterable[RunPoint]) -> list[Series]:

@@ -41,12 +41,13 @@ def place(tmp_path_factory):
             commit = git(project, "rev-parse", "--short=12", "HEAD")
             store_run(store, folder, commit, SLOW if n >= AT else 1.0, rng)
         store_run(store, folder, f"{commit}+", 9.0, rng)
+        store_run(store, folder, "other", 9.0, rng, {"against": {}})  # a gate is no measurement
     return folder
 
 
-def store_run(store, folder, commit, seconds, rng):
+def store_run(store, folder, commit, seconds, rng, config=None):
     machine = {"id": "m1", "revision": commit, "cpu": "c", "python": "CPython 3.11.7"}
-    run = store.begin_run("quick", {}, "settings", machine=machine)
+    run = store.begin_run("quick", config or {}, "settings", machine=machine)
     for name in ("steady", "stepping<i>"):
         wall = seconds if name == "stepping<i>" else 2.0
         for fold in range(FOLDS):

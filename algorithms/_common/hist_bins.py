@@ -63,19 +63,25 @@ def find_bins(X, categorical, max_bin, sample, min_in_bin, workers):
     workers : Workers
     """
     table = part_table(X, bundles=False)
-    n_features = table.shape[1]
+    n_rows, n_features = table.shape
     gaps = np.empty(n_features, bool)
     gaps[table.dense_columns] = find_gaps(table.dense, workers)
     gaps[table.listed_columns] = listed_gaps(table)
-    drawn = table.sample(sample_rows(len(table.dense), sample))
-    columns = np.ascontiguousarray(drawn.dense.T)
+    drawn = sample_rows(len(table.dense), sample)
+    columns = np.ascontiguousarray(table.dense[drawn].T)
+    is_drawn = None if isinstance(drawn, slice) else np.bincount(drawn, minlength=n_rows) > 0
+    n_drawn = columns.shape[1]
     place = np.empty(n_features, np.int64)
     for own in (table.dense_columns, table.listed_columns):
         place[own] = np.arange(len(own))
     is_dense = np.isin(np.arange(n_features), table.dense_columns)
 
     def find(f):
-        values, counts = runs_of(columns[place[f]]) if is_dense[f] else listed_runs(drawn, place[f])
+        if is_dense[f]:
+            values, counts = runs_of(columns[place[f]])
+        else:
+            own = table.entries(place[f], is_drawn)
+            values, counts = runs_of(own, 0 if np.isnan(table.absent) else n_drawn - len(own))
         if categorical[f]:
             return frequent_codes(values, counts, max_bin - 1)
         room = max_bin - 1 if gaps[f] else max_bin
@@ -102,12 +108,6 @@ def runs_of(values, n_zeros=0):
     counts = np.empty(len(found), np.int64)
     n_runs = count_runs(found, len(values), counts, n_zeros)
     return found[:n_runs], counts[:n_runs]
-
-
-def listed_runs(table, j):
-    """Return what `runs_of` does, of a listed column."""
-    own = table.listed.data[table.listed.indptr[j] : table.listed.indptr[j + 1]]
-    return runs_of(own, 0 if np.isnan(table.absent) else len(table.dense) - len(own))
 
 
 def find_gaps(X, workers):

@@ -39,22 +39,11 @@ class Parts:
         """Of the values."""
         return self.dense.dtype
 
-    def sample(self, chosen):
-        """Return the table of some rows, an ascending array of numbers, or a slice of all.
-
-        The listed entries keep the numbers of their rows.
-        """
-        if isinstance(chosen, slice):
-            return self
-        given = self.listed
-        is_drawn = np.zeros(len(self.dense), bool)
-        is_drawn[chosen] = True
-        kept = is_drawn[given.indices]
-        ends = np.concatenate([[0], np.cumsum(kept)])[given.indptr]
-        arrays = given.data[kept], given.indices[kept], ends
-        listed = sparse.csc_array(arrays, shape=given.shape)
-        own = self.dense_columns, listed, self.listed_columns, self.absent
-        return Parts(self.dense[chosen], *own)
+    def entries(self, j, is_drawn=None):
+        """Return the values of a listed column's entries, those of drawn rows or all."""
+        own = slice(self.listed.indptr[j], self.listed.indptr[j + 1])
+        values = self.listed.data[own]
+        return values if is_drawn is None else values[is_drawn[self.listed.indices[own]]]
 
 
 def part_table(X, *, absent=0.0, bundles=True):

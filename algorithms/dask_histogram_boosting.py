@@ -38,7 +38,7 @@ class DaskHistogramBoostingClassifier(DaskTraining, HistogramBoostingClassifier)
         Seconds of silence after which a worker is given up that has not hung up.
     **params
         Those of `HistogramBoostingClassifier`. ``n_jobs=None`` is the threads of the worker. Not
-        to be had: `parity`, "dart", "goss", objectives that are callable.
+        to be had: `parity`, "dart", lossy bundles, objectives that are callable.
 
     Attributes
     ----------

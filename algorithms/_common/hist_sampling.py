@@ -12,6 +12,7 @@ from algorithms._kernels.hist_sketch import draw_rows, hash_rows
 ALL = 1 << 32
 MIX = 0x9E3779B97F4A7C15
 KEY_BITS = 15  # of a float32 that are dropped when |g h| is counted
+KEYS = 1 << (31 - KEY_BITS)
 
 
 def seed_of(seed, *numbers):
@@ -59,14 +60,9 @@ def sample_one_side(g, h, top_rate, other_rate, seed):
     rows : uint32, ascending
     factor : float32 (n_rows,)
     """
-    size = np.abs(g * h if h.shape[1] else g).sum(axis=0)
-    n = len(size)
-    key = size.astype(np.float32).view(np.int32) >> KEY_BITS
-    above = np.cumsum(np.bincount(key, minlength=1)[::-1])[::-1]  # rows whose key is at least k
-    wanted = max(int(top_rate * n), 1)
-    edge = int(np.searchsorted(-above, -wanted, side="right")) - 1
-    higher = above[edge + 1] if edge + 1 < len(above) else 0
-    share = (wanted - higher) / (above[edge] - higher)  # of the rows whose key is on the edge
+    key = keys_of(g, h)
+    n = len(key)
+    edge, share = top_edge(np.bincount(key, minlength=1), top_rate, n)
     drawn = hash_numbers(seed, n)
     top = (key > edge) | ((key == edge) & (drawn < share * ALL))
     n_top = int(np.count_nonzero(top))
@@ -75,3 +71,25 @@ def sample_one_side(g, h, top_rate, other_rate, seed):
     factor = np.ones(n, np.float32)
     factor[other] = (n - n_top) / max(int(other_rate * n), 1)
     return np.flatnonzero(top | other).astype(np.uint32), factor
+
+
+def keys_of(g, h):
+    """Return a number below `KEYS` for each row's |g h|, in the same order; int32 (n_rows,)."""
+    size = np.abs(g * h if h.shape[1] else g).sum(axis=0)
+    return size.astype(np.float32).view(np.int32) >> KEY_BITS
+
+
+def top_edge(counts, top_rate, n_rows):
+    """Return the key on the edge of the a·n largest, and the share of its rows that are among them.
+
+    Parameters
+    ----------
+    counts : int64, rows by key
+    top_rate : a
+    n_rows : n
+    """
+    above = np.cumsum(counts[::-1])[::-1]  # rows whose key is at least k
+    wanted = max(int(top_rate * n_rows), 1)
+    edge = int(np.searchsorted(-above, -wanted, side="right")) - 1
+    higher = above[edge + 1] if edge + 1 < len(above) else 0
+    return edge, (wanted - higher) / (above[edge] - higher)

@@ -36,7 +36,6 @@ READ_OFF = {  # what fit reads off X and y
 UNSHARED = {  # what cannot be had on many machines, and why
     "parity": "a library's order of sums is that of one machine",
     "boosting_type": "'dart' changes the rounds that a resumed training starts from",
-    "data_sample_strategy": "one-side sampling ranks all rows",
     "max_conflict_rate": "workers bundle no features",
 }
 

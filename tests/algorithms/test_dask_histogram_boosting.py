@@ -174,7 +174,6 @@ def test_other_kernels_are_an_error_that_lists_them(client, monkeypatch):
     [
         ({"parity": "lightgbm"}, "parity"),
         ({"boosting_type": "dart"}, "dart"),
-        ({"data_sample_strategy": "goss"}, "goss"),
         ({"max_conflict_rate": 0.1}, "max_conflict_rate"),
         ({"objective": "quantile"}, "quantile"),
         ({"objective": lambda y, score: (score, score)}, "callable"),

@@ -46,6 +46,10 @@ CASES = {
         monotone_constraints=[1, 0, 0, 0, 0, 0],
         interaction_constraints=[[0, 1, 2], [2, 3]],
     ),
+    "one side": model(HistogramBoostingRegressor, data_sample_strategy="goss", learning_rate=0.6),
+    "multiclass, one side": model(
+        HistogramBoostingClassifier, data_sample_strategy="goss", learning_rate=0.6
+    ),
     "binary": model(HistogramBoostingClassifier),
     "multiclass": model(HistogramBoostingClassifier, n_estimators=2),
     "multiclassova": model(HistogramBoostingClassifier, n_estimators=2, objective="ova"),

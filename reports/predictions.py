@@ -102,14 +102,15 @@ def compared(page: Page) -> Iterator[Compared]:
 def _side(
     cells: Sequence[Measured], preparation: str, params: Mapping[str, object]
 ) -> dict[str, Outcome]:
-    """Return the finished outcomes of one side of a pair, by split."""
-    for cell in cells:
-        same = not params or canonical(cell.params) == canonical(params)
-        if same and preparation in ("", cell.preparation):
-            return {
-                o.trial.split.label: o for o in cell.outcomes if o.status is Status.DONE and o.trial
-            }
-    return {}
+    """Return the finished outcomes of one side of a pair, by split.
+
+    A verdict that tells no params is about the only ones that its algorithm has.
+    """
+    prepared = [cell for cell in cells if preparation in ("", cell.preparation)]
+    same = [cell for cell in prepared if canonical(cell.params) == canonical(params)]
+    found = same or ([] if params else prepared)
+    outcomes = found[0].outcomes if found else ()
+    return {o.trial.split.label: o for o in outcomes if o.status is Status.DONE}
 
 
 def _compared(page: Page, pair: Pair, sides: Sequence[Mapping[str, Outcome]]) -> Compared | None:

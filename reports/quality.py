@@ -145,7 +145,7 @@ def curve(predicted: Predicted) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     true = np.cumsum((predicted.weight * hit)[order])[ends]
     false = np.cumsum((predicted.weight * ~hit)[order])[ends]
     precision = true / np.maximum(true + false, np.finfo(float).tiny)
-    rates = (false / false[-1], true / true[-1])
+    rates = (count / max(float(count[-1]), np.finfo(float).tiny) for count in (false, true))
     fpr, tpr = (np.concatenate([[0.0], rate]) for rate in rates)
     return fpr, tpr, np.concatenate([[1.0], precision])
 

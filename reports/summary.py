@@ -46,8 +46,19 @@ def build(page: Page) -> Fragment:
         state = f"This run is {short(page.of_run('status'))}: it holds what was finished so far."
         blocks.insert(0, Paragraph(state, role="note"))
     if page.pairs:
-        blocks += [overall(page), Paragraph(RATIOS, role="note")]
+        blocks += [overall(page), Paragraph([RATIOS, *_evidence(page)], role="note")]
     return Fragment([*blocks, Sides(_boxes(page))])
+
+
+def _evidence(page: Page) -> list[Inline]:
+    """Return links to what the matrix was made from."""
+    links = [Link("every verdict", "#verdicts")]
+    links += [Link("where trees part", "#parity")] if page.view.parity else []
+    links += [Link("every duel", "#duels")] if page.view.duels else []
+    found: list[Inline] = [" The evidence: "]
+    for link in links:
+        found += [link, ", "]
+    return [*found[:-1], "."]
 
 
 def _boxes(page: Page) -> list[Block]:

@@ -64,6 +64,17 @@ def test_predictions_of_a_pair_are_compared_on_the_same_rows(page) -> None:
     assert all(c.agreement.same == 1 for c in trees), "made to predict alike"
 
 
+def test_a_verdict_is_about_its_own_params(view) -> None:
+    cell = next(c for c in view.cells if c.algorithm == "bagging" and c.dataset == "wine")
+    bare = replace(cell, params={}, outcomes=cell.outcomes[:1])
+    both = [cell, bare]
+    assert len(predictions._side(both, "native", {})) == 1
+    assert len(predictions._side(both, "native", cell.params)) == 3
+    assert predictions._side(both, "native", {"n_estimators": 7}) == {}
+    assert predictions._side(both, "onehot", {}) == {}
+    assert len(predictions._side([cell], "", {})) == 3, "the only one there is"
+
+
 def test_bars_of_steps_fill_the_whole(page) -> None:
     (panel,) = predictions.shares([("a", {"0": 3, "1": 1}), ("b", {"0": 0, "1": 2})]).panels
     boxes = sorted(box for mark in panel.marks for box in mark.boxes)

@@ -39,6 +39,17 @@ def test_a_pair_has_a_row_with_all_four_answers(view) -> None:
     assert pair_cell(Page(view).pairs[0]).note == "against sklearn_decision_tree"
 
 
+def test_the_matrix_leads_to_its_evidence(view) -> None:
+    def links(view) -> list[str]:
+        notes = [
+            b.words for b in summary.build(Page(view)).blocks if getattr(b, "role", "") == "note"
+        ]
+        return [word.href for words in notes for word in words if hasattr(word, "href")]
+
+    assert links(view) == ["#verdicts", "#parity", "#duels"]
+    assert links(replace(view, parity=(), speed=(), duels=())) == ["#verdicts"]
+
+
 def test_what_was_not_measured_takes_no_column(view) -> None:
     assert len(heads(overall(Page(replace(view, speed=(), duels=()))))) == 4
 

@@ -11,7 +11,8 @@ import sklearn
 from algorithms._distributed import links
 from algorithms._distributed.boosting import train
 from algorithms._distributed.collective import join
-from algorithms._distributed.parts import look, read_parts, rows_of
+from algorithms._distributed.parts import read_parts
+from algorithms._distributed.rows import Rows
 from algorithms._kernels.jit import KERNEL_DIGEST
 
 STALE = 600.0  # seconds after which a door that nobody came through is closed
@@ -52,11 +53,6 @@ def close_door(training):
             door[2].close()
 
 
-def look_at(part, model):
-    """Return the `Facts` of a part."""
-    return look(part, model)
-
-
 def train_here(training, place, told, parts):
     """Train as one rank; return its `Result`.
 
@@ -77,7 +73,7 @@ def train_here(training, place, told, parts):
     if model.n_jobs is None:
         model.n_jobs = get_worker().state.nthreads
     try:
-        rows = rows_of(place["lengths"], place["numbers"])
+        rows = Rows.of_parts(place["lengths"], place["numbers"])
         table = read_parts(parts, model, rows, place["dtype"], place["class_weights"])
         reach = place["rank"], place["addresses"], door[0], place["secret"]
         with join(*reach, place["patience"], JOINING) as ranks:

@@ -12,7 +12,6 @@ from sklearn.utils.validation import _check_sample_weight, column_or_1d
 from algorithms._common.hist_objectives import LOGARITHMIC
 from algorithms._common.hist_tables import codes_of, read_table
 from algorithms._distributed.boosting import Table
-from algorithms._distributed.rows import Rows
 
 
 @dataclass(frozen=True)
@@ -106,8 +105,3 @@ def check_values(facts, objective):
     kind = getattr(objective, "kind", None)
     if kind in LOGARITHMIC and (-1 in signs or 1 not in signs):
         raise ValueError(f"objective {objective.name!r} needs y >= 0 with a positive sum")
-
-
-def rows_of(lengths, numbers):
-    """Return the `Rows` of a rank that holds the parts of these numbers."""
-    return Rows.of_parts(lengths, numbers)

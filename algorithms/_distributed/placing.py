@@ -15,6 +15,7 @@ import numpy as np
 
 from algorithms._distributed import at_workers
 from algorithms._distributed.links import LinkError
+from algorithms._distributed.parts import look
 
 LOOK = 0.25  # seconds between two looks at the cluster
 GRACE = 20.0  # seconds that ranks have to end by themselves once one is lost
@@ -54,10 +55,7 @@ def compute_parts(client, parts, workers):
 
 def look_at_parts(client, futures, model, workers):
     """Return the `Facts` of all parts."""
-    asked = [
-        client.submit(at_workers.look_at, future, model, pure=False, workers=workers)
-        for future in futures
-    ]
+    asked = [client.submit(look, future, model, pure=False, workers=workers) for future in futures]
     return client.gather(asked)
 
 

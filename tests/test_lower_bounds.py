@@ -6,7 +6,10 @@ import pytest
 from fresh import ROOT, Fresh, build_wheel, declared
 
 BOUND = re.compile(r"^([A-Za-z0-9._-]+)(?:\[[^\]]*\])?>=([0-9.]+)")
-TESTED = ("tests/harness/store", "tests/harness/test_config.py", "tests/harness/test_plugins.py")
+TESTED = (
+    *("tests/harness/store", "tests/harness/data/test_files.py"),
+    *("tests/harness/test_config.py", "tests/harness/test_plugins.py"),
+)
 
 
 def lowest(requirements: list[str]) -> list[str]:

@@ -100,9 +100,12 @@ def test_a_run_shows_itself_in_a_notebook_escaped_and_in_its_colours(run, option
     object.__setattr__(evil, "view", run.view)
     assert "run &lt;script&gt;\\x1b" in evil._repr_html_()
     again = harness.run(
-        {"datasets": ["iris"], "splits": {"folds": 2}, "duels": {"pairs": []}}, data=frame, target="income",
-        algorithms=["mean"], **options
-    )  # fmt: skip
+        {"datasets": ["iris"], "splits": {"folds": 2}, "duels": {"pairs": []}},
+        data=frame,
+        target="income",
+        algorithms=["mean"],
+        **options,
+    )
     assert again.tally.reused == 4  # the same bytes are the same dataset
     assert len(list((options["results"] / "tables").iterdir())) == 1
 

@@ -22,6 +22,7 @@ from algorithms._common.bagged_trees import Walker, grow_bag
 from algorithms._common.base_tree import BaseDecisionTree
 from algorithms._common.draws import SEEDS, count_columns, count_rows, draw, seeded_clones
 from algorithms._common.export import export_trees
+from algorithms._common.few_rows import plain_rows
 from algorithms._common.parity import AS_SKLEARN, warn_of_other_version
 from algorithms._common.tables import as_rows, check_sparse
 from algorithms._common.threads import count_threads
@@ -213,6 +214,8 @@ class BaseBagging(_RoutingNotSupportedMixin, MetaEstimatorMixin, BaseEstimator):
     def _read_rows(self, X):
         """Return X as the models take it: C-contiguous float32 for our own trees."""
         check_is_fitted(self)
+        if self._walker is not None and (few := plain_rows(self, X, np.float32)) is not None:
+            return few
         if self._walker is None:
             sparse = ["csr", "csc"]
             options = {"accept_sparse": sparse, "dtype": None, "ensure_all_finite": False}

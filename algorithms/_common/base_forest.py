@@ -15,6 +15,7 @@ from algorithms._common.bagged_trees import Walker
 from algorithms._common.cart import TREE_CONSTRAINTS
 from algorithms._common.draws import SEEDS, count_rows
 from algorithms._common.export import export_trees
+from algorithms._common.few_rows import plain_rows
 from algorithms._common.parity import warn_of_other_version
 from algorithms._common.progress import say
 from algorithms._common.tables import as_rows, check_sparse, make_table
@@ -216,15 +217,10 @@ class BaseForest(BaseEstimator):
     def _read_rows(self, X):
         """Return X as C-contiguous float32, or as CSR; raise scikit-learn's errors."""
         check_is_fitted(self)
-        X = validate_data(
-            self,
-            X,
-            accept_sparse="csr",
-            dtype=np.float32,
-            order="C",
-            reset=False,
-            ensure_all_finite="allow-nan",
-        )
+        if (few := plain_rows(self, X, np.float32)) is not None:
+            return few
+        form = {"dtype": np.float32, "order": "C", "ensure_all_finite": "allow-nan"}
+        X = validate_data(self, X, accept_sparse="csr", reset=False, **form)
         check_sparse(X, type(self).__name__)
         return X
 

@@ -261,10 +261,12 @@ class BaseHistogramBoosting(SavedModel, Contributions, BaseEstimator):
 
     def _raw(self, X, rounds=None):
         """Return raw scores, float64 (n_rows, n_scores)."""
-        check_is_fitted(self, "ensemble_")
+        if not hasattr(self, "ensemble_"):  # it costs as much as twenty trees to ask
+            check_is_fitted(self, "ensemble_")
         X = self._read_rows(X)
         trees = slice(None if rounds is None else rounds * len(self._base))
-        return self._walker.raw(X, count_threads(self.n_jobs), trees)
+        threads = count_threads(self.n_jobs) if X.shape[0] > 1 else 1
+        return self._walker.raw(X, threads, trees)
 
     def _staged_raw(self, X):
         """Yield raw scores after each round."""

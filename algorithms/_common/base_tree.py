@@ -22,6 +22,7 @@ from algorithms._common.cart import TREE_CONSTRAINTS, make_rules
 from algorithms._common.cat_columns import check_conditions, count_codes, read_categories
 from algorithms._common.cat_growing import flag_codes
 from algorithms._common.export import export_trees
+from algorithms._common.few_rows import plain_rows
 from algorithms._common.growing import draw_rows, grow_tree
 from algorithms._common.parity import warn_of_other_version
 from algorithms._common.pruning import prune, prune_by_error, pruning_path
@@ -153,6 +154,8 @@ class BaseDecisionTree(BaseEstimator):
         if not check_input:
             _check_n_features(self, X, reset=False)
             return X if issparse(X) else np.ascontiguousarray(X, np.float32)
+        if (few := plain_rows(self, X, np.float32)) is not None:
+            return few
         X = validate_data(
             self,
             X,

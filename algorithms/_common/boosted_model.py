@@ -7,6 +7,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from algorithms._common.boosted_trees import add_trees
 from algorithms._common.export import export_boosted
+from algorithms._common.few_rows import plain_rows
 from algorithms._common.threads import count_threads
 
 
@@ -49,6 +50,9 @@ class BoostedModel(BaseEstimator):
     def _read_rows(self, X):
         """Return X as C-contiguous float32; raise scikit-learn's errors."""
         check_is_fitted(self)
+        few = plain_rows(self, X, np.float32)
+        if few is not None and not np.isnan(few).any():
+            return few
         X = validate_data(self, X, accept_sparse="csr", dtype=np.float32, order="C", reset=False)
         return X.toarray() if issparse(X) else X
 

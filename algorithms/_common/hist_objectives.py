@@ -144,7 +144,12 @@ def to_probabilities(score, link):
     if score.shape[1] == 1 or link == "sigmoid":
         with np.errstate(over="ignore"):
             found = 1.0 / (1.0 + np.exp(-score))
-        return np.column_stack([1.0 - found, found]) if found.shape[1] == 1 else found
+        if found.shape[1] > 1:
+            return found
+        both = np.empty((len(found), 2))
+        both[:, 1:] = found
+        np.subtract(1.0, found, out=both[:, :1])
+        return both
     power = np.exp(score - score.max(axis=1, keepdims=True))
     return power / power.sum(axis=1, keepdims=True)
 

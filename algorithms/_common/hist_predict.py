@@ -95,8 +95,12 @@ class FastPredictor:
                 steps, bits = self.steps, self.bits
                 add_trees(steps, bits, roots, values, output, X, reading, at, out, first, last)
 
+        blocks = -(-n_rows // BLOCK)
+        if blocks == 1:
+            share(0, 1)
+            return
         with Workers(threads) as workers:
-            workers.share(share, -(-n_rows // BLOCK))
+            workers.share(share, blocks)
 
     def finish(self, out):
         """Return the raw scores of sums over all trees."""

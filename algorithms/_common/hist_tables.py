@@ -8,6 +8,8 @@ import pandas as pd
 from scipy import sparse
 from sklearn.utils.validation import validate_data
 
+from algorithms._common.few_rows import plain_rows
+
 
 def read_table(estimator, X, *, reset, y="no_validation", **options):
     """Return X as a C-contiguous float array, NaN where missing, as scikit-learn would check it.
@@ -17,6 +19,8 @@ def read_table(estimator, X, *, reset, y="no_validation", **options):
     categorical become codes, by the categories that training saw; with ``reset`` these are kept in
     ``estimator.categories_``, column name → categories.
     """
+    if not reset and (few := plain_rows(estimator, X)) is not None:
+        return few
     if isinstance(X, pd.DataFrame):
         X = encode_frame(estimator, X, reset=reset)
     elif reset:

@@ -5,6 +5,7 @@ import pandas as pd
 from scipy import sparse
 from sklearn.utils.validation import validate_data
 
+from algorithms._common.few_rows import plain_rows
 from algorithms._common.hist_tables import add_up, encode_frame
 
 ROWS_AT_ONCE = 4096
@@ -17,6 +18,8 @@ def read_rows(estimator, X, *, reset, y="no_validation", **options):
     Of sparse X absent entries are missing, as in XGBoost. Values equal to the estimator's
     ``missing`` become NaN; columns of a frame whose dtype is categorical become codes.
     """
+    if not reset and (few := plain_rows(estimator, X, np.float32)) is not None:
+        return drop_missing(few, estimator.missing)
     if isinstance(X, pd.DataFrame):
         X = encode_frame(estimator, X, reset=reset)
     elif reset:

@@ -12,7 +12,12 @@ from joblib import effective_n_jobs
 
 
 def count_threads(n_jobs: int | None) -> int:
-    """Return how many threads an ``n_jobs`` asks for: None is 1, and -1 is one a core."""
+    """Return how many threads an ``n_jobs`` asks for: None is 1, and -1 is one a core.
+
+    None is what `joblib.parallel_config` says inside such a block.
+    """
+    if n_jobs == 1:
+        return 1
     return max(1, min(effective_n_jobs(n_jobs), 4 * (os.cpu_count() or 1)))
 
 

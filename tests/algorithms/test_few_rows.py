@@ -1,0 +1,74 @@
+"""A few plain rows take a short way, and are predicted as on the long one."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from algorithms._common.few_rows import FEW, plain_rows
+from algorithms.bagging import BaggingClassifier
+from algorithms.decision_tree import DecisionTreeClassifier
+from algorithms.gradient_boosting import GradientBoostingRegressor
+from algorithms.histogram_boosting import HistogramBoostingClassifier
+from algorithms.newton_boosting import NewtonBoostingClassifier
+from algorithms.random_forest import RandomForestClassifier
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(200, 4))
+Y = (X[:, 0] + X[:, 1] > 0).astype(int)
+MODELS = (
+    BaggingClassifier(n_estimators=3, random_state=0),
+    DecisionTreeClassifier(random_state=0),
+    GradientBoostingRegressor(n_estimators=3, random_state=0),
+    HistogramBoostingClassifier(n_estimators=3),
+    NewtonBoostingClassifier(n_estimators=3),
+    RandomForestClassifier(n_estimators=3, random_state=0),
+)
+
+
+@pytest.fixture(params=MODELS, ids=lambda model: type(model).__name__)
+def model(request):
+    return request.param.fit(X, Y)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_one_row_is_predicted_as_among_many(model, dtype):
+    given = X.astype(dtype)
+    one_by_one = [model.predict(given[[i]])[0] for i in range(len(X))]
+    assert np.array_equal(one_by_one, model.predict(given))
+    assert plain_rows(model, given[:FEW]) is not None
+    assert plain_rows(model, given[: FEW + 1]) is None
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        (np.full((1, 4), np.inf), "infinity"),
+        (np.full((1, 4), -np.inf), "infinity"),
+        (np.ones((1, 5)), "5 features"),
+        (np.ones((0, 4)), "minimum of 1 is required"),
+        (np.ones(4), "Expected 2D array"),
+        (np.ones((1, 2, 2)), "dim 3"),
+        (np.full((1, 4), "a"), "could not convert|dtype"),
+    ],
+)
+def test_bad_rows_get_scikit_learns_own_errors(model, rows, message):
+    with pytest.raises(ValueError, match=message):
+        model.predict(rows)
+
+
+def test_a_value_beyond_float32_is_refused_where_the_model_reads_float32():
+    model = DecisionTreeClassifier(random_state=0).fit(X, Y)
+    with np.errstate(over="ignore"), pytest.raises(ValueError, match="too large"):
+        model.predict(np.full((1, 4), 1e39))
+
+
+def test_missing_values_are_refused_where_the_model_knows_none():
+    model = GradientBoostingRegressor(n_estimators=2).fit(X, Y)
+    with pytest.raises(ValueError, match="NaN"):
+        model.predict(np.full((1, 4), np.nan))
+
+
+def test_names_are_still_checked(model):
+    named = model.fit(pd.DataFrame(X, columns=list("abcd")), Y)
+    with pytest.warns(UserWarning, match="feature names"):
+        named.predict(X[:1])

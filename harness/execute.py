@@ -9,14 +9,13 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from harness.comparisons import Comparisons
-from harness.compiling import compile_kernels
+from harness.compiling import compile_kernels, compiled_of
 from harness.duelling import run_duel
 from harness.matches import Match
 from harness.model import FAILURES, JSON, Duel, Job, Status
 from harness.outcomes import outcome_path
 from harness.plan import Plan
 from harness.plugins import Registry
-from harness.pool import kind_of
 from harness.progress import Progress
 from harness.reuse import reusable
 from harness.store import Store
@@ -145,7 +144,7 @@ class Execution:
         ours = [j for j in jobs if known[j.algorithm].value.origin == "scratch"]
         if not ours:
             return
-        self.progress.stage("compile", len({kind_of(j) for j in ours}))
+        self.progress.stage("compile", len({compiled_of(j) for j in ours}))
         for compiled in compile_kernels(ours, supervisor, self.registry):
             self.progress.step(compiled.algorithm)
             for note in compiled.notes:

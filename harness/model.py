@@ -311,6 +311,7 @@ class Job:
     environment: Environment = Environment()
     plugins: tuple[str, ...] = ()  # further plugin files (a stranger's dataset)
     exports: tuple[str, ...] = ()  # trees, staged, members, training: kept beside predictions
+    libraries: tuple[str, ...] = ()  # distributions that the algorithm imports
 
 
 @dataclass(frozen=True)

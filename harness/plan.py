@@ -197,6 +197,7 @@ class Planner:
         return Job(
             algorithm=entry.value.name,
             plugin=entry.plugin,
+            libraries=entry.value.libraries,
             dataset=DatasetRef(dataset.name, dataset.digest, dataset.options, dataset.file),
             trials=trials,
             threads=threads,

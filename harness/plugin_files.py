@@ -59,3 +59,8 @@ def _place(error: BaseException, path: Path) -> str:
     if isinstance(error, SyntaxError) and error.filename == str(path):
         lines.append(error.lineno)
     return f"{path}:{lines[-1]}" if lines else str(path)
+
+
+def is_file(plugin: str) -> bool:
+    """Say whether a plugin is named by its file, not by its module."""
+    return plugin.endswith(".py") or "/" in plugin

@@ -11,6 +11,7 @@ import psutil
 
 from harness import machine
 from harness.model import Failure, Job
+from harness.plugin_files import is_file
 from harness.session import DiedError, Session
 
 FEWEST, MOST = 2, 32  # workers that are kept idle, by how much memory is left
@@ -33,8 +34,8 @@ class Pool:
     folder
         Where workers keep their files.
     most_idle
-        Workers that are kept for a later job of the same plugin, threads and environment: to
-        import a library again takes seconds.
+        Workers that are kept for a later job of the same kind: to import a library again takes
+        seconds.
     """
 
     def __init__(self, folder: Path, most_idle: int) -> None:
@@ -117,5 +118,15 @@ def is_timed(job: Job) -> bool:
 
 
 def kind_of(job: Job) -> Hashable:
-    """Return what two jobs must share so that one worker can do both."""
-    return job.plugin, job.plugins, job.threads, job.environment
+    """Return what two jobs must share so that one worker can do both.
+
+    Plugins of one package that import the same libraries share a worker, to save the seconds that
+    importing takes. Under a cap on memory algorithms do not: what one left in the process would
+    count as the other's.
+    """
+    home: Hashable = job.plugin
+    if job.limits.memory:
+        home = job.plugin, job.algorithm
+    elif job.libraries and not is_file(job.plugin):
+        home = job.plugin.partition(".")[0], job.libraries
+    return home, job.plugins, job.threads, job.environment

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 
 from harness import ids
@@ -146,7 +147,7 @@ def plan_request(request: Request, registry: Registry) -> Plan:
 
 def surroundings() -> Surroundings:
     """Return what ids need to know of this machine and this installation."""
-    return Surroundings(machine_id(), installed_version)
+    return Surroundings(machine_id(), cache(installed_version))
 
 
 def forecast(request: Request, registry: Registry) -> Forecast:

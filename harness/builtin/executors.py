@@ -92,10 +92,10 @@ class _Crew:
 
 
 class Stock:
-    """Jobs that wait, handed out so that a thread stays with one plugin while it can.
+    """Jobs that wait, handed out so that a thread stays with one kind of worker while it can.
 
-    A worker is kept for the next job of its plugin, and to import a library takes seconds: so
-    two threads should not both start workers of one plugin while another one is untouched.
+    A worker is kept for the next job of its kind, and to import a library takes seconds: so two
+    threads should not both start workers of one kind while another one is untouched.
     """
 
     def __init__(self, jobs: Iterable[Job]) -> None:

@@ -47,8 +47,8 @@ class Bench:
     def hello(self, plugin: str, plugins: Sequence[str], algorithm: str, threads: int) -> JSON:
         """Import one algorithm's plugin and whatever it imports; nothing of the other ones.
 
-        Asked again for another algorithm of the plugin, it finds its libraries imported; the time
-        that took stands for both.
+        Asked again for another algorithm, it finds its libraries imported; the time that took
+        stands for both.
         """
         from harness.worker.loading import import_libraries, load_plugins
 

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from importlib.metadata import PackageNotFoundError, distribution
 
 from harness import builtin
+from harness.plugin_files import is_file
 from harness.plugins import Registry, load_registry
 
 NO_DATA = frozenset({"executors", "metrics"})  # built-ins that a worker has no use for
@@ -47,11 +48,6 @@ def import_libraries(distributions: Sequence[str]) -> None:
 def import_what_splits() -> None:
     """Import what splits tables now: it takes seconds, which are not a trial's to pay for."""
     importlib.import_module("sklearn.model_selection")
-
-
-def is_file(plugin: str) -> bool:
-    """Say whether a plugin is named by its file, not by its module."""
-    return plugin.endswith(".py") or "/" in plugin
 
 
 def _builtin_data() -> list[str]:

@@ -1,12 +1,13 @@
 """How many workers are kept, and for whom."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import psutil
 import pytest
 
 from harness import pool
-from harness.model import DatasetRef, Job
+from harness.model import DatasetRef, Job, Limits
 
 
 class FakeSession:
@@ -38,3 +39,21 @@ def test_the_worker_of_a_plugin_is_taken_again_and_the_oldest_ends_first(tmp_pat
     assert [s.closed for s in sessions.values()] == [True, False, False]
     assert kept.take(job("b")) is sessions["b"]
     assert kept.take(job("c")) is sessions["c"]
+
+
+def test_plugins_of_one_package_with_the_same_libraries_share_a_worker_but_not_under_a_cap():
+    def kind(plugin, *libraries, memory=0):
+        limits = Limits(memory=memory)
+        return pool.kind_of(
+            Job("a", plugin, DatasetRef("d", "0"), (), libraries=libraries, limits=limits)
+        )
+
+    assert kind("pack.one", "numpy") == kind("pack.two", "numpy")
+    assert kind("pack.one", "numpy") != kind("pack.two", "numpy", "xgboost")
+    assert kind("pack.one", "numpy") != kind("other.one", "numpy")
+    assert kind("pack.one") != kind("pack.two")
+    assert kind("/home/one.py", "numpy") != kind("/home/two.py", "numpy")
+    capped = pool.kind_of(replace(job("a"), limits=Limits(memory=2**30)))
+    assert capped != pool.kind_of(
+        replace(job("a"), algorithm="another", limits=Limits(memory=2**30))
+    )

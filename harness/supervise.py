@@ -106,6 +106,7 @@ class Supervisor:
         ``kinds`` are those of `KINDS` that its tables will have.
         """
         params = list({canonical(t.params): t.params for t in job.trials}.values())
+        job = replace(job, trials=())  # else a timed one would have it pinned and not kept
         session: Session | None = None
         try:
             with self._disk():

@@ -1,5 +1,6 @@
 """Real processes, real kills: what becomes of a trial, and of those after it."""
 
+import os
 import threading
 from dataclasses import replace
 
@@ -300,6 +301,20 @@ def test_closing_ends_a_job_in_another_thread_without_an_outcome(tmp_path):
     assert [o.status for o in found] == [Status.DONE]
     wait_until(lambda: not any(map(running, pids)))
     assert list((tmp_path / "work").glob("worker-*")) == []
+
+
+@pytest.mark.skipif(not hasattr(os, "sched_getaffinity"), reason="this system pins nothing")
+def test_who_compiles_for_timed_trials_is_not_pinned_and_goes_on_to_others(tmp_path):
+    def idle():
+        [(_, session)] = supervisor.pool._idle
+        return session.process.pid
+
+    with Supervisor(tmp_path / "work") as supervisor:
+        assert supervisor.warm(job({}, timed=True)).notes == ()
+        compiled = idle()
+        assert os.sched_getaffinity(compiled) == os.sched_getaffinity(0)
+        run(supervisor, {})
+        assert idle() == compiled
 
 
 def test_kernels_are_compiled_once_an_algorithm_with_all_its_params(supervisor, tmp_path):

@@ -427,8 +427,7 @@ def job_from_json(data: Mapping[str, Any]) -> Job:
             "trials": tuple(trial_from_json(t) for t in data["trials"]),
             "limits": Limits(**data["limits"]),
             "environment": Environment(**data["environment"]),
-            "plugins": tuple(data["plugins"]),
-            "exports": tuple(data["exports"]),
+            **{key: tuple(data.get(key, ())) for key in ("plugins", "exports", "libraries")},
         }
     )
 

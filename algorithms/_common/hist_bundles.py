@@ -15,7 +15,7 @@ import numpy as np
 from scipy import sparse
 
 from algorithms._kernels.hist_bundle import count_entries, fill_bundle, find_bundles, list_entries
-from algorithms._kernels.hist_layout import MAX_BINS, Lists, Places, stride_of
+from algorithms._kernels.hist_layout import CACHE_LINE, MAX_BINS, Lists, Places
 from algorithms._kernels.newton_sketch import lay_rows
 
 BLOCK = 1 << 12  # rows
@@ -230,3 +230,13 @@ def list_features(listed, n_rows, given, places, counts):
     list_entries(*given, listed, base, start[:-1].copy(), cells, own)
     rows = np.concatenate([entry_rows[starts[f] : ends[f]] for f in listed])
     return Lists(start, cells, of_feature, rows, own)
+
+
+def stride_of(places):
+    """Return how many cells lie between two columns.
+
+    An odd number of cache lines: with a power of two, the same bin of many columns would fall
+    into few sets of the cache, and stores would hold up loads 4096 bytes away.
+    """
+    lines = -(-int(places.length.max()) // CACHE_LINE)
+    return (lines | 1) * CACHE_LINE

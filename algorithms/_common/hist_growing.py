@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from algorithms._common.hist_bundles import stride_of
 from algorithms._common.hist_model import GrownTree
 from algorithms._kernels import hist_layout as layout
 from algorithms._kernels.hist_grow import grow
@@ -33,7 +34,7 @@ class Grower:
         self.size = 1 if small else workers.threads
         self.team = make_team(self.size)
         self.leaf_of = np.zeros(n_rows, np.uint16 if rules.num_leaves < 1 << 16 else np.uint32)
-        n_cells = layout.stride_of(bins.places) * n_columns
+        n_cells = stride_of(bins.places) * n_columns
         self.leaves = np.zeros(leaves, layout.LEAF)
         self.scratch = layout.Scratch(
             cells=np.zeros((self.size, n_cells), np.int64),

@@ -7,7 +7,7 @@ that goes on until no split is left; where leaves are few, `newton_pruning` pick
 import numpy as np
 
 from algorithms._common.hist_bins import bin_table, find_bins
-from algorithms._common.hist_bundles import Bundling
+from algorithms._common.hist_bundles import Bundling, stride_of
 from algorithms._common.hist_growing import Grower
 from algorithms._common.hist_parts import part_table
 from algorithms._common.hist_records import pack_rows
@@ -16,7 +16,7 @@ from algorithms._common.newton_binned import BinnedGrower, float_above
 from algorithms._common.newton_exact import LEAST_GAIN, Grown
 from algorithms._common.newton_tables import as_dense
 from algorithms._common.newton_tree import NODE
-from algorithms._kernels.hist_layout import HALF, LOW, Rules, stride_of
+from algorithms._kernels.hist_layout import HALF, LOW, Rules
 
 SAMPLE = 200_000  # rows on which bins are chosen
 NO_H = np.empty(0, np.float32)

@@ -9,11 +9,11 @@ import numpy as np
 from scipy import sparse
 
 from algorithms._common.hist_bins import Binner
+from algorithms._common.hist_bundles import stride_of
 from algorithms._common.hist_parts import part_table
 from algorithms._common.hist_sampling import hash_numbers, seed_of
 from algorithms._common.newton_hist import HistGrower
 from algorithms._common.newton_lists import sort_lists
-from algorithms._kernels.hist_layout import stride_of
 from algorithms._kernels.newton_sketch import code_column, lay_rows, weighted_edges
 
 DRAWN = 8  # what a seed is for

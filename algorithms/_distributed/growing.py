@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from algorithms._common.hist_bundles import stride_of
 from algorithms._common.hist_model import GrownTree
 from algorithms._distributed.collective import width_of
 from algorithms._kernels import dist_grow
@@ -89,7 +90,7 @@ class RankGrower:
         self.heard_members = self.heard[BESTS:].reshape(1, 2, layout.MAX_BINS)
         self.told_length = len(self.told) if bins.is_set.any() else BESTS
         self.facts = Features(bins.count, bins.missing, bins.is_set, bins.monotone, bins.groups)
-        self.stride = layout.stride_of(bins.places)
+        self.stride = stride_of(bins.places)
         self.cells = np.zeros(self.stride * n_features, np.int64)
         self.wide = np.zeros((2, len(self.cells)), np.int64)
         self.sums = np.zeros((self.size, layout.N_SUMS), np.int64)

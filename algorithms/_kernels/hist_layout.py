@@ -89,16 +89,6 @@ class Places(NamedTuple):
     length: np.ndarray  # int64 (n_columns,): cells
 
 
-def stride_of(places):
-    """Return how many cells lie between two columns.
-
-    An odd number of cache lines: with a power of two, the same bin of many columns would fall
-    into few sets of the cache, and stores would hold up loads 4096 bytes away.
-    """
-    lines = -(-int(places.length.max()) // CACHE_LINE)
-    return (lines | 1) * CACHE_LINE
-
-
 class Lists(NamedTuple):
     """The columns that come after those of `Bins.rows`: what is not at the default in each row."""
 

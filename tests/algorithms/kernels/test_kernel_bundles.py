@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from algorithms._common.hist_bins import bin_table, find_bins, runs_of
-from algorithms._common.hist_bundles import Bundling
+from algorithms._common.hist_bundles import Bundling, stride_of
 from algorithms._common.hist_growing import Grower
 from algorithms._common.hist_params import make_rules
 from algorithms._common.hist_parts import entries_of, exclusive_columns, part_table
@@ -109,7 +109,7 @@ def test_listed_columns_sum_records(seed, size):
         table = part_table(sparse.csr_array(X))
         binner = find_bins(table, np.zeros(d, bool), 9, n, 1, workers)
         bins = bin_table(table, binner, none, none, workers)
-    stride = hist_layout.stride_of(bins.places)
+    stride = stride_of(bins.places)
     begin, n_cells = bins.rows.shape[1] * stride, len(bins.places.length) * stride
     assert begin < n_cells
     g, h = rng.integers(-size, size, n), rng.integers(0, size, n)

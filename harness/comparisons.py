@@ -14,13 +14,12 @@ import numpy as np
 from harness.analysis.difference import Comparison
 from harness.analysis.parity import Side, Training, compare
 from harness.analysis.rungs import AGREEMENTS
-from harness.compiling import compile_kernels
+from harness.compiling import compile_kernels, compiled_of
 from harness.errors import DataError, HarnessError
 from harness.matches import Match
 from harness.model import FAILURES, JSON, Job, Outcome, Status, Trial, to_json
 from harness.outcomes import outcome_path
 from harness.plugins import Registry
-from harness.pool import kind_of
 from harness.progress import Progress
 from harness.store import Store
 from harness.store.leftovers import WORK
@@ -123,7 +122,7 @@ class Comparisons:
         ours = [job for job in jobs if self.registry.algorithm(job.algorithm).origin == "scratch"]
         if not ours:
             return
-        self.progress.stage("compile", len({kind_of(job) for job in ours}))
+        self.progress.stage("compile", len({compiled_of(job) for job in ours}))
         for compiled in compile_kernels(ours, supervisor, self.registry):
             self.progress.step(compiled.algorithm)
             for note in compiled.notes:

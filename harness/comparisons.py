@@ -14,7 +14,7 @@ import numpy as np
 from harness.analysis.difference import Comparison
 from harness.analysis.parity import Side, Training, compare
 from harness.analysis.rungs import AGREEMENTS
-from harness.compiling import compile_kernels, compiled_of
+from harness.compiling import compile_and_tell
 from harness.errors import DataError, HarnessError
 from harness.matches import Match
 from harness.model import FAILURES, JSON, Job, Outcome, Status, Trial, to_json
@@ -100,7 +100,8 @@ class Comparisons:
         if not todo:
             return
         with self._workers() as supervisor:
-            self._compile([job for match in todo for job in (match.a, match.b)], supervisor)
+            jobs = [job for match in todo for job in (match.a, match.b)]
+            compile_and_tell(jobs, supervisor, self.registry, self.progress)
             self.progress.stage("parity", sum(len(match.a.trials) for match in todo))
             for match in todo:
                 status, found = self._match(match, supervisor)
@@ -116,17 +117,6 @@ class Comparisons:
         with Supervisor(folder) as supervisor:
             yield supervisor
         shutil.rmtree(folder, ignore_errors=True)
-
-    def _compile(self, jobs: Iterable[Job], supervisor: Supervisor) -> None:
-        """Compile each from-scratch algorithm's kernels, so that no trial's timeout counts it."""
-        ours = [job for job in jobs if self.registry.algorithm(job.algorithm).origin == "scratch"]
-        if not ours:
-            return
-        self.progress.stage("compile", len({compiled_of(job) for job in ours}))
-        for compiled in compile_kernels(ours, supervisor, self.registry):
-            self.progress.step(compiled.algorithm)
-            for note in compiled.notes:
-                self.progress.message(f"  compiling {compiled.algorithm}: {note}")
 
     def _match(self, match: Match, supervisor: Supervisor) -> tuple[Status, JSON]:
         """Return what became of a match and what was found, split by split."""

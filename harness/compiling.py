@@ -14,9 +14,28 @@ from harness.ids import source_files
 from harness.model import Job
 from harness.plugins import Registry
 from harness.pool import kind_of
+from harness.progress import Progress
 from harness.supervise import KINDS, Compiled, Supervisor
 
 ALIKE = 0.5  # share of the smaller one's files from which on two plugins stand in one lane
+
+
+def compile_and_tell(
+    jobs: Iterable[Job], supervisor: Supervisor, registry: Registry, progress: Progress
+) -> None:
+    """Compile the kernels of the from-scratch algorithms among jobs before a trial's time counts.
+
+    Says what could not be run.
+    """
+    known = registry.entries["algorithm"]
+    ours = [job for job in jobs if known[job.algorithm].value.origin == "scratch"]
+    if not ours:
+        return
+    progress.stage("compile", len({compiled_of(job) for job in ours}))
+    for compiled in compile_kernels(ours, supervisor, registry):
+        progress.step(compiled.algorithm)
+        for note in compiled.notes:
+            progress.message(f"  compiling {compiled.algorithm}: {note}")
 
 
 def compile_kernels(

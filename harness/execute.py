@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from harness.comparisons import Comparisons
-from harness.compiling import compile_kernels, compiled_of
+from harness.compiling import compile_and_tell
 from harness.duelling import run_duel
 from harness.matches import Match
 from harness.model import FAILURES, JSON, Duel, Job, Status
@@ -100,7 +100,7 @@ class Execution:
         duels = self._unknown_duels(plan.duels)
         with Supervisor(self.store.workdir(self.run_id)) as supervisor:
             sides = [side for duel in duels for side in (duel.a, duel.b)]
-            self._compile([*jobs, *sides], supervisor)
+            compile_and_tell([*jobs, *sides], supervisor, self.registry, self.progress)
             self._run(jobs, supervisor)
             self._fight(duels, supervisor)
         # All outcomes are stored; after an interruption the next writer looks here instead.
@@ -137,18 +137,6 @@ class Execution:
     def _reuse(self, noun: Noun, known: dict[str, Status]) -> None:
         for status in known.values():
             self.tally.add(noun, status, reused=True)
-
-    def _compile(self, jobs: Iterable[Job], supervisor: Supervisor) -> None:
-        """Compile each from-scratch algorithm's kernels before anything is measured."""
-        known = self.registry.entries["algorithm"]
-        ours = [j for j in jobs if known[j.algorithm].value.origin == "scratch"]
-        if not ours:
-            return
-        self.progress.stage("compile", len({compiled_of(j) for j in ours}))
-        for compiled in compile_kernels(ours, supervisor, self.registry):
-            self.progress.step(compiled.algorithm)
-            for note in compiled.notes:
-                self.progress.message(f"  compiling {compiled.algorithm}: {note}")
 
     def _run(self, jobs: list[Job], supervisor: Supervisor) -> None:
         if not jobs:

@@ -3,7 +3,7 @@
 import numpy as np
 
 from algorithms._common.hist_bundles import stride_of
-from algorithms._common.hist_model import GrownTree
+from algorithms._common.hist_model import copy_tree
 from algorithms._kernels import hist_layout as layout
 from algorithms._kernels.hist_grow import grow
 from algorithms._kernels.hist_scores import add_leaves, mark_leaves, walk_bins
@@ -151,12 +151,8 @@ class Grower:
 
     def _take(self):
         """Return a copy of the grown tree."""
-        nodes = self.growth.nodes[: 2 * self.n_leaves - 1].copy()
-        sets = {}
-        for node in np.flatnonzero(nodes["is_set"]).tolist():
-            codes = self.binner.codes[nodes["feature"][node]]
-            sets[node] = np.sort(codes[self.growth.goes_left[node, : len(codes)] == 1])
-        return GrownTree(nodes, sets)
+        growth = self.growth
+        return copy_tree(growth.nodes, growth.goes_left, self.binner.codes, self.n_leaves)
 
 
 def make_team(size):

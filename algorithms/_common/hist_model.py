@@ -21,6 +21,24 @@ class GrownTree:
         return (len(self.nodes) + 1) // 2
 
 
+def copy_tree(nodes, goes_left, codes, n_leaves):
+    """Return a copy of a grown tree: its nodes, and the codes that each set sends left.
+
+    Parameters
+    ----------
+    nodes : NODE (n_nodes,), of which the first 2 n_leaves − 1 are the tree's
+    goes_left : uint8 (n_nodes, MAX_BINS)
+    codes : for each categorical feature the code of each bin
+    n_leaves : int
+    """
+    nodes = nodes[: 2 * n_leaves - 1].copy()
+    sets = {}
+    for node in np.flatnonzero(nodes["is_set"]).tolist():
+        own = codes[nodes["feature"][node]]
+        sets[node] = np.sort(own[goes_left[node, : len(own)] == 1])
+    return GrownTree(nodes, sets)
+
+
 def join_trees(rounds, binner, base, link="identity", classes=None):
     """Return rounds of trees as a `harness.TreeEnsemble`.
 

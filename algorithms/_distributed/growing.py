@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from algorithms._common.hist_bundles import stride_of
-from algorithms._common.hist_model import GrownTree
+from algorithms._common.hist_model import copy_tree
 from algorithms._distributed.collective import width_of
 from algorithms._kernels import dist_grow
 from algorithms._kernels import hist_layout as layout
@@ -288,9 +288,5 @@ class RankGrower:
 
     def copy_tree(self):
         """Return a copy of the grown tree."""
-        nodes = self.board.nodes[: 2 * self.n_leaves - 1].copy()
-        sets = {}
-        for node in np.flatnonzero(nodes["is_set"]).tolist():
-            codes = self.binner.codes[nodes["feature"][node]]
-            sets[node] = np.sort(codes[self.board.goes_left[node, : len(codes)] == 1])
-        return GrownTree(nodes, sets)
+        board = self.board
+        return copy_tree(board.nodes, board.goes_left, self.binner.codes, self.n_leaves)

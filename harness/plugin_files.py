@@ -8,10 +8,22 @@ import sys
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib.machinery import SourceFileLoader
 from pathlib import Path
-from types import ModuleType
+from types import CodeType, ModuleType
 
 from harness.errors import HarnessError, PluginError
+
+
+class _TextLoader(SourceFileLoader):
+    """Compiles the text that stands in the file.
+
+    Python's own cache knows a file by its second and its size: it would load what stood there
+    before an edit of the same length within a second.
+    """
+
+    def get_code(self, fullname: str) -> CodeType:  # noqa: ARG002 - the loader's own signature
+        return self.source_to_code(self.get_data(self.path), self.path)
 
 
 def import_file(path: Path) -> ModuleType:
@@ -27,14 +39,15 @@ def import_file(path: Path) -> ModuleType:
     name = f"harness_plugin_{digest[:12]}"
     if name in sys.modules:
         return sys.modules[name]
-    spec = importlib.util.spec_from_file_location(name, path)
-    if spec is None or spec.loader is None:
+    loader = _TextLoader(name, str(path))
+    spec = importlib.util.spec_from_file_location(name, path, loader=loader)
+    if spec is None or path.suffix != ".py":
         raise PluginError(f"{path} is not a Python file; --plugin takes the path of a .py file")
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
     try:
         with blamed_on(path, "fails to import"):
-            spec.loader.exec_module(module)
+            loader.exec_module(module)
     except PluginError:
         del sys.modules[name]
         raise

@@ -1,3 +1,4 @@
+import os
 import pickle
 import textwrap
 from types import ModuleType, SimpleNamespace
@@ -217,6 +218,15 @@ def test_the_same_file_is_one_module_until_its_text_changes(tmp_path):
     assert isinstance(pickle.loads(pickle.dumps(first.Model())), import_file(path).Model)
     path.write_text("class Model:\n    changed = True\n")
     assert import_file(path).Model.changed
+
+
+def test_an_edit_of_the_same_length_in_the_same_second_is_seen(tmp_path):
+    path = plugin(tmp_path, "value = 1\n")
+    assert import_file(path).value == 1
+    before = path.stat()
+    path.write_text("value = 2\n")
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+    assert import_file(path).value == 2
 
 
 def test_a_plugin_for_this_api_is_loaded_and_one_for_another_is_refused(tmp_path):

@@ -1,5 +1,6 @@
 import os
 import pickle
+import sys
 import textwrap
 from types import ModuleType, SimpleNamespace
 
@@ -220,7 +221,8 @@ def test_the_same_file_is_one_module_until_its_text_changes(tmp_path):
     assert import_file(path).Model.changed
 
 
-def test_an_edit_of_the_same_length_in_the_same_second_is_seen(tmp_path):
+def test_an_edit_of_the_same_length_in_the_same_second_is_seen(tmp_path, monkeypatch):
+    monkeypatch.setattr(sys, "dont_write_bytecode", False)
     path = plugin(tmp_path, "value = 1\n")
     assert import_file(path).value == 1
     before = path.stat()

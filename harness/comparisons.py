@@ -79,7 +79,8 @@ class Comparisons:
     """Matches being compared into an open store.
 
     ``keep`` records the trials that are run for it as the run's own. In a run whose trials have
-    been measured already the trees are grown once more, and only the comparison is stored.
+    been measured already the trees are grown once more, and only the comparison is stored; the
+    workers of that run, which have compiled what they need, grow them where there are such.
     """
 
     store: Store
@@ -87,6 +88,7 @@ class Comparisons:
     registry: Registry
     progress: Progress
     keep: bool = False
+    workers: Supervisor | None = None
 
     def attach(self, matches: Iterable[Match], *, retry_failed: bool) -> dict[str, Status]:
         """Attach what earlier runs have found to this one, and return the status of each."""
@@ -99,9 +101,7 @@ class Comparisons:
         todo = list(matches)
         if not todo:
             return
-        with self._workers() as supervisor:
-            jobs = [job for match in todo for job in (match.a, match.b)]
-            compile_and_tell(jobs, supervisor, self.registry, self.progress)
+        with self._supervised(jobs_of(todo)) as supervisor:
             self.progress.stage("parity", sum(len(match.a.trials) for match in todo))
             for match in todo:
                 status, found = self._match(match, supervisor)
@@ -109,13 +109,17 @@ class Comparisons:
                 yield status
 
     @contextmanager
-    def _workers(self) -> Iterator[Supervisor]:
+    def _supervised(self, jobs: Iterable[Job]) -> Iterator[Supervisor]:
         """Offer workers; what a killed run leaves is an outcome of it where trials are kept."""
         # Of no run by its name, so that the next writer would remove it unread.
         aside = self.store.folder / f"{WORK}{self.run_id}-trees"
         folder = self.store.workdir(self.run_id) if self.keep else aside
-        with Supervisor(folder) as supervisor:
-            yield supervisor
+        if self.workers is not None:
+            yield self.workers.beside(folder)
+        else:
+            with Supervisor(folder) as supervisor:
+                compile_and_tell(jobs, supervisor, self.registry, self.progress)
+                yield supervisor
         shutil.rmtree(folder, ignore_errors=True)
 
     def _match(self, match: Match, supervisor: Supervisor) -> tuple[Status, JSON]:
@@ -183,6 +187,11 @@ class Comparisons:
         algorithm = self.registry.algorithm(grown.algorithm)
         speaks = grown.algorithm if algorithm.origin == "reference" else algorithm.reference
         return Side(grown.trees, trial.algorithm, trial.params, speaks or "")
+
+
+def jobs_of(matches: Iterable[Match]) -> list[Job]:
+    """Return the jobs of both sides of some matches."""
+    return [job for match in matches for job in (match.a, match.b)]
 
 
 def known_matches(

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import math
 import os
 import shutil
+import time
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from harness.comparisons import Comparisons
+from harness.comparisons import Comparisons, jobs_of
 from harness.compiling import compile_and_tell
-from harness.duelling import run_duel
+from harness.duelling import OverdueError, run_duel
 from harness.matches import Match
 from harness.model import FAILURES, JSON, Duel, Job, Status
 from harness.outcomes import outcome_path
@@ -30,6 +32,7 @@ class Options:
     executor_options: JSON = field(default_factory=dict)
     fresh: bool = False  # run again what is known
     retry_failed: bool = False
+    deadline: float = math.inf  # of the monotonic clock: what has not begun by then never does
 
 
 Noun = Literal["trial", "duel", "comparison"]
@@ -85,8 +88,11 @@ class Execution:
     options: Options
     tally: Tally = field(default_factory=Tally)
 
-    def carry_out(self, plan: Plan) -> Tally:
+    def carry_out(self, plan: Plan, matches: Iterable[Match] = ()) -> Tally:
         """Run what is not known yet, and return what became of everything.
+
+        ``matches`` are those trials of the plan whose trees are compared when they are done. Duels
+        take the longest and come last, so that a deadline costs them first.
 
         Every outcome is stored in one transaction before the next is waited for, so that an
         interruption loses at most the trials in flight.
@@ -98,10 +104,13 @@ class Execution:
             self.progress.message(f"  {reason}")
         jobs = self._unknown_jobs(plan.jobs)
         duels = self._unknown_duels(plan.duels)
+        unknown = self._unknown_matches(matches)
         with Supervisor(self.store.workdir(self.run_id)) as supervisor:
             sides = [side for duel in duels for side in (duel.a, duel.b)]
-            compile_and_tell([*jobs, *sides], supervisor, self.registry, self.progress)
+            ready = [*jobs, *sides, *jobs_of(unknown)]
+            compile_and_tell(ready, supervisor, self.registry, self.progress)
             self._run(jobs, supervisor)
+            self._compare(unknown, supervisor)
             self._fight(duels, supervisor)
         # All outcomes are stored; after an interruption the next writer looks here instead.
         shutil.rmtree(supervisor.folder, ignore_errors=True)
@@ -134,12 +143,21 @@ class Execution:
         self.store.attach_duels(self.run_id, *known)
         return [duel for duel in planned if duel.id not in known]
 
+    def _unknown_matches(self, planned: Iterable[Match]) -> list[Match]:
+        matches = list(planned)
+        known: dict[str, Status] = {}
+        if not self.options.fresh:
+            retry = self.options.retry_failed
+            known = self._comparisons().attach(matches, retry_failed=retry)
+        self._reuse("comparison", known)
+        return [match for match in matches if match.what["id"] not in known]
+
     def _reuse(self, noun: Noun, known: dict[str, Status]) -> None:
         for status in known.values():
             self.tally.add(noun, status, reused=True)
 
     def _run(self, jobs: list[Job], supervisor: Supervisor) -> None:
-        if not jobs:
+        if not jobs or self._late():
             return
         self.progress.stage("trials", sum(len(job.trials) for job in jobs))
         options = dict(self.options.executor_options)
@@ -153,30 +171,41 @@ class Execution:
             self.progress.trial(stored)
             for reason in self.registry.announce(stored):
                 self.progress.message(f"  {reason}")
+            if self._late():
+                break
+
+    def _late(self) -> bool:
+        """Say whether the time for all of it is over."""
+        return time.monotonic() >= self.options.deadline
 
     def _fight(self, duels: list[Duel], supervisor: Supervisor) -> None:
         """Run duels one after another, with nothing else at work on the machine."""
-        if not duels:
+        if not duels or self._late():
             return
         self.progress.stage("duels", len(duels))
         for duel in duels:
             self.progress.duel_started(duel)
-            outcome = run_duel(duel, supervisor.open_session)
+            try:
+                outcome = run_duel(duel, supervisor.open_session, deadline=self.options.deadline)
+            except OverdueError as error:
+                self.progress.message(f"  {error}")
+                return
             self.store.record_duel(self.run_id, outcome)
             self.tally.add("duel", outcome.status)
             self.progress.duel(outcome)
 
-    def compare(self, planned: Iterable[Match]) -> None:
-        """Compare trees, what is known aside; the trials of both sides have been run by now."""
-        matches = list(planned)
-        comparisons = Comparisons(self.store, self.run_id, self.registry, self.progress)
-        known: dict[str, Status] = {}
-        if not self.options.fresh:
-            known = comparisons.attach(matches, retry_failed=self.options.retry_failed)
-        self._reuse("comparison", known)
-        unknown = [match for match in matches if match.what["id"] not in known]
-        for status in comparisons.compare(unknown):
+    def _compare(self, matches: list[Match], supervisor: Supervisor) -> None:
+        """Compare trees with the workers of the trials: these have compiled what it takes."""
+        if not matches or self._late():
+            return
+        comparisons = self._comparisons(supervisor)
+        for status in comparisons.compare(matches):
             self.tally.add("comparison", status)
+            if self._late():
+                break
+
+    def _comparisons(self, workers: Supervisor | None = None) -> Comparisons:
+        return Comparisons(self.store, self.run_id, self.registry, self.progress, workers=workers)
 
 
 def side_by_side(jobs: Iterable[Job]) -> int:

@@ -203,8 +203,7 @@ def run_experiment(request: Request, registry: Registry, progress: Progress) -> 
         try:
             execution = Execution(store, run_id, registry, progress, request.options)
             execution.tell_unanswered(plan)
-            tally = execution.carry_out(plan)
-            execution.compare(matches)
+            tally = execution.carry_out(plan, matches)
             asked, fresh = experiment.diagnostics, request.fresh
             Diagnosis(store, run_id, registry, progress, asked, fresh).carry_out(plan)
             status = "done"

@@ -51,6 +51,8 @@ class Supervisor:
         Seconds for a worker to bring a table, which may have to be fetched.
     idle
         Workers that are kept for a later job; by default as many as there is memory for.
+    pool
+        Workers of another supervisor, which closes them, instead of own ones.
     """
 
     def __init__(
@@ -60,11 +62,18 @@ class Supervisor:
         start_timeout: float = 120.0,
         load_timeout: float = 1800.0,
         idle: int | None = None,
+        pool: Pool | None = None,
     ) -> None:
         self.folder = folder.absolute()
         self.start_timeout = start_timeout
         self.load_timeout = load_timeout
-        self.pool = Pool(self.folder, idle_workers() if idle is None else idle)
+        self.pool = pool or Pool(self.folder, idle_workers() if idle is None else idle)
+
+    def beside(self, folder: Path) -> Supervisor:
+        """Return a supervisor of the same workers that puts outcome files into another folder."""
+        folder.mkdir(parents=True, exist_ok=True)
+        start, load = self.start_timeout, self.load_timeout
+        return Supervisor(folder, start_timeout=start, load_timeout=load, pool=self.pool)
 
     def supervise(self, job: Job) -> Iterator[Outcome]:
         """Run the trials of a job in order and yield what became of each.

@@ -186,8 +186,7 @@ class _Measured:
             try:
                 options = Options(fresh=self.asked.fresh)
                 execution = Execution(store, run_id, self.registry, progress, options)
-                execution.carry_out(plan)
-                execution.compare(rungs)
+                execution.carry_out(plan, rungs)
                 status = "done"
             finally:
                 store.finish_run(run_id, status)

@@ -30,7 +30,7 @@ class MadeUp(Execution):
     more = 0
     worse = 0.0
 
-    def carry_out(self, plan):
+    def carry_out(self, plan, matches=()):
         folder = self.store.workdir(self.run_id)
         for number, job in enumerate(plan.jobs):
             head = "@" not in job.trials[0].algorithm
@@ -192,9 +192,9 @@ def test_both_sides_run_the_same_trials_but_for_the_defaults_of_each(project, mo
     plans = []
 
     class Seen(MadeUp):
-        def carry_out(self, plan):
+        def carry_out(self, plan, matches=()):
             plans.append(plan)
-            return super().carry_out(plan)
+            return super().carry_out(plan, matches)
 
     monkeypatch.setattr(gate, "Execution", Seen)
     plant(project, "default")

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from harness import comparisons
+from harness import pool
 from harness.cli import harness
+from harness.comparisons import Comparisons
 from harness.errors import ConfigError
 from harness.store import Store
 
@@ -88,7 +89,27 @@ def call(place, capsys, monkeypatch):
     return command
 
 
-def test_a_run_compares_trees_once_and_says_so_everywhere(call, monkeypatch):
+@pytest.fixture
+def started(monkeypatch):
+    """Return a list that each stage of comparing appends to: workers started, before and after."""
+    sessions, counts, compare = [], [], Comparisons.compare
+
+    class Counted(pool.Session):
+        def __init__(self, *arguments, **more):
+            sessions.append(self)
+            super().__init__(*arguments, **more)
+
+    def counted(self, matches):
+        before = len(sessions)
+        yield from compare(self, matches)
+        counts.append((before, len(sessions)))
+
+    monkeypatch.setattr(pool, "Session", Counted)
+    monkeypatch.setattr(Comparisons, "compare", counted)
+    return counts
+
+
+def test_a_run_compares_trees_once_and_says_so_everywhere(call, monkeypatch, started):
     code, out, err = call("run", "beside.toml", "--json")
     told = json.loads(out)
     assert code == 3, err  # `lost` fails
@@ -106,7 +127,10 @@ def test_a_run_compares_trees_once_and_says_so_everywhere(call, monkeypatch):
     assert not any({"trees", "training"} & set(o.arrays) for o in outcomes)
     assert list(Path("results").glob(".work-*")) == []
 
-    monkeypatch.setattr(comparisons, "Supervisor", None)  # nobody is asked again
+    [(before, after)] = started
+    assert before == after > 0  # the workers of the trials grew the trees too
+
+    monkeypatch.setattr(Comparisons, "_match", None)  # nobody is asked again
     code, out, err = call("run", "beside.toml", "--json")
     assert json.loads(out)["parity"] == told["parity"]
     assert json.loads(out)["comparisons"] == told["comparisons"]

@@ -74,6 +74,15 @@ class SideError(Exception):
         self.failure = Failure(cause.failure.kind, told, cause.failure.detail)
 
 
+class OverdueError(Exception):
+    """A duel was undecided when its time was over."""
+
+    def __init__(self, duel: Duel, launches: int) -> None:
+        names = " and ".join(job.trials[0].algorithm for job in (duel.a, duel.b))
+        told = f"no time was left for {names} on {duel.a.dataset.name} after {launches} launches"
+        super().__init__(told)
+
+
 @dataclass
 class _Side:
     """One worker of a launch."""
@@ -145,6 +154,7 @@ def run_duel(
     *,
     progress: Callable[[int, int], None] | None = None,
     settle: float = SETTLE,
+    deadline: float = math.inf,
 ) -> DuelOutcome:
     """Fight a duel and return what became of it; a side that fails ends it, whole blocks stay.
 
@@ -160,12 +170,22 @@ def run_duel(
         Told (blocks done, blocks in all) after each block of a phase.
     settle
         Seconds of rest before each call.
+    deadline
+        Of the monotonic clock. No launch begins after it.
+
+    Raises
+    ------
+    OverdueError
+        Where a launch would have begun after the deadline. What was measured is dropped: an end
+        that the clock has chosen is no look of the schedule.
     """
     started = _now()
     fight = _Fight(duel, open_session, progress, settle)
     status, failure = Status.DONE, None
     try:
         for launch in range(duel.launches):
+            if time.monotonic() >= deadline:
+                raise OverdueError(duel, launch)
             fight.launch(launch)
             if reason := stop_reason(duel, fight.blocks):
                 fight.facts["stopped"] = reason

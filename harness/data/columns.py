@@ -2,16 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from harness.data.frames import Categories, Column
+from harness.data.words import listed
+from harness.errors import DataError
 
 _TRUTH = {"True": 1.0, "TRUE": 1.0, "true": 1.0, "False": 0.0, "FALSE": 0.0, "false": 0.0}
+MOST_COLUMNS = 1_000_000
 MOST_LEVELS = 1000  # of a text column that names most rows, before it counts as an identifier
+
+
+def check_names(path: Path, names: Iterable[str]) -> list[str]:
+    """Return column names, or raise where two are the same."""
+    found = list(names)
+    if len(found) > MOST_COLUMNS:
+        raise DataError(f"{path} has {len(found):,} columns; at most {MOST_COLUMNS:,} are read")
+    if len(set(found)) < len(found):
+        seen: set[str] = set()
+        twice = [n for n in found if n in seen or seen.add(n)]  # type: ignore[func-returns-value]
+        raise DataError(f"{path} has several columns named {listed(twice)}; rename them")
+    return found
 
 
 def column_of(values: pd.Series[Any], forced: bool, *, switches: bool) -> Column:

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from harness.data import arff_files
 from harness.data.columns import as_numbers
-from harness.data.parsers import read_header
+from harness.data.parsers import read_header, told_in_one_line
 from harness.data.reading import Reading
 from harness.data.streams import open_data
 from harness.data.words import count, listed, shown
@@ -34,7 +35,8 @@ def complete(path: Path, reading: Reading) -> Reading:
         return reading.model_copy(update={"target": "label", "separator": ","})
     if reading.format != "csv":
         target = reading.target or ("y" if reading.format == "npz" else "")
-        return reading.model_copy(update={"target": target, "separator": ","})
+        reading = reading.model_copy(update={"target": target, "separator": ","})
+        return _sparse_where_it_is(path, reading) if reading.format == "arff" else reading
     separator = reading.separator or find_separator(path, reading.encoding)
     reading = reading.model_copy(update={"separator": separator})
     header = read_header(path, reading)
@@ -48,6 +50,12 @@ def complete(path: Path, reading: Reading) -> Reading:
         raise DataError(f"{path}: {unknown('target', reading.target[:80], header, hint)}")
     numbers = [n for n in header[:1] if n.startswith(_NAMELESS) and _counts_rows(path, reading)]
     return reading.model_copy(update={"drop": (*numbers, *reading.drop)})
+
+
+def _sparse_where_it_is(path: Path, reading: Reading) -> Reading:
+    with told_in_one_line(path, reading):
+        sparse = arff_files.is_sparse(path, reading)
+    return reading.model_copy(update={"format": "sparse_arff"}) if sparse else reading
 
 
 def _is_data(header: list[str]) -> bool:
@@ -111,7 +119,8 @@ def guess_task(target: Any, path: str, name: str) -> tuple[Task, str]:
 def told_of(path: Path, reading: Reading, table: Table, task: Task, why: str) -> list[str]:
     """Return what was detected, a line each, for people."""
     rows, width = table.X.shape
-    kind = reading.format.upper() if reading.format in ("csv", "arff") else reading.format
+    upper = reading.format in ("csv", "arff")
+    kind = reading.format.upper() if upper else reading.format.replace("_arff", " ARFF")
     separated = f" separated by {shown(reading.separator)}" if reading.format == "csv" else ""
     lines = [
         f"{shown(path.name)}: {kind}{separated}, {rows:,} rows, {count(width, 'column')} to use"

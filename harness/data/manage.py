@@ -65,7 +65,7 @@ def state_of(dataset: Dataset) -> str:
     """Say whether a dataset can be loaded without a network."""
     load = dataset.load
     if isinstance(load, OpenMLLoader):
-        return READY if load.files() else TO_FETCH
+        return READY if load.files.is_here() else TO_FETCH
     if isinstance(load, FilesLoader):
         from harness.data.remote import place_of
 

@@ -1,17 +1,20 @@
-"""Datasets of OpenML by their number, through scikit-learn's fetcher, kept and pinned here."""
+"""Datasets of OpenML by their number: fetched, verified, and only then parsed.
+
+scikit-learn's fetcher parses the dense ones. Sparse ones are read by our own parser: scikit-learn
+1.9 leaves the labels that a sparse file does not write out uninitialised.
+"""
 
 from __future__ import annotations
 
-import hashlib
-import socket
+import urllib.request
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from harness.data.loader import Loader
+from harness.data.openml_files import OpenMLFiles
 from harness.data.places import cache_folder
 from harness.data.reading import Reading
 from harness.errors import DataError
@@ -20,8 +23,6 @@ from harness.model import Task
 if TYPE_CHECKING:
     from harness.data.parsers import Parsed
     from harness.model import Table
-
-_TIMEOUT = 60.0  # seconds without a byte; the fetcher itself knows no limit
 
 
 @dataclass(frozen=True)
@@ -48,95 +49,103 @@ class OpenMLLoader(Loader):
         """Whether somebody has seen these very bytes and counted."""
         return bool(self.sha256)
 
+    @property
+    def files(self) -> OpenMLFiles:
+        """What OpenML answered, or will be asked."""
+        folder = cache_folder() / "openml" / str(self.number)
+        return OpenMLFiles(folder, self.number, self.name)
+
     def __call__(self, **_: Any) -> Table:
         """Fetch where needed, verify the bytes, and make the table."""
         from harness.data.cache import locked
-        from harness.data.remote import pin
         from harness.data.tables import tabulate
 
+        files = self.files
         with locked(f"openml:{self.number}"):
-            bunch = self._fetch()
-            pin(f"openml:{self.number}", self.content(), self.name, expected=self.sha256)
-        found = bunch.details
+            files.bring_facts()
+            self._check_version(files)
+            self._bring_verified(files)
+            parsed = self._sparse(files) if files.sparse else self._dense(files)
+        return tabulate(parsed, self.reading, self.task, self.name)
+
+    def verify(self) -> None:
+        """Do nothing: what was fetched lies in the cache, verified."""
+
+    def _check_version(self, files: OpenMLFiles) -> None:
+        found = files.told
         if self.version and str(found.get("version")) != str(self.version):
             raise DataError(
                 f"{self.name}: OpenML {self.number} is version {found.get('version')} of "
                 f"{found.get('name')}, not {self.version}; correct the card"
             )
-        return tabulate(_parsed(bunch, self.reading, self.name), self.reading, self.task, self.name)
 
-    def verify(self) -> None:
-        """Do nothing: what was fetched lies in the cache, verified."""
+    def _bring_verified(self, files: OpenMLFiles) -> None:
+        """Bring the data file and hold it against its checksum; keep nothing else."""
+        from harness.data.remote import pin
 
-    @property
-    def folder(self) -> Path:
-        """Return the folder that holds what OpenML answered."""
-        return cache_folder() / "openml" / str(self.number)
+        fetched = files.bring_data()
+        try:
+            pin(f"openml:{self.number}", files.content(), self.name, expected=self.sha256)
+        except DataError:
+            if fetched:
+                files.data.unlink(missing_ok=True)
+            raise
 
-    def files(self) -> list[Path]:
-        """Return the data file as it was fetched; none before the first fetch."""
-        found = self.folder.rglob("*.gz")
-        return sorted(f for f in found if "api" not in f.relative_to(self.folder).parts)
-
-    def content(self) -> str:
-        """Return the SHA-256 of the unpacked data file."""
-        from harness.data.streams import open_data
-
-        digest = hashlib.sha256()
-        for path in self.files():
-            with open_data(path) as file:
-                while chunk := file.read(2**20):
-                    digest.update(chunk)
-        return digest.hexdigest()
-
-    def _fetch(self) -> Any:
+    def _dense(self, files: OpenMLFiles) -> Parsed:
+        import pandas as pd
         from sklearn.datasets import fetch_openml
 
-        from harness.data.remote import check_online, unreachable
+        from harness.data.parsers import Parsed
 
-        if not self.files():
-            check_online(self.name)
         try:
-            with _time_limit(), warnings.catch_warnings():
+            with _no_network(), warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # about retries and inactive versions
-                return fetch_openml(
+                bunch = fetch_openml(
                     data_id=self.number,
-                    data_home=self.folder,
+                    data_home=files.folder,
                     target_column=self.reading.target,
+                    as_frame=True,
                     n_retries=1,
+                    delay=1e-3,
                 )
-        except OSError as error:
-            raise DataError(unreachable(self.name, error)) from None
         except Exception as error:  # noqa: BLE001 - whatever a broken answer makes of the fetcher
-            reason = " ".join(str(error).split())[:300]
+            # What it cannot read the fetcher deletes and wants to fetch again.
+            first = error.__context__ if isinstance(error, OSError) else None
+            reason = " ".join(str(first or error).split())[:300]
             raise DataError(
                 f"{self.name} (OpenML {self.number}) cannot be read: {reason}; "
-                f"delete {self.folder} and fetch it again"
+                f"delete {files.folder} and fetch it again"
             ) from None
+        frame = bunch.data.copy(deep=False)
+        frame[self.reading.target] = bunch.target
+        frame.columns = pd.Index([str(column) for column in frame.columns], dtype=object)
+        return Parsed(frame)
 
+    def _sparse(self, files: OpenMLFiles) -> Parsed:
+        from harness.data.parsers import parse
 
-def _parsed(bunch: Any, reading: Reading, name: str) -> Parsed:
-    import pandas as pd
-
-    from harness.data.parsers import Parsed
-
-    if not isinstance(bunch.data, pd.DataFrame):
-        # scikit-learn 1.9 leaves the labels that sparse ARFF does not write out uninitialised.
-        raise DataError(
-            f"{name} is a sparse set of OpenML, whose targets scikit-learn does not read "
-            "reliably; fetch it as svmlight and add it with `harness data add`"
+        idle = tuple(
+            str(column["name"])
+            for column in files.columns
+            if "true" in (column.get("is_ignore"), column.get("is_row_identifier"))
+            and column.get("name") != self.reading.target
         )
-    frame = bunch.data.copy(deep=False)
-    frame[reading.target] = bunch.target
-    frame.columns = pd.Index([str(column) for column in frame.columns], dtype=object)
-    return Parsed(frame)
+        options = {"format": "sparse_arff", "drop": (*self.reading.drop, *idle)}
+        return parse([files.data], self.reading.model_copy(update=options))
 
 
 @contextmanager
-def _time_limit() -> Iterator[None]:
-    before = socket.getdefaulttimeout()
-    socket.setdefaulttimeout(_TIMEOUT)
+def _no_network() -> Iterator[None]:
+    """Let nothing be fetched: scikit-learn would do it without a limit.
+
+    ``urllib`` opens addresses through one opener for the whole process; this one knows no kind of
+    address.
+    """
+    before = urllib.request._opener  # type: ignore[attr-defined] # noqa: SLF001 - to put it back
+    closed = urllib.request.OpenerDirector()
+    closed.add_handler(urllib.request.UnknownHandler())
+    urllib.request.install_opener(closed)
     try:
         yield
     finally:
-        socket.setdefaulttimeout(before)
+        urllib.request.install_opener(before)

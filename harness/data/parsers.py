@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from harness.data import binary
+from harness.data import arff_files, binary
+from harness.data.columns import MOST_COLUMNS, check_names
 from harness.data.reading import Reading
 from harness.data.streams import check_readable, magic, open_data
 from harness.data.words import listed, shown
@@ -22,8 +23,10 @@ from harness.errors import DataError
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
-MOST_COLUMNS = 1_000_000
-_FORMAT_OF_MAGIC = {"parquet": {"parquet"}, "zip": {"npz", "csv", "arff", "svmlight"}}
+_FORMAT_OF_MAGIC = {
+    "parquet": {"parquet"},
+    "zip": {"npz", "csv", "arff", "sparse_arff", "svmlight"},
+}
 _WORDS = {
     "pickle": "a pickle, which may run code when it is read, so it never is",
     "hdf5": "an HDF5 file, which is not read",
@@ -68,12 +71,12 @@ def parse(paths: Sequence[Path], reading: Reading) -> Parsed:
 
 
 def _parse_one(path: Path, reading: Reading) -> Parsed:
-    with _told_in_one_line(path, reading):
+    with told_in_one_line(path, reading):
         return _PARSERS[reading.format](path, reading)
 
 
 @contextmanager
-def _told_in_one_line(path: Path, reading: Reading) -> Iterator[None]:
+def told_in_one_line(path: Path, reading: Reading) -> Iterator[None]:
     """Turn whatever a parser raises into a DataError that names the file."""
     check_readable(path)
     _check_magic(path, reading)
@@ -124,7 +127,7 @@ def read_header(path: Path, reading: Reading) -> list[str]:
 
     pandas itself would rename columns of the same name, and is slow on very wide files.
     """
-    with _told_in_one_line(path, reading), open_data(path, reading.member) as stream:
+    with told_in_one_line(path, reading), open_data(path, reading.member) as stream:
         text = io.TextIOWrapper(stream, _codec(reading), newline="")
         kept = (line for line in text if not (reading.comment and line.startswith(reading.comment)))
         if reading.separator == r"\s+":
@@ -190,18 +193,6 @@ def _read_csv(path: Path, reading: Reading, **options: Any) -> pd.DataFrame:
     return frame
 
 
-def check_names(path: Path, names: Iterable[str]) -> list[str]:
-    """Return column names, or raise where two are the same."""
-    found = list(names)
-    if len(found) > MOST_COLUMNS:
-        raise DataError(f"{path} has {len(found):,} columns; at most {MOST_COLUMNS:,} are read")
-    if len(set(found)) < len(found):
-        seen: set[str] = set()
-        twice = [n for n in found if n in seen or seen.add(n)]  # type: ignore[func-returns-value]
-        raise DataError(f"{path} has several columns named {listed(twice)}; rename them")
-    return found
-
-
 # ------------------------------------------------------------------ the other formats
 
 
@@ -212,36 +203,11 @@ def _parse_parquet(path: Path, _: Reading) -> Parsed:
 
 
 def _parse_arff(path: Path, reading: Reading) -> Parsed:
-    import arff
-
-    number = 0  # of the line just read: below @data the reader knows none and says -1
-
-    def lines() -> Iterator[str]:
-        nonlocal number
-        for number, line in enumerate(stream, start=1):  # noqa: B007 - told where a line is bad
-            yield line.decode(reading.encoding)
-
-    with open_data(path, reading.member) as stream:
-        try:
-            content = arff.load(lines(), return_type=arff.DENSE_GEN)
-            names = check_names(path, [str(name) for name, _ in content["attributes"]])
-            rows = list(content["data"])
-        except arff.ArffException as error:
-            reason = str(error).splitlines()[0].replace("line -1", f"line {number}")
-            raise DataError(f"{path} is not ARFF: {reason}") from None
-    columns = zip(*rows, strict=True) if rows else ([] for _ in names)
-    kinds = [kind for _, kind in content["attributes"]]
-    data = {
-        name: pd.Series(list(values), dtype=_arff_dtype(kind))
-        for name, kind, values in zip(names, kinds, columns, strict=True)
-    }
-    return Parsed(pd.DataFrame(data, copy=False))
+    return Parsed(arff_files.read_dense(path, reading))
 
 
-def _arff_dtype(kind: Any) -> Any:
-    """Return the dtype of an attribute: nominal ones (a list of values) and strings are text."""
-    is_number = isinstance(kind, str) and kind.upper() in {"NUMERIC", "REAL", "INTEGER"}
-    return np.float64 if is_number else pd.StringDtype(na_value=np.nan)
+def _parse_sparse_arff(path: Path, reading: Reading) -> Parsed:
+    return Parsed(*arff_files.read_sparse(path, reading))
 
 
 def _parse_svmlight(path: Path, reading: Reading) -> Parsed:
@@ -283,6 +249,7 @@ _PARSERS: dict[str, Callable[[Path, Reading], Parsed]] = {
     "csv": _parse_csv,
     "parquet": _parse_parquet,
     "arff": _parse_arff,
+    "sparse_arff": _parse_sparse_arff,
     "svmlight": _parse_svmlight,
     "npz": _parse_arrays,
     "mat": _parse_arrays,

@@ -13,7 +13,7 @@ from harness.ids import canonical
 
 READING_VERSION = 1  # raise when the same options would read the same bytes into another table
 
-Format = Literal["csv", "parquet", "arff", "svmlight", "npz", "mat", "frame"]
+Format = Literal["csv", "parquet", "arff", "sparse_arff", "svmlight", "npz", "mat", "frame"]
 Model = TypeVar("Model", bound=BaseModel)
 
 

@@ -93,13 +93,17 @@ def fetch_https(url: str, output: str | IO[bytes], _pooch: Any = None) -> None:
     with opener.open(url, timeout=_TIMEOUT) as response:
         if isinstance(output, str):
             with Path(output).open("wb") as file:
-                copy_capped(response, file, url)
+                copied = copy_capped(response, file, url)
         else:
-            copy_capped(response, output, url)
+            copied = copy_capped(response, output, url)
+        promised = str(response.headers.get("Content-Length", ""))
+    # A reader of pieces is not told where a connection ends too early: it looks like the end.
+    if promised.isdecimal() and copied < int(promised):
+        raise OSError(f"cut short: {copied:,} of {int(promised):,} bytes came")
 
 
-def copy_capped(source: IO[bytes], target: IO[bytes], url: str) -> None:
-    """Copy a stream, and stop where it is larger than data may be."""
+def copy_capped(source: IO[bytes], target: IO[bytes], url: str) -> int:
+    """Copy a stream, stop where it is larger than data may be, and return its size in bytes."""
     left = limit = most_bytes()
     while chunk := source.read(_CHUNK):
         left -= len(chunk)
@@ -109,6 +113,7 @@ def copy_capped(source: IO[bytes], target: IO[bytes], url: str) -> None:
                 "set HARNESS_MAX_BYTES=20GiB (or so) to fetch it"
             )
         target.write(chunk)
+    return limit - left
 
 
 def check_online(name: str) -> None:

@@ -213,6 +213,52 @@ def test_arff_with_quotes_gaps_and_sparse_rows(tmp_path):
     assert table.y.tolist() == [1, 0]
 
 
+NUMBERS = "@relation r\n@attribute a numeric\n@attribute b {0,7}\n@attribute y {no,yes}\n@data\n"
+
+
+def test_sparse_rows_of_arff_stay_sparse_where_all_columns_are_numbers(tmp_path):
+    rows = "{0 5, 2 yes}\n{}\n% nothing\n{1 7}\n{0 ?, 1 0}\n"
+    dataset = dataset_from_file(write(tmp_path, NUMBERS + rows, "mine.arff"), "y")
+    assert (dataset.sparse, dataset.columns, dataset.missing) == (True, 2, True)
+    assert "sparse ARFF, 4 rows" in describe(dataset)[0]
+    table = loaded(dataset)
+    np.testing.assert_array_equal(table.X.toarray(), [[5, 0], [0, 0], [0, 7], [np.nan, 0]])
+    assert (table.classes, table.y.tolist()) == (("no", "yes"), [1, 0, 0, 0])
+
+
+def test_sparse_rows_of_arff_give_up_columns(tmp_path):
+    path = write(tmp_path, NUMBERS + "{0 5, 2 yes}\n{1 7}\n", "mine.arff")
+    table = loaded(dataset_from_file(path, "y", drop=["a"]))
+    np.testing.assert_array_equal(table.X.toarray(), [[0], [7]])
+    weighed = dataset_from_file(path, "y", weight="a")
+    assert (weighed.sparse, weighed.weighted) == (False, True)
+
+
+def test_short_sparse_rows_that_fill_the_memory_are_refused(tmp_path, monkeypatch):
+    """Text among the columns makes the table dense: 2,000 rows of 2,000 columns out of 30 kB."""
+    columns = "".join(f"@attribute c{i} numeric\n" for i in range(2000))
+    head = f"@relation r\n{columns}@attribute t {{x,z}}\n@attribute y {{no,yes}}\n@data\n"
+    path = write(tmp_path, head + "{0 1}\n{2001 yes}\n" * 1000, "mine.arff")
+    monkeypatch.setenv("HARNESS_MAX_BYTES", "8MB")
+    with pytest.raises(DataError, match=r"needs more than 8,000,000 bytes.*svmlight"):
+        dataset_from_file(path, "y")
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        ("{9 1}", "is not ARFF: Bad @DATA"),
+        ("{1 3}", "not found in nominal"),
+        ("{0 x}", "is not ARFF|cannot be read"),
+        ("1,0,no", "is not ARFF"),
+    ],
+)
+def test_bad_sparse_rows_of_arff(tmp_path, row, message):
+    path = write(tmp_path, NUMBERS + "{0 1}\n{2 yes}\n" + row + "\n", "mine.arff")
+    with pytest.raises(DataError, match=message):
+        dataset_from_file(path, "y")
+
+
 def test_svmlight_stays_sparse(tmp_path):
     path = write(tmp_path, "1 1:0.5 3:2\n-1 2:1\n1 # nothing\n", "mine.svm")
     dataset = dataset_from_file(path)

@@ -1,9 +1,14 @@
-"""OpenML: what scikit-learn's fetcher has in its folder becomes a table, verified. No network."""
+"""OpenML: its answers are kept, verified, and then become a table. No test uses the network."""
 
 import gzip
 import hashlib
+import io
 import json
+import urllib.error
+import urllib.request
+from email.message import Message
 
+import numpy as np
 import pytest
 
 from harness.data import remote
@@ -26,21 +31,23 @@ DENSE = """@RELATION mine
 4,50.5,clerk,yes
 """
 SPARSE = """@RELATION mine
+@ATTRIBUTE id INTEGER
 @ATTRIBUTE a REAL
-@ATTRIBUTE b REAL
+@ATTRIBUTE b {0,1}
 @ATTRIBUTE class {no,yes}
 @DATA
-{0 1.5}
-{1 2.5,2 yes}
-{0 3.5,2 yes}
+{0 1,1 1.5}
+{0 2,1 2.5,3 yes}
+{}
+{0 4,1 ?,2 1,3 yes}
 """
+API = "https://www.openml.org/api/v1/json/data"
 
 
-def stored(folder, arff, version="2", format_="ARFF", number=7):
-    """Write what OpenML would have answered into the fetcher's own cache."""
-    base = folder / str(number) / "openml" / "openml.org"
+def answers_of(arff, version="2", format_="ARFF", number=7):
+    """Return what OpenML answers about a data file: address → bytes."""
     lines = [line.split(maxsplit=2) for line in arff.splitlines() if line.startswith("@ATTR")]
-    data_url = f"https://openml.org/data/v1/download/{number}/mine.arff"
+    data_url = f"http://openml.org/data/v1/download/{number}/mine.arff"
     kinds = {"REAL": "numeric", "INTEGER": "numeric"}
     rows = arff.split("@DATA\n")[1].splitlines()
     features = [
@@ -70,15 +77,19 @@ def stored(folder, arff, version="2", format_="ARFF", number=7):
         "description": "",
     }
     qualities = [{"name": "NumberOfInstances", "value": str(len(rows))}]
-    files = {
-        f"api/v1/json/data/{number}": {"data_set_description": description},
-        f"api/v1/json/data/features/{number}": {"data_features": {"feature": features}},
-        f"api/v1/json/data/qualities/{number}": {"data_qualities": {"quality": qualities}},
+    told = {
+        f"{API}/{number}": {"data_set_description": description},
+        f"{API}/features/{number}": {"data_features": {"feature": features}},
+        f"{API}/qualities/{number}": {"data_qualities": {"quality": qualities}},
     }
-    contents = {name: json.dumps(value).encode() for name, value in files.items()}
-    contents[f"data/v1/download/{number}/mine.arff"] = arff.encode()
-    for name, content in contents.items():
-        path = base / f"{name}.gz"
+    found = {url: json.dumps(value).encode() for url, value in told.items()}
+    return found | {data_url.replace("http:", "https:"): arff.encode()}
+
+
+def stored(folder, arff, **facts):
+    """Write the answers as scikit-learn's fetcher keeps them."""
+    for url, content in answers_of(arff, **facts).items():
+        path = folder / "7/openml/openml.org" / (url.split("/", 3)[3] + ".gz")
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(gzip.compress(content))
 
@@ -105,10 +116,18 @@ def test_a_dense_set_keeps_categories_and_gaps(openml):
     assert (table.classes, table.y.tolist()) == (("no", "yes"), [0, 1, 0, 1])
 
 
-def test_a_sparse_set_is_refused_because_its_targets_cannot_be_trusted(tmp_path):
+def sparse_dataset():
+    facts = {"rows": 4, "columns": 2, "categorical": 0, "missing": True, "sparse": True}
+    return dataset_of(**facts)
+
+
+def test_a_sparse_set_stays_sparse_and_what_it_leaves_out_is_zero(tmp_path):
     stored(tmp_path / "cache/openml", SPARSE, format_="Sparse_ARFF")
-    with pytest.raises(DataError, match="add it with `harness data add`"):
-        table_of(dataset_of(rows=3))
+    table = table_of(sparse_dataset())
+    expected = [[1.5, 0], [2.5, 0], [0, 0], [np.nan, 1]]
+    np.testing.assert_array_equal(table.X.toarray(), expected, "no row identifier among them")
+    assert table.X.nnz == 4
+    assert (table.classes, table.y.tolist()) == (("no", "yes"), [0, 1, 0, 1])
 
 
 def test_the_first_fetch_pins_the_bytes(openml):
@@ -145,3 +164,113 @@ def test_state_tells_whether_a_network_is_needed(tmp_path):
         table_of(dataset_of())
     stored(tmp_path / "cache/openml", DENSE)
     assert state_of(dataset_of()) == "ready"
+
+
+@pytest.fixture
+def served(monkeypatch):
+    """Answer https requests from a table, whoever asks; it notes who was asked for."""
+    answers, asked = answers_of(DENSE), []
+
+    def https_open(self, request):
+        asked.append(request.full_url)
+        content = answers.get(request.full_url)
+        if content is None:
+            headers, body = Message(), io.BytesIO()
+            raise urllib.error.HTTPError(request.full_url, 412, "Unknown dataset", headers, body)
+        if isinstance(content, Exception):
+            raise content
+        headers = Message()
+        headers["Content-Length"] = str(answers.get("length", len(content)))
+        found = urllib.response.addinfourl(io.BytesIO(content), headers, request.full_url, 200)
+        found.msg = "OK"
+        return found
+
+    monkeypatch.setattr(urllib.request.HTTPSHandler, "https_open", https_open)
+    monkeypatch.delenv("HARNESS_OFFLINE")
+    answers["asked"] = asked
+    return answers
+
+
+DATA = "https://openml.org/data/v1/download/7/mine.arff"
+
+
+def fetched(tmp_path):
+    """Return the names of the files that lie in the folder of the dataset."""
+    return sorted(p.name for p in (tmp_path / "cache/openml/7").rglob("*") if p.is_file())
+
+
+def test_every_answer_is_fetched_once_and_by_us(served):
+    assert table_of(dataset_of()).y.tolist() == [0, 1, 0, 1]
+    table_of(dataset_of(), fresh=True)
+    assert served["asked"] == [f"{API}/7", f"{API}/features/7", f"{API}/qualities/7", DATA]
+
+
+def test_a_download_that_was_killed_does_no_harm(tmp_path, served):
+    folder = tmp_path / "cache/openml/7/openml/openml.org/data/v1/download/7"
+    half = folder / "tmpq0w9x8/mine.arff.gz"
+    half.parent.mkdir(parents=True)
+    half.write_bytes(gzip.compress(DENSE.encode())[:30])
+    (folder / ".part-abc").write_bytes(b"half")
+    assert state_of(dataset_of()) == "to fetch"
+    table_of(dataset_of())
+    assert state_of(dataset_of()) == "ready"
+    assert fetched(tmp_path) == ["7.gz", "7.gz", "7.gz", "mine.arff.gz"]
+    assert not half.parent.exists()
+
+
+def test_data_that_is_too_large_is_stopped_while_it_comes(tmp_path, served, monkeypatch):
+    served[DATA] = DENSE.encode() + b"% and so on\n" * 300_000
+    monkeypatch.setenv("HARNESS_MAX_BYTES", "1MB")
+    with pytest.raises(DataError, match=r"more than 1,000,000 bytes.*HARNESS_MAX_BYTES"):
+        table_of(dataset_of())
+    assert "mine.arff.gz" not in fetched(tmp_path)
+
+
+def test_bytes_are_verified_before_they_are_parsed(tmp_path, served, monkeypatch):
+    def parse(**_):
+        pytest.fail("parsed before it was verified")
+
+    monkeypatch.setattr("sklearn.datasets.fetch_openml", parse)
+    with pytest.raises(DataError, match="not 0000000000000000"):
+        table_of(dataset_of(sha256="0" * 64))
+    assert "mine.arff.gz" not in fetched(tmp_path), "nothing of it is kept"
+    served[DATA] = DENSE.replace("20.5", "21.5").encode()
+    with pytest.raises(DataError, match=r"MD5 .*fetch it again"):
+        table_of(dataset_of())
+    assert "mine.arff.gz" not in fetched(tmp_path)
+
+
+def test_a_connection_that_ends_too_early_is_no_end(tmp_path, served):
+    served["length"] = len(DENSE) * 10
+    with pytest.raises(DataError, match="could not be fetched: cut short"):
+        table_of(dataset_of())
+    assert fetched(tmp_path) == []
+
+
+@pytest.mark.parametrize("path", ["/../../../../x", "/", "/" + "a/" * 300])
+def test_an_address_that_leads_elsewhere_is_refused(tmp_path, served, path):
+    told = json.loads(served[f"{API}/7"])
+    told["data_set_description"]["url"] = f"https://openml.org{path}"
+    served[f"{API}/7"] = json.dumps(told).encode()
+    with pytest.raises(DataError, match="odd address"):
+        table_of(dataset_of())
+
+
+def test_a_number_that_openml_does_not_have_is_told(served):
+    served.pop(f"{API}/7")
+    with pytest.raises(DataError, match="OpenML knows nothing of number 7: Unknown dataset"):
+        table_of(dataset_of())
+
+
+def test_what_cannot_be_parsed_is_not_fetched_by_others(served):
+    bad = DENSE.replace("1,20.5,cook,no", "1,20.5,cook")
+    served |= answers_of(bad)
+    with pytest.raises(DataError, match=r"mine \(OpenML 7\) cannot be read: (?!.*unknown url)"):
+        table_of(dataset_of())
+    assert len(served["asked"]) == 4
+
+
+def test_a_damaged_answer_says_what_to_delete(openml):
+    (openml / "7/openml/openml.org/api/v1/json/data/7.gz").write_bytes(gzip.compress(b"{}"))
+    with pytest.raises(DataError, match=r"cannot be read; delete .* and fetch it again"):
+        table_of(dataset_of())

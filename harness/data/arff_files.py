@@ -1,0 +1,181 @@
+"""ARFF: dense rows become a frame; rows that write down only what is not zero a sparse matrix.
+
+In a sparse row a number that is left out is 0, and a category that is left out is the first one
+that its column declares.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from itertools import count
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from harness.data.columns import check_names
+from harness.data.places import most_bytes
+from harness.data.reading import Reading
+from harness.data.streams import open_data
+from harness.data.words import shown
+from harness.errors import DataError, unknown
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_matrix
+
+_NUMBERS = {"NUMERIC", "REAL", "INTEGER"}
+_BYTES = 32  # that a value takes while rows are Python's lists
+
+
+class _Arff(NamedTuple):
+    """An opened file: the kind of each column (a word, or a list of categories), and its rows."""
+
+    kinds: dict[str, Any]
+    rows: Iterator[Any]
+
+
+def read_dense(path: Path, reading: Reading) -> pd.DataFrame:
+    """Read a file as a frame of float64 and text columns, sparse rows filled up."""
+    import arff
+
+    with _opened(path, reading, arff.DENSE_GEN) as (kinds, rows):
+        held = list(_capped(path, rows, len(kinds)))
+    columns = zip(*held, strict=True) if held else ([] for _ in kinds)
+    data = {
+        name: pd.Series(list(values), dtype=_dtype(kind))
+        for (name, kind), values in zip(kinds.items(), columns, strict=True)
+    }
+    return pd.DataFrame(data, copy=False)
+
+
+def read_sparse(path: Path, reading: Reading) -> tuple[csr_matrix, np.ndarray]:
+    """Read a file of sparse rows.
+
+    Returns
+    -------
+    X : csr_matrix of float64, shape (n_rows, columns that are neither target nor dropped)
+    target : ndarray, shape (n_rows,)
+        Numbers, or labels as text.
+
+    Raises
+    ------
+    DataError
+        Where a column is not there, or holds what no sparse matrix can hold.
+    """
+    import arff
+    from scipy.sparse import csr_matrix
+
+    values, columns, starts = array("d"), array("q"), array("q", [0])
+    target = []
+    with _opened(path, reading, arff.LOD_GEN) as (kinds, rows):
+        places, scales, left_out = _layout(path, reading, kinds)
+        aim = list(kinds).index(reading.target)
+        for row in rows:
+            target.append(row.get(aim, left_out))
+            for column, value in row.items():
+                if (place := places[column]) >= 0:
+                    columns.append(place)
+                    values.append(_number(value, scales[column]))
+            starts.append(len(columns))
+    shape = (len(target), int(max(places, default=-1)) + 1)
+    X = csr_matrix((np.array(values), np.array(columns), np.array(starts)), shape=shape)
+    dtype = _dtype(kinds[reading.target])
+    return X, pd.Series(target, dtype=dtype).to_numpy(np.float64 if dtype is np.float64 else object)
+
+
+def is_sparse(path: Path, reading: Reading) -> bool:
+    """Say whether a file has sparse rows and nothing that a sparse matrix could not hold."""
+    import arff
+
+    named = reading.weight or reading.group or reading.categorical != "text"
+    with _opened(path, reading, arff.LOD_GEN) as (kinds, rows):
+        try:
+            _layout(path, reading, kinds)
+            first = next(rows, None)
+        except (DataError, arff.ArffException):  # BadLayout: the rows are dense
+            return False
+    return first is not None and not named
+
+
+def _layout(
+    path: Path, reading: Reading, kinds: dict[str, Any]
+) -> tuple[list[int], list[dict[str, float] | None], Any]:
+    """Return the place of each column in the matrix, its categories, and the target left out.
+
+    Places are −1 of the target and of columns that are dropped; categories are None of numbers.
+    """
+    for role, names in (("target", (reading.target,)), ("dropped column", reading.drop)):
+        for name in names:
+            if name not in kinds:
+                raise DataError(f"{path}: {unknown(role, name[:80], list(kinds), '')}")
+    idle = {reading.target, *reading.drop}
+    order = count()
+    places = [-1 if name in idle else next(order) for name in kinds]
+    scales = [None if name in idle else _scale(path, name, kinds[name]) for name in kinds]
+    kind = kinds[reading.target]
+    return places, scales, kind[0] if isinstance(kind, list) else 0.0
+
+
+def _scale(path: Path, name: str, kind: Any) -> dict[str, float] | None:
+    """Return the numbers that categories stand for; the one that is left out must be 0."""
+    if isinstance(kind, str) and kind in _NUMBERS:
+        return None
+    scale: dict[str, float] = {}
+    if isinstance(kind, list):
+        with suppress(TypeError, ValueError):
+            scale = {label: float(label) for label in kind}
+    if not scale or scale[kind[0]] != 0:
+        raise DataError(
+            f"{path}: the rows are sparse, but the column {shown(name)} holds text; drop it"
+        )
+    return scale
+
+
+def _number(value: Any, scale: dict[str, float] | None) -> float:
+    if value is None:
+        return np.nan
+    return float(value) if scale is None else scale[value]
+
+
+def _capped(path: Path, rows: Iterator[Sequence[Any]], width: int) -> Iterator[Sequence[Any]]:
+    """Pass rows on as long as there is room for them: a short sparse row may be a long one."""
+    limit = most_bytes()
+    for number, row in enumerate(rows, start=1):
+        if number * width * _BYTES > limit:
+            raise DataError(
+                f"{path} needs more than {limit:,} bytes while it is read as ARFF; set "
+                "HARNESS_MAX_BYTES=20GiB (or so) to read it, or save it as Parquet or svmlight"
+            )
+        yield row
+
+
+@contextmanager
+def _opened(path: Path, reading: Reading, form: int) -> Iterator[_Arff]:
+    """Open a file as liac-arff reads it; what it finds wrong is told with its line."""
+    import arff
+
+    number = 0  # of the line just read: below @data the reader knows none and says -1
+
+    def lines() -> Iterator[str]:
+        nonlocal number
+        for number, line in enumerate(stream, start=1):  # noqa: B007 - told where a line is bad
+            yield line.decode(reading.encoding)
+
+    with open_data(path, reading.member) as stream:
+        try:
+            content = arff.load(lines(), return_type=form)
+            names = check_names(path, [str(name) for name, _ in content["attributes"]])
+            kinds = dict(zip(names, (kind for _, kind in content["attributes"]), strict=True))
+            yield _Arff(kinds, iter(content["data"]))
+        except arff.ArffException as error:
+            reason = str(error).splitlines()[0].replace("line -1", f"line {number}")
+            raise DataError(f"{path} is not ARFF: {reason}") from None
+
+
+def _dtype(kind: Any) -> Any:
+    """Return the dtype of a column: nominal ones (a list of values) and strings are text."""
+    is_number = isinstance(kind, str) and kind.upper() in _NUMBERS
+    return np.float64 if is_number else pd.StringDtype(na_value=np.nan)

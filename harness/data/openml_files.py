@@ -1,0 +1,180 @@
+"""What OpenML answers about one of its datasets: brought capped and whole before anybody reads it.
+
+scikit-learn's fetcher keeps answers in a folder and would fill it itself, but it knows no limit,
+leaves halves behind where it is killed, and parses before our checksum was held against the
+bytes. So the folder is filled here, in the fetcher's form, and it finds everything there.
+"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import json
+import os
+import shutil
+import tempfile
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import IO, Any, cast
+from urllib.error import HTTPError
+from urllib.parse import urlsplit
+
+from harness.data.streams import open_data
+from harness.errors import DataError
+from harness.model import JSON
+
+API = "https://www.openml.org/api/v1/json/data"
+_PART = ".part-"  # what is being fetched
+_UNKNOWN = (404, 412)  # OpenML says 412 of a number that it does not have
+_LONGEST_PATH = 500
+
+
+@dataclass(frozen=True)
+class OpenMLFiles:
+    """The answers about one dataset, in a folder of their own.
+
+    Attributes
+    ----------
+    folder
+        Where they are kept.
+    number
+        OpenML's id.
+    name
+        Of the dataset, for messages.
+    """
+
+    folder: Path
+    number: int
+    name: str
+
+    @property
+    def told(self) -> JSON:
+        """What OpenML says of the set: version, format, address and MD5 of its data."""
+        return self._answer(f"{API}/{self.number}", "data_set_description")
+
+    @property
+    def sparse(self) -> bool:
+        """Whether the data file writes down only what is not zero."""
+        return str(self.told.get("format")).lower() == "sparse_arff"
+
+    @property
+    def columns(self) -> list[JSON]:
+        """What OpenML says of each column: name, kind, whether it only names the rows."""
+        found = self._answer(f"{API}/features/{self.number}", "data_features").get("feature", [])
+        return [dict(column) for column in found]
+
+    @property
+    def data(self) -> Path:
+        """Where the data file lies once it was fetched."""
+        return self._place(self._address())
+
+    def is_here(self) -> bool:
+        """Say whether the data file was fetched, whole."""
+        with suppress(DataError, OSError):
+            return self.data.is_file()
+        return False
+
+    def bring_facts(self) -> None:
+        """Fetch what OpenML says of the set, where it is not here; the caller holds its lock."""
+        self._sweep()
+        self._fetch(f"{API}/{self.number}")
+        self._fetch(f"{API}/features/{self.number}")
+        if not self.sparse:
+            self._fetch(f"{API}/qualities/{self.number}")
+
+    def bring_data(self) -> bool:
+        """Fetch the data file where it is not here; say whether that was needed.
+
+        Raises
+        ------
+        DataError
+            Where it cannot be had, is larger than data may be, or is not what OpenML tells.
+        """
+        if not self._fetch(self._address()):
+            return False
+        expected = str(self.told.get("md5_checksum", ""))
+        found = self._digest(hashlib.md5(usedforsecurity=False))
+        if found != expected:
+            self.data.unlink()
+            raise DataError(
+                f"{self.name}: the data of OpenML {self.number} has MD5 {found}, not {expected} "
+                "as OpenML tells; it was deleted: fetch it again"
+            )
+        return True
+
+    def content(self) -> str:
+        """Return the SHA-256 of the unpacked data file."""
+        try:
+            return self._digest(hashlib.sha256())
+        except DataError as error:
+            raise DataError(f"{error}; delete {self.folder} and fetch it again") from None
+
+    def _digest(self, digest: Any) -> str:
+        with open_data(self.data) as file:
+            while chunk := file.read(2**20):
+                digest.update(chunk)
+        return str(digest.hexdigest())
+
+    def _address(self) -> str:
+        """Return where the data is, by https whatever the description says."""
+        parts = urlsplit(str(self.told.get("url", "")))
+        return parts._replace(scheme="https").geturl()
+
+    def _place(self, url: str) -> Path:
+        """Return where scikit-learn looks for the answer of an address."""
+        path = PurePosixPath(urlsplit(url).path.lstrip("/"))
+        odd = ".." in path.parts or "\0" in str(path) or len(str(path)) > _LONGEST_PATH
+        if odd or not path.parts:
+            raise DataError(f"{self.name}: OpenML names an odd address for its data: {url[:80]!r}")
+        return self.folder / "openml" / "openml.org" / f"{path}.gz"
+
+    def _answer(self, url: str, key: str) -> JSON:
+        place = self._place(url)
+        try:
+            with open_data(place) as file:
+                found = json.load(file)[key]
+        except (DataError, ValueError, KeyError, TypeError, RecursionError, OSError):
+            found = None
+        if not isinstance(found, dict):
+            raise DataError(
+                f"{self.name}: the answer of OpenML in {place} cannot be read; "
+                f"delete {self.folder} and fetch it again"
+            )
+        return found
+
+    def _fetch(self, url: str) -> bool:
+        """Bring the answer of an address, whole or not at all; say whether that was needed."""
+        from harness.data.remote import check_online, fetch_https, unreachable
+
+        place = self._place(url)
+        if place.is_file():
+            return False
+        check_online(self.name)
+        part = None
+        try:
+            place.parent.mkdir(parents=True, exist_ok=True)
+            handle, part = tempfile.mkstemp(dir=place.parent, prefix=_PART)
+            with os.fdopen(handle, "wb") as raw:
+                with gzip.GzipFile(fileobj=raw, mode="wb", compresslevel=6) as packed:
+                    fetch_https(url, cast("IO[bytes]", packed))
+                raw.flush()
+                os.fsync(raw.fileno())
+            Path(part).replace(place)
+        except OSError as error:
+            if isinstance(error, HTTPError) and error.code in _UNKNOWN:
+                reason = f"OpenML knows nothing of number {self.number}: {error.reason}"
+                raise DataError(f"{self.name}: {reason}; correct the card") from None
+            raise DataError(unreachable(self.name, error)) from None
+        finally:
+            if part is not None:
+                Path(part).unlink(missing_ok=True)
+        return True
+
+    def _sweep(self) -> None:
+        """Remove what was left half-fetched by a process that was killed."""
+        for left in self.folder.rglob("tmp*"):  # by scikit-learn, which makes a folder for it
+            if left.is_dir():
+                shutil.rmtree(left, ignore_errors=True)
+        for left in self.folder.rglob(f"{_PART}*"):
+            left.unlink(missing_ok=True)

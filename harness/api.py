@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from harness import runs
+from harness.again import RunAgain
 from harness.data import describe
 from harness.drawn import Lines, new_progress
 from harness.options import (
@@ -121,7 +122,7 @@ def run(
     return carry_out(options, progress)
 
 
-def carry_out(options: RunOptions, progress: Progress | bool | None = None) -> RunResult:
+def carry_out(options: RunOptions | RunAgain, progress: Progress | bool | None = None) -> RunResult:
     """Carry out a run of these options."""
     registry = load_registry(options.plugins)
     request = options.request(registry)

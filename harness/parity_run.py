@@ -10,18 +10,17 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from harness import ids
 from harness.choose import grid
 from harness.comparisons import Comparisons
 from harness.config import Choice, Experiment
 from harness.errors import ConfigError
 from harness.machine import fingerprint
 from harness.matches import Match, Side, find_matches
-from harness.model import Dataset, Status, to_json
+from harness.model import Dataset, Status
 from harness.plan import make_plan
 from harness.plugins import Registry
 from harness.progress import Progress
-from harness.runs import surroundings
+from harness.runs import Request, config_hash, config_of, surroundings
 from harness.store import Store
 from harness.store.write import RunStatus
 
@@ -57,15 +56,11 @@ def run_parity(
     if not matches:
         names = " and ".join(dict.fromkeys([a[0], b[0]]))
         raise ConfigError(f"nothing to compare: no chosen dataset can be taken by {names}")
-    config = {
-        "experiment": experiment.model_dump(mode="json"),
-        "files": [to_json(dataset.file) for dataset in extra],
-        "plugin_files": list(plugin_files),
-        "declared": plan.declared,
-    }
+    request = Request(experiment, extra, plugin_files, results, command="parity")
+    config = config_of(request, plan.declared)
     with Store.open(results, write=True, on_wait=told.message) as store:
-        hash_ = ids.digest(config["experiment"])
-        run_id = store.begin_run(experiment.name, config, hash_, machine=fingerprint())
+        digest = config_hash(config)
+        run_id = store.begin_run(experiment.name, config, digest, machine=fingerprint())
         status: RunStatus = "interrupted"
         try:
             for outcome in plan.skipped:

@@ -17,6 +17,7 @@ from harness.config import Gate
 from harness.errors import ConfigError
 from harness.ids import canonical
 from harness.model import JSON, Section
+from harness.options import default_results
 from harness.plugins import Registry
 from harness.store import Store
 
@@ -33,6 +34,7 @@ def view(results: Path, run: str, registry: Registry, *, past: bool = False) -> 
     """
     with Store.open(results) as store:
         seen = view_run(store, store.run(run)["id"], registry)
+        seen = replace(seen, run=_placed(seen.run, results))
         earlier = _earlier(store, seen.run) if past else []
         if not earlier:
             return seen
@@ -40,6 +42,16 @@ def view(results: Path, run: str, registry: Registry, *, past: bool = False) -> 
         found = compare_runs(store, earlier[-1], run_id, registry)
         points = course(store, registry, [*earlier, run_id])
         return replace(seen, previous=found if found.matched else None, course=points)
+
+
+def _placed(run: Mapping[str, Any], results: Path) -> Mapping[str, Any]:
+    """Return a run that tells where its results lie, if a command must name the folder.
+
+    A path from the root is not told: a report goes to others. Whoever keeps results there names
+    the folder as the run did.
+    """
+    plain = results == default_results() or results.is_absolute()
+    return run if plain else {**run, "results": results.as_posix()}
 
 
 def _earlier(store: Store, run: Mapping[str, Any]) -> list[str]:
@@ -70,6 +82,7 @@ def write_index(results: Path, registry: Registry) -> Path:
     with Store.open(results) as store:
         runs = [str(run["id"]) for run in store.runs()]
         points = course(store, registry, runs[:INDEXED][::-1])
+    points = tuple(replace(point, run=_placed(point.run, results)) for point in points)
     reports = {run for run in runs if (results / f"report-{run}.html").is_file()}
     path = results / "index.html"
     write(points, reports, path, left_out=max(0, len(runs) - INDEXED))

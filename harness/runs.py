@@ -8,6 +8,7 @@ from functools import cache
 from pathlib import Path
 
 from harness import ids
+from harness.analysis.asked import Command, command_of
 from harness.analysis.speed import speeds_of
 from harness.analysis.view import Speed
 from harness.comparisons import known_matches
@@ -19,6 +20,7 @@ from harness.execute import Execution, Options, Tally
 from harness.machine import fingerprint, machine_id
 from harness.matches import Match, matches_of
 from harness.model import JSON, Dataset, DuelOutcome, Status, to_json
+from harness.narrow import Only, only_of
 from harness.plan import Plan, make_plan, plan_duel
 from harness.plugins import Registry
 from harness.progress import Progress
@@ -31,7 +33,7 @@ from harness.units import show_duration
 
 @dataclass(frozen=True)
 class Request:
-    """What somebody asked for."""
+    """What somebody asked for: all of an experiment, or ``only`` a part of it."""
 
     experiment: Experiment
     extra: tuple[Dataset, ...] = ()
@@ -42,6 +44,8 @@ class Request:
     fresh: bool = False
     retry_failed: bool = False
     wait: bool = True
+    command: Command = "run"
+    only: Only = field(default_factory=Only)
 
     @property
     def options(self) -> Options:
@@ -131,18 +135,55 @@ def request_of(run: JSON) -> Request:
         parse_experiment(config["experiment"], f"run {run['id']}"),
         extra=tuple(dataset_from_mapping(file) for file in config.get("files", ())),
         plugin_files=tuple(config.get("plugin_files", ())),
+        command=command_of(run),
+        only=only_of(config),
     )
+
+
+def config_of(request: Request, declared: JSON | None) -> JSON:
+    """Return what is stored with a run: all that it takes to plan it again."""
+    only = {key: list(names) for key, names in vars(request.only).items() if names}
+    return {
+        "command": request.command,
+        "experiment": request.experiment.model_dump(mode="json"),
+        "files": [to_json(dataset.file) for dataset in request.extra],
+        "plugin_files": list(request.plugin_files),
+        "declared": declared,
+        **({"only": only} if only else {}),
+    }
+
+
+def config_hash(config: JSON) -> str:
+    """Return the digest of what was asked for."""
+    only = config.get("only")
+    return ids.digest([config["experiment"], only] if only else config["experiment"])
 
 
 def plan_request(request: Request, registry: Registry) -> Plan:
     """Return the plan of a request; an empty one is an error that says so."""
     registry.entry("executor", request.executor)  # a wrong name is told before anything else
-    files = request.plugin_files
-    plan = make_plan(request.experiment, registry, surroundings(), request.extra, files)
+    plan = request.only.plan(_whole_plan(request, registry))
     if not plan.jobs and not plan.skipped and not plan.duels:
         raise ConfigError("nothing to run: no chosen algorithm is for the task of a chosen dataset")
     questions(request.experiment.diagnostics, plan)  # a wrong name is told before anything runs
     return plan
+
+
+def _whole_plan(request: Request, registry: Registry) -> Plan:
+    experiment, files = request.experiment, request.plugin_files
+    if request.command != "duel":
+        return make_plan(experiment, registry, surroundings(), request.extra, files)
+    (dataset,) = request.extra or (resolve(experiment.duels.datasets[0], registry),)
+    sides = experiment.algorithms
+    return plan_duel(experiment, registry, surroundings(), dataset, sides, files)
+
+
+def planned_matches(request: Request, registry: Registry, plan: Plan) -> list[Match]:
+    """Return the comparisons of trees that a request asks for; ``plan`` is its own."""
+    if not request.only:
+        return matches_of(request.experiment.parity, plan)
+    whole = _whole_plan(request, registry)  # the part may lack what the globs of a table name
+    return request.only.matches(matches_of(request.experiment.parity, whole))
 
 
 def surroundings() -> Surroundings:
@@ -153,7 +194,7 @@ def surroundings() -> Surroundings:
 def forecast(request: Request, registry: Registry) -> Forecast:
     """Return what a request would do, without doing it; writes nothing."""
     plan = plan_request(request, registry)
-    matches = matches_of(request.experiment.parity, plan)
+    matches = planned_matches(request, registry, plan)
     known: dict[str, Status] = {}
     duels: dict[str, Status] = {}
     parities: dict[str, Status] = {}
@@ -180,21 +221,16 @@ def run_experiment(request: Request, registry: Registry, progress: Progress) -> 
         Where another run writes to the store and waiting was not wanted.
     """
     plan = plan_request(request, registry)
-    matches = matches_of(request.experiment.parity, plan)
+    matches = planned_matches(request, registry, plan)
     experiment = request.experiment
-    config = {
-        "experiment": experiment.model_dump(mode="json"),
-        "files": [to_json(dataset.file) for dataset in request.extra],
-        "plugin_files": list(request.plugin_files),
-        "declared": plan.declared,
-    }
+    config = config_of(request, plan.declared)
     with Store.open(
         request.results, write=True, wait=request.wait, on_wait=progress.message
     ) as store:
         run_id = store.begin_run(
             name=experiment.name,
             config=config,
-            config_hash=ids.digest(config["experiment"]),
+            config_hash=config_hash(config),
             machine=fingerprint(),
         )
         trials = [*plan.trials(), *(outcome.trial for outcome in plan.skipped)]
@@ -223,21 +259,19 @@ def run_one_duel(
     progress: Progress,
 ) -> DuelEnd:
     """Run one duel of an experiment's two algorithms as a run of its own, or find it stored."""
-    (dataset,) = extra or (resolve(experiment.duels.datasets[0], registry),)
-    sides = experiment.algorithms
-    plan = plan_duel(experiment, registry, surroundings(), dataset, sides, plugin_files)
-    config = {
-        "experiment": experiment.model_dump(mode="json"),
-        "files": [to_json(dataset.file) for dataset in extra],
-        "plugin_files": list(plugin_files),
-        "declared": plan.declared,
-    }
-    with Store.open(results, write=True, on_wait=progress.message) as store:
-        hash_ = ids.digest(config["experiment"])
-        run_id = store.begin_run("duel", config, hash_, machine=fingerprint())
+    request = Request(experiment, extra, plugin_files, results, fresh=fresh, command="duel")
+    return fight(request, registry, progress)
+
+
+def fight(request: Request, registry: Registry, progress: Progress) -> DuelEnd:
+    """Run the one duel of a request as a run of its own, or find it stored."""
+    plan = plan_request(request, registry)
+    config = config_of(request, plan.declared)
+    with Store.open(request.results, write=True, on_wait=progress.message) as store:
+        run_id = store.begin_run("duel", config, config_hash(config), machine=fingerprint())
         status: RunStatus = "interrupted"
         try:
-            execution = Execution(store, run_id, registry, progress, Options(fresh=fresh))
+            execution = Execution(store, run_id, registry, progress, request.options)
             execution.carry_out(plan)
             status = "done"
         finally:

@@ -98,7 +98,8 @@ class Figure:
     """A chart, the finding in one sentence, and the table of its numbers.
 
     ``spec`` is a Vega-Lite specification with its data inline, or a :class:`Picture`; it becomes
-    a static SVG. ``title`` names the chart for those who cannot see it.
+    a static SVG. ``title`` names the chart for those who cannot see it. ``again`` is the command
+    that measures what it shows once more, as :meth:`reports.Page.again` returns it.
     """
 
     spec: Mapping[str, Any] | Picture
@@ -106,6 +107,7 @@ class Figure:
     finding: Words
     table: Table
     keys: Sequence[Key] = ()
+    again: str = ""
     kind: ClassVar[str] = "figure"
 
 

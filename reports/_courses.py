@@ -61,7 +61,7 @@ def _several(levels: Mapping[tuple[str, ...], object]) -> set[tuple[str, str]]:
     return {key for key, number in seen.items() if number > 1}
 
 
-def score_figure(points: Sequence[RunPoint], name: str) -> Figure | None:
+def score_figure(points: Sequence[RunPoint], name: str, again: str = "") -> Figure | None:
     """Return a panel an algorithm whose loss moved, against the first run's, a line a dataset."""
     lines: dict[str, dict[str, Line]] = {}
     for level in {lv.key: lv for p in points for lv in p.levels}.values():
@@ -70,14 +70,14 @@ def score_figure(points: Sequence[RunPoint], name: str) -> Figure | None:
         line = [(float(i), s / first) for i, s in enumerate(scores) if s > 0 and s < math.inf]
         if len(line) > 1 and any(abs(y - 1) > STEADY for _, y in line):
             lines.setdefault(level.algorithm, {}).setdefault(level.dataset, line)
-    return _figure(points, lines, "score over that of the first run", f"{name}-scores", log=False)
+    return _figure(points, lines, "score over that of the first run", f"{name}-scores", again)
 
 
 def _score(point: RunPoint, wanted: Level) -> float:
     return next((lv.score for lv in point.levels if lv.key == wanted.key), math.nan)
 
 
-def speed_figure(points: Sequence[RunPoint], name: str) -> Figure | None:
+def speed_figure(points: Sequence[RunPoint], name: str, again: str = "") -> Figure | None:
     """Return a panel a pair: the ratio of its duels' training times, a line a dataset."""
     lines: dict[str, dict[str, Line]] = {}
     for i, point in enumerate(points):
@@ -93,7 +93,7 @@ def speed_figure(points: Sequence[RunPoint], name: str) -> Figure | None:
         for pair, by in lines.items()
         if (kept := {dataset: line for dataset, line in by.items() if len(line) > 1})
     }
-    return _figure(points, several, "time of the reference over ours", f"{name}-speeds", log=True)
+    return _figure(points, several, "time of the reference over ours", f"{name}-speeds", again)
 
 
 def _figure(
@@ -101,11 +101,11 @@ def _figure(
     lines: Mapping[str, Mapping[str, Line]],
     title: str,
     name: str,
-    *,
-    log: bool,
+    again: str,
 ) -> Figure | None:
     if not lines:
         return None
+    log = name.endswith("-speeds")
     datasets = list(dict.fromkeys(d for by in lines.values() for d in by))
     drawn = dict(list(lines.items())[:MOST])
     names = run_names(points)
@@ -134,4 +134,5 @@ def _figure(
         finding=f"{title.capitalize()}, over {plural(len(points), 'run')}{cut}.",
         table=Table(columns, rows, f"{title.capitalize()}, run by run", name),
         keys=series_keys(short(dataset, 30) for dataset in datasets),
+        again=again,
     )

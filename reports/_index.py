@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from reports._blocks import Block, Fragment, Paragraph
 from reports._blocks import Panel as Part
 from reports._build import Shown, page_of, write_page
+from reports._commands import run_again
 from reports._courses import NOTE, score_figure, scores_table, speed_figure
 from reports._page import geometric_mean
 from reports._render import Renderer
@@ -114,7 +115,8 @@ def _courses(points: Sequence[RunPoint]) -> list[tuple[str, str, Fragment]]:
     trends: list[Block] = [Paragraph(NOTE, role="note")]
     pick: list[Block] = [Paragraph(PICK, role="note")]
     for name, same in several.items():
-        figures = (speed_figure(same, name), score_figure(same, name))
+        again = run_again(same[-1].run)
+        figures = (speed_figure(same, name, again), score_figure(same, name, again))
         drawn: list[Block] = [figure for figure in figures if figure]
         if drawn:
             trends.append(Part(short(name), drawn, f"trends-{name}"))

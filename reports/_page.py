@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import json
 import math
-import shlex
 import statistics
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 from harness.model import FAILURES, Status
+from reports._commands import command, duels_again, run_again
 from reports._text import short, slug
 
 if TYPE_CHECKING:
@@ -200,43 +199,24 @@ class Page:
         return f"{kind}-{slug(name)}"
 
     def command(self, *words: str) -> str:
-        """Return a harness command line, its words quoted where a shell needs it."""
-        return shlex.join(["python", "-m", "harness", *words])
+        """Return a harness command line, or "" where it cannot be said; see :func:`command`."""
+        return command(self.view.run, *words)
 
-    def rerun(self, algorithm: str, dataset: str) -> str:
-        """Return the command that measures one cell again, in the folder of the files it names."""
-        chosen = ["-d", dataset]
-        if self.view.datasets.get(dataset, {}).get("source") == "file":
-            chosen = self._own_file(dataset)
-        name = self.of_run("name") or "quick"
-        return self.command("run", name, "-a", algorithm, *chosen, *self._plugins(), "--fresh")
+    def again(self, algorithms: Iterable[str] = (), datasets: Iterable[str] = ()) -> str:
+        """Return the command that measures cells again, or "" where none is exact.
 
-    def _plugins(self) -> list[str]:
-        files = (self.view.run.get("config") or {}).get("plugin_files", ())
-        return [word for file in files for word in ("--plugin", PurePath(file).name)]
+        Without algorithms or datasets it is about all of them. Seeds, params, capacity, own
+        files and plugins are those that are stored with the run.
+        """
+        return run_again(
+            self.view.run,
+            _part(algorithms, (cell.algorithm for cell in self.view.cells)),
+            _part(datasets, (cell.dataset for cell in self.view.cells)),
+        )
 
-    def _own_file(self, dataset: str) -> list[str]:
-        """Return the options that name a user's own file, without the folder it lies in."""
-        for file in (self.view.run.get("config") or {}).get("files", ()):
-            if file.get("name") == dataset:
-                target = file.get("reading", {}).get("target") or "COLUMN"
-                name = PurePath(file["path"]).name
-                return ["--data", name, "--target", target, "--task", str(file["task"])]
-        return ["--data", "YOUR_FILE", "--target", "COLUMN"]
-
-    def rerun_duel(self, outcome: DuelOutcome) -> str:
-        """Return the command that fights one duel again."""
-        duel = outcome.duel
-        shape = {"--launches": duel.launches, "--blocks": duel.blocks, "--threads": duel.a.threads}
-        if (rule := duel.stop) is not None:
-            asked = {"--precision": rule.precision, "--claim": rule.claim, "--phase": rule.phase}
-            shape = {"--blocks": duel.blocks, "--threads": duel.a.threads} | asked
-        options = [
-            text for option, value in shape.items() if value for text in (option, str(value))
-        ]
-        sides = (duel.a.algorithm, duel.b.algorithm)
-        options += [*self._plugins(), "--fresh"]
-        return self.command("duel", *sides, "-d", duel.a.dataset.name, *options)
+    def fight_again(self, duels: Iterable[DuelOutcome]) -> str:
+        """Return the commands that fight duels again, a line each, or "" where none is exact."""
+        return duels_again(self.view.run, (outcome.duel.id for outcome in duels))
 
 
 def track_name(tracks: Iterable[str]) -> str:
@@ -275,6 +255,12 @@ def _differences(mine: Mapping[str, Any], every: Iterable[Mapping[str, Any]]) ->
     varied = [k for k in keys if len({canonical({k: s.get(k)}) for s in sets}) > 1]
     told = [f"{key}={short(mine[key], 20)}" for key in varied if key in mine]
     return told or ["defaults"] * bool(varied)
+
+
+def _part(wanted: Iterable[str], known: Iterable[str]) -> list[str]:
+    """Return names in order, none where they are all that there are."""
+    names = list(dict.fromkeys(wanted))
+    return names if set(known) - set(names) else []
 
 
 def _by_pair(records: Iterable[Any]) -> dict[Pair, list[Any]]:

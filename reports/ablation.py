@@ -57,7 +57,7 @@ def build(page: Page) -> Fragment | None:
     parts = [
         Part(
             f"{short(algorithm, 40)} on {short(dataset, 40)}",
-            [_figure(algorithm, dataset, several)],
+            [_figure(page, algorithm, dataset, several)],
             page.anchor("ablation", f"{algorithm}-{dataset}"),
             folded=len(found) > 6,
         )
@@ -116,7 +116,7 @@ def _seconds(samples: Sequence[Sample]) -> float:
     return statistics.median(found) if found else math.nan
 
 
-def _figure(algorithm: str, dataset: str, found: Sequence[Variant]) -> Figure:
+def _figure(page: Page, algorithm: str, dataset: str, found: Sequence[Variant]) -> Figure:
     drawn = found[:MOST]
     panels = [_panel(drawn, "changes", "change of the loss")]
     if any(v.ratios for v in drawn):
@@ -126,6 +126,7 @@ def _figure(algorithm: str, dataset: str, found: Sequence[Variant]) -> Figure:
         title=f"Change of loss and of time by variants of {algorithm} on {dataset}",
         finding=_finding(found),
         table=_table(algorithm, dataset, found),
+        again=page.again([algorithm], [dataset]),
     )
 
 

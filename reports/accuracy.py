@@ -74,6 +74,10 @@ def _figure(page: Page, verdicts: Sequence[Accuracy], title: str) -> Figure:
         + (cut if len(drawn) < len(ordered) else ""),
         table=_table(page, ordered, title),
         keys=keys(VERDICTS, (a.verdict for a in drawn)),
+        again=page.again(
+            (name for a in drawn for name in (a.algorithm, a.reference)),
+            (a.dataset for a in drawn if a.dataset),
+        ),
     )
 
 

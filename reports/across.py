@@ -141,6 +141,7 @@ def _ranks(page: Page, field: Field) -> Panel:
         title="Mean ranks; a bar joins algorithms that Nemenyi's test does not tell apart",
         finding=_finding(found, distance, names, len(field.datasets)),
         table=_ranking(field, order, ranks),
+        again=page.again(datasets=field.datasets),
     )
     left = (
         f"Left out, because they lack a dataset: {few(field.left_out)}." if field.left_out else ""

@@ -40,9 +40,10 @@ def build(page: Page) -> Fragment | None:
     if raw := [s for s in found.seconds if s.remeasured and s.phase in PHASES]:
         blocks.append(Details("Raw seconds of both runs", [Paragraph(RAW), _seconds(raw)]))
     old, new = str(found.old.get("id", "")), str(found.new.get("id", ""))
-    command = Verbatim(page.command("compare", old, new), "The command that compares them")
+    if command := page.command("compare", old, new):
+        blocks.append(Verbatim(command, "The command that compares them"))
     worse = sum(c.verdict == "worse" for c in found.changes) + len(found.turns)
-    return Fragment([*blocks, command], badge=count(worse) if worse else "")
+    return Fragment(blocks, badge=count(worse) if worse else "")
 
 
 def _scores(found: RunComparison) -> Table:

@@ -73,9 +73,11 @@ def _panel(page: Page, dataset: str, cells: Named) -> list[Block]:
         blocks.append(_figure(page, dataset, cells))
     else:
         blocks.append(Paragraph("No algorithm has a result on this dataset."))
-    commands = "\n".join(dict.fromkeys(page.rerun(cell.algorithm, dataset) for _, cell in cells))
-    again = Verbatim(commands, f"Commands that measure {short(dataset)} again")
-    return [*blocks, Details("Commands that measure this again", [again])]
+    again = [page.again([cell.algorithm], [dataset]) for _, cell in cells]
+    if commands := "\n".join(filter(None, dict.fromkeys(again))):
+        told = Verbatim(commands, f"Commands that measure {short(dataset)} again")
+        blocks.append(Details("Measure one algorithm again", [told]))
+    return blocks
 
 
 def _shape(page: Page, dataset: str, cells: Named) -> str:
@@ -152,6 +154,7 @@ def _figure(page: Page, dataset: str, cells: Named) -> Figure:
         finding=_finding(page, cells),
         table=_table(page, dataset, cells),
         keys=keys(ORIGINS, (row["kind"] for row in rows)),
+        again=page.again(datasets=[dataset]),
     )
 
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from harness import Section, hookimpl
 from reports._bias_variance import shares, told_params, varied
-from reports._blocks import Block, Details, Fragment, Panel, Paragraph
+from reports._blocks import Block, Details, Figure, Fragment, Panel, Paragraph
 from reports._diagnostic_figures import FIGURES, numeric
 from reports._tables import Cell, Column, Row, Table
 from reports._text import DASH, bounds, count, digits, plural, seconds, share, short, steps
@@ -82,11 +83,24 @@ def _panel(page: Page, name: str, told: Sequence[Diagnostic]) -> Panel:
             [*_subject(d, text), *row_of(d.found)] for d, text in zip(answered, params, strict=True)
         ]
         blocks.append(Table(columns, rows, TITLES[name], f"diagnostics-{name}"))
-        blocks += FIGURES[name](answered) if name in FIGURES else ()
+        blocks += _again(page, FIGURES[name](answered), answered) if name in FIGURES else ()
     if silent := [d for d in told if d.reason]:
         blocks.append(_silent(silent, name))
     anchor = page.anchor("diagnostics", name)
     return Panel(TITLES[name], blocks, anchor, folded=len(told) > 60)
+
+
+def _again(page: Page, blocks: Sequence[Block], told: Sequence[Diagnostic]) -> list[Block]:
+    """Return blocks whose figures tell the command that asks the same again."""
+    names = (name for d in told for name in (d.algorithm, d.reference) if name)
+    command = page.again(names, (d.dataset for d in told))
+
+    def with_command(block: Block) -> Block:
+        if isinstance(block, Details):
+            return replace(block, blocks=[with_command(inner) for inner in block.blocks])
+        return replace(block, again=command) if isinstance(block, Figure) else block
+
+    return [with_command(block) for block in blocks]
 
 
 def _subject(told: Diagnostic, params: str = "") -> list[Cell]:

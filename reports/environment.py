@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from harness import Section, hookimpl
 from harness.model import to_json
-from reports._blocks import Block, Details, Facts, Fragment, Panel, Verbatim
+from reports._blocks import Block, Details, Facts, Fragment, Panel, Paragraph, Verbatim
 from reports._page import Page
 from reports._tables import Cell, Column, Row, Table
 from reports._text import count, few, moment, short, size
@@ -18,6 +18,10 @@ from reports._words import Badge, Code, Words
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+PLACE = (
+    "Every command of this page reads what is stored: give it where the run was made, with the "
+    "same folder of results."
+)
 MANY = 40  # facts of one group
 _STATES = {
     "as asked": Badge("as asked", "good", "✓"),
@@ -170,14 +174,15 @@ def _numba(facts: Any) -> Iterator[tuple[str, int]]:
 
 
 def _repeat(page: Page) -> list[Block]:
-    name = page.of_run("name") or "quick"
+    run = page.of_run("id") or "latest"
     commands = [
-        page.command("run", name, "--fresh"),
-        page.command("report", page.of_run("id") or "latest"),
-        page.command("export", "--format", "csv"),
+        page.again() or page.fight_again(page.view.duels),
+        page.command("report", run),
+        page.command("export", run, "--format", "csv"),
     ]
     config = json.dumps(to_json(dict(page.experiment)), indent=1, default=str, ensure_ascii=False)
     return [
-        Verbatim("\n".join(commands), "Commands that repeat and export the run"),
+        Paragraph(PLACE, role="note"),
+        Verbatim("\n".join(filter(None, commands)), "Commands that repeat and export the run"),
         Details("The resolved experiment", [Verbatim(config, "The resolved experiment as JSON")]),
     ]

@@ -93,14 +93,13 @@ def _detail(page: Page, reason: Reason, outcomes: list[Outcome]) -> Details:
         Code(short(algorithm)),
         f" on {short(dataset)}: {short(kind)} {short(message, 100)}",
     ]
-    return Details(
-        summary,
-        [
-            Paragraph(["Trial ", Code(first.trial.id), f", split {first.trial.split.label}."]),
-            Verbatim(_end(text), f"What was left behind by {short(algorithm)}"),
-            Verbatim(page.rerun(algorithm, dataset), "The command that runs it again"),
-        ],
-    )
+    blocks: list[Block] = [
+        Paragraph(["Trial ", Code(first.trial.id), f", split {first.trial.split.label}."]),
+        Verbatim(_end(text), f"What was left behind by {short(algorithm)}"),
+    ]
+    if again := page.again([algorithm], [dataset]):
+        blocks.append(Verbatim(again, "The command that runs it again"))
+    return Details(summary, blocks)
 
 
 def _end(text: str) -> str:

@@ -25,7 +25,10 @@ def build(page: Page) -> Fragment | None:
     points = page.view.course
     if len(points) < 2:
         return None
-    figures = (speed_figure(points, "history"), score_figure(points, "history"))
+    figures = (
+        speed_figure(points, "history", page.again()),
+        score_figure(points, "history", page.again()),
+    )
     blocks: list[Block] = [Paragraph(NOTE, role="note"), *(f for f in figures if f)]
     table = scores_table(points, "history-of-scores")
     return Fragment([*blocks, Details("Scores of each run", [table])])

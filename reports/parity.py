@@ -54,7 +54,10 @@ def build(page: Page) -> Fragment | None:
         return None
     parted = [p for p in found if p.reason or (p.comparison and p.comparison.differences)]
     panels = [_panel(page, p, folded=len(parted) > UNFOLDED) for p in parted]
-    return Fragment([Paragraph(NOTE, role="note"), _matrix(found), *panels])
+    blocks: list[Block] = [Paragraph(NOTE, role="note"), _matrix(found), *panels]
+    sides = (name for p in found for name in (p.algorithm, p.reference))
+    blocks += _again(page.again(sides, (p.dataset for p in found)), "Compare all of these again")
+    return Fragment(blocks)
 
 
 def _matrix(found: tuple[Parity, ...]) -> Table:
@@ -99,8 +102,14 @@ def _panel(page: Page, parity: Parity, *, folded: bool) -> Panel:
             drawn = _difference(parity, parity.comparison, difference)
             more = Details(f"{difference.level}, tree {difference.tree}", drawn)
             blocks += [more] if number else drawn
+    again = page.again((parity.algorithm, parity.reference), [parity.dataset])
+    blocks += _again(again, "Compare these two again")
     anchor = page.anchor("parity", f"{parity.algorithm}-{parity.reference}-{parity.dataset}")
     return Panel(title, blocks, anchor, folded=folded, note=parity.rung or "no rung")
+
+
+def _again(command: str, title: str) -> list[Block]:
+    return [Details(title, [Verbatim(command, f"{title}: the command")])] if command else []
 
 
 def _difference(parity: Parity, comparison: Comparison, found: Difference) -> list[Block]:

@@ -59,6 +59,7 @@ def build(page: Page) -> Fragment | None:
         finding=_finding(medians) + _cut(timed),
         table=_table(medians),
         keys=[Key("■", COLOURS[p], PHASE_NAMES[p]) for p in used],
+        again=page.again(),
     )
     return Fragment([Paragraph(NOTE, role="note"), figure])
 

@@ -73,11 +73,11 @@ def build(page: Page) -> Fragment | None:
     if not found:
         return None
     same = sum(c.agreement.same == 1 for c in found)
-    blocks: list[Block] = [Paragraph(NOTE, role="note"), _steps(found)]
+    blocks: list[Block] = [Paragraph(NOTE, role="note"), _steps(page, found)]
     apart = [c for c in found if c.agreement.same < 1]
     if apart:
         apart.sort(key=lambda c: (c.agreement.correlation or 0.0, c.name))
-        blocks.append(_scatters(apart[:SCATTERS], len(apart)))
+        blocks.append(_scatters(page, apart[:SCATTERS], len(apart)))
     return Fragment(blocks, badge=f"{same} of {len(found)} same" if same else "")
 
 
@@ -134,7 +134,7 @@ def _compared(page: Page, pair: Pair, sides: Sequence[Mapping[str, Outcome]]) ->
 # ------------------------------------------------------------------ steps
 
 
-def _steps(found: Sequence[Compared]) -> Figure:
+def _steps(page: Page, found: Sequence[Compared]) -> Figure:
     names = list(found[0].agreement.ulps)
     drawn = sorted(found, key=lambda c: (-c.agreement.same, c.name))[:BARS]
     same = sum(c.agreement.same == 1 for c in found)
@@ -149,7 +149,13 @@ def _steps(found: Sequence[Compared]) -> Figure:
         keys=[
             Key("■", colour, f"{name} steps") for name, colour in zip(names, COLOURS, strict=True)
         ],
+        again=_again(page, drawn),
     )
+
+
+def _again(page: Page, drawn: Sequence[Compared]) -> str:
+    names = (name for c in drawn for name in (c.pair.algorithm, c.pair.reference))
+    return page.again(names, (c.dataset for c in drawn))
 
 
 def shares(histograms: Sequence[tuple[str, Mapping[str, int]]]) -> Plot:
@@ -211,7 +217,7 @@ def _against(found: Compared) -> str:
 # ------------------------------------------------------------------ scatters
 
 
-def _scatters(drawn: Sequence[Compared], apart: int) -> Details:
+def _scatters(page: Page, drawn: Sequence[Compared], apart: int) -> Details:
     columns = [
         Column("Algorithm and dataset"),
         *(Column(t, numeric=True) for t in ("Reference", "Ours")),
@@ -230,6 +236,7 @@ def _scatters(drawn: Sequence[Compared], apart: int) -> Details:
         title="Predictions of ours against those of the reference, a panel a pair",
         finding="Each dot is a test row: on the line both predict the same.",
         table=Table(columns, rows, caption, "predictions-scatter"),
+        again=_again(page, drawn),
     )
     words = f"Ours against the reference, for the {len(drawn)} of {apart} that agree least"
     return Details(words, [figure])

@@ -62,6 +62,7 @@ def build(page: Page) -> Fragment | None:
         finding=_finding(found, len(page.by_dataset)),
         table=_table(found),
         keys=series_keys(short(name, 40) for name in drawn),
+        again=page.again(),
     )
     return Fragment([Paragraph(NOTE, role="note"), figure])
 

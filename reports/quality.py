@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -45,6 +45,7 @@ class Predicted:
     y: np.ndarray  # (n,) values or class codes
     output: np.ndarray  # (n,) values or (n, k) probabilities
     weight: np.ndarray  # (n,)
+    algorithm: str = ""
 
 
 @hookimpl
@@ -60,7 +61,7 @@ def build(page: Page) -> Fragment | None:
     parts = [
         Part(
             short(dataset),
-            _figures(page.by_dataset[dataset][0][1].task, dataset, several),
+            _figures(page, dataset, several),
             page.anchor("quality", dataset),
             folded=len(found) > OPEN,
         )
@@ -86,12 +87,14 @@ def _pooled(page: Page, name: str, cell: Measured) -> Predicted | None:
     y = np.concatenate([a["y"] for a in arrays])
     output = np.concatenate([a["output"] for a in arrays]).astype(np.float64)
     weight = np.concatenate([a.get("weight", np.ones(len(a["y"]))) for a in arrays])
-    return Predicted(name, y, output, weight)
+    return Predicted(name, y, output, weight, cell.algorithm)
 
 
-def _figures(task: str, dataset: str, found: Sequence[Predicted]) -> list[Block]:
+def _figures(page: Page, dataset: str, found: Sequence[Predicted]) -> list[Block]:
+    task = page.by_dataset[dataset][0][1].task
+    again = page.again((p.algorithm for p in found), [dataset])
     if task == Task.REGRESSION:
-        return [_residuals(dataset, found)]
+        return [replace(_residuals(dataset, found), again=again)]
     panels = [_reliability(found)]
     columns = [Column("Algorithm")]
     if task == Task.BINARY and all(len(np.unique(p.y)) == 2 for p in found):
@@ -109,6 +112,7 @@ def _figures(task: str, dataset: str, found: Sequence[Predicted]) -> list[Block]
         finding=_finding(found),
         table=Table(columns, rows, caption, f"quality-{dataset}"),
         keys=series_keys(short(p.name, 40) for p in found),
+        again=again,
     )
     return [figure]
 

@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from harness import Section, hookimpl
-from reports._blocks import Details, Figure, Fragment, Panel, Paragraph, Verbatim
+from reports._blocks import Figure, Fragment, Panel, Paragraph
 from reports._forest import Estimate, ratios
 from reports._meanings import SPEEDS, keys
 from reports._page import Page, geometric_mean
@@ -44,7 +44,7 @@ def build(page: Page) -> Fragment | None:
         {s.phase for s in speeds}, key=lambda p: (order.index(p) if p in order else 9, p)
     )
     panels = [_panel(page, phase, [s for s in speeds if s.phase == phase]) for phase in phases]
-    return Fragment([Paragraph(NOTE, role="note"), *panels, *_again(page)])
+    return Fragment([Paragraph(NOTE, role="note"), *panels])
 
 
 def _is_noise(speed: Speed) -> bool:
@@ -68,6 +68,7 @@ def _panel(page: Page, phase: str, speeds: list[Speed]) -> Panel:
         finding=finding(speeds) + _cut(ordered),
         table=_table(title, phase, ordered),
         keys=keys(SPEEDS, (row.kind for row in rows)),
+        again=_again(page, drawn),
     )
     return Panel(title, [figure], page.anchor("speed", phase))
 
@@ -131,9 +132,8 @@ def _environments(speed: Speed) -> list[str]:
     return [] if ours == theirs else [f"{short(ours)} against {short(theirs)}"]
 
 
-def _again(page: Page) -> list[Details]:
-    """Return the commands that fight each duel again."""
-    commands = "\n".join(dict.fromkeys(page.rerun_duel(d) for d in page.view.duels))
-    if not commands:
-        return []
-    return [Details("Fight these duels again", [Verbatim(commands, "Commands of the duels")])]
+def _again(page: Page, drawn: list[Speed]) -> str:
+    """Return the commands that fight the drawn duels again."""
+    places = {(s.algorithm, s.reference, s.dataset) for s in drawn}
+    fought = ((d, (d.duel.a.algorithm, d.duel.b.algorithm)) for d in page.view.duels)
+    return page.fight_again(d for d, names in fought if (*names, d.duel.a.dataset.name) in places)

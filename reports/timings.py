@@ -48,6 +48,7 @@ def build(page: Page) -> Fragment | None:
         finding=f"{told}.",
         table=_table(fought),
         keys=[Key("●", "blue", "ours"), Key("◆", "orange", "reference")],
+        again=page.fight_again(fought),
     )
     summary = f"The calls of {plural(len(drawn), 'duel')}, one by one"
     return Fragment([Paragraph(NOTE, role="note"), Details(summary, [figure])])

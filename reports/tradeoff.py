@@ -54,7 +54,7 @@ def build(page: Page) -> Fragment | None:
     parts = [
         Part(
             f"{short(task).capitalize()}, {plural(len(field.datasets), 'dataset')}",
-            [_figure(task, standings(page, field))],
+            [_figure(page, task, field)],
             page.anchor("tradeoff", task),
         )
         for task, field in task_fields(page).items()
@@ -90,7 +90,8 @@ def front(points: Sequence[tuple[float, float]]) -> list[int]:
     return found
 
 
-def _figure(task: str, found: Sequence[Standing]) -> Figure:
+def _figure(page: Page, task: str, field: Field) -> Figure:
+    found = standings(page, field)
     times = [("training time", [s.train for s in found])]
     if any(math.isfinite(s.predict) for s in found):
         times.append(("predict time", [s.predict for s in found]))
@@ -101,6 +102,7 @@ def _figure(task: str, found: Sequence[Standing]) -> Figure:
         finding=f"On the front of accuracy and training time: {few(on_front, 6)}.",
         table=_table(task, found),
         keys=[*keys(ORIGINS, (s.kind for s in found)), Key("—", "ink", "front")],
+        again=page.again(datasets=field.datasets),
     )
 
 

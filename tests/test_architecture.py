@@ -24,10 +24,12 @@ LAYERS = (
     {"__main__", "cli"},
     {"api", "results", "notebook", "against", "history", "asv_export"},
     {"doctor", "overhead", "reporting", "conformance", "testing"} | {"scaffold"},
+    {"again"},
     {"parity_run"},
     {"options"},
     {"runs"},
     {"execute", "duelling", "plan", "choose", "declared", "explain", "comparisons", "matches"}
+    | {"narrow"}
     | {"made_duels", "answers", "diagnose", "probe", "questions"},
     {"analysis", "builtin", "reuse", "compiling", "supervise", "pool", "session"}
     | {"channel", "worker"},

@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from harness.errors import ConfigError
 from harness.model import to_json
 from harness.terminal import printable, say
 
@@ -23,6 +24,7 @@ __all__ = [
     "printable",
     "results_option",
     "say",
+    "sole_option",
     "undecided_option",
 ]
 
@@ -66,6 +68,26 @@ def params_options(command: Any) -> Any:
     for flag, name, text in told:
         command = click.option(flag, name, multiple=True, metavar="KEY=VALUE", help=text)(command)
     return command
+
+
+def sole_option(name: str, beside: Iterable[str]) -> None:
+    """Refuse every option and argument beside one that brings all of its own, but for a few.
+
+    Raises
+    ------
+    ConfigError
+        With the names of those to leave out.
+    """
+    context = click.get_current_context()
+    kept = {name, *beside}
+    given = [
+        param.opts[0] if isinstance(param, click.Option) else param.human_readable_name
+        for param in context.command.params
+        if param.name not in kept
+        and context.get_parameter_source(str(param.name)) is click.core.ParameterSource.COMMANDLINE
+    ]
+    if given:
+        raise ConfigError(f"--{name} repeats what was asked for then: leave out {', '.join(given)}")
 
 
 # A command that has several things to tell by its exit code tells the first of these.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -16,18 +17,22 @@ from harness.cli.common import (
     print_table,
     results_option,
     say,
+    sole_option,
 )
+from harness.errors import ConfigError
 from harness.units import show_duration
 
 if TYPE_CHECKING:
     from harness.analysis.view import Speed
+    from harness.results import DuelResult
 
 
 @click.command("duel")
-@click.argument("a")
-@click.argument("b")
+@click.argument("a", required=False)
+@click.argument("b", required=False)
+@click.option("-d", "--dataset", metavar="NAME", help="A dataset, or NAME:rows=100000.")
 @click.option(
-    "-d", "--dataset", required=True, metavar="NAME", help="A dataset, or NAME:rows=100000."
+    "--again", metavar="DUEL", help="Fight a stored duel again, by its id, as it was asked for."
 )
 @click.option("--launches", type=int, help="Pairs of fresh processes.  [default: 8]")
 @click.option(
@@ -66,22 +71,43 @@ def command(**given: Any) -> int:
     With --precision or --claim the duel is looked at after 8, 12, 16 and 24 launches, and its
     interval pays for the looks.
     """
-    from harness import api
     from harness.drawn import new_progress
 
-    as_json = given.pop("as_json")
-    result = api.duel(**given, progress=new_progress())
+    as_json, again = given.pop("as_json"), given.pop("again")
+    if again:
+        result = _again(again, given)
+    elif given["a"] and given["b"] and given["dataset"]:
+        from harness import api
+
+        result = api.duel(**given, progress=new_progress())
+    else:
+        raise ConfigError("name two algorithms and a dataset (A B -d NAME), or --again DUEL")
     if as_json:
         told = {"duel": result.outcome.duel.id, "status": result.status.value}
         stopped = result.outcome.facts.get("stopped", "")
         print_json({**told, "speeds": result.verdicts, "stopped": stopped})
     elif result.verdicts:
-        a, b = (" ".join([given[side], *given[f"{side}_params"]]) for side in "ab")
+        names = [given["a"] or result.outcome.duel.a.algorithm]
+        names += [given["b"] or result.outcome.duel.b.algorithm]
+        sides = zip(names, (given["a_params"], given["b_params"]), strict=True)
+        a, b = (" ".join([name, *params]) for name, params in sides)
         _print_speeds(a, b, result.verdicts)
     if result.failure is not None:
         say(f"harness: the duel {result.status}: {result.failure.message}")
         return 3
     return 0
+
+
+def _again(duel: str, given: dict[str, Any]) -> DuelResult:
+    from harness.again import duel_again
+    from harness.drawn import new_progress
+    from harness.results import DuelResult
+
+    sole_option("again", ("plugins", "results", "fresh", "as_json"))
+    asked = {name: given[name] for name in ("plugins", "results", "fresh")}
+    with closing(new_progress()) as progress:
+        end, registry = duel_again(duel, **asked, progress=progress)
+    return DuelResult(end.run_id, given["results"], registry, end.outcome, tuple(end.speeds))
 
 
 def _print_speeds(a: str, b: str, speeds: Sequence[Speed]) -> None:

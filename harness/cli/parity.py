@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -18,15 +19,18 @@ from harness.cli.common import (
     printable,
     results_option,
     say,
+    sole_option,
 )
+from harness.errors import ConfigError
 
 if TYPE_CHECKING:
     from harness.analysis.difference import Difference
     from harness.analysis.view import Parity
+    from harness.results import ParityResult
 
 
 @click.command("parity")
-@click.argument("a")
+@click.argument("a", required=False)
 @click.argument("b", required=False)
 @click.option(
     "-d",
@@ -37,6 +41,9 @@ if TYPE_CHECKING:
     default=["suite:bundled"],
     show_default=True,
     help="Datasets: a glob, suite:NAME, or NAME:rows=1000.",
+)
+@click.option(
+    "--again", metavar="RUN", help="Compare the trees of a stored run of this command again."
 )
 @capacity_option
 @params_options
@@ -69,14 +76,35 @@ def command(**given: Any) -> int:
     from harness import api
     from harness.drawn import new_progress
 
-    as_json, required = given.pop("as_json"), given.pop("require")
-    result = api.parity(**given, progress=new_progress())
+    as_json, required, again = (given.pop(key) for key in ("as_json", "require", "again"))
+    if again:
+        result = _again(again, given)
+    elif given["a"]:
+        result = api.parity(**given, progress=new_progress())
+    else:
+        raise ConfigError("name an algorithm, or --again RUN")
     if as_json:
         print_json({"run": result.run, "parity": result.verdicts})
     else:
         _print(result.verdicts)
         say(f"run {result.run}: `harness report` draws the trees")
     return _exit_code(result.verdicts, required)
+
+
+def _again(run: str, given: dict[str, Any]) -> ParityResult:
+    from harness.again import parity_again
+    from harness.drawn import new_progress
+    from harness.results import ParityResult
+
+    sole_option("again", ("datasets", "plugins", "results", "fresh", "as_json", "require"))
+    source = click.get_current_context().get_parameter_source("datasets")
+    named = source is click.core.ParameterSource.COMMANDLINE
+    asked = {name: given[name] for name in ("plugins", "results", "fresh")}
+    with closing(new_progress()) as progress:
+        made, registry = parity_again(
+            run, given["datasets"] if named else (), **asked, progress=progress
+        )
+    return ParityResult(made, given["results"], registry)
 
 
 def _exit_code(found: tuple[Parity, ...], required: str | None) -> int:

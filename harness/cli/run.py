@@ -15,12 +15,19 @@ from harness.cli.common import (
     print_json,
     results_option,
     say,
+    sole_option,
     undecided_option,
 )
 
 if TYPE_CHECKING:
+    from harness.again import RunAgain
     from harness.options import RunOptions
     from harness.results import RunResult
+
+BESIDE_AGAIN = frozenset(  # options that may stand beside --again
+    {"algorithms", "datasets", "executor", "scheduler", "plugins", "results", "fresh"}
+    | {"retry_failed", "no_wait", "dry_run", "no_report", "open_it", "undecided", "as_json"}
+)
 
 
 @click.command("run")
@@ -60,6 +67,11 @@ if TYPE_CHECKING:
     metavar="KEY=VALUE",
     help="Change a key of the experiment, such as splits.folds=5.",
 )
+@click.option(
+    "--again",
+    metavar="RUN",
+    help="Repeat a stored run, or with -a and -d a part of it, as it was asked for.",
+)
 @click.option("--seed", type=int, help="Seed of splits and algorithms.")
 @click.option("--threads", type=int, help="Threads of each algorithm.")
 @click.option("--jobs", type=int, help="Trials side by side (default: as the cores allow).")
@@ -83,15 +95,7 @@ def command(**given: Any) -> int:
     Of a series, such as speed or a folder of TOML files, each experiment is run in turn; then
     each algorithm stands beside the fastest of its rivals that is as accurate.
     """
-    from harness.experiment_files import experiments_of
-    from harness.options import RunOptions
-
-    own = ("dry_run", "no_report", "open_it", "undecided", "as_json", "no_wait", "experiment")
-    asked = {key: value for key, value in given.items() if key not in own}
-    series = [
-        RunOptions(experiment=name, **asked, wait=not given["no_wait"])
-        for name in experiments_of(given["experiment"])
-    ]
+    series = [_again(given)] if given["again"] else _asked(given)
     if given["dry_run"]:
         return max(_dry_run(options, as_json=given["as_json"]) for options in series)
     results = [_run(options, given) for options in series]
@@ -102,7 +106,30 @@ def command(**given: Any) -> int:
     return first_code(*(code for _, code in results))
 
 
-def _dry_run(options: RunOptions, *, as_json: bool) -> int:
+def _asked(given: dict[str, Any]) -> list[RunOptions | RunAgain]:
+    from harness.experiment_files import experiments_of
+    from harness.options import RunOptions
+
+    own = ("dry_run", "no_report", "open_it", "undecided", "as_json", "no_wait", "experiment")
+    asked = {key: value for key, value in given.items() if key not in (*own, "again")}
+    return [
+        RunOptions(experiment=name, **asked, wait=not given["no_wait"])
+        for name in experiments_of(given["experiment"])
+    ]
+
+
+def _again(given: dict[str, Any]) -> RunAgain:
+    from harness.again import RunAgain
+
+    sole_option("again", BESIDE_AGAIN)
+    names = ("algorithms", "datasets", "executor", "scheduler", "results", "fresh", "retry_failed")
+    asked = {name: given[name] for name in names}
+    return RunAgain(
+        given["again"], **asked, plugin_files=given["plugins"], wait=not given["no_wait"]
+    )
+
+
+def _dry_run(options: RunOptions | RunAgain, *, as_json: bool) -> int:
     from harness import runs
     from harness.plugins import load_registry
 
@@ -116,7 +143,7 @@ def _dry_run(options: RunOptions, *, as_json: bool) -> int:
     return 0
 
 
-def _run(options: RunOptions, given: dict[str, Any]) -> tuple[RunResult, int]:
+def _run(options: RunOptions | RunAgain, given: dict[str, Any]) -> tuple[RunResult, int]:
     from harness import api, reporting
     from harness.drawn import new_progress
 

@@ -83,25 +83,18 @@ def test_pairs_come_from_verdicts_and_duels_and_never_with_oneself(typical) -> N
 
 
 def test_commands_are_quoted_for_a_shell(page) -> None:
-    told = page.rerun("a; rm -rf /", "$(x)")
-    assert told == "python -m harness run quick -a 'a; rm -rf /' -d '$(x)' --fresh"
-    assert page.rerun_duel(page.view.duels[0]) == (
-        "python -m harness duel decision_tree sklearn_decision_tree -d digits "
-        "--launches 1 --blocks 8 --threads 1 --fresh"
-    )
+    start = f"python -m harness run --again {page.of_run('id')}"
+    told = page.again(["a; rm -rf /"], ["$(x)"])
+    assert told == f"{start} -a 'a; rm -rf /' -d '$(x)' --fresh"
+    every = {cell.algorithm for cell in page.view.cells}
+    assert page.again(every, ["wine"]) == f"{start} -d wine --fresh", "all of them need no names"
+    assert page.again(["a[1]*"]).endswith(" -a 'a[[]1][*]' --fresh"), "a name is no glob"
 
 
-def test_a_users_own_file_is_named_by_no_path(typical) -> None:
-    page = Page(replace(typical, datasets={"mine": {"source": "file"}}))
-    assert "--data YOUR_FILE --target COLUMN" in page.rerun("bagging", "mine")
-    file = {"name": "mine", "path": "/home/me/my houses.csv", "task": "binary"}
-    config = {"files": [{**file, "reading": {"target": "$y"}}], "plugin_files": ["/tmp/mine.py"]}
-    page = Page(replace(page.view, run={**page.view.run, "config": config}))
-    assert page.rerun("bagging", "mine") == (
-        f"python -m harness run {page.of_run('name')} -a bagging --data 'my houses.csv' "
-        "--target '$y' --task binary --plugin mine.py --fresh"
-    )
-    assert page.rerun_duel(page.view.duels[0]).endswith(" --plugin mine.py --fresh")
+def test_results_that_lie_elsewhere_are_named(typical) -> None:
+    page = Page(replace(typical, run={**typical.run, "results": "my runs"}))
+    assert page.again().endswith(" --fresh --results 'my runs'")
+    assert page.fight_again(typical.duels).splitlines()[0].endswith(" --results 'my runs'")
 
 
 def test_rows_that_both_train_and_test_are_told_once_a_split(typical) -> None:
@@ -277,7 +270,7 @@ def test_every_failure_has_its_reason_its_text_and_its_command(page) -> None:
     text = text_of(failures.build(page).blocks)
     assert "no end of 'fit' within 60 s" in text
     assert "Traceback (most recent call last)" in text
-    assert "run quick -a catboost -d wine --fresh" in text
+    assert "-a catboost -d wine --fresh" in text
     assert "takes no regression" in text
     assert failures.build(page).badge == "3"
 
@@ -354,7 +347,7 @@ def test_the_environment_tells_versions_threads_and_commands(page) -> None:
     text = text_of(environment.build(page).blocks)
     for word in ("scikit-learn", "1.9.1", "openmp 1", "numba 1", "as asked", "A CPU @ 2 GHz"):
         assert word in text
-    assert "python -m harness run quick --fresh" in text
+    assert f"python -m harness run --again {page.of_run('id')} --fresh" in text
     assert "environment-environments" not in text, "one usual environment is not worth words"
 
 

@@ -12,6 +12,7 @@ import ast
 import hashlib
 import importlib.util
 import json
+from collections import deque
 from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
@@ -91,15 +92,20 @@ def source_files(source: str) -> frozenset[Path]:
 
     Imports are followed through others, within the same top-level package.
     """
-    seen: set[Path] = set()
-    todo = [Path(source).resolve()]
+    return frozenset(import_steps(source))
+
+
+def import_steps(source: str) -> dict[Path, int]:
+    """Return the same files, each with the fewest imports that lead to it from the plugin."""
+    steps: dict[Path, int] = {}
+    todo = deque([(Path(source).resolve(), 0)])
     while todo:
-        path = todo.pop()
-        if path in seen or not path.is_file():
+        path, step = todo.popleft()
+        if path in steps or not path.is_file():
             continue
-        seen.add(path)
-        todo += _imports_of(path)
-    return frozenset(seen)
+        steps[path] = step
+        todo += [(found, step + 1) for found in _imports_of(path)]
+    return steps
 
 
 def _package_root(path: Path) -> Path:

@@ -37,6 +37,8 @@ found = {{
         "plugin": entry.plugin,
         "path": str(entry.path),
         "params": dict(entry.value.params),
+        "rungs": dict(entry.value.rungs),
+        "reference": entry.value.reference,
     }}
     for name, entry in registry.entries["algorithm"].items()
 }}
@@ -57,7 +59,7 @@ class Base:
     """A revision that can be run."""
 
     environment: Environment
-    algorithms: Mapping[str, Mapping[str, Any]]  # name → plugin, path, params
+    algorithms: Mapping[str, Mapping[str, Any]]  # name → plugin, path, params, rungs, reference
     broken: Mapping[str, str]  # plugins that do not load there, with the reason
     versions: Mapping[str, str]  # of its libraries
     own_libraries: bool  # whether it has an interpreter of its own

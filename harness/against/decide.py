@@ -1,14 +1,15 @@
 """From what was measured of head and base to decisions: each passes, fails, or is undecided.
 
 Only what is worse can fail. Speed and accuracy are the gates of `harness.analysis.gates`, with the
-base as the reference. The memory of a fit is compared split by split, in fresh fits: a duel counts
-from a process in which the model before lives on, and what a model keeps would be in its base.
+base as the reference. Memory is compared split by split, in fresh fits and first predictions: a
+duel counts from a process in which the model before lives on, and what a model keeps would be in
+its base.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import median
 
@@ -23,6 +24,8 @@ from harness.model import FAILURES, Status
 LEVEL = 0.95
 LEAST_BYTES = 512 * 1024  # by how much a peak must rise before its share of the whole is judged
 GATED = ("train", "predict")
+PEAKS = ("fit", "predict")
+PAGE = 4096  # bytes: what takes less than a page is taken for one
 
 
 @dataclass(frozen=True)
@@ -51,10 +54,23 @@ def decide(view: RunView, labels: Mapping[str, str], limits: Limits) -> list[Dec
     return found
 
 
-def undecided(algorithm: str, label: str, reason: str, state: State = "undecided") -> Decision:
-    """Return the decision on what could not be measured at all."""
-    gate = Gate(kind="speed", algorithm=algorithm, reference=label)
-    return Decision(gate, state, reason, algorithm, label, "", "")
+def unmeasured(label: str, reason: str) -> list[Decision]:
+    """Return a decision of each kind on all algorithms: none of them could be measured."""
+    pair = {"algorithm": "*", "reference": label}
+    speeds = [Gate(kind="speed", phase=phase, **pair) for phase in GATED]
+    kinds = [Gate(kind="accuracy", **pair), Gate(kind="memory", **pair)]
+    return [decided(gate, "undecided", reason) for gate in (*kinds, *speeds)]
+
+
+def lost(algorithm: str, label: str, reason: str) -> Decision:
+    """Return the failure of what the head cannot load: no trial of it has a score."""
+    return decided(Gate(kind="accuracy", algorithm=algorithm, reference=label), "fail", reason)
+
+
+def decided(gate: Gate, state: State, reason: str, dataset: str = "") -> Decision:
+    """Return a decision that rests on no measurement."""
+    limit = "" if gate.limit is None else gate.limit
+    return Decision(gate, state, reason, gate.algorithm, gate.reference, dataset, limit)
 
 
 def _gates(name: str, label: str, limits: Limits) -> list[Gate]:
@@ -97,37 +113,53 @@ def _told(decision: Decision) -> Decision:
 
 
 def _memory(view: RunView, name: str, label: str, larger: float) -> Iterator[Decision]:
-    """Yield whether the peak of a fit rose, for each dataset that both sides have peaks of."""
-    sides = [
-        {c.dataset: peaks_of(c) for c in view.cells if c.algorithm == side}
-        for side in (name, label)
-    ]
-    least = 1 / (1 + larger)
-    for dataset, peaks in sides[0].items():
-        gate = Gate(kind="memory", algorithm=name, reference=label, limit=least)
-        base = sides[1].get(dataset, {})
-        pairs = [(peaks[key], base[key]) for key in peaks if key in base]
-        if not pairs:
-            reason = "no fit of both sides"
-            yield Decision(gate, "undecided", reason, name, label, dataset, least)
-            continue
-        ratio = transformed(hodges_lehmann([math.log(b / h) for h, b in pairs], LEVEL), math.exp)
-        more = median(h - b for h, b in pairs)
-        state, why = hold_ratio(ratio, "split", least, 0.0)
-        if state != "pass" and more < LEAST_BYTES:
-            state, why = "pass", f"less than {LEAST_BYTES // 1024} KiB more"
-        told = f"{more / 2**20:+.2f} MiB at the peak of a fit"
-        reason = "; ".join(filter(None, [told, why]))
-        yield Decision(gate, state, reason, name, label, dataset, least, ratio)
+    """Yield whether the peak of a phase rose, for each dataset that both sides have peaks of."""
+    for phase in GATED:
+        heads, bases = (
+            {c.dataset: peaks_of(c, phase) for c in view.cells if c.algorithm == side}
+            for side in (name, label)
+        )
+        least = 1 / (1 + larger)
+        gate = Gate(kind="memory", algorithm=name, reference=label, limit=least, phase=phase)
+        for dataset, peaks in heads.items():
+            base = bases.get(dataset, {})
+            pairs = [(peaks[key], base[key]) for key in peaks if key in base]
+            yield _hold_peaks(gate, dataset, pairs, least)
 
 
-def peaks_of(cell: Cell) -> dict[tuple[str, int], int]:
-    """Return the peak of the fit of each split and seed, in bytes above the warm process."""
+def _hold_peaks(
+    gate: Gate, dataset: str, pairs: Sequence[tuple[int, int]], least: float
+) -> Decision:
+    """Return whether the head's peaks, the first of each pair, rose above the base's."""
+    if not pairs:
+        return decided(gate, "undecided", "no peak of both sides", dataset)
+    ratio = transformed(hodges_lehmann([math.log(b / h) for h, b in pairs], LEVEL), math.exp)
+    more = median(h - b for h, b in pairs)
+    state, why = hold_ratio(ratio, "split", least, 0.0)
+    if state != "pass" and more < LEAST_BYTES:
+        state, why = "pass", f"less than {LEAST_BYTES // 1024} KiB more"
+    what = "a fit" if gate.phase == "train" else "a prediction"
+    reason = "; ".join(filter(None, [f"{more / 2**20:+.2f} MiB at the peak of {what}", why]))
+    return Decision(gate, state, reason, gate.algorithm, gate.reference, dataset, least, ratio)
+
+
+def peaks_of(cell: Cell, phase: str) -> dict[tuple[str, int], int]:
+    """Return the peak of each split and seed, in bytes above the warm process.
+
+    Parameters
+    ----------
+    cell
+        An algorithm on a dataset.
+    phase
+        ``train``, of which it is that of the fit, or ``predict``.
+    """
+    measured = "fit" if phase == "train" else phase
     found: dict[tuple[str, int], int] = {}
     for outcome in cell.outcomes:
-        peaks = [s.peak for s in outcome.samples if s.phase == "fit"]
-        if outcome.status is Status.DONE and peaks and max(peaks) > 0:
-            found[outcome.trial.split.label, outcome.trial.seed] = max(peaks)
+        peaks = {name: [s.peak for s in outcome.samples if s.phase == name] for name in PEAKS}
+        told = max(peaks["fit"], default=0) > 0  # else this machine does not tell of peaks
+        if outcome.status is Status.DONE and told and peaks[measured]:
+            found[outcome.trial.split.label, outcome.trial.seed] = max(*peaks[measured], PAGE)
     return found
 
 

@@ -1,7 +1,13 @@
-"""Hold the working tree against a revision: set up the base, run both, decide."""
+"""Hold the working tree against a revision: set up the base, run both, decide.
+
+Trials go first, comparisons of trees next, duels last; of each, the algorithms that the change is
+closest to come first: so a budget is spent on them. What it does not reach is undecided.
+"""
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,7 +16,8 @@ from typing import Any
 from harness import ids
 from harness.against.base import HARNESS_ROOT, Base, BaseError, make_base
 from harness.against.changes import Changes, find_changes
-from harness.against.decide import Limits, decide, undecided
+from harness.against.claims import lost_claims
+from harness.against.decide import Limits, decide, lost, unmeasured
 from harness.against.revision import (
     Revision,
     belongs,
@@ -18,14 +25,18 @@ from harness.against.revision import (
     checked_out,
     find_revision,
     head_of,
+    in_tree,
 )
-from harness.against.sides import Sides, in_tree, plan_rungs, plan_sides, roots_of, set_by
+from harness.against.sides import Sides, plan_rungs, plan_sides, roots_of, set_by
+from harness.against.undone import find_undone, told_undone
 from harness.analysis.build import view_run
 from harness.analysis.gates import Decision, State, state_of
 from harness.config import Choice, Experiment, parse_experiment
 from harness.execute import Execution, Options
 from harness.machine import fingerprint
+from harness.matches import Match
 from harness.model import JSON, to_json
+from harness.plan import Plan
 from harness.plugins import Registry
 from harness.progress import Progress
 from harness.runs import surroundings
@@ -63,6 +74,7 @@ class Asked:
     plugin_files: tuple[str, ...] = ()
     results: Path = Path("results")
     fresh: bool = False
+    budget: float = math.inf  # seconds of all of it; what has not begun by then is undecided
 
 
 @dataclass(frozen=True)
@@ -90,6 +102,7 @@ def hold_against(asked: Asked, registry: Registry, progress: Progress) -> Answer
     ConfigError
         Where there is no such revision, or an option cannot be used.
     """
+    deadline = time.monotonic() + asked.budget
     revision = find_revision(asked.folder.resolve(), asked.revision)
     answer = Answer(f"{revision.named} ({revision.short})", head_of(revision.repository))
     with checked_out(revision, progress.message) as tree:
@@ -98,23 +111,22 @@ def hold_against(asked: Asked, registry: Registry, progress: Progress) -> Answer
             base = _base(asked, registry, revision, tree, progress)
         except BaseError as error:
             progress.message(str(error))
-            decisions = [undecided("*", f"*@{revision.short}", str(error))]
+            decisions = unmeasured(f"*@{revision.short}", str(error))
             return Answer(answer.base, answer.head, decisions=decisions)
+        globs = asked.algorithms
         changes = find_changes(
-            registry, base, revision.repository, asked.algorithms, everything=asked.everything
+            registry, base, revision.repository, tree, globs, everything=asked.everything
         )
         notes = tuple(_notes(revision, base))
-        lost = [
-            undecided(name, f"{name}@{revision.short}", why, "fail")
-            for name, why in changes.lost.items()
-        ]
+        gone = [lost(name, f"{name}@{revision.short}", why) for name, why in changes.lost.items()]
+        gone += lost_claims(registry, base, tree, globs)
         if not changes.chosen:
-            return Answer(answer.base, answer.head, "", lost, changes, notes)
+            return Answer(answer.base, answer.head, "", gone, changes, notes)
         told = ", ".join(f"{name} ({why})" for name, why in changes.chosen.items())
         progress.message(f"to compare: {told}")
-        measured = _Measured(asked, registry, revision, tree, base, list(changes.chosen))
-        run, decisions = measured.carry_out(progress)
-        return Answer(answer.base, answer.head, run, [*lost, *decisions], changes, notes)
+        measured = _Measured(asked, registry, revision, tree, base, list(changes.chosen), deadline)
+        run, decisions = measured.carry_out(gone, progress)
+        return Answer(answer.base, answer.head, run, decisions, changes, notes)
 
 
 def _base(
@@ -152,9 +164,10 @@ class _Measured:
     tree: Path
     base: Base
     names: list[str]
+    deadline: float  # of the monotonic clock
 
-    def carry_out(self, progress: Progress) -> tuple[str, list[Decision]]:
-        """Run trials, duels and comparisons of trees of both sides; return run and decisions."""
+    def carry_out(self, gone: Sequence[Decision], progress: Progress) -> tuple[str, list[Decision]]:
+        """Run both sides; return the run and all decisions, those on what is gone among them."""
         experiment, files = self._experiment(), self.asked.plugin_files
         sides = Sides(
             self.base,
@@ -184,17 +197,27 @@ class _Measured:
             store.plan_trials(run_id, [*plan.trials(), *(o.trial for o in plan.skipped)])
             status: RunStatus = "interrupted"
             try:
-                options = Options(fresh=self.asked.fresh)
+                options = Options(fresh=self.asked.fresh, deadline=self.deadline)
                 execution = Execution(store, run_id, self.registry, progress, options)
                 execution.carry_out(plan, rungs)
                 status = "done"
             finally:
                 store.finish_run(run_id, status)
-            view = view_run(store, run_id, self.registry)
-            labels = {name: sides.label(name) for name in self.names}
-            decisions = decide(view, labels, self.asked.limits)
+            decisions = [*gone, *self._decisions(store, run_id, plan, rungs)]
             store.event(run_id, "gate", [_kept(decision) for decision in decisions])
         return run_id, decisions
+
+    def _decisions(
+        self, store: Store, run_id: str, plan: Plan, rungs: Sequence[Match]
+    ) -> list[Decision]:
+        """Return what was decided of what was measured, and that the rest is undecided."""
+        view = view_run(store, run_id, self.registry)
+        labels = {name: f"{name}@{self.revision.short}" for name in self.names}
+        compared = [what["id"] for what, _, _ in store.parities(run_id)]
+        undone = find_undone(plan, rungs, view, compared)
+        reason = f"not done within the budget of {self.asked.budget / 60:.3g} min"
+        decisions = decide(view, labels, self.asked.limits)
+        return list(told_undone(decisions, undone, self.revision.short, reason))
 
     def _experiment(self) -> Experiment:
         """Return what both sides run: the algorithms that changed, on the datasets asked for."""

@@ -67,6 +67,12 @@ def belongs(path: Path, repository: Path) -> bool:
     return found.is_relative_to(repository) and "site-packages" not in found.parts
 
 
+def in_tree(file: str, repository: Path, tree: Path) -> str:
+    """Return where a file of a repository lies in another working tree of it."""
+    path = Path(file).resolve()
+    return str(tree / path.relative_to(repository)) if belongs(path, repository) else file
+
+
 def head_of(repository: Path) -> str:
     """Return what the working tree is: its commit, and whether it was edited since."""
     commit, _ = _git(repository, "rev-parse", "--short=8", "HEAD")

@@ -13,7 +13,7 @@ from typing import Any
 
 from harness import ids
 from harness.against.base import Base
-from harness.against.revision import belongs
+from harness.against.revision import belongs, in_tree
 from harness.analysis.looks import LOOKS
 from harness.config import Choice, Experiment
 from harness.made_duels import make_duel
@@ -79,12 +79,6 @@ class Sides:
         return in_tree(plugin, self.repository, self.tree)
 
 
-def in_tree(file: str, repository: Path, tree: Path) -> str:
-    """Return where a file of a repository lies in another working tree of it."""
-    path = Path(file).resolve()
-    return str(tree / path.relative_to(repository)) if belongs(path, repository) else file
-
-
 def roots_of(registry: Registry, repository: Path, tree: Path, harness_root: Path) -> list[Path]:
     """Return what goes first on the base's path: where the head's own plugins are imported from.
 
@@ -117,8 +111,8 @@ def plan_sides(
     Parameters
     ----------
     experiment
-        Names the algorithms that changed; ``duels.datasets`` says where they are timed, and
-        ``duels.launches`` how long at most.
+        Names the algorithms that changed, in the order in which they are duelled;
+        ``duels.datasets`` says where they are timed, and ``duels.launches`` how long at most.
     claim
         The least ratio of the base's time to the head's; a duel goes on until that is decided.
     """
@@ -129,10 +123,11 @@ def plan_sides(
     most = max(experiment.duels.launches, LOOKS[0])
     looks = tuple(look for look in LOOKS if look <= most)
     rule = StopRule(looks, LOOKED_AT[0], claim=claim, also=LOOKED_AT[1:])
+    ordered = sorted(plan.duels, key=lambda duel: names.index(duel.a.algorithm))
     return Plan(
         jobs=tuple(side for job in plan.jobs for side in (job, sides.job(job))),
         skipped=plan.skipped,
-        duels=tuple(_duel(duel, sides, rule) for duel in plan.duels),
+        duels=tuple(_duel(duel, sides, rule) for duel in ordered),
         declared=_declared(plan.declared or {}, sides),
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,12 +20,17 @@ from harness.cli.common import (
 from harness.config import load_experiment, load_gates
 from harness.errors import ConfigError, StoreError
 from harness.plugins import load_registry
-from harness.units import parse_share
+from harness.units import parse_duration, parse_share
 
 if TYPE_CHECKING:
     from harness.reporting import Gates
 
-OF_AGAINST = ("algorithms", "datasets", "everything", "slower", "larger", "worse", "fresh")
+OF_AGAINST = {
+    "algorithms": "-a",
+    "datasets": "-d",
+    "everything": "--all",
+    **{name: f"--{name}" for name in ("slower", "larger", "worse", "fresh", "budget")},
+}
 
 
 @click.command("gate")
@@ -54,12 +60,17 @@ OF_AGAINST = ("algorithms", "datasets", "everything", "slower", "larger", "worse
 @click.option("--all", "everything", is_flag=True, help="With --against: what did not change, too.")
 @click.option("--slower", metavar="5%", help="With --against: how much slower the head may be.")
 @click.option(
-    "--larger", metavar="10%", help="With --against: how much more memory a fit may take."
+    "--larger", metavar="10%", help="With --against: how much more memory it may take at its peak."
 )
 @click.option(
     "--worse", metavar="1%", help="With --against: how much worse the loss may be, of the gap."
 )
 @click.option("--fresh", is_flag=True, help="With --against: measure again what is known.")
+@click.option(
+    "--budget",
+    metavar="35m",
+    help="With --against: the time for all of it; what is not begun by then is undecided.",
+)
 @undecided_option
 @click.option(
     "--markdown",
@@ -82,11 +93,9 @@ def command(**given: Any) -> int:
         raise click.UsageError(f"--markdown would write over {given['markdown']}: name FILE first")
     if given["against"] is not None:
         return _against(given)
-    for name in OF_AGAINST:
+    for name, option in OF_AGAINST.items():
         if given[name]:
-            raise click.UsageError(
-                "-a, -d, --all, --slower, --larger, --worse and --fresh need --against"
-            )
+            raise click.UsageError(f"{option} needs --against")
     return _stored(given)
 
 
@@ -121,6 +130,7 @@ def _against(given: dict[str, Any]) -> int:
         plugin_files=whole_paths(given["plugins"]),
         results=given["results"],
         fresh=given["fresh"],
+        budget=parse_duration(given["budget"]) if given["budget"] else math.inf,
     )
     progress = new_progress()
     try:

@@ -134,6 +134,15 @@ def test_a_short_phase_is_warmed_up_twice_and_a_long_one_once(seconds, rounds):
     assert len(fits) == rounds + 2
 
 
+def test_no_launch_begins_after_the_deadline(monkeypatch):
+    arena = Arena()
+    clock = iter([0.0, 1.0, 2.0])
+    monkeypatch.setattr(driver.time, "monotonic", lambda: next(clock))
+    with pytest.raises(driver.OverdueError, match="ours and theirs on iris after 1 launches"):
+        arena.fight(duel(launches=3), deadline=1.0)
+    assert len(arena.workers) == 2
+
+
 def test_the_warm_round_is_kept_apart_from_the_blocks():
     found = Arena().fight()
     assert not any(s.cold for b in found.blocks for s in (*b.a, *b.b))

@@ -10,7 +10,8 @@ import harness
 from harness import ids
 from harness.against import base as module
 from harness.against.base import Base, BaseError, make_base, probe, same_libraries
-from harness.against.changes import find_changes
+from harness.against.changes import FAR, distance, find_changes
+from harness.against.claims import lost_claims
 from harness.errors import ConfigError
 from harness.model import Environment
 from harness.plugins import Broken, load_registry
@@ -74,6 +75,8 @@ def test_a_base_tells_what_it_offers(tmp_path):
     found = make_base(tmp_path, tmp_path, [ROOT], [str(tmp_path / "ridge.py")], "b", print)
     assert found.environment == Environment("b", "", str(ROOT))
     assert found.algorithms["ridge"]["params"] == {"penalty": 1.0}
+    assert found.algorithms["decision_tree"]["reference"] == "sklearn.decision_tree"
+    assert found.algorithms["decision_tree"]["rungs"]["scikit-learn"] == "L3"
     assert {"decision_tree", "random_forest"} <= set(found.algorithms)
     assert not found.own_libraries
     assert found.versions["numpy"]
@@ -103,7 +106,8 @@ def project(tmp_path):
 
 def based(project, *names, **fields):
     known = {"plugin": str(project / "base/ridge.py"), "path": str(project / "base/ridge.py")}
-    algorithms = {name: {**known, "params": {}} for name in names or ["ridge"]}
+    known |= {"params": {}, "rungs": {}, "reference": None}
+    algorithms = {name: dict(known) for name in names or ["ridge"]}
     told = {"broken": {}, "versions": {}, "own_libraries": False, **fields}
     return Base(Environment("b"), algorithms, **told)
 
@@ -113,7 +117,8 @@ def changes(project, base, *globs, everything=False, broken=()):
     ids.source_files.cache_clear()
     registry = load_registry([project / "head" / "ridge.py"], modules=[])
     registry.broken += broken
-    return find_changes(registry, base, project / "head", globs, everything=everything)
+    head, tree = project / "head", project / "base"
+    return find_changes(registry, base, head, tree, globs, everything=everything)
 
 
 def test_only_algorithms_whose_code_changed_are_chosen(project):
@@ -129,7 +134,8 @@ def test_only_algorithms_whose_code_changed_are_chosen(project):
 
 def test_algorithms_of_installed_packages_are_no_change(project):
     registry = load_registry(modules=["algorithms.decision_tree"])
-    found = find_changes(registry, based(project), project / "head", (), everything=True)
+    head, tree = project / "head", project / "base"
+    found = find_changes(registry, based(project), head, tree, (), everything=True)
     assert (found.chosen, set(found.skipped)) == ({}, {"ridge"})
 
 
@@ -154,6 +160,105 @@ def test_other_libraries_are_a_change_of_those_who_use_them(project, monkeypatch
     older = {**same, "numpy": "1.0"}
     found = changes(project, based(project, versions=older, own_libraries=True))
     assert found.chosen["ridge"].startswith("numpy 1.0 → ")
+
+
+PACKAGE = {
+    "__init__.py": "",
+    "near.py": "from many import shared",
+    "far.py": "from many import middle",
+    "middle.py": "from many import shared",
+    "shared.py": "",
+}
+
+
+def test_what_a_change_is_closest_to_comes_first(tmp_path):
+    for side in ("head", "base"):
+        folder = tmp_path / side / "many"
+        folder.mkdir(parents=True)
+        for name, text in PACKAGE.items():
+            (folder / name).write_text(text)
+    head, base = tmp_path / "head", tmp_path / "base"
+
+    def distances():
+        return [distance(str(head / f"many/{n}.py"), head, base) for n in ("near", "far")]
+
+    assert distances() == [FAR, FAR]
+    (head / "many/shared.py").write_text("x = 1")
+    assert distances() == [1, 2]
+    (head / "many/far.py").write_text("from many import middle, fresh")
+    assert distances() == [1, 0]
+    (head / "many/fresh.py").write_text("")
+    (head / "many/near.py").write_text(PACKAGE["near.py"] + " # more")
+    assert distances() == [0, 0]
+
+
+def test_the_closest_are_chosen_first(project):
+    text = PLUGIN.replace('"ridge"', '"a-ridge"')
+    for side in ("head", "base"):
+        (project / side / "aaa.py").write_text(text)
+    plant(project / "head", "comment")
+    files = [project / "head" / f"{name}.py" for name in ("aaa", "ridge")]
+    there = based(project, "a-ridge", "ridge")
+    there.algorithms["a-ridge"]["path"] = str(project / "base/aaa.py")
+    ids.code_digest.cache_clear()
+    ids.source_files.cache_clear()
+    registry = load_registry(files, modules=[])
+    head, tree = project / "head", project / "base"
+    found = find_changes(registry, there, head, tree, (), everything=True)
+    assert list(found.chosen) == ["ridge", "a-ridge"]
+
+
+# ------------------------------------------------------------------ claims
+
+
+def claims(project, text, *globs, broken=()):
+    (project / "head" / "ridge.py").write_text(text)
+    registry = load_registry([project / "head" / "ridge.py"], modules=[])
+    registry.broken += broken
+    there = based(project, "ridge", "other")
+    there.algorithms["ridge"].update(reference="lib", rungs={"default": "L2", "lib": "L3"})
+    return list(lost_claims(registry, there, project / "base", globs))
+
+
+@pytest.mark.parametrize(
+    ("now", "lost"),
+    [
+        ('reference="lib", rungs={"default": "L2", "lib": "L3"}', {}),
+        ('reference="lib", rungs={"default": "L3", "lib": "L3", "more": "L0"}', {}),
+        ('reference="lib", rungs={"default": "L2"}', {"L3": "claims nothing there"}),
+        ('reference="lib", rungs={"default": "L0", "lib": "L3"}', {"L2": "claims only L0 (equiv"}),
+        ('reference="lib"', {"L2": "claims nothing there", "L3": "claims nothing there"}),
+        (
+            'reference="other", rungs={"default": "L2", "lib": "L3"}',
+            {"L2": "it answers to other", "L3": "it answers to other"},
+        ),
+        ("rungs={}", {"L2": "answers to no library", "L3": "answers to no library"}),
+    ],
+)
+def test_a_claim_that_the_head_has_dropped_fails_by_name(project, now, lost):
+    plain = 'params={"penalty": 1.0}'
+    found = claims(project, PLUGIN.replace(plain, f"{plain}, {now}"))
+    assert {d.limit: d for d in found}.keys() == lost.keys()
+    for decision in found:
+        assert (decision.gate.kind, decision.state) == ("rung", "fail")
+        assert (decision.algorithm, decision.reference) == ("ridge", "lib")
+        assert decision.reason.startswith("lost claim: in ")
+        assert lost[decision.limit] in decision.reason
+
+
+def test_an_algorithm_that_is_gone_loses_its_claims(project):
+    renamed = PLUGIN.replace('"ridge"', '"ridges"')
+    assert ["the head does not have" in d.reason for d in claims(project, renamed)] == [True, True]
+    assert claims(project, renamed, "other*") == []
+    gone = Broken(str(project / "base/ridge.py"), "SyntaxError: y", "")
+    assert claims(project, renamed, broken=[gone]) == []  # told of as what cannot be loaded
+
+
+def test_what_both_sides_share_loses_nothing(project):
+    there = based(project)
+    there.algorithms["ridge"].update(path="/elsewhere/ridge.py", rungs={"default": "L2"})
+    registry = load_registry([project / "head" / "ridge.py"], modules=[])
+    assert list(lost_claims(registry, there, project / "base", ())) == []
 
 
 def test_the_path_of_a_base_is_that_of_the_heads_plugins(tmp_path):

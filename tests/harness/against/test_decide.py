@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from harness.against.decide import Limits, decide, undecided
+from harness.against.decide import Limits, decide, lost, unmeasured
 from harness.analysis.gates import state_of
 from harness.analysis.view import Accuracy, Cell, Interval, Parity, RunView, Speed
 from harness.model import (
@@ -32,12 +32,18 @@ def speed(ratio, phase="train", width=0.01, **fields):
     return Speed("ours", "ours@base", "made", phase, interval, "launch", (1.0, ratio), **fields)
 
 
-def cell(name, peaks):
+def cell(name, peaks, predicting=None):
+    """Return a cell whose fits have these peaks, and its predictions those, or 1 MB each."""
     outcomes = []
-    for fold, peak in enumerate(peaks):
+    most = [1e6] * len(peaks) if predicting is None else predicting
+    for fold, (peak, of_predict) in enumerate(zip(peaks, most, strict=True)):
         split = Split(folds=SPLITS, fold=fold)
         trial = Trial(name, {}, "native", "made", split, 0, 1, f"{name}{fold}", "t", Task.BINARY)
-        samples = (Sample("fit", 1.0, 1.0, int(peak)),)
+        fit, predict = (
+            Sample("fit", 1.0, 1.0, int(peak)),
+            Sample("predict", 1.0, 1.0, int(of_predict)),
+        )
+        samples = (fit, predict)
         outcomes.append(Outcome(trial, Status.DONE, samples))
     return Cell(name, {}, "native", "made", "binary", tuple(outcomes), {}, (), {}, 0)
 
@@ -68,13 +74,20 @@ def view(**fields):
 
 
 def answers(found):
-    """Return the state by what it is of; speed by its phase."""
-    return {d.gate.phase if d.gate.kind == "speed" else d.gate.kind: d.state for d in found}
+    """Return the state by what it is of; speed by its phase, the memory of predicting apart."""
+    names = {("memory", "predict"): "memory of predict"}
+    return {
+        d.gate.phase
+        if d.gate.kind == "speed"
+        else names.get((d.gate.kind, d.gate.phase), d.gate.kind): d.state
+        for d in found
+    }
 
 
 def test_a_head_that_is_its_base_passes():
     found = decide(view(), LABELS, Limits())
-    assert answers(found) == dict.fromkeys(("accuracy", "train", "predict", "memory"), "pass")
+    of = ("accuracy", "train", "predict", "memory", "memory of predict")
+    assert answers(found) == dict.fromkeys(of, "pass")
     assert state_of(found) == "pass"
 
 
@@ -168,6 +181,24 @@ def test_memory(head, base, state):
     assert answers(decide(seen, LABELS, Limits()))["memory"] == state
 
 
+@pytest.mark.parametrize(
+    ("head", "base", "state"),
+    [(4e6, 1e6, "fail"), (1e6, 4e6, "pass"), (3e5, 1, "pass"), (1, 1, "pass"), (0, 0, "pass")],
+)
+def test_the_memory_of_predicting(head, base, state):
+    peaks = [4e6] * SPLITS
+    cells = (cell("ours", peaks, [head] * SPLITS), cell("ours@base", peaks, [base] * SPLITS))
+    found = answers(decide(view(cells=cells), LABELS, Limits()))
+    assert (found["memory"], found["memory of predict"]) == ("pass", state)
+
+
+def test_a_machine_that_tells_of_no_peak_decides_nothing_by_memory():
+    silent = [0] * SPLITS
+    cells = (cell("ours", silent, silent), cell("ours@base", silent, silent))
+    found = answers(decide(view(cells=cells), LABELS, Limits()))
+    assert (found["memory"], found["memory of predict"]) == ("undecided", "undecided")
+
+
 def test_memory_without_both_sides_is_undecided():
     lost = cell("ours@base", [4e6] * SPLITS)
     failed = tuple(
@@ -195,6 +226,8 @@ def test_a_base_on_no_rung_asks_nothing():
 
 
 def test_what_cannot_be_measured_at_all_is_undecided_or_fails():
-    one = undecided("*", "*@base", "the base does not start")
-    assert (state_of([one]), one.reason) == ("undecided", "the base does not start")
-    assert state_of([undecided("x", "x@base", "does not load", "fail"), one]) == "fail"
+    none = unmeasured("*@base", "the base does not start")
+    assert {d.gate.kind for d in none} == {"accuracy", "memory", "speed"}
+    assert (state_of(none), {d.reason for d in none}) == ("undecided", {"the base does not start"})
+    one = lost("x", "x@base", "does not load")
+    assert (one.gate.kind, state_of([one, *none])) == ("accuracy", "fail")

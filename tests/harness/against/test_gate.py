@@ -29,15 +29,17 @@ class MadeUp(Execution):
     slower = 1.0
     more = 0
     worse = 0.0
+    jobs = None  # how many of them are done in time
+    duels = None
 
     def carry_out(self, plan, matches=()):
         folder = self.store.workdir(self.run_id)
-        for number, job in enumerate(plan.jobs):
+        for number, job in enumerate(plan.jobs[: self.jobs]):
             head = "@" not in job.trials[0].algorithm
             for trial in job.trials:
                 path = folder / f"{number}-{trial.id}.npz"
                 self.store.record(self.run_id, self.trial(trial, path, head=head))
-        for duel in plan.duels:
+        for duel in plan.duels[: self.duels]:
             self.store.record_duel(self.run_id, self.duel(duel))
         return self.tally
 
@@ -46,8 +48,9 @@ class MadeUp(Execution):
         y = rng.normal(size=100)
         noise = rng.normal(size=100) * (0.3 + self.worse * head * (1 + 0.1 * trial.split.fold))
         write_arrays(path, {"output": y + noise, "y": y, "scale": np.float64(1.0)})
-        sample = Sample("fit", 1.0, 1.0, 4_000_000 + self.more * head)
-        return Outcome(trial, Status.DONE, (sample,), arrays={"predictions": str(path)})
+        size = 4_000_000 + self.more * head
+        samples = tuple(Sample(phase, 1.0, 1.0, size) for phase in ("fit", "predict"))
+        return Outcome(trial, Status.DONE, samples, arrays={"predictions": str(path)})
 
     def duel(self, duel):
         blocks = []
@@ -78,8 +81,10 @@ def project(tmp_path, monkeypatch):
 
 def based(tree, head, roots, plugin_files, name, told):
     file = plugin_files[0]
-    known = {"ridge": {"plugin": file, "path": file, "params": {"penalty": 1.0}}}
-    return Base(Environment(name, "", str(tree)), known, {}, {"numpy": "9"}, own_libraries=False)
+    known = {"plugin": file, "path": file, "params": {"penalty": 1.0}, "rungs": {}}
+    algorithms = {"ridge": {**known, "reference": None}}
+    versions = {"numpy": "9"}
+    return Base(Environment(name, "", str(tree)), algorithms, {}, versions, own_libraries=False)
 
 
 def harness(*arguments):
@@ -100,7 +105,7 @@ def test_a_changed_head_that_is_no_worse_passes(project):
     assert code == 0, err
     assert "✓ pass" in out
     assert "with uncommitted changes against main (" in err
-    assert "compared ridge: 4 pass" in err
+    assert "compared ridge: 5 pass" in err
     assert git(project, "worktree", "list").count("\n") == 0
 
 
@@ -182,10 +187,62 @@ def test_options_that_have_no_meaning_are_refused(project):
     assert harness("--slower", "5%")[0] == 2
     assert harness("--all")[0] == 2
     assert harness("--fresh")[0] == 2
+    assert harness("--budget", "1m")[0] == 2
+    assert against("--budget", "soon")[0] == 2
     assert harness("--against", "main", "--run", "latest")[0] == 2
     code, _, err = harness("--against", "nowhere")
     assert code == 2
     assert "there is no revision 'nowhere'" in err
+
+
+def states(document):
+    return {(d["gate"]["kind"], d["gate"]["phase"]): d["state"] for d in document["decisions"]}
+
+
+@pytest.mark.parametrize(
+    ("done", "left"),
+    [
+        ({"duels": 0}, {("speed", "train"), ("speed", "predict")}),
+        ({"jobs": 1}, {("accuracy", "train"), ("memory", "train"), ("memory", "predict")}),
+    ],
+)
+def test_what_is_not_done_in_time_is_undecided(project, monkeypatch, done, left):
+    plant(project, "comment")
+    for name, count in done.items():
+        monkeypatch.setattr(MadeUp, name, count)
+    code, out, err = against("--budget", "35m", "--json")
+    assert code == 6, err
+    told = json.loads(out)
+    assert {key for key, state in states(told).items() if state == "undecided"} == left
+    reasons = {d["reason"] for d in told["decisions"] if d["state"] == "undecided"}
+    assert reasons == {"not done within the budget of 35 min"}
+    assert len(told["decisions"]) == 5
+
+
+def test_a_failure_stands_whatever_else_was_not_done(project, monkeypatch):
+    plant(project, "comment")
+    monkeypatch.setattr(MadeUp, "duels", 0)
+    monkeypatch.setattr(MadeUp, "more", 2_000_000)
+    code, out, _ = against("--budget", "90s", "--json")
+    assert code == 1
+    assert states(json.loads(out))["memory", "train"] == "fail"
+    assert states(json.loads(out))["speed", "train"] == "undecided"
+
+
+def test_a_claim_that_was_dropped_fails_without_a_measurement(project, monkeypatch):
+    def claiming(*told):
+        base = based(*told)
+        base.algorithms["ridge"].update(reference="lib", rungs={"lib": "L3"})
+        return base
+
+    monkeypatch.setattr(gate, "make_base", claiming)
+    code, out, _ = against("--json")  # its code is that of the base: nothing is compared
+    (lost,) = json.loads(out)["decisions"]
+    assert (code, lost["gate"]["kind"]) == (1, "rung")
+    plant(project, "comment")
+    code, out, _ = against("--markdown")
+    assert code == 1
+    assert "lost claim: in lib mode the base claims L3" in out
 
 
 def test_both_sides_run_the_same_trials_but_for_the_defaults_of_each(project, monkeypatch):

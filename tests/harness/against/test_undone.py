@@ -1,0 +1,66 @@
+"""What was planned and has no outcome is undecided, each by its own kind."""
+
+from types import SimpleNamespace
+
+from harness.against.decide import decided
+from harness.against.undone import Undone, find_undone, told_undone
+from harness.config import Gate
+
+PAIR = {"algorithm": "ours", "reference": "ours@b"}
+RUNG = {"algorithm": "ours", "reference": "lib", "limit": "L3"}
+
+
+def job(name, *ids):
+    trials = [SimpleNamespace(id=i) for i in ids]
+    return SimpleNamespace(algorithm="ours", dataset=SimpleNamespace(name=name), trials=trials)
+
+
+def planned():
+    """Return a plan, its matches, and a view in which the iris of each is done."""
+    library = SimpleNamespace(algorithm="lib")
+    matches = [
+        SimpleNamespace(a=job(name), b=library, what={"id": name}) for name in ("iris", "wine")
+    ]
+    duels = [SimpleNamespace(a=job(name), id=name) for name in ("iris", "wine")]
+    plan = SimpleNamespace(jobs=[job("iris", "a", "b"), job("wine", "c", "d")], duels=duels)
+    outcomes = [SimpleNamespace(trial=SimpleNamespace(id=i)) for i in "abc"]
+    fought = [SimpleNamespace(duel=SimpleNamespace(id="iris"))]
+    view = SimpleNamespace(cells=[SimpleNamespace(outcomes=outcomes)], duels=fought)
+    return plan, matches, view
+
+
+def test_each_kind_is_found_by_what_has_no_outcome():
+    found = find_undone(*planned(), compared=["iris"])
+    where = frozenset({("ours", "wine")})
+    assert found == Undone(where, where, frozenset({("ours", "lib", "wine")}))
+
+
+def test_an_undecided_answer_takes_the_place_of_one_that_rests_on_half():
+    undone = find_undone(*planned(), compared=["iris"])
+    half = [
+        decided(Gate(kind="accuracy", **PAIR), "pass", "", "wine"),
+        decided(Gate(kind="accuracy", **PAIR), "pass", "", "iris"),
+        decided(Gate(kind="speed", **PAIR), "undecided", "no duel", ""),
+        decided(Gate(kind="memory", **PAIR), "fail", "", "wine"),
+        decided(Gate(kind="rung", **RUNG), "pass", "", "wine"),
+    ]
+    found = list(told_undone(half, undone, "b", "no time"))
+    late = [(d.gate.kind, d.gate.phase, d.dataset) for d in found if d.reason == "no time"]
+    assert sorted(late) == [
+        ("accuracy", "train", "wine"),
+        ("memory", "predict", "wine"),
+        ("rung", "train", "wine"),
+        ("speed", "predict", "wine"),
+        ("speed", "train", "wine"),
+    ]
+    kept = [(d.gate.kind, d.state, d.dataset) for d in found if d.reason != "no time"]
+    assert kept == [
+        ("accuracy", "pass", "iris"),
+        ("memory", "fail", "wine"),
+        ("rung", "pass", "wine"),
+    ]
+
+
+def test_where_all_is_done_nothing_changes():
+    done = [decided(Gate(kind="speed", **PAIR), "undecided", "no duel", "")]
+    assert list(told_undone(done, Undone(), "b", "no time")) == done

@@ -1,0 +1,78 @@
+"""A run whose time is over begins nothing more, and keeps what was done."""
+
+import math
+import time
+
+import pytest
+
+from harness.config import parse_experiment
+from harness.execute import Execution, Options
+from harness.model import Outcome, Status
+from harness.plan import make_plan
+from harness.plugins import load_registry
+from harness.progress import Progress
+from harness.store import Store
+from harness.surroundings import Surroundings
+
+MODULES = ["harness.builtin.generators", "harness.builtin.executors"]
+MODULES += ["algorithms.reference.sklearn"]
+ASKED = {
+    "algorithms": ["sklearn.decision_tree"],
+    "datasets": ["friedman1:rows=200"],
+    "splits": {"folds": 3},
+    "duels": {"datasets": ["friedman1:rows=200"], "pairs": [["sklearn.decision_tree"] * 2]},
+    "name": "late",
+}
+
+
+@pytest.fixture
+def execution(tmp_path, monkeypatch):
+    """Return what carries out three trials and a duel; with an executor of this process."""
+    registry = load_registry(modules=MODULES)
+    plan = make_plan(parse_experiment(ASKED, "late"), registry, Surroundings())
+    with Store.open(tmp_path, write=True) as store:
+        run = store.begin_run("late", {}, "d", machine={})
+        store.plan_trials(run, plan.trials())
+
+        def carry_out(deadline):
+            options = Options(executor_options={"jobs": 1}, fresh=True, deadline=deadline)
+            return Execution(store, run, registry, Progress(), options).carry_out(plan)
+
+        yield carry_out
+
+
+def supervised(monkeypatch, seconds):
+    """Let every trial end at once, and the clock go on by so much."""
+    clock = [0.0]
+
+    def supervise(_, job):
+        for trial in job.trials:
+            clock[0] += seconds
+            yield Outcome(trial, Status.DONE)
+
+    def fight(duel, _, *, deadline):
+        pytest.fail("there was no time for a duel")
+
+    monkeypatch.setattr("harness.supervise.Supervisor.supervise", supervise)
+    monkeypatch.setattr("harness.execute.run_duel", fight)
+    monkeypatch.setattr(time, "monotonic", lambda: clock[0])
+
+
+@pytest.mark.parametrize(("deadline", "done"), [(0.0, 0), (0.5, 1), (1.5, 2)])
+def test_nothing_begins_after_the_deadline(execution, monkeypatch, deadline, done):
+    supervised(monkeypatch, 1.0)
+    assert execution(deadline).ends.get("trial", {}).get(Status.DONE, 0) == done
+
+
+def test_without_a_deadline_all_is_done(execution, monkeypatch):
+    supervised(monkeypatch, 1.0)
+    fought = []
+
+    def fight(duel, _, *, deadline):
+        fought.append(deadline)
+        raise RuntimeError("seen")
+
+    monkeypatch.setattr("harness.execute.run_duel", fight)
+    with pytest.raises(RuntimeError, match="seen"):
+        execution(math.inf)
+    assert fought == [math.inf]

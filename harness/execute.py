@@ -14,7 +14,7 @@ from harness.comparisons import Comparisons, jobs_of
 from harness.compiling import compile_and_tell
 from harness.duelling import OverdueError, run_duel
 from harness.matches import Match
-from harness.model import FAILURES, JSON, Duel, Job, Status
+from harness.model import FAILURES, JSON, Duel, DuelOutcome, Job, Status
 from harness.outcomes import outcome_path
 from harness.plan import Plan
 from harness.plugins import Registry
@@ -179,20 +179,24 @@ class Execution:
         return time.monotonic() >= self.options.deadline
 
     def _fight(self, duels: list[Duel], supervisor: Supervisor) -> None:
-        """Run duels one after another, with nothing else at work on the machine."""
+        """Run duels with nothing else at work on their machine; on this one, one by one."""
         if not duels or self._late():
             return
         self.progress.stage("duels", len(duels))
-        for duel in duels:
+
+        def here(duel: Duel) -> DuelOutcome:
             self.progress.duel_started(duel)
-            try:
-                outcome = run_duel(duel, supervisor.open_session, deadline=self.options.deadline)
-            except OverdueError as error:
-                self.progress.message(f"  {error}")
-                return
-            self.store.record_duel(self.run_id, outcome)
-            self.tally.add("duel", outcome.status)
-            self.progress.duel(outcome)
+            return run_duel(duel, supervisor.open_session, deadline=self.options.deadline)
+
+        fight = self.registry.entry("executor", self.options.executor).value.fight
+        options = dict(self.options.executor_options)
+        try:
+            for outcome in fight(duels, here, options) if fight else map(here, duels):
+                self.store.record_duel(self.run_id, outcome)
+                self.tally.add("duel", outcome.status)
+                self.progress.duel(outcome)
+        except OverdueError as error:
+            self.progress.message(f"  {error}")
 
     def _compare(self, matches: list[Match], supervisor: Supervisor) -> None:
         """Compare trees with the workers of the trials: these have compiled what it takes."""

@@ -220,11 +220,19 @@ class Section:
 
 @dataclass(frozen=True)
 class Executor:
-    """Where jobs run: ``run(jobs, supervise, options)`` yields outcomes as they come."""
+    """Where jobs run: ``run(jobs, supervise, options)`` yields outcomes as they come.
+
+    ``fight(duels, here, options)`` does so for duels, ``here(duel)`` on this machine; None: all
+    are fought on this machine.
+    """
 
     name: str
     run: Callable[[Iterable[Job], Callable[[Job], Iterator[Outcome]], JSON], Iterator[Outcome]]
     summary: str = ""
+    fight: (
+        Callable[[Iterable[Duel], Callable[[Duel], DuelOutcome], JSON], Iterator[DuelOutcome]]
+        | None
+    ) = None
 
 
 # ------------------------------------------------------------------ plan and outcomes

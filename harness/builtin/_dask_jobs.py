@@ -1,30 +1,65 @@
-"""What Dask's workers do for the ``dask`` executor: say what they are, and carry out jobs.
+"""What Dask's workers do for the ``dask`` executor: say what they are, run trials, fight duels.
 
-A job is supervised there as it would be here, in a process of its own; what comes back are the
-bytes of its outcome files. One supervisor serves all jobs of a run, so that its workers are kept
-for the next job of their algorithm.
+A trial is supervised there as it would be here, in a process of its own; what comes back are the
+bytes of its outcome file. One supervisor serves all of a run, so that its workers are kept for the
+next trial of their algorithm. Where nothing comes any more, it is closed: the client has died.
 """
 
 from __future__ import annotations
 
 import importlib.util
 import platform
-import shutil
-import tempfile
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from harness import machine
+from harness.builtin._dask_hosts import Folder, on_this_host
+from harness.duelling import run_duel
 from harness.ids import code_digest
-from harness.model import JSON, Job
+from harness.model import JSON, Duel, DuelOutcome, Job
 from harness.outcomes import outcome_path
+from harness.pool import is_timed
 from harness.supervise import Supervisor
 
 Carried = tuple[bytes, dict[str, bytes]]  # an outcome's JSON, and its array files by name
 
+IDLE = 600.0  # seconds without any work after which what a run has here is closed
+
+
+@dataclass
+class Place:
+    """What a run has at this worker."""
+
+    run: str
+    folder: Folder = field(default_factory=Folder)
+    warmed: set[tuple[str, int]] = field(default_factory=set)  # algorithm, threads
+    at_work: int = 0
+    closed: bool = False
+    timer: threading.Timer = field(default_factory=lambda: threading.Timer(0.0, print))
+
+    def __post_init__(self) -> None:
+        self.supervisor = Supervisor(self.folder.path, idle=2)
+
+    def warm(self, job: Job) -> None:
+        """Compile the kernels of an algorithm, once."""
+        what = job.algorithm, job.threads
+        if what not in self.warmed:
+            self.supervisor.warm(job)
+            self.warmed.add(what)
+
+    def close(self) -> None:
+        """End the processes, and remove the files."""
+        self.closed = True
+        self.timer.cancel()
+        self.supervisor.close()
+        self.folder.close()
+
+
 _lock = threading.Lock()
-_supervisors: dict[str, Supervisor] = {}  # by run
-_warmed: set[tuple[str, str, int]] = set()  # run, algorithm, threads
+_places: dict[str, Place] = {}  # by run
 
 
 def facts_here(plugins: tuple[str, ...]) -> JSON:
@@ -55,33 +90,59 @@ def digest_of(plugin: str) -> str:
 
 def run_here(run: str, job: Job) -> list[Carried]:
     """Carry out a job and return its outcomes; kernels are compiled before its first trial."""
-    supervisor = _supervisor_of(run)
-    what = run, job.algorithm, job.threads
-    if what not in _warmed:
-        supervisor.warm(job)
-        _warmed.add(what)
     found = []
-    for outcome in supervisor.supervise(job):
-        path = outcome_path(supervisor.folder, outcome.trial.id)
-        files = [Path(file) for file in outcome.arrays.values()]
-        found.append((path.read_bytes(), {file.name: file.read_bytes() for file in files}))
-        for file in (path, *files):
-            file.unlink()
+    with _at(run) as place:
+        place.warm(job)
+        with on_this_host(alone=is_timed(job), wanted=lambda: not place.closed):
+            for outcome in place.supervisor.supervise(job):
+                path = outcome_path(place.folder.path, outcome.trial.id)
+                files = [Path(file) for file in outcome.arrays.values()]
+                arrays = {file.name: file.read_bytes() for file in files}
+                found.append((path.read_bytes(), arrays))
+                for file in (path, *files):
+                    file.unlink()
     return found
+
+
+def fight_here(run: str, duel: Duel) -> DuelOutcome:
+    """Fight a duel with this host to itself."""
+    with _at(run) as place:
+        for side in (duel.a, duel.b):
+            place.warm(side)
+        with on_this_host(alone=True, wanted=lambda: not place.closed):
+            return run_duel(duel, place.supervisor.open_session)
 
 
 def close_here(run: str) -> None:
     """End the workers of a run, and remove its files."""
     with _lock:
-        supervisor = _supervisors.pop(run, None)
-    if supervisor is not None:
-        supervisor.close()
-        shutil.rmtree(supervisor.folder, ignore_errors=True)
+        place = _places.pop(run, None)
+    if place is not None:
+        place.close()
 
 
-def _supervisor_of(run: str) -> Supervisor:
+@contextmanager
+def _at(run: str) -> Iterator[Place]:
+    """Give the place of a run; close it once nothing has come for long."""
     with _lock:
-        if run not in _supervisors:
-            folder = Path(tempfile.mkdtemp(prefix="harness-dask-"))
-            _supervisors[run] = Supervisor(folder, idle=2)
-        return _supervisors[run]
+        if run not in _places:
+            _places[run] = Place(run)
+        place = _places[run]
+        place.at_work += 1
+        place.timer.cancel()
+    try:
+        yield place
+    finally:
+        with _lock:
+            place.at_work -= 1
+            place.timer = threading.Timer(IDLE, _close_idle, (place,))
+            place.timer.daemon = True
+            place.timer.start()
+
+
+def _close_idle(place: Place) -> None:
+    """Close a place that nobody has used since."""
+    with _lock:
+        idle = not place.at_work and _places.get(place.run) is place
+    if idle:
+        close_here(place.run)

@@ -1,50 +1,30 @@
-"""The ``dask`` executor: jobs on the workers of a Dask cluster, outcomes back to the one writer.
+"""The ``dask`` executor: trials on the workers of a Dask cluster, outcomes to the one writer.
 
-A Dask worker carries out one job at a time, in a process of its own, as this machine would. A
-timed job has its host alone, and goes only to hosts of this machine's hardware class, so times of
-unlike machines never meet. What a lost worker had in hand is done again elsewhere, and its
-outcomes say so. Duels, which time two sides against each other, stay on this machine.
+A Dask worker carries out one trial at a time, in a process of its own, as this machine would. What
+is timed has its host alone, whoever else uses the cluster, and goes only to hosts of this machine's
+hardware class: times of unlike machines never meet. Both sides of a duel are fought by one worker.
+Where no host is of that class, timed trials and duels stay on this machine, which is.
 """
 
 from __future__ import annotations
 
-import json
 import os
-import tempfile
-import time
-import uuid
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass, field, replace
-from pathlib import Path
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
-from harness import machine
-from harness.builtin._dask_jobs import Carried, close_here, facts_here, run_here
-from harness.errors import ConfigError, HarnessError
+from harness.builtin._dask_crew import LOST, Crew, Errand, Part, parts_of
+from harness.builtin._dask_hosts import Folder, on_this_host
+from harness.errors import ConfigError
 from harness.hookspecs import hookimpl
-from harness.model import JSON, Executor, Failure, Job, Outcome, Status
-from harness.outcomes import outcome_path, read_outcome
+from harness.model import JSON, Duel, DuelOutcome, Executor, Job, Outcome
 from harness.pool import is_timed
 
-MOST_TRIALS = 8  # of a job that travel together: what a lost worker can cost
-ATTEMPTS = 3  # workers that a job may lose
-LOOK = 0.25  # seconds between two looks at the cluster
-PATIENCE = 60.0  # seconds to wait for a worker where there is none
 CONNECTING = "20s"
 
 
-@dataclass
-class Task:
-    """A job on its way, and the workers that it was lost with."""
-
-    job: Job
-    lost: list[str] = field(default_factory=list)
-
-
 def run_dask(
-    jobs: Iterable[Job], _supervise: Callable[[Job], Iterator[Outcome]], options: JSON
+    jobs: Iterable[Job], supervise: Callable[[Job], Iterator[Outcome]], options: JSON
 ) -> Iterator[Outcome]:
     """Run jobs on a Dask cluster and yield outcomes as they come.
 
@@ -57,197 +37,97 @@ def run_dask(
     Raises
     ------
     ConfigError
-        Where workers are not like this client, or none may run what is asked.
-    HarnessError
-        Where no worker is left.
+        Where workers are not like this client.
+    ClusterError
+        Where no worker is left, or the scheduler has gone.
     """
+    every = list(jobs)
+    with hired(options, every) as crew:
+        untimed = [part for job in every if not is_timed(job) for part in parts_of(job)]
+        timed = [job for job in every if is_timed(job)]
+        yield from crew.run(untimed)
+        if timed and crew.like():
+            yield from crew.run([part for job in timed for part in parts_of(job)], alone=True)
+            return
+    for job in timed:
+        with on_this_host(alone=True):
+            yield from supervise(job)
+
+
+def fight_dask(
+    duels: Iterable[Duel], here: Callable[[Duel], DuelOutcome], options: JSON
+) -> Iterator[DuelOutcome]:
+    """Fight duels on a Dask cluster, one on each host at a time; yield outcomes as they come.
+
+    Parameters
+    ----------
+    here
+        Fights a duel on this machine: where no cluster was named, as the one of a run is on this
+        machine, and where no host of it is of this machine's class of hardware.
+    options
+        As of `run_dask`, whose errors this raises too.
+    """
+    every = list(duels)
+    if options.get("scheduler"):
+        with hired(options, [side for duel in every for side in (duel.a, duel.b)]) as crew:
+            if crew.like():
+                for outcome in crew.run([Part([Errand(duel)]) for duel in every], alone=True):
+                    lost = outcome.failure is not None and outcome.failure.kind == LOST
+                    yield here(outcome.duel) if lost else outcome
+                return
+    for duel in every:
+        with on_this_host(alone=True):
+            outcome = here(duel)
+        yield outcome
+
+
+@contextmanager
+def hired(options: JSON, jobs: list[Job]) -> Iterator[Crew]:
+    """Yield the workers of the cluster that was asked for."""
     if unknown := sorted(set(options) - {"scheduler", "jobs"}):
         raise ConfigError(
             f"the dask executor has no option {unknown[0]!r}; it has 'scheduler' and 'jobs'"
         )
-    every = list(jobs)
     with ExitStack() as stack:
-        client = stack.enter_context(connected(options, every))
-        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="harness-dask-")))
-        crew = Crew(client, folder, tuple(sorted({job.plugin for job in every})))
+        client = stack.enter_context(connected(options, jobs))
+        folder = Folder()
+        stack.callback(folder.close)
+        crew = Crew(client, folder.path, [job.plugin for job in jobs])
         stack.callback(crew.close)
-        yield from crew.run([part for job in every if not is_timed(job) for part in parts_of(job)])
-        yield from crew.run([job for job in every if is_timed(job)], timed=True)
+        yield crew
 
 
 @contextmanager
 def connected(options: JSON, jobs: list[Job]) -> Iterator[Any]:
     """Yield a client of the cluster that was asked for."""
     try:
-        from distributed import Client, LocalCluster
+        from distributed import LocalCluster
     except ImportError as error:
         raise ConfigError(
             "the dask executor needs Dask: pip install 'tree-harness[dask]'"
         ) from error
-    address = options.get("scheduler")
     with ExitStack() as stack:
+        address = options.get("scheduler")
         if address is None:
             threads = max((job.threads for job in jobs), default=1)
             count = options.get("jobs") or max(1, (os.cpu_count() or 1) // threads)
             asked = {"n_workers": count, "threads_per_worker": 1, "dashboard_address": ":0"}
             address = stack.enter_context(LocalCluster(**asked, processes=True))
-        try:
-            yield stack.enter_context(Client(address, timeout=CONNECTING))
-        except (OSError, ValueError) as error:
-            if options.get("scheduler") is None:
-                raise
-            raise ConfigError(f"no Dask scheduler answers at {address}: {error}") from error
+        yield stack.enter_context(reached(address))
 
 
-def parts_of(job: Job) -> list[Job]:
-    """Return a job in parts of a few trials."""
-    starts = range(0, len(job.trials), MOST_TRIALS)
-    return [replace(job, trials=job.trials[i : i + MOST_TRIALS]) for i in starts]
+def reached(address: Any) -> Any:
+    """Return a client of a scheduler, or raise `ConfigError`."""
+    from distributed import Client
 
-
-class Crew:
-    """The workers of a cluster, as far as they are like this client.
-
-    Parameters
-    ----------
-    client
-        A ``distributed.Client``.
-    folder
-        Where outcome files are put until the store has taken them over.
-    plugins
-        Whose code must be the same everywhere.
-    """
-
-    def __init__(self, client: Any, folder: Path, plugins: tuple[str, ...]) -> None:
-        self.client, self.folder, self.plugins = client, folder, plugins
-        self.name = uuid.uuid4().hex
-        self.known: dict[str, JSON] = {}  # address → facts
-        self.running: dict[Any, tuple[Task, str]] = {}  # future → task and address
-
-    def run(self, jobs: list[Job], *, timed: bool = False) -> Iterator[Outcome]:
-        """Yield what becomes of jobs, as it comes."""
-        from distributed import TimeoutError as NotYetError
-        from distributed import wait
-
-        waiting = deque(Task(job) for job in jobs)
-        since = time.monotonic()
-        while waiting or self.running:
-            there = self.meet()
-            yield from self.give_up_lost(there, waiting)
-            self.hand_out(waiting, there, timed=timed)
-            if self.running:
-                since = time.monotonic()
-                with suppress(NotYetError):
-                    wait(list(self.running), timeout=LOOK, return_when="FIRST_COMPLETED")
-                yield from self.take_done()
-            elif time.monotonic() - since > PATIENCE:
-                raise HarnessError(f"{len(waiting)} jobs wait, and the cluster has no worker")
-            else:
-                time.sleep(LOOK)
-
-    def meet(self) -> list[str]:
-        """Return the addresses of the workers that are there; compare those that are new."""
-        there = sorted(self.client.nthreads())
-        new = [address for address in there if address not in self.known]
-        if new:
-            answers = self.client.run(facts_here, self.plugins, workers=new, on_error="ignore")
-            refuse_unlike(facts_here(self.plugins), answers)
-            self.known.update(answers)
-        return [address for address in there if address in self.known]
-
-    def hand_out(self, waiting: deque[Task], there: list[str], *, timed: bool) -> None:
-        """Give each free worker, or each free host, the next job."""
-        busy = {address for _, address in self.running.values()}
-        places = self.alone(there) if timed else there
-        for address in places:
-            if waiting and address not in busy:
-                task = waiting.popleft()
-                future = self.client.submit(
-                    run_here, self.name, task.job, workers=[address], pure=False, retries=0
-                )
-                self.running[future] = task, address
-
-    def alone(self, there: list[str]) -> list[str]:
-        """Return one worker of each host of this machine's hardware class.
-
-        Raises
-        ------
-        ConfigError
-            Where there is none.
-        """
-        own = machine.machine_id()
-        like = [address for address in there if self.known[address]["machine"] == own]
-        if there and not like:
-            raise ConfigError(
-                "timed trials run on this machine's class of hardware alone, and no worker of the "
-                "cluster is of it: start the run from a machine like the workers"
-            )
-        return list({self.known[address]["host"]: address for address in reversed(like)}.values())
-
-    def give_up_lost(self, there: list[str], waiting: deque[Task]) -> Iterator[Outcome]:
-        """Take back what lost workers had in hand."""
-        for future, (task, address) in list(self.running.items()):
-            if address in there:
-                continue
-            del self.running[future]
-            future.cancel()
-            task.lost.append(address)
-            if len(task.lost) < ATTEMPTS:
-                waiting.appendleft(task)
-                continue
-            failure = Failure(
-                "WorkerLost", f"{ATTEMPTS} workers were lost with it: {', '.join(task.lost)}"
-            )
-            for trial in task.job.trials:
-                yield Outcome(trial, Status.CRASHED, failure=failure, facts={"lost": task.lost})
-
-    def take_done(self) -> Iterator[Outcome]:
-        """Yield the outcomes of jobs that are done."""
-        for future, (task, address) in list(self.running.items()):
-            if not future.done() or future.status == "cancelled":
-                continue
-            del self.running[future]
-            for carried in future.result():
-                outcome = self.unpack(carried, task, address)
-                yield outcome
-                for file in outcome.arrays.values():  # the store has them by now
-                    Path(file).unlink(missing_ok=True)
-
-    def unpack(self, carried: Carried, task: Task, address: str) -> Outcome:
-        """Write an outcome's files here; return it."""
-        text, files = carried
-        for name, data in files.items():
-            (self.folder / Path(name).name).write_bytes(data)
-        told = json.loads(text)
-        ran = {"worker": address, "lost": task.lost}
-        ran |= {name: self.known[address][name] for name in ("host", "machine")}
-        told["facts"] = {**told.get("facts", {}), "dask": ran}
-        path = outcome_path(self.folder, told["trial"]["id"])
-        path.write_text(json.dumps(told))
-        return read_outcome(path)
-
-    def close(self) -> None:
-        """End what runs for this run on all workers."""
-        for future in self.running:
-            future.cancel()
-        with suppress(Exception):  # whoever is gone has nothing left to end
-            self.client.run(close_here, self.name, on_error="ignore")
-
-
-def refuse_unlike(own: JSON, answers: dict[str, JSON]) -> None:
-    """Raise `ConfigError` that lists each difference between workers and this client."""
-    differences = [
-        f"{what} is {facts['versions'].get(what, 'missing')} at {address}, and {ours} here"
-        for address, facts in sorted(answers.items())
-        for what, ours in own["versions"].items()
-        if facts["versions"].get(what, "missing") != ours
-    ]
-    if differences:
-        raise ConfigError("workers are not like this client: " + "; ".join(differences))
+    try:
+        return Client(address, timeout=CONNECTING)
+    except (OSError, ValueError) as error:
+        raise ConfigError(f"no Dask scheduler answers at {address}: {error}") from error
 
 
 @hookimpl
 def register_executors(register: Callable[[Executor], None]) -> None:
     """Offer the dask executor."""
     summary = "workers of a Dask cluster; options scheduler=URL, jobs=N of a cluster of this run"
-    register(Executor("dask", run_dask, summary))
+    register(Executor("dask", run_dask, summary, fight=fight_dask))

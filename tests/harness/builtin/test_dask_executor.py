@@ -11,10 +11,12 @@ from dask_kit import cluster_of
 from jobs import job
 
 from harness import machine
-from harness.builtin import dask_executor
-from harness.builtin.dask_executor import parts_of, refuse_unlike, run_dask
+from harness.builtin import _dask_crew, dask_executor
+from harness.builtin._dask_crew import ClusterError, Crew, given_up, parts_of, refuse_unlike
+from harness.builtin.dask_executor import connected, fight_dask, run_dask
 from harness.errors import ConfigError
-from harness.model import Status
+from harness.model import Duel, Status
+from harness.reuse import may_end_otherwise
 
 distributed = pytest.importorskip("distributed", reason="the extra 'dask' is not installed")
 
@@ -45,6 +47,7 @@ def test_outcomes_come_back_with_their_arrays(cluster):
     assert [outcome.status for outcome in found.values()] == [Status.DONE] * 3
     told = [outcome.facts["dask"] for outcome in found.values()]
     assert {one["machine"] for one in told} == {machine.machine_id()}
+    assert not any(outcome.facts["alone"] for outcome in found.values())
     assert all(one["worker"].startswith("tcp://") and one["lost"] == [] for one in told)
 
 
@@ -55,6 +58,7 @@ def test_a_failure_is_an_outcome_too(cluster):
 
 def test_a_timed_job_has_its_host_alone(cluster):
     found = run(cluster, job({}, timed=True), job({}, timed=True), job({}))
+    assert [outcome.facts["alone"] for outcome in found] == [False, True, True]
     assert [outcome.trial.timed for outcome in found] == [False, True, True]
     spans = sorted((outcome.started, outcome.ended) for outcome in found if outcome.trial.timed)
     assert spans[0][1] <= spans[1][0]
@@ -83,48 +87,129 @@ def busy(dask_worker):
     return bool(dask_worker.state.executing)
 
 
-@pytest.mark.slow
-def test_a_long_matrix_survives_worker_after_worker(cluster):
-    count = int(os.environ.get("DASK_TRIALS", "120"))  # 500 in a longer campaign
-    jobs = [job(*({"fit": "sleep", "seconds": 0.05} for _ in range(4))) for _ in range(count // 4)]
-    stop = threading.Event()
-
-    def kill_five(client):
-        for _ in range(5):
-            stop.wait(4.0)
-            address = next((one for one, works in client.run(busy).items() if works), None)
-            if address is not None and not stop.is_set():
-                os.kill(client.run(os.getpid, workers=[address])[address], signal.SIGKILL)
-                client.wait_for_workers(2, timeout=60)
-
-    with distributed.Client(cluster) as client:
-        client.wait_for_workers(2)
-        killer = threading.Thread(target=kill_five, args=(client,))
-        killer.start()
-        found = run(cluster, *jobs)
-        stop.set()
-        killer.join()
-    assert len({outcome.trial.id for outcome in found}) == len(found) == count // 4 * 4
-    assert {outcome.status for outcome in found} == {Status.DONE}
-    assert any(outcome.facts["dask"]["lost"] for outcome in found)
-
-
-def test_what_loses_every_worker_is_given_up(cluster, monkeypatch):
-    monkeypatch.setattr(dask_executor, "ATTEMPTS", 1)
-    crew = dask_executor.Crew(None, None, ())
-    future = FakeFuture()
-    crew.running[future] = (dask_executor.Task(job({}, {})), "tcp://gone")
-    found = list(crew.give_up_lost([], []))
-    assert [outcome.status for outcome in found] == [Status.CRASHED] * 2
-    assert "1 workers were lost with it: tcp://gone" in found[0].failure.message
-    assert future.is_cancelled
-
-
 class FakeFuture:
+    """A task at a worker that goes: it is done, and its result never comes."""
+
+    status = "finished"
     is_cancelled = False
 
     def cancel(self):
         self.is_cancelled = True
+
+    def result(self, timeout):
+        raise TimeoutError
+
+
+def crew_with(parts, *there):
+    """Return a crew of workers, (address, host) each, and the tasks that it hands out."""
+    crew, handed = Crew(FakeClient(), None, ()), []
+    crew.client.submit = lambda *_, **asked: handed.append(asked["workers"][0]) or FakeFuture()
+    own = machine.machine_id()
+    crew.known = {address: {"machine": own, "host": host} for address, host in there}
+    crew.waiting.extend(parts)
+    return crew, handed
+
+
+class FakeClient:
+    pass
+
+
+def test_what_loses_every_worker_costs_itself_alone_and_is_tried_again():
+    crew, _ = crew_with(parts_of(job({}, {}, {})), ("a", "one"))
+    ended = []
+    for _ in range(_dask_crew.ATTEMPTS):
+        crew.hand_out(["a"], alone=False)
+        (future,) = crew.running
+        ended += crew.give_up_lost([])
+        assert future.is_cancelled
+    (lost,) = ended
+    assert (lost.status, lost.failure.kind) == (Status.CRASHED, "WorkerLost")
+    assert lost.facts["dask"]["lost"] == ["a"] * 3
+    assert may_end_otherwise(lost.status, lost.facts, job().limits)
+    (left,) = crew.waiting
+    assert [errand.lost for errand in left] == [[], []]
+
+
+def test_a_result_that_never_comes_is_asked_of_another_worker(monkeypatch):
+    monkeypatch.setattr(distributed, "wait", lambda *_, **__: None)
+    crew, handed = crew_with(parts_of(job({}, {})), ("a", "one"), ("b", "two"))
+    crew.hand_out(["a"], alone=False)
+    assert crew.take_done([]) == []
+    crew.hand_out(["b"], alone=False)
+    assert handed == ["a", "b"]
+    assert crew.at_hand["b"][0].lost == ["a"]
+
+
+def test_what_is_timed_shares_its_host_with_nothing():
+    parts = parts_of(job({}, {})) + parts_of(job({}))
+    crew, handed = crew_with(parts, ("b", "one"), ("c", "two"))
+    crew.hand_out(["b"], alone=True)
+    crew.known["a"] = crew.known["b"]  # came later, and is the first of its host now
+    crew.hand_out(["a", "b"], alone=True)
+    assert handed == ["b"]
+    crew.hand_out(["a", "b", "c"], alone=True)
+    assert handed == ["b", "c"]
+
+
+def duel():
+    a, b = job({}, timed=True), job({}, timed=True)
+    return Duel(a, b, "d" + a.trials[0].id[1:], 1, 1, ("fit", "predict"))
+
+
+def test_both_sides_of_a_duel_meet_on_one_worker_of_one_host(cluster):
+    (found,) = fight_dask([duel()], None, {"scheduler": cluster.scheduler_address})
+    assert found.status is Status.DONE
+    assert {block.phase for block in found.blocks} == {"fit", "predict"}
+    assert found.facts["dask"]["machine"] == machine.machine_id()
+    assert found.facts["dask"]["worker"].startswith("tcp://")
+
+
+def test_duels_that_no_worker_may_fight_are_fought_here(cluster, monkeypatch):
+    said, wanted = [], duel()
+    here = lambda one: said.append(one) or "fought"  # noqa: E731 - a line is enough
+    assert list(fight_dask([wanted], here, {})) == ["fought"]
+    monkeypatch.setattr(machine, "machine_id", lambda: "another")
+    options = {"scheduler": cluster.scheduler_address}
+    assert list(fight_dask([wanted], here, options)) == ["fought"]
+    monkeypatch.undo()
+    lost = given_up(_dask_crew.Errand(wanted, ["x"] * 3))
+    monkeypatch.setattr(Crew, "run", lambda *_, **__: iter([lost]))
+    assert list(fight_dask([wanted], here, options)) == ["fought"]
+    assert said == [wanted] * 3
+
+
+def test_a_mistake_of_the_caller_is_not_told_as_a_missing_scheduler(cluster):
+    asked = {"scheduler": cluster.scheduler_address}
+    with pytest.raises(OSError, match="of the body"), connected(asked, []):
+        raise OSError("of the body")
+
+
+def test_a_scheduler_that_dies_is_told_in_words(monkeypatch):
+    monkeypatch.setattr(dask_executor, "CONNECTING", "3s")  # and to connect again
+    with cluster_of(1) as own:
+        found = run_dask(
+            [job({}, {"fit": "sleep", "seconds": 3.0})],
+            None,
+            {"scheduler": own.scheduler_address},
+        )
+        assert next(found).status is Status.DONE
+        own.close()
+        with pytest.raises(ClusterError, match=r"has gone.*run again"):
+            list(found)
+
+
+def test_a_worker_that_cannot_run_trials_is_told():
+    assert not _dask_crew.is_there("a", ConnectionResetError())
+    with pytest.raises(ConfigError, match=r"the worker a cannot run trials: .*harness"):
+        _dask_crew.is_there("a", ModuleNotFoundError("No module named 'harness'"))
+
+
+def test_a_call_that_hangs_is_given_up():
+    class Hanging:
+        def run(self, *_, **__):
+            time.sleep(1.0)
+
+    assert _dask_crew.ask(Hanging(), 0.05, print) is None
 
 
 def test_every_difference_of_versions_is_listed():
@@ -138,18 +223,10 @@ def test_every_difference_of_versions_is_listed():
     refuse_unlike(own, {"tcp://b": own})
 
 
-def test_timed_jobs_need_hardware_of_this_class():
-    crew = dask_executor.Crew(None, None, ())
-    own = machine.machine_id()
-    crew.known = {
-        "a": {"machine": own, "host": "one"},
-        "b": {"machine": own, "host": "one"},
-        "c": {"machine": "other", "host": "two"},
-    }
-    assert crew.alone(["a", "b", "c"]) == ["a"]
-    with pytest.raises(ConfigError, match="class of hardware"):
-        crew.alone(["c"])
-    assert crew.alone([]) == []
+def test_timed_jobs_stay_here_where_no_worker_is_like_this_machine(cluster, monkeypatch):
+    monkeypatch.setattr(machine, "machine_id", lambda: "another")
+    options, timed = {"scheduler": cluster.scheduler_address}, job({}, timed=True)
+    assert list(run_dask([timed], lambda one: iter([one]), options)) == [timed]
 
 
 @pytest.mark.parametrize(
@@ -165,5 +242,7 @@ def test_wrong_options_are_refused(options, said, monkeypatch):
 def test_a_long_job_travels_in_parts():
     whole = job(*({} for _ in range(20)))
     parts = parts_of(whole)
-    assert [len(part.trials) for part in parts] == [8, 8, 4]
-    assert tuple(trial for part in parts for trial in part.trials) == whole.trials
+    assert [len(part) for part in parts] == [8, 8, 4]
+    assert [errand.what.trials for part in parts for errand in part] == [
+        (trial,) for trial in whole.trials
+    ]

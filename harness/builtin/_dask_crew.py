@@ -1,0 +1,301 @@
+"""The workers of a Dask cluster, as far as they are like this client, and what they have in hand.
+
+Trials travel one by one, and those of a job stay with one worker while it lives, which keeps the
+table: so a lost worker, or a client that is killed, costs the trial in flight. A duel has a whole
+host, and so has a timed trial.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+import uuid
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import CancelledError
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from harness import machine
+from harness.builtin._dask_jobs import Carried, close_here, facts_here, fight_here, run_here
+from harness.errors import ConfigError, HarnessError
+from harness.model import JSON, Duel, DuelOutcome, Failure, Job, Outcome, Status
+from harness.outcomes import outcome_path, read_outcome
+
+LOST = "WorkerLost"  # kind of failure
+ATTEMPTS = 3  # workers that a trial or a duel may lose
+TOGETHER = 8  # trials of a job that one worker is meant to do
+LOOK = 0.25  # seconds between two looks at the cluster
+ANSWERING = 30.0  # seconds for a worker to say what it is
+TAKING = 60.0  # seconds for an outcome to come over
+PATIENCE = 60.0  # seconds to wait for a worker where there is none
+
+
+class ClusterError(HarnessError):
+    """The cluster has gone in the middle of a run; what was stored stays."""
+
+    exit_code = 5
+
+
+@dataclass
+class Errand:
+    """One trial's job or one duel, and the workers that it was lost with."""
+
+    what: Job | Duel
+    lost: list[str] = field(default_factory=list)
+
+
+Part = deque[Errand]  # what is meant for one worker, in order
+
+
+def parts_of(job: Job) -> list[Part]:
+    """Return the trials of a job in parts of a few."""
+    each = [Errand(replace(job, trials=(trial,))) for trial in job.trials]
+    return [deque(each[i : i + TOGETHER]) for i in range(0, len(each), TOGETHER)]
+
+
+class Crew:
+    """The workers of a cluster.
+
+    Parameters
+    ----------
+    client
+        A ``distributed.Client``.
+    folder
+        Where outcome files are put until the store has taken them over.
+    plugins
+        Whose code must be the same everywhere.
+    """
+
+    def __init__(self, client: Any, folder: Path, plugins: Iterable[str]) -> None:
+        self.client, self.folder, self.plugins = client, folder, tuple(sorted(set(plugins)))
+        self.name = uuid.uuid4().hex
+        self.known: dict[str, JSON | None] = {}  # address → facts; None: it does not answer
+        self.waiting: deque[Part] = deque()
+        self.at_hand: dict[str, Part] = {}  # address → what it does next; the first is under way
+        self.running: dict[Any, str] = {}  # future → address
+
+    def run(self, parts: Iterable[Part], *, alone: bool = False) -> Iterator[Any]:
+        """Yield what becomes of trials and duels, as it comes.
+
+        Parameters
+        ----------
+        alone
+            Whether each is to have its host alone, one of this machine's hardware class.
+
+        Raises
+        ------
+        ClusterError
+            Where no worker is left, or the scheduler has gone.
+        """
+        self.waiting.extend(parts)
+        since = time.monotonic()
+        while self.waiting or self.at_hand:
+            with told_if_gone():
+                there = self.meet()
+                ended = self.give_up_lost(there)
+                self.hand_out(there, alone=alone)
+                done = self.take_done(ended)
+                self.hand_out(there, alone=alone)  # so that nobody waits for the store
+            yield from ended
+            yield from self.unpacked(done, alone=alone)
+            if self.running:
+                since = time.monotonic()
+            elif self.waiting and time.monotonic() - since > PATIENCE:
+                left = sum(map(len, self.waiting))
+                raise ClusterError(
+                    f"{left} trials or duels wait, and the cluster has no worker for them"
+                )
+            else:
+                time.sleep(LOOK)
+
+    def meet(self) -> list[str]:
+        """Return the addresses of the workers that are there; compare those that are new."""
+        there = sorted(self.client.nthreads())
+        new = [address for address in there if address not in self.known]
+        if new:
+            asked = {"workers": new, "on_error": "return"}
+            answers = ask(self.client, ANSWERING, facts_here, self.plugins, **asked) or {}
+            answers = {one: facts for one, facts in answers.items() if is_there(one, facts)}
+            refuse_unlike(facts_here(self.plugins), answers)
+            self.known |= {address: answers.get(address) for address in new}
+        return [address for address in there if self.known[address] is not None]
+
+    def like(self) -> list[str]:
+        """Return the workers of this machine's class of hardware."""
+        own = machine.machine_id()
+        return [one for one in self.meet() if self.fact(one, "machine") == own]
+
+    def fact(self, address: str, what: str) -> str:
+        """Return what a worker has said of itself."""
+        return str((self.known.get(address) or {}).get(what, ""))
+
+    def free(self, there: list[str], *, alone: bool) -> list[str]:
+        """Return the workers that may be given something: one of each free host, where alone."""
+        if not alone:
+            return [address for address in there if address not in self.running.values()]
+        own, taken = machine.machine_id(), {self.fact(one, "host") for one in self.at_hand}
+        like = [one for one in there if self.fact(one, "machine") == own]
+        by_host = {self.fact(one, "host"): one for one in reversed(like)}
+        resting = [one for one in self.at_hand if one not in self.running.values()]
+        return resting + [one for host, one in by_host.items() if host not in taken]
+
+    def hand_out(self, there: list[str], *, alone: bool) -> None:
+        """Give each free worker, or each free host, what comes next."""
+        for address in self.free(there, alone=alone):
+            if address not in self.at_hand:
+                if not self.waiting:
+                    continue
+                self.at_hand[address] = self.waiting.popleft()
+            what = self.at_hand[address][0].what
+            task = run_here if isinstance(what, Job) else fight_here
+            asked = {"workers": [address], "allow_other_workers": False, "retries": 0}
+            future = self.client.submit(task, self.name, what, pure=False, **asked)
+            self.running[future] = address
+
+    def give_up_lost(self, there: list[str]) -> list[Outcome | DuelOutcome]:
+        """Take back what lost workers had in hand; return what is given up."""
+        found = []
+        for future, address in list(self.running.items()):
+            if address not in there:
+                found += self.lose(future)
+        return found
+
+    def lose(self, future: Any) -> list[Outcome | DuelOutcome]:
+        """Take back what a lost worker had in hand; return what is given up."""
+        address = self.running.pop(future)
+        part = self.at_hand.pop(address)
+        future.cancel()
+        part[0].lost.append(address)
+        found = [given_up(part.popleft())] if len(part[0].lost) >= ATTEMPTS else []
+        if part:
+            self.waiting.appendleft(part)
+        return found
+
+    def take_done(
+        self, ended: list[Outcome | DuelOutcome]
+    ) -> list[tuple[list[Carried] | DuelOutcome, Errand, str]]:
+        """Wait a moment; return what tasks that are done have brought, and where they ran.
+
+        What is given up, as its worker went before it could be brought, is added to ``ended``.
+        """
+        from distributed import KilledWorker, wait
+        from distributed import TimeoutError as NotYetError
+
+        if not self.running:
+            return []
+        with suppress(NotYetError):
+            wait(list(self.running), timeout=LOOK, return_when="FIRST_COMPLETED")
+        found = []
+        for future, address in list(self.running.items()):
+            if future.status not in ("finished", "error"):
+                continue
+            try:
+                result = future.result(timeout=TAKING)
+            except (NotYetError, CancelledError, KilledWorker):
+                ended += self.lose(future)
+                continue
+            except OSError as error:
+                raise HarnessError(f"{address} cannot carry out trials: {error}") from error
+            del self.running[future]
+            part = self.at_hand[address]
+            found.append((result, part.popleft(), address))
+            if not part:
+                del self.at_hand[address]
+        return found
+
+    def unpacked(
+        self, done: Iterable[tuple[list[Carried] | DuelOutcome, Errand, str]], *, alone: bool
+    ) -> Iterator[Any]:
+        """Yield what has come, as it would have come of a worker on this machine."""
+        for result, errand, address in done:
+            ran = {"worker": address, "lost": errand.lost}
+            ran |= {name: self.fact(address, name) for name in ("host", "machine")}
+            if isinstance(result, DuelOutcome):
+                yield replace(result, facts={**result.facts, "dask": ran})
+                continue
+            for carried in result:
+                outcome = self.unpack(carried, ran, alone=alone)
+                yield outcome
+                for file in outcome.arrays.values():  # the store has them by now
+                    Path(file).unlink(missing_ok=True)
+
+    def unpack(self, carried: Carried, ran: JSON, *, alone: bool) -> Outcome:
+        """Write an outcome's files here; return it."""
+        text, files = carried
+        for name, data in files.items():
+            (self.folder / Path(name).name).write_bytes(data)
+        told = json.loads(text)
+        facts = told.get("facts", {})  # a supervisor there knows of no other process
+        told["facts"] = {**facts, "alone": alone and facts.get("alone", False), "dask": ran}
+        path = outcome_path(self.folder, told["trial"]["id"])
+        path.write_text(json.dumps(told))
+        return read_outcome(path)
+
+    def close(self) -> None:
+        """End what runs for this run on all workers."""
+        for future in self.running:
+            with suppress(Exception):  # the scheduler may be gone
+                future.cancel()
+        ask(self.client, ANSWERING, close_here, self.name, on_error="ignore")
+
+
+def given_up(errand: Errand) -> Outcome | DuelOutcome:
+    """Return the end of what no worker has survived; the next run tries it again."""
+    told = f"{len(errand.lost)} workers were lost with it: {', '.join(errand.lost)}"
+    failure = Failure(LOST, told)
+    facts: JSON = {"dask": {"lost": errand.lost}, "failed_in": "start"}
+    if isinstance(errand.what, Duel):
+        return DuelOutcome(errand.what, Status.CRASHED, failure=failure, facts=facts)
+    return Outcome(errand.what.trials[0], Status.CRASHED, failure=failure, facts=facts)
+
+
+def ask(client: Any, seconds: float, function: Callable[..., Any], *args: Any, **how: Any) -> Any:
+    """Return what workers say to a call outside of their tasks; None where that takes too long.
+
+    A worker that hangs keeps its connection, so ``client.run`` alone would wait for ever.
+    """
+    found: list[Any] = []
+
+    def run() -> None:
+        with suppress(Exception):  # whoever is gone has nothing to say
+            found.append(client.run(function, *args, **how))
+
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    thread.join(seconds)
+    return found[0] if found else None
+
+
+@contextmanager
+def told_if_gone() -> Iterator[None]:
+    """Tell in words that the scheduler does not answer."""
+    try:
+        yield
+    except (OSError, CancelledError) as error:
+        raise ClusterError(
+            "the scheduler of the Dask cluster has gone; what it had done is stored: run again, "
+            "with a cluster that is there"
+        ) from error
+
+
+def is_there(address: str, answer: JSON | Exception) -> bool:
+    """Say whether a worker has answered; raise `ConfigError` where it never will."""
+    if isinstance(answer, Exception) and not isinstance(answer, OSError):
+        raise ConfigError(f"the worker {address} cannot run trials: {answer!r}")
+    return not isinstance(answer, Exception)
+
+
+def refuse_unlike(own: JSON, answers: dict[str, JSON]) -> None:
+    """Raise `ConfigError` that lists each difference between workers and this client."""
+    differences = [
+        f"{what} is {facts['versions'].get(what, 'missing')} at {address}, and {ours} here"
+        for address, facts in sorted(answers.items())
+        for what, ours in own["versions"].items()
+        if facts["versions"].get(what, "missing") != ours
+    ]
+    if differences:
+        raise ConfigError("workers are not like this client: " + "; ".join(differences))

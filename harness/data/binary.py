@@ -14,6 +14,9 @@ from harness.data.words import listed, shown
 from harness.errors import DataError
 
 _MICROSECONDS_A_DAY = 86_400e6
+_BATCH = 16_384  # rows between two looks at the size
+# Encodings that Arrow reads without writing out each value.
+_CODED = {"PLAIN", "RLE", "BIT_PACKED", "PLAIN_DICTIONARY", "RLE_DICTIONARY"}
 
 
 def read_parquet(path: Path) -> pd.DataFrame:
@@ -23,10 +26,12 @@ def read_parquet(path: Path) -> pd.DataFrame:
 
     with parquet.ParquetFile(path) as file:
         facts, schema = file.metadata, file.schema_arrow
-        _check_size(path, facts.num_rows * max(facts.num_columns, 1) * 8)
+        fixed = facts.num_rows * max(facts.num_columns, 1) * 8
+        _check_size(path, fixed)
         nested = [field.name for field in schema if pa.types.is_nested(field.type)]
         if nested:
             raise DataError(f"{path}: nested columns are not read: {listed(nested)}; drop them")
+        _check_texts(path, file, fixed)
         table = file.read(use_threads=False)
     index = [name for name in table.column_names if name.startswith("__index_level_")]
     table = table.drop_columns(index)
@@ -34,6 +39,48 @@ def read_parquet(path: Path) -> pd.DataFrame:
     frame = pd.concat(columns, axis=1) if columns else pd.DataFrame()
     frame.columns = pd.Index([str(name) for name in table.column_names], dtype=object)
     return frame
+
+
+def _check_texts(path: Path, file: Any, size: int) -> None:
+    """Count what the texts of a file take, written out, before they are.
+
+    A short file can name a long text millions of times, so its dictionaries are kept as such
+    where Arrow can do it; elsewhere a few rows at a time are read.
+    """
+    from pyarrow import parquet
+
+    texts = [field.name for field in file.schema_arrow if _is_text(field.type)]
+    if not texts:
+        return
+    facts = file.metadata
+    groups = (facts.row_group(i) for i in range(facts.num_row_groups))
+    chunks = (group.column(j) for group in groups for j in range(group.num_columns))
+    plain = {c.path_in_schema for c in chunks if not _CODED.issuperset(c.encodings)}
+    coded = [name for name in texts if name not in plain]
+    with parquet.ParquetFile(path, read_dictionary=coded) as again:
+        for batch in again.iter_batches(_BATCH, columns=texts, use_threads=False):
+            size += sum(map(_text_bytes, batch.columns))
+            _check_size(path, size)
+
+
+def _is_text(kind: Any) -> bool:
+    import pyarrow as pa
+
+    if pa.types.is_dictionary(kind):
+        return _is_text(kind.value_type)
+    texts = (pa.types.is_string, pa.types.is_large_string, pa.types.is_binary)
+    return any(check(kind) for check in (*texts, pa.types.is_large_binary))
+
+
+def _text_bytes(column: Any) -> int:
+    """Return how many bytes the texts of an Arrow array take, each written out."""
+    import pyarrow as pa
+    from pyarrow import compute
+
+    if not pa.types.is_dictionary(column.type):
+        return int(column.nbytes)
+    lengths = compute.binary_length(column.dictionary).take(column.indices)
+    return int(compute.sum(lengths, min_count=0).as_py())
 
 
 def _arrow_column(column: Any) -> pd.Series[Any]:

@@ -24,6 +24,7 @@ from filelock import FileLock, Timeout
 
 from harness.data.frames import Blocks, assemble, take_apart
 from harness.data.places import cache_folder
+from harness.data.writing import sweep
 from harness.ids import canonical
 from harness.model import Table
 
@@ -57,11 +58,16 @@ def get(digest: str) -> Table | None:
 
 
 def put(digest: str, table: Table) -> str:
-    """Store a table; return "" or, in words, why that was not possible."""
+    """Store a table; return "" or, in words, why that was not possible.
+
+    The caller holds the lock of the digest, so halves of this table belong to nobody.
+    """
     final = folder_of(digest)
     temporary = None
     try:
         final.parent.mkdir(parents=True, exist_ok=True)
+        sweep(final.parent, f".{digest[:16]}.*", older=0)
+        sweep(final.parent, ".*")
         meta, arrays = _from_table(table)
         size = sum(array.nbytes for array in arrays.values())
         if (free := shutil.disk_usage(final.parent).free) < 2 * size:

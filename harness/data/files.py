@@ -166,7 +166,8 @@ def _found_out(
     task = wanted or guessed
     table = tabulate(parsed, reading, task, str(path))
     digest = digest_of([sha256], reading, task)
-    cache.put(digest, table)
+    with cache.locked(digest):
+        cache.put(digest, table)
     told = told_of(path, reading, table, task, "as asked for" if wanted else f"guessed: {why}")
     return Facts(
         path=str(path),

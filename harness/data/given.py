@@ -7,7 +7,6 @@ table is written down once, under a name made of its bytes.
 from __future__ import annotations
 
 import hashlib
-import os
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,7 @@ import numpy as np
 import pandas as pd
 
 from harness.data.files import dataset_from_file
+from harness.data.writing import sweep, write_atomically
 from harness.errors import DataError, StoreError
 from harness.model import Dataset, Task
 
@@ -107,12 +107,10 @@ def _written(frame: pd.DataFrame, folder: Path) -> tuple[Path, str]:
     body = sink.getvalue().to_pybytes()
     digest = hashlib.sha256(body).hexdigest()
     path = folder / f"{digest[:16]}.parquet"
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    sweep(folder, ".*")
     try:
-        folder.mkdir(parents=True, exist_ok=True)
         if not path.is_file():
-            temporary.write_bytes(body)
-            temporary.replace(path)
+            write_atomically(path, body)
     except OSError as error:
         raise StoreError(f"the table cannot be kept in {folder}: {error.strerror}") from error
     return path, digest

@@ -11,8 +11,7 @@ import gzip
 import hashlib
 import json
 import os
-import shutil
-import tempfile
+import uuid
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -21,6 +20,7 @@ from urllib.error import HTTPError
 from urllib.parse import urlsplit
 
 from harness.data.streams import open_data
+from harness.data.writing import sweep
 from harness.errors import DataError
 from harness.model import JSON
 
@@ -151,30 +151,25 @@ class OpenMLFiles:
         if place.is_file():
             return False
         check_online(self.name)
-        part = None
+        part = place.with_name(f"{_PART}{uuid.uuid4().hex}")
         try:
             place.parent.mkdir(parents=True, exist_ok=True)
-            handle, part = tempfile.mkstemp(dir=place.parent, prefix=_PART)
-            with os.fdopen(handle, "wb") as raw:
+            with part.open("xb") as raw:
                 with gzip.GzipFile(fileobj=raw, mode="wb", compresslevel=6) as packed:
                     fetch_https(url, cast("IO[bytes]", packed))
                 raw.flush()
                 os.fsync(raw.fileno())
-            Path(part).replace(place)
+            part.replace(place)
         except OSError as error:
             if isinstance(error, HTTPError) and error.code in _UNKNOWN:
                 reason = f"OpenML knows nothing of number {self.number}: {error.reason}"
                 raise DataError(f"{self.name}: {reason}; correct the card") from None
             raise DataError(unreachable(self.name, error)) from None
         finally:
-            if part is not None:
-                Path(part).unlink(missing_ok=True)
+            part.unlink(missing_ok=True)
         return True
 
     def _sweep(self) -> None:
         """Remove what was left half-fetched by a process that was killed."""
-        for left in self.folder.rglob("tmp*"):  # by scikit-learn, which makes a folder for it
-            if left.is_dir():
-                shutil.rmtree(left, ignore_errors=True)
-        for left in self.folder.rglob(f"{_PART}*"):
-            left.unlink(missing_ok=True)
+        for pattern in ("**/tmp*", f"**/{_PART}*"):  # the first by scikit-learn itself
+            sweep(self.folder, pattern, older=0)

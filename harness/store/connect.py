@@ -208,8 +208,9 @@ def _back_up(database: Database, found: int) -> None:
     """Copy the whole store beside itself; an unfinished copy never carries the final name."""
     stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
     target = database.path.with_name(f"{database.path.name}.schema{found}-{stamp}.backup")
+    for left in target.parent.glob(f"{database.path.name}.*.backup.part"):
+        left.unlink()  # of a writer that was killed: the caller holds the writer's lock
     part = target.with_name(target.name + ".part")
-    part.unlink(missing_ok=True)
     with closing(sqlite3.connect(part)) as copy:
         copy.execute("PRAGMA synchronous = FULL")
         database.connection.backup(copy)

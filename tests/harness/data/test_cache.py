@@ -2,6 +2,7 @@
 
 import json
 import multiprocessing
+import os
 import shutil
 
 import numpy as np
@@ -168,6 +169,17 @@ def test_a_disk_that_fills_while_writing_leaves_nothing(monkeypatch):
     monkeypatch.setattr(np, "save", fail)
     assert cache.put(DIGEST, a_table()) == "No space left on device"
     assert list(cache.folder_of(DIGEST).parent.iterdir()) == []
+
+
+def test_halves_that_a_killed_process_left_are_removed():
+    tables = cache.folder_of(DIGEST).parent
+    halves = {"ours": f".{DIGEST[:16]}.abcdef", "old": ".0123.x", "being made": ".4567.y"}
+    for name in halves.values():
+        (tables / name).mkdir(parents=True)
+        (tables / name / "numbers.npy").write_bytes(b"half")
+    os.utime(tables / halves["old"], (0, 0))
+    assert cache.put(DIGEST, a_table()) == ""
+    assert {p.name for p in tables.iterdir()} == {DIGEST, halves["being made"]}
 
 
 def _load(name):

@@ -10,9 +10,11 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from pyarrow import parquet
 
 from harness.data import dataset_from_file, dataset_from_mapping, describe, load_table
 from harness.errors import DataError
@@ -423,6 +425,35 @@ def test_parquet_that_claims_too_much_is_refused(tmp_path, monkeypatch):
     monkeypatch.setenv("HARNESS_MAX_BYTES", "1MB")
     with pytest.raises(DataError, match="above the limit of 1,000,000"):
         dataset_from_file(path, "y")
+
+
+@pytest.mark.parametrize("kind", ["dictionary", "declared dictionary", "shared prefixes"])
+def test_parquet_that_unpacks_to_too_much_is_stopped(tmp_path, monkeypatch, kind):
+    """20,000 texts of 5,000 letters, 100 MB in all, out of a few kilobytes."""
+    values = pa.array(["x" * 5000])
+    texts = pa.DictionaryArray.from_arrays(pa.array(np.zeros(20_000, np.int32)), values)
+    options = {}
+    if kind != "declared dictionary":
+        texts = texts.cast(pa.string())
+    if kind == "shared prefixes":
+        encodings = {"a": "DELTA_BYTE_ARRAY", "y": "PLAIN"}
+        options = {"use_dictionary": False, "column_encoding": encodings}
+    path = tmp_path / "bomb.parquet"
+    table = pa.table({"a": texts, "y": np.arange(20_000) % 2})
+    parquet.write_table(table, path, **options)
+    assert path.stat().st_size < 100_000
+    monkeypatch.setenv("HARNESS_MAX_BYTES", "80MB")
+    read = parquet.ParquetFile.read
+
+    def refuse(*_, **__):
+        pytest.fail("unpacked before it was counted")
+
+    monkeypatch.setattr(parquet.ParquetFile, "read", refuse)
+    with pytest.raises(DataError, match="above the limit of 80,000,000"):
+        dataset_from_file(path, "y")
+    monkeypatch.setattr(parquet.ParquetFile, "read", read)
+    monkeypatch.setenv("HARNESS_MAX_BYTES", "1GB")
+    assert dataset_from_file(path, "y").rows == 20_000
 
 
 def test_truncated_parquet(tmp_path):

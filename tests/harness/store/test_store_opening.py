@@ -78,6 +78,14 @@ def test_an_older_store_is_brought_up_to_date_after_a_backup(first, monkeypatch,
     assert list(first.glob("*.part")) == []
 
 
+def test_a_backup_that_a_killed_process_began_is_removed(first, monkeypatch):
+    later(monkeypatch, SECOND)
+    (first / f"{DATABASE}.schema1-20200101T000000Z.backup.part").write_bytes(b"half")
+    Store.open(first, write=True).close()
+    assert list(first.glob("*.part")) == []
+    assert len(list(first.glob("*.backup"))) == 1
+
+
 def test_a_store_of_this_version_is_not_backed_up(first, monkeypatch):
     later(monkeypatch)
     Store.open(first, write=True).close()

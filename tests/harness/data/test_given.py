@@ -1,0 +1,34 @@
+"""Tables that somebody holds in memory: kept once, whole, by their bytes."""
+
+import os
+
+import pandas as pd
+
+from harness.data.given import dataset_from_given
+
+FRAME = pd.DataFrame({"a": [1.0, 2.0, 3.0, 4.0], "y": [0, 1, 0, 1]})
+
+
+def test_a_table_is_kept_once_and_flushed_to_the_disk(tmp_path, monkeypatch):
+    flushed = []
+    sync = os.fsync
+    monkeypatch.setattr(os, "fsync", lambda handle: (flushed.append(handle), sync(handle)))
+    dataset = dataset_from_given(FRAME, tmp_path, target="y")
+    assert flushed, "a table that was written must survive a power cut as the store does"
+    (path,) = (tmp_path / "tables").iterdir()
+    assert dataset.file["path"] == str(path)
+    stamp = path.stat().st_mtime_ns
+    assert dataset_from_given(FRAME, tmp_path, target="y") == dataset
+    assert path.stat().st_mtime_ns == stamp
+
+
+def test_halves_that_a_killed_process_left_are_removed(tmp_path):
+    folder = tmp_path / "tables"
+    folder.mkdir()
+    old, young = folder / ".0123.parquet.4567", folder / ".89ab.parquet.cdef"
+    for half in (old, young):
+        half.write_bytes(b"PAR1")
+    os.utime(old, (0, 0))
+    dataset_from_given(FRAME, tmp_path, target="y")
+    assert not old.exists()
+    assert young.exists(), "somebody may be writing it"

@@ -7,6 +7,7 @@ from collections import Counter, defaultdict
 from typing import TYPE_CHECKING
 
 from harness import Section, hookimpl
+from harness.analysis.seconds import left_out
 from reports._blocks import Block, Callout, Fragment, Items, Paragraph, Sides, Tile, Tiles
 from reports._changes import changed
 from reports._choice import choice_words, choices
@@ -252,6 +253,8 @@ def _cautions(page: Page) -> list[Words]:
     crowded = sum(o.facts.get("alone") is False for o in page.done)
     if crowded:
         lines.append(f"{plural(crowded, 'trial')} ran beside others: their times are rough.")
+    if unlike := left_out(page.view.machines):
+        lines.append(unlike)
     if page.view.accuracy:
         splits = sorted({a.splits for a in page.view.accuracy if a.splits and a.dataset})
         told = f" on {few([str(n) for n in splits])} splits a dataset" if splits else ""

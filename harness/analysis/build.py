@@ -8,18 +8,19 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from statistics import median
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from harness.analysis.diagnostics import Diagnostic
 from harness.analysis.ladder import parities
 from harness.analysis.pairs import declared_pairs, judge_pairs
 from harness.analysis.scores import Scorer
+from harness.analysis.seconds import machines_of, timing_of
 from harness.analysis.speed import noise_floors, pool_speeds, speeds_of, with_floor
 from harness.analysis.verdicts import MARGIN
 from harness.analysis.view import Cell, RunView, Speed
 from harness.ids import canonical
-from harness.model import DuelOutcome, Outcome, Sample, Status
+from harness.model import DuelOutcome, Outcome
 from harness.plugins import Registry
 
 Tracks = Mapping[tuple[str, str], tuple[str, ...]]
@@ -46,7 +47,8 @@ def view_run(store: Store, run_id: str, registry: Registry) -> RunView:
     run = store.run(run_id)
     declared: Mapping[str, Any] = run["config"].get("declared", {})
     scorer = Scorer(store, registry)
-    cells = cells_of(store.outcomes(run["id"]), scorer, tracks_of(declared))
+    outcomes = store.outcomes(run["id"])
+    cells = cells_of(outcomes, scorer, tracks_of(declared))
     duels = tuple(outcome for outcome, _ in store.duels(run["id"]))
     share = float(declared.get("margin", MARGIN))
     accuracy = judge_pairs(declared_pairs(declared, cells), cells, scorer, share)
@@ -76,6 +78,7 @@ def view_run(store: Store, run_id: str, registry: Registry) -> RunView:
         broken=(*failed, *scorer.broken.values()),
         parity=parities(store.parities(run["id"]), accuracy, declared),
         diagnostics=diagnostics_of(store.events(run["id"])),
+        machines=machines_of(outcome for outcome, _ in outcomes),
     )
 
 
@@ -108,17 +111,24 @@ def cells_of(
     tracks
         As :func:`tracks_of` returns them.
     """
+    every = list(outcomes)
+    machine = next(iter(machines_of(outcome for outcome, _ in every)), "")
     grouped: dict[tuple[str, str, str, str], list[tuple[Outcome, bool]]] = defaultdict(list)
-    for outcome, reused in outcomes:
+    for outcome, reused in every:
         trial = outcome.trial
         key = (trial.algorithm, canonical(trial.params), trial.preparation, trial.dataset)
         grouped[key].append((outcome, reused))
     known = tracks or {}
-    return tuple(_cell(members, scorer, known.get(key[:2], ())) for key, members in grouped.items())
+    cells = (_cell(members, scorer, machine) for members in grouped.values())
+    return tuple(
+        replace(cell, tracks=known.get(key[:2], ()))
+        for key, cell in zip(grouped, cells, strict=True)
+    )
 
 
-def _cell(members: Sequence[tuple[Outcome, bool]], scorer: Scorer, tracks: tuple[str, ...]) -> Cell:
+def _cell(members: Sequence[tuple[Outcome, bool]], scorer: Scorer, machine: str) -> Cell:
     outcomes = tuple(outcome for outcome, _ in members)
+    timing = timing_of(outcomes, machine)
     trial = outcomes[0].trial
     scored = [scorer.score(outcome) for outcome in outcomes]
     fits = [s.peak for outcome in outcomes for s in outcome.samples if s.phase == "fit"]
@@ -131,22 +141,10 @@ def _cell(members: Sequence[tuple[Outcome, bool]], scorer: Scorer, tracks: tuple
         outcomes=outcomes,
         scores={name: tuple(s[name] for s in scored) for name in scored[0]},
         reused=tuple(reused for _, reused in members),
-        seconds=typical_seconds(outcomes),
+        seconds=timing.seconds,
+        crowded=timing.crowded,
         peak=max(fits, default=0),
-        tracks=tracks,
     )
-
-
-def typical_seconds(outcomes: Iterable[Outcome]) -> dict[str, float]:
-    """Return the median wall seconds of each phase, of warm calls where there are any."""
-    samples: dict[str, list[Sample]] = defaultdict(list)
-    for outcome in outcomes:
-        for sample in outcome.samples if outcome.status is Status.DONE else ():
-            samples[sample.phase].append(sample)
-    return {
-        phase: median([s.wall for s in found if not s.cold] or [s.wall for s in found])
-        for phase, found in samples.items()
-    }
 
 
 def speeds(duels: Iterable[DuelOutcome]) -> tuple[Speed, ...]:

@@ -50,9 +50,10 @@ class Cell:
     outcomes: tuple[Outcome, ...]
     scores: Mapping[str, tuple[float, ...]]
     reused: tuple[bool, ...]
-    seconds: Mapping[str, float]  # phase → median wall seconds; not interleaved
+    seconds: Mapping[str, float]  # phase → median wall seconds on one class; not interleaved
     peak: int  # bytes, the largest of the fit phase above a warm process
     tracks: tuple[str, ...] = ()  # equal, default, tuned; none where the run has but one
+    crowded: bool = False  # all trials that ``seconds`` are of ran beside others
 
 
 @dataclass(frozen=True)
@@ -136,4 +137,6 @@ class RunView:
     parity: tuple[Parity, ...] = ()
     diagnostics: tuple[Diagnostic, ...] = ()
     previous: RunComparison | None = None  # the last run of the same experiment, beside this one
+    # Hardware class → its finished trials; seconds are of the first one alone, "" is not told.
+    machines: Mapping[str, int] = field(default_factory=dict)
     course: tuple[RunPoint, ...] = ()  # earlier runs of the same experiment and this one, in order

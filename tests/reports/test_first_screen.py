@@ -158,3 +158,11 @@ def test_a_difference_that_is_rounding_is_shown_as_none(view) -> None:
     row = overall(Page(replace(view, accuracy=(tiny,)))).rows[0]
     assert told(row[3].text) == "0\N{NO-BREAK SPACE}%"
     assert math.isclose(row[3].value, -1.1e-17), "the CSV file has the number itself"
+
+
+def test_times_of_unlike_machines_are_told_to_be_left_out(view) -> None:
+    def cautions(view) -> str:
+        return " ".join(told(line) for line in summary._cautions(Page(view)))
+
+    assert "other kind" not in cautions(view)
+    assert "3 on 1 other kind of machine" in cautions(replace(view, machines={"a": 9, "b": 3}))

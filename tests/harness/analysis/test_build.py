@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from worlds import DECLARED, FOLDS, World, stored, trial
 
-from harness.analysis.build import typical_seconds, view_run
+from harness.analysis.build import view_run
 from harness.analysis.scores import Scorer, constant_model
 from harness.model import (
     Block,
@@ -330,18 +330,23 @@ def test_a_run_that_declares_nothing_has_a_view(registry):
     assert (view.cells, view.accuracy, view.speed) == ((), (), ())
 
 
-def test_typical_seconds_leave_failures_out_and_fall_back_on_cold_calls():
-    def outcome(status, *samples):
-        return Outcome(trial("ours", "blobs", 0), status, samples)
-
-    found = typical_seconds(
-        [
-            outcome(Status.DONE, Sample("import", 3.0, 3.0, cold=True), Sample("fit", 1.0, 1.0)),
-            outcome(Status.DONE, Sample("fit", 9.0, 9.0, cold=True), Sample("fit", 2.0, 2.0)),
-            outcome(Status.FAILED, Sample("fit", 100.0, 1.0)),
-        ]
-    )
-    assert found == {"import": 3.0, "fit": 1.5}
+def test_seconds_of_unlike_machines_are_never_pooled(registry):
+    """Of a cluster with two kinds of hardware, one kind's times stand beside each other."""
+    world = World()
+    for algorithm in ("ours", "theirs"):
+        world.classify(algorithm)
+    for place, outcome in enumerate(world.made):
+        fast = place % 5 < 2  # of each algorithm two of five trials
+        wall = 0.1 if fast else 10.0
+        facts = {"dask": {"machine": "fast"}} if fast else {"machine": "slow"}
+        samples = (Sample("fit", wall, wall),)
+        world.made[place] = dataclasses.replace(outcome, facts=facts, samples=samples)
+    view = world.view(registry)
+    assert view.machines == {"slow": 6, "fast": 4}
+    assert [cell.seconds for cell in view.cells] == [{"fit": 10.0}] * 2
+    world.made = [*world.made[2:5], *world.made[5:7]]  # ours on the slow ones, theirs on the fast
+    ours, theirs = world.view(registry).cells
+    assert (ours.seconds, theirs.seconds) == ({"fit": 10.0}, {}), "one class for the whole run"
 
 
 def test_scoring_warns_about_nothing(world, registry):

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from harness.errors import HarnessError
+from harness.machine import machine_id
 from harness.measure import Meter
 from harness.model import (
     JSON,
@@ -271,6 +272,7 @@ class Bench:
             **facts.targets(hand.spec, hand.train[1], hand.train[2]),
             **facts.search(hand.adapter),
             "duplicates": hand.rows.duplicates,
+            "machine": machine_id(),
             "load": [hand.load, facts.load()],
             "notes": [*table.notes, *hand.rows.notes, *hand.notes, *notes],
         }

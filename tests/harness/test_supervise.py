@@ -11,6 +11,7 @@ from jobs import PLUGIN, job, pids_in, running, wait_until
 from harness import processes
 from harness.compiling import compile_kernels
 from harness.errors import StoreError
+from harness.machine import machine_id
 from harness.model import Status
 from harness.outcomes import read_outcome
 from harness.plugins import Registry
@@ -48,6 +49,7 @@ def test_a_trial_yields_samples_arrays_and_facts(supervisor):
     assert "made for tests" in facts["notes"]
     assert set(facts["versions"]) >= {"python", "numpy"}
     assert facts["alone"] is True
+    assert facts["machine"] == machine_id()
     assert facts["hash_seed"] == "0"
     assert facts["affinity"]
     assert outcome.started <= outcome.ended

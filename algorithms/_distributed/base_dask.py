@@ -116,7 +116,7 @@ class DaskTraining:
         model = self._describe_columns(X)
         facts = look_at_parts(client, futures, model, workers)
         told, place = self._prepare(model, facts, eval_set, eval_sample_weight, eval_metric)
-        key = self._key(told, place)
+        key = self._key(told, facts)
         if resume:
             self._take_up(told, key)
         held = assign(client, futures, workers)
@@ -212,14 +212,14 @@ class DaskTraining:
             return of_class.sum() / (len(of_class) * of_class)
         return compute_class_weight(self.class_weight, classes=model.classes_, y=model.classes_)
 
-    def _key(self, told, place):
-        """Return a digest of what must be the same for a training to go on."""
+    def _key(self, told, parts):
+        """Return a digest of what must be the same for a training to go on: also every value."""
         params = {
             name: repr(value)
             for name, value in told.params.get_params().items()
             if name not in ("n_jobs", "n_estimators")
         }
-        facts = params, sum(place["lengths"]), place["dtype"], told.categorical.tolist()
+        facts = params, [part.content for part in parts], told.categorical.tolist()
         return hashlib.sha256(json.dumps(facts).encode()).hexdigest()
 
     def _take_up(self, told, key):

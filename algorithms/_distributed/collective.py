@@ -22,7 +22,8 @@ from contextlib import suppress
 
 import numpy as np
 
-from algorithms._distributed.links import LinkError, accept, connect, shut, swap
+from algorithms._distributed.handshake import accept, connect
+from algorithms._distributed.links import LinkError, shut, swap
 
 COUNT = struct.Struct("<Q")
 MOST_GATHERED = 1 << 32  # bytes

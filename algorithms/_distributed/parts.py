@@ -3,6 +3,7 @@
 A part is a tuple (X, y) or (X, y, weight) of arrays or frames; it may be empty.
 """
 
+import hashlib
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,6 +24,7 @@ class Facts:
     labels: np.ndarray | None = None  # of classes, ascending
     counts: np.ndarray | None = None  # rows of each
     sign: int = 0  # −1: a y is below 0, 0: none is above, 1: else
+    content: str = ""  # digest of X, y and weights
 
 
 def look(part, model):
@@ -41,15 +43,25 @@ def look(part, model):
     X, y = read_table(model, part[0], reset=False), read_y(part[1], model)
     if not isinstance(X, np.ndarray):
         raise TypeError("sparse parts cannot be trained on: make them dense")
-    if len(part) > 2:
-        read_weight(part[2], X)
+    weight = [read_weight(part[2], X)] if len(part) > 2 else []
+    content = digest_of(X, y, *weight)
     if hasattr(model, "predict_proba"):
         labels, counts = np.unique(y, return_counts=True)
-        return Facts(len(X), X.dtype.str, labels, counts)
+        return Facts(len(X), X.dtype.str, labels, counts, content=content)
     sign = -1 if (y < 0).any() else int((y > 0).any())
     if getattr(model._objective, "name", "") == "gamma":  # noqa: SLF001 - its own part
         model._read_y(y)  # noqa: SLF001 - its own part
-    return Facts(len(X), X.dtype.str, sign=sign)
+    return Facts(len(X), X.dtype.str, sign=sign, content=content)
+
+
+def digest_of(*arrays):
+    """Return a digest of the values of some arrays, their types and shapes."""
+    found = hashlib.blake2b(digest_size=16)
+    for array in arrays:
+        found.update(f"{array.dtype.str} {array.shape}".encode())
+        whole = np.ascontiguousarray(array)
+        found.update(repr(whole.tolist()).encode() if whole.dtype.hasobject else whole.data)
+    return found.hexdigest()
 
 
 def read_y(y, model):

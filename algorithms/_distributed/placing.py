@@ -6,8 +6,10 @@ others end by themselves, and bring back the rounds that were finished.
 """
 
 import secrets
+import threading
 import time
 import uuid
+from concurrent.futures import CancelledError
 from contextlib import suppress
 from dataclasses import replace
 
@@ -19,6 +21,9 @@ from algorithms._distributed.parts import look
 
 LOOK = 0.25  # seconds between two looks at the cluster
 GRACE = 20.0  # seconds that ranks have to end by themselves once one is lost
+ANSWERING = 30.0  # seconds for workers to open a door
+CLOSING = 5.0  # seconds to wait until doors are closed
+TAKING = 60.0  # seconds for a rank's result to come over
 
 
 class WorkerLostError(RuntimeError):
@@ -64,11 +69,18 @@ def assign(client, futures, workers):
 
     Parts are trained on where they lie, unless a worker would have more than its share while
     another one has none.
+
+    Raises
+    ------
+    WorkerLostError
+        Where a part lies nowhere any more.
     """
     holders = client.who_has(futures)
     held = {}
     for number, future in enumerate(futures):
         where = sorted(holders[future.key])
+        if not where:
+            raise WorkerLostError(f"part {number} was lost with its worker before training began")
         held.setdefault(where[number % len(where)], []).append(number)
     if workers is not None:
         spread_out(held, workers, len(futures))
@@ -89,8 +101,22 @@ def spread_out(held, workers, n_parts):
 
 
 def open_doors(client, name, addresses):
-    """Return the address of each rank's listener; raise `VersionError` on any difference."""
-    answers = client.run(at_workers.open_door, name, workers=addresses)
+    """Return the address of each rank's listener.
+
+    Raises
+    ------
+    VersionError
+        Where versions differ in anything, or a worker cannot train at all.
+    WorkerLostError
+        Where a worker has gone, or does not answer.
+    """
+    answers = ask(client, ANSWERING, at_workers.open_door, name, workers=addresses)
+    for address in addresses:
+        told = answers.get(address)
+        if told is None or isinstance(told, OSError):
+            raise WorkerLostError(f"{address} does not answer: {told or 'it hangs, or has gone'}")
+        if isinstance(told, Exception):
+            raise VersionError(f"{address} cannot train: {told!r}") from told
     own = at_workers.versions()
     unlike = [
         f"{what} is {theirs[what]} at {address}, and {own[what]} here"
@@ -99,16 +125,33 @@ def open_doors(client, name, addresses):
         if theirs[what] != own[what]
     ]
     if unlike:
-        abort(client, name, addresses)
         raise VersionError("workers are not like this client: " + "; ".join(unlike))
     return [answers[address][1] for address in addresses]
 
 
+def ask(client, seconds, function, *args, workers):
+    """Return address → what a worker says to a call outside of tasks, an exception as it is.
+
+    Empty where that takes longer: a worker that hangs keeps its connection, and ``client.run``
+    would wait for it.
+    """
+    found = {}
+
+    def run():
+        with suppress(Exception):  # the scheduler has gone, or a worker at this moment
+            found.update(client.run(function, *args, workers=workers, on_error="return"))
+
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    thread.join(seconds)
+    return dict(found) if not thread.is_alive() else {}
+
+
 def abort(client, name, addresses):
     """Make all ranks that are left end."""
-    there = [one for one in addresses if one in client.nthreads()]
     with suppress(Exception):
-        client.run(at_workers.close_door, name, workers=there, on_error="ignore")
+        there = [one for one in addresses if one in client.nthreads()]
+        ask(client, CLOSING, at_workers.close_door, name, workers=there)
 
 
 def train_on(client, futures, held, told, place):
@@ -146,56 +189,83 @@ def train_on(client, futures, held, told, place):
             )
             for rank, address in enumerate(addresses)
         ]
-        lost = watch(client, running, addresses)
-        return collect(running, addresses, lost)
-    except BaseException:
+        return collect(watch(client, running, addresses), addresses)
+    except BaseException as error:
         abort(client, name, addresses)
+        if isinstance(error, OSError):
+            raise WorkerLostError(f"the scheduler of the Dask cluster has gone: {error}") from error
         raise
 
 
 def watch(client, running, addresses):
-    """Wait until all ranks have ended; return the addresses of those that are lost."""
+    """Wait until all ranks have ended; return what each has brought.
+
+    Returns
+    -------
+    list, by rank, of `Result`s or exceptions; a text where there is neither, which says why
+
+    Notes
+    -----
+    Once one rank is lost, or has given up, the others end by themselves within seconds, as their
+    links break. One that does not by then hangs, and is lost as well.
+    """
     from distributed import TimeoutError as NotYetError
     from distributed import wait
 
-    since = None
-    while True:
-        with suppress(NotYetError):
-            wait(running, timeout=LOOK)
-            return []
+    heard, since = {}, None
+    while len(heard) < len(running):
+        left = [rank for rank in range(len(running)) if rank not in heard]
+        with suppress(NotYetError, CancelledError):
+            wait([running[rank] for rank in left], timeout=LOOK, return_when="FIRST_COMPLETED")
         there = client.nthreads()  # asks the scheduler; what the client keeps may be old
-        lost = [one for one in addresses if one not in there]
-        if lost:
-            since = since or time.monotonic()
-            waiting = [
-                future
-                for future, one in zip(running, addresses, strict=True)
-                if one not in lost and not future.done()
-            ]
-            if not waiting or time.monotonic() - since > GRACE:
-                return lost
+        for rank in left:
+            if running[rank].done():
+                heard[rank] = take(running[rank])
+            elif addresses[rank] not in there:
+                heard[rank] = "is gone"
+        if since is None and not all(map(is_whole, heard.values())):
+            since = time.monotonic()
+        if since is not None and time.monotonic() - since > GRACE:
+            heard = dict.fromkeys(left, "does not answer") | heard
+    for rank, brought in heard.items():
+        if isinstance(brought, str):
+            running[rank].cancel()
+    return [heard[rank] for rank in range(len(running))]
 
 
-def collect(running, addresses, lost):
+def take(future):
+    """Return the `Result` of a rank that has ended, or its exception, or a text."""
+    from distributed import TimeoutError as NotYetError
+
+    try:
+        return future.result(timeout=TAKING)
+    except (NotYetError, CancelledError):
+        return "is gone"
+    except Exception as error:  # noqa: BLE001 - raised again by whoever collects
+        return error
+
+
+def is_whole(brought):
+    """Return whether a rank has come to the end of its training."""
+    return not isinstance(brought, (str, Exception)) and not brought.lost
+
+
+def collect(brought, addresses):
     """Return the results; raise the error of a rank that failed by itself, or of the loss."""
-    results, errors = [], []
-    for future, address in zip(running, addresses, strict=True):
-        if address in lost or not future.done():
-            future.cancel()
-        elif future.status == "error":
-            errors.append(future.exception())
-        elif future.status == "finished":
-            results.append(future.result())
-    for error in errors:
-        if not isinstance(error, LinkError):
+    for error in brought:
+        if isinstance(error, Exception) and not isinstance(error, LinkError):
             raise error
-    broken = [result for result in results if result.lost]
-    if not broken and not lost and not errors:
-        return sorted(results, key=lambda result: result.rank)
-    rounds = max((result.rounds for result in broken), key=len, default=[])
-    why = [f"{address} (rank {addresses.index(address)}) is gone" for address in lost]
-    why = why or [f"rank {result.rank}: {result.lost}" for result in broken]
-    why = why or [str(error) for error in errors]
+    if all(map(is_whole, brought)):
+        return brought
+    results = [one for one in brought if not isinstance(one, (str, Exception))]
+    rounds = max((result.rounds for result in results), key=len, default=[])
+    gone = [
+        f"{addresses[rank]} (rank {rank}) {why}"
+        for rank, why in enumerate(brought)
+        if isinstance(why, str)
+    ]
+    why = gone or [f"rank {result.rank}: {result.lost}" for result in results if result.lost]
+    why = why or [str(error) for error in brought if isinstance(error, Exception)]
     raise WorkerLostError(
         f"training on {len(addresses)} workers ended after {len(rounds)} rounds: "
         f"{'; '.join(why)}. fit(..., resume=True) goes on from there",

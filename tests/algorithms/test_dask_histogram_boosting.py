@@ -4,6 +4,7 @@ import os
 import signal
 import threading
 import time
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -18,7 +19,7 @@ from algorithms import (
     HistogramBoostingClassifier,
     HistogramBoostingRegressor,
 )
-from algorithms._distributed import at_workers
+from algorithms._distributed import at_workers, base_dask, placing
 from algorithms._distributed.placing import VersionError, WorkerLostError
 
 distributed = pytest.importorskip("distributed", reason="the extra 'dask' is not installed")
@@ -129,12 +130,12 @@ def is_training():
     return any(door[2] is not None for door in at_workers.doors.values())
 
 
-def kill_in_training(client, address):
-    """Kill a worker some rounds after it has begun to train."""
+def kill_in_training(client, address, how=signal.SIGKILL):
+    """Kill a worker, or stop it, some rounds after it has begun to train."""
     while not client.run(is_training, workers=[address])[address]:
         time.sleep(0.05)
     time.sleep(0.3)
-    os.kill(client.run(os.getpid, workers=[address])[address], signal.SIGKILL)
+    os.kill(client.run(os.getpid, workers=[address])[address], how)
 
 
 def test_a_lost_worker_ends_training_at_once_and_another_fit_goes_on(client):
@@ -154,19 +155,110 @@ def test_a_lost_worker_ends_training_at_once_and_another_fit_goes_on(client):
     assert digest_of(model.ensemble_) == digest_of(local.ensemble_)
 
 
-def test_going_on_needs_a_start_and_the_same_rows(client):
+def test_a_worker_that_hangs_is_given_up_and_another_fit_goes_on(client, monkeypatch):
+    monkeypatch.setattr(placing, "GRACE", 1.0)
+    monkeypatch.setattr(placing, "CLOSING", 0.5)
+    X, y, _ = table()
+    addresses = workers_of(client, 3)
+    pid = client.run(os.getpid, workers=addresses[:1])[addresses[0]]
+    params = {"n_estimators": 200, "random_state": 1, "num_leaves": 7}
+    model = DaskHistogramBoostingRegressor(workers=addresses, patience=1.0, **params)
+    args = client, addresses[0], signal.SIGSTOP
+    stopper = threading.Thread(target=kill_in_training, args=args)
+    stopper.start()
+    try:
+        with pytest.raises(WorkerLostError, match=r"\(rank 0\) does not answer") as lost:
+            model.fit(*collections())
+    finally:
+        stopper.join()
+        os.kill(pid, signal.SIGCONT)
+    assert len(lost.value.rounds) < 200
+    model.fit(*collections(), resume=True)
+    local = HistogramBoostingRegressor(**params).fit(X, y)
+    assert digest_of(model.ensemble_) == digest_of(local.ensemble_)
+
+
+def test_workers_that_do_not_answer_are_lost(monkeypatch):
+    monkeypatch.setattr(placing, "ANSWERING", 0.05)
+
+    class Hanging:
+        def run(self, *_, **__):
+            time.sleep(0.5)
+
+        def who_has(self, futures):
+            return {future.key: () for future in futures}
+
+    with pytest.raises(WorkerLostError, match="tcp://a does not answer: it hangs"):
+        placing.open_doors(Hanging(), "training", ["tcp://a"])
+    with pytest.raises(WorkerLostError, match="part 0 was lost"):
+        placing.assign(Hanging(), [SimpleNamespace(key="one")], None)
+    broken = Hanging()
+    broken.run = lambda *_, **__: {"tcp://a": ConnectionResetError("reset")}
+    with pytest.raises(WorkerLostError, match="tcp://a does not answer: reset"):
+        placing.open_doors(broken, "training", ["tcp://a"])
+    broken.run = lambda *_, **__: {"tcp://a": ModuleNotFoundError("No module named 'algorithms'")}
+    with pytest.raises(VersionError, match=r"tcp://a cannot train: .*algorithms"):
+        placing.open_doors(broken, "training", ["tcp://a"])
+
+
+def test_going_on_needs_a_start_and_the_same_rows(client, monkeypatch):
     model = DaskHistogramBoostingRegressor(n_estimators=2, random_state=1)
     with pytest.raises(ValueError, match="no fit of this estimator was ended early"):
         model.fit(*collections(), resume=True)
-    model._unfinished = ("another", 1, [])
+    monkeypatch.setattr(base_dask, "train_on", lose)
+    with pytest.raises(WorkerLostError):
+        model.fit(*collections())
+    X, y = collections()
     with pytest.raises(ValueError, match="not those of the last fit"):
-        model.fit(*collections(), resume=True)
+        model.fit(X + 1e-9, y, resume=True)  # as many rows, and of the same kind
+    with pytest.raises(ValueError, match="not those of the last fit"):
+        clone_of(model, num_leaves=5).fit(X, y, resume=True)
+    with pytest.raises(WorkerLostError):
+        model.fit(X, y, resume=True)
 
 
-def test_other_kernels_are_an_error_that_lists_them(client, monkeypatch):
-    monkeypatch.setattr(at_workers, "KERNEL_DIGEST", "0123")
-    with pytest.raises(VersionError, match=r"kernels is \w{16} at tcp://.*, and 0123 here"):
-        DaskHistogramBoostingRegressor(n_estimators=2).fit(*collections())
+def lose(*_):
+    raise WorkerLostError("lost")
+
+
+def clone_of(model, **params):
+    other = clone(model).set_params(**params)
+    other._unfinished = model._unfinished
+    return other
+
+
+def test_other_kernels_at_a_worker_are_an_error_that_lists_them(client):
+    (address,) = workers_of(client, 1)
+    before = client.run(other_kernels, "0123", workers=[address])[address]
+    try:
+        with pytest.raises(VersionError, match=r"kernels is 0123 at tcp://.*, and \w{16} here"):
+            DaskHistogramBoostingRegressor(workers=[address]).fit(*collections())
+    finally:
+        client.run(other_kernels, before, workers=[address])
+
+
+def other_kernels(digest):
+    """Have a worker say that it has other kernels; return what it said before."""
+    before, at_workers.KERNEL_DIGEST = at_workers.KERNEL_DIGEST, digest
+    return before
+
+
+def test_a_cluster_that_goes_is_told():
+    with cluster_of(1) as own, distributed.Client(own, timeout="3s") as client:
+        model = DaskHistogramBoostingRegressor(n_estimators=10_000, client=client)
+        X, y = collections()
+        (address,) = client.nthreads()
+
+        def close():
+            while not client.run(is_training)[address]:
+                time.sleep(0.05)
+            own.close()
+
+        closer = threading.Thread(target=close)
+        closer.start()
+        with pytest.raises(WorkerLostError, match=r"has gone|is gone"):  # who is missed first
+            model.fit(X, y)
+        closer.join()
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ import struct
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from ranks_kit import SECRET, together
 
-from algorithms._distributed import links
+from algorithms._distributed import handshake, links
 from algorithms._distributed.collective import cut, decode, encode, join, skips_of, width_of
 from algorithms._distributed.links import LinkError
 
@@ -113,19 +114,60 @@ def test_who_does_not_prove_the_secret_is_no_caller():
 
     def wait():
         try:
-            outcome.append(links.accept(listener, SECRET, {(1, 1)}, time.monotonic() + 1.0))
+            outcome.append(handshake.accept(listener, SECRET, {(1, 1)}, time.monotonic() + 1.0))
         except LinkError as error:
             outcome.append(error)
 
     thread = threading.Thread(target=wait)
     thread.start()
     with socket.create_connection(listener.getsockname()) as stranger:
-        stranger.sendall(links.HELLO.pack(links.MAGIC, 1, 1, b"n" * 32))
-        assert len(links.read(stranger, 64)) == 64
+        stranger.sendall(handshake.HELLO.pack(handshake.MAGIC, 1, 1, b"n" * 32))
+        assert len(handshake.read(stranger, 64, time.monotonic() + 5.0)) == 64
         stranger.sendall(b"p" * 32)
         thread.join()
     listener.close()
     assert isinstance(outcome[0], LinkError)
+
+
+def test_silent_and_slow_strangers_keep_no_rank_waiting():
+    listeners = [links.listen("127.0.0.1") for _ in range(2)]
+    addresses = [one.getsockname() for one in listeners]
+    silent = [socket.create_connection(addresses[0]) for _ in range(12)]
+    slow = socket.create_connection(addresses[1])
+    dripping = threading.Thread(target=drip_into, args=(slow, []))
+    dripping.start()
+
+    def run(rank):
+        with join(rank, addresses, listeners[rank], SECRET, joining=20.0) as ranks:
+            return ranks.gather(b"%d" % rank, "test")
+
+    with ThreadPoolExecutor(2) as pool:
+        assert list(pool.map(run, range(2))) == [[b"0", b"1"]] * 2
+    for one in (*silent, slow):
+        links.shut(one)
+    dripping.join()
+
+
+def test_a_whole_greeting_has_one_deadline(monkeypatch):
+    monkeypatch.setattr(handshake, "GREETING", 0.3)
+    one, other = socket.socketpair()
+    with one, other:
+        sent = []
+        dripping = threading.Thread(target=drip_into, args=(other, sent))
+        dripping.start()
+        with pytest.raises((OSError, ValueError)):
+            handshake.greet(one, SECRET, {(0, 1)})
+    dripping.join()
+    assert len(sent) < handshake.HELLO.size
+
+
+def drip_into(connection, sent):
+    """Send a byte at a time, each well before any step of a handshake would be too late."""
+    with suppress(OSError):
+        for byte in handshake.HELLO.pack(handshake.MAGIC, 0, 1, b"n" * 32):
+            connection.send(bytes([byte]))
+            sent.append(byte)
+            time.sleep(0.1)
 
 
 def test_a_rank_that_goes_takes_all_others_along():

@@ -160,8 +160,20 @@ def pin(key: str, found: str, name: str, *, expected: str = "") -> None:
 
 
 def _pins() -> dict[str, str]:
-    with suppress(OSError, ValueError):
-        found = json.loads((cache_folder() / "pins.json").read_text())
-        if isinstance(found, dict):
-            return {str(k): str(v) for k, v in found.items()}
-    return {}
+    """Return all pins; a file of pins that was damaged is told, for without it anything passes."""
+    path = cache_folder() / "pins.json"
+    try:
+        found = json.loads(path.read_bytes())
+        if all(re.fullmatch("[0-9a-f]{64}", sha256) for sha256 in found.values()):
+            return dict(found)
+        reason = "it holds other things than checksums"
+    except (FileNotFoundError, NotADirectoryError):
+        return {}
+    except OSError as error:
+        reason = str(error.strerror)
+    except (ValueError, TypeError, AttributeError, RecursionError):
+        reason = "it is damaged"
+    raise DataError(
+        f"{path} cannot be read: {reason}; it holds the checksums of what was fetched without one: "
+        "put it back, or delete it to trust what lies in the cache and what comes next"
+    )

@@ -182,8 +182,17 @@ def test_a_card_brings_its_table_over_the_network(served, tmp_path):
         table_of(exact.dataset(tmp_path), fresh=True)
 
 
-@pytest.mark.parametrize("content", [b"", b"[]", b"{", b'{"a": {}}', b"\xff"])
-def test_broken_pins_are_no_crash(tmp_path, content):
-    (tmp_path / "cache").mkdir()
-    (tmp_path / "cache/pins.json").write_bytes(content)
-    assert remote.pin_of(URL) == ""
+@pytest.mark.parametrize(
+    "content", [b"", b"[]", b"{", b'{"a": {}}', b'{"a": "b"}', b"\xff", b"[" * 100_000]
+)
+def test_damaged_pins_are_told_and_not_dropped(tmp_path, served, content):
+    remote.download(URL, "", "mine")
+    pins = tmp_path / "cache/pins.json"
+    pins.write_bytes(content)
+    with pytest.raises(DataError, match=r"pins\.json cannot be read.*put it back, or delete it"):
+        remote.download(URL, "", "mine")
+    assert pins.read_bytes() == content, "nothing is lost by looking"
+    assert remote.download(URL, SHA, "mine").is_file(), "whoever has a checksum needs no pin"
+    pins.unlink()
+    remote.download(URL, "", "mine")
+    assert remote.pin_of(URL) == SHA

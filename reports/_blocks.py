@@ -99,7 +99,8 @@ class Figure:
 
     ``spec`` is a Vega-Lite specification with its data inline, or a :class:`Picture`; it becomes
     a static SVG. ``title`` names the chart for those who cannot see it. ``again`` is the command
-    that measures what it shows once more, as :meth:`reports.Page.again` returns it.
+    that measures what it shows once more, as :meth:`reports.Page.again` returns it. ``points``
+    holds what is drawn where ``table`` sums it up: a row a dot, shown as the text of a CSV file.
     """
 
     spec: Mapping[str, Any] | Picture
@@ -108,6 +109,7 @@ class Figure:
     table: Table
     keys: Sequence[Key] = ()
     again: str = ""
+    points: Table | None = None
     kind: ClassVar[str] = "figure"
 
 

@@ -19,7 +19,11 @@ def gate_sentence(decisions: Sequence[Decision]) -> str:
     """Return how many decisions of gates came out how: "3 pass, 1 undecided"."""
     counts = Counter(d.state for d in decisions)
     words = {"pass": "hold", "fail": "fail", "undecided": "undecided"}
-    parts = [f"{counts[state]} {word}" for state, word in words.items() if counts[state]]
+    parts = [
+        f"{number} {word}{'s' if number == 1 and state != 'undecided' else ''}"
+        for state, word in words.items()
+        if (number := counts[state])
+    ]
     return f"Gates: {listing(parts) or 'none'}."
 
 

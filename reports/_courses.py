@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from reports._axes import Axis, brief_ratio, linear, logarithmic
-from reports._blocks import Figure
+from reports._blocks import Figure, Key
 from reports._meanings import SERIES, series_keys
 from reports._plot import Dots, Lines, Mark, Panel, Plot
 from reports._tables import Cell, Column, Row, Table
@@ -26,6 +26,7 @@ NOTE = [
     Code("harness history"),
     ".",
 ]
+OTHERS = ("ink", "1 2", "square")  # the look of all datasets beyond those with one of their own
 Line = list[tuple[float, float]]
 
 
@@ -96,6 +97,12 @@ def speed_figure(points: Sequence[RunPoint], name: str, again: str = "") -> Figu
     return _figure(points, several, "time of the reference over ours", f"{name}-speeds", again)
 
 
+def _keys(datasets: Sequence[str], known: int) -> list[Key]:
+    keys = series_keys(short(dataset, 30) for dataset in datasets[:known])
+    more = len(datasets) - known
+    return [*keys, *([Key("■", "ink", plural(more, "other dataset"))] if more > 0 else [])]
+
+
 def _figure(
     points: Sequence[RunPoint],
     lines: Mapping[str, Mapping[str, Line]],
@@ -113,10 +120,12 @@ def _figure(
     every = [y for by in drawn.values() for line in by.values() for _, y in line]
     y = logarithmic([*every, 1.0], tell=brief_ratio) if log else linear([*every, 1.0])
     one = Lines([[(x.low, 1.0), (x.high, 1.0)]], "muted", 1, "3 3")
+    known = SERIES[: len(SERIES) - 1]  # what cannot be told apart any more looks alike
+    styles = [*known, *[OTHERS] * max(0, len(datasets) - len(known))]
     panels = []
     for what, by in drawn.items():
         marks: list[Mark] = [one]
-        for dataset, (colour, dash, shape) in zip(datasets, SERIES, strict=False):
+        for dataset, (colour, dash, shape) in zip(datasets, styles, strict=False):
             if line := by.get(dataset):
                 marks += [Lines([line], colour, 1.5, dash), Dots(line, colour, shape, 3)]
         panels.append(Panel(x, y, marks, what, 220, 110))
@@ -133,6 +142,6 @@ def _figure(
         title=f"{title} over the runs, a panel an algorithm",
         finding=f"{title.capitalize()}, over {plural(len(points), 'run')}{cut}.",
         table=Table(columns, rows, f"{title.capitalize()}, run by run", name),
-        keys=series_keys(short(dataset, 30) for dataset in datasets),
+        keys=_keys(datasets, len(known)),
         again=again,
     )

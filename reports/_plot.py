@@ -32,6 +32,8 @@ SHAPES = {
     "triangle-down": "M{x:.1f},{v:.1f}L{b:.1f},{u:.1f}H{a:.1f}Z",
 }
 
+HALO = f' stroke="{PALETTE["paper"]}" stroke-width="3" paint-order="stroke"'
+
 Point: TypeAlias = tuple[float, float]
 
 
@@ -120,7 +122,8 @@ class Label:
     def draw(self, at: Callable[[float, float], Point]) -> str:
         """Return the mark as SVG."""
         x, y = at(*self.point)
-        return _text(x + self.dx, y + self.dy, short(self.text, LABEL), self.anchor, self.colour)
+        words = short(self.text, LABEL)
+        return _text(x + self.dx, y + self.dy, words, self.anchor, self.colour, halo=True)
 
 
 Mark: TypeAlias = Dots | Lines | Boxes | Label
@@ -174,11 +177,16 @@ class Plot:
 
 
 def beside(named: Sequence[tuple[str, Point]], panel: Panel) -> list[Label]:
-    """Return names beside their points, those left out that would cover another name."""
-    taken: list[tuple[float, float, float, float]] = []
+    """Return names beside their points, those left out that would cover another name or a dot."""
+    taken = [
+        (x - 4, y - 4, x + 4, y + 4)
+        for mark in panel.marks
+        if isinstance(mark, Dots)
+        for x, y in (_within(panel, point) for point in mark.points)
+    ]
     found = []
     for text, point in named:
-        x, y = panel.x.share(point[0]) * panel.width, (1 - panel.y.share(point[1])) * panel.height
+        x, y = _within(panel, point)
         wide = width_of(text)
         for anchor, dx, dy in SIDES:
             left = x + dx if anchor == "start" else x + dx - wide
@@ -191,6 +199,12 @@ def beside(named: Sequence[tuple[str, Point]], panel: Panel) -> list[Label]:
                 found.append(Label(point, text, anchor, dx, dy))
                 break
     return found
+
+
+def _within(panel: Panel, point: Point) -> Point:
+    """Return how many pixels from the left and the top of a panel a point lies."""
+    x, y = panel.x.share(point[0]), panel.y.share(point[1])
+    return x * panel.width, (1 - y) * panel.height
 
 
 def _touch(a: tuple[float, ...], b: tuple[float, ...]) -> bool:
@@ -247,8 +261,17 @@ def _x_labels(axis: Axis, xs: Sequence[float], y: float) -> Iterator[str]:
 
 
 def _text(
-    x: float, y: float, words: str, anchor: str, colour: str = "ink", placed: str = ""
+    x: float,
+    y: float,
+    words: str,
+    anchor: str,
+    colour: str = "ink",
+    placed: str = "",
+    *,
+    halo: bool = False,
 ) -> str:
+    """Return a text; a halo of paper keeps it legible over lines."""
     place = placed or f'x="{x:.1f}" y="{y:.1f}"'
+    place += HALO if halo else ""
     aside = f' text-anchor="{anchor}"' if anchor != "start" else ""
     return f'<text {place}{aside} fill="{PALETTE[colour]}">{escape(plain(words))}</text>'

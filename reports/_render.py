@@ -13,9 +13,11 @@ from typing import Any, NoReturn
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from reports._blocks import Block, Figure
+from reports._blocks import Block, Figure, Key
 from reports._charts import PALETTE, draw
-from reports._tables import Cell, Column, Row
+from reports._meanings import SYMBOLS
+from reports._plot import Dots
+from reports._tables import Cell, Column, Row, csv_text
 from reports._text import plain, short, slug
 from reports._trees import draw_tree
 from reports._words import Badge, Code, Inline, Link, Report, Strong, Words
@@ -52,9 +54,11 @@ class Renderer:
             "cells": cells,
             "classes": classes,
             "colour": PALETTE,
+            "csv_text": csv_text,
             "draw": self._draw,
             "draw_tree": draw_tree,
             "fresh": self._fresh,
+            "key_mark": key_mark,
             "lines": lines,
             "px": lambda share: f"{5 + share * TRACK:.1f}",
             "raw": raw,
@@ -135,6 +139,19 @@ def _inline(part: Inline) -> Markup:
             return Markup('<span class="badge {}">{}</span>').format(part.tone, text)
         case _:
             return refuse(part)
+
+
+def key_mark(key: Key) -> Markup:
+    """Return the mark of a legend's entry, as the chart draws it."""
+    shape = next((name for name, symbol in SYMBOLS.items() if symbol == key.symbol), "")
+    if shape:
+        drawn = Markup(Dots([(6.0, 7.0)], key.colour, shape, 4.5).draw(lambda x, y: (x, y)))  # noqa: S704 - numbers and our own colours
+    else:
+        drawn = Markup('<text x="6" y="12" text-anchor="middle" font-size="13" fill="{}">{}</text>')
+        drawn = drawn.format(PALETTE[key.colour], plain(key.symbol))
+    return Markup(
+        '<svg width="12" height="14" viewBox="0 0 12 14" aria-hidden="true">{}</svg>'
+    ).format(drawn)
 
 
 def cells(row: Row, columns: Sequence[Column]) -> Iterator[Cell]:

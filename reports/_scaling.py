@@ -131,7 +131,8 @@ def _pair(told: Diagnostic) -> str:
 
 def _shares(told: Diagnostic, name: str) -> Panel:
     ours, theirs = told.found["shares"]
-    points = [(math.sqrt(b), math.sqrt(a)) for a, b in zip(ours, theirs, strict=True)]
+    used = [(b, a) for a, b in zip(ours, theirs, strict=True) if a > 0 or b > 0]
+    points = [(math.sqrt(b), math.sqrt(a)) for b, a in used]
     most = max(*ours, *theirs)
     ticks = [t for t in (0.0, 0.01, 0.05, 0.1, 0.2, 0.5, 1.0) if t <= most] or [0.0]
     places = [math.sqrt(t) for t in ticks]

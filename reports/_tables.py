@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import csv
+import io
+import math
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, TypeAlias
 
+from reports._text import plain
 from reports._words import Words
 
 
@@ -88,3 +93,27 @@ class Table:
     name: str
     compare: bool = False
     kind: ClassVar[str] = "table"
+
+
+_FORMULA = re.compile(r"[=+\-@\t\r]")  # what a spreadsheet takes for the beginning of one
+_LONGEST = 120  # characters of a text in a CSV line
+
+
+def csv_text(table: Table) -> str:
+    """Return a table as CSV: numbers with seven digits, no formula, a line a row."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    units = [f" ({column.unit})" if column.unit else "" for column in table.columns]
+    writer.writerow([c.title + unit for c, unit in zip(table.columns, units, strict=True)])
+    writer.writerows([_field(cell) for cell in row] for row in table.rows)
+    return out.getvalue()
+
+
+def _field(cell: Cell | Words) -> str:
+    value = cell.value if isinstance(cell, Cell) else cell
+    if value is None or (isinstance(value, float) and math.isnan(value)):
+        return ""
+    if isinstance(value, (int, float)):
+        return f"{value:.7g}"
+    text = plain(value)[:_LONGEST]
+    return f"'{text}" if _FORMULA.match(text) else text

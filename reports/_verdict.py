@@ -62,7 +62,9 @@ def rung_badge(rung: str, *, undecided: bool = False) -> Badge:
 
 def loss_difference(verdict: Accuracy, value: float) -> str:
     """Return a difference in the unit it is in: the loss, or of a pooled one a share of the gap."""
-    return signed(value) if verdict.dataset else f"{signed(100 * value)}\N{NO-BREAK SPACE}%"
+    if verdict.dataset or math.isnan(value):
+        return signed(value)
+    return f"{signed(100 * value)}\N{NO-BREAK SPACE}%"
 
 
 def interval_words(verdict: Accuracy) -> str:

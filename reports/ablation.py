@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 
 from harness import Section, hookimpl
 from harness.model import Sample, Status
-from reports._axes import brief_ratio, linear, logarithmic, rows
+from reports._axes import brief_ratio, linear, logarithmic
+from reports._axes import rows as rows_of
 from reports._blocks import Figure, Fragment, Paragraph
 from reports._blocks import Panel as Part
 from reports._meanings import ROW
@@ -40,6 +41,7 @@ class Variant:
     name: str
     changes: tuple[float, ...]  # loss - loss of the base, a split each
     ratios: tuple[float, ...]  # training seconds over those of the base
+    splits: tuple[tuple[str, float, float], ...]  # label, change and ratio, NaN where there is none
     base: bool
 
 
@@ -91,12 +93,19 @@ def _variant(page: Page, name: str, cell: Measured, base: Measured) -> Variant:
     sign = 1.0 if page.lower_is_better(metric) else -1.0
     mine, its = (_by_split(c, metric) for c in (cell, base))
     shared = [label for label in its if label in mine]
-    changes = (sign * (mine[label][0] - its[label][0]) for label in shared)
-    ratios = (mine[label][1] / its[label][1] for label in shared if its[label][1] > 0)
+    splits = tuple(
+        (
+            label,
+            sign * (mine[label][0] - its[label][0]),
+            mine[label][1] / its[label][1] if its[label][1] > 0 else math.nan,
+        )
+        for label in shared
+    )
     return Variant(
         name,
-        tuple(c for c in changes if math.isfinite(c)),
-        tuple(r for r in ratios if math.isfinite(r) and r > 0),
+        tuple(c for _, c, _ in splits if math.isfinite(c)),
+        tuple(r for _, _, r in splits if math.isfinite(r) and r > 0),
+        splits,
         base=cell is base,
     )
 
@@ -124,9 +133,23 @@ def _figure(page: Page, algorithm: str, dataset: str, found: Sequence[Variant]) 
     return Figure(
         spec=Plot(panels, across=2),
         title=f"Change of loss and of time by variants of {algorithm} on {dataset}",
-        finding=_finding(found),
+        finding=_finding(found) + (f" Drawn are the first {MOST}." if len(found) > MOST else ""),
         table=_table(algorithm, dataset, found),
         again=page.again([algorithm], [dataset]),
+        points=_points(algorithm, dataset, drawn),
+    )
+
+
+def _points(algorithm: str, dataset: str, drawn: Sequence[Variant]) -> Table:
+    columns = [Column("Variant"), Column("Split")]
+    columns += [Column(t, numeric=True) for t in ("Change of the loss", "Time over the first")]
+    rows: list[Row] = [
+        [v.name, label, Cell.of(change, signed), Cell.of(over, ratio)]
+        for v in drawn
+        for label, change, over in v.splits
+    ]
+    return Table(
+        columns, rows, "Every split that is drawn", f"ablation-splits-{algorithm}-{dataset}"
     )
 
 
@@ -154,7 +177,7 @@ def _panel(found: Sequence[Variant], key: str, title: str) -> Panel:
         Dots(dots, "blue", radius=3.6, opacity=0.65),
         Lines([[(x, y - 0.32), (x, y + 0.32)] for x, y in middles], "ink"),
     ]
-    names = rows([v.name for v in found], labelled=key == "changes")
+    names = rows_of([v.name for v in found], labelled=key == "changes")
     return Panel(axis, names, marks, width=230, height=ROW * len(found))
 
 

@@ -23,7 +23,7 @@ from reports._meanings import ORIGINS, keys
 from reports._page import Page
 from reports._strips import strips
 from reports._tables import Cell, Column, Row, Table
-from reports._text import TIMES, count, listing, loss, seconds, short, size
+from reports._text import TIMES, count, digits, listing, loss, seconds, short, size
 from reports._words import Code, Words
 
 if TYPE_CHECKING:
@@ -153,6 +153,7 @@ def _figure(page: Page, dataset: str, cells: Named) -> Figure:
         title=f"{metric}, fit time and predict time of each algorithm on {dataset}, a dot a split",
         finding=_finding(page, cells),
         table=_table(page, dataset, cells),
+        points=_splits(rows, panels, dataset),
         keys=keys(ORIGINS, (row["kind"] for row in rows)),
         again=page.again(datasets=[dataset]),
     )
@@ -166,12 +167,31 @@ def _dots(page: Page, name: str, cell: Measured) -> list[dict[str, Any]]:
         {
             "name": name,
             "kind": kind,
+            "split": _split(outcome),
             "score": score if math.isfinite(score) else None,
             **{phase: _seconds(outcome, phase) for phase in ("fit", "predict")},
         }
         for outcome, score in zip(cell.outcomes, scores, strict=False)
         if outcome.status is Status.DONE
     ]
+
+
+def _split(outcome: Outcome) -> str:
+    """Return what tells an outcome from the others of its cell."""
+    trial = outcome.trial
+    return f"{trial.split.label}, seed {trial.seed}"
+
+
+def _splits(rows: list[dict[str, Any]], panels: list[tuple[str, str, str]], dataset: str) -> Table:
+    """Return a row a split, which is a dot in each panel."""
+    columns = [Column("Algorithm"), Column("Split")]
+    columns += [Column(title, numeric=True, unit="s" * (unit == "seconds"))
+                for _, title, unit in panels]  # fmt: skip
+    told: list[Row] = [
+        [row["name"], row["split"], *(Cell.of(row[key], digits) for key, _, _ in panels)]
+        for row in rows
+    ]
+    return Table(columns, told, "Every split that is drawn", f"splits-{dataset}")
 
 
 def _seconds(outcome: Outcome, phase: str) -> float | None:

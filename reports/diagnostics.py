@@ -82,7 +82,8 @@ def _panel(page: Page, name: str, told: Sequence[Diagnostic]) -> Panel:
         rows: list[Row] = [
             [*_subject(d, text), *row_of(d.found)] for d, text in zip(answered, params, strict=True)
         ]
-        blocks.append(Table(columns, rows, TITLES[name], f"diagnostics-{name}"))
+        caption = f"{plural(len(rows), 'answer')}, a row each"
+        blocks.append(Table(columns, rows, caption, f"diagnostics-{name}"))
         blocks += _again(page, FIGURES[name](answered), answered) if name in FIGURES else ()
     if silent := [d for d in told if d.reason]:
         blocks.append(_silent(silent, name))
@@ -143,7 +144,7 @@ def _check(check: Values) -> Cell:
     if check["same"]:
         return Cell([Badge("same bytes", "same", "=")], "same")
     apart = check["agreement"]
-    by = f"{steps(apart['most_ulps'])} {apart['dtype']} steps"
+    by = f"{steps(apart['most_ulps'])} {apart['dtype']} step{'s' * (apart['most_ulps'] != 1)}"
     if check["change"] is not None:
         by += f", {short(check['metric'])} by {digits(check['change'], 2)}"
     return Cell([Badge("differs", "unsure", "≠")], "differs", by)
@@ -168,7 +169,7 @@ def _calibration(found: Values) -> list[Cell]:
     shown = "miscalibrated" if ece["value"] > chance else "not shown to be off"
     return [
         Cell.of(ece["value"], digits, note=f"true error {bounds(ece['low'], ece['high'])}"),
-        Cell.of(chance, digits, note=shown),
+        Cell(digits(round(chance, 9)), chance, note=shown),
         *(_parts(found["scores"][name]) for name in ("brier", "log_loss")),
     ]
 

@@ -54,21 +54,31 @@ def build(page: Page) -> Fragment | None:
         return None
     parted = [p for p in found if p.reason or (p.comparison and p.comparison.differences)]
     panels = [_panel(page, p, folded=len(parted) > UNFOLDED) for p in parted]
-    blocks: list[Block] = [Paragraph(NOTE, role="note"), _matrix(found), *panels]
     sides = (name for p in found for name in (p.algorithm, p.reference))
-    blocks += _again(page.again(sides, (p.dataset for p in found)), "Compare all of these again")
-    return Fragment(blocks)
+    again = _again(page.again(sides, (p.dataset for p in found)), "Compare all of these again")
+    return Fragment([Paragraph(NOTE, role="note"), _matrix(found), *again, *panels])
 
 
 def _matrix(found: tuple[Parity, ...]) -> Table:
-    """Return a table of datasets × pairs."""
+    """Return a table of pairs and datasets, those in rows that are more."""
     pairs = list(dict.fromkeys(_pair(p) for p in found))
-    columns = [Column("Dataset"), *(Column(name) for name in pairs)]
-    rows: list[Row] = []
-    for dataset in dict.fromkeys(p.dataset for p in found):
-        here = [p for p in found if p.dataset == dataset]
-        cells = ([p for p in here if _pair(p) == pair] for pair in pairs)
-        rows.append([Cell(short(dataset), dataset), *(_rungs(several) for several in cells)])
+    datasets = list(dict.fromkeys(p.dataset for p in found))
+    cells: dict[tuple[str, str], list[Parity]] = {}
+    for parity in found:
+        cells.setdefault((_pair(parity), parity.dataset), []).append(parity)
+    rows: list[Row]
+    if len(pairs) > len(datasets):
+        columns = [Column("Pair"), *(Column(short(name)) for name in datasets)]
+        rows = [
+            [Cell([Code(pair)], pair), *(_rungs(cells.get((pair, d), [])) for d in datasets)]
+            for pair in pairs
+        ]
+    else:
+        columns = [Column("Dataset"), *(Column(name) for name in pairs)]
+        rows = [
+            [Cell(short(d), d), *(_rungs(cells.get((pair, d), [])) for pair in pairs)]
+            for d in datasets
+        ]
     return Table(columns, rows, "The rung that each pair reaches on each dataset", "parity")
 
 

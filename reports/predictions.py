@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 MOST = 300  # comparisons of one report
 SCATTERS = 12  # the pairs that are furthest apart
 BARS = 40
-POINTS = 300  # of one scatter: those furthest apart, and some of the others
+POINTS = 200  # of one scatter: those furthest apart, and some of the others
 COLOURS = ("blue", "sky", "green", "amber", "orange", "purple", "muted")  # of the distances
 NOTE = (
     "The same test rows, on the first split. Steps are between neighbouring representable numbers: "
@@ -185,13 +185,14 @@ def _table(found: Sequence[Compared]) -> Table:
         Column("Correlation", numeric=True),
         Column("Same label", numeric=True),
         Column("Numbers", numeric=True),
+        *(Column(f"{name} steps", numeric=True) for name in found[0].agreement.ulps),
     ]
     rows: list[Row] = [
         [
             Cell(
                 [Code(short(c.pair.algorithm))],
                 c.pair.algorithm,
-                f"against {short(c.pair.reference)}",
+                _against(c),
             ),
             Cell(short(c.dataset), c.dataset, short(c.split)),
             Cell.of(c.agreement.same, share),
@@ -203,6 +204,7 @@ def _table(found: Sequence[Compared]) -> Table:
                 c.agreement.labels,
             ),
             Cell.of(len(c.ours), count),
+            *(Cell.of(number, count) for number in c.agreement.ulps.values()),
         ]
         for c in found
     ]
@@ -228,14 +230,17 @@ def _scatters(page: Page, drawn: Sequence[Compared], apart: int) -> Details:
         kept = _kept(c)
         panels.append(_scatter(c, kept))
         rows += [
-            [c.name, Cell.of(c.theirs[i], digits), Cell.of(c.ours[i], digits)] for i in kept[:20]
+            [c.name, *(Cell.of(float(v[i]), digits) for v in (c.theirs, c.ours))] for i in kept
         ]
-    caption = f"The predictions that are furthest apart, of {plural(len(drawn), 'pair')}"
+    cut = any(len(c.ours) > POINTS for c in drawn)
+    caption = "Every predicted number that is drawn"
+    caption += f"; of many, the {POINTS // 2} furthest apart and some of the others" if cut else ""
     figure = Figure(
         spec=Plot(panels, across=4),
         title="Predictions of ours against those of the reference, a panel a pair",
         finding="Each dot is a test row: on the line both predict the same.",
-        table=Table(columns, rows, caption, "predictions-scatter"),
+        table=_table(drawn),
+        points=Table(columns, rows, caption, "predictions-scatter"),
         again=_again(page, drawn),
     )
     words = f"Ours against the reference, for the {len(drawn)} of {apart} that agree least"

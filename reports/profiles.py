@@ -18,7 +18,7 @@ from reports._meanings import SERIES, series_keys
 from reports._page import Page, mean
 from reports._plot import Lines, Mark, Panel, Plot
 from reports._tables import Cell, Column, Row, Table
-from reports._text import count, few, plural, share, short
+from reports._text import count, digits, few, plural, share, short
 from reports._words import Code
 
 if TYPE_CHECKING:
@@ -63,6 +63,7 @@ def build(page: Page) -> Fragment | None:
         table=_table(found),
         keys=series_keys(short(name, 40) for name in drawn),
         again=page.again(),
+        points=_points(found, drawn),
     )
     return Fragment([Paragraph(NOTE, role="note"), figure])
 
@@ -112,9 +113,32 @@ def _chosen(found: Mapping[str, Mapping[str, Sequence[float]]]) -> list[str]:
     return sorted(cost, key=lambda name: (cost[name], name))[: len(SERIES)]
 
 
-def _panel(found: Mapping[str, Sequence[float]], drawn: Sequence[str], title: str) -> Panel:
+def _points(found: Mapping[str, Mapping[str, Sequence[float]]], drawn: Sequence[str]) -> Table:
+    """Return the corners of the drawn steps."""
+    columns = [Column("Algorithm"), Column("Of")]
+    columns += [Column(t, numeric=True) for t in ("Factor", "Share of datasets")]
+    rows: list[Row] = [
+        [
+            name,
+            "loss" if key == "loss" else "training time",
+            Cell.of(tau, digits),
+            Cell.of(y, digits),
+        ]
+        for key, by in found.items()
+        for name in drawn
+        if name in by
+        for tau, y in _steps(by[name], _end(by, drawn))
+    ]
+    return Table(columns, rows, "Every step that is drawn", "profiles-steps")
+
+
+def _end(found: Mapping[str, Sequence[float]], drawn: Sequence[str]) -> float:
     finite = [f for name in drawn for f in found.get(name, ()) if f < math.inf]
-    end = min(max([*finite, 1.5]) * 1.05, FURTHEST)
+    return min(max([*finite, 1.5]) * 1.05, FURTHEST)
+
+
+def _panel(found: Mapping[str, Sequence[float]], drawn: Sequence[str], title: str) -> Panel:
+    end = _end(found, drawn)
     ticks = [t for t in log_scale([1.25, end / 1.25])[1] if 1 <= t <= end]
     ticks = ticks if 1.0 in ticks else [1.0, *ticks]
     x = Axis(1.0, end, ticks, [brief_ratio(t) for t in ticks], title, log=True)

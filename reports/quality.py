@@ -28,7 +28,7 @@ OPEN = 4  # datasets that stand open
 MOST = 40  # datasets that are drawn
 DRAWN = 6  # algorithms of one chart, the most accurate
 POINTS = 60  # of one curve
-DOTS = 150  # of one scatter
+DOTS = 120  # of one scatter
 BINS = 10
 NOTE = (
     "Test rows of every split of the first repeat, each counted once; the most accurate algorithms "
@@ -113,8 +113,24 @@ def _figures(page: Page, dataset: str, found: Sequence[Predicted]) -> list[Block
         table=Table(columns, rows, caption, f"quality-{dataset}"),
         keys=series_keys(short(p.name, 40) for p in found),
         again=again,
+        points=_points(found, dataset, curves=len(panels) > 1),
     )
     return [figure]
+
+
+def _points(found: Sequence[Predicted], dataset: str, *, curves: bool) -> Table:
+    """Return the drawn points of every curve."""
+    rows: list[Row] = []
+    for p in found:
+        drawn = [("reliability", list(zip(*(v.tolist() for v in bins(p)[:2]), strict=True)))]
+        if curves:
+            fpr, tpr, precision = curve(p)
+            drawn += [("ROC", _thinned(fpr, tpr)), ("precision", _thinned(tpr, precision))]
+        rows += [[p.name, name, Cell("", x), Cell("", y)] for name, line in drawn for x, y in line]
+    columns = [Column("Algorithm"), Column("Curve"), Column("x", numeric=True)]
+    columns.append(Column("y", numeric=True))
+    caption = f"Every point that is drawn, at most {POINTS} of a curve"
+    return Table(columns, rows, caption, f"quality-points-{dataset}")
 
 
 def _finding(found: Sequence[Predicted]) -> str:
@@ -221,12 +237,15 @@ def _residuals(dataset: str, found: Sequence[Predicted]) -> Figure:
     x_all = [float(v) for p in found for v in (p.output.min(), p.output.max())]
     panels = []
     rows: list[Row] = []
+    dots: list[Row] = []
     for p in found:
         residual = p.y - p.output
         order = np.argsort(p.output, kind="stable")
         kept = order[:: max(1, len(order) // DOTS)]
         points = [(float(p.output[i]), float(residual[i])) for i in kept]
+        dots += [[p.name, "test row", Cell("", x), Cell("", y)] for x, y in points]
         edges = [list(zip(*_running(p.output[order], residual[order]), strict=True))]
+        dots += [[p.name, "running mean", Cell("", x), Cell("", y)] for x, y in edges[0]]
         marks: list[Mark] = [
             Lines([[(min(x_all), 0.0), (max(x_all), 0.0)]], "muted", 1, "3 3"),
             Dots(points, "blue", radius=2, opacity=0.5),
@@ -248,7 +267,15 @@ def _residuals(dataset: str, found: Sequence[Predicted]) -> Figure:
         finding="Target minus prediction; the heavy line is the running mean: it should stay at 0.",
         table=Table(columns, rows, f"Residuals on {short(dataset)}", f"residuals-{dataset}"),
         keys=[Key("●", "blue", "test rows"), Key("—", "orange", "running mean")],
+        points=_dots_table(dots, dataset),
     )
+
+
+def _dots_table(dots: Sequence[Row], dataset: str) -> Table:
+    columns = [Column("Algorithm"), Column("What")]
+    columns += [Column(t, numeric=True) for t in ("Predicted", "Residual")]
+    caption = f"Every dot that is drawn, about {DOTS} of an algorithm"
+    return Table(columns, dots, caption, f"residual-points-{dataset}")
 
 
 def _running(x: np.ndarray, residual: np.ndarray) -> tuple[list[float], list[float]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from statistics import median
 from typing import TYPE_CHECKING
 
 from harness import Section, hookimpl
@@ -14,13 +15,12 @@ from reports._blocks import Details, Figure, Fragment, Key, Paragraph
 from reports._page import Page
 from reports._plot import Dots, Lines, Mark, Panel, Plot
 from reports._tables import Cell, Column, Row, Table
-from reports._text import plural, seconds, short
+from reports._text import count, plural, seconds, short
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 MOST = 24  # duels that are drawn
-MOST_ROWS = 3000  # of the table
 PHASES = ("fit", "native", "predict")  # the first that a duel has
 NOTE = (
     "Every call of a duel in its order: a drift, a jump or a slow first call would show here. An "
@@ -41,6 +41,7 @@ def build(page: Page) -> Fragment | None:
         return None
     drawn = fought[:MOST]
     told = f"The calls of {plural(len(fought), 'duel')} in their order"
+    told += ", of one phase each"
     told += f", of which {len(drawn)} are drawn" if len(drawn) < len(fought) else ""
     figure = Figure(
         spec=Plot([_panel(d) for d in drawn], across=3),
@@ -49,6 +50,7 @@ def build(page: Page) -> Fragment | None:
         table=_table(fought),
         keys=[Key("●", "blue", "ours"), Key("◆", "orange", "reference")],
         again=page.fight_again(fought),
+        points=_points(drawn),
     )
     summary = f"The calls of {plural(len(drawn), 'duel')}, one by one"
     return Fragment([Paragraph(NOTE, role="note"), Details(summary, [figure])])
@@ -98,6 +100,27 @@ def _name(outcome: DuelOutcome) -> str:
 
 
 def _table(fought: Sequence[DuelOutcome]) -> Table:
+    """Return a row a side of each duel and phase: what its calls took."""
+    columns = [Column("Duel"), Column("Phase"), Column("Algorithm"), Column("Calls", numeric=True)]
+    columns += [
+        Column(title, numeric=True, unit="s") for title in ("First call", "Least", "Median", "Most")
+    ]
+    rows: list[Row] = []
+    for outcome in fought:
+        names = {"A": outcome.duel.a.algorithm, "B": outcome.duel.b.algorithm}
+        for phase in dict.fromkeys(block.phase for block in outcome.blocks):
+            for side, name in names.items():
+                walls = [wall for which, *_, wall in calls(outcome, phase) if which == side]
+                told = (walls[0], min(walls), median(walls), max(walls))
+                numbers = (Cell.of(wall, seconds) for wall in told)
+                rows.append(
+                    [_name(outcome), phase, short(name), Cell.of(len(walls), count), *numbers]
+                )
+    return Table(columns, rows, "What the calls of each side took", "timings")
+
+
+def _points(drawn: Sequence[DuelOutcome]) -> Table:
+    """Return every call that is drawn."""
     columns = [
         Column("Duel"),
         Column("Phase"),
@@ -106,19 +129,11 @@ def _table(fought: Sequence[DuelOutcome]) -> Table:
         Column("Wall time", numeric=True, unit="s"),
     ]
     rows: list[Row] = []
-    for outcome in fought:
+    for outcome in drawn:
         phase, duel = phase_of(outcome), outcome.duel
         names = {"A": short(duel.a.algorithm), "B": short(duel.b.algorithm)}
         rows += [
-            [
-                _name(outcome),
-                phase,
-                str(launch),
-                str(block),
-                str(i),
-                names[side],
-                Cell.of(wall, seconds),
-            ]
+            [_name(outcome), phase, str(launch), str(block), str(i), names[side], Cell("", wall)]
             for i, (side, launch, block, wall) in enumerate(calls(outcome, phase))
         ]
-    return Table(columns, rows[:MOST_ROWS], "Every call, as it was timed", "raw-timings")
+    return Table(columns, rows, "Every call that is drawn, as it was timed", "raw-timings")

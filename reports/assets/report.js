@@ -77,18 +77,19 @@ function filterBox(table, label) {
   return [box, told];
 }
 
-for (const block of document.querySelectorAll("div.table")) {
+for (const block of document.querySelectorAll("div.table, div.points")) {
   const [table, caption] = [block.querySelector("table"), block.querySelector(".caption")];
   const [tools, save] = [document.createElement("div"), document.createElement("button")];
   tools.className = "tools";
   save.type = "button";
   save.textContent = "Download CSV";
   save.setAttribute("aria-label", "Download CSV: " + caption.textContent);
-  save.addEventListener("click", () => download(block.dataset.name, csv(table)));
-  if (table.tBodies[0].rows.length >= 8) tools.append(...filterBox(table, caption.textContent));
+  const content = () => (table ? csv(table) : block.querySelector("code").textContent);
+  save.addEventListener("click", () => download(block.dataset.name, content()));
+  if (table?.tBodies[0].rows.length >= 8) tools.append(...filterBox(table, caption.textContent));
   tools.append(save);
   caption.parentElement.append(tools);
-  [...table.tHead.rows[0].cells].forEach((heading, index) => {
+  [...(table?.tHead.rows[0].cells ?? [])].forEach((heading, index) => {
     const button = document.createElement("button");
     button.type = "button";
     button.append(...heading.childNodes);

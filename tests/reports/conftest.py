@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from everything import everything_of
 
 from harness.analysis.difference import Comparison, Difference, Gains, Line, Node
 from harness.analysis.view import Accuracy, Cell, Interval, Parity, RunView, Speed
@@ -382,6 +383,23 @@ def hostile() -> RunView:
     return make_view(Plan(algorithms, datasets, 2, fails, skips, duels, texts))
 
 
+def everything() -> RunView:
+    """Return a run that feeds every section, with hostile names in all of them."""
+    names = list(HOSTILE.values())
+    texts = dict(zip(("name", "summary", "cpu", "note", "source", "plugin", "reason"), names))  # noqa: B905 - fewer places than texts
+
+    def fails(algorithm: str, dataset: str) -> Failure | None:
+        return Failure(dataset, algorithm, TRACEBACK) if algorithm == dataset == names[4] else None
+
+    skips = lambda a, d: d if (a, d) == (names[1], names[2]) else ""  # noqa: E731 - as above
+    algorithms = {**dict.fromkeys(names[:-1], names[-1]), names[-1]: None}
+    datasets = dict(
+        zip(names[:6], [Task.BINARY, Task.REGRESSION, Task.MULTICLASS] * 2, strict=True)
+    )
+    plan = Plan(algorithms, datasets, 2, fails, skips, (names[0], names[4]), texts)
+    return everything_of(make_view(plan), names)
+
+
 def empty() -> RunView:
     return make_view(Plan({}, {}))
 
@@ -404,7 +422,9 @@ def large() -> RunView:
     return make_view(Plan(names, datasets, 1, duels=tuple(datasets)[:5]))
 
 
-KINDS = {f.__name__: f for f in (typical, hostile, empty, one_trial, only_failures, large)}
+KINDS = {
+    f.__name__: f for f in (typical, hostile, everything, empty, one_trial, only_failures, large)
+}
 
 
 @pytest.fixture(scope="session")

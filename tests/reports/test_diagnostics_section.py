@@ -2,83 +2,16 @@
 
 from dataclasses import replace
 
-import numpy as np
 import pytest
+from everything import answers
 
-from harness.analysis.diagnostics import (
-    Diagnostic,
-    agreement,
-    bias_variance,
-    calibration,
-    determinism,
-    importance,
-    margins,
-    scaling,
-    staged,
-    strength,
-)
-from harness.model import to_json
+from harness.analysis.diagnostics import Diagnostic
 from reports import Details, Figure, Page, Panel, Table, build_report, diagnostics, verdicts_json
-
-RNG = np.random.default_rng(0)
-P = RNG.uniform(size=200)
-HIT = (RNG.random(200) < P).astype(np.int64)
-VOTES = np.where(RNG.random((6, 200)) < 0.7, HIT, 1 - HIT)
-
-
-def checks():
-    base = np.array([0.5, 0.25])
-    found = [
-        determinism.check("seed", base, base.copy()),
-        determinism.check("threads", base, np.nextafter(base, 1), "log_loss", np.sum),
-        determinism.Check("rows", None, reason="it crashed"),
-    ]
-    return {"checks": [to_json(check) for check in found], "rows": 2}
-
-
-def losses(output):
-    return float(np.mean(output))
-
-
-def parted(noise, sets=4):
-    f = RNG.uniform(size=50)
-    models = f + RNG.normal(size=(sets, 50)) * 0.3
-    decomposed = bias_variance.of_values(models, f + noise * RNG.normal(size=50), f)
-    return {**to_json(decomposed), "train_rows": 100, "apart": True}
-
-
-def found():
-    """Return what each module finds of made-up models, by name."""
-    stages = [np.full(4, v) for v in (3.0, 1.0, 2.0)]
-    clock = ([1, 3], [0.1, 0.3])
-    sides = {"train": VOTES, "test": VOTES}
-    strong = strength.of_votes(VOTES, HIT, 2)
-    return {
-        "staged": to_json(staged.curves([1, 2, 3], stages, stages, "mse", (losses,) * 2, clock)),
-        "determinism": checks(),
-        "scaling": to_json(scaling.fit("rows", [1, 2, 4, 8], [1.0, 2.1, 3.9, 8.2])),
-        "calibration": to_json(calibration.calibrate(np.column_stack([1 - P, P]), HIT)),
-        "importance": to_json(importance.compare([1, 2, 3], [1, 3, 2])),
-        "agreement": {**to_json(agreement.compare(P, np.nextafter(P, 1))), "scale": 1.0},
-        "margins": {
-            side: to_json(margins.distribution(margins.margins(votes, np.ones(6), HIT, 2)))
-            for side, votes in sides.items()
-        },
-        "strength": {
-            **to_json(strong),
-            "law": {**to_json(strong.law), "deviation": strong.law.deviation},
-        },
-        "bias_variance": parted(0.5),
-    }
 
 
 @pytest.fixture(scope="module")
 def told():
-    paired = ("importance", "agreement")
-    return tuple(
-        Diagnostic(name, "ours", "blobs", found=answer, reference="theirs" * (name in paired))
-        for name, answer in found().items()
-    )
+    return answers()
 
 
 @pytest.fixture
@@ -111,7 +44,7 @@ def test_a_difference_stands_out_with_its_size(page_with, told):
     one = next(d for d in told if d.name == "determinism")
     (row,) = rows_of(page_with, one)
     assert [cell.value for cell in row[2:]] == ["same", "differs", "unknown"]
-    assert row[3].note.startswith("1 float64 steps, log_loss by")
+    assert row[3].note.startswith("1 float64 step, log_loss by")
     assert row[4].note == "it crashed"
 
 

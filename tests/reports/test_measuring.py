@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from harness.analysis.view import RunView
-from harness.model import Block, Sample, StopRule
+from harness.model import Block, Sample
 from reports import Page, duels, gates
 from reports._answers import change_rows, gate_rows, gates_markdown
 from reports._render import Renderer
@@ -56,17 +56,6 @@ def test_spin_settings_that_nobody_set_are_the_libraries_own() -> None:
 
 def test_a_run_without_duels_has_no_section_of_them(typical) -> None:
     assert duels.build(Page(replace(typical, duels=()))) is None
-
-
-def test_a_duel_that_may_end_early_is_repeated_the_same_way(typical) -> None:
-    first = typical.duels[0]
-    rule = StopRule((8, 12), "fit", precision=0.02)
-    page = Page(typical)
-    told = page.rerun_duel(replace(first, duel=replace(first.duel, stop=rule)))
-    assert "--precision 0.02" in told
-    assert "--phase fit" in told
-    assert "--launches" not in told
-    assert "--claim" not in told
 
 
 # ------------------------------------------------------------------ gates

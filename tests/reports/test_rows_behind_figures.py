@@ -1,0 +1,115 @@
+"""What a figure draws stands in the rows behind it: every dot, every bar, and nothing is cut."""
+
+import math
+from collections.abc import Iterator
+from dataclasses import fields, is_dataclass
+
+import pytest
+
+from reports import Figure, Fragment, Page, Table
+from reports._plot import Boxes, Dots, Lines, Plot
+from reports._tables import csv_text
+
+GUIDES = ("muted", "ink", "paper")  # colours of lines that mark a place, and show no number
+# Sections whose rows hold what the bars are shares of, and those that draw roots of shares.
+SHARES = {"phases", "predictions"}
+ROOTS = "Share of the gains"
+
+
+def figures(block: object) -> Iterator[Figure]:
+    """Yield every figure of a fragment, wherever it stands."""
+    if isinstance(block, Figure):
+        yield block
+    elif isinstance(block, (list, tuple)):
+        for part in block:
+            yield from figures(part)
+    elif is_dataclass(block) and not isinstance(block, type):
+        for field in fields(block):
+            yield from figures(getattr(block, field.name))
+
+
+def numbers(*tables: Table | None) -> set[float]:
+    """Return every number that the rows hold, to six digits."""
+    cells = (cell for table in tables if table for row in table.rows for cell in row)
+    values = (getattr(cell, "value", None) for cell in cells)
+    return {rounded(v) for v in values if isinstance(v, (int, float)) and math.isfinite(v)}
+
+
+def rounded(value: float) -> float:
+    return float(f"{value:.6g}")
+
+
+def drawn(figure: Figure) -> Iterator[tuple[float, float]]:
+    """Yield every point that shows a number: dots, else the corners of lines with a meaning."""
+    assert isinstance(figure.spec, Plot)
+    for panel in figure.spec.panels:
+        dots = [m for m in panel.marks if isinstance(m, Dots)]
+        lines = [m for m in panel.marks if isinstance(m, Lines) and m.colour not in GUIDES]
+        for dot in dots:
+            yield from dot.points
+        for mark in lines if not dots else ():
+            for line in mark.lines:
+                yield from line
+
+
+@pytest.fixture(scope="module", params=["typical", "everything"])
+def told(request, views, sections):
+    """Return (section, figure) of all that a run shows."""
+    page = Page(views[request.param]())
+    built = [(section.name, section.build(page)) for section in sections]
+    return [(n, f) for n, fragment in built if isinstance(fragment, Fragment)
+            for f in figures(fragment)]  # fmt: skip
+
+
+def test_every_section_with_charts_is_looked_at(told) -> None:
+    assert {"datasets", "predictions", "quality", "speed", "tradeoff"} <= {n for n, _ in told}
+    assert len(told) > 20
+
+
+def test_every_dot_stands_in_a_row(told) -> None:
+    lacking = []
+    for section, figure in told:
+        known = numbers(figure.table, figure.points)
+        for x, y in drawn(figure):
+            values = {x, y, x * x, y * y} if figure.title.startswith(ROOTS) else {x, y}
+            if not known & {rounded(v) for v in values}:
+                lacking.append((section, figure.title[:60], x, y))
+    assert lacking == []
+
+
+def test_every_bar_is_a_share_of_what_its_row_holds(told) -> None:
+    bars = [(n, f) for n, f in told if n in SHARES and any(
+        isinstance(m, Boxes) for p in f.spec.panels for m in p.marks)]  # fmt: skip
+    assert {n for n, _ in bars} == SHARES
+    for _, figure in bars:
+        rows = [[c.value for c in row[1:] if isinstance(getattr(c, "value", None), (int, float))]
+                for row in figure.table.rows]  # fmt: skip
+        for panel in figure.spec.panels:
+            for x0, _, x1, _ in (b for m in panel.marks if isinstance(m, Boxes) for b in m.boxes):
+                share = x1 - x0
+                assert any(_is_share(share, row) for row in rows), (figure.title, share)
+
+
+def _is_share(share: float, row: list[float]) -> bool:
+    """Whether a number of a row is this share of some sum of its neighbours."""
+    values = [v for v in row if math.isfinite(v) and v >= 0]
+    sums = [sum(values[i:j]) for i in range(len(values)) for j in range(i + 1, len(values) + 1)]
+    return any(s > 0 and abs(v / s - share) < 1e-6 for v in values for s in sums)
+
+
+def test_points_are_told_one_by_one(told) -> None:
+    for section, figure in told:
+        if figure.points is not None and section in ("predictions", "timings"):
+            dots = sum(len(m.points) for p in figure.spec.panels for m in p.marks
+                       if isinstance(m, Dots))  # fmt: skip
+            assert len(figure.points.rows) == dots, figure.title
+        if figure.points is not None:
+            lines = csv_text(figure.points).splitlines()
+            assert len(lines) == len(figure.points.rows) + 1
+
+
+def test_every_figure_tells_its_command_where_there_is_one(views, sections) -> None:
+    page = Page(views["typical"]())
+    for section in sections:
+        for figure in figures(section.build(page)):
+            assert figure.again.startswith("python -m harness "), (section.name, figure.title)

@@ -13,11 +13,11 @@ from harness.model import Dataset
 
 @hookimpl
 def register_datasets(register: Callable[[Dataset], None]) -> None:
-    """Register every set of the mirror that can be used; it keeps the suites of its card."""
+    """Register every set of the mirror that can be used, with suites and groups of its card."""
     found = [entry for entry in entries() if not entry.refused]
     if not found:
         return
     cards = {card.name: card for _, card in every_card() if not isinstance(card, DataError)}
     for entry in found:
         card = cards.get(entry.name)
-        register(entry.dataset(card.suites if card is not None else ()))
+        register(entry.dataset(card.suites, card.read.group) if card else entry.dataset())

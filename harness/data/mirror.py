@@ -1,8 +1,8 @@
 """A folder of datasets with a ``MANIFEST.json``: by name, without a network, each file verified.
 
 The manifest is a list of sets. Of each it tells the files, how they are read (``read``, ``na``,
-``na_numeric``, ``label_map``, ``bad_labels``, ``drop``, ``cat``, ``weight``), task, target,
-counts, and the SHA-256 of every file (``file_details``); what else it tells is for people.
+``na_numeric``, ``label_map``, ``bad_labels``, ``drop``, ``cat``, ``weight``, ``group``), task,
+target, counts, and the SHA-256 of every file (``file_details``); what else it tells is for people.
 """
 
 from __future__ import annotations
@@ -67,6 +67,7 @@ class _Set(_Part):
     cat: Literal["all", "auto"] | tuple[str, ...] | None = None
     drop: tuple[str, ...] = ()
     weight: str | None = None
+    group: str | None = None
     label_map: dict[str, str] | None = None
     bad_labels: tuple[str, ...] | None = None
     n_cols: int | None = None
@@ -85,10 +86,17 @@ class Entry:
     facts: _Set | None
     refused: str = ""
 
-    def dataset(self, suites: tuple[str, ...] = ()) -> Dataset:
-        """Return the declaration."""
+    def dataset(self, suites: tuple[str, ...] = (), group: str = "") -> Dataset:
+        """Return the declaration.
+
+        ``group`` is the column of groups of the set's card. It counts where the manifest drops
+        that column: elsewhere its own word stands.
+        """
         assert self.facts is not None
         facts, reading = self.facts, _reading(self.facts)
+        if group in facts.drop and not facts.group:
+            kept = tuple(name for name in facts.drop if name != group)
+            reading = reading.model_copy(update={"group": group, "drop": kept})
         task = Task(facts.task)
         sums = {detail.file: detail.sha256 for detail in facts.file_details}
         files = tuple(File(str(self.folder / name), sums[name]) for name in facts.files)
@@ -104,6 +112,7 @@ class Entry:
             missing=facts.missing,
             sparse=facts.read.kind == "svmlight",
             weighted=bool(facts.weight),
+            grouped=bool(reading.group),
             given_test=bool(facts.n_test_rows),
             source="mirror",
             suites=suites,
@@ -202,6 +211,7 @@ def _reading(facts: _Set) -> Reading:
         missing_numbers=facts.na_numeric or (),
         drop=facts.drop,
         weight=facts.weight or "",
+        group=facts.group or "",
         labels=facts.label_map or {},
         leave_out=facts.bad_labels or (),
         drop_missing_target=True,

@@ -128,6 +128,29 @@ def test_a_symbolic_link_does_not_lead_out(tmp_path, monkeypatch):
         resolve("mine", registry())
 
 
+def test_groups_are_those_of_the_manifest_or_of_the_card(tmp_path, monkeypatch):
+    """The card of musk2 groups the conformations of a molecule, whose column the mirror drops."""
+    content = b"molecule_name,b,y\nm1,1,no\nm1,2,yes\nm2,3,no\nm2,4,yes\n"
+    sha256 = hashlib.sha256(content).hexdigest()
+    plain = {"name": "musk2", "n_columns": 1, "n_categorical": 0, "missing": False, "label_map": {}}
+    plain |= {"file_details": [{"file": "m/iris.csv", "sha256": sha256}]}
+    changes = {
+        "dropped": {"drop": ["molecule_name"]},
+        "named": {"group": "molecule_name"},
+        "a feature": {"n_columns": 2, "n_categorical": 1},
+    }
+    found = {}
+    for case, change in changes.items():
+        make_mirror(tmp_path / case, monkeypatch, **plain | change)
+        (tmp_path / case / "m/iris.csv").write_bytes(content)
+        dataset = resolve("musk2", registry())
+        table = table_of(dataset)
+        assert dataset.grouped == (table.group is not None)
+        found[case] = None if table.group is None else table.group.tolist()
+        assert len(table.X.columns) == dataset.columns
+    assert found == {"dropped": [0, 0, 1, 1], "named": [0, 0, 1, 1], "a feature": None}
+
+
 # ------------------------------------------------------------------ the shared mirror
 
 

@@ -22,7 +22,7 @@ DIGEST = "sha256"
 PROOF = 32  # bytes of a digest, and of a nonce
 GREETING = 5.0  # seconds for a whole handshake
 AT_ONCE = 64  # callers that are greeted at the same time
-LOOK = 0.1  # seconds between two looks at who has come
+LOOK = 0.01  # seconds between two looks at who has come
 
 
 def prove(secret, role, said):

@@ -161,7 +161,7 @@ def test_a_worker_that_hangs_is_given_up_and_another_fit_goes_on(client, monkeyp
     X, y, _ = table()
     addresses = workers_of(client, 3)
     pid = client.run(os.getpid, workers=addresses[:1])[addresses[0]]
-    params = {"n_estimators": 200, "random_state": 1, "num_leaves": 7}
+    params = {"n_estimators": 100, "random_state": 1, "num_leaves": 7}
     model = DaskHistogramBoostingRegressor(workers=addresses, patience=1.0, **params)
     args = client, addresses[0], signal.SIGSTOP
     stopper = threading.Thread(target=kill_in_training, args=args)
@@ -172,7 +172,7 @@ def test_a_worker_that_hangs_is_given_up_and_another_fit_goes_on(client, monkeyp
     finally:
         stopper.join()
         os.kill(pid, signal.SIGCONT)
-    assert len(lost.value.rounds) < 200
+    assert len(lost.value.rounds) < 100
     model.fit(*collections(), resume=True)
     local = HistogramBoostingRegressor(**params).fit(X, y)
     assert digest_of(model.ensemble_) == digest_of(local.ensemble_)

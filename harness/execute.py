@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-import os
 import shutil
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
+from harness import machine
 from harness.comparisons import Comparisons, jobs_of
 from harness.compiling import compile_and_tell
 from harness.duelling import OverdueError, run_duel
@@ -97,6 +97,7 @@ class Execution:
         Every outcome is stored in one transaction before the next is waited for, so that an
         interruption loses at most the trials in flight.
         """
+        self._tell_threads(plan)
         for outcome in plan.skipped:
             self.store.record(self.run_id, outcome)
             self.tally.add("trial", outcome.status)
@@ -122,6 +123,11 @@ class Execution:
         for name, told in self.registry.unanswered().items():
             if name in chosen:
                 self.progress.message(f"note: {told}")
+
+    def _tell_threads(self, plan: Plan) -> None:
+        """Warn of more threads than can run at once, where trials run on this machine."""
+        if self.options.executor == "local" and (told := machine.too_many_threads(plan.threads)):
+            self.progress.message(told)
 
     def _unknown_jobs(self, planned: Iterable[Job]) -> list[Job]:
         """Attach known outcomes to the run and return the jobs of what remains."""
@@ -215,6 +221,4 @@ class Execution:
 def side_by_side(jobs: Iterable[Job]) -> int:
     """Return how many jobs the processors can take at once, each with its threads."""
     threads = max((job.threads for job in jobs), default=1)  # at least 1, by the config
-    known = hasattr(os, "sched_getaffinity")  # macOS does not tell
-    processors = len(os.sched_getaffinity(0)) if known else os.cpu_count() or 1
-    return max(1, processors // threads)
+    return max(1, machine.usable_processors() // threads)

@@ -128,6 +128,23 @@ def others_runnable() -> int | None:
     return max(0, int(told[0]) - 1) if told and told[0].isdigit() else None
 
 
+def usable_processors() -> int:
+    """Return how many processors this process may use; macOS tells only how many there are."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def too_many_threads(threads: int) -> str:
+    """Return a warning where more threads are asked for than can run at once, or ""."""
+    if threads <= (usable := usable_processors()):
+        return ""
+    return (
+        f"warning: {threads:,} threads are asked for, and this process may use {usable:,} "
+        f"processor{'s' * (usable > 1)}: threads will wait for each other, and times say little"
+    )
+
+
 def choose_cpus(n: int) -> tuple[int, ...]:
     """Return n processors to pin a timed trial to, or none where there are not more than n.
 

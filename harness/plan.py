@@ -58,6 +58,12 @@ class Plan:
         for job in self.jobs:
             yield from job.trials
 
+    @property
+    def threads(self) -> int:
+        """Return the most threads that any job or duel asks for; 0 of an empty plan."""
+        jobs = (*self.jobs, *(duel.a for duel in self.duels))
+        return max((job.threads for job in jobs), default=0)
+
 
 def make_plan(
     experiment: Experiment,

@@ -17,7 +17,7 @@ from harness.data import dataset_from_mapping, resolve
 from harness.diagnose import Diagnosis, questions
 from harness.errors import ConfigError
 from harness.execute import Execution, Options, Tally
-from harness.machine import fingerprint, machine_id
+from harness.machine import fingerprint, machine_id, too_many_threads
 from harness.matches import Match, matches_of
 from harness.model import JSON, Dataset, DuelOutcome, Status, to_json
 from harness.narrow import Only, only_of
@@ -111,6 +111,8 @@ class Forecast:
             state = "known" if match.what["id"] in self.known_matches else "to compare"
             names = f"{match.a.algorithm} and {match.b.algorithm}"
             lines.append(f"trees of {names} on {match.a.dataset.name}: {state}")
+        if told := too_many_threads(self.plan.threads):
+            lines.append(told)
         seconds, unknown = self.estimate()
         guess = f"about {show_duration(seconds)} of trials" if seconds else "no estimate yet"
         rest = f", and {unknown} trials that were never timed here" if unknown else ""

@@ -1,9 +1,12 @@
 """What a run counts, and how it says so."""
 
+from types import SimpleNamespace
+
 import pytest
 
-from harness.execute import Tally
+from harness.execute import Execution, Options, Tally
 from harness.model import Status
+from harness.plan import Plan
 
 
 def tally(*ends):
@@ -25,6 +28,18 @@ def test_trials_duels_and_comparisons_are_told_apart():
         "2 trials done, 1 out of memory; 1 duel done; 1 comparison skipped; 2 of them known from "
         "earlier runs (1 failed then; --retry-failed runs them again)"
     )
+
+
+@pytest.mark.parametrize(("executor", "lines"), [("local", 1), ("dask", 0)])
+def test_more_threads_than_can_run_are_told_where_trials_run_here(executor, lines):
+    plan = Plan(jobs=(SimpleNamespace(threads=2), SimpleNamespace(threads=4096)))
+    told = []
+    progress = SimpleNamespace(message=told.append)
+    Execution(None, "r", None, progress, Options(executor))._tell_threads(plan)
+    assert len(told) == lines
+    assert all("4,096 threads are asked for" in line for line in told)
+    Execution(None, "r", None, progress, Options())._tell_threads(Plan())
+    assert len(told) == lines
 
 
 def test_nothing_is_told_too():

@@ -28,6 +28,13 @@ def test_the_id_follows_the_hardware_and_nothing_else(monkeypatch):
     assert machine.machine_id.__wrapped__() != before
 
 
+def test_more_threads_than_can_run_are_told(monkeypatch):
+    monkeypatch.setattr(machine.os, "sched_getaffinity", lambda _: {0, 1}, raising=False)
+    assert machine.too_many_threads(2) == ""
+    told = machine.too_many_threads(99)
+    assert "99 threads are asked for, and this process may use 2 processors" in told
+
+
 @pytest.fixture
 def eight_threads_on_four_cores(monkeypatch, tmp_path):
     for cpu in range(8):

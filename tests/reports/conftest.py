@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from everything import everything_of
+from everything import everything_of, history_of, run_point
 
 from harness.analysis.difference import Comparison, Difference, Gains, Line, Node
 from harness.analysis.view import Accuracy, Cell, Interval, Parity, RunView, Speed
@@ -460,7 +460,31 @@ def page_of(sections: list[Section]) -> Callable[[str], str]:
     """Return a function from a kind of run to its finished report, each built once."""
     from reports import build_report
 
-    return cache(lambda kind: build_report(KINDS[kind](), sections))
+    return cache(
+        lambda kind: PAGES[kind]() if kind in PAGES else build_report(KINDS[kind](), sections)
+    )
+
+
+def index_page() -> str:
+    """Return an index of runs with hostile names, of two experiments."""
+    from reports import build_index
+
+    names = list(HOSTILE.values())
+    points = [
+        run_point(i, names, experiment) for experiment in ("quick", names[0]) for i in range(4)
+    ]
+    return build_index(points, {points[0].id})
+
+
+def history_page() -> str:
+    """Return the page of a history with hostile names."""
+    from reports._steps import build_history
+
+    names = list(HOSTILE.values())
+    return build_history(history_of(names), names)
+
+
+PAGES = {"index": index_page, "history": history_page}  # beside reports of runs
 
 
 class Parsed(HTMLParser):

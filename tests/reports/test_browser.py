@@ -10,7 +10,7 @@ import pytest
 from browser import CHROMIUM, WHY_NOT, Browser
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason=WHY_NOT)
-KINDS = ("typical", "hostile", "empty", "one_trial", "only_failures")
+KINDS = ("typical", "everything", "empty", "one_trial", "only_failures", "index", "history")
 OPENED = "for (const d of document.querySelectorAll('details')) d.open = true;"
 # What sticks out of the page, but for what may scroll by itself.
 WIDE = """
@@ -73,7 +73,7 @@ def test_a_page_asks_for_itself_only_and_complains_of_nothing(browser, file_of, 
         assert page.evaluate(f"{made}.length;") == 0, "no name became an element"
 
 
-@pytest.mark.parametrize("kind", ["typical", "hostile", "one_trial"])
+@pytest.mark.parametrize("kind", ["typical", "everything", "one_trial", "index", "history"])
 def test_nothing_overflows_a_phone_or_a_wide_screen(browser, file_of, kind) -> None:
     with browser.page(file_of(kind), width=390) as page:
         page.evaluate(OPENED)
@@ -92,7 +92,7 @@ def test_the_policy_blocks_what_is_injected(browser, file_of) -> None:
         "<img src='https://example.org/x.png' id='remote'>"
         "<style>main { display: none }</style>"
     )
-    with browser.page(file_of("empty", injected)) as page:
+    with browser.page(file_of("everything", injected)) as page:
         found = page.evaluate("""
           document.getElementById("trap").click();
           const main = getComputedStyle(document.querySelector("main")).display;
@@ -110,7 +110,7 @@ def test_without_javascript_everything_can_be_read(browser, file_of) -> None:
       const parts = ["figure svg", "table", "details", "section"];
       return parts.map((part) => document.querySelectorAll(part).length);
     """
-    path = file_of("typical")
+    path = file_of("everything")
     with browser.page(path) as page:
         with_script = page.evaluate(count)
     with browser.page(path, script=False) as page:
@@ -153,7 +153,7 @@ def test_a_formula_is_saved_as_text(browser, file_of) -> None:
       for (const b of document.querySelectorAll(".tools button")) b.click();
       return (await Promise.all(texts)).join("");
     """
-    with browser.page(file_of("hostile")) as page:
+    with browser.page(file_of("everything")) as page:
         csv = page.evaluate(save)
         assert page.complaints == []
     assert "\"'=cmd|' /C calc'!A0\"" in csv

@@ -12,7 +12,7 @@ from browser import CHROMIUM, WHY_NOT, Browser
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason=WHY_NOT)
 AXE = os.environ.get("AXE_CORE", "")  # path of axe.min.js, of the npm package axe-core
 RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
-KINDS = ("typical", "hostile", "only_failures", "empty")
+KINDS = ("typical", "everything", "only_failures", "empty", "index", "history")
 OPENED = "for (const d of document.querySelectorAll('details')) d.open = true;"
 # The contrast of every text with what lies behind it, by WCAG 2's relative luminance.
 CONTRAST = """
@@ -109,11 +109,12 @@ def file_of(page_of, tmp_path):
 
 
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
-def test_every_text_stands_out_from_its_ground(browser, file_of, dark) -> None:
-    with browser.page(file_of("typical"), dark=dark) as page:
+@pytest.mark.parametrize("kind", ["everything", "index", "history"])
+def test_every_text_stands_out_from_its_ground(browser, file_of, kind, dark) -> None:
+    with browser.page(file_of(kind), dark=dark) as page:
         page.evaluate(OPENED)
         found = page.evaluate(CONTRAST)
-    assert found["seen"] > 1000
+    assert found["seen"] > (1000 if kind == "everything" else 50)
     assert found["poor"] == []
 
 
@@ -141,9 +142,10 @@ def test_everything_has_a_name_and_a_place_in_the_order(browser, file_of, kind) 
     assert found["landmarks"] == [1, 1, 1, 1]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not AXE, reason="AXE_CORE names no axe.min.js (npm package axe-core)")
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
-@pytest.mark.parametrize("kind", ["typical", "only_failures", "empty"])
+@pytest.mark.parametrize("kind", KINDS)
 def test_axe_finds_nothing(browser, file_of, kind, dark) -> None:
     with browser.page(file_of(kind), dark=dark) as page:
         page.evaluate(OPENED)

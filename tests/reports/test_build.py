@@ -35,7 +35,7 @@ from reports import (
 )
 from reports._text import plain
 
-KINDS = ("typical", "hostile", "empty", "one_trial", "only_failures")
+KINDS = ("typical", "everything", "empty", "one_trial", "only_failures")
 KINDS += (pytest.param("large", marks=pytest.mark.slow),)
 LIMITS = {"large": 8_000_000}  # bytes; of the others 3 MB
 
@@ -130,7 +130,7 @@ def test_figures_and_tables_can_be_read_by_all(page_of, parse, kind) -> None:
 
 
 def test_hostile_names_are_shown_as_text(page_of, parse, hostile_names) -> None:
-    text = parse(page_of("hostile")).text
+    text = parse(page_of("everything")).text
     for name in hostile_names.values():
         assert " ".join(plain(name)[:50].split()) in text
 

@@ -74,7 +74,7 @@ def test_rungs_and_gates_are_told_in_short(views) -> None:
     beside = "Trees of {} beside those of {}: ".format(*names)
     assert f"{beside}L3 on 1 dataset and no rung on 1 " in told
     assert "Trees of {} in mode exact beside those of {}: L2 on 1 ".format(*names) in told
-    assert "Gates: 1 fail." in told
+    assert "Gates: 1 fails." in told
     found = verdicts_json(view)["parity"]
     assert [p["rung"] for p in found] == ["L3", "", "L2"]
     assert all(isinstance(sentence, str) for p in found for sentence in p["differences"])

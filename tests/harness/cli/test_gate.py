@@ -93,7 +93,7 @@ def test_a_run_holds_its_own_gates(first, folder):
     assert (decision["algorithm"], decision["reference"]) == ("zero", "prior")
     assert decision["state"] == "fail"
     page = (folder / told["report"]).read_text()
-    assert "Gates: 1 fail." in page
+    assert "Gates: 1 fails." in page
 
 
 def test_gate_reads_the_stored_run_again(first, folder):

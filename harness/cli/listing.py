@@ -17,6 +17,7 @@ KINDS = (
     *("algorithms", "datasets", "metrics", "sections", "executors"),
     *("experiments", "plugins", "runs"),
 )
+MOST_SHOWN = 3  # things in a cell of a table
 RUN = ("id", "name", "status", "started", "ended")  # the rest of a run is for `harness show`
 
 
@@ -36,7 +37,7 @@ def command(kind: str | None, plugins: tuple[Path, ...], results: Path, as_json:
     if as_json:
         print_json({kind: rows})
     elif rows:
-        print_table(list(rows[0]), [list(row.values()) for row in rows])
+        print_table(list(rows[0]), [[_shown(value) for value in row.values()] for row in rows])
     else:
         click.echo(f"no {kind}", err=True)
 
@@ -65,8 +66,8 @@ def _algorithm(algorithm: Algorithm) -> dict[str, Any]:
     return {
         "name": algorithm.name,
         "origin": algorithm.origin,
-        "tasks": " ".join(sorted(algorithm.tasks)),
-        "reference": algorithm.reference or "-",
+        "tasks": sorted(algorithm.tasks),
+        "reference": algorithm.reference,
         "summary": algorithm.summary,
     }
 
@@ -78,9 +79,9 @@ def _dataset(dataset: Dataset) -> dict[str, Any]:
         "rows": dataset.rows,
         "columns": dataset.columns,
         "categorical": dataset.categorical,
-        "missing": "yes" if dataset.missing else "no",
+        "missing": dataset.missing,
         "source": dataset.source,
-        "suites": " ".join(dataset.suites) or "-",
+        "suites": list(dataset.suites),
     }
 
 
@@ -88,8 +89,8 @@ def _metric(metric: Metric) -> dict[str, Any]:
     return {
         "name": metric.name,
         "better": "lower" if metric.lower_is_better else "higher",
-        "primary": "yes" if metric.primary else "no",
-        "tasks": " ".join(sorted(metric.tasks)),
+        "primary": metric.primary,
+        "tasks": sorted(metric.tasks),
         "summary": metric.summary,
     }
 
@@ -103,20 +104,29 @@ def _plugins(registry: Registry) -> list[dict[str, Any]]:
     for name, told in registry.unanswered().items():
         notes.setdefault(registry.entry("algorithm", name).plugin, []).append(told)
     fine = [
-        {"plugin": name, "state": "loaded", "offers": _shortened(things)}
-        | {"note": "; ".join(notes.get(name, ())) or "-"}
+        {
+            "plugin": name,
+            "state": "loaded",
+            "offers": things,
+            "note": "; ".join(notes.get(name, ())),
+        }
         for name, things in offered.items()
     ]
     broken = [
-        {"plugin": b.plugin, "state": "broken", "offers": b.reason, "note": "-"}
+        {"plugin": b.plugin, "state": "broken", "offers": [], "note": b.reason}
         for b in registry.broken
     ]
     return fine + broken
 
 
-def _shortened(things: list[str]) -> str:
-    shown = ", ".join(things[:3])
-    return f"{shown} and {len(things) - 3} more" if len(things) > 3 else shown or "-"
+def _shown(value: Any) -> Any:
+    """Return a value as a table shows it; JSON has it whole."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, list):
+        more = len(value) - MOST_SHOWN
+        return ", ".join(value[:MOST_SHOWN]) + (f" and {more} more" if more > 0 else "") or "-"
+    return "-" if value in (None, "") else value
 
 
 def _runs(results: Path) -> list[dict[str, Any]]:

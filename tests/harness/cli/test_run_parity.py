@@ -147,7 +147,7 @@ def test_what_a_listener_a_skip_or_a_reference_has_wrong_is_told(call):
     assert json.loads(out)["outcomes"] == {"failed": 2, "done": 8}
     assert "note: lost answers to unknown algorithm 'sklearn.decision_tre': did you mean" in err
     _, out, _ = call("list", "plugins", "--json")
-    notes = [p["note"] for p in json.loads(out)["plugins"] if p["note"] != "-"]
+    notes = [p["note"] for p in json.loads(out)["plugins"] if p["note"]]
     assert len(notes) == 1
     assert notes[0].startswith("lost answers to unknown algorithm")
 

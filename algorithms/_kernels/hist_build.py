@@ -24,6 +24,7 @@ from algorithms._kernels.jit import inner_kernel, kernel
 
 AHEAD = 16  # rows
 LINE = 64  # bytes of a cache line
+FULL = 264  # cells from one column of 249 to 264 bins to the next: the usual stride
 CHUNK = 512  # rows whose sums are looked at together: a look at each row takes a quarter longer
 
 
@@ -31,22 +32,60 @@ CHUNK = 512  # rows whose sums are looked at together: a look at each row takes 
 def fetch_ahead(bins, records, rows, i, last, low, high):
     """Ask for the bins and the record of a row to come."""
     row = np.uint64(rows[min(i + np.uint64(AHEAD), last - np.uint64(1))])
-    width = np.uint64(bins.shape[1])
+    at, line = row * np.uint64(bins.shape[1]), np.uint64(LINE)
     prefetch(records, row)
-    for byte in range(low, high, np.uint64(LINE)):
-        prefetch(bins, row * width + byte)
-    prefetch(bins, row * width + high - np.uint64(1))
+    prefetch(bins, at + low)
+    prefetch(bins, at + high - np.uint64(1))
+    if high - low > line + line:
+        for byte in range(low + line, high, line):
+            prefetch(bins, at + byte)
+
+
+@kernel
+def add_rows(bins, records, rows, first, last, features, low, high, stride, cells):
+    """Add the records of rows[first : last] to their cells of the features low … high − 1."""
+    if len(features) < bins.shape[1]:
+        add_some(bins, records, rows, first, last, features, low, high, stride, cells)
+    elif stride == np.uint64(FULL):
+        add_all(bins, records, rows, first, last, low, high, np.uint64(FULL), cells)
+    else:
+        add_all(bins, records, rows, first, last, low, high, stride, cells)
 
 
 @inner_kernel
-def add_row(bins, row, record, features, low, high, stride, cells):
-    """Add a row's record to its cells of some features."""
-    if len(features) == bins.shape[1]:
+def add_all(bins, records, rows, first, last, low, high, stride, cells):
+    """Add rows to the cells of neighbouring features, two rows at a time.
+
+    A feature's cells are then found once for two rows; a stride that the compiler knows becomes
+    part of their addresses.
+    """
+    one = np.uint64(1)
+    i = first
+    while i + one < last:
+        fetch_ahead(bins, records, rows, i, last, low, high)
+        fetch_ahead(bins, records, rows, i + one, last, low, high)
+        row, next_row = np.uint64(rows[i]), np.uint64(rows[i + one])
+        record, next_record = records[row], records[next_row]
         cell = low * stride
         for f in range(low, high):
             cells[cell + np.uint64(bins[row, f])] += record
+            cells[cell + np.uint64(bins[next_row, f])] += next_record
             cell += stride
-    else:
+        i += np.uint64(2)
+    if i < last:
+        row = np.uint64(rows[i])
+        record = records[row]
+        for f in range(low, high):
+            cells[f * stride + np.uint64(bins[row, f])] += record
+
+
+@inner_kernel
+def add_some(bins, records, rows, first, last, features, low, high, stride, cells):
+    """Add rows to the cells of features that are numbered."""
+    for i in range(first, last):
+        fetch_ahead(bins, records, rows, i, last, low, high)
+        row = np.uint64(rows[i])
+        record = records[row]
         for j in range(low, high):
             f = np.uint64(features[j])
             cells[f * stride + np.uint64(bins[row, f])] += record
@@ -68,10 +107,25 @@ def build_narrow(bins, records, rows, first, last, features, low, high, stride, 
     """
     first, last, stride = np.uint64(first), np.uint64(last), np.uint64(stride)
     low, high = np.uint64(low), np.uint64(high)
-    for i in range(first, last):
-        fetch_ahead(bins, records, rows, i, last, low, high)
-        row = np.uint64(rows[i])
-        add_row(bins, row, records[row], features, low, high, stride, cells)
+    add_rows(bins, records, rows, first, last, features, low, high, stride, cells)
+
+
+@kernel
+def build_bounded(bins, records, rows, first, last, features, low, high, stride, cells, wide, room):
+    """Add rows as `build_wide` does, where any `room` rows fit: no look at them is needed.
+
+    Returns
+    -------
+    1 where cells were moved to the wide planes, else 0
+    """
+    first, last, stride = np.uint64(first), np.uint64(last), np.uint64(stride)
+    low, high, room = np.uint64(low), np.uint64(high), np.uint64(room)
+    for start in range(first, last, room):
+        if start > first:
+            flush(cells, wide, features, low, high, stride)
+        end = min(start + room, last)
+        add_rows(bins, records, rows, start, end, features, low, high, stride, cells)
+    return 1 if last > first + room else 0
 
 
 @kernel
@@ -100,10 +154,7 @@ def build_wide(bins, records, rows, first, last, features, low, high, stride, ce
             elif step > np.uint64(1):  # too much for one chunk, never for one row
                 step = np.uint64(1)
             continue
-        for i in range(start, end):
-            fetch_ahead(bins, records, rows, i, last, low, high)
-            row = np.uint64(rows[i])
-            add_row(bins, row, records[row], features, low, high, stride, cells)
+        add_rows(bins, records, rows, start, end, features, low, high, stride, cells)
         spread_here += more_spread
         h_here += more_h
         spread += more_spread
@@ -116,7 +167,7 @@ def build_wide(bins, records, rows, first, last, features, low, high, stride, ce
     sums[FLUSHED] = flushed
 
 
-@inner_kernel
+@kernel
 def tally(records, rows, start, end):
     """Return Σ|g|, Σg and Σh of some rows."""
     spread = total_g = total_h = 0

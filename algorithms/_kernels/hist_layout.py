@@ -140,6 +140,9 @@ class Scale(NamedTuple):
 
     g: float
     h: float
+    room: int = (
+        0  # any so many rows fit into a cell; 0: single rows are so large that one must look
+    )
 
 
 class Growth(NamedTuple):

@@ -8,7 +8,7 @@ same. Where columns are listed, all leaves are shared by rows.
 
 import numpy as np
 
-from algorithms._kernels.hist_build import build_narrow, build_wide
+from algorithms._kernels.hist_build import build_bounded, build_narrow, build_wide, tally
 from algorithms._kernels.hist_column import search_column, write_sides
 from algorithms._kernels.hist_layout import (
     FLUSHED,
@@ -96,36 +96,53 @@ def build_and_scan(team, rank, bins, records, growth, scratch, rules, scale, sma
             bins.rows.shape[1] * stride,
             scratch.sums[rank],
         )
+    if large < 0 and scale.room:
+        sums = scratch.sums[rank]
+        sums[SPREAD], sums[TOTAL_G], sums[TOTAL_H] = tally(records, growth.rows, begin, stop)
     if by_rows:
         low = np.int64(0)
-        build(bins, records, growth, scratch, rank, begin, stop, low, n_columns, leaf["wide"])
+        build(bins, records, growth, scratch, scale, rank, begin, stop, low, n_columns, leaf)
         meet(team)
     for low in range(first, last, TILE):
         high = min(low + TILE, last)
         if not by_rows:
-            build(bins, records, growth, scratch, rank, start, end, low, high, leaf["wide"])
+            build(bins, records, growth, scratch, scale, rank, start, end, low, high, leaf)
         scan_tile(team, rank, bins, growth, scratch, rules, scale, small, large, low, high, by_rows)
 
 
 @inner_kernel
-def build(bins, records, growth, scratch, rank, first, last, low, high, wide):
+def build(bins, records, growth, scratch, scale, rank, first, last, low, high, leaf):
     """Add rows to a member's own cells, of the dense columns at low … high − 1 of the list."""
     rows, columns = growth.rows, growth.columns
     stride = growth.planes.shape[2] // len(bins.places.length)
-    cells, sums = scratch.cells[rank], scratch.sums[rank]
+    cells, planes, sums = scratch.cells[rank], scratch.wide[rank], scratch.sums[rank]
     while high > low and columns[high - 1] >= bins.rows.shape[1]:  # listed
         high -= 1
     if high == low and len(bins.lists.cells) > 0:
         sums[FLUSHED] = 0
         return
-    if wide:
-        planes = scratch.wide[rank]
+    if not leaf["wide"]:
+        build_narrow(bins.rows, records, rows, first, last, columns, low, high, stride, cells)
+        sums[FLUSHED] = 0
+    elif scale.room:
+        sums[FLUSHED] = build_bounded(
+            bins.rows,
+            records,
+            rows,
+            first,
+            last,
+            columns,
+            low,
+            high,
+            stride,
+            cells,
+            planes,
+            scale.room,
+        )
+    else:
         build_wide(
             bins.rows, records, rows, first, last, columns, low, high, stride, cells, planes, sums
         )
-    else:
-        build_narrow(bins.rows, records, rows, first, last, columns, low, high, stride, cells)
-        sums[SPREAD] = sums[FLUSHED] = 0
 
 
 @inner_kernel
@@ -138,11 +155,11 @@ def scan_tile(team, rank, bins, growth, scratch, rules, scale, small, large, low
     spread = sum_of(scratch, members, SPREAD)
     g = one["g"] if large >= 0 else sum_of(scratch, members, TOTAL_G)
     h = one["h"] if large >= 0 else sum_of(scratch, members, TOTAL_H)
-    wide = was_wide and (spread > MOST_G or h > MOST_H)  # as `note_sums` will find
+    wide = was_wide and is_wide(one, spread, h, scale)  # as `note_sums` will find
     scan_one, scan_two = may_split(one, rules), large >= 0 and may_split(two, rules)
     facts = facts_of(one, g, h, rules, scale)
     rest_facts = facts_of(two, two["g"], two["h"], rules, scale)
-    rest_wide = was_wide and (two["spread"] - spread > MOST_G or two["h"] > MOST_H)
+    rest_wide = was_wide and is_wide(two, two["spread"] - spread, two["h"], scale)
     own = scratch.small[rank]
     first, second = np.int64(0), np.int64(1)  # children, as `settle` counts them
     for j in range(low, high):
@@ -205,18 +222,20 @@ def note_sums(team, bins, growth, scratch, scale, small, large):
     if large >= 0:
         two = growth.leaves[large]
         two["spread"] -= one["spread"]
-        two["wide"] = is_wide(two)
+        two["wide"] = is_wide(two, two["spread"], two["h"], scale)
     else:
         one["g"] = sum_of(scratch, members, TOTAL_G)
         one["h"] = sum_of(scratch, members, TOTAL_H)
         growth.nodes[0]["h"] = one["h"] * scale.h
-    one["wide"] = is_wide(one)
+    one["wide"] = is_wide(one, one["spread"], one["h"], scale)
 
 
 @inner_kernel
-def is_wide(leaf):
-    """Return whether the cells of a leaf might overflow."""
-    return leaf["spread"] > MOST_G or leaf["h"] > MOST_H
+def is_wide(leaf, spread, h, scale):
+    """Return whether the cells of a leaf of these sums might overflow."""
+    if scale.room:
+        return leaf["end"] - leaf["start"] > scale.room
+    return spread > MOST_G or h > MOST_H
 
 
 @inner_kernel

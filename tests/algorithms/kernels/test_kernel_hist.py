@@ -13,8 +13,8 @@ from algorithms._common.hist_bins import Binner, bin_table, find_bins, runs_of
 from algorithms._common.hist_growing import Grower, make_team
 from algorithms._common.hist_params import CONSTRAINTS, make_rules
 from algorithms._common.threads import Workers
-from algorithms._kernels import hist_gradient, hist_layout
-from algorithms._kernels.hist_build import build_narrow, build_wide
+from algorithms._kernels import hist_build, hist_gradient, hist_layout
+from algorithms._kernels.hist_build import build_bounded, build_narrow, build_wide
 from algorithms._kernels.hist_gradient import differentiate, differentiate_classes
 from algorithms._kernels.hist_partition import partition
 from algorithms._kernels.hist_sketch import draw_rows, find_edges
@@ -170,16 +170,18 @@ def test_derivatives_that_are_not_finite_are_refused():
 # ------------------------------------------------------------------ histograms
 
 
-@given(st.integers(0, 2**32 - 1), st.sampled_from([1 << 10, 1 << 30]), st.booleans())
+strides = st.sampled_from([24, hist_build.FULL])
+
+
+@given(st.integers(0, 2**32 - 1), st.sampled_from([1 << 10, 1 << 30]), st.booleans(), strides)
 @few
-def test_histograms_sum_records(seed, size, every):
+def test_histograms_sum_records(seed, size, every, stride):
     rng = rng_of(seed)
     bins = rng.integers(0, 9, (500, 70)).astype(np.uint8)
     g, h = rng.integers(-size, size, 500), rng.integers(0, size, 500)
     records = g * oracles.HALF + h
     rows = np.sort(rng.choice(500, 300, replace=False)).astype(np.uint32)
     features = np.arange(70) if every else np.sort(rng.choice(70, 11, replace=False))
-    stride = 24
     expected = oracles.histogram(bins, records, rows, stride)
     cells, wide = np.zeros(70 * stride, np.int64), np.zeros((2, 70 * stride), np.int64)
     sums = np.zeros(hist_layout.N_SUMS, np.int64)
@@ -195,6 +197,35 @@ def test_histograms_sum_records(seed, size, every):
         build_narrow(bins, records, rows, 0, 300, features, 0, len(features), stride, cells)
         found = np.array(oracles.unpack(cells)).reshape(2, 70, stride)
         assert np.array_equal(found[:, features], expected[:, features])
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(1, 400), strides)
+@few
+def test_cells_that_have_room_for_some_rows_are_moved_in_time(seed, room, stride):
+    rng = rng_of(seed)
+    bins = rng.integers(0, 3, (500, 70)).astype(np.uint8)
+    most = hist_layout.MOST_G // room  # so that one row more than `room` overflows a cell
+    records = np.full(500, most * oracles.HALF + 1)
+    rows = np.sort(rng.choice(500, 301, replace=False)).astype(np.uint32)
+    features = np.arange(70)
+    cells, wide = np.zeros(70 * stride, np.int64), np.zeros((2, 70 * stride), np.int64)
+    moved = build_bounded(
+        bins, records, rows, 0, 301, features, 0, 70, stride, cells, wide, np.int64(room)
+    )
+    found = (wide + np.array(oracles.unpack(cells))).reshape(2, 70, stride)
+    assert np.array_equal(found, oracles.histogram(bins, records, rows, stride))
+    assert moved == (room < 301)
+
+
+def test_a_scale_tells_how_many_rows_fit_into_a_cell():
+    records = np.empty(4000, np.int64)
+    calm = rng_of(0).normal(size=4000).astype(np.float32)
+    wild = np.where(np.arange(4000) == 7, np.float32(1e4), calm)
+    with Workers(1) as workers:
+        room = hist_records.pack_rows(calm, calm[:0], np.uint32(3), records, workers).room
+        assert room * np.abs(oracles.unpack(records)[0]).max() <= hist_layout.MOST_G
+        assert room >= hist_records.LEAST_ROOM
+        assert hist_records.pack_rows(wild, calm[:0], np.uint32(3), records, workers).room == 0
 
 
 @pytest.mark.parametrize("size", [1, 2, 3])
@@ -225,7 +256,7 @@ def test_partition_is_stable(n, size):
 # ------------------------------------------------------------------ whole trees
 
 
-def grown(X, g, h, threads=1, **params):
+def grown(X, g, h, threads=1, room=0, **params):
     """Return the grower, its bins and the splits in order."""
     model = HistogramBoostingRegressor(**params)
     with Workers(threads) as workers:
@@ -234,8 +265,21 @@ def grown(X, g, h, threads=1, **params):
         bins = bin_table(X, binner, monotone, np.full(X.shape[1], -1), workers)
         grower = Grower(bins, binner, make_rules(model, monotone), workers)
         records = g * oracles.HALF + h
-        tree = grower.grow(records, hist_layout.Scale(1.0, 1.0), 0)
+        tree = grower.grow(records, hist_layout.Scale(1.0, 1.0, room), 0)
     return grower, bins, tree
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_trees_do_not_depend_on_when_cells_are_moved(threads):
+    rng = rng_of(5)
+    X = rng.normal(size=(20_000, 5)).astype(np.float32)
+    g = rng.integers(-(1 << 21), 1 << 21, 20_000) + (X[:, 1] > 0) * (1 << 19)
+    h = rng.integers(1, 1 << 20, 20_000)
+    params = {"num_leaves": 15, "min_child_samples": 5, "threads": threads}
+    room = hist_layout.MOST_G // int(np.abs(g).max())
+    assert room < 20_000
+    looked, bounded = (grown(X, g, h, room=r, **params)[2] for r in (0, room))
+    assert looked.nodes.tobytes() == bounded.nodes.tobytes()
 
 
 @given(st.integers(0, 2**32 - 1), st.booleans(), st.integers(1, 3))

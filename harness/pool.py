@@ -57,7 +57,7 @@ class Pool:
         OSError
             Where the folder cannot be written.
         """
-        session = self._idle_one(job) or self.start(job)
+        session = self._idle_one(job) or self.start(job, forked=not is_timed(job))
         with self._lock:
             self._busy.add(session)
             self._taken += 1
@@ -80,10 +80,10 @@ class Pool:
         for one in ended:
             one.close()
 
-    def start(self, job: Job, *, pinned: bool = True) -> Session:
+    def start(self, job: Job, *, pinned: bool = True, forked: bool = False) -> Session:
         """Return a new worker that the caller closes; that of a timed job is pinned."""
         cpus = machine.choose_cpus(job.threads) if pinned and is_timed(job) else ()
-        return Session(job, self.folder, cpus)
+        return Session(job, self.folder, cpus, forked=forked)
 
     def crowd(self) -> tuple[int, int]:
         """Return how many workers are busy, and how many were ever taken."""

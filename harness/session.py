@@ -10,7 +10,6 @@ import contextlib
 import itertools
 import os
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Sequence
@@ -20,9 +19,10 @@ from typing import Any, Self
 from harness import processes
 from harness.channel import Channel, GarbledError
 from harness.errors import HarnessError
+from harness.forks import UNKNOWN_END
 from harness.model import JSON, DatasetRef, Failure, Job, Status, to_json
+from harness.starting import python_of, start_worker
 from harness.worker import LOST_CHANNEL
-from harness.worker.environment import worker_environment
 
 LOG_CAP = 8 << 20  # bytes of a plugin's output that are kept on disk
 MIB = 1 << 20
@@ -73,6 +73,9 @@ class Session:
         Where the worker's output is kept while it lives.
     cpus
         Processors to pin the worker to; none: any.
+    forked
+        Whether it may be a fork of a process that has imported what it needs. Such a worker shares
+        the layout of its memory with all its siblings, so its times are not to be compared.
 
     Attributes
     ----------
@@ -84,7 +87,9 @@ class Session:
         The table that the worker holds.
     """
 
-    def __init__(self, job: Job, folder: Path, cpus: Sequence[int] = ()) -> None:
+    def __init__(
+        self, job: Job, folder: Path, cpus: Sequence[int] = (), *, forked: bool = False
+    ) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         name = f"worker-{os.getpid()}-{next(_numbers)}"
         self.log = folder / f"{name}.log"
@@ -102,34 +107,17 @@ class Session:
         self._oom_kills = processes.kernel_oom_kills()
         self._channel = Channel()
         try:
-            self.process = self._started(job, cpus)
+            reply_to = self._channel.write_end
+            self.process = start_worker(job, self.log, self.faults, reply_to, cpus, forked=forked)
         except OSError as error:
             self._channel.close()
             self._forget_files()
-            message = f"cannot start {_python(job)}: {error.strerror}"
+            message = f"cannot start {python_of(job)}: {error.strerror}"
             raise DiedError(Failure("OSError", message)) from error
         finally:
             self._channel.release()
         assert self.process.stdin is not None
         self._channel.connect(self.process.stdin)
-
-    def _started(self, job: Job, cpus: Sequence[int]) -> subprocess.Popen[bytes]:
-        variables = {
-            "HARNESS_REPLY_FD": str(self._channel.write_end),
-            "HARNESS_FAULTS": str(self.faults),
-            "HARNESS_AFFINITY": ",".join(map(str, cpus)),
-        }
-        with self.log.open("ab") as log:  # appended to, so that it can be cut while open
-            return subprocess.Popen(  # noqa: S603 - an interpreter that the user chose
-                [_python(job), "-m", "harness.worker"],
-                stdin=subprocess.PIPE,
-                stdout=log,
-                stderr=log,
-                bufsize=0,
-                pass_fds=(self._channel.write_end,),
-                start_new_session=True,
-                env=worker_environment(os.environ, job.environment, job.threads) | variables,
-            )
 
     def hello(self, job: Job, timeout: float) -> None:
         """Have the worker import the plugin of a job and its libraries, unless it has done so."""
@@ -265,6 +253,9 @@ class Session:
         except subprocess.TimeoutExpired:
             message = "the worker closed its reply channel and went on"
             return DiedError(Failure("protocol", message, self._said()))
+        if code == UNKNOWN_END:
+            message = "the worker ended, and so did the process that could have said how"
+            return DiedError(Failure("unknown end", message, self._said()))
         if code == LOST_CHANNEL:
             message = "the plugin closed file descriptors that were not its own"
             return DiedError(Failure("protocol", message, self._said()))
@@ -293,7 +284,3 @@ class Session:
     def _forget_files(self) -> None:
         self.log.unlink(missing_ok=True)
         self.faults.unlink(missing_ok=True)
-
-
-def _python(job: Job) -> str:
-    return job.environment.python or sys.executable

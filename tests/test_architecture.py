@@ -23,7 +23,7 @@ SOURCES = [
 LAYERS = (
     {"__main__", "cli"},
     {"api", "results", "notebook", "against", "history", "asv_export"},
-    {"doctor", "overhead", "reporting", "conformance", "testing"} | {"scaffold"},
+    {"doctor", "overhead", "reporting", "conformance", "testing", "pytest_plugin"} | {"scaffold"},
     {"again"},
     {"parity_run"},
     {"options"},
@@ -32,7 +32,7 @@ LAYERS = (
     | {"narrow"}
     | {"made_duels", "answers", "diagnose", "probe", "questions"},
     {"analysis", "builtin", "reuse", "compiling", "supervise", "pool", "session"}
-    | {"channel", "worker"},
+    | {"channel", "starting", "worker"},
     {"data", "store", "outcomes", "measure", "preparation"},
     {"plugins", "config", "config_diagnostics", "config_splits", "noop", "progress", "tuning"}
     | {"experiment_files", "drawn"},
@@ -41,6 +41,7 @@ LAYERS = (
         "contract",
         "plugin_files",
         "adapters",
+        "forks",
         "ids",
         "trees",
         "tree_check",

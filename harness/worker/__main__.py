@@ -8,14 +8,20 @@ import os
 import resource
 import select
 import signal
+import sys
 from pathlib import Path
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 from harness.worker.affinity import pin
 
+if TYPE_CHECKING:
+    from harness.model import Sample
 
-def main() -> None:
-    """Run ``python -m harness.worker``."""
+TEMPLATE = "--template"  # and the descriptor of a socket: fork workers, see `template`
+
+
+def main(imported: Sample | None = None) -> None:
+    """Run ``python -m harness.worker``, or a fork of its template."""
     guard()
     with contextlib.suppress(OSError, ValueError):
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
@@ -28,7 +34,7 @@ def main() -> None:
 
     from harness.worker.loop import serve
 
-    serve(requests, replies)
+    serve(requests, replies, imported)
 
 
 def guard() -> None:
@@ -72,4 +78,9 @@ def channels() -> tuple[BinaryIO, BinaryIO]:
 
 
 if __name__ == "__main__":  # a plugin's own child processes may import this file again
-    main()
+    if sys.argv[1:2] == [TEMPLATE]:
+        from harness.worker.template import become_worker
+
+        main(become_worker(int(sys.argv[2])))
+    else:
+        main()

@@ -34,8 +34,9 @@ if TYPE_CHECKING:
 class Bench:
     """Everything a worker holds between two requests."""
 
-    def __init__(self) -> None:
+    def __init__(self, imported: Sample | None = None) -> None:
         self.meter = Meter()
+        self._imported = imported
         self._registry: Registry | None = None
         self._algorithm: Algorithm | None = None
         self._table: Table | None = None
@@ -60,8 +61,8 @@ class Bench:
             self._registry = load_plugins(plugin, plugins)
             self._algorithm = self._registry.algorithm(algorithm)
             import_libraries(self._algorithm.libraries)
-        self._session.setdefault("import", self.meter.last)
-        self._settle()
+        self._session.setdefault("import", facts.together(self._imported, self.meter.last))
+        self._settle(thaw=False)
         found, notes = facts.thread_facts(threads)
         self._facts = {
             "threads": threads,
@@ -78,6 +79,7 @@ class Bench:
 
         if self._registry is None:
             raise HarnessError("no plugin is loaded; ask `hello` first")
+        again = self._table is not None
         self._hand = self._table = None
         self._rows.clear()
         self.meter.warm()
@@ -86,7 +88,7 @@ class Bench:
         self._session["load"] = self.meter.last
         if self._table.test_rows is None:
             import_what_splits()
-        self._settle()
+        self._settle(thaw=again)
         rows, columns = self._table.X.shape
         notes = self._table.notes
         return {"rows": rows, "columns": columns, "notes": notes, "samples": [self.meter.last]}
@@ -278,9 +280,13 @@ class Bench:
         }
 
     @staticmethod
-    def _settle() -> None:
-        """Take all that lives by now out of the collector's way, so that its runs are short."""
-        gc.unfreeze()
+    def _settle(*, thaw: bool) -> None:
+        """Take all that lives by now out of the collector's way, so that its runs are short.
+
+        ``thaw`` has it look once more at what was taken before: some of that may be garbage now.
+        """
+        if thaw:
+            gc.unfreeze()
         gc.collect()
         gc.freeze()
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
 
-from harness.model import JSON, Spec
+from harness.model import JSON, Sample, Spec
 from harness.worker.affinity import affinity
 
 if TYPE_CHECKING:
@@ -68,6 +68,14 @@ def thread_facts(threads: int) -> tuple[JSON, list[str]]:
     if found["numba"] and found["numba"]["threads"] != threads:
         notes.append(f"numba has {found['numba']['threads']} threads; {threads} requested")
     return found, notes
+
+
+def together(template: Sample | None, own: Sample) -> Sample:
+    """Return the whole import of a fork: what its template imported would have been its own."""
+    if template is None:
+        return own
+    wall, cpu, peak = (getattr(template, n) + getattr(own, n) for n in ("wall", "cpu", "peak"))
+    return Sample(own.phase, wall, cpu, peak, own.cold)
 
 
 def load() -> float:

@@ -24,7 +24,7 @@ def load_plugins(plugin: str, others: Sequence[str] = ()) -> Registry:
     others
         The same, of plugins that may hold the dataset; the algorithm's own may be among them.
     """
-    wanted = list(dict.fromkeys([*_builtin_data(), plugin, *others]))
+    wanted = list(dict.fromkeys([*builtin_data(), plugin, *others]))
     files = [name for name in wanted if is_file(name)]
     return load_registry(files, modules=[name for name in wanted if name not in files])
 
@@ -50,6 +50,7 @@ def import_what_splits() -> None:
     importlib.import_module("sklearn.model_selection")
 
 
-def _builtin_data() -> list[str]:
+def builtin_data() -> list[str]:
+    """Return the modules of the built-in datasets."""
     names = (module.name for module in pkgutil.iter_modules(builtin.__path__))
     return [f"{builtin.__name__}.{n}" for n in names if n not in NO_DATA and not n.startswith("_")]

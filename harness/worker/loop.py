@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import BinaryIO
 
 from harness.errors import HarnessError
-from harness.model import JSON, Failure, to_json
+from harness.model import JSON, Failure, Sample, to_json
 from harness.worker import LOST_CHANNEL, PROTOCOL
 from harness.worker.bench import Bench
 
@@ -17,9 +17,12 @@ Commands = dict[str, Callable[..., JSON]]
 LONGEST_TEXT = 8000  # characters of a message or a traceback that are kept, from its end
 
 
-def serve(requests: BinaryIO, replies: BinaryIO) -> None:
-    """Answer each request until ``quit`` or the end of the requests."""
-    bench = Bench()
+def serve(requests: BinaryIO, replies: BinaryIO, imported: Sample | None = None) -> None:
+    """Answer each request until ``quit`` or the end of the requests.
+
+    ``imported`` is what imports took that were made before, in the template of this process.
+    """
+    bench = Bench(imported)
     commands: Commands = {
         name: getattr(bench, name)
         for name in ("hello", "load", "prepare", "native", "fit", "predict", "predict_one")

@@ -118,8 +118,9 @@ def key_of(outcome):
 
 
 def workers_of(process):
+    """Return the workers of a run, their templates among them."""
     with contextlib.suppress(psutil.NoSuchProcess):
-        return psutil.Process(process.pid).children()
+        return psutil.Process(process.pid).children(recursive=True)
     return []
 
 

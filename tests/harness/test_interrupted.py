@@ -6,6 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import psutil
 import pytest
 from jobs import pids_in, running, wait_until
 
@@ -49,6 +50,7 @@ def start(folder, width=1):
 )
 def test_no_process_outlives_the_parent_and_finished_trials_stay(tmp_path, sent, width):
     parent, pids = start(tmp_path, width)
+    pids = {*pids, *(child.pid for child in psutil.Process(parent.pid).children(recursive=True))}
     parent.send_signal(sent)
     _, errors = parent.communicate(timeout=30)
     assert parent.returncode == -sent

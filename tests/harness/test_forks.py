@@ -1,0 +1,216 @@
+"""Workers that are forks of a template: what they share, what they do not, and how all end."""
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import psutil
+import pytest
+from jobs import job, pids_in, running, wait_until
+
+from harness import forks
+from harness.model import Environment, Status, to_json
+from harness.session import DiedError, Session
+from harness.supervise import Supervisor
+
+pytestmark = pytest.mark.skipif(not forks.can_fork(), reason="this system's workers do not fork")
+
+
+@pytest.fixture
+def opened(tmp_path):
+    """Return a way to open forked sessions, which are ended."""
+    sessions = []
+
+    def open_session(**more):
+        sessions.append(Session(job({}, **more), tmp_path / "work", forked=True))
+        return sessions[-1]
+
+    yield open_session
+    for session in sessions:
+        session.kill()
+
+
+def template_of(session):
+    return psutil.Process(session.process.pid).parent()
+
+
+def test_forks_of_one_kind_have_one_template_and_another_kind_another(opened):
+    one, two, other = opened(), opened(), opened(threads=2)
+    assert template_of(one) == template_of(two) != template_of(other)
+    assert template_of(one).ppid() == os.getpid()
+    other.hello(job({}, threads=2), 60.0)
+    assert all(pool["num_threads"] == 2 for pool in other.facts["pools"])
+
+
+def test_a_timed_job_a_duel_and_another_tree_are_started_anew(tmp_path, monkeypatch):
+    def is_fork(session):
+        with session:
+            return isinstance(session.process, forks.Forked)
+
+    with Supervisor(tmp_path / "work") as supervisor:
+        pool = supervisor.pool
+        assert is_fork(pool.take(job({})))
+        assert not is_fork(pool.take(job({}, timed=True)))
+        assert not is_fork(supervisor.open_session(job({})))
+        root = str(Path(__file__).resolve().parents[2])
+        assert not is_fork(pool.take(job({}, environment=Environment("base", root=root))))
+    monkeypatch.setattr(sys, "platform", "darwin")
+    assert not is_fork(Session(job({}), tmp_path, forked=True))
+
+
+def test_a_fork_is_what_a_new_process_is(opened, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    session = opened()
+    session.hello(job({}), 60.0)
+    process = psutil.Process(session.process.pid)
+    assert os.getpgid(process.pid) == os.getsid(process.pid) == process.pid
+    assert process.cwd() == str(tmp_path)
+    assert process.num_fds() == 6  # nothing, output twice, faults, requests and replies
+    score = Path(f"/proc/{process.pid}/oom_score_adj").read_text()
+    assert (score.strip(), session.facts["hash_seed"]) == ("1000", "0")
+    [imported] = session.facts["samples"]
+    assert imported["wall"] > 0.1  # what the template imported counts
+    assert process.children(recursive=True) == []  # nothing of the template is its memory
+
+
+def test_global_generators_are_not_those_of_its_sibling(tmp_path):
+    paths = [str(tmp_path / name) for name in "ab"]
+    for path in paths:
+        with Supervisor(tmp_path / "work") as supervisor:
+            draws = job({"prepare": "draw", "draws": path})
+            assert [o.status for o in supervisor.supervise(draws)] == [Status.DONE]
+    one, other = (Path(path).read_text().split() for path in paths)
+    assert one[0] != other[0]
+    assert one[1] != other[1]
+
+
+def test_each_end_of_a_fork_is_told(opened):
+    for deed, code in (("exit", 7), ("segfault", -signal.SIGSEGV), ("kill_self", -signal.SIGKILL)):
+        session = opened()
+        given = job({"fit": deed})
+        session.hello(given, 60.0)
+        session.load(given.dataset, 60.0)
+        session.ask("prepare", 60.0, trial=to_json(given.trials[0]))
+        assert session.process.poll() is None
+        with pytest.raises(subprocess.TimeoutExpired):
+            session.process.wait(0.01)
+        with pytest.raises(DiedError):
+            session.ask("fit", 60.0)
+        assert session.process.poll() == session.process.wait() == code
+
+
+def test_the_process_id_of_a_fork_is_its_own_until_somebody_has_heard_of_its_end(opened):
+    session = opened()
+    pid = session.process.pid
+    os.kill(pid, signal.SIGKILL)
+    wait_until(lambda: psutil.Process(pid).status() == psutil.STATUS_ZOMBIE)
+    session.kill()
+    wait_until(lambda: not psutil.pid_exists(pid))
+
+
+def test_a_fork_ends_with_its_channel_while_its_siblings_go_on(opened):
+    first, second, third = opened(), opened(), opened()
+    for session in (first, third):
+        session.process.stdin.close()
+        wait_until(lambda s=session: s.process.poll() is not None)
+    second.hello(job({}), 60.0)
+
+
+def test_neither_forks_nor_templates_leak_descriptors(opened):
+    first = opened()
+    here, template = psutil.Process(), template_of(first)
+    before = here.num_fds(), template.num_fds()
+    for _ in range(3):
+        opened().kill()
+    wait_until(lambda: (here.num_fds(), template.num_fds()) == before)
+
+
+def test_a_template_that_is_killed_costs_no_worker_and_no_trial(tmp_path):
+    mark = tmp_path / "pids"
+    nap = {"fit": "note_pid+sleep", "pids": str(mark), "seconds": 1.0}
+    with Supervisor(tmp_path / "work") as supervisor:
+        found = supervisor.supervise(job({}, nap, {}))
+        assert next(found).status is Status.DONE
+        [session] = supervisor.pool._busy
+        template = template_of(session)
+        template.kill()
+        template.wait()
+        assert [o.status for o in found] == [Status.DONE, Status.DONE]
+        assert pids_in(mark) == [session.process.pid]
+        os.kill(session.process.pid, signal.SIGKILL)
+        with pytest.raises(DiedError, match="the process that could have said how"):
+            session.ask("fit", 20.0)
+        with supervisor.pool.take(job({})) as another:
+            assert isinstance(another.process, forks.Forked)  # of a new template
+
+
+def test_where_the_template_is_killed_while_it_is_asked_a_new_interpreter_does(opened, monkeypatch):
+    opened()
+    sent = forks.socket.send_fds
+
+    def killed_first(door, *arguments):
+        [template] = [t for t in forks._templates.values() if t and t._door is door]
+        template.process.kill()
+        template.process.wait()
+        return sent(door, *arguments)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(forks.socket, "send_fds", killed_first)
+        session = opened()
+    assert isinstance(session.process, subprocess.Popen)
+    session.hello(job({}), 60.0)
+    assert isinstance(opened().process, forks.Forked)
+
+
+def test_a_template_that_cannot_import_is_tried_once(opened, monkeypatch, tmp_path):
+    broken = tmp_path / "scipy"
+    broken.mkdir()
+    (broken / "__init__.py").write_text("raise RuntimeError('no such luck')")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    started = []
+    popen = forks.subprocess.Popen
+
+    def counted(command, **more):
+        started.append(command)
+        return popen(command, **more)
+
+    monkeypatch.setattr(forks.subprocess, "Popen", counted)
+    for _ in range(2):
+        assert not isinstance(opened().process, forks.Forked)
+    assert sum("--template" in command for command in started) == 1
+
+
+def test_a_template_ends_by_itself_when_nobody_asks():
+    code = (
+        "import socket, sys\n"
+        "from harness.worker import template\n"
+        "template.IDLE = 0.2\n"
+        "a, b = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)\n"
+        "template.become_worker(b.detach())\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], timeout=60, check=False)
+    assert done.returncode == 0
+
+
+def test_the_templates_of_this_process_are_ended_with_it():
+    code = (
+        "from pathlib import Path\n"
+        "import tempfile, psutil, os\n"
+        "from jobs import job\n"
+        "from harness.session import Session\n"
+        "with Session(job({}), Path(tempfile.mkdtemp()), forked=True) as session:\n"
+        "    print(psutil.Process(session.process.pid).ppid(), flush=True)\n"
+    )
+    helpers = str(Path(__file__).resolve().parents[1] / "helpers")
+    path = os.pathsep.join([helpers, os.environ.get("PYTHONPATH", "")])
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", code],
+        env=os.environ | {"PYTHONPATH": path},
+        capture_output=True,
+        timeout=60,
+        check=True,
+    )
+    assert done.stderr == b""
+    assert not running(int(done.stdout))

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import itertools
 import traceback
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from harness import ids, preparation
@@ -40,18 +41,29 @@ def choose_datasets(
 ) -> list[Dataset]:
     """Return the datasets that patterns stand for; those in ``given`` need no plugin."""
     chosen: dict[str, Dataset] = {}
+
+    def choose(pattern: str) -> None:
+        names = [pattern] if pattern in given else dataset_names(pattern, registry)
+        chosen.update({name: given.get(name) or resolve(name, registry) for name in names})
+
+    all_answers(partial(choose, pattern) for pattern in patterns)
+    return list(chosen.values())
+
+
+def all_answers(questions: Iterable[Callable[[], Any]]) -> list[Any]:
+    """Return the answer to each question; what is wrong with any of them is told at once."""
+    answers: list[Any] = []
     mistakes: list[HarnessError] = []
-    for pattern in patterns:
+    for ask in questions:
         try:
-            names = [pattern] if pattern in given else dataset_names(pattern, registry)
-            chosen |= {name: given.get(name) or resolve(name, registry) for name in names}
+            answers.append(ask())
         except HarnessError as error:
             mistakes.append(error)
     if len(mistakes) == 1:
         raise mistakes[0]
     if mistakes:
         raise ConfigError(together([str(mistake) for mistake in mistakes]))
-    return list(chosen.values())
+    return answers
 
 
 def dataset_names(pattern: str, registry: Registry) -> list[str]:

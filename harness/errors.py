@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable, Sequence
 
+_MISTAKES, _NEXT = " mistakes", "\n  "  # how several are told: "2 mistakes", then a line each
 _FEW = 5  # known names that are told instead of counted
 
 
@@ -58,7 +59,14 @@ def unknown(kind: str, name: str, known: Iterable[str], hint: str = "") -> str:
 
 
 def together(mistakes: Sequence[str]) -> str:
-    """Return one message for several mistakes, a line each; a lone one stands by itself."""
-    if len(mistakes) == 1:
-        return mistakes[0]
-    return "\n  ".join([f"{len(mistakes)} mistakes", *mistakes])
+    """Return one message for several mistakes, a line each; a lone one stands by itself.
+
+    A message that this made already gives its own mistakes, each once.
+    """
+    lines: dict[str, None] = {}
+    for mistake in mistakes:
+        head, *rest = mistake.split(_NEXT)
+        lines |= dict.fromkeys(rest if head.endswith(_MISTAKES) and rest else [mistake])
+    if len(lines) == 1:
+        return next(iter(lines))
+    return _NEXT.join([f"{len(lines)}{_MISTAKES}", *lines])

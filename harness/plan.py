@@ -11,6 +11,7 @@ from harness import ids, preparation
 from harness.choose import (
     Pair,
     Variant,
+    all_answers,
     check_capacity,
     choose_datasets,
     choose_pairs,
@@ -89,13 +90,18 @@ def make_plan(
     """
     given = {dataset.name: dataset for dataset in extra}
     planner = Planner(experiment, registry, surroundings, plugin_files)
-    datasets = choose_datasets(experiment.datasets, registry, given)
-    variants = choose_variants(experiment, registry)
+    datasets, variants, fought_on = all_answers(
+        (
+            lambda: choose_datasets(experiment.datasets, registry, given),
+            lambda: choose_variants(experiment, registry),
+            lambda: choose_datasets(experiment.duels.datasets, registry, given),
+        )
+    )
     pairs = choose_pairs(experiment.verdicts.pairs, variants, registry)
     compared = choose_pairs(experiment.parity.pairs, variants, registry)
     prepared_for = [*pairs, *(compared if experiment.parity.datasets else ())]
     jobs, skipped = planner.jobs(variants, datasets, prepared_for)
-    duels = planner.duels(variants, choose_datasets(experiment.duels.datasets, registry, given))
+    duels = planner.duels(variants, fought_on)
     declared = declare(variants, datasets, pairs, experiment.verdicts.margin)
     return Plan(tuple(jobs), tuple(skipped), tuple(duels), declared)
 

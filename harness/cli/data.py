@@ -17,7 +17,7 @@ from harness.cli.common import (
     say,
 )
 from harness.data import resolve
-from harness.errors import ConfigError, HarnessError, unknown
+from harness.errors import ConfigError, unknown
 from harness.model import Dataset
 from harness.plugins import Registry, load_registry
 
@@ -73,16 +73,9 @@ def show(name: str, *, plugins: tuple[Path, ...], as_json: bool) -> None:
 @json_option
 def fetch(names: tuple[str, ...], *, plugins: tuple[Path, ...], as_json: bool) -> int:
     """Bring datasets (names, globs, suite:NAME) into the cache."""
-    from harness.data.manage import fetch as fetch_dataset
+    from harness.data.manage import fetch_all
 
-    found: list[Any] = []
-    failed = 0
-    for dataset in _chosen(names, load_registry(plugins)):
-        try:
-            found.append(fetch_dataset(dataset))
-        except HarnessError as error:
-            failed += 1
-            say(str(error) if str(error).startswith(dataset.name) else f"{dataset.name}: {error}")
+    found, failed = fetch_all(_chosen(names, load_registry(plugins)), say)
     if as_json:
         print_json({"fetched": found, "failed": failed})
     elif found:

@@ -21,6 +21,7 @@ from harness.model import Task
 if TYPE_CHECKING:
     from harness.model import Table
 
+LABEL = "label"  # what the target of a file without column names is called
 SEPARATORS = (",", ";", "\t", "|")
 FEW_INTEGERS = 20  # a target of whole numbers with at most so many different ones is a class
 _NAMELESS = "Unnamed: "  # what pandas calls a column without a name
@@ -32,7 +33,12 @@ def complete(path: Path, reading: Reading) -> Reading:
     if reading.format == "svmlight":
         if reading.weight or reading.group or reading.drop or reading.categorical != "text":
             raise DataError(f"{path}: svmlight has no columns that could be named")
-        return reading.model_copy(update={"target": "label", "separator": ","})
+        if reading.target not in ("", LABEL):
+            raise DataError(
+                f"{path}: svmlight has no column {shown(reading.target)}: the target is the first "
+                f"number of each row, named {LABEL!r}"
+            )
+        return reading.model_copy(update={"target": LABEL, "separator": ","})
     if reading.format != "csv":
         target = reading.target or ("y" if reading.format == "npz" else "")
         reading = reading.model_copy(update={"target": target, "separator": ","})

@@ -32,6 +32,7 @@ FORMATS: dict[str, Format] = {
     ".npz": "npz",
 }
 _PACKED = (".gz", ".bz2", ".xz")
+NAMELESS: tuple[Format, ...] = ("svmlight", "npz")  # their target need not be said
 _MARKS = ("?",)  # beside the usual marks of missing values: empty, NA, NaN, null, None, n/a
 _HINTS = {
     "xlsx": "save the sheet as CSV",
@@ -88,8 +89,8 @@ def dataset_from_file(
         CSV, TSV, Parquet, ARFF, svmlight or ``.npz``; the text formats also as ``.gz``, ``.bz2``
         and ``.xz``.
     target
-        The column to predict; for svmlight the label, whatever is named here, and for ``.npz``
-        the name of an array (default ``y``).
+        The column to predict; svmlight needs none, its target is called ``label``, and for
+        ``.npz`` it is the name of an array (default ``y``).
     task
         What is asked for; guessed from the target where it is not said.
     weight, group
@@ -123,7 +124,7 @@ def dataset_from_file(
     wanted = _task(task)
     sha256 = sha256_of(path)
     options = {
-        "format": _format(path),
+        "format": format_of(path),
         "target": target or "",
         "weight": weight or "",
         "group": group or "",
@@ -231,7 +232,7 @@ def _task(task: Task | str | None) -> Task | None:
         raise DataError(f"unknown task {str(task)[:80]!r}; the tasks are {known}") from None
 
 
-def _format(path: Path) -> Format:
+def format_of(path: Path) -> Format:
     """Return the format that a file's name promises."""
     suffixes = [suffix.lower() for suffix in path.suffixes]
     packed = bool(suffixes) and suffixes[-1] in _PACKED

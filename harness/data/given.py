@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from harness.data.files import dataset_from_file
+from harness.data.files import NAMELESS, dataset_from_file, format_of
 from harness.data.writing import sweep, write_atomically
 from harness.errors import DataError, StoreError
 from harness.model import Dataset, Task
@@ -36,7 +36,7 @@ def dataset_from_given(
     results
         The folder of results; tables are kept in ``tables`` there.
     target
-        The column to predict; of a pair it is y itself.
+        The column to predict; of a pair it is y itself, and svmlight and ``.npz`` need none.
     task
         ``binary``, ``multiclass`` or ``regression``; guessed from the target where it is not said.
 
@@ -46,7 +46,7 @@ def dataset_from_given(
         Where it is none of these, or X and y do not fit together.
     """
     if isinstance(data, (str, Path)):
-        if target is None:
+        if target is None and format_of(Path(data)) not in NAMELESS:
             raise DataError(f"{data} needs a target ({WORD}): which column is to be predicted?")
         return dataset_from_file(data, target, task=task)
     if isinstance(data, tuple):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,8 +14,11 @@ from harness.data.files import dataset_from_file, describe
 from harness.data.loader import FilesLoader, Loader
 from harness.data.mirror import entries
 from harness.data.openml import OpenMLLoader
+from harness.data.openml_files import API
 from harness.data.places import own_card_folders
-from harness.errors import DataError
+from harness.data.remote import UnreachableError
+from harness.data.words import count
+from harness.errors import DataError, HarnessError
 from harness.model import JSON, Dataset, Task
 
 if TYPE_CHECKING:
@@ -98,6 +102,45 @@ def show(dataset: Dataset) -> JSON:
     if isinstance(load, (FilesLoader, OpenMLLoader)):
         facts["reading"] = load.reading.model_dump(mode="json", exclude_defaults=True)
     return facts
+
+
+def hosts_of(dataset: Dataset) -> set[str]:
+    """Return the hosts that a dataset must still be fetched from."""
+    from harness.data.remote import host_of, place_of
+
+    load = dataset.load
+    if state_of(dataset) == READY:
+        return set()
+    if isinstance(load, OpenMLLoader):
+        return {host_of(API)}
+    assert isinstance(load, FilesLoader)
+    return {host_of(f.place) for f in load.files if f.is_remote and not place_of(f.place).is_file()}
+
+
+def fetch_all(datasets: Iterable[Dataset], tell: Callable[[str], None]) -> tuple[list[JSON], int]:
+    """Bring datasets into the cache, and return what came and how many did not.
+
+    A host to which no way leads is tried once; what else it holds is told in one line.
+    """
+    found: list[JSON] = []
+    failed: list[str] = []
+    gone: dict[str, int] = {}
+    for dataset in datasets:
+        if cut_off := hosts_of(dataset) & set(gone):
+            gone[min(cut_off)] += 1
+            failed.append(dataset.name)
+            continue
+        try:
+            found.append(fetch(dataset))
+        except HarnessError as error:
+            failed.append(dataset.name)
+            tell(str(error) if str(error).startswith(dataset.name) else f"{dataset.name}: {error}")
+            if isinstance(error, UnreachableError):
+                gone.setdefault(error.host, 0)
+    for host, others in gone.items():
+        if others:
+            tell(f"{count(others, 'more dataset')} of {host} not tried: it cannot be reached")
+    return found, len(failed)
 
 
 def fetch(dataset: Dataset) -> JSON:

@@ -150,7 +150,7 @@ class OpenMLFiles:
         place = self._place(url)
         if place.is_file():
             return False
-        check_online(self.name)
+        check_online(self.name, url)
         part = place.with_name(f"{_PART}{uuid.uuid4().hex}")
         try:
             place.parent.mkdir(parents=True, exist_ok=True)
@@ -164,7 +164,7 @@ class OpenMLFiles:
             if isinstance(error, HTTPError) and error.code in _UNKNOWN:
                 reason = f"OpenML knows nothing of number {self.number}: {error.reason}"
                 raise DataError(f"{self.name}: {reason}; correct the card") from None
-            raise DataError(unreachable(self.name, error)) from None
+            raise unreachable(self.name, url, error) from None
         finally:
             part.unlink(missing_ok=True)
         return True

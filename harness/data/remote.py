@@ -52,7 +52,7 @@ def download(url: str, sha256: str, name: str) -> Path:
     known = sha256 or pin_of(url)
     with cache.locked(url):
         if not path.is_file():
-            check_online(name)
+            check_online(name, url)
             pooch.get_logger().setLevel("WARNING")
             try:
                 pooch.retrieve(
@@ -65,7 +65,7 @@ def download(url: str, sha256: str, name: str) -> Path:
             except ValueError as error:  # pooch's word for another checksum
                 raise DataError(f"{name}: {' '.join(str(error).split())}") from None
             except OSError as error:
-                raise DataError(unreachable(name, error)) from None
+                raise unreachable(name, url, error) from None
         pin(url, sha256_of(path), name, expected=known)
     return path
 
@@ -116,19 +116,37 @@ def copy_capped(source: IO[bytes], target: IO[bytes], url: str) -> int:
     return limit - left
 
 
-def check_online(name: str) -> None:
+class UnreachableError(DataError):
+    """No way leads to a host, so nothing else can be had from it either."""
+
+    def __init__(self, message: str, host: str) -> None:
+        super().__init__(message)
+        self.host = host
+
+
+def check_online(name: str, url: str) -> None:
     """Raise where the network is not to be used."""
     if offline():
-        raise DataError(f"{name} is not in the cache, and HARNESS_OFFLINE forbids to fetch it")
+        message = f"{name} is not in the cache, and HARNESS_OFFLINE forbids to fetch it"
+        raise UnreachableError(message, host_of(url))
 
 
-def unreachable(name: str, error: OSError) -> str:
-    """Return in words that a dataset could not be fetched, and what else helps."""
+def host_of(url: str) -> str:
+    """Return the host of an address."""
+    return urlsplit(url).hostname or ""
+
+
+def unreachable(name: str, url: str, error: OSError) -> DataError:
+    """Return the error of a dataset that could not be fetched, with what else helps."""
     reason = getattr(error, "reason", None) or error.strerror or error
-    return (
+    message = (
         f"{name} could not be fetched: {reason}; fetch it where there is a network with "
         f"`harness data fetch {name}`, or name a folder that holds it with HARNESS_MIRROR"
     )
+    no_way = isinstance(error, (urllib.error.URLError, ConnectionError, TimeoutError))
+    if no_way and not isinstance(error, urllib.error.HTTPError):  # which is an answer
+        return UnreachableError(message, host_of(url))
+    return DataError(message)
 
 
 # ------------------------------------------------------------------ pins

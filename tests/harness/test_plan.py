@@ -160,6 +160,11 @@ def test_all_misspelt_names_are_told_at_once():
         ConfigError, match=r"^2 mistakes\n  .*'our'.*did you mean 'ours'.*\n.*'x\*'"
     ):
         plan(registry, algorithms=["our", "ours", "x*"])
+    with pytest.raises(ConfigError) as caught:
+        plan(registry, algorithms=["our", "x*"], datasets=["zzz"], duels={"datasets": ["zzz", "q"]})
+    told = str(caught.value).splitlines()
+    assert told[0] == "4 mistakes"
+    assert all(name in str(caught.value) for name in ("'our'", "'x*'", "'zzz'", "'q'"))
 
 
 def one_trial(surroundings=HERE, **changes):

@@ -270,6 +270,13 @@ def test_svmlight_stays_sparse(tmp_path):
     assert table.classes == ("-1", "1")
 
 
+def test_svmlight_has_one_target_whatever_is_asked_for(tmp_path):
+    path = write(tmp_path, "1 1:0.5 3:2\n-1 2:1\n1 # nothing\n", "mine.svm")
+    assert dataset_from_file(path, "label").digest == dataset_from_file(path).digest
+    with pytest.raises(DataError, match="no column 'income': the target is the first number"):
+        dataset_from_file(path, "income")
+
+
 @pytest.mark.parametrize("option", [{"weight": "w"}, {"drop": ("a",)}, {"categorical": ("a",)}])
 def test_svmlight_takes_no_columns_by_name(tmp_path, option):
     with pytest.raises(DataError, match="no columns that could be named"):

@@ -3,8 +3,10 @@
 import os
 
 import pandas as pd
+import pytest
 
 from harness.data.given import dataset_from_given
+from harness.errors import DataError
 
 FRAME = pd.DataFrame({"a": [1.0, 2.0, 3.0, 4.0], "y": [0, 1, 0, 1]})
 
@@ -20,6 +22,16 @@ def test_a_table_is_kept_once_and_flushed_to_the_disk(tmp_path, monkeypatch):
     stamp = path.stat().st_mtime_ns
     assert dataset_from_given(FRAME, tmp_path, target="y") == dataset
     assert path.stat().st_mtime_ns == stamp
+
+
+def test_a_file_without_column_names_needs_no_target(tmp_path):
+    path = tmp_path / "mine.svm"
+    path.write_text("1 1:0.5 3:2\n-1 2:1\n1 1:3\n")
+    assert dataset_from_given(path, tmp_path).sparse
+    path = tmp_path / "mine.csv"
+    path.write_text("a,y\n1,0\n2,1\n")
+    with pytest.raises(DataError, match=r"needs a target \(--target COLUMN\)"):
+        dataset_from_given(path, tmp_path)
 
 
 def test_halves_that_a_killed_process_left_are_removed(tmp_path):

@@ -2,6 +2,8 @@
 
 import json
 import tomllib
+import urllib.error
+import urllib.request
 
 import pytest
 from click.testing import CliRunner
@@ -71,6 +73,25 @@ def test_fetch_brings_what_can_be_brought():
     assert manage.fetch(resolve("wine", registry()))["rows"] == 178
     with pytest.raises(DataError, match="HARNESS_OFFLINE"):
         manage.fetch(resolve("adult", registry()))
+
+
+def test_a_host_that_cannot_be_reached_is_tried_once(monkeypatch):
+    asked = []
+
+    def https_open(self, request):
+        asked.append(request.host)
+        raise urllib.error.URLError("Temporary failure in name resolution")
+
+    monkeypatch.setattr(urllib.request.HTTPSHandler, "https_open", https_open)
+    monkeypatch.delenv("HARNESS_OFFLINE")
+    done = CliRunner().invoke(command, ["fetch", "wine", "suite:ctr23", "pol"])
+    found = done.stderr.splitlines()
+    assert asked == ["www.openml.org", "raw.githubusercontent.com"]
+    assert len(found) == 3
+    assert "could not be fetched: Temporary failure" in found[0]
+    assert "pol could not be fetched" in found[1]
+    assert found[2] == "34 more datasets of www.openml.org not tried: it cannot be reached"
+    assert "178" in done.stdout, "what needs no network is there"
 
 
 def test_verify_checks_bytes_and_facts(tmp_path, csv_file):

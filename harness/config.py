@@ -99,6 +99,7 @@ class Parity(Strict):
 
     pairs: list[tuple[str, str]] | None = None  # None: every algorithm against its reference
     datasets: list[str] = []  # globs
+    most_rows: int = Field(0, ge=0)  # of a dataset, else it is left out; 0: any
 
 
 class Verdicts(Strict):

@@ -66,6 +66,9 @@ def matches_of(wanted: Parity, plan: Plan) -> list[Match]:
             raise ConfigError(unknown("dataset of this run", pattern, names))
     chosen = [n for n in names if any(fnmatchcase(n, pattern) for pattern in wanted.datasets)]
     declared = plan.declared or {}
+    if wanted.most_rows:
+        facts = declared.get("datasets", {})
+        chosen = [n for n in chosen if facts[n]["rows"] <= wanted.most_rows]
     known = declared.get("algorithms", {})
     pairs = _pairs(wanted, known) if chosen else []
     return [

@@ -1,6 +1,9 @@
+from typing import get_args
+
 import pytest
 
 from harness.config import load_experiment, parse_experiment
+from harness.config_diagnostics import Name
 from harness.errors import ConfigError
 from harness.experiment_files import experiments_of, shipped_experiments
 
@@ -16,6 +19,17 @@ def test_every_shipped_experiment_is_valid():
     assert "quick" in names
     for name in names:
         assert load_experiment(name).name == name.rpartition("/")[2]
+
+
+def test_the_first_reports_say_what_is_the_same_and_one_experiment_asks_everything():
+    quick, standard, diagnose = map(load_experiment, ("quick", "standard", "diagnose"))
+    for experiment in (quick, standard):
+        assert set(experiment.parity.datasets) <= set(experiment.datasets)
+        assert experiment.parity.datasets
+    assert standard.duels.noise
+    assert set(standard.diagnostics.names) == {"staged", "determinism", "importance"}
+    assert diagnose.diagnostics.names == list(get_args(Name))
+    assert diagnose.splits.training_sets
 
 
 def test_a_series_is_a_folder_of_experiments_shipped_or_your_own(tmp_path):

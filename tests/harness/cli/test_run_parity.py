@@ -167,6 +167,15 @@ def test_a_dry_run_names_the_comparisons(call):
     assert "trees of twin and sklearn.decision_tree on iris: " in out
 
 
+def test_larger_datasets_than_asked_for_are_left_out(call):
+    def told(rows):
+        most = ["--set", f"parity.most_rows={rows}", "--results", "empty"]
+        return call("run", "beside.toml", "--dry-run", *most)[1].count("trees of")
+
+    assert told(149) == 0
+    assert told(150) == told(0) == 3
+
+
 def test_a_narrower_run_compares_what_is_left_of_it(call):
     pairs = "parity.pairs=[['twin', 'sklearn.decision_tree'], ['opaque', 'twin']]"
     narrow = ["-d", "wine", "-a", "twin", "--set", pairs, "--dry-run"]

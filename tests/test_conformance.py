@@ -1,16 +1,38 @@
-"""What every registered algorithm must do, whoever wrote it; a new plugin is covered by itself."""
+"""What everything registered must do, whoever wrote it; a new plugin is covered by itself.
+
+``CONFORMANCE_SLOW`` (``decision_tree``) names the algorithms that are put through all of
+scikit-learn's checks, and whose claims are tried, here as well; ``all`` is minutes each.
+"""
+
+import os
 
 import pytest
 
-from harness.plugins import load_registry
+from harness.conformance.claims import CHECK
+from harness.plugins import Registry, load_registry
 from harness.testing import conformance
 
 REGISTRY = load_registry(strangers=False)
-# scikit-learn's checks are in the tests of each estimator.
-ELSEWHERE = frozenset({"scikit-learn's check_estimator finds nothing"})
+# Minutes of scikit-learn's own checks, and workers that grow the trees of both sides.
+LONG = frozenset({"scikit-learn's check_estimator finds nothing", CHECK})
+ASKED = os.environ.get("CONFORMANCE_SLOW", "decision_tree").split()
+# What is downloaded or asked of a cluster is held to its promises where there is one.
+MADE = load_registry(modules=["harness.builtin.generators", "harness.builtin.executors"])
 
 
-test_a_promise_is_kept = conformance(REGISTRY, leave_out=ELSEWHERE)
+def some(names):
+    """Return a registry of some algorithms, or of all."""
+    found = Registry()
+    for name, entry in REGISTRY.entries["algorithm"].items():
+        if name in names or names == ["all"]:
+            found.entries["algorithm"][name] = entry
+    return found
+
+
+test_a_promise_is_kept = conformance(REGISTRY, leave_out=LONG, kinds=("algorithm",))
+test_what_we_make_ourselves = conformance(MADE)
+test_numbers_and_sections = conformance(REGISTRY, kinds=("metric", "section"))
+test_what_takes_longer = pytest.mark.slow(conformance(some(ASKED), only=LONG, kinds=("algorithm",)))
 
 
 @pytest.mark.parametrize("name", REGISTRY.names("algorithm"))

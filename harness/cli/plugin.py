@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from itertools import chain, groupby
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,6 +16,7 @@ from harness.scaffold import KINDS, write_package
 
 if TYPE_CHECKING:
     from harness.conformance.findings import Finding
+    from harness.plugins import Registry
 
 MOST = 600  # characters of a message
 MARKS = {"ok": "ok", "failed": "FAILED", "skipped": "-", "noted": "note"}
@@ -56,30 +58,60 @@ def new(*, name: str, kind: str, into: Path) -> None:
 @click.option(
     "--timeout", type=float, default=300.0, show_default=True, help="Seconds for one check."
 )
+@click.option(
+    "--kind",
+    type=click.Choice(KINDS),
+    default=None,
+    help="What NAME is, where plugins register it as several.",
+)
 @json_option
-def check(*, name: str, plugins: tuple[Path, ...], timeout: float, as_json: bool) -> int:
-    """Hold the algorithm NAME to the contract, each promise by a check of its own.
+def check(
+    *, name: str, plugins: tuple[Path, ...], timeout: float, kind: str | None, as_json: bool
+) -> int:
+    """Hold the algorithm, dataset, metric, section or executor NAME to the contract.
 
-    The checks run in a process of their own, so a crash or a hang is a finding too. Then the
-    rungs that it claims are held against those it reaches. Exit code 1 where a promise is broken.
+    Each promise has a check of its own. The checks run in a process of their own, so a crash or a
+    hang is a finding too. Then the rungs that an algorithm claims are held against those it
+    reaches. Exit code 1 where a promise is broken.
     """
+    from harness.conformance.checks import kinds_of
+
+    registry = load_registry(plugins)
+    if kind is not None:
+        registry.entry(kind, name)
+    answer: dict[str, list[Finding]] = {}
+    for each in [kind] if kind else kinds_of(registry, name):
+        answer[each] = list(_found(registry, each, name, plugins, timeout, told=not as_json))
+        counts = Counter(one.state for one in answer[each])
+        kept = counts["ok"] + counts["noted"]
+        counted = f"{kept} kept, {counts['failed']} broken, {counts['skipped']} do not apply"
+        say(f"the {each} {name}: {counted}")
+    if as_json:
+        print_json({"name": name, "findings": answer})
+    return int(any(one.state == "failed" for found in answer.values() for one in found))
+
+
+def _found(
+    registry: Registry,
+    kind: str,
+    name: str,
+    plugins: tuple[Path, ...],
+    timeout: float,
+    *,
+    told: bool,
+) -> Iterator[Finding]:
+    """Yield what is found, and tell of it as it comes."""
     from harness.conformance.claims import check_claims
     from harness.conformance.supervised import check_supervised
 
-    registry = load_registry(plugins)
-    registry.entry("algorithm", name)
-    coming = chain(check_supervised(name, plugins, timeout), check_claims(registry, name, plugins))
-    found = []
+    coming: Iterator[Finding] = check_supervised(name, plugins, timeout, kind)
+    if kind == "algorithm":
+        coming = chain(coming, check_claims(registry, name, plugins))
     for _, alike in groupby(coming, key=lambda one: (one.check, one.state, one.message)):
-        found += (told := list(alike))
-        if not as_json:
-            _tell(told)
-    if as_json:
-        print_json({"algorithm": name, "findings": found})
-    counts = Counter(one.state for one in found)
-    kept = counts["ok"] + counts["noted"]
-    say(f"{name}: {kept} kept, {counts['failed']} broken, {counts['skipped']} do not apply")
-    return 1 if counts["failed"] else 0
+        found = list(alike)
+        if told:
+            _tell(found)
+        yield from found
 
 
 def _tell(alike: list[Finding]) -> None:

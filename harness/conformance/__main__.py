@@ -1,7 +1,7 @@
 """Run checks in this process and write each finding as a line of JSON: the child of `supervised`.
 
-``python -m harness.conformance NAME FIRST OUT [FILE …]`` runs the checks from number FIRST on. A
-line with the number and name of a check comes before it, so that the parent knows which one was
+``python -m harness.conformance KIND NAME FIRST OUT [FILE …]`` runs the checks from number FIRST on.
+A line with the number and name of a check comes before it, so that the parent knows which one was
 at work when this process died.
 """
 
@@ -14,18 +14,19 @@ from dataclasses import asdict
 from typing import Any, TextIO
 
 from harness.conformance.checks import cases
+from harness.conformance.subject import Subject
 from harness.plugins import load_registry
 
 
-def main(name: str, first: str, out: str, *files: str) -> None:
-    """Write the findings about an algorithm to a file."""
+def main(kind: str, name: str, first: str, out: str, *files: str) -> None:
+    """Write the findings about what a plugin registers to a file."""
     faulthandler.enable()
     registry = load_registry(files)
     with open(out, "a", encoding="utf-8") as file:  # noqa: PTH123 - flushed line by line
-        for number, (check, subject) in enumerate(cases(registry, name)):
+        for number, (check, subject) in enumerate(cases(registry, name, kind)):
             if number < int(first):
                 continue
-            task = subject.task.value if check.per_task else ""
+            task = subject.task.value if isinstance(subject, Subject) and check.per_task else ""
             write(file, {"begins": number, "check": check.name, "task": task})
             write(file, {"found": asdict(check.run(subject))})
 

@@ -4,20 +4,61 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from harness.conformance import declaration, edges, kinds, predictions
+from harness.conformance import (
+    datasets,
+    declaration,
+    edges,
+    executors,
+    kinds,
+    metrics,
+    predictions,
+    sections,
+)
 from harness.conformance.findings import CHECKS, Check
+from harness.conformance.held import Held
 from harness.conformance.subject import Subject
+from harness.errors import ConfigError, unknown
 from harness.model import Task
 from harness.plugins import Registry
 
-MODULES = [module.__name__ for module in (declaration, predictions, kinds, edges)]
+OF_ALGORITHMS = (declaration, predictions, kinds, edges)
+OF_OTHERS = (datasets, metrics, sections, executors)
+MODULES = [module.__name__ for module in (*OF_ALGORITHMS, *OF_OTHERS)]
 
 
-def cases(registry: Registry, name: str) -> Iterator[tuple[Check, Subject]]:
-    """Yield each check with the subject it is about; checks of the declaration come once."""
-    algorithm = registry.algorithm(name)
-    plugin = registry.entry("algorithm", name).plugin
-    subjects = [Subject(algorithm, task, plugin) for task in Task if task in algorithm.tasks]
-    for check in sorted(CHECKS, key=lambda c: MODULES.index(c.function.__module__)):
+def cases(
+    registry: Registry, name: str, kind: str = "algorithm"
+) -> Iterator[tuple[Check, Subject | Held]]:
+    """Yield each check with the subject it is about; checks of the declaration come once.
+
+    Parameters
+    ----------
+    registry
+        Where it is registered.
+    name, kind
+        What is checked: an algorithm, or a dataset, metric, section or executor.
+    """
+    entry = registry.entry(kind, name)
+    checks = sorted(
+        (check for check in CHECKS if check.kind == kind),
+        key=lambda check: MODULES.index(check.function.__module__),
+    )
+    if kind != "algorithm":
+        held = Held(kind, entry.value, entry.plugin)
+        yield from ((check, held) for check in checks)
+        return
+    algorithm = entry.value
+    subjects = [Subject(algorithm, task, entry.plugin) for task in Task if task in algorithm.tasks]
+    for check in checks:
         for subject in subjects if check.per_task else subjects[:1]:
             yield check, subject
+
+
+def kinds_of(registry: Registry, name: str) -> list[str]:
+    """Return of which kinds something of a name is registered; none is an error that says so."""
+    found = [kind for kind, entries in registry.entries.items() if name in entries]
+    if not found:
+        known = [name for entries in registry.entries.values() for name in entries]
+        broken = "".join(f"; {one.plugin} does not load: {one.reason}" for one in registry.broken)
+        raise ConfigError(unknown("plugin", name, sorted(known)) + broken)
+    return found

@@ -26,19 +26,28 @@ ACCURACY = "L0"  # needs many splits to be shown: `harness run` judges it
 
 def check_claims(registry: Registry, name: str, files: Sequence[Path] = ()) -> Iterator[Finding]:
     """Grow the trees of both sides on small real data in each mode that claims a rung."""
-    algorithm = registry.algorithm(name)
-    if not algorithm.rungs:
+    rungs = registry.algorithm(name).rungs
+    if not rungs:
         yield Finding(CHECK, "", "skipped", "it claims none")
-    for mode, claimed in algorithm.rungs.items():
-        if algorithm.reference is None:
-            told = f"it claims {claimed} ({MEANING[claimed]}) and names no reference"
-            yield Finding(CHECK, mode, "failed", told)
-        elif claimed == ACCURACY:
-            told = f"{claimed} ({MEANING[claimed]}) is for `harness run` to judge"
-            yield Finding(CHECK, mode, "skipped", told)
-        else:
-            for parity in _grow(registry, name, algorithm.reference, mode, files):
-                yield _judge(parity, mode, claimed)
+    for mode in rungs:
+        yield from check_claim(registry, name, mode, files)
+
+
+def check_claim(
+    registry: Registry, name: str, mode: str, files: Sequence[Path] = ()
+) -> Iterator[Finding]:
+    """Grow the trees of both sides in one mode, and hold them against the rung claimed there."""
+    algorithm = registry.algorithm(name)
+    claimed = algorithm.rungs[mode]
+    if algorithm.reference is None:
+        told = f"it claims {claimed} ({MEANING[claimed]}) and names no reference"
+        yield Finding(CHECK, mode, "failed", told)
+    elif claimed == ACCURACY:
+        told = f"{claimed} ({MEANING[claimed]}) is for `harness run` to judge"
+        yield Finding(CHECK, mode, "skipped", told)
+    else:
+        for parity in _grow(registry, name, algorithm.reference, mode, files):
+            yield _judge(parity, mode, claimed)
 
 
 def _grow(

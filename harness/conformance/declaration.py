@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from typing import Any
 
 from harness.conformance.findings import BrokenError, NotApplicableError, demand, promise
 from harness.conformance.subject import Subject, make_table
 from harness.ids import canonical
-from harness.plugins import load_registry
+from harness.plugins import HOOKS, load_registry
 
+KINDS = [kind for kind, _ in HOOKS.values()]
 WANTED = {
     "trees": 2,
     "rate": 0.5,
@@ -40,8 +42,7 @@ def complete(subject: Subject) -> None:
         demand(noted, f"capacity {word!r} is {argument.match} and no note says how")
 
 
-@promise("the plugin registers it when it is loaded alone", per_task=False)
-def alone(subject: Subject) -> None:
+def alone(subject: Any) -> None:
     """Load this plugin and no other, as a worker does."""
     if not subject.plugin:
         raise NotApplicableError("it was registered by hand")
@@ -49,8 +50,12 @@ def alone(subject: Subject) -> None:
         registry = load_registry([subject.plugin], modules=[])
     else:
         registry = load_registry(modules=[subject.plugin])
-    found = registry.names("algorithm")
-    demand(subject.algorithm.name in found, f"{subject.plugin} alone registers {found}")
+    found = registry.names(subject.kind)
+    demand(subject.name in found, f"{subject.plugin} alone registers {found}")
+
+
+for _kind in KINDS:
+    promise("the plugin registers it when it is loaded alone", kind=_kind, per_task=False)(alone)
 
 
 @promise("capacity is said in words that it understands", per_task=False)

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
-
-if TYPE_CHECKING:
-    from harness.conformance.subject import Subject
+from typing import Any, Literal
 
 State = Literal["ok", "failed", "skipped", "noted"]
 
@@ -17,7 +14,7 @@ class BrokenError(Exception):
 
 
 class NotApplicableError(Exception):
-    """The check asks nothing of this algorithm; the message says why."""
+    """The check asks nothing of this plugin; the message says why."""
 
 
 class NoteError(Exception):
@@ -26,7 +23,7 @@ class NoteError(Exception):
 
 @dataclass(frozen=True)
 class Finding:
-    """What one check found of one algorithm on one task."""
+    """What one check found of one thing that a plugin registers, of an algorithm on one task."""
 
     check: str
     task: str  # "" where the check is about the whole declaration
@@ -39,10 +36,11 @@ class Check:
     """A promise, and the function that tries it: it returns, or raises one of the above."""
 
     name: str
-    function: Callable[[Subject], None]
+    function: Callable[[Any], None]
     per_task: bool
+    kind: str = "algorithm"
 
-    def run(self, subject: Subject) -> Finding:
+    def run(self, subject: Any) -> Finding:
         """Try the promise; whatever the plugin raises is a finding."""
         task = subject.task.value if self.per_task else ""
         try:
@@ -61,11 +59,24 @@ class Check:
 CHECKS: list[Check] = []
 
 
-def promise(name: str, *, per_task: bool = True) -> Callable[[Callable[[Subject], None]], Check]:
-    """Register a function as the check of a promise."""
+def promise(
+    name: str, *, kind: str = "algorithm", per_task: bool | None = None
+) -> Callable[[Callable[[Any], None]], Check]:
+    """Register a function as the check of a promise.
 
-    def register(function: Callable[[Subject], None]) -> Check:
-        check = Check(name, function, per_task)
+    Parameters
+    ----------
+    name
+        The promise, as a sentence.
+    kind
+        Of what is checked. The function is given a `Subject` of an algorithm, else a `Held`.
+    per_task
+        Whether it is tried on each task; by default of an algorithm only.
+    """
+
+    def register(function: Callable[[Any], None]) -> Check:
+        each = kind == "algorithm" if per_task is None else per_task
+        check = Check(name, function, each, kind)
         CHECKS.append(check)
         return check
 

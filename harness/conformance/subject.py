@@ -84,6 +84,12 @@ class Subject:
     algorithm: Algorithm
     task: Task
     plugin: str = ""  # module or file that registers it; "" where that does not matter
+    kind = "algorithm"
+
+    @property
+    def name(self) -> str:
+        """The algorithm's name."""
+        return self.algorithm.name
 
     @property
     def n_classes(self) -> int:

@@ -25,18 +25,23 @@ THREADS = 2  # what the checks of thread invariance need
 
 
 def check_supervised(
-    name: str, files: Sequence[str | Path] = (), timeout: float = TIMEOUT
+    name: str,
+    files: Sequence[str | Path] = (),
+    timeout: float = TIMEOUT,
+    kind: str = "algorithm",
 ) -> Iterator[Finding]:
     """Yield the findings of every check as they come.
 
     Parameters
     ----------
     name
-        An algorithm that the registry has.
+        Of what the registry has.
     files
         Plugin files to load too.
     timeout
         Seconds that one check may take; then it is killed, and the next ones go on.
+    kind
+        What it is: an algorithm, or a dataset, metric, section or executor.
 
     Raises
     ------
@@ -45,16 +50,16 @@ def check_supervised(
     """
     first: int | None = 0
     while first is not None:
-        first = yield from _checks_from(first, name, [str(f) for f in files], timeout)
+        first = yield from _checks_from(first, (kind, name), [str(f) for f in files], timeout)
 
 
 def _checks_from(
-    first: int, name: str, files: list[str], timeout: float
+    first: int, what: tuple[str, str], files: list[str], timeout: float
 ) -> Generator[Finding, None, int | None]:  # returns where to go on
     with tempfile.TemporaryDirectory(prefix="harness-check-") as folder:
         out, errors = Path(folder, "found.jsonl"), Path(folder, "stderr")
         out.touch()
-        command = [sys.executable, "-P", "-m", "harness.conformance", name, str(first), str(out)]
+        command = [sys.executable, "-P", "-m", "harness.conformance", *what, str(first), str(out)]
         with errors.open("wb") as stderr:
             child = subprocess.Popen(  # noqa: S603 - our own interpreter and module
                 [*command, *files],

@@ -8,6 +8,7 @@ import tomllib
 import pytest
 
 from harness.__main__ import main
+from harness.conformance.checks import cases
 from harness.errors import ConfigError
 from harness.plugins import load_registry
 from harness.scaffold import KINDS, write_package
@@ -47,6 +48,16 @@ def test_its_module_is_a_plugin_as_it_stands(tmp_path, kind):
     write_package(f"my-{kind}", kind, tmp_path)
     file = tmp_path / f"my-{kind}" / "src" / f"my_{kind}" / "plugin.py"
     assert load_registry([file], modules=[]).names(kind) == [f"my-{kind}"]
+
+
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "algorithm"])
+def test_it_keeps_every_promise_as_it_stands(tmp_path, kind):
+    write_package(f"my-{kind}", kind, tmp_path)
+    file = tmp_path / f"my-{kind}" / "src" / f"my_{kind}" / "plugin.py"
+    registry = load_registry([file], modules=[])
+    found = [check.run(held) for check, held in cases(registry, f"my-{kind}", kind)]
+    assert [one for one in found if one.state == "failed"] == []
+    assert [one.state for one in found].count("ok") >= 5
 
 
 @pytest.mark.slow

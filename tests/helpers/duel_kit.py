@@ -99,16 +99,24 @@ def _job(burn):
 
 
 @contextlib.contextmanager
-def arena(folder):
-    """Offer a function that fights a duel; ``real`` workers start as everywhere else."""
+def forker(*data):
+    """Offer a function that opens a forked worker; ``data`` are the modules of its datasets."""
     ours, theirs = socket.socketpair()
     environment = worker_environment(os.environ, Environment(), threads=1)
-    with subprocess.Popen([sys.executable, str(FORKER)], stdin=theirs, env=environment), ours:
+    command = [sys.executable, str(FORKER), *data]
+    with subprocess.Popen(command, stdin=theirs, env=environment), ours:
         theirs.close()
+        yield lambda job: Forked(ours, job)
+
+
+@contextlib.contextmanager
+def arena(folder):
+    """Offer a function that fights a duel; ``real`` workers start as everywhere else."""
+    with forker() as fork:
 
         def fight(duel, *, real=False):
             if not real:
-                return run_duel(duel, lambda job: Forked(ours, job))
+                return run_duel(duel, fork)
             with Supervisor(folder / "work") as supervisor:
                 return run_duel(duel, supervisor.open_session)
 
@@ -132,7 +140,7 @@ class Forked:
             "hello",
             timeout,
             plugin=job.plugin,
-            plugins=[],
+            plugins=list(job.plugins),
             algorithm=job.algorithm,
             threads=job.threads,
         )

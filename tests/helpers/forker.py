@@ -1,9 +1,14 @@
-"""Import once what a worker imports, then fork a worker for each socket that comes in on stdin."""
+"""Import once what a worker imports, then fork a worker for each socket that comes in on stdin.
+
+The modules that are named as arguments hold the datasets of the workers; the others' cards, which
+would be read again by each of them, are left out.
+"""
 
 import gc
 import os
 import signal
 import socket
+import sys
 
 # What a worker imports sooner or later, so that no forked one has to.
 import threadpoolctl  # noqa: F401 - see above
@@ -12,13 +17,16 @@ import harness.data.loading
 import harness.preparation
 import harness.tree_check
 import harness.worker.hand  # noqa: F401 - see above
+from harness.plugins import load_registry
 from harness.worker import loading
 from harness.worker.affinity import pin
 from harness.worker.loop import serve
 
 
 def main():
-    loading._builtin_data = list  # every card would be read again; what is forked has its own data
+    data = sys.argv[1:]
+    load_registry(modules=data)  # imports them
+    loading._builtin_data = lambda: data
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     gc.freeze()
     with socket.socket(fileno=0) as control:

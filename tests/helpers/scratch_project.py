@@ -1,4 +1,4 @@
-"""A stranger's project in a git repository of its own: one plugin, in which faults are planted."""
+"""Git repositories in which faults are planted: a stranger's with one plugin, a clone of ours."""
 
 import subprocess
 import textwrap
@@ -63,7 +63,7 @@ EXPERIMENT = textwrap.dedent(
     [duels]
     datasets = ["friedman1:rows=2000"]
     launches = 24
-    blocks = 8
+    blocks = 3
     """
 )
 UNTIMED = EXPERIMENT.partition("[duels]")[0]  # what is wrong beside speed shows in seconds
@@ -79,6 +79,10 @@ FAULTS = {
     "accuracy": ("Z = X - self.center", "Z = (X - self.center) * (np.arange(X.shape[1]) > 0)"),
     "default": ('params={"penalty": 1.0}', 'params={"penalty": 1e5}'),
     "leak": ("X, y = native\n", "X, y = native\n        self.kept = X.copy()\n"),
+    "hoard": (
+        "self.work(6)\n",
+        "self.work(6)\n            self.seen = np.repeat(np.asarray(X), 10, axis=0)\n",
+    ),
     "crash": ("X, y = native\n", "raise RuntimeError('this was planted')\n"),
     "import": ("import time\n", "import time\n\nraise RuntimeError('this was planted')\n"),
     "comment": ("import time\n", "import time  # nothing else\n"),
@@ -114,3 +118,51 @@ def plant(folder, fault):
     text = (folder / "ridge.py").read_text()
     assert text.count(before) == 1
     (folder / "ridge.py").write_text(text.replace(before, after))
+
+
+# What is added to a file of this repository. A fit goes on for 15 % of its time.
+OWN = {
+    "slow tree": (
+        "algorithms/decision_tree.py",
+        """
+
+def _slowed(fit):
+    import time
+
+    def slower(self, X, y, sample_weight=None, check_input=True):
+        began = time.perf_counter()
+        fit(self, X, y, sample_weight, check_input)
+        until = time.perf_counter() + 0.15 * (time.perf_counter() - began)
+        while time.perf_counter() < until:
+            pass
+        return self
+
+    return slower
+
+
+BaseDecisionTree.fit = _slowed(BaseDecisionTree.fit)
+""",
+    ),
+}
+OWN_EXPERIMENT = textwrap.dedent(
+    """
+    name = "own"
+    datasets = ["friedman1:rows=4000"]
+    [splits]
+    folds = 8
+    [duels]
+    datasets = ["friedman1:rows=4000"]
+    launches = 24
+    blocks = 3
+    """
+)
+
+
+def clone_with(repository, folder, fault):
+    """Clone a repository, plant a fault of `OWN` in its working tree, and return its folder."""
+    git(repository, "clone", "--quiet", "--local", str(repository), str(folder))
+    file, text = OWN[fault]
+    with (folder / file).open("a") as source:
+        source.write(text)
+    (folder / "own.toml").write_text(OWN_EXPERIMENT)
+    return folder

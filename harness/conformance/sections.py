@@ -1,0 +1,79 @@
+"""What a section of the report promises: it is built of any run, and of what was measured alone."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from harness.conformance import views
+from harness.conformance.findings import BrokenError, NotApplicableError, demand, promise
+from harness.conformance.held import Held
+
+if TYPE_CHECKING:
+    from harness.analysis.view import RunView
+
+VIEWS: dict[str, Callable[[], RunView]] = {
+    "an empty run": views.empty,
+    "a run of one trial": views.one,
+    "a run with hostile names": views.hostile,
+}
+RAW = re.compile(f"<b[^>]*id=.?{views.MARK}")
+
+
+@promise("the declaration is complete", kind="section")
+def complete(held: Held) -> None:
+    """Check that it has a title and a place."""
+    section = held.value
+    demand(bool(str(section.title).strip()), "title is empty")
+    demand(isinstance(section.order, int), f"order is {section.order!r}, not a whole number")
+
+
+def _builds(what: str) -> Callable[[Held], None]:
+    """Return the check that a section is built of a run."""
+
+    def check(held: Held) -> None:
+        fragment = built(held, VIEWS[what]())
+        if fragment is None:
+            raise NotApplicableError("it stays out of such a report")
+
+    return check
+
+
+for _what in VIEWS:
+    promise(f"it is built of {_what}, or stays out", kind="section")(_builds(_what))
+
+
+@promise("names are shown as text, whatever is in them", kind="section")
+def escaped(held: Held) -> None:
+    """Look for markup that a name has brought into the page."""
+    from reports import build_report
+
+    view = views.hostile()
+    built(held, view)
+    demand(not RAW.search(build_report(view, [held.value])), "a name became markup")
+
+
+@promise("the same run gives the same section", kind="section")
+def repeatable(held: Held) -> None:
+    """Build the page twice."""
+    from reports import build_report
+
+    pages = [build_report(views.one(), [held.value]) for _ in range(2)]
+    demand(pages[0] == pages[1], "two reports of one run differ")
+
+
+def built(held: Held, view: RunView) -> Any:
+    """Return what a section makes of a run, and see that it can be shown."""
+    from reports import Fragment, Page, build_report
+
+    fragment = held.value.build(Page(view))
+    if fragment is None:
+        return None
+    kind = type(fragment).__name__
+    demand(isinstance(fragment, Fragment), f"build returns a {kind}, not a reports.Fragment")
+    try:
+        build_report(view, [held.value])
+    except Exception as error:
+        raise BrokenError(f"it cannot be shown: {type(error).__name__}: {error}") from error
+    return fragment

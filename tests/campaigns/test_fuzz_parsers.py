@@ -1,7 +1,8 @@
 """Random damage to what the harness parses beside data: experiments, outcome files, replies.
 
-``FUZZ_SECONDS`` (60) are shared by the kinds; a fast part of each is in the ordinary suite. The
-parsers of data are in ``tests/harness/data/test_fuzz.py``, the store in ``tests/harness/store``.
+``FUZZ_SECONDS`` (60) are shared by the kinds, ``FUZZ_EACH`` is of each of them; a fast part of each
+is in the ordinary suite. The parsers of data are in ``tests/harness/data/test_fuzz.py``, the store
+in ``tests/harness/store``.
 """
 
 import contextlib
@@ -152,7 +153,8 @@ def test_damage_is_read_or_refused(kind, tmp_path):
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_long_campaign_of_damage_finds_nothing(kind, tmp_path):
-    until = time.monotonic() + float(os.environ.get("FUZZ_SECONDS", "60")) / len(KINDS)
+    share = float(os.environ.get("FUZZ_SECONDS", "60")) / len(KINDS)
+    until = time.monotonic() + float(os.environ.get("FUZZ_EACH", share))
     rounds, seed = 0, int(os.environ.get("FUZZ_SEED", "1"))
     while time.monotonic() < until:
         attempt(kind, tmp_path, 300, seed + rounds)

@@ -137,20 +137,31 @@ VALID = {
     "mine.csv.xz": lzma.compress(b"a,y\n" + b"1,0\n2,1\n" * 40),
     "mine.parquet": _bytes_of(lambda file: _frame().to_parquet(file)),
     "mine.arff": b"@relation r\n@attribute a numeric\n@attribute y {0,1}\n@data\n1,0\n?,1\n2,1\n",
+    "sparse.arff": b"@relation r\n@attribute a numeric\n@attribute b {0,1}\n@attribute y {0,1}\n"
+    b"@data\n{0 1.5}\n{1 1,2 1}\n{}\n{0 ?,2 1}\n",
     "mine.svm": b"1 1:0.5 3:2\n-1 2:1\n1 1:3 # x\n",
     "mine.npz": _bytes_of(lambda f: np.savez(f, X=np.ones((4, 2)), y=np.arange(4) % 2)),
     "mine.txt": pickle.dumps({"a": [1, 2]}),
 }
 
+TEXTS = {
+    "mine.csv": lines_of(CSV_TOKENS, [",", ";", "\t", " "]),
+    "mine.arff": lines_of(ARFF_TOKENS, [" ", ","]),
+    "mine.svm": lines_of(SVM_TOKENS, [" "]),
+    "mine.csv.gz": lines_of(CSV_TOKENS, [","]).map(gzip.compress),
+}
 files = st.sampled_from(sorted(VALID)).flatmap(
     lambda name: st.tuples(st.just(name), st.one_of(mutated(VALID[name]), st.binary(max_size=200)))
 )
-texts = st.one_of(
-    st.tuples(st.just("mine.csv"), lines_of(CSV_TOKENS, [",", ";", "\t", " "])),
-    st.tuples(st.just("mine.arff"), lines_of(ARFF_TOKENS, [" ", ","])),
-    st.tuples(st.just("mine.svm"), lines_of(SVM_TOKENS, [" "])),
-    st.tuples(st.just("mine.csv.gz"), lines_of(CSV_TOKENS, [","]).map(gzip.compress)),
-)
+texts = st.one_of(st.tuples(st.just(name), made) for name, made in TEXTS.items())
+
+
+def bytes_of(name):
+    """Return a strategy of what a file of that name may hold."""
+    kinds = [mutated(VALID[name]), st.binary(max_size=200)]
+    return st.one_of(*kinds, *([TEXTS[name]] if name in TEXTS else []))
+
+
 targets = st.one_of(st.sampled_from(["y", "a", None]), st.text(max_size=5))
 
 CARD = b"""name = "mine"

@@ -1,9 +1,11 @@
 """The cache of parsed tables: what comes back is what was put in, or nothing."""
 
 import json
+import mmap
 import multiprocessing
 import os
 import shutil
+import time
 
 import numpy as np
 import pandas as pd
@@ -192,6 +194,27 @@ def test_processes_that_load_at_once_agree():
         sums = pool.map(_load, ["friedman1:rows=2000"] * 6)
     assert len(set(sums)) == 1
     assert len(list((cache.cache_folder() / "tables").iterdir())) == 1
+
+
+@pytest.mark.slow
+def test_the_second_load_of_a_large_table_copies_nothing():
+    """Prints the seconds of both loads: ``LOAD_ROWS=1000000 pytest -m slow -s -k second_load``."""
+    rows = int(os.environ.get("LOAD_ROWS", "1000000"))
+    registry = load_registry(modules=["harness.builtin.generators"])
+    dataset = resolve(f"higgs_like:rows={rows}", registry)
+    seconds = []
+    for _ in range(4):
+        began = time.perf_counter()
+        table = table_of(dataset)
+        seconds.append(time.perf_counter() - began)
+    first, *later = seconds
+    told = ", ".join(f"{second:.2f}" for second in later)
+    print(f"\n{rows:,} rows: first load {first:.2f} s, later {told} s")  # noqa: T201
+    assert table.X.shape == (rows, 28)
+    base = table.X.to_numpy(copy=False)
+    while base.base is not None and not isinstance(base, np.memmap | mmap.mmap):
+        base = base.base
+    assert isinstance(base, np.memmap | mmap.mmap), "mapped, not read into memory"
 
 
 def test_a_strangers_table_is_made_anew_each_time():

@@ -84,8 +84,9 @@ def test_a_damaged_store_answers_or_refuses(full, kit):
 
 @pytest.mark.slow
 def test_a_long_campaign_of_damage_finds_nothing(full, kit):
-    """``FUZZ_SECONDS`` long (600), from ``FUZZ_SEED``."""
-    end = time.monotonic() + float(os.environ.get("FUZZ_SECONDS", "600"))
+    """``FUZZ_EACH`` seconds or else ``FUZZ_SECONDS`` long (600), from ``FUZZ_SEED``."""
+    share = os.environ.get("FUZZ_SECONDS", "600")
+    end = time.monotonic() + float(os.environ.get("FUZZ_EACH", share))
     seed = int(os.environ.get("FUZZ_SEED", "1"))
     rounds, answered = fuzz(full, kit, random.Random(seed), lambda _: time.monotonic() < end)
     print(f"\n{rounds} damaged stores, {answered} questions answered, the others refused")  # noqa: T201

@@ -11,7 +11,7 @@ from harness.analysis.build import view_run
 from harness.analysis.compare import RunComparison, compare_runs
 from harness.analysis.gates import Decision, State, decide_gates, gates_of, state_of
 from harness.analysis.series import Series
-from harness.analysis.trends import course
+from harness.analysis.trends import RunPoint, course
 from harness.analysis.view import RunView
 from harness.config import Gate
 from harness.errors import ConfigError
@@ -21,7 +21,7 @@ from harness.options import default_results
 from harness.plugins import Registry
 from harness.store import Store
 
-PAST = 7  # earlier runs that a report sets its own beside
+PAST = 20  # earlier runs that a report sets its own beside
 INDEXED = 30  # runs of an index
 
 Table = tuple[Sequence[str], Sequence[Sequence[str]]]  # header, rows
@@ -82,11 +82,20 @@ def write_index(results: Path, registry: Registry) -> Path:
     with Store.open(results) as store:
         runs = [str(run["id"]) for run in store.runs()]
         points = course(store, registry, runs[:INDEXED][::-1])
+        newest = [compare_runs(store, *two, registry) for two in _newest_two(points)]
     points = tuple(replace(point, run=_placed(point.run, results)) for point in points)
     reports = {run for run in runs if (results / f"report-{run}.html").is_file()}
     path = results / "index.html"
-    write(points, reports, path, left_out=max(0, len(runs) - INDEXED))
+    write(points, reports, path, left_out=max(0, len(runs) - INDEXED), newest=newest)
     return path
+
+
+def _newest_two(points: Sequence[RunPoint]) -> list[tuple[str, str]]:
+    """Return, for each experiment with several runs, the newest but one and the newest."""
+    ids: dict[str, list[str]] = {}
+    for point in points:
+        ids.setdefault(str(point.run.get("name", "")), []).append(point.id)
+    return [(same[-2], same[-1]) for same in reversed(ids.values()) if len(same) > 1]
 
 
 def summary(results: Path, run: str, registry: Registry) -> str:
@@ -183,6 +192,8 @@ def comparison_tables(comparison: RunComparison) -> list[tuple[str, Table]]:
 
     found = [
         ("", (answers.CHANGE_HEADER, answers.change_rows(comparison.changes))),
+        ("another rung", (answers.RUNG_HEADER, answers.rung_rows(comparison))),
+        (answers.APART, (answers.RATIO_HEADER, answers.ratio_rows(comparison))),
         ("ended otherwise", (answers.TURN_HEADER, answers.turn_rows(comparison))),
         (answers.RAW, (answers.SECONDS_HEADER, answers.seconds_rows(comparison))),
     ]

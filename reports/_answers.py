@@ -11,10 +11,11 @@ from harness.model import JSON, to_json
 from reports._claims import gate_sentence
 from reports._digest import escaped, strict
 from reports._text import bounds, digits, listing, plural, ratio, seconds, short, signed
-from reports._verdict import accuracy_badge
+from reports._verdict import accuracy_badge, speed_symbol
 
 if TYPE_CHECKING:
     from harness.analysis.compare import RunComparison
+    from harness.analysis.compare_duels import RatioChange
     from harness.analysis.gates import Decision
     from harness.analysis.view import Accuracy, Interval
 
@@ -23,10 +24,17 @@ SYMBOLS = {"pass": "✓", "fail": "✕", "undecided": "?"}
 GATE_HEADER = ("Gate", "State", "Algorithm", "Dataset", "Measured", "Limit", "Why")
 CHANGE_HEADER = ("Verdict", "Algorithm", "Dataset", "Metric", "Change", "Tolerance", "Why")
 SECONDS_HEADER = ("Algorithm", "Dataset", "Phase", "Old", "New", "New / old")
+RATIO_HEADER = ("Change", "Algorithm", "Dataset", "Phase", "Old ratio", "New ratio")
+RUNG_HEADER = ("Algorithm", "Dataset", "Mode", "Old rung", "New rung")
 TURN_HEADER = ("Algorithm", "Dataset", "Split", "Old", "New")
 RAW = (
     "Seconds of two runs are not interleaved: they give an order of magnitude and decide nothing; "
     "a duel decides."
+)
+
+APART = (
+    "A ratio is the reference's time over ours, from the calls of one run; faster or slower now is "
+    "said where the intervals of both runs lie apart."
 )
 
 
@@ -143,6 +151,41 @@ def seconds_rows(comparison: RunComparison, phases: Sequence[str] = ("fit", "pre
     ]
 
 
+def ratio_rows(comparison: RunComparison) -> Rows:
+    """Return a row a duel and phase that both runs have, those apart first."""
+    return [
+        [
+            f"{speed_symbol(r.verdict)} {'now ' * (r.verdict != 'undecided')}{r.verdict}",
+            f"{short(r.algorithm)} against {short(r.reference)}",
+            short(r.dataset),
+            r.phase,
+            *(f"{ratio(i.value)} {spaced(bounds(i.low, i.high))}" for i in (r.old, r.new)),
+        ]
+        for r in by_verdict(comparison.ratios)
+    ]
+
+
+def by_verdict(ratios: Iterable[RatioChange]) -> list[RatioChange]:
+    """Return ratios in the order in which they are told: what became slower first."""
+    order = {"slower": 0, "faster": 1, "undecided": 2}
+    return sorted(ratios, key=lambda r: order[r.verdict])
+
+
+def rung_rows(comparison: RunComparison) -> Rows:
+    """Return a row a pair and dataset whose rung is another now."""
+    return [
+        [
+            f"{short(r.algorithm)} against {short(r.reference)}",
+            short(r.dataset),
+            short(r.mode) or "default",
+            r.old or "none",
+            r.new or "none",
+        ]
+        for r in comparison.rungs
+        if r.old != r.new
+    ]
+
+
 def turn_rows(comparison: RunComparison) -> Rows:
     """Return a row a cell that ended otherwise."""
     return [
@@ -161,6 +204,11 @@ def comparison_sentence(comparison: RunComparison) -> str:
         parts += [f"{number} {where}"] if number else []
     parts += [f"{c.other_data} on data that changed since"] if c.other_data else []
     parts += [f"{plural(len(c.turns), 'cell')} ended otherwise"] if c.turns else []
+    for word in ("slower", "faster"):
+        apart = sum(r.verdict == word for r in c.ratios)
+        parts += [f"{plural(apart, 'ratio')} of duels {word} now"] if apart else []
+    other = sum(r.old != r.new for r in c.rungs)
+    parts += [f"{plural(other, 'pair')} on another rung"] if other else []
     return spaced(f"{'; '.join(parts)}. Scores: {listing(told) or 'none to compare'}.")
 
 
@@ -172,6 +220,10 @@ def comparison_markdown(comparison: RunComparison) -> str:
         parts += [markdown_table(CHANGE_HEADER, rows), "Positive changes are for the better."]
     if rows := turn_rows(comparison):
         parts += [markdown_table(TURN_HEADER, rows)]
+    if rows := rung_rows(comparison):
+        parts += [markdown_table(RUNG_HEADER, rows)]
+    if rows := ratio_rows(comparison):
+        parts += [markdown_table(RATIO_HEADER, rows), APART]
     if rows := seconds_rows(comparison):
         parts += [markdown_table(SECONDS_HEADER, rows), RAW]
     return "\n\n".join(parts) + "\n"

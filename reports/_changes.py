@@ -27,6 +27,16 @@ def changed(comparison: RunComparison) -> list[Words]:
     ]
     if comparison.changes and not counts["worse"] and not counts["better"]:
         lines.append("No score became better or worse beyond its margin.")
+    lines += [
+        f"{plural(len(apart), 'ratio')} of duels {word} now: "
+        f"{few([f'{r.algorithm} on {r.dataset}, {r.phase}' for r in apart], 3)}."
+        for word in ("slower", "faster")
+        if (apart := [r for r in comparison.ratios if r.verdict == word])
+    ]
+    if other := [r for r in comparison.rungs if r.old != r.new]:
+        rungs = ((r, f"{r.old or 'none'} to {r.new or 'none'}") for r in other)
+        told = [f"{r.algorithm} on {r.dataset}: {rung}" for r, rung in rungs]
+        lines.append(f"{plural(len(other), 'pair')} on another rung: {few(told, 3)}.")
     if turns := comparison.turns:
         lines.append(f"{plural(len(turns), 'trial')} ended otherwise than before.")
     if comparison.other_data:

@@ -11,15 +11,18 @@ from reports._blocks import Block, Fragment, Paragraph
 from reports._blocks import Panel as Part
 from reports._build import Shown, page_of, write_page
 from reports._commands import run_again
-from reports._courses import NOTE, score_figure, scores_table, speed_figure
+from reports._courses import NOTE, score_figure, speed_figure
 from reports._page import geometric_mean
 from reports._render import Renderer
+from reports._run_tables import other_tables, scores_table
 from reports._tables import Cell, Column, Row, Table
 from reports._text import count, moment, plural, ratio, short
 from reports._verdict import speed_tally
 from reports._words import Code, Inline, Report
+from reports.changes import comparison_blocks
 
 if TYPE_CHECKING:
+    from harness.analysis.compare import RunComparison
     from harness.analysis.trends import RunPoint
 
 PICK = (
@@ -28,7 +31,12 @@ PICK = (
 )
 
 
-def build_index(points: Sequence[RunPoint], reports: Collection[str], left_out: int = 0) -> str:
+def build_index(
+    points: Sequence[RunPoint],
+    reports: Collection[str],
+    left_out: int = 0,
+    newest: Sequence[RunComparison] = (),
+) -> str:
     """Return the index as the text of one HTML file.
 
     Parameters
@@ -39,9 +47,15 @@ def build_index(points: Sequence[RunPoint], reports: Collection[str], left_out: 
         Ids of the runs whose report lies beside the index.
     left_out
         How many older runs are not told.
+    newest
+        The newest run of each experiment against the one before it.
     """
     renderer = Renderer()
-    parts = [("runs", "Runs", _runs(points, reports, left_out)), *_courses(points)]
+    parts = [
+        ("runs", "Runs", _runs(points, reports, left_out)),
+        *_newest(newest),
+        *_courses(points),
+    ]
     shown = [
         Shown(renderer.unique(name), title, fragment.badge, renderer.blocks(fragment.blocks))
         for name, title, fragment in parts
@@ -54,7 +68,11 @@ def build_index(points: Sequence[RunPoint], reports: Collection[str], left_out: 
 
 
 def write_index(
-    points: Sequence[RunPoint], reports: Collection[str], path: Path, left_out: int = 0
+    points: Sequence[RunPoint],
+    reports: Collection[str],
+    path: Path,
+    left_out: int = 0,
+    newest: Sequence[RunComparison] = (),
 ) -> None:
     """Write the index; at any moment the path holds the old file or the new one.
 
@@ -63,7 +81,7 @@ def write_index(
     StoreError
         Where the file cannot be written.
     """
-    write_page(build_index(points, reports, left_out), path)
+    write_page(build_index(points, reports, left_out, newest), path)
 
 
 def _runs(points: Sequence[RunPoint], reports: Collection[str], left_out: int) -> Fragment:
@@ -104,6 +122,20 @@ def _run(point: RunPoint, reports: Collection[str]) -> Row:
     ]
 
 
+def _newest(newest: Sequence[RunComparison]) -> list[tuple[str, str, Fragment]]:
+    """Return what changed between the newest two runs of each experiment."""
+    if not newest:
+        return []
+    parts: list[Block] = []
+    for found in newest:
+        name, old, new = str(found.new.get("name", "")), found.old, found.new
+        heading = f"{short(name)}: {short(new.get('id', ''))} against {short(old.get('id', ''))}"
+        parts.append(
+            Part(heading, comparison_blocks(found, f"newest-{name}"), f"newest-{name}", folded=True)
+        )
+    return [("newest", "The newest against the one before", Fragment(parts))]
+
+
 def _courses(points: Sequence[RunPoint]) -> list[tuple[str, str, Fragment]]:
     """Return a section for the courses of each experiment, and one for picking two runs."""
     by_name: dict[str, list[RunPoint]] = defaultdict(list)
@@ -120,10 +152,7 @@ def _courses(points: Sequence[RunPoint]) -> list[tuple[str, str, Fragment]]:
         drawn: list[Block] = [figure for figure in figures if figure]
         if drawn:
             trends.append(Part(short(name), drawn, f"trends-{name}"))
-        pick.append(
-            Part(
-                short(name), [scores_table(same, f"scores-{name}", compare=True)], f"scores-{name}"
-            )
-        )
+        tables = [scores_table(same, f"scores-{name}", compare=True), *other_tables(same, name)]
+        pick.append(Part(short(name), tables, f"scores-{name}"))
     found = [("trends", "Trends", Fragment(trends))] if len(trends) > 1 else []
     return [*found, ("compare", "Compare two runs", Fragment(pick))]

@@ -127,6 +127,16 @@ def speed_tally(speeds: Sequence[Speed], of: str = "") -> str:
     return f"In {plural(len(speeds), 'duel')}{of}, ours is {' and '.join(won)}{rest}"
 
 
+def speed_symbol(word: str) -> str:
+    """Return the symbol of ``faster``, ``slower`` or ``undecided``."""
+    return _SPEEDS[word][1]
+
+
+def word_badge(word: str) -> Badge:
+    """Return ``faster``, ``slower`` or ``undecided`` as a badge."""
+    return Badge(word, *_SPEEDS[word])
+
+
 def speed_badge(speed: Speed) -> Badge:
     """Return a ratio of times as a badge: "▲ ×3.42"."""
     tone, symbol = _SPEEDS[speed_word(speed)]

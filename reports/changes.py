@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING
 
 from harness import Section, hookimpl
 from harness.analysis.compare import RunComparison, Seconds
-from reports._answers import RAW, comparison_sentence
+from reports._answers import APART, RAW, by_verdict, comparison_sentence
 from reports._blocks import Block, Details, Fragment, Paragraph, Verbatim
+from reports._commands import command
 from reports._page import Page
 from reports._tables import Cell, Column, Row, Table
 from reports._text import bounds, count, digits, ratio, seconds, short, signed
-from reports._verdict import PHASE_NAMES, accuracy_badge
+from reports._verdict import PHASE_NAMES, accuracy_badge, rung_badge, word_badge
 from reports._words import Badge, Code
 
 if TYPE_CHECKING:
@@ -32,21 +33,63 @@ def build(page: Page) -> Fragment | None:
     found = page.view.previous
     if found is None:
         return None
+    worse = sum(c.verdict == "worse" for c in found.changes) + len(found.turns)
+    worse += sum(r.verdict == "slower" for r in found.ratios)
+    return Fragment(comparison_blocks(found), badge=count(worse) if worse else "")
+
+
+def comparison_blocks(found: RunComparison, prefix: str = "changes") -> list[Block]:
+    """Return what two runs have in common and how it changed; ``prefix`` begins names of files."""
     blocks: list[Block] = [Paragraph(comparison_sentence(found))]
     if found.changes:
-        blocks.append(_scores(found))
+        blocks.append(_scores(found, prefix))
+    if found.ratios:
+        blocks += [_ratios(found, prefix), Paragraph(APART, role="note")]
+    if found.rungs:
+        blocks.append(_rungs(found, prefix))
     if found.turns:
-        blocks.append(_turns(found))
+        blocks.append(_turns(found, prefix))
     if raw := [s for s in found.seconds if s.remeasured and s.phase in PHASES]:
-        blocks.append(Details("Raw seconds of both runs", [Paragraph(RAW), _seconds(raw)]))
-    old, new = str(found.old.get("id", "")), str(found.new.get("id", ""))
-    if command := page.command("compare", old, new):
-        blocks.append(Verbatim(command, "The command that compares them"))
-    worse = sum(c.verdict == "worse" for c in found.changes) + len(found.turns)
-    return Fragment(blocks, badge=count(worse) if worse else "")
+        told = [Paragraph(RAW), _seconds(raw, prefix)]
+        blocks.append(Details("Raw seconds of both runs", told))
+    ids = (str(run.get("id", "")) for run in (found.old, found.new))
+    if told_again := command(found.new, "compare", *ids):
+        blocks.append(Verbatim(told_again, "The command that compares them"))
+    return blocks
 
 
-def _scores(found: RunComparison) -> Table:
+def _ratios(found: RunComparison, prefix: str) -> Table:
+    columns = [Column("Algorithm"), Column("Dataset"), Column("Phase"), Column("Now")]
+    columns += [Column(t, numeric=True, unit="ratio") for t in ("Before", "Now")]
+    rows: list[Row] = [
+        [
+            Cell([Code(short(r.algorithm))], r.algorithm, f"against {short(r.reference)}"),
+            short(r.dataset),
+            PHASE_NAMES.get(r.phase, short(r.phase)),
+            Cell([word_badge(r.verdict)], r.verdict),
+            *(Cell.of(i.value, ratio, note=bounds(i.low, i.high)) for i in (r.old, r.new)),
+        ]
+        for r in by_verdict(found.ratios)
+    ]
+    return Table(columns, rows, "Ratios of the duels of both runs", f"{prefix}-ratios")
+
+
+def _rungs(found: RunComparison, prefix: str) -> Table:
+    columns = [Column(t) for t in ("Algorithm", "Dataset", "Mode", "Before", "Now")]
+    rows: list[Row] = [
+        [
+            Cell([Code(short(r.algorithm))], r.algorithm, f"against {short(r.reference)}"),
+            short(r.dataset),
+            short(r.mode) or "default",
+            Cell([rung_badge(r.old)], r.old),
+            Cell([rung_badge(r.new)], r.new, "" if r.old == r.new else "another than before"),
+        ]
+        for r in sorted(found.rungs, key=lambda r: r.old == r.new)
+    ]
+    return Table(columns, rows, "The rungs that pairs reach", f"{prefix}-rungs")
+
+
+def _scores(found: RunComparison, prefix: str) -> Table:
     columns = [
         Column("Algorithm"),
         Column("Dataset"),
@@ -68,10 +111,10 @@ def _scores(found: RunComparison) -> Table:
         ]
         for c in sorted(found.changes, key=lambda c: ORDER.get(c.verdict, 2))
     ]
-    return Table(columns, rows, "Change of each score; above 0 it is better now", "changes")
+    return Table(columns, rows, "Change of each score; above 0 it is better now", prefix)
 
 
-def _turns(found: RunComparison) -> Table:
+def _turns(found: RunComparison, prefix: str) -> Table:
     columns = [Column(t) for t in ("Algorithm", "Dataset", "Split", "Before", "Now")]
     rows: list[Row] = [
         [
@@ -83,10 +126,10 @@ def _turns(found: RunComparison) -> Table:
         ]
         for t in found.turns
     ]
-    return Table(columns, rows, "Trials that ended otherwise", "changes-endings")
+    return Table(columns, rows, "Trials that ended otherwise", f"{prefix}-endings")
 
 
-def _seconds(raw: list[Seconds]) -> Table:
+def _seconds(raw: list[Seconds], prefix: str) -> Table:
     numbers = [Column(t, numeric=True, unit="s") for t in ("Before", "Now")]
     columns = [Column("Algorithm"), Column("Dataset"), Column("Phase"), *numbers]
     columns.append(Column("Now / before", numeric=True))
@@ -101,4 +144,4 @@ def _seconds(raw: list[Seconds]) -> Table:
         ]
         for s in raw
     ]
-    return Table(columns, rows, "Median raw seconds, not interleaved", "changes-seconds")
+    return Table(columns, rows, "Median raw seconds, not interleaved", f"{prefix}-seconds")

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from harness import Section, hookimpl
 from reports._blocks import Block, Details, Fragment, Paragraph
-from reports._courses import NOTE, score_figure, scores_table, speed_figure
+from reports._courses import NOTE, score_figure, speed_figure
+from reports._run_tables import scores_table
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -13,11 +13,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from harness.analysis.build import cells_of
+from harness.analysis.build import cells_of, speeds
+from harness.analysis.compare_duels import RatioChange, RungChange, ratio_changes, rung_changes
 from harness.analysis.pairs import Best, Losses, evidence_of
 from harness.analysis.scores import Scorer
+from harness.analysis.trends import parities_of
 from harness.analysis.verdicts import MARGIN, judge
-from harness.analysis.view import Accuracy, Cell
+from harness.analysis.view import Accuracy, Cell, Speed
 from harness.errors import ConfigError, unknown
 from harness.ids import canonical
 from harness.model import Metric, Outcome, Status, Task
@@ -65,6 +67,8 @@ class RunComparison:
     changes: tuple[Accuracy, ...]  # ``reference`` is the old run; positive = the new is better
     seconds: tuple[Seconds, ...]
     turns: tuple[Turn, ...]
+    ratios: tuple[RatioChange, ...] = ()  # of the duels that both have
+    rungs: tuple[RungChange, ...] = ()  # of the comparisons of trees that both have
 
 
 def compare_runs(
@@ -113,7 +117,13 @@ def compare_runs(
         changes=tuple(change for a, b in pairs for change in judged.of(a, b, asked)),
         seconds=tuple(row for a, b in pairs for row in _seconds(a, b)),
         turns=tuple(_turns(found[0], found[1], same)),
+        ratios=ratio_changes(*(_ratios(store, run["id"]) for run in runs)),
+        rungs=rung_changes(*(parities_of(store, run, scorer) for run in runs)),
     )
+
+
+def _ratios(store: Store, run: str) -> tuple[Speed, ...]:
+    return speeds(outcome for outcome, _ in store.duels(run))
 
 
 def _check_metrics(names: Iterable[str], registry: Registry) -> None:

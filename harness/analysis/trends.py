@@ -13,8 +13,11 @@ from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 from harness.analysis.build import cells_of, speeds
+from harness.analysis.ladder import parities
+from harness.analysis.pairs import declared_pairs, judge_pairs
 from harness.analysis.scores import Scorer
-from harness.analysis.view import Cell, Speed
+from harness.analysis.verdicts import MARGIN
+from harness.analysis.view import Cell, Parity, Speed
 from harness.ids import canonical
 from harness.model import FAILURES, Outcome, Status, Task
 from harness.plugins import Registry
@@ -35,6 +38,7 @@ class Level:
     lower_is_better: bool
     score: float
     seconds: float  # median of fit, not interleaved; NaN where there is none
+    failed: int = 0  # trials
 
     @property
     def key(self) -> tuple[str, str, str, str]:
@@ -52,6 +56,7 @@ class RunPoint:
     done: int
     failed: int
     skipped: int
+    parity: tuple[Parity, ...] = ()  # of its comparisons of trees
 
     @property
     def id(self) -> str:
@@ -97,17 +102,30 @@ def course(store: Store, registry: Registry, runs: Sequence[str]) -> tuple[RunPo
 
 
 def _point(store: Store, scorer: Scorer, run: str) -> RunPoint:
-    stored = store.outcomes(run)
+    stored, told = store.outcomes(run), store.run(run)
     statuses = [outcome.status for outcome, _ in stored]
     fought = (outcome for outcome, _ in store.duels(run))
     return RunPoint(
-        run=store.run(run),
+        run=told,
         levels=tuple(_level(cell, scorer) for cell in cells_of(stored, scorer)),
         speeds=tuple(speed for speed in speeds(fought) if speed.dataset),
         done=sum(status is Status.DONE for status in statuses),
         failed=sum(status in FAILURES for status in statuses),
         skipped=sum(status is Status.SKIPPED for status in statuses),
+        parity=parities_of(store, told, scorer),
     )
+
+
+def parities_of(store: Store, run: Mapping[str, Any], scorer: Scorer) -> tuple[Parity, ...]:
+    """Return the parity of every pair of a stored run; scores are read where they decide."""
+    stored = store.parities(run["id"])
+    if not stored:
+        return ()
+    declared: Mapping[str, Any] = run["config"].get("declared", {})
+    cells = cells_of(store.outcomes(run["id"]), scorer)
+    share = float(declared.get("margin", MARGIN))
+    accuracy = judge_pairs(declared_pairs(declared, cells), cells, scorer, share)
+    return parities(stored, accuracy, declared)
 
 
 def _level(cell: Cell, scorer: Scorer) -> Level:
@@ -123,4 +141,5 @@ def _level(cell: Cell, scorer: Scorer) -> Level:
         lower_is_better=metric.lower_is_better if metric else True,
         score=fmean(finite) if finite else math.nan,
         seconds=cell.seconds.get("fit", math.nan),
+        failed=sum(outcome.status in FAILURES for outcome in cell.outcomes),
     )

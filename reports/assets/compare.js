@@ -36,12 +36,23 @@ function pickTwo(block, table) {
     for (const cell of [title, ...changes]) cell.hidden = !both;
     command.textContent = both ? `python -m harness compare ${text(head.cells[old])} ${text(head.cells[now])}` : "";
     rows.forEach((row, i) => {
-      const [a, b] = both ? [value(row.cells[old]), value(row.cells[now])] : [NaN, NaN];
-      const percent = (100 * (b - a)) / Math.abs(a);
-      const told = Number.isFinite(percent) ? `${b > a ? "+" : ""}${percent.toPrecision(3)} %` : "–";
-      changes[i].dataset.v = Number.isFinite(percent) ? percent : "";
-      changes[i].textContent = told.replace("-", "−");
+      const [before, after] = both ? [row.cells[old], row.cells[now]] : [];
+      [changes[i].textContent, changes[i].dataset.v] = both ? change(before, after) : ["–", ""];
     });
+  }
+
+  // Numbers change by a share, or from 0 by themselves; words change into others.
+  function change(before, after) {
+    const [a, b] = [value(before), value(after)];
+    if (Number.isNaN(a) && Number.isNaN(b)) {
+      const words = [raw(before), raw(after)];
+      return words[0] === words[1] || words.includes("") ? ["–", ""] : [words.join(" → "), words.join()];
+    }
+    if (Number.isNaN(a) || Number.isNaN(b)) return ["–", ""];
+    const sign = b > a ? "+" : "";
+    const by = a === 0 ? b - a : (100 * (b - a)) / Math.abs(a);
+    const told = a === 0 || by === 0 ? `${sign}${by}` : `${sign}${by.toPrecision(3)} %`;
+    return [told.replace("-", "−"), by];
   }
 }
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from harness.analysis.compare import RunComparison, Seconds, Turn
+from harness.analysis.compare_duels import RatioChange, RungChange
 from harness.analysis.diagnostics import (
     Diagnostic,
     agreement,
@@ -21,7 +22,7 @@ from harness.analysis.diagnostics import (
 )
 from harness.analysis.series import Point, Series, Step
 from harness.analysis.trends import Level, RunPoint
-from harness.analysis.view import RunView
+from harness.analysis.view import Interval, Parity, RunView, Speed
 from harness.model import Status, to_json
 
 RNG = np.random.default_rng(0)
@@ -95,9 +96,11 @@ def everything_of(view: RunView, names: list[str]) -> RunView:
         replace(
             cell,
             params={"depth": i, names[0]: names[i]},
-            scores={m: tuple(v * (1 + 0.1 * i * j) for j, v in enumerate(values))
-                    for m, values in cell.scores.items()},
-        )  # fmt: skip
+            scores={
+                m: tuple(v * (1 + 0.1 * i * j) for j, v in enumerate(values))
+                for m, values in cell.scores.items()
+            },
+        )
         for i in (1, 2)
         for cell in view.cells[:3]
     ]
@@ -107,8 +110,8 @@ def everything_of(view: RunView, names: list[str]) -> RunView:
         cells=tuple(cells + [replace(cell, tracks=("equal",)) for cell in more]),
         duels=tuple(_noisy(view)),
         diagnostics=tuple(_diagnostics(view, names)),
-        previous=_previous(view, names),
-        course=tuple(run_point(i, names) for i in range(4)),
+        previous=previous_of(view, names),
+        course=tuple(run_point(i, names) for i in range(8)),
         algorithms={
             name: {**facts, "capacity": {names[i % 3]: {"name": names[i % 5], "match": match,
                                                         "note": names[i % 7]}}}
@@ -150,7 +153,7 @@ def _diagnostics(view: RunView, names: list[str]):
         )  # fmt: skip
 
 
-def _previous(view: RunView, names: list[str]) -> RunComparison:
+def previous_of(view: RunView, names: list[str]) -> RunComparison:
     old = {"id": names[0], "name": names[1], "started": "2026-01-01T00:00:00+00:00"}
     return RunComparison(
         old,
@@ -162,13 +165,16 @@ def _previous(view: RunView, names: list[str]) -> RunComparison:
         changes=tuple(replace(a, notes=(names[2],)) for a in view.accuracy if a.dataset),
         seconds=tuple(Seconds(n, n, "fit", 0.1, 0.2, remeasured=True) for n in names),
         turns=tuple(Turn(n, n, n, "done", "timeout") for n in names),
+        ratios=tuple(
+            RatioChange(n, n, n, "fit", Interval(1, 1.1, 1.2), Interval(0.5 + i, 0.6 + i, 0.7 + i))
+            for i, n in enumerate(names)
+        ),
+        rungs=tuple(RungChange(n, n, n, n, "L3", f"L{i % 3}") for i, n in enumerate(names)),
     )
 
 
 def run_point(number: int, names: list[str], name: str = "quick") -> RunPoint:
     """Return one of several runs of an experiment, a level and a speed a name."""
-    from harness.analysis.view import Interval, Speed
-
     run = {
         "id": f"20260101-000{number}-abcd",
         "name": name,
@@ -179,16 +185,21 @@ def run_point(number: int, names: list[str], name: str = "quick") -> RunPoint:
     }
     levels = [
         Level(n, f'{{"x": "{i}"}}', "native", names[i - 1], "log_loss", True,
-              0.4 - 0.02 * i - 0.05 * (number > 1), 0.1)
+              0.4 - 0.02 * i - 0.05 * (number > 3), 0.1, failed=i % 2)
         for i, n in enumerate(names)
     ]  # fmt: skip
-    ratio = 1.0 + (number > 1)
+    ratio = 1.0 + (number > 3)
     speeds = [
         Speed(n, names[0], names[i - 1], "train", Interval(ratio / 1.1, ratio, ratio * 1.1),
               "launch", (0.1, 0.1 * ratio))
         for i, n in enumerate(names[1:])
     ]  # fmt: skip
-    return RunPoint(run, tuple(levels), tuple(speeds), 6, number % 2, 1)
+    params = ({"parity": names[0]}, {})
+    rungs = [
+        Parity(n, names[0], names[i - 1], params, n, "raw", f"L{number % 4}", "", {}, None)
+        for i, n in enumerate(names)
+    ]
+    return RunPoint(run, tuple(levels), tuple(speeds), 6, number % 2, 1, tuple(rungs))
 
 
 def history_of(names: list[str]) -> list[Series]:

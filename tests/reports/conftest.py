@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from everything import everything_of, history_of, run_point
+from everything import everything_of, history_of, previous_of, run_point
 
 from harness.analysis.difference import Comparison, Difference, Gains, Line, Node
 from harness.analysis.view import Accuracy, Cell, Interval, Parity, RunView, Speed
@@ -470,10 +470,8 @@ def index_page() -> str:
     from reports import build_index
 
     names = list(HOSTILE.values())
-    points = [
-        run_point(i, names, experiment) for experiment in ("quick", names[0]) for i in range(4)
-    ]
-    return build_index(points, {points[0].id})
+    points = [run_point(i, names, name) for name in ("quick", names[0]) for i in range(8)]
+    return build_index(points, {points[0].id}, 3, [previous_of(everything(), names)])
 
 
 def history_page() -> str:

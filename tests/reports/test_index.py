@@ -1,16 +1,21 @@
 """The index of a store, and the course of one experiment in a report."""
 
 import json
+import sys
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from browser import CHROMIUM, WHY_NOT, Browser
 
+from harness.analysis.compare import RunComparison
+from harness.analysis.compare_duels import RatioChange, RungChange
 from harness.analysis.trends import Level, RunPoint
-from harness.analysis.view import Interval, Speed
+from harness.analysis.view import Interval, Parity, Speed
 from reports import Page, Report, build_index, build_report, history, write_index
-from reports._courses import run_names, score_figure, scores_table, speed_figure
+from reports._courses import run_names, score_figure, speed_figure, steps_of
+from reports._plot import Dots
+from reports._run_tables import other_tables, scores_table
 
 
 def level(algorithm, dataset, score, params="{}") -> Level:
@@ -78,6 +83,47 @@ def test_params_are_told_where_an_algorithm_has_several(points) -> None:
     assert notes == ["{}", "", '{"n_estimators": 60}']
 
 
+def test_a_step_is_marked_and_told_by_its_share(points) -> None:
+    line = [(float(i), v) for i, v in enumerate([1.0, 1.01, 0.99, 1.0, 1.5, 1.51, 1.49, 1.5])]
+    assert steps_of(line) == {4: pytest.approx(0.5, abs=0.02)}
+    several = tuple(point(i, 0.3, v) for i, (_, v) in enumerate(line))
+    figure = speed_figure(several, "x")
+    assert [bool(row[4].text) for row in figure.table.rows].index(True) == 4
+    rings = [m for p in figure.spec.panels for m in p.marks if m.colour == "amber"]
+    assert [len(r.points) for r in rings] == [1]
+    assert figure.keys[-1].text == "another level from here on"
+    assert all(key.colour != "amber" for key in speed_figure(points, "x").keys)
+
+
+def test_without_asv_there_is_no_step(monkeypatch) -> None:
+    monkeypatch.setitem(sys.modules, "asv.step_detect", None)
+    assert steps_of([(float(i), v) for i, v in enumerate([1.0] * 5 + [2.0] * 5)]) == {}
+
+
+def test_ratios_failures_and_rungs_have_a_column_a_run(points) -> None:
+    failed = replace(points[1], levels=(replace(points[1].levels[0], failed=2),))
+    rung = Parity("bagging", "theirs", "wine", ({}, {}), "native", "raw", "L2", "", {}, None)
+    told = (points[0], replace(failed, parity=(rung,)))
+    tables = {t.name: t for t in other_tables(told, "quick")}
+    assert set(tables) == {"ratios-quick", "failures-quick", "rungs-quick"}
+    assert all(t.compare for t in tables.values())
+    shown = {name: [cell.text for cell in t.rows[0][-2:]] for name, t in tables.items()}
+    assert shown["failures-quick"] == ["0", "2"]
+    assert shown["rungs-quick"] == ["–", "L2"]
+    assert [c.value for c in tables["ratios-quick"].rows[0][-2:]] == [1.0, 2.0]
+    assert other_tables(points[:1], "quick")[0].name == "ratios-quick"
+
+
+def test_many_datasets_all_have_a_line(points) -> None:
+    names = [f"d{i:02}" for i in range(12)]
+    many = [replace(p, levels=tuple(level("tree", n, 0.5 - 0.1 * i) for n in names))
+            for i, p in enumerate(points)]  # fmt: skip
+    figure = score_figure(many, "x")
+    (panel,) = figure.spec.panels
+    assert sum(len(m.points) for m in panel.marks if isinstance(m, Dots)) == len(figure.table.rows)
+    assert figure.keys[-1].text == "5\N{NO-BREAK SPACE}other datasets"
+
+
 # ------------------------------------------------------------------ the index
 
 
@@ -90,6 +136,22 @@ def test_an_index_links_to_the_reports_that_are_there(points, parse, tmp_path) -
     for word in ("no report yet", "older runs not shown", "Compare two runs", "Trends"):
         assert word in page.text
     assert page.text.index(points[2].id) < page.text.index(points[0].id), "the newest first"
+
+
+def test_the_newest_two_runs_are_compared(points, parse, hostile_names) -> None:
+    names = list(hostile_names.values())
+    ratios = (RatioChange("a", "b", "wine", "fit", Interval(1, 1.1, 1.2), Interval(0.5, 0.6, 0.7)),)
+    rungs = (
+        RungChange("a", "b", "wine", "", "L3", "L1"),
+        RungChange("a", "b", "x", "", "L2", "L2"),
+    )
+    found = RunComparison(points[0].run, points[1].run, 4, 0, 0, 0, (), (), (), ratios, rungs)
+    text = parse(build_index(points, (), newest=[found])).text.replace("\N{NO-BREAK SPACE}", " ")
+    assert "1 ratio of duels slower now; 1 pair on another rung" in text
+    assert "another than before" in text
+    assert f"harness compare {points[0].id} {points[1].id}" in text
+    hostile = replace(found, ratios=tuple(replace(ratios[0], algorithm=n) for n in names))
+    assert "<img" not in build_index((), (), newest=[hostile]).partition("<body>")[2]
 
 
 def test_a_store_without_runs_has_an_index_that_says_so(parse) -> None:

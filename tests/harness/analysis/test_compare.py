@@ -29,6 +29,12 @@ class Runs:
     def outcomes(self, name):
         return self.worlds[name].outcomes(name)
 
+    def duels(self, name):
+        return self.worlds[name].duels(name)
+
+    def parities(self, name):
+        return self.worlds[name].parities(name)
+
     def artifact(self, sha256):
         for world in self.worlds.values():
             if sha256 in world.arrays:

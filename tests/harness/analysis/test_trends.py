@@ -31,6 +31,9 @@ class Runs:
     def duels(self, name):
         return []
 
+    def parities(self, name):
+        return []
+
     def artifact(self, sha256):
         return self.world.arrays[sha256]
 

@@ -29,9 +29,13 @@ class DaskHistogramBoostingClassifier(DaskTraining, HistogramBoostingClassifier)
     ----------
     client : distributed.Client, optional
         By default the one that is connected last.
-    tree_learner : {"data", "feature"}
+    tree_learner : {"data", "feature", "voting"}
         Workers share rows, and sums travel; or each gets all binned rows, shares features, and
-        only splits travel: for tables of few rows and many columns.
+        only splits travel: for tables of few rows and many columns; or workers share rows and
+        vote which features' sums travel: for many columns. By votes the model is not the local
+        one unless ``top_k`` is the number of features or more, and depends on the parts.
+    top_k : int
+        Features that each worker votes for, of each leaf; twice as many are summed.
     workers : list of str, optional
         Addresses of the workers to train on; by default those that hold rows.
     patience : float

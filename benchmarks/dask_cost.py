@@ -1,6 +1,7 @@
 """What training on many machines costs: measured here, fitted, and projected.
 
     python -m benchmarks.dask_cost
+    python -m benchmarks.dask_cost --wide
     python -m benchmarks.dask_cost --rows 1e10 --columns 100 --workers 1000 --bandwidth 1.25e9
 
 Ranks are threads of this process with sockets between them. Counted are the bytes and messages of
@@ -92,7 +93,7 @@ def table_of(shape):
     return X, X[:, 0] * X[:, 1] + rng.normal(size=len(X)) * 0.1
 
 
-def train_once(shape, X, y, trees):
+def train_once(shape, X, y, trees, learner="data"):
     """Return (processor seconds, bytes, messages) of the rank that took longest."""
     model = HistogramBoostingRegressor(
         n_estimators=trees, num_leaves=shape.leaves, max_bin=shape.bins, min_child_samples=1
@@ -106,7 +107,7 @@ def train_once(shape, X, y, trees):
     def run(rank):
         rows = Rows.of_parts(lengths, [rank])
         own = slice(rows.number[0], rows.number[0] + len(rows))
-        told = Training(model, np.zeros(shape.columns, bool), 0, "data")
+        told = Training(model, np.zeros(shape.columns, bool), 0, learner)
         with join(rank, reach, doors[rank], b"of this measurement") as ranks:
             began = time.thread_time()
             train(ranks, told, Table(X[own], y[own], None, rows))
@@ -174,6 +175,17 @@ def tell_projected(shape, fitted, latency, bandwidth):
     )
 
 
+def tell_wide(shape):
+    """Write what each way to share a wide table sends a tree, all ranks together."""
+    X, y = table_of(shape)
+    for learner in ("data", "voting", "feature"):
+        ends = [train_once(shape, X, y, trees, learner)[1] for trees in (1, 1 + TREES)]
+        each = {what: (ends[1][what] - ends[0][what]) / TREES for what in ends[1]}
+        parts = ", ".join(f"{what} {count / 1e3:.1f}" for what, count in each.items() if count)
+        total = sum(each.values()) * shape.ranks
+        say(f"{learner:8} {total / 1e3:10.1f} kB a tree, {shape.ranks} ranks; of one: {parts}")
+
+
 def main(words=None):
     """Measure, fit, project; see the module."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
@@ -185,7 +197,11 @@ def main(words=None):
     parser.add_argument("--latency", type=float, default=1e-4, help="seconds of a message")
     parser.add_argument("--bandwidth", type=float, default=1.25e9, help="bytes a second")
     parser.add_argument("--few", action="store_true", help="measure few and small shapes")
+    parser.add_argument("--wide", action="store_true", help="bytes by each tree_learner, only")
     asked = parser.parse_args(words)
+    if asked.wide:
+        tell_wide(Shape(*((1_000, 80, 31, 7, 2) if asked.few else (20_000, 500, 255, 31, 4))))
+        return
     grid = [(2_000, c, b, 7, r) for c, b, r in ((3, 31, 1), (6, 15, 2), (3, 15, 3), (6, 31, 2))]
     found = [measure(Shape(*shape)) for shape in (grid if asked.few else GRID)]
     tell_measured(found)

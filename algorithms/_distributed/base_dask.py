@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from numbers import Real
+from numbers import Integral, Real
 from typing import ClassVar
 
 import numpy as np
@@ -28,7 +28,13 @@ from algorithms._distributed.placing import (
     train_on,
 )
 
-OWN = ("client", "tree_learner", "workers", "patience")  # parameters that the local model lacks
+OWN = (
+    "client",
+    "tree_learner",
+    "top_k",
+    "workers",
+    "patience",
+)  # parameters that the local model lacks
 READ_OFF = {  # what fit reads off X and y
     *("n_features_in_", "feature_names_in_", "categories_", "classes_", "n_classes_"),
     *("_is_categorical", "_objective"),
@@ -47,15 +53,26 @@ class DaskTraining:
     _parameter_constraints: ClassVar = {
         **CONSTRAINTS,
         "client": "no_validation",
-        "tree_learner": [StrOptions({"data", "feature"})],
+        "tree_learner": [StrOptions({"data", "feature", "voting"})],
+        "top_k": [Interval(Integral, 1, None, closed="left")],
         "workers": [list, tuple, None],
         "patience": [Interval(Real, 0.0, None, closed="neither")],
     }
 
-    def __init__(self, *, client=None, tree_learner="data", workers=None, patience=300.0, **params):
+    def __init__(
+        self,
+        *,
+        client=None,
+        tree_learner="data",
+        top_k=20,
+        workers=None,
+        patience=300.0,
+        **params,
+    ):
         super().__init__(**params)
         self.client = client
         self.tree_learner = tree_learner
+        self.top_k = top_k
         self.workers = workers
         self.patience = patience
 
@@ -185,6 +202,7 @@ class DaskTraining:
             categorical=model._is_categorical,  # noqa: SLF001 - of the same kind
             seed=int(check_random_state(self.random_state).randint(SEEDS)),
             tree_learner=self.tree_learner,
+            top_k=self.top_k,
             has_tables=bool(eval_set),
             eval_set=eval_set,
             eval_sample_weight=eval_weight,

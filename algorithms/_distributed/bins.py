@@ -50,6 +50,13 @@ def share_of(rank, size, count):
     return slice(count * rank // size, count * (rank + 1) // size)
 
 
+def owners_of(counts, size):
+    """Return which rank scans each feature, int64: about as many bins each."""
+    middle = np.cumsum(counts) - counts / 2.0
+    owner = np.minimum(middle * size // max(counts.sum(), 1), size - 1)
+    return owner.astype(np.int64)
+
+
 def bins_of(columns, gaps, categorical, max_bin, min_in_bin, workers):
     """Return (edges, codes, missing) of some features, lists; their sample is given.
 

@@ -21,6 +21,7 @@ from algorithms._distributed.collective import Ranks
 from algorithms._distributed.growing import RankGrower
 from algorithms._distributed.links import LinkError
 from algorithms._distributed.rows import Rows
+from algorithms._distributed.voting import VotingGrower
 from algorithms._kernels.dist_rows import pack_run
 from algorithms._kernels.exact_sums import add_sizes
 from algorithms._kernels.hist_layout import Scale
@@ -33,7 +34,8 @@ class Training:
     params: object  # the local estimator, not fitted, but with what its fit reads off X and y
     categorical: np.ndarray  # bool (n_features,)
     seed: int
-    tree_learner: str  # "data" or "feature"
+    tree_learner: str  # "data", "feature" or "voting"
+    top_k: int = 20  # features that a rank votes for
     has_tables: bool = False  # whether evaluation tables are watched
     eval_set: list | None = None  # held by rank 0 alone, as are the two below
     eval_sample_weight: list | None = None
@@ -199,7 +201,11 @@ def prepare(ranks, training, table, workers):
         bins, score, y, weight = everywhere(ranks, rows, bins, score, y, weight)
         rows_here = Rows.of_parts([rows.total], [0])
     rules = make_rules(p, monotone)
-    grower = RankGrower(ranks, bins, binner, rules, workers, rows.total, by_features=by_features)
+    grown = ranks, bins, binner, rules, workers, rows.total
+    if training.tree_learner == "voting":
+        grower = VotingGrower(*grown, top_k=training.top_k)
+    else:
+        grower = RankGrower(*grown, by_features=by_features)
     target = Target(objective, objective.targets(y), weight)
     together = Ranks() if by_features else ranks
     booster = RankBooster(together, rows_here, p, grower, target, score, training.seed)

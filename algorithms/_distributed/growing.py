@@ -15,6 +15,7 @@ import numpy as np
 
 from algorithms._common.hist_bundles import stride_of
 from algorithms._common.hist_model import copy_tree
+from algorithms._distributed.bins import owners_of
 from algorithms._distributed.collective import width_of
 from algorithms._kernels import dist_grow
 from algorithms._kernels import hist_layout as layout
@@ -105,14 +106,13 @@ class RankGrower:
             return
         self.features = features
         counts = self.bins.count[features]
-        middle = np.cumsum(counts) - counts / 2.0
-        owner = np.minimum(middle * self.ranks.size // max(counts.sum(), 1), self.ranks.size - 1)
+        owner = owners_of(counts, self.ranks.size)
         ends = np.searchsorted(owner, np.arange(self.ranks.size + 1))
         self.owned = [slice(ends[r], ends[r + 1]) for r in range(self.ranks.size)]
         before = np.cumsum(counts) - counts
         own = self.owned[self.ranks.rank]
         self.built = features[own] if self.by_features else features
-        self.places = before + META * (owner.astype(np.int64) + 1)
+        self.places = before + META * (owner + 1)
         if self.by_features:
             self.places = before[own] - before[own][:1] + META
         width = int(self.bins.count[self.built].sum())
@@ -156,8 +156,7 @@ class RankGrower:
         node["feature"], node["is_set"], node["gain"] = layout.NO_FEATURE, 0, np.nan
         node["value"], node["count"], node["h"] = 0.0, n_rows, h * self.scale.h
         self.board.state[layout.LEAVES] = 1
-        sums = self.reduce(0, max(spread, n_rows), h)
-        self.survey(sums, 0, -1)
+        self.scan_root(max(spread, n_rows), h)
 
     def split(self):
         """Split the leaf that gains most, and find the best splits of its children, if any."""
@@ -173,7 +172,7 @@ class RankGrower:
             *self.new,
             self.tree_rules,
         )
-        _, at, n_left, start, end, _, is_last, largest, h_small = board.state.tolist()[:9]
+        _, at, n_left, start, end, _, is_last = board.state.tolist()[:7]
         if at < 0:
             return False
         if is_last:
@@ -182,9 +181,18 @@ class RankGrower:
             self.new = NONE
             return True
         self.build(start, end)
+        self.scan_children(n_left)
+        return True
+
+    def scan_root(self, largest, h):
+        """Find the best split of the root, whose histogram is built; see `reduce`."""
+        self.survey(self.reduce(0, largest, h), 0, -1)
+
+    def scan_children(self, n_left):
+        """Write the children of the leaf that was parted, and find their best splits."""
+        largest, h_small = self.board.state[dist_grow.LARGEST : dist_grow.H_SMALL + 1].tolist()
         sums = self.reduce(n_left, largest, h_small)
         self.survey(sums, *self.divide(*sums[0, :META].tolist()))
-        return True
 
     def divide(self, n_left, spread):
         """Write the children of the leaf; return the small and the large one."""
@@ -228,17 +236,7 @@ class RankGrower:
         largest : bound on |Σg|, and on rows
         h : Σh of the leaf
         """
-        flushed = int(self.sums[:, layout.FLUSHED].any())
-        export_cells(
-            self.cells,
-            self.wide,
-            flushed,
-            self.built,
-            self.bins.count,
-            self.stride,
-            self.places,
-            self.out,
-        )
+        self.export()
         blocks = [self.out] if self.by_features else self.blocks
         for block in blocks:
             block[0, 0], block[0, 1] = n_left, self.sums[0, layout.SPREAD]
@@ -246,10 +244,20 @@ class RankGrower:
             return self.out
         return self.ranks.add_up(blocks, (width_of(largest), width_of(h)), "histograms")
 
+    def export(self):
+        """Write the rank's own sums side by side, and clear its cells."""
+        flushed = int(self.sums[:, layout.FLUSHED].any())
+        cells = self.cells, self.wide, flushed, self.built, self.bins.count, self.stride
+        export_cells(*cells, self.places, self.out)
+
     def survey(self, sums, small, large):
         """Scan the rank's own features; then learn of the best splits of all ranks."""
         own = self.share, np.ascontiguousarray(sums), self.desk, self.tree_rules, self.scale
         survey_share(self.facts, self.board, *own, small, large)
+        self.learn(small, large)
+
+    def learn(self, small, large):
+        """Learn of the best splits of all ranks."""
         self.ranks.best(self.told[: self.told_length], self.take, "splits")
         self.new = small, large
 

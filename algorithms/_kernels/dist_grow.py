@@ -225,6 +225,71 @@ def survey_share(bins, board, share, sums, desk, rules, scale, small, large):
             search(bins, f, g, h, facts, rules, scale, desk, zero, first)
 
 
+@kernel
+def propose(bins, own, features, first, planes, sums, desk, rules, scale, may, gains):
+    """Find how much the best split of each feature gains by a rank's own rows (PV-Tree's votes).
+
+    Parameters
+    ----------
+    own : LEAF (2,), the smaller and the larger new leaf, with the rank's own rows and sums
+    features : int64, ascending
+    first : int64: where a feature's cells begin
+    planes : int64 (num_leaves, 2, n_cells): g and h of each leaf's own rows, by slot, written
+    sums : int64 (2, n_cells), of the smaller leaf's own rows
+    desk : Desk, scratch space
+    rules : with what a rank's share of the rows needs
+    may : int64 (3,): whether each leaf may be split, and whether there is a larger one
+    gains : float64 (2, len(features)), written; 0 where no split gains
+    """
+    zero = np.int64(0)
+    facts = facts_of(own[0], own[0]["g"], own[0]["h"], rules, scale)
+    rest_facts = facts_of(own[1], own[1]["g"], own[1]["h"], rules, scale)
+    kept, rest = planes[own[0]["slot"]], planes[own[1]["slot"]]
+    g, h, rest_g, rest_h = desk.small[0, 0], desk.small[0, 1], desk.small[0, 2], desk.small[0, 3]
+    for j in range(len(features)):
+        f, begin = features[j], first[j]
+        gains[0, j] = gains[1, j] = 0.0
+        for b in range(np.uint64(bins.count[f])):
+            cell = np.uint64(begin) + b
+            g[b], h[b] = sums[0, cell], sums[1, cell]
+            if may[2]:
+                rest_g[b], rest_h[b] = rest[0, cell] - g[b], rest[1, cell] - h[b]
+                rest[0, cell], rest[1, cell] = rest_g[b], rest_h[b]
+            kept[0, cell], kept[1, cell] = g[b], h[b]
+        if may[0] and own[0]["groups"] & bins.groups[f]:
+            clear(desk.best[0, 0])
+            search(bins, f, g, h, facts, rules, scale, desk, zero, zero)
+            gains[0, j] = desk.best[0, 0]["gain"]
+        if may[1] and own[1]["groups"] & bins.groups[f]:
+            clear(desk.best[0, 0])
+            search(bins, f, rest_g, rest_h, rest_facts, rules, scale, desk, zero, zero)
+            gains[1, j] = desk.best[0, 0]["gain"]
+
+
+@kernel
+def survey_merged(bins, board, leaf, features, first, sums, desk, rules, scale, which):
+    """Find the best split of a leaf among some features whose sums over all ranks are known.
+
+    Parameters
+    ----------
+    leaf : its number
+    features, first, sums : int64, ascending; where their cells begin; (2, n_cells)
+    desk : Desk, its `best` and `members` of ``which`` (0 or 1) are written
+    """
+    zero, one = np.int64(0), board.leaves[leaf]
+    forget(desk.best[0, which], desk.members[0, which])
+    if not may_split(one, rules):
+        return
+    facts = facts_of(one, one["g"], one["h"], rules, scale)
+    g, h = desk.small[0, 0], desk.small[0, 1]
+    for j in range(len(features)):
+        f, begin = features[j], first[j]
+        for b in range(np.uint64(bins.count[f])):
+            g[b], h[b] = sums[0, np.uint64(begin) + b], sums[1, np.uint64(begin) + b]
+        if one["groups"] & bins.groups[f]:
+            search(bins, f, g, h, facts, rules, scale, desk, zero, which)
+
+
 @inner_kernel
 def forget(best, members):
     """Forget a best split, every field of it: what ranks tell each other has no leftovers."""

@@ -59,7 +59,8 @@ PARTS = [(150, 150, 150, 150), (1, 0, 399, 200), (60,) * 10]
 
 
 @pytest.mark.parametrize(
-    ("count", "learner"), [(1, "data"), (2, "data"), (3, "data"), (4, "data"), (3, "feature")]
+    ("count", "learner"),
+    [(1, "data"), (2, "data"), (3, "data"), (4, "data"), (3, "feature"), (3, "voting")],
 )
 def test_the_model_is_the_local_one(client, count, learner):
     X, y, weight = table()
@@ -73,7 +74,7 @@ def test_the_model_is_the_local_one(client, count, learner):
         assert digest_of(model.fit(*arrays).ensemble_) == wanted
         assert model.communication_["workers"] == min(count, sum(n > 0 for n in chunks) + 1, count)
     sent = model.communication_["sent"]
-    assert ("histograms" in sent) == (learner == "data" and count > 1)
+    assert ("histograms" in sent) == (learner != "feature" and count > 1)
 
 
 def test_frames_with_categories_labels_and_a_class_that_parts_lack(client):
@@ -270,7 +271,8 @@ def test_a_cluster_that_goes_is_told():
         ({"objective": "quantile"}, "quantile"),
         ({"objective": lambda y, score: (score, score)}, "callable"),
         ({"early_stopping_round": 1}, "eval_set"),
-        ({"tree_learner": "voting"}, "tree_learner"),
+        ({"tree_learner": "other"}, "tree_learner"),
+        ({"top_k": 0}, "top_k"),
     ],
 )
 def test_what_cannot_be_had_is_refused(client, params, said):
@@ -292,7 +294,7 @@ def test_wrong_tables_are_refused_with_words(client):
 
 
 def test_parameters_are_those_of_the_local_model_and_some_more():
-    own = {"client", "tree_learner", "workers", "patience"}
+    own = {"client", "tree_learner", "top_k", "workers", "patience"}
     local = HistogramBoostingRegressor(max_bin=63).get_params()
     found = DaskHistogramBoostingRegressor(max_bin=63, workers=["a"]).get_params()
     assert {name: found[name] for name in local} == local

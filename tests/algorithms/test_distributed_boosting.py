@@ -6,7 +6,9 @@ from ranks_kit import digest_of, partitionings, train_ranks
 
 from algorithms import HistogramBoostingClassifier, HistogramBoostingRegressor
 from algorithms._common.hist_model import join_trees
+from algorithms._common.hist_predict import FastPredictor
 from algorithms._distributed.links import LinkError
+from algorithms._distributed.voting import NOBODY, VotingGrower
 
 N = 900
 
@@ -73,7 +75,7 @@ ALWAYS = [(name, size) for name in ("regression", "binary") for size in (1, 2, 3
 ONCE = [(name, 3) for name in CASES if name not in ("regression", "binary")]
 
 
-@pytest.mark.parametrize("learner", ["data", "feature"])
+@pytest.mark.parametrize("learner", ["data", "feature", "voting"])  # for all six features
 @pytest.mark.parametrize(("name", "size"), ALWAYS + ONCE)
 def test_the_model_is_the_local_one(name, size, learner):
     X, y, weight = table()
@@ -110,6 +112,46 @@ def test_only_decisions_travel_where_features_are_shared():
     assert "histograms" not in sent["feature"]
     assert sent["data"]["histograms"][0] > 10 * sent["data"]["splits"][0]
     assert sent["feature"]["splits"][0] <= sent["data"]["splits"][0]
+
+
+def wide_table():
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(N, 60))
+    return X, X[:, 7] + X[:, 40] * (X[:, 21] > 0) + rng.normal(size=N)
+
+
+def test_votes_are_for_what_matters_and_save_traffic():
+    X, y = wide_table()
+    case = model(HistogramBoostingRegressor, n_estimators=5)
+    parts = {"parts": [(0, 300), (2, 250), (1, 350)], "size": 3}
+    some = {"tree_learner": "voting", "top_k": 2}
+    kinds = {"all": {}, "some": some, "again": some}
+    found = {what: train_ranks(case, X, y, **parts, **how)[0] for what, how in kinds.items()}
+    local = case.fit(X, y)
+    ensembles = {what: ensemble_of(result, local) for what, result in found.items()}
+    assert digest_of(ensembles["some"]) == digest_of(ensembles["again"])
+    assert digest_of(ensembles["some"]) != digest_of(ensembles["all"])
+    sent = {what: sum(count for count, _ in result.sent.values()) for what, result in found.items()}
+    assert sent["some"] < sent["all"] / 3
+    scores = (FastPredictor(ensembles[what]).raw(X).ravel() for what in ("some", "all"))
+    some, whole = (np.mean((score - y) ** 2) for score in scores)
+    assert some < 1.2 * whole < 1.2 * np.var(y)
+
+
+def test_twice_as_many_as_are_voted_for_are_summed():
+    X, y = wide_table()
+    case = model(HistogramBoostingRegressor, n_estimators=2)
+    parts = {"parts": [(0, 400), (1, 500)], "size": 2, "tree_learner": "voting"}
+    local = case.fit(X, y)
+    results = train_ranks(case, X, y, **parts, top_k=30)
+    assert digest_of(ensemble_of(results[0], local)) == digest_of(local.ensemble_)
+
+
+def test_the_features_with_most_votes_are_chosen():
+    grower = VotingGrower.__new__(VotingGrower)
+    grower.features, grower.top_k = np.arange(6), 2
+    cast = np.array([[4, 1], [1, 4], [2, 0], [5, NOBODY]], np.uint32)
+    assert grower.count_votes(cast).tolist() == [1, 2, 4, 5]  # 2 and 5 come first, 0 comes second
 
 
 def test_rounds_stop_where_the_local_fit_stops():

@@ -21,6 +21,14 @@ def test_small_shapes_are_measured_fitted_and_projected(capsys):
     assert told[-1].startswith("1e+06 rows × 28 columns, 8 ranks")
 
 
+def test_votes_send_less_than_data_on_a_wide_table(capsys):
+    cost.main(["--few", "--wide"])
+    told = [line.split() for line in capsys.readouterr().out.splitlines()]
+    sent = {words[0]: float(words[1]) for words in told}
+    assert list(sent) == ["data", "voting", "feature"]
+    assert sent["feature"] < sent["voting"] < sent["data"]
+
+
 def test_the_model_counts_what_the_links_count():
     found = cost.measure(cost.Shape(1_000, 4, 15, 7, 2))
     sums, messages = found.shape.sent(1.0, 0.0)

@@ -10,7 +10,15 @@ from algorithms._common.hist_growing import Grower
 from algorithms._common.hist_params import make_rules
 from algorithms._common.threads import Workers
 from algorithms._distributed.rows import Rows
-from algorithms._kernels.dist_grow import export_cells
+from algorithms._kernels import hist_layout as layout
+from algorithms._kernels.dist_grow import (
+    Board,
+    Desk,
+    Features,
+    export_cells,
+    propose,
+    survey_merged,
+)
 from algorithms._kernels.dist_rows import pack_run, walk_rows
 from algorithms._kernels.hist_layout import Scale
 from algorithms._kernels.hist_pack import pack
@@ -98,3 +106,66 @@ def test_rows_walk_to_the_leaves_that_growth_put_them_in(categorical):
     walk_rows(bins.rows, tree.nodes, grower.growth.goes_left, leaf_of_node, every, found)
     assert tree.n_leaves == 9
     assert np.array_equal(found, grower.leaf_of)
+
+
+def histogram(rng, n_rows, counts):
+    """Return the (g, h) sums of features with so many bins, of the same rows each."""
+    g, h = rng.integers(-1000, 1000, n_rows), rng.integers(1, 50, n_rows)
+    found = []
+    for count in counts:
+        at = rng.integers(0, count, n_rows)
+        found.append(np.stack([np.bincount(at, one, count) for one in (g, h)]).astype(np.int64))
+    return np.concatenate(found, axis=1), int(g.sum()), int(h.sum())
+
+
+def best_gain(sums, g, h, n_rows, rules):
+    """Return the best gain of a threshold on one feature, plainly; λ and the rest are 0."""
+    left = np.cumsum(sums[:, :-1], axis=1).astype(float)
+    right = np.array([[g], [h]]) - left
+    least = max(np.ceil(max((rules.min_rows - 0.5) * h / n_rows, rules.min_h)), 1)
+    allowed = (left[1] >= least) & (right[1] >= least)
+    gains = left[0] ** 2 / left[1] + right[0] ** 2 / right[1] - g * g / h
+    return max([gain for gain in gains[allowed] if gain > 4.0 * n_rows / h], default=0.0)
+
+
+@given(SEEDS)
+@few
+def test_a_rank_proposes_what_its_own_rows_gain_and_scans_what_is_merged(seed):
+    rng = np.random.default_rng(seed)
+    counts = rng.integers(2, 9, 3)
+    first = np.cumsum(counts) - counts
+    small, g, h = histogram(rng, 60, counts)
+    large, rest_g, rest_h = histogram(rng, 90, counts)
+    model = HistogramBoostingRegressor(min_child_samples=5, min_child_weight=0.0, reg_lambda=0.0)
+    rules = make_rules(model, np.zeros(3, np.int64))._replace(num_leaves=2)
+    facts = Features(
+        counts, np.full(3, -1), *(np.zeros(3, np.int64) for _ in range(2)), np.full(3, -1)
+    )
+    leaves = np.zeros(2, layout.LEAF)
+    for leaf, own in zip(leaves, ((60, g, h, 1), (90, rest_g, rest_h, 0)), strict=True):
+        leaf["end"], leaf["g"], leaf["h"], leaf["slot"] = own
+        leaf["groups"], leaf["lower"], leaf["upper"] = -1, -np.inf, np.inf
+    desk = Desk(
+        small=np.zeros((1, 8, layout.MAX_BINS), np.int64),
+        scores=np.zeros((1, layout.MAX_BINS)),
+        order=np.zeros((1, layout.MAX_BINS), np.int64),
+        best=np.zeros((1, 2), layout.BEST),
+        members=np.zeros((1, 2, layout.MAX_BINS), np.uint8),
+    )
+    planes = np.stack([small + large, np.zeros_like(small)])
+    features, gains, scale = np.arange(3), np.full((2, 3), -1.0), Scale(1.0, 1.0)
+    own = leaves, features, first, planes, small, desk, rules, scale
+    propose(facts, *own, np.ones(3, np.int64), gains)
+    assert np.array_equal(planes, [large, small])
+    wanted = [
+        [best_gain(sums[:, f : f + n], *of, rules) for f, n in zip(first, counts, strict=True)]
+        for sums, of in ((small, (g, h, 60)), (large, (rest_g, rest_h, 90)))
+    ]
+    assert np.allclose(gains, wanted)
+    nothing = np.zeros(0, np.uint8)
+    board = Board(leaves, desk.best[0], desk.members[0], nothing, nothing, np.zeros(1, np.int64))
+    for which, sums in enumerate((small, large)):
+        survey_merged(facts, board, which, features, first, sums, desk, rules, scale, which)
+        best = desk.best[0, which]
+        assert best["gain"] == pytest.approx(max(wanted[which]))
+        assert best["feature"] == (np.argmax(gains[which]) if gains[which].any() else -1)

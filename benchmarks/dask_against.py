@@ -1,0 +1,165 @@
+"""Train ours, lightgbm.dask and xgboost.dask on one cluster, by turns, and print ratios of time.
+
+    python -m benchmarks.dask_against
+    python -m benchmarks.dask_against --rows 1e5 --trees 20 --rounds 3 --workers 2 --threads 1
+
+All use the same workers, threads and parts of a table that lies on the workers beforehand: binary,
+``--rows`` × ``--columns`` float32, with the same leaves, bins and rate of learning. A fit is timed
+from the call to the model, so it includes what each needs to set up, to bin and to hand back. In
+each round all are fitted, in an order that changes; ratios are taken within rounds. The log loss on
+rows that nobody has seen tells whether the models are as good.
+"""
+
+import argparse
+import logging
+import math
+import sys
+import time
+import warnings
+from itertools import cycle, permutations
+
+import numpy as np
+from sklearn.metrics import log_loss
+
+from harness.analysis.stats import hodges_lehmann, transformed
+
+PARTS_EACH = 2  # of a worker
+TEST_ROWS = 50_000
+RATE = 0.1
+
+
+def block_of(seed, rows, columns):
+    """Return X and the chance of a 1, of some rows drawn by a seed."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(rows, columns)).astype(np.float32)
+    raw = X[:, 0] * X[:, 1] + np.sin(3.0 * X[:, 2]) + X[:, 3] * (X[:, 4] > 0) + 0.5 * X[:, 5]
+    return X, (rng.random(rows) < 1.0 / (1.0 + np.exp(-raw))).astype(np.int32)
+
+
+def table_of(client, asked):
+    """Return X and y, Dask arrays whose parts lie on the workers."""
+    import dask.array as da
+    from dask import delayed
+    from distributed import wait
+
+    count = asked.workers * PARTS_EACH
+    lengths = np.diff(int(asked.rows) * np.arange(count + 1) // count).tolist()
+    X, y = [], []
+    for number, length in enumerate(lengths):
+        part = delayed(block_of)(number, length, asked.columns)
+        X.append(da.from_delayed(part[0], (length, asked.columns), np.float32))
+        y.append(da.from_delayed(part[1], (length,), np.int32))
+    found = client.persist([da.concatenate(X), da.concatenate(y)])
+    wait(found)
+    return found
+
+
+def fit_ours(client, X, y, asked):
+    """Train ours; return what predicts the chance of a 1."""
+    from algorithms import DaskHistogramBoostingClassifier
+
+    model = DaskHistogramBoostingClassifier(
+        client=client,
+        n_estimators=asked.trees,
+        num_leaves=asked.leaves,
+        max_bin=asked.bins,
+        learning_rate=RATE,
+        n_jobs=asked.threads,
+    ).fit(X, y)
+    local = model.to_local()
+    return lambda table: local.predict_proba(table)[:, 1]
+
+
+def fit_lightgbm(client, X, y, asked):
+    """Train LightGBM, its rows shared among the workers."""
+    from lightgbm import DaskLGBMClassifier
+
+    model = DaskLGBMClassifier(
+        client=client,
+        n_estimators=asked.trees,
+        num_leaves=asked.leaves,
+        max_bin=asked.bins,
+        learning_rate=RATE,
+        tree_learner="data",
+        n_jobs=asked.threads,
+        verbose=-1,
+    ).fit(X, y)
+    return lambda table: model.to_local().predict_proba(table)[:, 1]
+
+
+def fit_xgboost(client, X, y, asked):
+    """Train XGBoost, leaf by leaf as the others do."""
+    import xgboost
+    from xgboost import dask as rival
+
+    params = {"objective": "binary:logistic", "tree_method": "hist", "grow_policy": "lossguide"}
+    params |= {"max_leaves": asked.leaves, "max_depth": 0, "max_bin": asked.bins + 1}
+    params |= {"learning_rate": RATE, "nthread": asked.threads, "verbosity": 0}
+    table = rival.DaskQuantileDMatrix(client, X, y, max_bin=asked.bins + 1)
+    booster = rival.train(client, params, table, num_boost_round=asked.trees)["booster"]
+    return lambda rows: booster.predict(xgboost.DMatrix(rows))
+
+
+FITS = {"ours": fit_ours, "lightgbm.dask": fit_lightgbm, "xgboost.dask": fit_xgboost}
+
+
+def measure(client, asked):
+    """Return name → seconds of each round, and name → log loss."""
+    X, y = table_of(client, asked)
+    test_X, test_y = block_of(10**6, TEST_ROWS, asked.columns)
+    seconds = {name: [] for name in asked.only or FITS}
+    losses = {}
+    orders = cycle(permutations(seconds))
+    for turn in range(-1, asked.rounds):  # the first one warms up
+        for name in next(orders):
+            began = time.perf_counter()
+            predict = FITS[name](client, X, y, asked)
+            took = time.perf_counter() - began
+            losses[name] = log_loss(test_y, np.asarray(predict(test_X), np.float64))
+            if turn >= 0:
+                seconds[name].append(took)
+                say(f"  round {turn + 1}: {name:14} {took:7.2f} s")
+    return seconds, losses
+
+
+def tell(seconds, losses):
+    """Write the times, and the ratios to ours with their intervals."""
+    say("                 median s  log loss   times ours [95 %]")
+    for name, each in seconds.items():
+        line = f"{name:14} {np.median(each):10.2f}  {losses[name]:8.4f}"
+        if name != "ours" and "ours" in seconds:
+            ratio = transformed(hodges_lehmann(np.log(each) - np.log(seconds["ours"])), math.exp)
+            line += f"   {ratio.value:.2f} [{ratio.low:.2f}, {ratio.high:.2f}]"
+        say(line)
+
+
+def say(text):
+    """Write a line at once."""
+    sys.stdout.write(text + "\n")
+    sys.stdout.flush()
+
+
+def main(words=None):
+    """Compare; see the module."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
+    parser.add_argument("--rows", type=float, default=1e6)
+    parser.add_argument("--columns", type=int, default=28)
+    parser.add_argument("--bins", type=int, default=255)
+    parser.add_argument("--leaves", type=int, default=31)
+    parser.add_argument("--trees", type=int, default=100)
+    parser.add_argument("--rounds", type=int, default=8)
+    parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--threads", type=int, default=1, help="of each worker")
+    parser.add_argument("--only", nargs="+", choices=list(FITS), help="some of them")
+    asked = parser.parse_args(words)
+    from distributed import Client, LocalCluster
+
+    warnings.simplefilter("ignore")  # what the libraries say of ports and of their versions
+    options = {"n_workers": asked.workers, "threads_per_worker": asked.threads}
+    options |= {"dashboard_address": ":0", "silence_logs": logging.CRITICAL, "processes": True}
+    with LocalCluster(**options) as cluster, Client(cluster) as client:
+        tell(*measure(client, asked))
+
+
+if __name__ == "__main__":
+    main()

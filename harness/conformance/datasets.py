@@ -87,12 +87,13 @@ def apart(held: Held) -> None:
     """Write into the rows of one load, and load again."""
     before = content(held.table)
     mine = held.load()
-    for part in (mine.y, mine.weight, mine.X.data if issparse(mine.X) else None):
+    parts: list[Any] = [mine.y, mine.weight, mine.X.data if issparse(mine.X) else None]
+    for part in parts:
         if part is not None and part.flags.writeable:
             part[...] = 0
     if isinstance(mine.X, pd.DataFrame):
-        numbers = mine.X.select_dtypes("number").columns
-        mine.X[numbers] = 0
+        frame: Any = mine.X
+        frame[frame.select_dtypes("number").columns] = 0
     kept = content(held.load()) == before
     demand(kept, "a load shows what was written into the one before: give a copy")
 

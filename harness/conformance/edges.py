@@ -134,10 +134,10 @@ def estimator(subject: Subject) -> None:
 
 
 def _as_binary(subject: Subject, model: Any) -> bool:
-    """Return whether the binary task of an algorithm has the same estimator, with the same params."""
+    """Return whether the binary task of an algorithm has the same estimator, and params."""
     if Task.BINARY not in subject.algorithm.tasks:
         return False
     binary = dataclasses.replace(subject, task=Task.BINARY)
-    adapter = subject.algorithm.adapter(binary.spec())
+    adapter: Any = subject.algorithm.adapter(binary.spec())
     other = adapter.build(binary.spec())
     return type(other) is type(model) and repr(other) == repr(model)

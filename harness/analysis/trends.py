@@ -73,16 +73,17 @@ class RunPoint:
 class Remembering(Scorer):
     """A scorer that scores predictions once: runs share most of their outcomes."""
 
-    known: dict[str, dict[str, float]] = field(default_factory=dict)
+    known: dict[tuple[str, str], dict[str, float]] = field(default_factory=dict)
 
     def score(self, outcome: Outcome) -> dict[str, float]:
         """Return a number for each metric of the outcome's task; NaN where there is none."""
         sha256 = outcome.arrays.get("predictions")
         if sha256 is None or outcome.status is not Status.DONE:
             return super().score(outcome)
-        if sha256 not in self.known:
-            self.known[sha256] = super().score(outcome)
-        return self.known[sha256]
+        key = outcome.trial.id, sha256  # two that agree to the bit have the same predictions
+        if key not in self.known:
+            self.known[key] = super().score(outcome)
+        return self.known[key]
 
 
 def course(store: Store, registry: Registry, runs: Sequence[str]) -> tuple[RunPoint, ...]:

@@ -6,6 +6,7 @@ import shutil
 from collections.abc import Iterable, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,7 +15,7 @@ import numpy as np
 from harness.analysis.difference import Comparison
 from harness.analysis.parity import Side, Training, compare
 from harness.analysis.rungs import AGREEMENTS
-from harness.compiling import compile_and_tell
+from harness.compiling import KIND, compile_and_tell
 from harness.errors import DataError, HarnessError
 from harness.matches import Match
 from harness.model import FAILURES, JSON, Job, Outcome, Status, Trial, to_json
@@ -118,7 +119,8 @@ class Comparisons:
             yield self.workers.beside(folder)
         else:
             with Supervisor(folder) as supervisor:
-                compile_and_tell(jobs, supervisor, self.registry, self.progress)
+                note = partial(self.store.event, self.run_id, KIND)
+                compile_and_tell(jobs, supervisor, self.registry, self.progress, note)
                 yield supervisor
         shutil.rmtree(folder, ignore_errors=True)
 

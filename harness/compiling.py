@@ -4,28 +4,33 @@ from __future__ import annotations
 
 import os
 from collections import defaultdict
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 
 from harness.ids import source_files
-from harness.model import Job
+from harness.model import JSON, Job, to_json
 from harness.plugins import Registry
 from harness.pool import kind_of
 from harness.progress import Progress
 from harness.supervise import KINDS, Compiled, Supervisor
 
+KIND = "compiled"  # of the events that it is noted as
 ALIKE = 0.5  # share of the smaller one's files from which on two plugins stand in one lane
 
 
 def compile_and_tell(
-    jobs: Iterable[Job], supervisor: Supervisor, registry: Registry, progress: Progress
+    jobs: Iterable[Job],
+    supervisor: Supervisor,
+    registry: Registry,
+    progress: Progress,
+    note: Callable[[JSON], None],
 ) -> None:
     """Compile the kernels of the from-scratch algorithms among jobs before a trial's time counts.
 
-    Says what could not be run.
+    Says what could not be run, and has each end of it noted.
     """
     known = registry.entries["algorithm"]
     ours = [job for job in jobs if known[job.algorithm].value.origin == "scratch"]
@@ -34,8 +39,9 @@ def compile_and_tell(
     progress.stage("compile", len({compiled_of(job) for job in ours}))
     for compiled in compile_kernels(ours, supervisor, registry):
         progress.step(compiled.algorithm)
-        for note in compiled.notes:
-            progress.message(f"  compiling {compiled.algorithm}: {note}")
+        for reason in compiled.notes:
+            progress.message(f"  compiling {compiled.algorithm}: {reason}")
+        note(to_json(compiled))
 
 
 def compile_kernels(

@@ -7,11 +7,12 @@ import shutil
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Literal
 
 from harness import machine
 from harness.comparisons import Comparisons, jobs_of
-from harness.compiling import compile_and_tell
+from harness.compiling import KIND, compile_and_tell
 from harness.duelling import OverdueError, run_duel
 from harness.matches import Match
 from harness.model import FAILURES, JSON, Duel, DuelOutcome, Job, Status
@@ -109,7 +110,8 @@ class Execution:
         with Supervisor(self.store.workdir(self.run_id)) as supervisor:
             sides = [side for duel in duels for side in (duel.a, duel.b)]
             ready = [*jobs, *sides, *jobs_of(unknown)]
-            compile_and_tell(ready, supervisor, self.registry, self.progress)
+            note = partial(self.store.event, self.run_id, KIND)
+            compile_and_tell(ready, supervisor, self.registry, self.progress, note)
             self._run(jobs, supervisor)
             self._compare(unknown, supervisor)
             self._fight(duels, supervisor)

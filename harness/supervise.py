@@ -31,11 +31,17 @@ TIMED = ("prepare", "fit", "predict", "fit", "predict", "predict_one", "finish")
 
 @dataclass(frozen=True)
 class Compiled:
-    """What became of compiling one algorithm's kernels; a note tells what could not be run."""
+    """What became of compiling one algorithm's kernels; a note tells what could not be run.
+
+    ``functions`` were compiled in these wall seconds; 0: all were read from the cache.
+    """
 
     algorithm: str
     seconds: float
     notes: tuple[str, ...] = ()
+    functions: int = 0
+    threads: int = 1
+    environment: str = "here"
 
 
 class Supervisor:
@@ -129,7 +135,10 @@ class Supervisor:
         finally:
             if session is not None:
                 self.pool.give_back(job, session)
-        return Compiled(job.algorithm, reply["samples"][0]["wall"], tuple(reply["notes"]))
+        seconds, notes = reply["samples"][0]["wall"], tuple(reply["notes"])
+        # A worker of an older source tree does not count them.
+        functions, where = reply.get("functions", 0), job.environment.name
+        return Compiled(job.algorithm, seconds, notes, functions, job.threads, where)
 
     def open_session(self, job: Job) -> Session:
         """Return a new worker, as a duel needs it: the caller pins and closes it."""

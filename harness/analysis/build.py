@@ -18,7 +18,7 @@ from harness.analysis.scores import Scorer
 from harness.analysis.seconds import machines_of, timing_of
 from harness.analysis.speed import noise_floors, pool_speeds, speeds_of, with_floor
 from harness.analysis.verdicts import MARGIN
-from harness.analysis.view import Cell, RunView, Speed
+from harness.analysis.view import Cell, FirstUse, RunView, Speed
 from harness.ids import canonical
 from harness.model import DuelOutcome, Outcome
 from harness.plugins import Registry
@@ -51,6 +51,7 @@ def view_run(store: Store, run_id: str, registry: Registry) -> RunView:
     cells = cells_of(outcomes, scorer, tracks_of(declared))
     duels = tuple(outcome for outcome, _ in store.duels(run["id"]))
     share = float(declared.get("margin", MARGIN))
+    events = store.events(run["id"])
     accuracy = judge_pairs(declared_pairs(declared, cells), cells, scorer, share)
 
     def predictions(outcome: Outcome) -> Mapping[str, np.ndarray]:
@@ -77,7 +78,8 @@ def view_run(store: Store, run_id: str, registry: Registry) -> RunView:
         predictions=predictions,
         broken=(*failed, *scorer.broken.values()),
         parity=parities(store.parities(run["id"]), accuracy, declared),
-        diagnostics=diagnostics_of(store.events(run["id"])),
+        diagnostics=diagnostics_of(events),
+        first_uses=first_uses_of(events),
         machines=machines_of(outcome for outcome, _ in outcomes),
     )
 
@@ -89,6 +91,16 @@ def diagnostics_of(events: Iterable[Mapping[str, Any]]) -> tuple[Diagnostic, ...
         Diagnostic(**{key: value for key, value in data.items() if key != "id"})
         for data in told.values()
     )
+
+
+def first_uses_of(events: Iterable[Mapping[str, Any]]) -> tuple[FirstUse, ...]:
+    """Return what the events of a run say of compiling, the latest of each kind of worker."""
+    told = {
+        (e["data"]["algorithm"], e["data"]["threads"], e["data"]["environment"]): e["data"]
+        for e in events
+        if e["kind"] == "compiled"
+    }
+    return tuple(FirstUse(**{**data, "notes": tuple(data["notes"])}) for data in told.values())
 
 
 def tracks_of(declared: Mapping[str, Any]) -> Tracks:

@@ -121,6 +121,23 @@ class Parity:
 
 
 @dataclass(frozen=True)
+class FirstUse:
+    """What it took an algorithm to compile its kernels before the first trial of a run.
+
+    ``functions`` were compiled in ``seconds`` of wall time, beside other work; 0: all of them were
+    read from the cache, so the seconds are not those of a very first use. Kernels are shared, and
+    an algorithm that comes after another of its kin finds ready what that one compiled.
+    """
+
+    algorithm: str
+    seconds: float
+    notes: tuple[str, ...] = ()  # what could not be run
+    functions: int = 0
+    threads: int = 1
+    environment: str = "here"
+
+
+@dataclass(frozen=True)
 class RunView:
     """Everything a section may show. ``predictions(outcome)`` loads arrays only when asked."""
 
@@ -136,6 +153,7 @@ class RunView:
     broken: tuple[Mapping[str, str], ...] = field(default=())  # plugins that failed to load
     parity: tuple[Parity, ...] = ()
     diagnostics: tuple[Diagnostic, ...] = ()
+    first_uses: tuple[FirstUse, ...] = ()  # in the order in which they were done
     previous: RunComparison | None = None  # the last run of the same experiment, beside this one
     # Hardware class → its finished trials; seconds are of the first one alone, "" is not told.
     machines: Mapping[str, int] = field(default_factory=dict)

@@ -233,13 +233,13 @@ class Bench:
 
     def warm(self, params: Sequence[JSON] = ({},), kinds: Sequence[str] = ()) -> JSON:
         """Compile what the algorithm compiles, by running it on tiny tables."""
-        from harness.worker.warm import exercise
+        from harness.worker.warm import counted_functions, exercise
 
         if self._algorithm is None:
             raise HarnessError("no plugin is loaded; ask `hello` first")
-        with self.meter.phase("compile"):
+        with counted_functions() as functions, self.meter.phase("compile"):
             notes = exercise(self._algorithm, params, self._facts["threads"], kinds)
-        return {"samples": [self.meter.last], "notes": notes}
+        return {"samples": [self.meter.last], "notes": notes, "functions": functions()}
 
     def _current(self) -> Hand:
         if self._hand is None:

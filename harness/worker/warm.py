@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Mapping, Sequence
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -48,6 +49,32 @@ def exercise(
                 except Exception as error:  # noqa: BLE001 - the trial itself will tell
                     notes.append(f"{task} with {dict(chosen)}: {type(error).__name__}: {error}")
     return list(dict.fromkeys(notes))  # one for all the forms that fail alike
+
+
+@contextlib.contextmanager
+def counted_functions() -> Iterator[Callable[[], int]]:
+    """Count the functions that numba compiles meanwhile; one that its cache holds is none.
+
+    Yields
+    ------
+    callable
+        Their number, so far; 0 where numba was not imported before.
+    """
+    started: list[object] = []
+    if "numba" not in sys.modules:
+        yield lambda: 0
+        return
+    from numba.core import event
+
+    class Counter(event.Listener):  # type: ignore[misc]
+        def on_start(self, event: object) -> None:
+            started.append(event)
+
+        def on_end(self, event: object) -> None:
+            pass
+
+    with event.install_listener("numba:compile", Counter()):
+        yield lambda: len(started)
 
 
 def call_once(algorithm: Algorithm, spec: Spec) -> None:

@@ -5,9 +5,12 @@ from dataclasses import replace
 import pytest
 from jobs import job
 
-from harness.compiling import compile_kernels, lanes_of
+from harness.analysis.build import first_uses_of
+from harness.analysis.view import FirstUse
+from harness.compiling import compile_and_tell, compile_kernels, lanes_of
 from harness.model import DatasetRef
 from harness.plugins import load_registry
+from harness.progress import Progress
 from harness.supervise import Compiled
 
 
@@ -90,3 +93,21 @@ def test_who_stops_listening_ends_what_is_compiled():
     with pytest.raises(KeyboardInterrupt):
         compiling.throw(KeyboardInterrupt())
     assert told.closed
+
+
+def test_what_compiling_took_is_noted_and_a_view_has_the_latest_of_it():
+    class Slow(Told):
+        def warm(self, warmed, kinds):
+            super().warm(warmed, kinds)
+            return Compiled(warmed.algorithm, 8.5, ("no luck",), 120, 2, "base")
+
+    jobs = [named("algorithms.bagging"), named("algorithms.reference.sklearn")]
+    jobs[1] = replace(jobs[1], algorithm="sklearn.bagging")
+    noted = []
+    compile_and_tell(jobs, Slow(), load_registry(()), Progress(), noted.append)
+    [data] = noted  # a reference compiles nothing
+    older = {**data, "seconds": 99.0}
+    told = [("compiled", older), ("diagnostic", {}), ("compiled", data)]
+    events = [{"kind": kind, "data": data} for kind, data in told]
+    expected = FirstUse("bagging", 8.5, ("no luck",), 120, 2, "base")
+    assert first_uses_of(events) == (expected,)

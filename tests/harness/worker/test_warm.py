@@ -1,3 +1,4 @@
+import sys
 from types import SimpleNamespace
 from typing import ClassVar
 
@@ -6,7 +7,7 @@ import pandas as pd
 from scipy.sparse import issparse
 
 from harness.model import ALL_TASKS, CLASSIFICATION, Accepts, Algorithm, Task
-from harness.worker.warm import exercise, forms
+from harness.worker.warm import counted_functions, exercise, forms
 
 
 class Recorder:
@@ -63,3 +64,20 @@ def test_what_fails_is_a_note_for_each_set_of_params():
     )
     notes = exercise(plain, [{}, {"fail": 1}], 1)
     assert notes == ["binary with {'fail': 1}: ValueError: no such kernel"]
+
+
+def test_functions_that_are_compiled_are_counted_and_those_of_the_cache_are_not(monkeypatch):
+    import numba
+
+    def twice(x):
+        return 2 * x
+
+    compiled = numba.njit(twice)
+    with counted_functions() as count:
+        assert count() == 0
+        assert [compiled(1), compiled(2), compiled(0.5)] == [2, 4, 1.0]
+        assert count() == 2  # for integers and for floats
+    monkeypatch.delitem(sys.modules, "numba")
+    with counted_functions() as count:
+        assert numba.njit(twice)(1) == 2
+        assert count() == 0

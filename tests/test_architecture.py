@@ -14,7 +14,7 @@ import harness
 ROOT = Path(__file__).resolve().parent.parent
 SOURCES = [
     path
-    for package in ("harness", "algorithms", "reports", "benchmarks")
+    for package in ("harness", "algorithms", "reports", "benchmarks", "costs")
     for path in sorted((ROOT / package).rglob("*.py"))
 ]
 

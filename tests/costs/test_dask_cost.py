@@ -10,7 +10,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 with mock.patch.dict(os.environ), mock.patch.object(sys, "path", [str(ROOT), *sys.path]):
-    cost = import_module("benchmarks.dask_cost")
+    cost = import_module("costs.dask_cost")
 
 
 def test_small_shapes_are_measured_fitted_and_projected(capsys):

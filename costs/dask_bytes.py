@@ -1,6 +1,6 @@
 """Bytes on the wire a tree, of two ranks: ours beside LightGBM's and XGBoost's data-parallel mode.
 
-    unshare -rn sh -c 'ip link set lo up; python -m benchmarks.dask_bytes'
+    unshare -rn sh -c 'ip link set lo up; python -m costs.dask_bytes'
 
 All that crosses the loopback device is counted, headers too, so it is run in a network namespace
 of its own. A tree is the difference of a longer and a shorter training. Both libraries are driven
@@ -12,7 +12,7 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from benchmarks.dask_cost import Shape, say, table_of, train_once
+from costs.dask_cost import Shape, say, table_of, train_once
 
 SHAPE = Shape(100_000, 28, 255, 31, 2)
 FEW, MANY = 5, 15  # trees
@@ -64,7 +64,7 @@ def train_library(name, trees, port):
         tracker.start()  # and lives as long as its name
 
     def run(rank):
-        command = [sys.executable, "-m", "benchmarks.dask_bytes", name, rank, trees, port]
+        command = [sys.executable, "-m", "costs.dask_bytes", name, rank, trees, port]
         quiet = {"stdout": subprocess.DEVNULL, "timeout": 120}
         subprocess.run(list(map(str, command)), check=True, **quiet)  # noqa: S603 - our own module
 

@@ -1,7 +1,7 @@
 """Train ours, lightgbm.dask and xgboost.dask on one cluster, by turns, and print ratios of time.
 
-    python -m benchmarks.dask_against
-    python -m benchmarks.dask_against --rows 1e5 --trees 20 --rounds 3 --workers 2 --threads 1
+    python -m costs.dask_against
+    python -m costs.dask_against --rows 1e5 --trees 20 --rounds 3 --workers 2 --threads 1
 
 All use the same workers, threads and parts of a table that lies on the workers beforehand: binary,
 ``--rows`` × ``--columns`` float32, with the same leaves, bins and rate of learning. A fit is timed

@@ -1,8 +1,8 @@
 """What training on many machines costs: measured here, fitted, and projected.
 
-    python -m benchmarks.dask_cost
-    python -m benchmarks.dask_cost --wide
-    python -m benchmarks.dask_cost --rows 1e10 --columns 100 --workers 1000 --bandwidth 1.25e9
+    python -m costs.dask_cost
+    python -m costs.dask_cost --wide
+    python -m costs.dask_cost --rows 1e10 --columns 100 --workers 1000 --bandwidth 1.25e9
 
 Ranks are threads of this process with sockets between them. Counted are the bytes and messages of
 the links, and the processor time of each rank, a tree: a busy machine changes neither by much.

@@ -46,21 +46,21 @@ if TYPE_CHECKING:
         Verbatim,
     )
     from reports._build import build_report, write_report
-    from reports._charts import PALETTE
     from reports._digest import markdown_summary, verdicts_json
-    from reports._index import build_index, write_index
+    from reports._index_page import build_index, write_index
+    from reports._inline import Badge, Code, Inline, Link, Report, Strong
     from reports._page import Page
+    from reports._palette import PALETTE
     from reports._tables import Cell, Column, Table, track
-    from reports._words import Badge, Code, Inline, Link, Report, Strong
 
 _BUILD = {
     **dict.fromkeys(("Cell", "Column", "Table", "track"), "_tables"),
-    **dict.fromkeys(("Badge", "Code", "Inline", "Link", "Report", "Strong"), "_words"),
+    **dict.fromkeys(("Badge", "Code", "Inline", "Link", "Report", "Strong"), "_inline"),
     "build_report": "_build",
     "write_report": "_build",
-    "build_index": "_index",
-    "write_index": "_index",
-    "PALETTE": "_charts",
+    "build_index": "_index_page",
+    "write_index": "_index_page",
+    "PALETTE": "_palette",
     "Page": "_page",
     "markdown_summary": "_digest",
     "verdicts_json": "_digest",

@@ -6,8 +6,8 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from reports._charts import LABEL
-from reports._text import MINUS, TIMES, short
+from reports._format import MINUS, TIMES, short
+from reports._palette import LABEL
 
 TICKS = 6  # of a log axis, at most
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from reports._blocks import Block, Details, Figure
 from reports._curves import parts, parts_keys
+from reports._format import digits, listing, plural, short
 from reports._tables import Cell, Column, Row, Table
-from reports._text import digits, listing, plural, short
 
 if TYPE_CHECKING:
     from harness.analysis.diagnostics import Diagnostic

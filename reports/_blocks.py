@@ -3,7 +3,7 @@
 A section returns a :class:`Fragment` of blocks. All text in them, from wherever it comes, is
 escaped when the page is rendered; there is no block for raw HTML. Blocks nest where they
 hold ``blocks``; words inside a sentence are ``str`` or one of
-:mod:`reports._words`, tables are those of :mod:`reports._tables`.
+:mod:`reports._inline`, tables are those of :mod:`reports._tables`.
 
 ``tone`` says what a thing means, and the style sheet says how that looks: ``good``, ``same``,
 ``bad``, ``unsure``, or "" for no meaning. A tone never stands alone; a word or symbol goes
@@ -16,8 +16,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeAlias
 
+from reports._inline import Words
 from reports._tables import Table
-from reports._words import Words
 
 if TYPE_CHECKING:
     from markupsafe import Markup

@@ -17,9 +17,9 @@ from markupsafe import Markup
 from harness import __version__
 from harness.errors import StoreError
 from reports._blocks import Block, Callout, Details, Fragment, Paragraph, Verbatim
+from reports._format import moment, short
 from reports._page import Page
 from reports._render import Renderer
-from reports._text import moment, short
 
 if TYPE_CHECKING:
     from harness.analysis.view import RunView

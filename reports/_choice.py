@@ -11,9 +11,9 @@ import numpy as np
 
 from harness.analysis.field import Field, field_of, gaps_of
 from harness.analysis.verdicts import MARGIN
+from reports._format import digits, loss, plural, short
+from reports._inline import Code, Words
 from reports._page import Page, geometric_mean
-from reports._text import digits, loss, plural, short
-from reports._words import Code, Words
 
 
 @dataclass(frozen=True)

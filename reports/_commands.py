@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from harness.analysis.asked import command_of
-from reports._text import plain
+from reports._format import plain
 
 LONGEST = 300  # characters of one word; nobody would copy a longer one
 

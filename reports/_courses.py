@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 from harness.analysis.series import NoAsvError, Point, find_steps
 from reports._axes import Axis, brief_ratio, linear, logarithmic
 from reports._blocks import Figure, Key
-from reports._meanings import SERIES, series_keys
+from reports._format import plural, ratio, short, signed
+from reports._inline import Code
+from reports._legends import SERIES, series_keys
 from reports._plot import Dots, Lines, Mark, Panel, Plot
 from reports._run_tables import levels_of
 from reports._tables import Cell, Column, Row, Table
-from reports._text import plural, ratio, short, signed
-from reports._words import Code
 
 if TYPE_CHECKING:
     from harness.analysis.trends import RunPoint

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 from reports._bias_variance import bias_variance_figures, named
 from reports._blocks import Block, Details, Figure
 from reports._curves import curves, reliability, side_keys
+from reports._format import bounds, count, digits, short
 from reports._scaling import importance_figures, scaling_figures
 from reports._tables import Cell, Column, Row, Table
-from reports._text import bounds, count, digits, short
 
 if TYPE_CHECKING:
     from harness.analysis.diagnostics import Diagnostic

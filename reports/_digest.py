@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from harness.analysis.gates import decide_gates, gates_of
 from harness.model import JSON, to_json
-from reports._claims import gate_sentence, parity_json, parity_sentences
+from reports._claim_words import gate_sentence, parity_json, parity_sentences
+from reports._format import bounds, listing, plural, ratio, short
 from reports._page import Page, Pair
-from reports._text import bounds, listing, plural, ratio, short
-from reports._verdict import accuracy_badge, memory_cell, span, speed_word
+from reports._verdict_words import accuracy_badge, memory_cell, span, speed_word
 from reports.summary import accuracy_sentences, main_phase, speed_sentences
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from reports._axes import Axis, brief_ratio, linear, log_scale, rows
-from reports._meanings import ROW, SPEEDS, VERDICTS
+from reports._legends import ROW, SPEEDS, VERDICTS
 from reports._plot import Boxes, Dots, Lines, Mark, Panel, Plot
 
 WIDTH = 420  # pixels

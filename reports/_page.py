@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from harness.model import FAILURES, Status
 from reports._commands import command, duels_again, run_again
-from reports._text import short, slug
+from reports._format import short, slug
 
 if TYPE_CHECKING:
     from harness.analysis.view import Accuracy, Cell, RunView, Speed

@@ -1,7 +1,7 @@
 """Plots drawn here, for what a report has many of: thousands of dots cost milliseconds.
 
 A :class:`Plot` is a grid of panels; a panel has two axes and marks in the units of these axes.
-It becomes a static SVG of plain attributes, as :mod:`reports._charts` makes them from Vega-Lite:
+It becomes a static SVG of plain attributes, as :mod:`reports._vega` makes them from Vega-Lite:
 colours of the palette, which the style sheet maps to the theme, and escaped text.
 """
 
@@ -15,8 +15,8 @@ from typing import TypeAlias
 from markupsafe import Markup, escape
 
 from reports._axes import Axis
-from reports._charts import LABEL, PALETTE
-from reports._text import plain, short
+from reports._format import plain, short
+from reports._palette import LABEL, PALETTE
 
 SIZE = 12  # pixels of the letters
 GAP = 26  # between panels

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from reports._axes import Axis, linear
-from reports._meanings import ROW
+from reports._legends import ROW
 from reports._plot import Dots, Label, Lines, Mark, Panel, Plot
 
 

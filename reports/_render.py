@@ -14,16 +14,18 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from reports._blocks import Block, Figure, Key
-from reports._charts import PALETTE, draw
-from reports._meanings import SYMBOLS
+from reports._format import plain, short, slug
+from reports._inline import Badge, Code, Inline, Link, Report, Strong, Words
+from reports._legends import SYMBOLS
+from reports._palette import PALETTE
 from reports._plot import Dots
 from reports._tables import Cell, Column, Row, csv_text
-from reports._text import plain, short, slug
 from reports._trees import draw_tree
-from reports._words import Badge, Code, Inline, Link, Report, Strong, Words
+from reports._vega import draw
 
 TEMPLATES = Path(__file__).parent / "templates"
 TRACK = 110  # pixels of a track in a table cell, within a margin of 5 on either side
+UNBROKEN = 14  # characters of a name that no narrow column needs to part
 LONGEST_VALUE = 256  # characters of a cell's hidden value
 # Where a long name may be parted, and a number may not.
 _BREAKS = re.compile(r"(?<=[a-z0-9][._])(?=[a-z])|(?<=[a-z0-9][:=])(?=\w)")
@@ -113,7 +115,8 @@ def lines(text: str) -> Markup:
 
 def soft(text: str) -> Markup:
     """Return text in which a long name may break at its joints."""
-    parts = _BREAKS.split(plain(text))
+    shown = plain(text)
+    parts = _BREAKS.split(shown) if len(shown) > UNBROKEN else [shown]
     return Markup("<wbr>").join(parts)
 
 

@@ -6,11 +6,11 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from reports._claims import mode_of
+from reports._claim_words import mode_of
+from reports._format import DASH, count, loss, ratio, short
+from reports._inline import Code
 from reports._tables import Cell, Column, Row, Table
-from reports._text import DASH, count, loss, ratio, short
-from reports._verdict import PHASE_NAMES
-from reports._words import Code
+from reports._verdict_words import PHASE_NAMES
 
 if TYPE_CHECKING:
     from harness.analysis.trends import Level, RunPoint

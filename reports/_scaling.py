@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 from reports._axes import Axis, brief_seconds, linear, logarithmic, number
 from reports._bias_variance import named
 from reports._blocks import Block, Details, Figure, Key
-from reports._meanings import SERIES, series_keys
+from reports._format import digits, listing, plural, seconds, share, short
+from reports._legends import SERIES, series_keys
 from reports._plot import Dots, Lines, Mark, Panel, Plot
 from reports._tables import Cell, Column, Row, Table
-from reports._text import digits, listing, plural, seconds, share, short
 
 if TYPE_CHECKING:
     from harness.analysis.diagnostics import Diagnostic

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from reports._axes import Axis, brief_seconds, linear, logarithmic, rows
-from reports._meanings import ORIGINS, ROW
+from reports._legends import ORIGINS, ROW
 from reports._page import mean
 from reports._plot import Dots, Lines, Mark, Panel, Plot
 

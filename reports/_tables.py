@@ -10,8 +10,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, TypeAlias
 
-from reports._text import plain
-from reports._words import Words
+from reports._format import plain
+from reports._inline import Words
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 from markupsafe import Markup, escape
 
-from reports._charts import PALETTE
-from reports._text import count, plain, short
+from reports._format import count, plain, short
+from reports._palette import PALETTE
 
 if TYPE_CHECKING:
     from harness.analysis.difference import Line

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 from harness import Section, hookimpl
 from reports._blocks import Figure, Fragment, Panel, Paragraph
 from reports._forest import Estimate, differences
-from reports._meanings import VERDICTS, keys
+from reports._format import digits, plural, short, signed
+from reports._inline import Code
+from reports._legends import VERDICTS, keys
 from reports._page import Page
 from reports._tables import Cell, Column, Row, Table
-from reports._text import digits, plural, short, signed
-from reports._verdict import ORDER, accuracy_badge
-from reports._words import Code
+from reports._verdict_words import ORDER, accuracy_badge
 
 if TYPE_CHECKING:
     from collections.abc import Callable

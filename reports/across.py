@@ -20,11 +20,11 @@ from harness.analysis.field import Field, declared_tests, field_of, gaps_of, mat
 from harness.analysis.pooling import FEW_DATASETS
 from harness.analysis.verdicts import MARGIN
 from reports._blocks import Block, Figure, Fragment, Panel, Paragraph
+from reports._format import SPACE, bounds, count, digits, few, plural, share, short, signed
+from reports._inline import Code
 from reports._page import Page
 from reports._ranks import critical_difference
 from reports._tables import Cell, Column, Row, Table
-from reports._text import SPACE, bounds, count, digits, few, plural, share, short, signed
-from reports._words import Code
 
 if TYPE_CHECKING:
     from collections.abc import Callable

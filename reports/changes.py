@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 
 from harness import Section, hookimpl
 from harness.analysis.compare import RunComparison, Seconds
-from reports._answers import APART, RAW, by_verdict, comparison_sentence
 from reports._blocks import Block, Details, Fragment, Paragraph, Verbatim
 from reports._commands import command
+from reports._format import bounds, count, digits, ratio, seconds, short, signed
+from reports._inline import Badge, Code
 from reports._page import Page
+from reports._printed import APART, RAW, by_verdict, comparison_sentence
 from reports._tables import Cell, Column, Row, Table
-from reports._text import bounds, count, digits, ratio, seconds, short, signed
-from reports._verdict import PHASE_NAMES, accuracy_badge, rung_badge, word_badge
-from reports._words import Badge, Code
+from reports._verdict_words import PHASE_NAMES, accuracy_badge, rung_badge, word_badge
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -19,12 +19,12 @@ from reports._blocks import (
     Paragraph,
     Verbatim,
 )
-from reports._meanings import ORIGINS, keys
+from reports._format import TIMES, count, digits, listing, loss, seconds, short, size
+from reports._inline import Code, Words
+from reports._legends import ORIGINS, keys
 from reports._page import Page
 from reports._strips import strips
 from reports._tables import Cell, Column, Row, Table
-from reports._text import TIMES, count, digits, listing, loss, seconds, short, size
-from reports._words import Code, Words
 
 if TYPE_CHECKING:
     from collections.abc import Callable

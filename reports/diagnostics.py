@@ -10,9 +10,9 @@ from harness import Section, hookimpl
 from reports._bias_variance import shares, told_params, varied
 from reports._blocks import Block, Details, Figure, Fragment, Panel, Paragraph
 from reports._diagnostic_figures import FIGURES, numeric
+from reports._format import DASH, bounds, count, digits, plural, seconds, share, short, steps
+from reports._inline import Badge, Code
 from reports._tables import Cell, Column, Row, Table
-from reports._text import DASH, bounds, count, digits, plural, seconds, share, short, steps
-from reports._words import Badge, Code
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 from harness import Section, hookimpl
 from harness.analysis.speed import contamination, is_self_duel, noise_floors
 from reports._blocks import Block, Fragment, Panel, Paragraph
+from reports._format import count, digits, plural, short
+from reports._inline import Badge, Code
 from reports._tables import Cell, Column, Row, Table
-from reports._text import count, digits, plural, short
-from reports._verdict import PHASE_NAMES
-from reports._words import Badge, Code
+from reports._verdict_words import PHASE_NAMES
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 from harness import Section, hookimpl
 from harness.model import to_json
 from reports._blocks import Block, Details, Facts, Fragment, Panel, Paragraph, Verbatim
+from reports._format import count, few, moment, short, size
+from reports._inline import Badge, Code, Words
 from reports._page import Page
 from reports._tables import Cell, Column, Row, Table
-from reports._text import count, few, moment, short, size
-from reports._words import Badge, Code, Words
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 from harness import Section, hookimpl
 from reports._blocks import Block, Details, Fragment, Paragraph, Verbatim
+from reports._format import count, few, plain, plural, short
+from reports._inline import Badge, Code, Words
 from reports._page import Page
 from reports._tables import Cell, Column, Row, Table
-from reports._text import count, few, plain, plural, short
-from reports._words import Badge, Code, Words
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 from harness import Section, hookimpl
 from harness.analysis.gates import decide_gates, gates_of
-from reports._answers import GATE_HEADER, gate_rows
 from reports._blocks import Fragment, Paragraph
-from reports._claims import gate_sentence
+from reports._claim_words import gate_sentence
+from reports._inline import Badge
+from reports._printed import GATE_HEADER, gate_rows
 from reports._tables import Cell, Column, Row, Table
-from reports._words import Badge
 
 if TYPE_CHECKING:
     from collections.abc import Callable

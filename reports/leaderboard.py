@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 from harness import Section, hookimpl
 from harness.model import FAILURES, Status
 from reports._blocks import Fragment, Panel, Paragraph
+from reports._format import count, digits, few, loss, plural, seconds, short, size
+from reports._inline import Code
 from reports._page import Page, geometric_mean, mean
 from reports._tables import Cell, Column, Row, Table
-from reports._text import count, digits, few, loss, plural, seconds, short, size
-from reports._words import Code
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

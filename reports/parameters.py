@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from harness import Section, hookimpl
 from reports._blocks import Block, Details, Fragment, Panel, Paragraph
+from reports._format import DASH, count, plural, short
+from reports._inline import Badge, Code
 from reports._page import Page
 from reports._tables import Cell, Column, Row, Table
-from reports._text import DASH, count, plural, short
-from reports._words import Badge, Code
 
 if TYPE_CHECKING:
     from collections.abc import Callable

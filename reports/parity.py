@@ -18,13 +18,13 @@ from reports._blocks import (
     Sides,
     Verbatim,
 )
-from reports._claims import mode_of
-from reports._overall import misses
+from reports._claim_words import mode_of
+from reports._format import count, digits, plural, short
+from reports._inline import Badge, Code
 from reports._page import Page
 from reports._tables import Cell, Column, Row, Table
-from reports._text import count, digits, plural, short
-from reports._verdict import rung_badge
-from reports._words import Badge, Code
+from reports._verdict_matrix import misses
+from reports._verdict_words import rung_badge
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 from harness import Section, hookimpl
 from reports._axes import Axis, rows
 from reports._blocks import Figure, Fragment, Key, Paragraph
-from reports._meanings import ROW
+from reports._format import seconds, short
+from reports._inline import Code
+from reports._legends import ROW
 from reports._page import PHASES, Page, median
 from reports._plot import Boxes, Label, Lines, Mark, Panel, Plot
 from reports._tables import Cell, Column, Row, Table
-from reports._text import seconds, short
-from reports._verdict import PHASE_NAMES
-from reports._words import Code
+from reports._verdict_words import PHASE_NAMES
 
 if TYPE_CHECKING:
     from collections.abc import Callable

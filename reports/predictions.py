@@ -18,12 +18,12 @@ from harness.analysis.diagnostics.agreement import Agreement, compare, numbers
 from harness.model import Outcome, Status
 from reports._axes import Axis, linear, rows
 from reports._blocks import Block, Details, Figure, Fragment, Key, Paragraph
-from reports._meanings import ROW
+from reports._format import DASH, count, digits, plural, share, short, steps
+from reports._inline import Code
+from reports._legends import ROW
 from reports._page import Page, Pair, canonical
 from reports._plot import Boxes, Dots, Lines, Mark, Panel, Plot
 from reports._tables import Cell, Column, Row, Table
-from reports._text import DASH, count, digits, plural, share, short, steps
-from reports._words import Code
 
 if TYPE_CHECKING:
     from collections.abc import Callable

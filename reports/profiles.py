@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING
 from harness import Section, hookimpl
 from reports._axes import Axis, brief_ratio, linear, log_scale
 from reports._blocks import Figure, Fragment, Paragraph
-from reports._meanings import SERIES, series_keys
+from reports._format import count, digits, few, plural, share, short
+from reports._inline import Code
+from reports._legends import SERIES, series_keys
 from reports._page import Page, mean
 from reports._plot import Lines, Mark, Panel, Plot
 from reports._tables import Cell, Column, Row, Table
-from reports._text import count, digits, few, plural, share, short
-from reports._words import Code
 
 if TYPE_CHECKING:
     from collections.abc import Callable

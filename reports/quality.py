@@ -13,11 +13,11 @@ from harness.model import Status, Task
 from reports._axes import Axis, linear
 from reports._blocks import Block, Figure, Fragment, Key, Paragraph
 from reports._blocks import Panel as Part
-from reports._meanings import SERIES, series_keys
+from reports._format import digits, plural, short
+from reports._legends import SERIES, series_keys
 from reports._page import Page
 from reports._plot import Dots, Lines, Mark, Panel, Plot
 from reports._tables import Cell, Column, Row, Table
-from reports._text import digits, plural, short
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 from harness import Section, hookimpl
 from reports._blocks import Figure, Fragment, Panel, Paragraph
 from reports._forest import Estimate, ratios
-from reports._meanings import SPEEDS, keys
+from reports._format import plural, ratio, seconds, short
+from reports._inline import Code
+from reports._legends import SPEEDS, keys
 from reports._page import Page, geometric_mean
 from reports._tables import Cell, Column, Row, Table
-from reports._text import plural, ratio, seconds, short
-from reports._verdict import PHASE_NAMES, speed_badge, speed_tally, speed_word
-from reports._words import Code
+from reports._verdict_words import PHASE_NAMES, speed_badge, speed_tally, speed_word
 
 if TYPE_CHECKING:
     from collections.abc import Callable

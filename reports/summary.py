@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 from harness import Section, hookimpl
 from harness.analysis.seconds import left_out
 from reports._blocks import Block, Callout, Fragment, Items, Paragraph, Sides, Tile, Tiles
-from reports._changes import changed
+from reports._change_words import changed
 from reports._choice import choice_words, choices
-from reports._overall import as_accurate, overall, same_trees
+from reports._format import DASH, count, digits, few, listing, loss, plural, ratio, short
+from reports._inline import Code, Inline, Link, Words
 from reports._page import Page, geometric_mean
-from reports._text import DASH, count, digits, few, listing, loss, plural, ratio, short
-from reports._verdict import ORDER, speed_tally, speed_word, times_as_fast
-from reports._words import Code, Inline, Link, Words
+from reports._verdict_matrix import as_accurate, overall, same_trees
+from reports._verdict_words import ORDER, speed_tally, speed_word, times_as_fast
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -12,10 +12,10 @@ from harness.model import Block as Timed
 from harness.model import DuelOutcome
 from reports._axes import brief_seconds, linear, logarithmic
 from reports._blocks import Details, Figure, Fragment, Key, Paragraph
+from reports._format import count, plural, seconds, short
 from reports._page import Page
 from reports._plot import Dots, Lines, Mark, Panel, Plot
 from reports._tables import Cell, Column, Row, Table
-from reports._text import count, plural, seconds, short
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -13,12 +13,12 @@ from reports._axes import brief_seconds, logarithmic
 from reports._blocks import Figure, Fragment, Key, Paragraph
 from reports._blocks import Panel as Part
 from reports._choice import phase_seconds, shares_behind, task_fields, training_seconds
-from reports._meanings import ORIGINS, keys
+from reports._format import digits, few, plural, seconds, short
+from reports._inline import Code
+from reports._legends import ORIGINS, keys
 from reports._page import Page
 from reports._plot import Dots, Lines, Mark, Panel, Plot, beside
 from reports._tables import Cell, Column, Row, Table
-from reports._text import digits, few, plural, seconds, short
-from reports._words import Code
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING
 
 from harness import Section, hookimpl
 from reports._blocks import Block, Details, Fragment, Paragraph
-from reports._overall import pair_cell
+from reports._format import digits, share, short
+from reports._inline import Inline, Words
 from reports._page import Page, Pair
 from reports._tables import Cell, Column, Row, Table
-from reports._text import digits, share, short
-from reports._verdict import (
+from reports._verdict_matrix import pair_cell
+from reports._verdict_words import (
     accuracy_badge,
     in_margins,
     margin_words,
     speed_badge,
 )
-from reports._words import Inline, Words
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

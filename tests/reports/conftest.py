@@ -476,7 +476,7 @@ def index_page() -> str:
 
 def history_page() -> str:
     """Return the page of a history with hostile names."""
-    from reports._steps import build_history
+    from reports._history_page import build_history
 
     names = list(HOSTILE.values())
     return build_history(history_of(names), names)

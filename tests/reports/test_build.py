@@ -33,7 +33,7 @@ from reports import (
     build_report,
     write_report,
 )
-from reports._text import plain
+from reports._format import plain
 
 KINDS = ("typical", "everything", "empty", "one_trial", "only_failures")
 KINDS += (pytest.param("large", marks=pytest.mark.slow),)

@@ -8,7 +8,7 @@ import pytest
 
 from harness.analysis.diagnostics import Diagnostic
 from harness.model import Block, Sample
-from reports import Page, ablation, accuracy, predictions, profiles, quality, timings, tradeoff
+from reports import Page, accuracy, predictions, profiles, quality, timings, tradeoff, variants
 from reports._plot import Dots, Lines, Plot
 from reports._scaling import importance_figures, medians, scaling_figures
 
@@ -31,7 +31,7 @@ def figures(blocks) -> list:
     return found
 
 
-SECTIONS = (ablation, accuracy, predictions, profiles, quality, timings, tradeoff)
+SECTIONS = (variants, accuracy, predictions, profiles, quality, timings, tradeoff)
 
 
 @pytest.mark.parametrize("section", SECTIONS, ids=lambda s: s.__name__)
@@ -147,16 +147,16 @@ def test_a_variant_stands_beside_the_first_on_the_same_splits(view) -> None:
             for o in cell.outcomes
         ),
     )
-    found = ablation.variants(Page(replace(view, cells=(cell, other))))
+    found = variants.variants(Page(replace(view, cells=(cell, other))))
     ((key, (base, variant)),) = found.items()
     assert key == ("bagging", "wine")
     assert base.changes == (0.0,) * 3
     assert variant.changes == pytest.approx((-0.25,) * 3)
     assert variant.ratios == pytest.approx((2.0,) * 3)
     assert (base.name, variant.name) == ("n_estimators=30", "n_estimators=60")
-    fragment = ablation.build(Page(replace(view, cells=(cell, other))))
+    fragment = variants.build(Page(replace(view, cells=(cell, other))))
     assert "less loss on every split: n_estimators=60" in fragment.blocks[1].blocks[0].finding
-    assert ablation.variants(Page(view)) == {}
+    assert variants.variants(Page(view)) == {}
 
 
 # ------------------------------------------------------------------ timings

@@ -8,7 +8,7 @@ import pytest
 from harness.analysis.compare import RunComparison, Seconds, Turn
 from reports import Page, changes, summary
 from reports._choice import choice_words, choices
-from reports._overall import as_accurate, overall, pair_cell, same_trees
+from reports._verdict_matrix import as_accurate, overall, pair_cell, same_trees
 
 
 @pytest.fixture

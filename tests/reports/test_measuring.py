@@ -7,7 +7,7 @@ import pytest
 from harness.analysis.view import RunView
 from harness.model import Block, Sample
 from reports import Page, duels, gates
-from reports._answers import change_rows, gate_rows, gates_markdown
+from reports._printed import change_rows, gate_rows, gates_markdown
 from reports._render import Renderer
 from reports.duels import spin_words
 

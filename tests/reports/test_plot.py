@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reports import _axes, _meanings
-from reports._charts import PALETTE
+from reports import _axes, _legends
 from reports._forest import Estimate, differences, ratios
+from reports._palette import PALETTE
 from reports._plot import Boxes, Dots, Label, Lines, Panel, Plot, beside, width_of
 from reports._strips import strips
 from reports.tradeoff import front
@@ -199,10 +199,10 @@ def test_the_front_is_of_those_that_nobody_beats_in_both() -> None:
 
 
 def test_legends_name_only_what_is_drawn() -> None:
-    assert [key.text for key in _meanings.keys(_meanings.SPEEDS, ["slower"])] == ["slower"]
-    for meanings in (_meanings.ORIGINS, _meanings.SPEEDS, _meanings.VERDICTS):
+    assert [key.text for key in _legends.keys(_legends.SPEEDS, ["slower"])] == ["slower"]
+    for meanings in (_legends.ORIGINS, _legends.SPEEDS, _legends.VERDICTS):
         symbols, shapes, colours = zip(*meanings.values(), strict=True)
         assert len(set(symbols)) == len(set(shapes)) == len(set(colours)) == len(meanings)
         assert set(colours) <= set(PALETTE)
-    assert [k.text for k in _meanings.series_keys(["a", "b"])] == ["a", "b"]
-    assert len({(colour, dash) for colour, dash, _ in _meanings.SERIES}) == len(_meanings.SERIES)
+    assert [k.text for k in _legends.series_keys(["a", "b"])] == ["a", "b"]
+    assert len({(colour, dash) for colour, dash, _ in _legends.SERIES}) == len(_legends.SERIES)

@@ -9,7 +9,7 @@ from harness.analysis.view import Interval
 from harness.model import Failure, Outcome, Status
 from reports import Page, environment, failures, leaderboard, phases, speed, summary, verdicts
 from reports import datasets as dataset_panels
-from reports._verdict import in_margins, loss_difference, speed_cell, speed_word
+from reports._verdict_words import in_margins, loss_difference, speed_cell, speed_word
 
 
 @pytest.fixture

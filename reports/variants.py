@@ -15,12 +15,12 @@ from reports._axes import brief_ratio, linear, logarithmic
 from reports._axes import rows as rows_of
 from reports._blocks import Figure, Fragment, Paragraph
 from reports._blocks import Panel as Part
-from reports._meanings import ROW
+from reports._format import few, plural, ratio, short, signed
+from reports._inline import Code
+from reports._legends import ROW
 from reports._page import Page, mean
 from reports._plot import Dots, Lines, Mark, Panel, Plot
 from reports._tables import Cell, Column, Row, Table
-from reports._text import few, plural, ratio, short, signed
-from reports._words import Code
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -48,7 +48,7 @@ class Variant:
 @hookimpl
 def register_report_sections(register: Callable[[Section], None]) -> None:
     """Offer the variants."""
-    register(Section("ablation", "Variants", 48, build))
+    register(Section("variants", "Variants", 48, build))
 
 
 def build(page: Page) -> Fragment | None:
@@ -60,7 +60,7 @@ def build(page: Page) -> Fragment | None:
         Part(
             f"{short(algorithm, 40)} on {short(dataset, 40)}",
             [_figure(page, algorithm, dataset, several)],
-            page.anchor("ablation", f"{algorithm}-{dataset}"),
+            page.anchor("variants", f"{algorithm}-{dataset}"),
             folded=len(found) > 6,
         )
         for (algorithm, dataset), several in found.items()
@@ -149,7 +149,7 @@ def _points(algorithm: str, dataset: str, drawn: Sequence[Variant]) -> Table:
         for label, change, over in v.splits
     ]
     return Table(
-        columns, rows, "Every split that is drawn", f"ablation-splits-{algorithm}-{dataset}"
+        columns, rows, "Every split that is drawn", f"variants-splits-{algorithm}-{dataset}"
     )
 
 
@@ -199,4 +199,4 @@ def _table(algorithm: str, dataset: str, found: Sequence[Variant]) -> Table:
         for v in found
     ]
     caption = f"Change of the loss against the first variant on {short(dataset)}"
-    return Table(columns, told, caption, f"ablation-{algorithm}-{dataset}")
+    return Table(columns, told, caption, f"variants-{algorithm}-{dataset}")

@@ -16,24 +16,8 @@ from xml.etree import ElementTree as ET
 
 from markupsafe import Markup, escape
 
-from reports._text import plain, short
-
-# Okabe and Ito's colours, told apart by colour-blind readers, and four greys. A chart that uses
-# another colour keeps it in both themes.
-PALETTE = {
-    "paper": "#ffffff",
-    "ink": "#333333",
-    "muted": "#6b6b6b",
-    "line": "#dddddd",
-    "band": "#eeeeee",
-    "blue": "#0072b2",
-    "orange": "#d55e00",
-    "green": "#009e73",
-    "purple": "#cc79a7",
-    "amber": "#e69f00",
-    "sky": "#56b4e9",
-}
-LABEL = 46  # characters of a name in a chart
+from reports._format import plain, short
+from reports._palette import LABEL, PALETTE
 
 _AXIS = {
     "labelColor": PALETTE["ink"],

@@ -12,13 +12,13 @@ from reports._blocks import Panel as Part
 from reports._build import Shown, page_of, write_page
 from reports._commands import run_again
 from reports._courses import NOTE, score_figure, speed_figure
+from reports._format import count, moment, plural, ratio, short
+from reports._inline import Code, Inline, Report
 from reports._page import geometric_mean
 from reports._render import Renderer
 from reports._run_tables import other_tables, scores_table
 from reports._tables import Cell, Column, Row, Table
-from reports._text import count, moment, plural, ratio, short
-from reports._verdict import speed_tally
-from reports._words import Code, Inline, Report
+from reports._verdict_words import speed_tally
 from reports.changes import comparison_blocks
 
 if TYPE_CHECKING:

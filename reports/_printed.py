@@ -8,10 +8,10 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from harness.model import JSON, to_json
-from reports._claims import gate_sentence
+from reports._claim_words import gate_sentence
 from reports._digest import escaped, strict
-from reports._text import bounds, digits, listing, plural, ratio, seconds, short, signed
-from reports._verdict import accuracy_badge, speed_symbol
+from reports._format import bounds, digits, listing, plural, ratio, seconds, short, signed
+from reports._verdict_words import accuracy_badge, speed_symbol
 
 if TYPE_CHECKING:
     from harness.analysis.compare import RunComparison

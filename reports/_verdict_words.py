@@ -6,10 +6,10 @@ import math
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from reports._format import SPACE, bounds, digits, plural, ratio, short, signed
+from reports._inline import Badge, Words
 from reports._page import geometric_mean
 from reports._tables import Cell, track
-from reports._text import SPACE, bounds, digits, plural, ratio, short, signed
-from reports._words import Badge, Words
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -5,7 +5,8 @@ from xml.etree import ElementTree as ET
 import pytest
 
 import reports
-from reports._charts import PALETTE, draw
+from reports._palette import PALETTE
+from reports._vega import draw
 
 CSS = (Path(reports.__file__).parent / "assets" / "report.css").read_text()
 

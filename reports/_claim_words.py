@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from harness.analysis.rungs import RUNGS
 from harness.model import JSON, to_json
-from reports._text import listing, plural, short
+from reports._format import listing, plural, short
 
 if TYPE_CHECKING:
     from harness.analysis.gates import Decision

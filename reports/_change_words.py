@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from reports._text import few, moment, plural, short
-from reports._words import Link, Words
+from reports._format import few, moment, plural, short
+from reports._inline import Link, Words
 
 if TYPE_CHECKING:
     from harness.analysis.compare import RunComparison

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 from reports._axes import Axis, linear
 from reports._blocks import Block, Figure, Fragment, Paragraph
 from reports._build import Shown, page_of, write_page
+from reports._format import digits, plural, short, signed
+from reports._inline import Code
 from reports._plot import Dots, Lines, Mark, Panel, Plot
 from reports._render import Renderer
 from reports._tables import Cell, Column, Row, Table
-from reports._text import digits, plural, short, signed
-from reports._words import Code
 
 if TYPE_CHECKING:
     from harness.analysis.series import Series, Step

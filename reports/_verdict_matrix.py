@@ -6,11 +6,12 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from harness.analysis.rungs import lowest, reaches
-from reports._claims import mode_of
+from reports._claim_words import mode_of
+from reports._format import SPACE, few, plural, short
+from reports._inline import Badge, Code, Inline
 from reports._page import Page, Pair
 from reports._tables import Cell, Column, Row, Table
-from reports._text import SPACE, few, plural, short
-from reports._verdict import (
+from reports._verdict_words import (
     ORDER,
     PHASE_NAMES,
     accuracy_badge,
@@ -20,7 +21,6 @@ from reports._verdict import (
     rung_badge,
     speed_cell,
 )
-from reports._words import Badge, Code, Inline
 
 if TYPE_CHECKING:
     from harness.analysis.view import Accuracy, Parity

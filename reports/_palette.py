@@ -1,0 +1,18 @@
+"""The colours of every chart, and how long a name in one may be."""
+
+# Okabe and Ito's colours, told apart by colour-blind readers, and four greys. A chart that uses
+# another colour keeps it in both themes.
+PALETTE = {
+    "paper": "#ffffff",
+    "ink": "#333333",
+    "muted": "#6b6b6b",
+    "line": "#dddddd",
+    "band": "#eeeeee",
+    "blue": "#0072b2",
+    "orange": "#d55e00",
+    "green": "#009e73",
+    "purple": "#cc79a7",
+    "amber": "#e69f00",
+    "sky": "#56b4e9",
+}
+LABEL = 46  # characters of a name in a chart

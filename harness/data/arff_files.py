@@ -172,6 +172,8 @@ def _opened(path: Path, reading: Reading, form: int) -> Iterator[_Arff]:
             yield _Arff(kinds, iter(content["data"]))
         except arff.ArffException as error:
             reason = str(error).splitlines()[0].replace("line -1", f"line {number}")
+            if isinstance(error, arff.BadAttributeType):
+                reason += " Dates and relations are not read; make them numbers or text."
             raise DataError(f"{path} is not ARFF: {reason}") from None
 
 

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import csv
+import re
+from collections.abc import Iterator
+from contextlib import suppress
+from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +28,10 @@ if TYPE_CHECKING:
 LABEL = "label"  # what the target of a file without column names is called
 SEPARATORS = (",", ";", "\t", "|")
 FEW_INTEGERS = 20  # a target of whole numbers with at most so many different ones is a class
+_DECIMAL_COMMA = re.compile(r"[-+]?\d*,\d+([eE][-+]?\d+)?")
+_DECIMAL_POINT = re.compile(r"[-+]?\d*\.\d+([eE][-+]?\d+)?")
+_LIKE_NUMBER = re.compile(r"[-+]?[$€£¥]?\s?[-+]?\d[\d.,' ]*\s?[%$€£¥]?")
+_LINES = 1000  # that are looked at
 _NAMELESS = "Unnamed: "  # what pandas calls a column without a name
 _HEAD = 2**20  # bytes in which the header is looked for
 
@@ -45,6 +53,7 @@ def complete(path: Path, reading: Reading) -> Reading:
         return _sparse_where_it_is(path, reading) if reading.format == "arff" else reading
     separator = reading.separator or find_separator(path, reading.encoding)
     reading = reading.model_copy(update={"separator": separator})
+    reading = reading.model_copy(update=_habits(path, reading))
     header = read_header(path, reading)
     if reading.target and reading.target not in header:
         if _is_data(header):
@@ -85,6 +94,40 @@ def find_separator(path: Path, encoding: str) -> str:
         except csv.Error:  # a field above the limit of the csv module
             counts[separator] = text.count(separator) + 1
     return max(SEPARATORS, key=lambda separator: counts[separator])
+
+
+def _habits(path: Path, reading: Reading) -> dict[str, Any]:
+    """Return how the first rows of a CSV file are written: blanks before names, decimal commas."""
+    with told_in_one_line(path, reading), open_data(path) as stream:
+        head = stream.read(_HEAD).decode(reading.encoding, errors="replace")
+    rows = [*_fields(head.splitlines()[:_LINES], reading)]
+    if len(rows) < 2 or len(rows[0]) < 2:
+        return {}
+    found: dict[str, Any] = {}
+    if all(name.startswith(" ") for name in rows[0][1:]):
+        found["skip_spaces"] = True
+    if reading.separator != "," and _has_decimal_commas(rows[1:]):
+        found["decimal"] = ","
+    return found
+
+
+def _fields(lines: list[str], reading: Reading) -> Iterator[list[str]]:
+    """Yield the fields of rows, as far as they can be parted."""
+    with suppress(csv.Error):
+        yield from csv.reader(lines, delimiter=reading.separator, quotechar=reading.quote)
+
+
+def _has_decimal_commas(rows: list[list[str]]) -> bool:
+    """Say whether a column is of numbers with commas, and no number anywhere has a point."""
+    rows = [[field.strip() for field in row] for row in rows]
+    if any(_DECIMAL_POINT.fullmatch(field) for row in rows for field in row):
+        return False
+    for column in zip_longest(*rows, fillvalue=""):
+        told = [field for field in column if field]
+        commas = sum(_DECIMAL_COMMA.fullmatch(field) is not None for field in told)
+        if commas > len(told) / 2:
+            return True
+    return False
 
 
 def _counts_rows(path: Path, reading: Reading) -> bool:
@@ -128,13 +171,14 @@ def told_of(path: Path, reading: Reading, table: Table, task: Task, why: str) ->
     upper = reading.format in ("csv", "arff")
     kind = reading.format.upper() if upper else reading.format.replace("_arff", " ARFF")
     separated = f" separated by {shown(reading.separator)}" if reading.format == "csv" else ""
+    separated += ", with decimal commas" if reading.decimal == "," else ""
     lines = [
         f"{shown(path.name)}: {kind}{separated}, {rows:,} rows, {count(width, 'column')} to use"
     ]
     classes = f" with {len(table.classes)} classes" if table.classes else ""
     lines.append(f"target {shown(reading.target)}: {task.value}{classes} ({why})")
     if isinstance(table.X, pd.DataFrame):
-        lines += _kinds(table.X)
+        lines += [*_kinds(table.X), *_numbers_as_text(table.X)]
     else:
         share = table.X.nnz / max(rows * width, 1)
         lines.append(f"sparse: {share:.2%} of the values are not zero")
@@ -156,3 +200,14 @@ def _kinds(frame: pd.DataFrame) -> list[str]:
         named = listed(names[missing].tolist())
         lines.append(f"missing values: in {count(int(missing.sum()), 'column')} ({named})")
     return lines
+
+
+def _numbers_as_text(frame: pd.DataFrame) -> Iterator[str]:
+    """Say which text columns hold what people read as numbers: percentages, money, 1,234.5."""
+    for name, kind in zip(frame.columns, frame.dtypes, strict=True):
+        if not isinstance(kind, pd.CategoricalDtype) or len(kind.categories) <= FEW_INTEGERS:
+            continue
+        levels = [level for level in kind.categories if isinstance(level, str)]
+        if levels and all(map(_LIKE_NUMBER.fullmatch, levels)):
+            example = shown(levels[0])
+            yield f"{shown(name)} is text, though it looks like numbers, such as {example}"

@@ -17,6 +17,7 @@ from harness.data.reading import Format, Reading, Strict, digest_of, validated
 from harness.errors import DataError
 from harness.model import Dataset, Task
 
+DETECTION_VERSION = 2  # raise when something else is found out about the same file
 FORMATS: dict[str, Format] = {
     ".csv": "csv",
     ".tsv": "csv",
@@ -139,7 +140,8 @@ def dataset_from_file(
         "switches": True,
     }
     given = validated(Reading, options, "the reading options")
-    memory = f"{path.name}\n{name or ''}\n{wanted}\n{digest_of([sha256], given, '')}"
+    told = f"{path.name}\n{name or ''}\n{wanted}\n{digest_of([sha256], given, '')}"
+    memory = f"detected {DETECTION_VERSION}\n{told}"
     facts = recall(memory, Facts)
     if facts is None:
         facts = _found_out(path, sha256, given, wanted, name)

@@ -180,6 +180,7 @@ def _read_csv(path: Path, reading: Reading, **options: Any) -> pd.DataFrame:
                 sep=reading.separator,
                 quotechar=reading.quote,
                 comment=reading.comment or None,
+                decimal=reading.decimal,
                 skipinitialspace=reading.skip_spaces,
                 encoding=_codec(reading),
                 index_col=False,

@@ -37,6 +37,7 @@ class Reading(Strict):
     separator: str = ","  # r"\s+" for any run of blanks
     quote: str = Field('"', min_length=1, max_length=1)
     comment: str = Field("", max_length=1)
+    decimal: str = Field(".", min_length=1, max_length=1)  # "," in much of Europe
     skip_spaces: bool = False  # blanks after a separator belong to nothing
     encoding: str = "utf-8"
     columns: int = Field(0, ge=0)  # of svmlight files, which do not say it themselves

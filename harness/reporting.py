@@ -148,27 +148,27 @@ class Gates:
 
     def sentence(self) -> str:
         """Return how many hold, fail, and are undecided."""
-        from reports._claims import gate_sentence
+        from reports._claim_words import gate_sentence
 
         text: str = gate_sentence(self.decisions)
         return text
 
     def table(self) -> Table:
         """Return header and rows of words."""
-        from reports._answers import GATE_HEADER, gate_rows
+        from reports._printed import GATE_HEADER, gate_rows
 
         return GATE_HEADER, gate_rows(self.decisions)
 
     def markdown(self) -> str:
         """Return a table for a pull request."""
-        from reports._answers import gates_markdown
+        from reports._printed import gates_markdown
 
         text: str = gates_markdown(self.decisions, self.run)
         return text
 
     def to_json(self) -> JSON:
         """Return every decision as JSON."""
-        from reports._answers import gates_json
+        from reports._printed import gates_json
 
         found: JSON = gates_json(self.decisions, self.state, self.run)
         return found
@@ -188,7 +188,7 @@ def compare(
 
 def comparison_tables(comparison: RunComparison) -> list[tuple[str, Table]]:
     """Return titles with tables of words: scores, cells that ended otherwise, raw seconds."""
-    from reports import _answers as answers
+    from reports import _printed as answers
 
     found = [
         ("", (answers.CHANGE_HEADER, answers.change_rows(comparison.changes))),
@@ -202,7 +202,7 @@ def comparison_tables(comparison: RunComparison) -> list[tuple[str, Table]]:
 
 def comparison_text(comparison: RunComparison, *, markdown: bool) -> str:
     """Return a comparison in one sentence, or as Markdown with its tables."""
-    from reports import _answers as answers
+    from reports import _printed as answers
 
     text: str = (
         answers.comparison_markdown(comparison)
@@ -214,7 +214,7 @@ def comparison_text(comparison: RunComparison, *, markdown: bool) -> str:
 
 def comparison_json(comparison: RunComparison) -> JSON:
     """Return a comparison as JSON."""
-    from reports import _answers as answers
+    from reports import _printed as answers
 
     found: JSON = answers.comparison_json(comparison)
     return found
@@ -255,6 +255,6 @@ def rows(results: Path, run: str, registry: Registry) -> list[JSON]:
 
 def write_history(series: Sequence[Series], notes: Sequence[str], path: Path) -> None:
     """Write the page of a history, see :mod:`harness.history`."""
-    from reports._steps import write_history as write
+    from reports._history_page import write_history as write
 
     write(series, notes, path)

@@ -30,25 +30,37 @@ class Channel:
         self._requests: IO[bytes] | None = None
         self._number = 0
         self._buffer = b""
+        self._unsent = b""
 
     def connect(self, requests: IO[bytes]) -> None:
         """Take the unbuffered stdin of a worker that has been started."""
         self._requests = requests
+        os.set_blocking(requests.fileno(), False)  # a worker that is stopped reads nothing
 
     def release(self) -> None:
         """Close the worker's end, so that its death is heard as the end of the replies."""
         os.close(self.write_end)
 
     def send(self, do: str, fields: dict[str, Any]) -> None:
-        """Write one request; BrokenPipeError where nobody reads any more."""
-        assert self._requests is not None
+        """Begin one request; :meth:`push` writes what does not fit into the pipe at once."""
         self._number += 1
         request = {"v": PROTOCOL, "n": self._number, "do": do, **fields}
-        self._requests.write(json.dumps(request).encode() + b"\n")
+        self._unsent = json.dumps(request).encode() + b"\n"
+        self.push()
+
+    def push(self) -> None:
+        """Write as much of a request as is taken; BrokenPipeError where nobody reads any more."""
+        assert self._requests is not None
+        if self._unsent:
+            # None, where nothing is taken now
+            written = self._requests.write(self._unsent) or 0
+            self._unsent = self._unsent[written:]
 
     def wait(self, seconds: float) -> None:
-        """Sleep until something is heard, at most for some seconds."""
-        select.select([self._replies], [], [], seconds)
+        """Sleep until something is heard, or more can be said, at most for some seconds."""
+        assert self._requests is not None
+        unsaid = [self._requests] if self._unsent else []
+        select.select([self._replies], unsaid, [], seconds)
 
     def hear(self) -> bool:
         """Take what was written; False where nothing was, EOFError where nothing can be."""

@@ -47,6 +47,25 @@ def resident_bytes(pid: int) -> int:
     return sum(_resident(one) for one in (pid, *descendants(pid)))
 
 
+def proportional_bytes(pid: int) -> int:
+    """Return the same, but a page that several processes share counts once among them.
+
+    Without ``smaps_rollup`` (Linux before 4.14, macOS) it counts in each. This takes milliseconds
+    for a large process, so ask for the resident bytes first: they are never fewer.
+    """
+    return sum(_proportional(one) for one in (pid, *descendants(pid)))
+
+
+def _proportional(pid: int) -> int:
+    try:
+        for line in Path(f"/proc/{pid}/smaps_rollup").read_bytes().splitlines():
+            if line.startswith(b"Pss:"):
+                return int(line.split()[1]) * 1024
+    except OSError:  # it has ended, or the system does not tell
+        pass
+    return _resident(pid)
+
+
 def _resident(pid: int) -> int:
     try:
         if PROC.is_dir():

@@ -218,6 +218,7 @@ class Session:
             self._channel.send(do, fields)
             while (reply := self._channel.reply()) is None:
                 ended = self.process.poll() is not None  # asked first: a last reply still counts
+                self._channel.push()
                 if self._channel.hear():
                     continue
                 if ended:
@@ -242,6 +243,8 @@ class Session:
             self.clear_log()
         size = processes.resident_bytes(self.process.pid)
         self._largest = max(self._largest, size)
+        if size > self.memory > 0:
+            size = processes.proportional_bytes(self.process.pid)  # forked children share much
         if size > self.memory > 0:
             message = f"out of memory at {size // MIB} MiB (cap {self.memory // MIB} MiB)"
             raise OverMemoryError(Failure("memory", message, self._said()))

@@ -2,6 +2,7 @@ import os
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from jobs import running, wait_until
@@ -35,6 +36,14 @@ def test_resident_memory_is_of_the_whole_family_and_none_of_the_dead(family):
     assert both > processes.resident_bytes(child) > 2**20
     assert processes.resident_bytes(2**22 - 1) == 0
     assert processes._descendants_by_psutil(2**22 - 1) == []
+
+
+def test_pages_that_processes_share_count_once(family):
+    resident, fair = processes.resident_bytes(family.pid), processes.proportional_bytes(family.pid)
+    assert 2**20 < fair <= resident
+    if Path("/proc/self/smaps_rollup").exists():
+        assert fair < resident  # both map the same interpreter
+    assert processes.proportional_bytes(2**22 - 1) == 0
 
 
 def test_a_group_is_killed_whole_and_a_dead_one_is_no_error():

@@ -1,4 +1,5 @@
 import os
+import signal
 import sys
 import textwrap
 from dataclasses import replace
@@ -115,6 +116,24 @@ def test_a_late_reply_and_a_request_after_the_end(impostor):
     assert not running(session.process.pid)
     with pytest.raises(DiedError, match="has ended"):
         session.ask("fit", 0.3)
+
+
+def test_a_long_request_to_a_worker_that_is_stopped_is_late(tmp_path):
+    session = Session(job({}), tmp_path)
+    session.hello(job({}), 60.0)
+    os.kill(session.process.pid, signal.SIGSTOP)
+    with pytest.raises(TooLateError, match=r"no end of 'warm' within 0.3 s"):
+        session.ask("warm", 0.3, params=[{"text": "x" * (1 << 20)}])  # no pipe holds as much
+    assert not running(session.process.pid)
+
+
+def test_a_long_request_arrives_whole(impostor):
+    session = impostor(
+        f"{REPLY}time.sleep(0.3)\n"
+        f"whole = dict(v={PROTOCOL}, n=request['n'], ok=True, x=len(request['text']))\n"
+        "os.write(fd, json.dumps(whole).encode() + b'\\n')"
+    )
+    assert session.ask("fit", 20.0, text="x" * (3 << 20))["x"] == 3 << 20
 
 
 def test_a_worker_quits_when_asked_and_leaves_nothing(tmp_path):

@@ -3,6 +3,7 @@
 import os
 import threading
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -135,6 +136,15 @@ def test_more_memory_than_the_cap_ends_the_trial(supervisor):
     assert "out of memory at" in hog_outcome.failure.message
     assert "(cap 400 MiB)" in hog_outcome.failure.message
     assert last.status is Status.DONE
+
+
+@pytest.mark.skipif(not Path("/proc/self/smaps_rollup").exists(), reason="shares are not told")
+def test_memory_that_forked_children_share_counts_once(supervisor):
+    brood = {"fit": "brood", "megabytes": 150, "children": 4, "seconds": 0.8}
+    [outcome] = run(supervisor, brood, memory=500 << 20)
+    assert outcome.status is Status.DONE
+    [outcome] = run(supervisor, {**brood, "megabytes": 600}, memory=500 << 20)
+    assert outcome.status is Status.OUT_OF_MEMORY
 
 
 def test_a_kill_by_the_kernel_for_want_of_memory_is_told_with_care(supervisor, monkeypatch):

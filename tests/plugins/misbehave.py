@@ -42,6 +42,20 @@ def grow(params):
     time.sleep(params.get("hold", 0.0))
 
 
+def brood(params):
+    """Fork children that share what this process holds, and wait for them."""
+    held = np.ones(params["megabytes"] * 2**20 // 8)
+    children = []
+    for _ in range(params["children"]):
+        if not (pid := os.fork()):
+            time.sleep(params["seconds"])
+            os._exit(0)
+        children.append(pid)
+    for pid in children:
+        os.waitpid(pid, 0)
+    assert held[-1] == 1
+
+
 def hang_with_child(params):
     """Leave the process ids of two children where the test finds them, and never come back."""
     usual = subprocess.Popen(SLEEPER)
@@ -105,6 +119,7 @@ DEEDS = {
     "memory_error": lambda _: np.ones(2**50),
     "sleep": lambda params: time.sleep(params["seconds"]),
     "hang": hang_with_child,
+    "brood": brood,
     "grow": grow,
     "flood": flood,
     "scribble": scribble,

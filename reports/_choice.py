@@ -10,7 +10,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from harness.analysis.field import Field, field_of, gaps_of
-from harness.analysis.verdicts import MARGIN
 from reports._format import digits, loss, plural, short
 from reports._inline import Code, Words
 from reports._page import Page, geometric_mean
@@ -41,24 +40,15 @@ def task_fields(page: Page) -> dict[str, Field]:
         tasks[cells[0][1].task].append(dataset)
     gaps = gaps_of(page.view.accuracy)
     fields = {
-        task: field_of(_losses(page, datasets), gaps) for task, datasets in sorted(tasks.items())
+        task: field_of(page.losses(datasets), gaps) for task, datasets in sorted(tasks.items())
     }
     return {t: field for t, field in fields.items() if len(field.names) > 1 and field.datasets}
-
-
-def _losses(page: Page, datasets: Sequence[str]) -> dict[str, dict[str, float]]:
-    losses: dict[str, dict[str, float]] = defaultdict(dict)
-    for dataset in datasets:
-        for name, cell in page.by_dataset[dataset]:
-            if math.isfinite(page.badness(cell)):
-                losses[name][dataset] = page.badness(cell)
-    return losses
 
 
 def _choice(page: Page, task: str, field: Field) -> Choice:
     behind = shares_behind(field)
     best = field.names[int(np.argmin(behind))]
-    near = [n for n, share in zip(field.names, behind, strict=True) if share <= _margin(page)]
+    near = [n for n, share in zip(field.names, behind, strict=True) if share <= page.margin]
     near = near or [best]
     times = {name: training_seconds(page, name, field.datasets) for name in near}
     timed = {name: t for name, t in times.items() if math.isfinite(t)}
@@ -85,11 +75,6 @@ def shares_behind(field: Field) -> np.ndarray:
     above = field.losses - field.losses.min(axis=1, keepdims=True)
     found: np.ndarray = (above / gaps[:, None]).mean(axis=0)
     return found - found.min()
-
-
-def _margin(page: Page) -> float:
-    pooled = [a.margin for a in page.view.accuracy if not a.dataset]
-    return pooled[0] if pooled else MARGIN
 
 
 def training_seconds(page: Page, name: str, datasets: Sequence[str]) -> float:

@@ -16,6 +16,7 @@ from reports._legends import SERIES, series_keys
 from reports._plot import Dots, Lines, Mark, Panel, Plot
 from reports._run_tables import levels_of
 from reports._tables import Cell, Column, Row, Table
+from reports._verdict_words import training_phase
 
 if TYPE_CHECKING:
     from harness.analysis.trends import RunPoint
@@ -54,7 +55,7 @@ def speed_figure(points: Sequence[RunPoint], name: str, again: str = "") -> Figu
     """Return a panel a pair: the ratio of its duels' training times, a line a dataset."""
     lines: dict[str, dict[str, Line]] = {}
     for i, point in enumerate(points):
-        phase = "train" if any(s.phase == "train" for s in point.speeds) else "fit"
+        phase = training_phase(point.speeds)
         for speed in point.speeds:
             if speed.phase == phase and 0 < speed.ratio.value < math.inf:
                 pair = f"{short(speed.algorithm, 24)} / {short(speed.reference, 24)}"

@@ -11,8 +11,8 @@ from harness.model import JSON, to_json
 from reports._claim_words import gate_sentence, parity_json, parity_sentences
 from reports._format import bounds, listing, plural, ratio, short
 from reports._page import Page, Pair
-from reports._verdict_words import accuracy_badge, memory_cell, span, speed_word
-from reports.summary import accuracy_sentences, main_phase, speed_sentences
+from reports._verdict_words import accuracy_badge, memory_cell, span, speed_word, training_phase
+from reports.summary import accuracy_sentences, speed_sentences
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -56,7 +56,9 @@ def _row(page: Page, pair: Pair) -> list[str]:
         f"{accuracy_badge(v).symbol} {v}" + (f" ({n})" if len(judged) > 1 else "")
         for v, n in counts.items()
     ]
-    times = [_ratios(page.speed(pair, phase)) for phase in (main_phase(page), "predict")]
+    times = [
+        _ratios(page.speed(pair, phase)) for phase in (training_phase(page.view.speed), "predict")
+    ]
     memory = memory_cell(page.speed(pair)).text
     names = (short(pair.algorithm), short(pair.reference))
     return [*names, ", ".join(said), *times, str(memory)]

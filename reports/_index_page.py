@@ -18,7 +18,7 @@ from reports._page import geometric_mean
 from reports._render import Renderer
 from reports._run_tables import other_tables, scores_table
 from reports._tables import Cell, Column, Row, Table
-from reports._verdict_words import speed_tally
+from reports._verdict_words import speed_tally, training_phase
 from reports.changes import comparison_blocks
 
 if TYPE_CHECKING:
@@ -105,7 +105,7 @@ def _runs(points: Sequence[RunPoint], reports: Collection[str], left_out: int) -
 
 
 def _run(point: RunPoint, reports: Collection[str]) -> Row:
-    phase = "train" if any(s.phase == "train" for s in point.speeds) else "fit"
+    phase = training_phase(point.speeds)
     trained = [s for s in point.speeds if s.phase == phase and s.algorithm != s.reference]
     name: Inline = Report(point.id) if point.id in reports else Code(short(point.id))
     middle = geometric_mean(s.ratio.value for s in trained)

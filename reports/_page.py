@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from harness.analysis.verdicts import MARGIN
 from harness.model import FAILURES, Status
 from reports._commands import command, duels_again, run_again
 from reports._format import short, slug
@@ -161,6 +162,22 @@ class Page:
     def reused(self) -> int:
         """How many outcomes were known from earlier runs."""
         return sum(sum(cell.reused) for cell in self.view.cells)
+
+    @property
+    def margin(self) -> float:
+        """What counts as equal over datasets, a share of the gap."""
+        pooled = [a.margin for a in self.view.accuracy if not a.dataset]
+        return pooled[0] if pooled else MARGIN
+
+    def losses(self, datasets: Iterable[str]) -> dict[str, dict[str, float]]:
+        """Return name → dataset → mean primary metric, turned so that less is better."""
+        found: dict[str, dict[str, float]] = defaultdict(dict)
+        for dataset in datasets:
+            for name, cell in self.by_dataset[dataset]:
+                mine = found[name]
+                if math.isfinite(loss := self.badness(cell)):
+                    mine[dataset] = loss
+        return found
 
     # -------------------------------------------------------------- pairs
 

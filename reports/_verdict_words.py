@@ -12,7 +12,7 @@ from reports._page import geometric_mean
 from reports._tables import Cell, track
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from harness.analysis.view import Accuracy, Speed
 
@@ -125,6 +125,11 @@ def speed_tally(speeds: Sequence[Speed], of: str = "") -> str:
     doubted = sum(any(note.startswith("contaminated") for note in s.notes) for s in speeds)
     rest += f" ({doubted} on a busy machine)" if doubted else ""
     return f"In {plural(len(speeds), 'duel')}{of}, ours is {' and '.join(won)}{rest}"
+
+
+def training_phase(speeds: Iterable[Speed]) -> str:
+    """Return the phase that stands for training: native form and fit together where timed."""
+    return "train" if any(s.phase == "train" for s in speeds) else "fit"
 
 
 def speed_symbol(word: str) -> str:

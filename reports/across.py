@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-from collections import defaultdict
 from typing import TYPE_CHECKING
 
 from harness import Section, hookimpl
@@ -18,7 +16,6 @@ from harness.analysis.across import (
 from harness.analysis.elo import FEWEST, elo
 from harness.analysis.field import Field, declared_tests, field_of, gaps_of, matrix
 from harness.analysis.pooling import FEW_DATASETS
-from harness.analysis.verdicts import MARGIN
 from reports._blocks import Block, Figure, Fragment, Panel, Paragraph
 from reports._format import SPACE, bounds, count, digits, few, plural, share, short, signed
 from reports._inline import Code
@@ -47,8 +44,8 @@ def build(page: Page) -> Fragment | None:
     """Return the tests of declared pairs, the ranking, the matrix and the ratings."""
     if len(page.by_dataset) < 2:
         return None
-    margin = _margin(page)
-    field = _field(page)
+    margin = page.margin
+    field = field_of(page.losses(page.by_dataset), gaps_of(page.view.accuracy))
     blocks: list[Block] = [Paragraph(NOTE, role="note")]
     if len(page.by_dataset) < FEW_DATASETS:
         few_ones = f"Only {plural(len(page.by_dataset), 'dataset')}: tests across them say little."
@@ -58,21 +55,6 @@ def build(page: Page) -> Fragment | None:
     if len(field.names) > 2 and len(field.datasets) > 1:
         blocks += [_ranks(page, field), *_matrix(page, field, margin)]
     return Fragment(blocks) if len(blocks) > 1 + (len(page.by_dataset) < FEW_DATASETS) else None
-
-
-def _margin(page: Page) -> float:
-    pooled = [a.margin for a in page.view.accuracy if not a.dataset]
-    return pooled[0] if pooled else MARGIN
-
-
-def _field(page: Page) -> Field:
-    losses: dict[str, dict[str, float]] = defaultdict(dict)
-    for dataset, cells in page.by_dataset.items():
-        for name, cell in cells:
-            found = losses[name]
-            if math.isfinite(loss := page.badness(cell)):
-                found[dataset] = loss
-    return field_of(losses, gaps_of(page.view.accuracy))
 
 
 # ------------------------------------------------------------------ declared pairs

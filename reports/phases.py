@@ -8,9 +8,10 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from harness import Section, hookimpl
-from reports._axes import Axis, rows
-from reports._blocks import Figure, Fragment, Key, Paragraph
-from reports._format import seconds, short
+from reports._axes import Axis, linear, rows
+from reports._blocks import Block, Figure, Fragment, Key, Paragraph
+from reports._blocks import Panel as SubPanel
+from reports._format import count, plural, seconds, short
 from reports._inline import Code
 from reports._legends import ROW
 from reports._page import PHASES, Page, median
@@ -20,6 +21,8 @@ from reports._verdict_words import PHASE_NAMES
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from harness.analysis.view import FirstUse
 
 Medians = Mapping[str, Mapping[str, float]]
 
@@ -52,6 +55,7 @@ def build(page: Page) -> Fragment | None:
     timed = {n: by for n, by in medians.items() if any(by.get(p, 0) > 0 for p in COLOURS)}
     if not timed:
         return None
+    blocks: list[Block] = [Paragraph(NOTE, role="note")]
     used = [p for p in COLOURS if any(by.get(p, 0) > 0 for by in timed.values())]
     figure = Figure(
         spec=stacks(dict(list(timed.items())[:MOST])),
@@ -61,7 +65,65 @@ def build(page: Page) -> Fragment | None:
         keys=[Key("■", COLOURS[p], PHASE_NAMES[p]) for p in used],
         again=page.again(),
     )
-    return Fragment([Paragraph(NOTE, role="note"), figure])
+    return Fragment([*blocks, figure, *very_first(page)])
+
+
+def very_first(page: Page) -> list[Block]:
+    """Return what the first use of all took: compiling the kernels that no cache held."""
+    told = page.view.first_uses
+    compiled = sorted((use for use in told if use.functions), key=lambda u: u.seconds)
+    if not told:
+        return []
+    if not compiled:
+        said = (
+            "Every kernel was read from the cache, so this run tells nothing of a very first use."
+        )
+        return [Paragraph(said, role="note")]
+    read = len(told) - len(compiled)
+    finding = f"Before all else, {plural(len(compiled), 'algorithm')} compiled kernels: "
+    finding += f"{seconds(compiled[0].seconds)} to {seconds(compiled[-1].seconds)} each, "
+    finding += "once a version of the code and machine, and beside other work."
+    finding += f" {plural(read, 'other')} found all of them in the cache." if read else ""
+    figure = Figure(
+        spec=compile_bars(compiled[-MOST:]),
+        title="Seconds that each algorithm's kernels took to compile, in a very first use",
+        finding=finding + (f" Drawn are the {MOST} slowest." if len(compiled) > MOST else ""),
+        table=_first_table(told),
+        keys=[Key("■", COLOURS["compile"], "compile")],
+    )
+    return [SubPanel("Very first use", [figure], page.anchor("phases", "first"))]
+
+
+def compile_bars(uses: Sequence[FirstUse]) -> Plot:
+    """Return a bar an algorithm, from 0 on, with its seconds and functions behind it."""
+    boxes = [(0.0, y - 0.36, use.seconds, y + 0.36) for y, use in enumerate(uses)]
+    behind: list[Mark] = [
+        Label((use.seconds, y), f"{seconds(use.seconds)}, {plural(use.functions, 'kernel')}", dx=6)
+        for y, use in enumerate(uses)
+    ]
+    x = linear([use.seconds for use in uses], "seconds", zero=True)
+    marks: list[Mark] = [Boxes(boxes, COLOURS["compile"]), *behind]
+    names = rows([use.algorithm for use in uses])
+    return Plot([Panel(x, names, marks, "", 320, ROW * len(uses), 120)], across=1)
+
+
+def _first_table(told: Sequence[FirstUse]) -> Table:
+    columns = [Column("Algorithm"), Column("Compiling", numeric=True, unit="s")]
+    columns += [Column("Kernels compiled", numeric=True), Column("Threads", numeric=True)]
+    columns += [Column("Environment"), Column("Notes", wide=True)]
+    told_rows: list[Row] = [
+        [
+            Cell([Code(short(use.algorithm))], use.algorithm),
+            Cell.of(use.seconds, seconds, note="" if use.functions else "all from the cache"),
+            Cell.of(use.functions, count),
+            Cell.of(use.threads, count),
+            short(use.environment),
+            "; ".join(short(note, 200) for note in use.notes),
+        ]
+        for use in told
+    ]
+    caption = "What compiling took before the first trial"
+    return Table(columns, told_rows, caption, "very-first-use")
 
 
 def stacks(medians: Medians) -> Plot:

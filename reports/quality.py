@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from harness import Section, hookimpl
+from harness.analysis.curves import event_curve
+from harness.analysis.diagnostics import calibration
 from harness.model import Status, Task
 from reports._axes import Axis, linear
 from reports._blocks import Block, Figure, Fragment, Key, Paragraph
@@ -29,7 +31,7 @@ MOST = 40  # datasets that are drawn
 DRAWN = 6  # algorithms of one chart, the most accurate
 POINTS = 60  # of one curve
 DOTS = 120  # of one scatter
-BINS = 10
+GROUPS = 10  # of neighbouring rows, of the running mean of residuals
 NOTE = (
     "Test rows of every split of the first repeat, each counted once; the most accurate algorithms "
     "of each dataset. Of two classes the event is the second one, of more it is that the most "
@@ -105,7 +107,8 @@ def _figures(page: Page, dataset: str, found: Sequence[Predicted]) -> list[Block
         ]
     columns.append(Column("Expected calibration error", numeric=True))
     rows: list[Row] = [_row(p, len(columns)) for p in found]
-    caption = f"Areas under the curves on {short(dataset)}, and calibration error over {BINS} bins"
+    caption = f"Areas under the curves on {short(dataset)}, and calibration error"
+    caption += f" over {calibration.BINS} bins"
     figure = Figure(
         spec=Plot(panels, across=3),
         title=f"Curves of the most accurate algorithms on {dataset}",
@@ -122,7 +125,7 @@ def _points(found: Sequence[Predicted], dataset: str, *, curves: bool) -> Table:
     """Return the drawn points of every curve."""
     rows: list[Row] = []
     for p in found:
-        drawn = [("reliability", list(zip(*(v.tolist() for v in bins(p)[:2]), strict=True)))]
+        drawn = [("reliability", list(zip(*bins(p), strict=True)))]
         if curves:
             fpr, tpr, precision = curve(p)
             drawn += [("ROC", _thinned(fpr, tpr)), ("precision", _thinned(tpr, precision))]
@@ -154,20 +157,8 @@ def _row(predicted: Predicted, columns: int) -> Row:
 
 
 def curve(predicted: Predicted) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return false and true positive rates and precision, at each threshold from the highest on.
-
-    All three begin with the threshold that nothing reaches, where precision is 1 by convention;
-    rows with the same probability are one step.
-    """
-    score, hit = predicted.output[:, 1], predicted.y == 1
-    order = np.argsort(-score, kind="stable")
-    ends = np.append(np.flatnonzero(np.diff(score[order])), len(order) - 1)
-    true = np.cumsum((predicted.weight * hit)[order])[ends]
-    false = np.cumsum((predicted.weight * ~hit)[order])[ends]
-    precision = true / np.maximum(true + false, np.finfo(float).tiny)
-    rates = (count / max(float(count[-1]), np.finfo(float).tiny) for count in (false, true))
-    fpr, tpr = (np.concatenate([[0.0], rate]) for rate in rates)
-    return fpr, tpr, np.concatenate([[1.0], precision])
+    """Return false and true positive rates and precision of the second class."""
+    return event_curve(predicted.output[:, 1], predicted.y == 1, predicted.weight)
 
 
 def _roc(found: Sequence[Predicted]) -> Panel:
@@ -200,31 +191,31 @@ def _thinned(x: np.ndarray, y: np.ndarray) -> list[tuple[float, float]]:
 # ------------------------------------------------------------------ calibration
 
 
-def bins(predicted: Predicted) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return mean probability, rate of the event and weight, of bins of equally many rows."""
-    if predicted.output.shape[1] == 2:
-        p, hit = predicted.output[:, 1], predicted.y == 1
-    else:
-        p, hit = predicted.output.max(axis=1), predicted.output.argmax(axis=1) == predicted.y
-    edges = np.quantile(p, np.linspace(0, 1, BINS + 1))[1:-1]
-    place = np.searchsorted(edges, p)
-    weight = np.bincount(place, predicted.weight, BINS)
-    kept = weight > 0
-    mean = [np.bincount(place, predicted.weight * v, BINS)[kept] / weight[kept] for v in (p, hit)]
-    return mean[0], mean[1], weight[kept]
+def bins(predicted: Predicted) -> tuple[list[float], list[float]]:
+    """Return mean probability and rate of the event, of bins of equally many rows."""
+    found = calibration.bins(*_events(predicted))
+    return [b.predicted for b in found], [b.observed for b in found]
 
 
 def calibration_error(predicted: Predicted) -> float:
     """Return the expected calibration error: how far a bin's rate is from its forecast."""
-    told, seen, weight = bins(predicted)
-    return float(np.average(np.abs(told - seen), weights=weight))
+    p, hit, weight, place = _events(predicted)
+    return calibration.expected_error(hit - p, weight, place)
+
+
+def _events(predicted: Predicted) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Return probability, whether the event came true, weight and bin of the rows that count."""
+    p, hit, _ = calibration.event_of(predicted.output, predicted.y)
+    kept = predicted.weight > 0
+    p, hit, weight = p[kept], hit[kept], predicted.weight[kept]
+    edges = calibration.quantile_edges(p, calibration.BINS)
+    return p, hit, weight, calibration.bin_of(p, edges)
 
 
 def _reliability(found: Sequence[Predicted]) -> Panel:
     marks: list[Mark] = [Lines([[(0, 0), (1, 1)]], "muted", 1, "3 3")]
     for p, (colour, dash, shape) in zip(found, SERIES, strict=False):
-        told, seen, _ = bins(p)
-        points = list(zip(told.tolist(), seen.tolist(), strict=True))
+        points = list(zip(*bins(p), strict=True))
         marks += [Lines([points], colour, 1.5, dash), Dots(points, colour, shape, 3)]
     return Panel(_unit("predicted"), _unit("observed"), marks, "Reliability", 200, 200)
 
@@ -280,5 +271,5 @@ def _dots_table(dots: Sequence[Row], dataset: str) -> Table:
 
 def _running(x: np.ndarray, residual: np.ndarray) -> tuple[list[float], list[float]]:
     """Return the means of ten groups of neighbours."""
-    groups = [g for g in np.array_split(np.arange(len(x)), BINS) if len(g)]
+    groups = [g for g in np.array_split(np.arange(len(x)), GROUPS) if len(g)]
     return [float(x[g].mean()) for g in groups], [float(residual[g].mean()) for g in groups]

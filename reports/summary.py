@@ -15,7 +15,7 @@ from reports._format import DASH, count, digits, few, listing, loss, plural, rat
 from reports._inline import Code, Inline, Link, Words
 from reports._page import Page, geometric_mean
 from reports._verdict_matrix import as_accurate, overall, same_trees
-from reports._verdict_words import ORDER, speed_tally, speed_word, times_as_fast
+from reports._verdict_words import ORDER, speed_tally, speed_word, times_as_fast, training_phase
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -126,18 +126,13 @@ def _plural_verdict(verdict: str) -> str:
 def speed_sentences(page: Page) -> list[str]:
     """Return what the duels say of fitting and predicting, in words."""
     sentences = []
-    for phase, verb in ((main_phase(page), "trains"), ("predict", "predicts")):
+    for phase, verb in ((training_phase(page.view.speed), "trains"), ("predict", "predicts")):
         speeds = [s for pair in page.pairs for s in page.speed(pair, phase)]
         if len(speeds) == 1:
             sentences.append(_one_speed(speeds[0], verb))
         elif speeds:
             sentences.append(_many_speeds(speeds, verb))
     return sentences
-
-
-def main_phase(page: Page) -> str:
-    """Return the phase that stands for training: native form and fit together where timed."""
-    return "train" if any(s.phase == "train" for s in page.view.speed) else "fit"
 
 
 def _one_speed(speed: Speed, verb: str) -> str:
@@ -192,7 +187,7 @@ def _contested(page: Page, cells: Sequence[tuple[str, Measured]]) -> bool:
 def _tiles(page: Page) -> Tiles:
     same, compared = same_trees(page)
     good, judged = as_accurate(page)
-    trained = [s for pair in page.pairs for s in page.speed(pair, main_phase(page))]
+    trained = [s for pair in page.pairs for s in page.speed(pair, training_phase(page.view.speed))]
     won = Counter(speed_word(s) for s in trained)
     duels = [f"{won[w]} {w}" for w in ("faster", "slower", "undecided") if won[w]]
     failed = len(page.failed) + len(page.failed_duels)

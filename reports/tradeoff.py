@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from harness import Section, hookimpl
+from harness.analysis.curves import front
 from harness.analysis.field import Field
 from reports._axes import brief_seconds, logarithmic
 from reports._blocks import Figure, Fragment, Key, Paragraph
@@ -77,17 +78,6 @@ def standings(page: Page, field: Field) -> list[Standing]:
         for name, behind in zip(field.names, shares_behind(field), strict=True)
     ]
     return sorted(found, key=lambda s: (s.behind, s.name))
-
-
-def front(points: Sequence[tuple[float, float]]) -> list[int]:
-    """Return the positions of those that no other point is below in both, by the first number."""
-    order = sorted(range(len(points)), key=lambda i: points[i])
-    best, found = math.inf, []
-    for i in order:
-        if math.isfinite(points[i][0]) and points[i][1] < best:
-            best = points[i][1]
-            found.append(i)
-    return found
 
 
 def _figure(page: Page, task: str, field: Field) -> Figure:

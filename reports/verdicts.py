@@ -18,6 +18,7 @@ from reports._verdict_words import (
     in_margins,
     margin_words,
     speed_badge,
+    training_phase,
 )
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ def build(page: Page) -> Fragment | None:
 
 def _matrix(page: Page) -> Table:
     """Return a table of datasets × pairs: the accuracy verdict, and the ratio of training times."""
-    phase = "train" if any(s.phase == "train" for s in page.view.speed) else "fit"
+    phase = training_phase(page.view.speed)
     found: dict[str, dict[Pair, tuple[list[Accuracy], list[Speed]]]] = defaultdict(dict)
     for pair in page.pairs:
         for verdict in page.accuracy(pair):

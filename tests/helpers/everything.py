@@ -22,7 +22,7 @@ from harness.analysis.diagnostics import (
 )
 from harness.analysis.series import Point, Series, Step
 from harness.analysis.trends import Level, RunPoint
-from harness.analysis.view import Interval, Parity, RunView, Speed
+from harness.analysis.view import FirstUse, Interval, Parity, RunView, Speed
 from harness.model import Status, to_json
 
 RNG = np.random.default_rng(0)
@@ -110,6 +110,9 @@ def everything_of(view: RunView, names: list[str]) -> RunView:
         cells=tuple(cells + [replace(cell, tracks=("equal",)) for cell in more]),
         duels=tuple(_noisy(view)),
         diagnostics=tuple(_diagnostics(view, names)),
+        first_uses=tuple(
+            FirstUse(n, 1.5 + i, (names[i - 1],), 7 * i, environment=n) for i, n in enumerate(names)
+        ),
         previous=previous_of(view, names),
         course=tuple(run_point(i, names) for i in range(8)),
         algorithms={

@@ -4,9 +4,10 @@ from dataclasses import replace
 
 import pytest
 
-from harness.analysis.view import RunView
+from harness.analysis.view import FirstUse, RunView
 from harness.model import Block, Sample
-from reports import Page, duels, gates
+from reports import Page, duels, gates, phases
+from reports._plot import Boxes
 from reports._printed import change_rows, gate_rows, gates_markdown
 from reports._render import Renderer
 from reports.duels import spin_words
@@ -56,6 +57,23 @@ def test_spin_settings_that_nobody_set_are_the_libraries_own() -> None:
 
 def test_a_run_without_duels_has_no_section_of_them(typical) -> None:
     assert duels.build(Page(replace(typical, duels=()))) is None
+
+
+def test_a_very_first_use_is_what_compiling_took(typical) -> None:
+    uses = (FirstUse("a", 2.0, functions=3), FirstUse("b", 0.1), FirstUse("c", 9.0, functions=1))
+    (panel,) = phases.very_first(Page(replace(typical, first_uses=uses)))
+    (figure,) = panel.blocks
+    assert "2 algorithms compiled kernels: 2.00 s to 9.00 s" in figure.finding.replace("\xa0", " ")
+    assert "1 other found all of them in the cache" in figure.finding.replace("\xa0", " ")
+    (drawn,) = figure.spec.panels
+    assert [box[2] for mark in drawn.marks if isinstance(mark, Boxes) for box in mark.boxes] == [
+        2,
+        9,
+    ]
+    assert [row[1].note for row in figure.table.rows] == ["", "all from the cache", ""]
+    (said,) = phases.very_first(Page(replace(typical, first_uses=uses[1:2])))
+    assert "tells nothing of a very first use" in said.words
+    assert phases.very_first(Page(typical)) == []
 
 
 # ------------------------------------------------------------------ gates

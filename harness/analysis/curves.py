@@ -1,0 +1,45 @@
+"""ROC and precision-recall of a forecast of one event, and the front of two quantities."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+
+def event_curve(
+    score: np.ndarray, hit: np.ndarray, weight: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return false and true positive rates and precision, at each threshold from the highest on.
+
+    All three begin with the threshold that nothing reaches, where precision is 1 by convention;
+    rows with the same score are one step.
+
+    Parameters
+    ----------
+    score : (n,) float64
+    hit : (n,) bool
+        Whether the event came true.
+    weight : (n,) float64
+        Of the rows.
+    """
+    order = np.argsort(-score, kind="stable")
+    ends = np.append(np.flatnonzero(np.diff(score[order])), len(order) - 1)
+    true = np.cumsum((weight * hit)[order])[ends]
+    false = np.cumsum((weight * ~hit)[order])[ends]
+    precision = true / np.maximum(true + false, np.finfo(float).tiny)
+    rates = (count / max(float(count[-1]), np.finfo(float).tiny) for count in (false, true))
+    fpr, tpr = (np.concatenate([[0.0], rate]) for rate in rates)
+    return fpr, tpr, np.concatenate([[1.0], precision])
+
+
+def front(points: Sequence[tuple[float, float]]) -> list[int]:
+    """Return the positions of those that no other point is below in both, by the first number."""
+    order = sorted(range(len(points)), key=lambda i: points[i])
+    best, found = math.inf, []
+    for i in order:
+        if math.isfinite(points[i][0]) and points[i][1] < best:
+            best = points[i][1]
+            found.append(i)
+    return found

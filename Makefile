@@ -5,9 +5,11 @@ PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11 python3.14 p
 	$$p -c '$(NEW_ENOUGH)' 2>/dev/null && echo $$p && break; done)
 WORKERS ?= 2
 ARGS ?=
-# of `make soak`: kills of real runs, duels whose ratio is known, and seconds of each fuzzer
+# of `make soak`: kills of real runs, duels whose ratio is known, gates of an unchanged branch, and
+# seconds of each fuzzer
 export SOAK_KILLS ?= 100
 export SOAK_DUELS ?= 200
+export SOAK_GATES ?= 50
 export FUZZ_SECONDS ?= 600
 
 NEW_ENOUGH := import sys; sys.exit(sys.version_info < (3, 11))
@@ -18,7 +20,7 @@ READY := $(VENV)/.ready
 ASV = HOME="$(CURDIR)/.asv" $(RUN) -m asv
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test lint types docs bench bench-check soak clean
+.PHONY: help setup run test lint types docs figures bench bench-check soak clean
 
 help:  ## list the commands
 	@sed -nE 's/^([a-z-]+):.*## (.*)/make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
@@ -41,6 +43,11 @@ types: $(READY)  ## mypy, strict on harness/
 
 docs: $(READY)  ## these pages as HTML in docs/_build/html; warnings are errors
 	$(RUN) -m sphinx --fail-on-warning --keep-going -b html docs docs/_build/html $(ARGS)
+
+figures: $(READY)  ## the tables of the algorithms' pages, measured anew; best on a quiet machine
+	$(RUN) -m harness run docs/figures/speed.toml --results results
+	$(RUN) -m harness run docs/figures/parity.toml --results results
+	$(RUN) docs/figures/write.py results
 
 bench: $(READY)  ## each asv benchmark once, on the current tree
 	$(ASV) machine --yes

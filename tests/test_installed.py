@@ -1,12 +1,16 @@
 """An empty environment, the wheel, and nothing of the clone: what a user has who installs it."""
 
 import json
+import re
+import shlex
 import shutil
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
 from fresh import ROOT, Fresh, build_wheel
+from pages import DOCS, blocks
 
 pytestmark = pytest.mark.slow
 EXAMPLE = ROOT / "docs/examples/rotated-forest"
@@ -72,3 +76,30 @@ def test_the_example_is_found_kept_to_its_promises_and_in_the_report(fresh: Fres
     fresh.answer("-m", "harness", "run", *chosen, *SMALL)
     (report,) = (fresh.home / "example").glob("report-*.html")
     assert "rotated-forest" in report.read_text(encoding="utf-8")
+
+
+def test_ten_minutes_lead_from_nothing_to_a_row_of_the_report(fresh: Fresh) -> None:
+    """The page is followed to the letter: its file, and its commands as they stand there."""
+    page = (DOCS / "ten-minutes.md").read_text()
+    (source,) = blocks(page, "python")
+    assert len([line for line in source.splitlines() if line.strip()]) < 40
+    (file,) = set(re.findall(r"--plugin (\S+\.py)", page))
+    home = fresh.home / "ten-minutes"
+    home.mkdir()
+    (home / file).write_text(source)
+    run, _, check = (shlex.split(text.replace("\\\n", " ")) for text in blocks(page, "sh"))
+    began = time.monotonic()
+    fresh.answer(*run[1:], cwd=home)
+    seconds = time.monotonic() - began
+    (report,) = (home / "results").glob("report-*.html")
+    shown = report.read_text(encoding="utf-8")
+    leaderboard = shown.partition('id="leaderboard"')[2].partition("</section>")[0]
+    assert re.search(r"<(td|th)[^>]*>[^/]*histogram-bayes", leaderboard)
+    told = json.loads(fresh.answer("-m", "harness", "report", "--json", cwd=home))
+    verdicts = {v["dataset"]: v["verdict"] for v in told["accuracy"]}
+    assert verdicts.keys() >= {"wine", "breast_cancer"}
+    assert set(verdicts.values()) <= {"equivalent", "better", "worse", "inconclusive"}
+    kept = fresh.answer(*check[1:], cwd=home)
+    assert "FAILED" not in kept
+    assert kept.count("\nok ") > 10
+    print(f"from the file to its row: {seconds:.0f} s")  # noqa: T201 - the figure that is promised

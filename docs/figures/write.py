@@ -1,7 +1,8 @@
 """Write the tables of the algorithms' pages from what two runs stored; nothing is typed by hand.
 
 The runs are those of the experiments beside this file, ``docs-speed`` and ``docs-parity``; then
-``python docs/figures/write.py RESULTS`` reads the store in the folder RESULTS.
+``python docs/figures/write.py RESULTS`` reads the store in the folder RESULTS. ``make figures`` is
+all of it.
 """
 
 import sys
@@ -76,7 +77,7 @@ def newest(results: Path, name: str) -> RunView:
     with Store.open(results) as store:
         found = [run["id"] for run in store.runs() if run["name"] == name]
     if not found:
-        raise SystemExit(f"no run of {name} in {results}: `harness run docs/figures/...` first")
+        raise SystemExit(f"no run of {name} in {results}: `make figures` makes both")
     return view(results, found[0], load_registry(modules=["harness.builtin.metrics"]))
 
 

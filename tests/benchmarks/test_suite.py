@@ -2,9 +2,11 @@
 
 import contextlib
 import inspect
+import json
 import os
 import subprocess
 import sys
+import sysconfig
 from importlib import import_module
 from pathlib import Path
 from unittest import mock
@@ -147,14 +149,86 @@ def test_the_raw_statements_run(cache: dict, capsys: pytest.CaptureFixture[str])
 
 
 @pytest.mark.slow
+def test_the_very_first_fit_compiles_into_a_folder_of_its_own() -> None:
+    statement = inspect.cleandoc(startup.VeryFirstFit().timeraw_fit("decision_tree"))
+    seen = statement.replace(
+        "shutil.rmtree(folder)", "print(len(list(os.walk(folder)))); shutil.rmtree(folder)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", seen], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    assert int(done.stdout) > 1
+
+
+@pytest.mark.slow
 def test_asv_runs_a_case_of_each_kind(tmp_path: Path) -> None:
     """The whole suite is `make bench`; here one algorithm goes through asv itself."""
     environment = os.environ | {"HOME": str(tmp_path)}
-    asv = [sys.executable, "-m", "asv"]
-    subprocess.run([*asv, "machine", "--yes"], cwd=ROOT, env=environment, check=True)
-    quick = [*asv, "run", "--quick", "--show-stderr", "-E", f"existing:{sys.executable}"]
+    command = [sys.executable, "-m", "asv"]
+    subprocess.run([*command, "machine", "--yes"], cwd=ROOT, env=environment, check=True)
+    quick = [*command, "run", "--quick", "--show-stderr", "-E", f"existing:{sys.executable}"]
     selection = ["-b", r"sklearn.decision_tree", "-b", "Startup"]
     done = subprocess.run(
         [*quick, *selection], cwd=ROOT, env=environment, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+# The environments of asv borrow the libraries that are installed here, so that none is built twice.
+BORROW = (
+    "import sysconfig,pathlib;pathlib.Path(sysconfig.get_path('purelib'),'b.pth').write_text('{}')"
+)
+
+
+@pytest.fixture(scope="module")
+def small_clone(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Clone the last two commits, with a configuration that installs the project alone."""
+    clone = tmp_path_factory.mktemp("asv") / "clone"
+    subprocess.run(["git", "clone", "--quiet", "--local", str(ROOT), str(clone)], check=True)
+    config = read_config(clone / "asv.conf.json")
+    borrow = BORROW.format(sysconfig.get_path("purelib"))
+    wheel = "python -m pip wheel --no-deps --no-build-isolation --wheel-dir {build_cache_dir} ."
+    config["branches"] = ["HEAD"]
+    config["build_command"] = [f'python -c "{borrow}"', wheel]
+    install = "in-dir={env_dir} python -m pip install --no-deps --force-reinstall {wheel_file}"
+    config["install_command"] = [install]
+    (clone / "asv.conf.json").write_text(json.dumps(config))
+    return clone
+
+
+def read_config(path: Path) -> dict:
+    """Read asv's JSON, whose lines may be comments."""
+    lines = path.read_text().splitlines()
+    return json.loads("\n".join(line for line in lines if not line.lstrip().startswith("//")))
+
+
+def asv(clone: Path, *words: str) -> str:
+    done = subprocess.run(
+        [sys.executable, "-m", "asv", *words],
+        cwd=clone,
+        env=os.environ | {"HOME": str(clone.parent)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
+    return done.stdout + done.stderr
+
+
+@pytest.mark.slow
+def test_two_commits_of_a_fresh_clone_are_compared_and_published(small_clone: Path) -> None:
+    """`asv continuous` and `asv publish`, as the workflows call them, over one quick case."""
+    pytest.importorskip("virtualenv", reason="asv makes its environments with it")
+    asv(small_clone, "machine", "--yes", "--machine", "ci")
+    small = ("--bench", "Startup.timeraw_import", "-a", "rounds=1", "-a", "repeat=1")
+    told = asv(
+        small_clone, "continuous", "--machine", "ci", "--factor", "100", *small, "HEAD~1", "HEAD"
+    )
+    assert "startup.Startup.timeraw_import" in told
+    assert "BENCHMARKS NOT SIGNIFICANTLY CHANGED" in told
+    asv(small_clone, "publish")
+    pages = small_clone / ".asv" / "html"
+    assert (pages / "index.html").is_file()
+    index = json.loads((pages / "index.json").read_text())
+    assert "startup.Startup.timeraw_import" in index["benchmarks"]
+    assert len(list((small_clone / ".asv" / "results" / "ci").glob("*-virtualenv-*.json"))) == 2

@@ -51,15 +51,15 @@ def cell_id(
     threads: int,
 ) -> str:
     """Return the stable id that joins runs, commits and machines."""
-    return cell_of(digest([algorithm, params, preparation, dataset]), split, seed, threads)
+    return cell_of(digest([algorithm, params, preparation, dataset]), split.label, seed, threads)
 
 
-def cell_of(what: str, split: Split, seed: int, threads: int) -> str:
+def cell_of(what: str, split: str, seed: int, threads: int) -> str:
     """Return a cell id from the digest of [algorithm, params, preparation, dataset].
 
-    Planning makes that digest once for many splits.
+    Planning makes that digest once for many splits, and a split's label once for many of those.
     """
-    return _short(f"{what} {split.label} {seed} {threads}")
+    return _short(f"{what} {split} {seed} {threads}")
 
 
 def trial_id(cell: str, rest: str, *, timed: bool) -> str:

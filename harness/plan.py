@@ -152,6 +152,7 @@ class Planner:
         self.surroundings = surroundings
         self.plugin_files = plugin_files
         self.limits = Limits(experiment.run.timeout, experiment.run.memory)
+        self.splits: dict[str, dict[str, Split]] = {}  # by dataset, and by label
 
     def variant(self, named: str | Choice) -> Variant:
         """Return an algorithm with the experiment's capacity and its own defaults, or params."""
@@ -183,10 +184,17 @@ class Planner:
         prepared = preparations(variants[0].algorithm, dataset, pairs, self.registry)
         for variant, name in itertools.product(variants, prepared):
             make = _Maker(variant, dataset, name, self._ingredients(variant, dataset))
-            for split, seed in itertools.product(splits, run.seeds):
-                yield make.trial(split, seed, run.threads)
+            for (label, split), seed in itertools.product(splits.items(), run.seeds):
+                yield make.trial(label, split, seed, run.threads)
 
-    def _splits(self, dataset: Dataset) -> list[Split]:
+    def _splits(self, dataset: Dataset) -> dict[str, Split]:
+        """Return the splits of a dataset by their labels: the same for every algorithm."""
+        if dataset.name not in self.splits:
+            made = self._made_splits(dataset)
+            self.splits[dataset.name] = {split.label: split for split in made}
+        return self.splits[dataset.name]
+
+    def _made_splits(self, dataset: Dataset) -> list[Split]:
         wanted = self.experiment.splits
         if wanted.training_sets is not None:
             rows = dict.fromkeys(wanted.training_rows)
@@ -244,14 +252,15 @@ class Planner:
 
     def duel(self, a: Variant, b: Variant, dataset: Dataset) -> Duel:
         """Return the duel of two variants on a dataset that both can take."""
-        settings, split = self.experiment.duels, self._splits(dataset)[0]
+        settings = self.experiment.duels
+        label, split = next(iter(self._splits(dataset).items()))
         prepared = preparation.common([a.algorithm.accepts, b.algorithm.accepts], dataset)
         seed, threads = self.experiment.run.seeds[0], settings.threads
         jobs = []
         for variant in (a, b):
             rest = self._ingredients(variant, dataset) | {"machine": self.surroundings.machine}
             make = _Maker(variant, dataset, prepared, rest, timed=True)
-            trial = make.trial(split, seed, threads)
+            trial = make.trial(label, split, seed, threads)
             jobs.append(self._job(variant.entry, dataset, (trial,), threads))
         return make_duel(jobs[0], jobs[1], settings.launches, settings.blocks, stop_rule(settings))
 
@@ -268,9 +277,9 @@ class _Maker:
         self.what = ids.digest([name, params, prepared, dataset.name])
         self.rest_digest = ids.digest(rest)
 
-    def trial(self, split: Split, seed: int, threads: int) -> Trial:
-        """Return one trial with both ids."""
-        cell = ids.cell_of(self.what, split, seed, threads)
+    def trial(self, label: str, split: Split, seed: int, threads: int) -> Trial:
+        """Return one trial with both ids; the label is the split's."""
+        cell = ids.cell_of(self.what, label, seed, threads)
         return Trial(
             algorithm=self.variant.algorithm.name,
             params=self.variant.params,

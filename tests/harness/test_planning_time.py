@@ -1,0 +1,41 @@
+"""How long planning takes: ``pytest -s -m slow tests/harness/test_planning_time.py`` prints it.
+
+``PLANNED_TRIALS`` (100 000) is the least number of trials that are planned.
+"""
+
+import os
+import time
+from itertools import count
+
+import pytest
+
+from harness.config import parse_experiment
+from harness.plan import make_plan
+from harness.plugins import load_registry
+from harness.runs import surroundings
+
+
+def planned(seeds):
+    """Return the ids of all trials of a plan, and the seconds that it took."""
+    experiment = {
+        "name": "large",
+        "datasets": ["breast_cancer", "wine", "digits", "iris", "diabetes", "friedman1"],
+        "splits": {"folds": 10, "repeats": 10},
+        "run": {"seeds": list(range(seeds))},
+    }
+    asked, registry = parse_experiment(experiment, "here"), load_registry()
+    began = time.perf_counter(), time.process_time()
+    plan = make_plan(asked, registry, surroundings())
+    seconds = time.perf_counter() - began[0], time.process_time() - began[1]
+    return [trial.id for trial in plan.trials()], seconds
+
+
+@pytest.mark.slow
+def test_so_many_trials_are_planned_and_each_has_an_id_of_its_own():
+    wanted = int(os.environ.get("PLANNED_TRIALS", "100000"))
+    one, _ = planned(1)
+    seeds = next(n for n in count(1) if n * len(one) >= wanted)
+    ids, (wall, cpu) = planned(seeds)
+    assert len(ids) == len(set(ids)) == seeds * len(one)
+    assert set(one) <= set(ids)
+    print(f"\n{len(ids)} trials planned in {wall:.2f} s, {cpu:.2f} s of them CPU time")  # noqa: T201

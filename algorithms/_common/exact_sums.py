@@ -1,5 +1,6 @@
 """Totals that are correctly rounded, whatever the order of the numbers: see the kernels' file."""
 
+import math
 from fractions import Fraction
 
 import numpy as np
@@ -40,6 +41,8 @@ def size_table():
 
 def merge_sizes(tables):
     """Return the table of all rows of which each table counts some."""
+    if len(tables) == 1:
+        return tables[0]
     merged = np.sum(tables, axis=0)
     merged[SINGLE_EXPONENTS] = max(table[SINGLE_EXPONENTS] for table in tables)
     return merged
@@ -50,4 +53,4 @@ def total_of_sizes(table):
     total = 0
     for exponent in np.flatnonzero(table[:SINGLE_EXPONENTS]).tolist():
         total += int(table[exponent]) << max(exponent - 1, 0)
-    return float(Fraction(total, 1 << 149))
+    return math.ldexp(float(total), -149)  # rounded once: an integer is, a power of two is exact

@@ -67,7 +67,7 @@ def step_of(table, n_rows, what):
 
 def largest_of(table):
     """Return the largest |value| that a table of sizes has seen."""
-    return float(np.int32(table[-1]).view(np.float32))
+    return float(table[-1:].astype(np.int32).view(np.float32)[0])
 
 
 def pack_rows(g, h, seed, records, workers):

@@ -102,18 +102,26 @@ def sum_left(cells_g, cells_h, last, g, h, facts, sums_g, sums_h):
     last : number of thresholds
     g, h : sums with which the left side starts
     """
-    low = high = 0
-    most = facts.h - facts.least
     for b in range(np.uint64(last)):
         g += cells_g[b]
         h += cells_h[b]
-        if h > most:
-            break
         sums_g[b] = g
         sums_h[b] = h
-        low += h < facts.least
-        high += 1
-    return low, high
+    high = count_below(sums_h, last, facts.h - facts.least + 1)
+    return count_below(sums_h, high, facts.least), high
+
+
+@inner_kernel
+def count_below(ascending, last, bound):
+    """Return how many of the first ``last`` numbers, which never fall, are below a bound."""
+    low, high = 0, last
+    while low < high:
+        middle = (low + high) // 2
+        if ascending[middle] < bound:
+            low = middle + 1
+        else:
+            high = middle
+    return low
 
 
 @inner_kernel
@@ -127,6 +135,30 @@ def rate(sums_g, sums_h, low, high, facts, scores):
         h_right = total_h - h_left
         top = g_left * g_left * h_right + g_right * g_right * h_left
         scores[b] = top / (h_left * h_right)
+
+
+@inner_kernel
+def find_highest(scores, low, high, top):
+    """Return where the highest score above ``top`` is first, or −1 where there is none.
+
+    Four maxima side by side: one alone would wait for itself at every score.
+    """
+    a = b = c = d = top
+    first, one, two, three = np.uint64(low), np.uint64(1), np.uint64(2), np.uint64(3)
+    for i in range(first, np.uint64(max(high - 3, low)), np.uint64(4)):
+        a = max(a, scores[i])
+        b = max(b, scores[i + one])
+        c = max(c, scores[i + two])
+        d = max(d, scores[i + three])
+    for i in range(np.uint64(high - (high - low) % 4), np.uint64(high)):
+        a = max(a, scores[i])
+    highest = max(a, b, c, d)
+    if not highest > top:
+        return -1
+    at = low
+    while scores[at] != highest:
+        at += 1
+    return at
 
 
 @kernel
@@ -154,14 +186,9 @@ def scan(cells_g, cells_h, n_bins, missing_bin, feature, facts, rules, sums, sco
         if rules.extra and low < high:
             low, high = draw_one(low, high, feature, facts, rules)
         rate(sums_g, sums_h, low, high, facts, scores)
-        top = score_to_exceed(best, facts)
-        at = -1
-        for b in range(low, high):
-            if scores[b] > top:
-                top = scores[b]
-                at = b
+        at = find_highest(scores, low, high, score_to_exceed(best, facts))
         if at >= 0:
-            gain = (top - facts.base) * facts.unit
+            gain = (scores[at] - facts.base) * facts.unit
             if beats(gain, feature, best):
                 improve(best, gain, feature, at, to_left, sums_g[at], sums_h[at], rules.ridge)
 

@@ -5,11 +5,9 @@ PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11 python3.14 p
 	$$p -c '$(NEW_ENOUGH)' 2>/dev/null && echo $$p && break; done)
 WORKERS ?= 2
 ARGS ?=
-# of `make soak`: kills of real runs, duels whose ratio is known, gates of an unchanged branch, and
-# seconds of each fuzzer
+# of `make soak`: kills of real runs, duels whose ratio is known, and seconds of each fuzzer
 export SOAK_KILLS ?= 100
 export SOAK_DUELS ?= 200
-export SOAK_GATES ?= 50
 export FUZZ_SECONDS ?= 600
 
 NEW_ENOUGH := import sys; sys.exit(sys.version_info < (3, 11))

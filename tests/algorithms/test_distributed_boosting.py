@@ -210,12 +210,14 @@ def test_a_lost_rank_ends_training_and_the_others_keep_their_rounds():
     assert [len(result.rounds) for result in results] == [3, 3, 3]
 
 
-def test_a_slow_link_changes_nothing():
+@pytest.mark.parametrize("size", [2, 3, 4])
+def test_a_slow_link_changes_nothing(size):
     X, y, _ = table()
-    local = CASES["regression"].fit(X, y)
-    parts = [(0, 400), (1, 500)]
-    results = train_ranks(CASES["regression"], X, y, parts=parts, size=2, delay=0.003)
-    assert digest_of(ensemble_of(results[0], local)) == digest_of(local.ensemble_)
+    case = model(HistogramBoostingRegressor, n_estimators=2, num_leaves=6)
+    wanted = digest_of(case.fit(X, y).ensemble_)
+    for parts in partitionings(N, size, np.random.default_rng(size)):
+        results = train_ranks(case, X, y, parts=parts, size=size, delay=0.003)
+        assert digest_of(ensemble_of(results[0], case)) == wanted
 
 
 def test_targets_that_make_no_sense_are_an_error_at_every_rank():

@@ -15,14 +15,14 @@ from algorithms._common.base_histogram import SEEDS
 from algorithms._common.hist_tables import find_categorical, read_table
 from algorithms._distributed import links
 from algorithms._distributed.boosting import Table, Training, train
-from algorithms._distributed.collective import join
+from algorithms._distributed.collective import join, skips_of
 from algorithms._distributed.rows import Rows
 
 SECRET = b"of this test"
 
 
-def slow_road(to, seconds):
-    """Return an address that leads to another one; whatever passes is held up."""
+def slow_road(to, seconds, callers):
+    """Return an address that leads so many callers to another one; whatever passes is held up."""
     gate = links.listen("127.0.0.1")
 
     def carry(source, target):
@@ -34,11 +34,11 @@ def slow_road(to, seconds):
 
     def wait():
         with gate:
-            caller, _ = gate.accept()
-            own = socket.create_connection(to)
-            other = caller.dup(), own.dup()
-            threading.Thread(target=carry, args=(caller, own), daemon=True).start()
-            carry(other[1], other[0])
+            for _ in range(callers):
+                caller, _ = gate.accept()
+                own = socket.create_connection(to)
+                for ends in ((caller, own), (own.dup(), caller.dup())):
+                    threading.Thread(target=carry, args=ends, daemon=True).start()
 
     threading.Thread(target=wait, daemon=True).start()
     return gate.getsockname()
@@ -48,8 +48,8 @@ def together(size, task, secrets=None, delay=0.0, **options):
     """Return what ``task(ranks)`` returns at each rank; a broken link is returned in its place."""
     listeners = [links.listen("127.0.0.1") for _ in range(size)]
     addresses = [one.getsockname() for one in listeners]
-    if delay:
-        addresses[-1] = slow_road(addresses[-1], delay)  # the way to one rank; one caller comes
+    if delay:  # on all ways to one rank
+        addresses[-1] = slow_road(addresses[-1], delay, len(skips_of(size)))
 
     def run(rank):
         secret = SECRET if secrets is None else secrets[rank]

@@ -179,15 +179,16 @@ def store(results: Path) -> Check:
 
 def own_time() -> Check:
     """Measure what the harness itself needs."""
-    from harness.overhead import measure_overhead
+    from harness.overhead import measure_overhead, measure_starts
 
     try:
-        found = measure_overhead()
+        found, starts = measure_overhead(), measure_starts()
     except HarnessError as error:
         return Check("own time", "fail", str(error))
     message = (
         f"{1000 * found.trial:.0f} ms a trial, {found.job:.2f} s a job; "
-        f"{1000 * found.amortised:.0f} ms a trial in a job of {found.trials}"
+        f"{1000 * found.amortised:.0f} ms a trial in a job of {found.trials}; a worker starts in "
+        f"{starts.forked:.2f} CPU seconds, one for timing in {starts.anew:.2f}"
     )
     slow = found.amortised > 0.15
     return Check("own time", "warn" if slow else "ok", message, "is the machine busy?" * slow)

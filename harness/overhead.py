@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
+import psutil
+
 from harness import noop
 from harness.config import Experiment
 from harness.config_splits import Splits
@@ -19,6 +21,7 @@ from harness.model import DatasetRef, Job, Outcome, Split, Status, Trial
 from harness.plugins import Entry, load_registry
 from harness.progress import Progress
 from harness.runs import Request, run_experiment
+from harness.session import Session
 from harness.store import Store
 from harness.supervise import Compiled, Supervisor
 
@@ -63,6 +66,35 @@ def measure_overhead(dataset: str = "diabetes", folds: int = 5, repeats: int = 4
         with Store.open(folder) as store:
             outcomes = [outcome for outcome, _ in store.outcomes(result.run_id)]
     return summarise(outcomes, total)
+
+
+@dataclass(frozen=True)
+class Starts:
+    """CPU seconds until a worker has imported a plugin that does nothing."""
+
+    anew: float  # a new interpreter, as timed trials and duels have
+    forked: float  # from a template that was there; the same where the system has none
+
+
+def measure_starts() -> Starts:
+    """Start workers of both kinds.
+
+    Raises
+    ------
+    HarnessError
+        Where one cannot be started.
+    """
+    job = Job(noop.NAME, str(Path(noop.__file__)), DatasetRef("", ""), ())
+    with tempfile.TemporaryDirectory(prefix="harness-starts-") as folder:
+        seconds = [_started(job, Path(folder), forked=forked) for forked in (False, True, True)]
+    return Starts(anew=seconds[0], forked=seconds[-1])
+
+
+def _started(job: Job, folder: Path, *, forked: bool) -> float:
+    with Session(job, folder, forked=forked) as session:
+        session.hello(job, 120.0)
+        used = psutil.Process(session.process.pid).cpu_times()
+        return float(used.user + used.system)
 
 
 def summarise(outcomes: list[Outcome], total: float) -> Overhead:

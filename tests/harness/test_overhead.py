@@ -62,6 +62,21 @@ def test_a_run_of_nothing_is_measured() -> None:
     assert found.job > 0
 
 
+def test_starts_of_both_kinds_are_measured(monkeypatch) -> None:
+    kinds = []
+
+    class Noted(overhead.Session):
+        def __init__(self, job, folder, *, forked):
+            kinds.append(forked)
+            super().__init__(job, folder, forked=forked)
+
+    monkeypatch.setattr(overhead, "Session", Noted)
+    found = overhead.measure_starts()
+    assert kinds == [False, True, True]  # the first fork waits for its template
+    assert found.anew > 0
+    assert found.forked > 0
+
+
 def test_the_kernel_cache_of_workers_is_set_and_put_back(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("HARNESS_KERNEL_CACHE", raising=False)
     with overhead.kernels_in("/somewhere"):

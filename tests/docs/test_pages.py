@@ -13,6 +13,7 @@ from pages import DOCS, ROOT, blocks, listed, pages, without_blocks
 PAGES = pages()
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 COMMAND = re.compile(r"^(?:python -m )?harness (\w.*)$", re.MULTILINE)
+INLINE = re.compile(r"`(?:python -m )?harness ([a-z][^`]*)`")
 INCLUDED = re.compile(r"^`{3,}\{(?:literal)?include\} (\S+)\n((?::.*\n)*)", re.MULTILINE)
 
 
@@ -79,19 +80,23 @@ def test_the_pages_name_the_version_that_is_installed():
     assert f'version = "{version("tree-harness")}"' in text
 
 
+def told(text):
+    """Return the commands that a page shows in its shell blocks, and between backticks."""
+    shown = COMMAND.findall("\n".join(blocks(text.replace("\\\n", " "), "sh")))
+    return [*shown, *(" ".join(line.split()) for line in INLINE.findall(without_blocks(text)))]
+
+
 @pytest.mark.parametrize("page", PAGES, ids=str)
 def test_every_command_on_the_page_has_these_options(page):
     from harness.cli import harness
 
-    text = (DOCS / page).read_text().replace("\\\n", " ")
-    for line in re.findall(
-        r"^(?:python -m )?harness (\w.*)$", "\n".join(blocks(text, "sh")), re.MULTILINE
-    ):
+    for line in told((DOCS / page).read_text()):
         words = shlex.split(line, comments=True)
         command = harness
-        while isinstance(command, click.Group):
+        while isinstance(command, click.Group) and words:
             name = words.pop(0)
             command = command.get_command(click.Context(command), name)
             assert command is not None, f"`harness {line}`: there is no {name}"
-        known = {opt for p in command.params for opt in (*p.opts, *p.secondary_opts)}
-        assert {word for word in words if re.match(r"--?[a-z]", word)} <= known, line
+        known = {opt for p in command.params for opt in (*p.opts, *p.secondary_opts)} | {"--help"}
+        asked = {word.partition("=")[0] for word in words if re.match(r"--?[a-z]", word)}
+        assert asked <= known, line

@@ -67,6 +67,16 @@ def test_a_new_plugin_is_written_from_the_installed_templates(fresh: Fresh) -> N
     assert "my-forest on iris" in listed
 
 
+def test_pytest_finds_the_promises_of_a_plugin_without_a_test_file(fresh: Fresh) -> None:
+    fresh.answer("-m", "harness", "plugin", "new", "my-metric", "--kind", "metric")
+    file = fresh.home / "my-metric/src/my_metric/plugin.py"
+    empty = fresh.home / "no-tests"
+    empty.mkdir()
+    (empty / "pytest.ini").write_text(f"[pytest]\nharness_plugins = {file}\n")
+    told = fresh.answer("-m", "pytest", "-q", "-p", "no:cacheprovider", cwd=empty)
+    assert "8 passed" in told
+
+
 def test_the_example_is_found_kept_to_its_promises_and_in_the_report(fresh: Fresh) -> None:
     assert "rotated-forest" in fresh.answer("-m", "harness", "list", "algorithms")
     passed = fresh.answer("-m", "pytest", "-q", "-p", "no:cacheprovider", cwd=fresh.example)

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 HOLDOUT_ROWS = 100_000  # from so many rows on, holdouts take the place of folds
 TEST_SHARE = 0.25
 TEST_ROWS = 2_000  # that repeated training sets are tested on, at most
+_CELLS = 2**20  # that are hashed at once
 _SALT = 0x9E3779B97F4A7C15  # 2⁶⁴ divided by the golden ratio, odd
 
 
@@ -224,11 +225,15 @@ def _row_hashes(X: Any) -> np.ndarray:
 
     if isinstance(X, pd.DataFrame):
         found = np.zeros(len(X), np.uint64)
-        for j in range(X.shape[1]):
-            column = X.iloc[:, j]
-            is_category = isinstance(column.dtype, pd.CategoricalDtype)
-            values = column.cat.codes.to_numpy(np.float64) if is_category else column.to_numpy()
-            found += _mixed(values, np.uint64(j * _SALT % 2**64))
+        salts = np.arange(X.shape[1], dtype=np.uint64) * np.uint64(_SALT)
+        is_text = np.array([isinstance(kind, pd.CategoricalDtype) for kind in X.dtypes])
+        for j in np.flatnonzero(is_text).tolist():
+            found += _mixed(X.iloc[:, j].cat.codes.to_numpy(np.float64), salts[j])
+        numbers, salts = X.loc[:, ~is_text].to_numpy(np.float64), salts[~is_text]
+        width = max(1, _CELLS // max(1, len(X)))
+        for start in range(0, len(salts), width):  # one by one, 100 000 columns take seconds
+            part = slice(start, start + width)
+            found += _mixed(numbers[:, part], salts[part]).sum(axis=1, dtype=np.uint64)
         return found
     kept = X.copy()
     kept.sum_duplicates()

@@ -14,6 +14,7 @@ from harness.data import (
     duplicates_across,
     split_notes,
     split_rows,
+    splits,
 )
 from harness.data.splits import HOLDOUT_ROWS
 from harness.errors import DataError
@@ -238,3 +239,16 @@ def test_duplicates_are_counted_as_a_set_of_rows_would(rows):
 def test_columns_in_another_order_are_no_duplicates():
     table = Table(pd.DataFrame([[1.0, 2.0], [2.0, 1.0]]), np.zeros(2))
     assert duplicates_across(table, np.array([0]), np.array([1])) == 0
+
+
+def test_rows_are_hashed_the_same_in_pieces_of_any_size(monkeypatch):
+    random = np.random.default_rng(0)
+    X = pd.DataFrame(random.integers(0, 2, (200, 6)).astype(float))
+    X.insert(2, "text", pd.Categorical(random.choice(["u", "v"], 200)))
+    X.iloc[0, 0], X.iloc[1, 0] = np.nan, -0.0
+    whole = splits._row_hashes(X)
+    rows = pd.Series([tuple(map(str, row)) for row in X.replace(-0.0, 0.0).to_numpy()])
+    assert len(np.unique(whole)) == rows.nunique()
+    for cells in (1, 500):
+        monkeypatch.setattr(splits, "_CELLS", cells)
+        np.testing.assert_array_equal(splits._row_hashes(X), whole)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import unicodedata
 import zlib
 from collections.abc import Iterable, Sequence
@@ -11,6 +12,9 @@ SPACE = "\N{NO-BREAK SPACE}"
 DASH = "\N{EN DASH}"  # stands for "no value"
 MINUS = "\N{MINUS SIGN}"
 TIMES = "\N{MULTIPLICATION SIGN}"
+# What needs no look: ASCII that prints, and the characters that our own numbers are made of.
+_ORDINARY = re.compile(r"[ -~\u00a0\u202f×−–…±µ·≈▲▼●]*")
+_ORDINARY_LINES = re.compile(_ORDINARY.pattern.replace("[", r"[\n\t", 1))
 _SHOWN_AS_THEY_ARE = "\N{ZERO WIDTH NON-JOINER}\N{ZERO WIDTH JOINER}"  # parts of real words
 
 
@@ -20,7 +24,7 @@ def plain(value: object, *, lines: bool = False) -> str:
     ``lines`` keeps line breaks and tabs, for text that is shown in lines.
     """
     text = str(value)
-    if text.isascii() and text.isprintable():
+    if (_ORDINARY_LINES if lines else _ORDINARY).fullmatch(text):
         return text
     return "".join(c if lines and c in "\n\t" else _visible(c) for c in text)
 

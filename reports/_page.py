@@ -106,11 +106,19 @@ class Page:
 
     def metric(self, cell: Cell) -> str:
         """Return the name of the metric that verdicts about this cell use."""
-        judged = [a.metric for a in self.view.accuracy if a.dataset == cell.dataset]
+        judged = self._judged.get(cell.dataset, set())
         primary = [m for m in cell.scores if self.view.metrics.get(m, {}).get("primary")]
         primary.sort(key=lambda name: name not in judged)
         scored = [name for name in primary if any(map(math.isfinite, cell.scores[name]))]
         return next(iter([*scored, *primary, *cell.scores]), "")
+
+    @cached_property
+    def _judged(self) -> dict[str, set[str]]:
+        """Dataset → the metrics that its verdicts are about."""
+        found: dict[str, set[str]] = defaultdict(set)
+        for verdict in self.view.accuracy:
+            found[verdict.dataset].add(verdict.metric)
+        return found
 
     def lower_is_better(self, metric: str) -> bool:
         """Whether a smaller value of a metric is better."""
@@ -227,9 +235,15 @@ class Page:
         """
         return run_again(
             self.view.run,
-            _part(algorithms, (cell.algorithm for cell in self.view.cells)),
-            _part(datasets, (cell.dataset for cell in self.view.cells)),
+            _part(algorithms, self._known[0]),
+            _part(datasets, self._known[1]),
         )
+
+    @cached_property
+    def _known(self) -> tuple[set[str], set[str]]:
+        """The names of the algorithms and of the datasets."""
+        cells = self.view.cells
+        return {cell.algorithm for cell in cells}, {cell.dataset for cell in cells}
 
     def fight_again(self, duels: Iterable[DuelOutcome]) -> str:
         """Return the commands that fight duels again, a line each, or "" where none is exact."""
@@ -274,10 +288,10 @@ def _differences(mine: Mapping[str, Any], every: Iterable[Mapping[str, Any]]) ->
     return told or ["defaults"] * bool(varied)
 
 
-def _part(wanted: Iterable[str], known: Iterable[str]) -> list[str]:
+def _part(wanted: Iterable[str], known: set[str]) -> list[str]:
     """Return names in order, none where they are all that there are."""
     names = list(dict.fromkeys(wanted))
-    return names if set(known) - set(names) else []
+    return names if known - set(names) else []
 
 
 def _by_pair(records: Iterable[Any]) -> dict[Pair, list[Any]]:

@@ -131,15 +131,15 @@ def _inline(part: Inline) -> Markup:
         case str():
             return soft(part)
         case Code() | Strong():
-            return Markup("<{0}>{1}</{0}>").format(part.kind, soft(part.text))
+            return _markup(f"<{part.kind}>{soft(part.text)}</{part.kind}>")
         case Link():
             return Markup('<a href="{}" rel="noreferrer">{}</a>').format(part.href, soft(part.text))
         case Report():
             return Markup('<a href="{}"><code>{}</code></a>').format(part.href, plain(part.run))
         case Badge():
-            symbol = Markup('<span aria-hidden="true">{}</span> ').format(plain(part.symbol))
-            text = (symbol if part.symbol else Markup("")) + soft(part.text)
-            return Markup('<span class="badge {}">{}</span>').format(part.tone, text)
+            symbol = f'<span aria-hidden="true">{escape(plain(part.symbol))}</span> '
+            text = f"{symbol if part.symbol else ''}{soft(part.text)}"
+            return _markup(f'<span class="badge {escape(part.tone)}">{text}</span>')
         case _:
             return refuse(part)
 
@@ -155,6 +155,14 @@ def key_mark(key: Key) -> Markup:
     return Markup(
         '<svg width="12" height="14" viewBox="0 0 12 14" aria-hidden="true">{}</svg>'
     ).format(drawn)
+
+
+def _markup(html: str) -> Markup:
+    """Return text as it is: every part of it was escaped where it was put in.
+
+    `Markup.format` escapes by itself, and takes a quarter of the time of a large page.
+    """
+    return Markup(html)  # noqa: S704 - see above
 
 
 def cells(row: Row, columns: Sequence[Column]) -> Iterator[Cell]:
@@ -173,7 +181,7 @@ def classes(cell: Cell, column: Column) -> Markup:
     """Return the attribute that names a cell's looks: number, sentence, tone."""
     named = ["n" if column.numeric else "", "w" if column.wide else "", cell.tone]
     said = " ".join(filter(None, named))
-    return Markup(' class="{}"').format(said) if said else Markup("")
+    return _markup(f' class="{escape(said)}"' if said else "")
 
 
 def raw(cell: Cell) -> Markup:
@@ -182,7 +190,7 @@ def raw(cell: Cell) -> Markup:
     if value is None or (isinstance(value, float) and not math.isfinite(value)):
         return Markup("")
     text = plain(value)[:LONGEST_VALUE]
-    return Markup(' data-v="{}"').format(text) if text != cell.text else Markup("")
+    return _markup(f' data-v="{escape(text)}"' if text != cell.text else "")
 
 
 def refuse(block: object) -> NoReturn:

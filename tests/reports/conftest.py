@@ -415,11 +415,12 @@ def only_failures() -> RunView:
     return RunView(**{**vars(view), "accuracy": (), "speed": ()})
 
 
-def large() -> RunView:
+def large(datasets: int = 60, splits: int = 1) -> RunView:
+    """Return a run of thirty algorithms, half of them references."""
     names = {f"algorithm_{i:02}": f"algorithm_{i + 15:02}" for i in range(15)}
     names |= {f"algorithm_{i:02}": None for i in range(15, 30)}
-    datasets = {f"dataset_{i:02}": list(Task)[i % 3] for i in range(60)}
-    return make_view(Plan(names, datasets, 1, duels=tuple(datasets)[:5]))
+    tables = {f"dataset_{i:02}": list(Task)[i % 3] for i in range(datasets)}
+    return make_view(Plan(names, tables, splits, duels=tuple(tables)[:5]))
 
 
 KINDS = {

@@ -12,7 +12,7 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from costs.dask_cost import Shape, say, table_of, train_once
+from costs.dask_cost import Crew, Shape, say, table_of
 
 SHAPE = Shape(100_000, 28, 255, 31, 2)
 FEW, MANY = 5, 15  # trees
@@ -88,8 +88,8 @@ def main(words):
         be = {"lightgbm": be_lightgbm, "xgboost": be_xgboost}[words[0]]
         be(*map(int, words[1:]))
         return
-    X, y = table_of(SHAPE)
-    found = {"ours": bytes_of(lambda trees: train_once(SHAPE, X, y, trees))}
+    with Crew(SHAPE.ranks) as crew:
+        found = {"ours": bytes_of(lambda trees: crew.train(SHAPE, trees))}
     for name, port in (("lightgbm", 15_000), ("xgboost", 15_100)):
         found[name] = bytes_of(lambda trees, n=name, p=port: train_library(n, trees, p + trees))
     say(f"{SHAPE}: kB a tree, both ranks together")

@@ -4,8 +4,8 @@
     python -m costs.dask_cost --wide
     python -m costs.dask_cost --rows 1e10 --columns 100 --workers 1000 --bandwidth 1.25e9
 
-Ranks are threads of this process with sockets between them. Counted are the bytes and messages of
-the links, and the processor time of each rank, a tree: a busy machine changes neither by much.
+Ranks are processes with sockets between them. Counted are the bytes and messages of the links, and
+the processor time of each rank, a tree: a busy machine changes neither by much.
 For n rows, F columns of B bins, L leaves and R ranks, S = L − 1 splits and depth D = log₂ L:
 
     time     = k₁ S + k₂ n F (1 + D/2) / R + k₃ n (1 + D) / R + k₄ S F B (1 + 2/R) + k₅ messages
@@ -18,9 +18,9 @@ messages × latency and bytes / bandwidth one after another: nothing overlaps.
 
 import argparse
 import math
+import multiprocessing
 import sys
 import time
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
@@ -93,36 +93,71 @@ def table_of(shape):
     return X, X[:, 0] * X[:, 1] + rng.normal(size=len(X)) * 0.1
 
 
-def train_once(shape, X, y, trees, learner="data"):
-    """Return (processor seconds, bytes, messages) of the rank that took longest."""
+def be_rank(pipe):
+    """Train as one rank, again and again, as the other end of a pipe says."""
+    while (asked := pipe.recv()) is not None:
+        with links.listen("127.0.0.1") as door:
+            pipe.send(door.getsockname())
+            pipe.send(train_rank(*asked, pipe.recv(), door))
+
+
+def train_rank(rank, shape, trees, learner, reach, door):
+    """Return (processor seconds, bytes, messages) of a rank."""
+    X, y = table_of(shape)
     model = HistogramBoostingRegressor(
         n_estimators=trees, num_leaves=shape.leaves, max_bin=shape.bins, min_child_samples=1
     )
-    model.n_features_in_ = shape.columns
+    model.set_params(n_jobs=1).n_features_in_ = shape.columns
     model._objective = model._find_objective()  # noqa: SLF001 - as a client of the ranks does
     lengths = np.diff(len(y) * np.arange(shape.ranks + 1) // shape.ranks).tolist()
-    doors = [links.listen("127.0.0.1") for _ in lengths]
-    reach = [door.getsockname() for door in doors]
-
-    def run(rank):
-        rows = Rows.of_parts(lengths, [rank])
-        own = slice(rows.number[0], rows.number[0] + len(rows))
-        told = Training(model, np.zeros(shape.columns, bool), 0, learner)
-        with join(rank, reach, doors[rank], b"of this measurement") as ranks:
-            began = time.thread_time()
-            train(ranks, told, Table(X[own], y[own], None, rows))
-            return time.thread_time() - began, dict(ranks.sent), dict(ranks.calls)
-
-    with ThreadPoolExecutor(shape.ranks) as pool:
-        return max(pool.map(run, range(shape.ranks)), key=lambda found: found[0])
+    rows = Rows.of_parts(lengths, [rank])
+    own = slice(rows.number[0], rows.number[0] + len(rows))
+    told = Training(model, np.zeros(shape.columns, bool), 0, learner)
+    with join(rank, reach, door, b"of this measurement") as ranks:
+        began = time.thread_time()
+        train(ranks, told, Table(X[own], y[own], None, rows))
+        return time.thread_time() - began, dict(ranks.sent), dict(ranks.calls)
 
 
-def measure(shape):
+class Crew:
+    """Processes that train together; they live as long as the ``with``."""
+
+    def __init__(self, size):
+        context = multiprocessing.get_context("forkserver")
+        context.set_forkserver_preload([be_rank.__module__])
+        pairs = [context.Pipe() for _ in range(size)]
+        self.pipes = [own for own, _ in pairs]
+        self.processes = [
+            context.Process(target=be_rank, args=(other,), daemon=True) for _, other in pairs
+        ]
+
+    def __enter__(self):
+        for process in self.processes:
+            process.start()
+        return self
+
+    def __exit__(self, *_):
+        for pipe in self.pipes:
+            pipe.send(None)
+        for process in self.processes:
+            process.join()
+
+    def train(self, shape, trees, learner="data"):
+        """Return (processor seconds, bytes, messages) of the rank that took longest."""
+        pipes = self.pipes[: shape.ranks]
+        for rank, pipe in enumerate(pipes):
+            pipe.send((rank, shape, trees, learner))
+        reach = [pipe.recv() for pipe in pipes]
+        for pipe in pipes:
+            pipe.send(reach)
+        return max((pipe.recv() for pipe in pipes), key=lambda found: found[0])
+
+
+def measure(crew, shape):
     """Return what a tree of a shape costs: the difference of a longer and a shorter fit."""
-    X, y = table_of(shape)
-    train_once(shape, X, y, 1)  # loads kernels
+    crew.train(shape, 1)  # loads kernels
     short, long = (
-        min((train_once(shape, X, y, trees) for _ in range(TIMES)), key=lambda found: found[0])
+        min((crew.train(shape, trees) for _ in range(TIMES)), key=lambda found: found[0])
         for trees in (1, 1 + TREES)
     )
     per_tree = [
@@ -175,11 +210,10 @@ def tell_projected(shape, fitted, latency, bandwidth):
     )
 
 
-def tell_wide(shape):
+def tell_wide(crew, shape):
     """Write what each way to share a wide table sends a tree, all ranks together."""
-    X, y = table_of(shape)
     for learner in ("data", "voting", "feature"):
-        ends = [train_once(shape, X, y, trees, learner)[1] for trees in (1, 1 + TREES)]
+        ends = [crew.train(shape, trees, learner)[1] for trees in (1, 1 + TREES)]
         each = {what: (ends[1][what] - ends[0][what]) / TREES for what in ends[1]}
         parts = ", ".join(f"{what} {count / 1e3:.1f}" for what, count in each.items() if count)
         total = sum(each.values()) * shape.ranks
@@ -200,10 +234,14 @@ def main(words=None):
     parser.add_argument("--wide", action="store_true", help="bytes by each tree_learner, only")
     asked = parser.parse_args(words)
     if asked.wide:
-        tell_wide(Shape(*((1_000, 80, 31, 7, 2) if asked.few else (20_000, 500, 255, 31, 4))))
+        shape = Shape(*((1_000, 80, 31, 7, 2) if asked.few else (20_000, 500, 255, 31, 4)))
+        with Crew(shape.ranks) as crew:
+            tell_wide(crew, shape)
         return
     grid = [(2_000, c, b, 7, r) for c, b, r in ((3, 31, 1), (6, 15, 2), (3, 15, 3), (6, 31, 2))]
-    found = [measure(Shape(*shape)) for shape in (grid if asked.few else GRID)]
+    shapes = [Shape(*shape) for shape in (grid if asked.few else GRID)]
+    with Crew(max(shape.ranks for shape in shapes)) as crew:
+        found = [measure(crew, shape) for shape in shapes]
     tell_measured(found)
     fitted = fit(found)
     k, error, width, of_split = fitted

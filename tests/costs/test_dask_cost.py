@@ -13,6 +13,11 @@ with mock.patch.dict(os.environ), mock.patch.object(sys, "path", [str(ROOT), *sy
     cost = import_module("costs.dask_cost")
 
 
+@pytest.fixture(autouse=True)
+def _ranks_find_the_module(monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT))  # ranks are processes
+
+
 def test_small_shapes_are_measured_fitted_and_projected(capsys):
     cost.main(["--few", "--workers", "8", "--rows", "1e6"])
     told = capsys.readouterr().out.splitlines()
@@ -30,7 +35,8 @@ def test_votes_send_less_than_data_on_a_wide_table(capsys):
 
 
 def test_the_model_counts_what_the_links_count():
-    found = cost.measure(cost.Shape(1_000, 4, 15, 7, 2))
+    with cost.Crew(2) as crew:
+        found = cost.measure(crew, cost.Shape(1_000, 4, 15, 7, 2))
     sums, messages = found.shape.sent(1.0, 0.0)
     assert found.bytes["histograms"] / sums == pytest.approx(5.0, abs=3.0)
     assert sum(found.messages.values()) == pytest.approx(messages, abs=6)

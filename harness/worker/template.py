@@ -116,7 +116,7 @@ def _kept(worker: _Worker, ready: set[int]) -> bool:
     """Tell how a worker ended, once it has; reap it when that is known, and then forget it."""
     if worker.pidfd in ready:
         worker.ended = True
-        how = os.waitid(os.P_PIDFD, worker.pidfd, os.WEXITED | os.WNOWAIT)
+        how = os.waitid(os.P_PID, worker.pid, os.WEXITED | os.WNOWAIT)
         assert how is not None
         code = how.si_status if how.si_code == os.CLD_EXITED else -how.si_status
         with contextlib.suppress(OSError):

@@ -28,11 +28,11 @@ LAYERS = (
     {"parity_run"},
     {"options"},
     {"runs"},
-    {"execute", "duelling", "plan", "choose", "declared", "explain", "comparisons", "matches"}
+    {"execute", "plan", "choose", "declared", "explain", "comparisons", "matches"}
     | {"narrow"}
     | {"made_duels", "answers", "diagnose", "probe", "questions"},
     {"analysis", "builtin", "reuse", "compiling", "supervise", "pool", "session"}
-    | {"channel", "starting", "worker"},
+    | {"channel", "duelling", "starting", "worker"},
     {"data", "store", "outcomes", "measure", "preparation"},
     {"plugins", "config", "config_diagnostics", "config_splits", "noop", "progress", "tuning"}
     | {"experiment_files", "drawn"},

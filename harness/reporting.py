@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from harness.analysis.build import view_run
 from harness.analysis.compare import RunComparison, compare_runs
@@ -186,38 +186,11 @@ def compare(
         return compare_runs(store, *runs, registry, metrics, tolerances)
 
 
-def comparison_tables(comparison: RunComparison) -> list[tuple[str, Table]]:
-    """Return titles with tables of words: scores, cells that ended otherwise, raw seconds."""
-    from reports import _printed as answers
+def told(comparison: RunComparison, form: Literal["json", "markdown", "sentence", "tables"]) -> Any:
+    """Return a comparison in one of the forms that are printed; see ``reports.comparison_…``."""
+    import reports
 
-    found = [
-        ("", (answers.CHANGE_HEADER, answers.change_rows(comparison.changes))),
-        ("another rung", (answers.RUNG_HEADER, answers.rung_rows(comparison))),
-        (answers.APART, (answers.RATIO_HEADER, answers.ratio_rows(comparison))),
-        ("ended otherwise", (answers.TURN_HEADER, answers.turn_rows(comparison))),
-        (answers.RAW, (answers.SECONDS_HEADER, answers.seconds_rows(comparison))),
-    ]
-    return [(title, table) for title, table in found if table[1]]
-
-
-def comparison_text(comparison: RunComparison, *, markdown: bool) -> str:
-    """Return a comparison in one sentence, or as Markdown with its tables."""
-    from reports import _printed as answers
-
-    text: str = (
-        answers.comparison_markdown(comparison)
-        if markdown
-        else answers.comparison_sentence(comparison)
-    )
-    return text
-
-
-def comparison_json(comparison: RunComparison) -> JSON:
-    """Return a comparison as JSON."""
-    from reports import _printed as answers
-
-    found: JSON = answers.comparison_json(comparison)
-    return found
+    return getattr(reports, f"comparison_{form}")(comparison)
 
 
 def rows(results: Path, run: str, registry: Registry) -> list[JSON]:

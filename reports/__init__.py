@@ -51,6 +51,12 @@ if TYPE_CHECKING:
     from reports._inline import Badge, Code, Inline, Link, Report, Strong
     from reports._page import Page
     from reports._palette import PALETTE
+    from reports._printed import (
+        comparison_json,
+        comparison_markdown,
+        comparison_sentence,
+        comparison_tables,
+    )
     from reports._tables import Cell, Column, Table, track
 
 _BUILD = {
@@ -62,6 +68,10 @@ _BUILD = {
     "write_index": "_index_page",
     "PALETTE": "_palette",
     "Page": "_page",
+    **dict.fromkeys(
+        ("comparison_json", "comparison_markdown", "comparison_sentence", "comparison_tables"),
+        "_printed",
+    ),
     "markdown_summary": "_digest",
     "verdicts_json": "_digest",
 }
@@ -95,6 +105,10 @@ __all__ = [
     "Verbatim",
     "build_index",
     "build_report",
+    "comparison_json",
+    "comparison_markdown",
+    "comparison_sentence",
+    "comparison_tables",
     "markdown_summary",
     "track",
     "verdicts_json",

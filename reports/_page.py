@@ -43,8 +43,6 @@ class Page:
     def __init__(self, view: RunView) -> None:
         self.view = view
 
-    # -------------------------------------------------------------- the run
-
     def of_run(self, key: str) -> str:
         """Return one of the run's own texts: id, name, started, ended, status."""
         return str(self.view.run.get(key) or "")

@@ -239,3 +239,17 @@ def comparison_json(comparison: RunComparison) -> JSON:
     raw = {"seconds_not_interleaved": to_json(comparison.seconds)}
     found: JSON = strict({**runs, **told, **raw})
     return found
+
+
+def comparison_tables(
+    comparison: RunComparison,
+) -> list[tuple[str, tuple[Sequence[str], Rows]]]:
+    """Return titles with header and rows: scores, rungs, ratios, other ends, raw seconds."""
+    found = [
+        ("", (CHANGE_HEADER, change_rows(comparison.changes))),
+        ("another rung", (RUNG_HEADER, rung_rows(comparison))),
+        (APART, (RATIO_HEADER, ratio_rows(comparison))),
+        ("ended otherwise", (TURN_HEADER, turn_rows(comparison))),
+        (RAW, (SECONDS_HEADER, seconds_rows(comparison))),
+    ]
+    return [(title, table) for title, table in found if table[1]]

@@ -104,7 +104,7 @@ def compile_bars(uses: Sequence[FirstUse]) -> Plot:
     x = linear([use.seconds for use in uses], "seconds", zero=True)
     marks: list[Mark] = [Boxes(boxes, COLOURS["compile"]), *behind]
     names = rows([use.algorithm for use in uses])
-    return Plot([Panel(x, names, marks, "", 320, ROW * len(uses), 120)], across=1)
+    return Plot([Panel(x, names, marks, "", 240, ROW * len(uses), 120)], across=1)
 
 
 def _first_table(told: Sequence[FirstUse]) -> Table:

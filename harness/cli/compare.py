@@ -56,15 +56,15 @@ def command(
     registry = load_registry(plugins)
     found = reporting.compare(results, (old, new), registry, metrics, kept)
     if as_json:
-        print_json(reporting.comparison_json(found))
+        print_json(reporting.told(found, "json"))
     elif markdown:
-        click.echo(reporting.comparison_text(found, markdown=True), nl=False)
+        click.echo(reporting.told(found, "markdown"), nl=False)
     else:
-        for title, table in reporting.comparison_tables(found):
+        for title, table in reporting.told(found, "tables"):
             if title:
                 say(title)
             print_table(*table)
-    say(reporting.comparison_text(found, markdown=False))
+    say(reporting.told(found, "sentence"))
     return 0 if found.matched else 4
 
 

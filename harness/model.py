@@ -1,9 +1,8 @@
 """The nouns of the harness, all frozen; every other module speaks in these words.
 
 A *plan* is an ordered list of :class:`Job`, each of them the :class:`Trial` of one algorithm on
-one dataset; a worker turns a trial into an :class:`Outcome`. :class:`Algorithm`,
-:class:`Dataset`, :class:`Metric`, :class:`Section` and :class:`Executor` are what plugins
-register.
+one dataset; a worker turns a trial into an :class:`Outcome`. Plugins register
+:class:`Algorithm`, :class:`Dataset`, :class:`Metric`, :class:`Section` and :class:`Executor`.
 """
 
 from __future__ import annotations
@@ -220,19 +219,12 @@ class Section:
 
 @dataclass(frozen=True)
 class Executor:
-    """Where jobs run: ``run(jobs, supervise, options)`` yields outcomes as they come.
-
-    ``fight(duels, here, options)`` does so for duels, ``here(duel)`` on this machine; None: all
-    are fought on this machine.
-    """
+    """Where jobs run: ``run(jobs, supervise, options)`` yields outcomes as they come."""
 
     name: str
     run: Callable[[Iterable[Job], Callable[[Job], Iterator[Outcome]], JSON], Iterator[Outcome]]
     summary: str = ""
-    fight: (
-        Callable[[Iterable[Duel], Callable[[Duel], DuelOutcome], JSON], Iterator[DuelOutcome]]
-        | None
-    ) = None
+    fight: Callable[..., Iterator[DuelOutcome]] | None = None  # (duels, here(duel), options)
 
 
 # ------------------------------------------------------------------ plan and outcomes

@@ -118,8 +118,8 @@ class Crew:
         new = [address for address in there if address not in self.known]
         if new:
             asked = {"workers": new, "on_error": "return"}
-            answers = ask(self.client, ANSWERING, facts_here, self.plugins, **asked) or {}
-            answers = {one: facts for one, facts in answers.items() if is_there(one, facts)}
+            told = ask(self.client, ANSWERING, facts_here, self.plugins, **asked) or {}
+            answers = {one: facts for one, facts in told.items() if is_there(one, facts)}
             refuse_unlike(facts_here(self.plugins), answers)
             self.known |= {address: answers.get(address) for address in new}
         return [address for address in there if self.known[address] is not None]
@@ -152,9 +152,8 @@ class Crew:
                 self.at_hand[address] = self.waiting.popleft()
             what = self.at_hand[address][0].what
             task = run_here if isinstance(what, Job) else fight_here
-            asked = {"workers": [address], "allow_other_workers": False, "retries": 0}
-            future = self.client.submit(task, self.name, what, pure=False, **asked)
-            self.running[future] = address
+            asked = {"workers": [address], "retries": 0, "pure": False}
+            self.running[self.client.submit(task, self.name, what, **asked)] = address
 
     def give_up_lost(self, there: list[str]) -> list[Outcome | DuelOutcome]:
         """Take back what lost workers had in hand; return what is given up."""

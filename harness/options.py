@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from harness.config import Experiment, Parity, load_experiment, parse_experiment
+from harness.config_diagnostics import Diagnostics
 from harness.data.given import dataset_from_given
 from harness.errors import ConfigError
 from harness.model import Dataset
@@ -81,7 +82,7 @@ class RunOptions:
             found = load_experiment(named, changes={**self.overrides, **changes})
         else:
             found = load_experiment(named, overrides=self.overrides, changes=changes)
-        return found.model_copy(update={"parity": _narrowed(found.parity, changes)})
+        return _narrowed(found, changes)
 
 
 def own_data(data: Any, results: Path, target: str | None, task: str | None) -> tuple[Dataset, ...]:
@@ -207,15 +208,21 @@ def _reference(name: str, registry: Registry) -> str:
     return reference
 
 
-def _narrowed(parity: Parity, changes: Mapping[str, Any]) -> Parity:
-    """Return whose trees are compared in a run of fewer algorithms or other datasets."""
-    narrower: dict[str, Any] = {}
+def _narrowed(found: Experiment, changes: Mapping[str, Any]) -> Experiment:
+    """Return what else is asked of the pairs in a run of fewer algorithms or other datasets."""
+    parity, diagnostics = found.parity, found.diagnostics
     if parity.datasets and "datasets" in changes:
-        narrower["datasets"] = ["*"]
-    if parity.pairs and "algorithms" in changes:
-        chosen = set(changes["algorithms"])
-        narrower["pairs"] = [pair for pair in parity.pairs if chosen.issuperset(pair)]
-    return parity.model_copy(update=narrower)
+        parity = parity.model_copy(update={"datasets": ["*"]})
+    if "algorithms" in changes:
+        parity, diagnostics = (_of(part, changes["algorithms"]) for part in (parity, diagnostics))
+    return found.model_copy(update={"parity": parity, "diagnostics": diagnostics})
+
+
+def _of(part: Parity | Diagnostics, algorithms: Iterable[str]) -> Any:
+    """Return a part of an experiment with the pairs that some algorithms make."""
+    pairs, chosen = part.pairs, set(algorithms)
+    kept = [pair for pair in pairs or () if chosen.issuperset(pair)]
+    return part.model_copy(update={"pairs": kept}) if pairs else part
 
 
 def _with_references(patterns: Sequence[str], registry: Registry) -> list[str]:

@@ -37,6 +37,15 @@ def test_texts_and_values_ask_for_the_same_run():
     assert (one.splits.folds, one.run.timeout, one.run.memory) == (4, 60.0, 2**30)
 
 
+def test_of_fewer_algorithms_the_pairs_that_are_left_are_asked_about():
+    registry = load_registry(strangers=False)
+    asked = RunOptions("diagnose", algorithms=("bagging",)).request(registry).experiment
+    assert asked.diagnostics.pairs == [("bagging", "sklearn.bagging")]
+    assert len(asked.diagnostics.names) == 9
+    alone = RunOptions("diagnose", algorithms=("sklearn.bagging",)).request(registry).experiment
+    assert alone.diagnostics.pairs == []
+
+
 def test_an_experiment_may_be_a_mapping_and_its_mistakes_are_told():
     registry = load_registry(strangers=False)
     experiment = {"datasets": ["iris"], "splits": {"folds": 2}}

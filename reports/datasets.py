@@ -7,6 +7,7 @@ import statistics
 from typing import TYPE_CHECKING, Any
 
 from harness import Section, hookimpl
+from harness.analysis.seconds import counts
 from harness.model import FAILURES, Status
 from reports._blocks import (
     Block,
@@ -169,7 +170,10 @@ def _dots(page: Page, name: str, cell: Measured) -> list[dict[str, Any]]:
             "kind": kind,
             "split": _split(outcome),
             "score": score if math.isfinite(score) else None,
-            **{phase: _seconds(outcome, phase) for phase in ("fit", "predict")},
+            **{
+                phase: _seconds(outcome, phase) if counts(outcome, page.view.machines) else None
+                for phase in ("fit", "predict")
+            },
         }
         for outcome, score in zip(cell.outcomes, scores, strict=False)
         if outcome.status is Status.DONE

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from harness import Section, hookimpl
+from harness.analysis.seconds import counts
 from harness.model import Sample, Status
 from reports._axes import brief_ratio, linear, logarithmic
 from reports._axes import rows as rows_of
@@ -91,7 +92,7 @@ def variants(page: Page) -> dict[tuple[str, str], list[Variant]]:
 def _variant(page: Page, name: str, cell: Measured, base: Measured) -> Variant:
     metric = page.metric(base)
     sign = 1.0 if page.lower_is_better(metric) else -1.0
-    mine, its = (_by_split(c, metric) for c in (cell, base))
+    mine, its = (_by_split(page, c, metric) for c in (cell, base))
     shared = [label for label in its if label in mine]
     splits = tuple(
         (
@@ -110,11 +111,14 @@ def _variant(page: Page, name: str, cell: Measured, base: Measured) -> Variant:
     )
 
 
-def _by_split(cell: Measured, metric: str) -> dict[str, tuple[float, float]]:
+def _by_split(page: Page, cell: Measured, metric: str) -> dict[str, tuple[float, float]]:
     """Return split → (loss, training seconds) of the finished outcomes."""
     scores = cell.scores.get(metric, ())
     return {
-        f"{o.trial.split.label} {o.trial.seed} {o.trial.threads}": (score, _seconds(o.samples))
+        f"{o.trial.split.label} {o.trial.seed} {o.trial.threads}": (
+            score,
+            _seconds(o.samples) if counts(o, page.view.machines) else math.nan,
+        )
         for o, score in zip(cell.outcomes, scores, strict=False)
         if o.status is Status.DONE
     }

@@ -44,6 +44,11 @@ def machines_of(outcomes: Iterable[Outcome]) -> dict[str, int]:
     return dict(sorted(counted.items(), key=lambda item: (-item[1], item[0])))
 
 
+def counts(outcome: Outcome, machines: Mapping[str, int]) -> bool:
+    """Say whether a trial's seconds may stand beside those of others; of `machines_of` its run."""
+    return machine_of(outcome) == next(iter(machines), "")
+
+
 def left_out(machines: Mapping[str, int]) -> str:
     """Return in a sentence which trials no seconds are of; "" where all ran on one class."""
     first, *others = [*machines.items()] or [("", 0)]

@@ -131,7 +131,12 @@ def _newest(newest: Sequence[RunComparison]) -> list[tuple[str, str, Fragment]]:
         name, old, new = str(found.new.get("name", "")), found.old, found.new
         heading = f"{short(name)}: {short(new.get('id', ''))} against {short(old.get('id', ''))}"
         parts.append(
-            Part(heading, comparison_blocks(found, f"newest-{name}"), f"newest-{name}", folded=True)
+            Part(
+                heading,
+                comparison_blocks(found, f"newest-{name}"),
+                f"newest-{name}",
+                folded=len(newest) > 2,
+            )
         )
     return [("newest", "The newest against the one before", Fragment(parts))]
 

@@ -28,7 +28,7 @@ TRACK = 110  # pixels of a track in a table cell, within a margin of 5 on either
 UNBROKEN = 14  # characters of a name that no narrow column needs to part
 LONGEST_VALUE = 256  # characters of a cell's hidden value
 # Where a long name may be parted, and a number may not.
-_BREAKS = re.compile(r"(?<=[a-z0-9][._])(?=[a-z])|(?<=[a-z0-9][:=])(?=\w)")
+_BREAKS = re.compile(r"(?<=[a-z0-9][._])(?=[a-z])|(?<=[a-z0-9]:)(?=[^\W\d])|(?<=[a-z0-9]=)(?=\w)")
 
 
 @dataclass(frozen=True)

@@ -34,6 +34,7 @@ from reports import (
     write_report,
 )
 from reports._format import plain
+from reports._render import soft
 
 KINDS = ("typical", "everything", "empty", "one_trial", "only_failures")
 KINDS += (pytest.param("large", marks=pytest.mark.slow),)
@@ -247,6 +248,20 @@ def test_every_block_is_rendered(view, parse) -> None:
     assert 'data-v="1.23"' in html
     assert 'id="p-2"' in html, "an anchor that is taken gets a number"
     assert "a\n  b" in html
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [
+        ("2026-11-22 00:27:49 UTC", "2026-11-22 00:27:49 UTC"),
+        ("sklearn.gradient_boosting", "sklearn.<wbr>gradient_<wbr>boosting"),
+        ("synthetic:rows=1000", "synthetic:<wbr>rows=<wbr>1000"),
+        ("log_loss", "log_loss"),
+        ("1234567890.5 seconds", "1234567890.5 seconds"),
+    ],
+)
+def test_long_names_may_part_and_numbers_may_not(name, shown) -> None:
+    assert soft(name) == shown
 
 
 def test_a_chart_that_cannot_be_drawn_leaves_its_table(view, parse) -> None:

@@ -63,6 +63,6 @@ def test_the_code_runs_from_top_to_bottom(tmp_path, monkeypatch):
     for block in CODE:
         exec(compile(block, "python.md", "exec"), names)
     assert names["result"].report().is_file()
-    assert names["duel"].to_frame()["B / A"].notna().all()
+    assert names["duel"].to_frame()["ratio"].notna().all()
     assert names["parity"].reaches("L3")
     assert len(names["result"].to_frame()) >= 2

@@ -81,7 +81,7 @@ FAULTS = {
     "leak": ("X, y = native\n", "X, y = native\n        self.kept = X.copy()\n"),
     "hoard": (
         "self.work(6)\n",
-        "self.work(6)\n            self.seen = np.repeat(np.asarray(X), 10, axis=0)\n",
+        "self.work(6)\n        self.seen = np.repeat(np.asarray(X), 10, axis=0)\n",
     ),
     "crash": ("X, y = native\n", "raise RuntimeError('this was planted')\n"),
     "import": ("import time\n", "import time\n\nraise RuntimeError('this was planted')\n"),

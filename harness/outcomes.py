@@ -66,7 +66,7 @@ def _beside(path: Path, file: str) -> str:
     found = path.parent / file
     if found.parent != path.parent or not found.is_file():
         raise ValueError(f"it names {file!r}, which is not a file beside it")
-    return str(found)
+    return str(found.absolute())
 
 
 def _write(path: Path, fill: Callable[[IO[bytes]], Any]) -> None:

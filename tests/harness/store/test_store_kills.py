@@ -51,6 +51,18 @@ def test_what_a_killed_run_had_finished_is_stored_by_the_next(tmp_path, kit):
     assert list(tmp_path.rglob(".part*")) == []
 
 
+def test_what_a_killed_run_had_finished_is_found_in_a_folder_named_relatively(
+    tmp_path, kit, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    with Store.open("results", write=True) as store:
+        run = kit.begin(store)
+        store.plan_trials(run, [kit.trial(0)])
+        kit.finish_in(store.workdir(run), 0)
+    with Store.open("results", write=True) as store:
+        assert [o.trial.seed for o, _ in store.outcomes(run)] == [0]
+
+
 def test_a_work_folder_that_is_a_link_is_left_alone(tmp_path, kit):
     with Store.open(tmp_path / "results", write=True) as store:
         run = kit.begin(store)

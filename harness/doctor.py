@@ -182,12 +182,14 @@ def own_time() -> Check:
     from harness.overhead import measure_overhead, measure_starts
 
     try:
-        found, starts = measure_overhead(), measure_starts()
+        starts = measure_starts()  # first: later jobs of a run find the template there, too
+        found = measure_overhead()
     except HarnessError as error:
         return Check("own time", "fail", str(error))
     message = (
         f"{1000 * found.trial:.0f} ms a trial, {found.job:.2f} s a job; "
-        f"{1000 * found.amortised:.0f} ms a trial in a job of {found.trials}; a worker starts in "
+        f"{1000 * found.amortised:.0f} ms a trial in a job of {found.trials}; a run's first job "
+        f"waits {starts.template:.1f} s for what workers are forked from; a worker starts in "
         f"{starts.forked:.2f} CPU seconds, one for timing in {starts.anew:.2f}"
     )
     slow = found.amortised > 0.15

@@ -32,8 +32,10 @@ PHASES = frozenset({"preparation", "native", "fit", "predict", "predict_one"})  
 class Overhead:
     """Wall seconds that are not the algorithm's.
 
-    ``trial`` is what one more trial costs, ``job`` what one more job does: starting the process,
-    importing the libraries, loading the table. ``amortised`` is all of it by trial.
+    ``trial`` is what one more trial costs, ``job`` what one more job does: a worker's process,
+    importing the libraries, loading the table. ``amortised`` is all of it by trial. Where the
+    template of workers was there before, as it is for all jobs of a run but the first, its
+    imports are not counted.
     """
 
     trial: float
@@ -70,10 +72,11 @@ def measure_overhead(dataset: str = "diabetes", folds: int = 5, repeats: int = 4
 
 @dataclass(frozen=True)
 class Starts:
-    """CPU seconds until a worker has imported a plugin that does nothing."""
+    """What it takes until a worker has imported a plugin that does nothing."""
 
-    anew: float  # a new interpreter, as timed trials and duels have
-    forked: float  # from a template that was there; the same where the system has none
+    template: float  # seconds of the first fork, which waits for the template: once a run
+    anew: float  # CPU seconds of a new interpreter, as timed trials and duels have
+    forked: float  # of one from a template that was there; the same where the system has none
 
 
 def measure_starts() -> Starts:
@@ -86,8 +89,11 @@ def measure_starts() -> Starts:
     """
     job = Job(noop.NAME, str(Path(noop.__file__)), DatasetRef("", ""), ())
     with tempfile.TemporaryDirectory(prefix="harness-starts-") as folder:
-        seconds = [_started(job, Path(folder), forked=forked) for forked in (False, True, True)]
-    return Starts(anew=seconds[0], forked=seconds[-1])
+        anew = _started(job, Path(folder), forked=False)
+        began = time.perf_counter()
+        _started(job, Path(folder), forked=True)
+        template = time.perf_counter() - began
+        return Starts(template, anew, forked=_started(job, Path(folder), forked=True))
 
 
 def _started(job: Job, folder: Path, *, forked: bool) -> float:

@@ -124,8 +124,9 @@ def best_gain(sums, g, h, n_rows, rules):
     right = np.array([[g], [h]]) - left
     least = max(np.ceil(max((rules.min_rows - 0.5) * h / n_rows, rules.min_h)), 1)
     allowed = (left[1] >= least) & (right[1] >= least)
+    left, right = left[:, allowed], right[:, allowed]
     gains = left[0] ** 2 / left[1] + right[0] ** 2 / right[1] - g * g / h
-    return max([gain for gain in gains[allowed] if gain > 4.0 * n_rows / h], default=0.0)
+    return max([gain for gain in gains if gain > 4.0 * n_rows / h], default=0.0)
 
 
 @given(SEEDS)

@@ -76,7 +76,7 @@ def test_the_run_says_what_it_read_and_ends_with_the_failures(walked):
     assert told["outcomes"]["failed"] == 2
     assert told["outcomes"]["done"] == 4  # two trials of two algorithms
     assert told["duels"] == {"done": 1}
-    assert "4 trials done, 2 failed; 1 duel done" in done.stderr
+    assert "4 trials done, 2 failed; 1 comparison skipped; 1 duel done" in done.stderr
     page = (folder / told["report"]).read_text()
     assert "prior" in page
     assert "this algorithm always fails" in page
@@ -88,7 +88,7 @@ def test_a_rerun_reuses_everything_also_the_failures(walked):
     again = harness(folder, *arguments)
     told = json.loads(again.stdout)
     assert again.returncode == 3
-    assert told["reused"] == 7
+    assert told["reused"] == 8  # six trials, a comparison of trees, a duel
     assert "(2 failed then; --retry-failed runs them again)" in again.stderr
 
 

@@ -63,7 +63,7 @@ EXPERIMENT = textwrap.dedent(
     [duels]
     datasets = ["friedman1:rows=2000"]
     launches = 24
-    blocks = 3
+    blocks = 8
     """
 )
 UNTIMED = EXPERIMENT.partition("[duels]")[0]  # what is wrong beside speed shows in seconds

@@ -54,18 +54,23 @@ def table_of(client, asked):
     return found
 
 
+def settings(client, asked):
+    """Return what the two with scikit-learn's way of asking are told alike."""
+    return {
+        "client": client,
+        "n_estimators": asked.trees,
+        "num_leaves": asked.leaves,
+        "max_bin": asked.bins,
+        "learning_rate": RATE,
+        "n_jobs": asked.threads,
+    }
+
+
 def fit_ours(client, X, y, asked):
     """Train ours; return what predicts the chance of a 1."""
     from algorithms import DaskHistogramBoostingClassifier
 
-    model = DaskHistogramBoostingClassifier(
-        client=client,
-        n_estimators=asked.trees,
-        num_leaves=asked.leaves,
-        max_bin=asked.bins,
-        learning_rate=RATE,
-        n_jobs=asked.threads,
-    ).fit(X, y)
+    model = DaskHistogramBoostingClassifier(**settings(client, asked)).fit(X, y)
     local = model.to_local()
     return lambda table: local.predict_proba(table)[:, 1]
 
@@ -74,16 +79,7 @@ def fit_lightgbm(client, X, y, asked):
     """Train LightGBM, its rows shared among the workers."""
     from lightgbm import DaskLGBMClassifier
 
-    model = DaskLGBMClassifier(
-        client=client,
-        n_estimators=asked.trees,
-        num_leaves=asked.leaves,
-        max_bin=asked.bins,
-        learning_rate=RATE,
-        tree_learner="data",
-        n_jobs=asked.threads,
-        verbose=-1,
-    ).fit(X, y)
+    model = DaskLGBMClassifier(**settings(client, asked), tree_learner="data", verbose=-1).fit(X, y)
     return lambda table: model.to_local().predict_proba(table)[:, 1]
 
 

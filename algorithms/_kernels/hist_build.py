@@ -10,9 +10,11 @@ scattered. One sum in place of two (g, h) halves what is written.
 import numpy as np
 
 from algorithms._kernels.hist_layout import (
+    CACHE_LINE,
     FLUSHED,
     HALF,
     LOW,
+    MAX_BINS,
     MOST_G,
     MOST_H,
     SPREAD,
@@ -24,7 +26,7 @@ from algorithms._kernels.jit import inner_kernel, kernel
 
 AHEAD = 16  # rows
 LINE = 64  # bytes of a cache line
-FULL = 264  # cells from one column of 249 to 264 bins to the next: the usual stride
+FULL = (MAX_BINS // CACHE_LINE | 1) * CACHE_LINE  # the usual stride: of columns with most bins
 CHUNK = 512  # rows whose sums are looked at together: a look at each row takes a quarter longer
 
 
@@ -167,7 +169,7 @@ def build_wide(bins, records, rows, first, last, features, low, high, stride, ce
     sums[FLUSHED] = flushed
 
 
-@kernel
+@inner_kernel
 def tally(records, rows, start, end):
     """Return Σ|g|, Σg and Σh of some rows."""
     spread = total_g = total_h = 0

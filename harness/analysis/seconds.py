@@ -34,8 +34,7 @@ class Timing:
 
 def machine_of(outcome: Outcome) -> str:
     """Return the hardware class that a trial ran on, as its worker told; "" where it did not."""
-    told = outcome.facts.get("machine") or outcome.facts.get("dask", {}).get("machine")
-    return str(told or "")
+    return str(outcome.facts.get("machine") or "")
 
 
 def machines_of(outcomes: Iterable[Outcome]) -> dict[str, int]:

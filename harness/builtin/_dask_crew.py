@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import CancelledError
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -246,10 +247,15 @@ def given_up(errand: Errand) -> Outcome | DuelOutcome:
     """Return the end of what no worker has survived; the next run tries it again."""
     told = f"{len(errand.lost)} workers were lost with it: {', '.join(errand.lost)}"
     failure = Failure(LOST, told)
-    facts: JSON = {"dask": {"lost": errand.lost}, "failed_in": "start"}
+    ended: dict[str, Any] = {
+        "status": Status.CRASHED,
+        "failure": failure,
+        "facts": {"dask": {"lost": errand.lost}, "failed_in": "start"},
+        "ended": datetime.now(UTC).isoformat(timespec="milliseconds"),
+    }
     if isinstance(errand.what, Duel):
-        return DuelOutcome(errand.what, Status.CRASHED, failure=failure, facts=facts)
-    return Outcome(errand.what.trials[0], Status.CRASHED, failure=failure, facts=facts)
+        return DuelOutcome(errand.what, **ended, started=ended["ended"])
+    return Outcome(errand.what.trials[0], **ended, started=ended["ended"])
 
 
 def ask(client: Any, seconds: float, function: Callable[..., Any], *args: Any, **how: Any) -> Any:

@@ -338,7 +338,7 @@ def test_seconds_of_unlike_machines_are_never_pooled(registry):
     for place, outcome in enumerate(world.made):
         fast = place % 5 < 2  # of each algorithm two of five trials
         wall = 0.1 if fast else 10.0
-        facts = {"dask": {"machine": "fast"}} if fast else {"machine": "slow"}
+        facts = {"machine": "fast" if fast else "slow"}
         samples = (Sample("fit", wall, wall),)
         world.made[place] = dataclasses.replace(outcome, facts=facts, samples=samples)
     view = world.view(registry)

@@ -15,7 +15,8 @@ from typing import Any
 from harness import runs
 from harness.analysis.asked import command_of
 from harness.errors import ConfigError, unknown
-from harness.model import JSON
+from harness.ids import digest
+from harness.model import JSON, Trial
 from harness.narrow import Only, chosen, duel_cells
 from harness.options import default_results, whole_paths
 from harness.parity_run import run_parity
@@ -33,11 +34,19 @@ COMMANDS = {  # how what is not a run is made again
 
 @dataclass(frozen=True)
 class RunAgain:
-    """A stored run, all of it or some of its algorithms and datasets; see :class:`RunOptions`."""
+    """A stored run, all of it or a part; see :class:`RunOptions`.
+
+    Attributes
+    ----------
+    trial
+        Id of one of its trials, or the start of it: this one and those that differ from it in
+        nothing but split and seed are meant, and nothing else.
+    """
 
     run: str
     algorithms: Sequence[str] = ()
     datasets: Sequence[str] = ()
+    trial: str = ""
     executor: str = "local"
     scheduler: str | None = None
     plugin_files: Sequence[str | Path] = ()  # beside those of the run
@@ -64,6 +73,8 @@ class RunAgain:
             raise ConfigError(f"run {run['id']} is of another command: {COMMANDS[command]}")
         request = request_of(run)
         only = _only(run, self.algorithms, self.datasets, request.only)
+        if self.trial:
+            only = Only(cells=self._cells(run))
         return replace(
             request,
             experiment=only.experiment(request.experiment) if only else request.experiment,
@@ -76,6 +87,23 @@ class RunAgain:
             retry_failed=self.retry_failed,
             wait=self.wait,
         )
+
+    def _cells(self, run: JSON) -> tuple[str, ...]:
+        """Return the cells of the trial that is meant, on all splits that the run has it on."""
+        if self.algorithms or self.datasets:
+            raise ConfigError("a trial says its algorithm and dataset; leave out -a and -d")
+        with Store.open(Path(self.results)) as store:
+            trials = [outcome.trial for outcome, _ in store.outcomes(run["id"])]
+        meant = {_told_of(trial) for trial in trials if trial.id.startswith(self.trial)}
+        if len(meant) != 1:
+            why = f"more than one trial {self.trial!r}" if meant else f"no trial {self.trial!r}"
+            raise ConfigError(f"run {run['id']} has {why}; `harness export` lists all")
+        return tuple(trial.cell for trial in trials if _told_of(trial) in meant)
+
+
+def _told_of(trial: Trial) -> str:
+    """Return all that the trials of one algorithm's row share."""
+    return digest([trial.algorithm, trial.params, trial.preparation, trial.dataset, trial.threads])
 
 
 def _files(run: JSON, more: Sequence[str | Path]) -> tuple[str, ...]:

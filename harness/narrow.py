@@ -17,16 +17,17 @@ from harness.plan import Plan
 class Only:
     """What of a plan is wanted; an empty tuple is everything of its kind.
 
-    With ``duels`` nothing but these is wanted; each is told by the cells of its two sides, which
-    stay the same when code or versions change.
+    With ``duels`` or ``cells`` nothing but these is wanted: duels by the cells of their two sides,
+    trials by their own, which stay the same when code or versions change.
     """
 
     algorithms: tuple[str, ...] = ()
     datasets: tuple[str, ...] = ()
     duels: tuple[str, ...] = ()
+    cells: tuple[str, ...] = ()
 
     def __bool__(self) -> bool:
-        return bool(self.algorithms or self.datasets or self.duels)
+        return bool(self.algorithms or self.datasets or self.duels or self.cells)
 
     def has(self, dataset: str, *algorithms: str) -> bool:
         """Whether something of this dataset and these algorithms is wanted."""
@@ -37,12 +38,22 @@ class Only:
         """Return what is wanted of a plan; ids and preparations are those of the whole one."""
         if self.duels:
             return replace(plan, jobs=(), skipped=(), duels=self._duels(plan))
+        if self.cells:
+            return self._trials(plan)
         return replace(
             plan,
             jobs=tuple(job for job in plan.jobs if self.has(job.dataset.name, job.algorithm)),
             skipped=tuple(o for o in plan.skipped if self.has(o.trial.dataset, o.trial.algorithm)),
             duels=self._duels(plan),
         )
+
+    def _trials(self, plan: Plan) -> Plan:
+        jobs = [
+            replace(job, trials=tuple(t for t in job.trials if t.cell in self.cells))
+            for job in plan.jobs
+        ]
+        skipped = tuple(o for o in plan.skipped if o.trial.cell in self.cells)
+        return replace(plan, jobs=tuple(j for j in jobs if j.trials), skipped=skipped, duels=())
 
     def _duels(self, plan: Plan) -> tuple[Duel, ...]:
         return tuple(
@@ -54,7 +65,7 @@ class Only:
 
     def matches(self, matches: Iterable[Match]) -> list[Match]:
         """Return the wanted comparisons of trees."""
-        if self.duels:
+        if self.duels or self.cells:
             return []
         return [m for m in matches if self.has(m.a.dataset.name, m.a.algorithm, m.b.algorithm)]
 
@@ -64,7 +75,7 @@ class Only:
         pairs = asked.pairs
         if pairs is not None and self.algorithms:
             pairs = [pair for pair in pairs if set(pair) <= set(self.algorithms)]
-        names = [] if self.duels else asked.names
+        names = [] if self.duels or self.cells else asked.names
         asked = asked.model_copy(update={"pairs": pairs, "names": names})
         return experiment.model_copy(update={"gate": [], "diagnostics": asked})
 

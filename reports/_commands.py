@@ -40,6 +40,13 @@ def run_again(
     return command(run, *words, "--fresh")
 
 
+def cell_again(run: Mapping[str, Any], trial: str) -> str:
+    """Return the command that measures the row of a trial again: it on all of its splits."""
+    if not run.get("id") or command_of(run) != "run":
+        return ""
+    return command(run, "run", "--again", str(run["id"]), "--trial", trial, "--fresh")
+
+
 def duels_again(run: Mapping[str, Any], ids: Iterable[str]) -> str:
     """Return the commands that fight duels again, a line each."""
     if command_of(run) == "gate":

@@ -20,6 +20,7 @@ from reports._blocks import (
     Paragraph,
     Verbatim,
 )
+from reports._commands import cell_again
 from reports._format import TIMES, count, digits, listing, loss, seconds, short, size
 from reports._inline import Code, Words
 from reports._legends import ORIGINS, keys
@@ -74,8 +75,8 @@ def _panel(page: Page, dataset: str, cells: Named) -> list[Block]:
         blocks.append(_figure(page, dataset, cells))
     else:
         blocks.append(Paragraph("No algorithm has a result on this dataset."))
-    again = [page.again([cell.algorithm], [dataset]) for _, cell in cells]
-    if commands := "\n".join(filter(None, dict.fromkeys(again))):
+    again = [(name, cell_again(page.view.run, cell.outcomes[0].trial.id)) for name, cell in cells]
+    if commands := "\n".join(f"# {short(name)}\n{told}" for name, told in again if told):
         told = Verbatim(commands, f"Commands that measure {short(dataset)} again")
         blocks.append(Details("Measure one algorithm again", [told]))
     return blocks

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from harness.results import RunResult
 
 BESIDE_AGAIN = frozenset(  # options that may stand beside --again
-    {"algorithms", "datasets", "executor", "scheduler", "plugins", "results", "fresh"}
+    {"algorithms", "datasets", "trial", "executor", "scheduler", "plugins", "results", "fresh"}
     | {"retry_failed", "no_wait", "dry_run", "no_report", "open_it", "undecided", "as_json"}
 )
 
@@ -72,6 +72,12 @@ BESIDE_AGAIN = frozenset(  # options that may stand beside --again
     metavar="RUN",
     help="Repeat a stored run, or with -a and -d a part of it, as it was asked for.",
 )
+@click.option(
+    "--trial",
+    default="",
+    metavar="ID",
+    help="With --again: only this trial, on all of its splits.",
+)
 @click.option("--seed", type=int, help="Seed of splits and algorithms.")
 @click.option("--threads", type=int, help="Threads of each algorithm.")
 @click.option("--jobs", type=int, help="Trials side by side (default: as the cores allow).")
@@ -111,7 +117,9 @@ def _asked(given: dict[str, Any]) -> list[RunOptions | RunAgain]:
     from harness.options import RunOptions
 
     own = ("dry_run", "no_report", "open_it", "undecided", "as_json", "no_wait", "experiment")
-    asked = {key: value for key, value in given.items() if key not in (*own, "again")}
+    if given["trial"]:
+        raise click.UsageError("--trial needs --again, the run that has it")
+    asked = {key: value for key, value in given.items() if key not in (*own, "again", "trial")}
     return [
         RunOptions(experiment=name, **asked, wait=not given["no_wait"])
         for name in experiments_of(given["experiment"])
@@ -122,10 +130,14 @@ def _again(given: dict[str, Any]) -> RunAgain:
     from harness.again import RunAgain
 
     sole_option("again", BESIDE_AGAIN)
-    names = ("algorithms", "datasets", "executor", "scheduler", "results", "fresh", "retry_failed")
+    names = ("algorithms", "datasets", "trial", "executor", "scheduler", "results", "fresh")
     asked = {name: given[name] for name in names}
     return RunAgain(
-        given["again"], **asked, plugin_files=given["plugins"], wait=not given["no_wait"]
+        given["again"],
+        **asked,
+        retry_failed=given["retry_failed"],
+        plugin_files=given["plugins"],
+        wait=not given["no_wait"],
     )
 
 

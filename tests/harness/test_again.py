@@ -22,6 +22,7 @@ from harness.plugins import load_registry
 from harness.runs import Request
 from harness.store import Store
 from reports import Page
+from reports._commands import cell_again
 
 PLUGIN = """
 from harness import ALL_TASKS, Algorithm, hookimpl
@@ -126,6 +127,35 @@ def test_a_reports_command_plans_the_trials_that_were_run(
     assert [p["id"] for p in found["parity"]] == [
         m.what["id"] for m in matches if wanted(m.a.dataset.name, m.a.algorithm, m.b.algorithm)
     ]
+
+
+def test_a_row_s_command_plans_its_trials_and_nothing_else(folder, registry, stored):
+    run, _ = stored
+    page = page_of(folder, registry, run)
+    rows = [cell for cell in page.view.cells if cell.algorithm == "other.one"]
+    assert len(rows) > len({cell.dataset for cell in rows}), "variants, each with a row of its own"
+    for row in rows[:4]:
+        found = told(folder, cell_again(page.view.run, row.outcomes[0].trial.id))
+        assert {t["id"] for t in found["trials"]} == {o.trial.id for o in row.outcomes}
+        assert (found["duels"], found["parity"]) == ([], [])
+
+
+def test_a_trial_that_is_not_clearly_meant_is_an_error(folder, registry, stored):
+    run, plan = stored
+    ids = {trial.id: (trial.algorithm, trial.dataset) for trial in plan.trials()}
+    starts = {one: {row for i, row in ids.items() if i[0] == one} for one in "0123456789abcdef"}
+    twice, known = next(one for one, rows in starts.items() if len(rows) > 1), next(iter(ids))
+    for words, why in [
+        (["--trial", known], "--trial needs --again"),
+        (["--again", run, "--trial", "zzz"], "has no trial 'zzz'"),
+        (["--again", run, "--trial", twice], f"has more than one trial '{twice}'"),
+        (["--again", run, "--trial", known, "-d", "wine"], "leave out -a and -d"),
+    ]:
+        done = CliRunner().invoke(
+            harness, ["run", *words, "--results", str(folder / "results"), "--dry-run"]
+        )
+        assert isinstance(done.exception, (ConfigError, SystemExit))
+        assert why in f"{done.stderr}{done.exception}"
 
 
 def test_a_part_keeps_nothing_that_it_cannot_answer(folder, registry, stored):

@@ -50,6 +50,7 @@ class Errand:
 
 
 Part = deque[Errand]  # what is meant for one worker, in order
+Brought = tuple[list[Carried] | DuelOutcome, Errand, str]  # and by which worker
 
 
 def parts_of(job: Job) -> list[Part]:
@@ -116,8 +117,7 @@ class Crew:
     def meet(self) -> list[str]:
         """Return the addresses of the workers that are there; compare those that are new."""
         there = sorted(self.client.nthreads())
-        new = [address for address in there if address not in self.known]
-        if new:
+        if new := [address for address in there if address not in self.known]:
             asked = {"workers": new, "on_error": "return"}
             told = ask(self.client, ANSWERING, facts_here, self.plugins, **asked) or {}
             answers = {one: facts for one, facts in told.items() if is_there(one, facts)}
@@ -175,9 +175,7 @@ class Crew:
             self.waiting.appendleft(part)
         return found
 
-    def take_done(
-        self, ended: list[Outcome | DuelOutcome]
-    ) -> list[tuple[list[Carried] | DuelOutcome, Errand, str]]:
+    def take_done(self, ended: list[Outcome | DuelOutcome]) -> list[Brought]:
         """Wait a moment; return what tasks that are done have brought, and where they ran.
 
         What is given up, as its worker went before it could be brought, is added to ``ended``.
@@ -207,9 +205,7 @@ class Crew:
                 del self.at_hand[address]
         return found
 
-    def unpacked(
-        self, done: Iterable[tuple[list[Carried] | DuelOutcome, Errand, str]], *, alone: bool
-    ) -> Iterator[Any]:
+    def unpacked(self, done: Iterable[Brought], *, alone: bool) -> Iterator[Any]:
         """Yield what has come, as it would have come of a worker on this machine."""
         for result, errand, address in done:
             ran = {"worker": address, "lost": errand.lost}
@@ -246,16 +242,13 @@ class Crew:
 def given_up(errand: Errand) -> Outcome | DuelOutcome:
     """Return the end of what no worker has survived; the next run tries it again."""
     told = f"{len(errand.lost)} workers were lost with it: {', '.join(errand.lost)}"
-    failure = Failure(LOST, told)
-    ended: dict[str, Any] = {
-        "status": Status.CRASHED,
-        "failure": failure,
-        "facts": {"dask": {"lost": errand.lost}, "failed_in": "start"},
-        "ended": datetime.now(UTC).isoformat(timespec="milliseconds"),
-    }
+    facts: JSON = {"dask": {"lost": errand.lost}, "failed_in": "start"}
+    now = datetime.now(UTC).isoformat(timespec="milliseconds")
+    end: dict[str, Any] = {"facts": facts, "started": now, "ended": now}
+    end["failure"] = Failure(LOST, told)
     if isinstance(errand.what, Duel):
-        return DuelOutcome(errand.what, **ended, started=ended["ended"])
-    return Outcome(errand.what.trials[0], **ended, started=ended["ended"])
+        return DuelOutcome(errand.what, Status.CRASHED, **end)
+    return Outcome(errand.what.trials[0], Status.CRASHED, **end)
 
 
 def ask(client: Any, seconds: float, function: Callable[..., Any], *args: Any, **how: Any) -> Any:

@@ -56,11 +56,11 @@ class Tally:
 
     @property
     def exit_code(self) -> int:
-        """Return 0 (all ran), 3 (some failed) or 4 (nothing was measured)."""
+        """Return 0 (all ran), 4 (nothing was measured) or 3 (some failed), in that order."""
         found = {status for same in self.ends.values() for status in same}
-        if found & FAILURES:
-            return 3
-        return 0 if Status.DONE in found else 4
+        if Status.DONE not in found:
+            return 4
+        return 3 if found & FAILURES else 0
 
     def sentence(self) -> str:
         """Return the counts in words: "12 trials done, 1 failed; 2 duels done"."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import dropwhile, islice
 from pathlib import Path
 from typing import Any, Literal
 
@@ -22,7 +23,7 @@ from harness.plugins import Registry
 from harness.store import Store
 
 PAST = 20  # earlier runs that a report sets its own beside
-INDEXED = 30  # runs of an index
+INDEXED = 30  # runs of an index that are scored; older ones are only listed
 
 Table = tuple[Sequence[str], Sequence[Sequence[str]]]  # header, rows
 
@@ -39,9 +40,16 @@ def view(results: Path, run: str, registry: Registry, *, past: bool = False) -> 
         if not earlier:
             return seen
         run_id = str(seen.run["id"])
-        found = compare_runs(store, earlier[-1], run_id, registry)
         points = course(store, registry, [*earlier, run_id])
-        return replace(seen, previous=found if found.matched else None, course=points)
+        return replace(seen, previous=_change(store, earlier, run_id, registry), course=points)
+
+
+def _change(
+    store: Store, earlier: Sequence[str], run: str, registry: Registry
+) -> RunComparison | None:
+    """Return a run beside the last of the earlier ones that has something in common with it."""
+    compared = (compare_runs(store, old, run, registry) for old in reversed(earlier))
+    return next((found for found in compared if found.matched), None)
 
 
 def _placed(run: Mapping[str, Any], results: Path) -> Mapping[str, Any]:
@@ -55,13 +63,14 @@ def _placed(run: Mapping[str, Any], results: Path) -> Mapping[str, Any]:
 
 
 def _earlier(store: Store, run: Mapping[str, Any]) -> list[str]:
-    """Return the ids of the last runs of the same name that began before another, in order."""
-    same = [
-        str(other["id"])
-        for other in store.runs()  # the newest first
-        if other["name"] == run["name"] and other["started"] < run["started"]
-    ]
-    return same[:PAST][::-1]
+    """Return the ids of the last runs of the same name before another, the oldest first.
+
+    The store's own order counts: a clock may have been set back meanwhile.
+    """
+    older = dropwhile(lambda other: other["id"] != run["id"], store.runs())  # the newest first
+    next(older, None)
+    same = (str(other["id"]) for other in older if other["name"] == run["name"])
+    return list(islice(same, PAST))[::-1]
 
 
 def write_run_report(results: Path, run: str, registry: Registry) -> Path:
@@ -80,22 +89,23 @@ def write_index(results: Path, registry: Registry) -> Path:
     from reports import write_index as write
 
     with Store.open(results) as store:
-        runs = [str(run["id"]) for run in store.runs()]
-        points = course(store, registry, runs[:INDEXED][::-1])
-        newest = [compare_runs(store, *two, registry) for two in _newest_two(points)]
+        stored = store.runs()
+        points = course(store, registry, [str(run["id"]) for run in stored[:INDEXED][::-1]])
+        changes = [_change(store, old, new, registry) for old, new in _same(points)]
     points = tuple(replace(point, run=_placed(point.run, results)) for point in points)
+    runs = (str(run["id"]) for run in stored)
     reports = {run for run in runs if (results / f"report-{run}.html").is_file()}
     path = results / "index.html"
-    write(points, reports, path, left_out=max(0, len(runs) - INDEXED), newest=newest)
+    write(points, reports, path, older=stored[INDEXED:], newest=list(filter(None, changes)))
     return path
 
 
-def _newest_two(points: Sequence[RunPoint]) -> list[tuple[str, str]]:
-    """Return, for each experiment with several runs, the newest but one and the newest."""
+def _same(points: Sequence[RunPoint]) -> list[tuple[list[str], str]]:
+    """Return, for each experiment with several runs, the earlier ones and the newest."""
     ids: dict[str, list[str]] = {}
     for point in points:
         ids.setdefault(str(point.run.get("name", "")), []).append(point.id)
-    return [(same[-2], same[-1]) for same in reversed(ids.values()) if len(same) > 1]
+    return [(same[:-1], same[-1]) for same in reversed(ids.values()) if len(same) > 1]
 
 
 def summary(results: Path, run: str, registry: Registry) -> str:

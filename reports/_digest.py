@@ -11,12 +11,14 @@ from harness.model import JSON, to_json
 from reports._claim_words import gate_sentence, parity_json, parity_sentences
 from reports._format import bounds, listing, plural, ratio, short
 from reports._page import Page, Pair
+from reports._problems import failed_comparisons
 from reports._verdict_words import accuracy_badge, memory_cell, span, speed_word, training_phase
 from reports.summary import accuracy_sentences, speed_sentences
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
+    from harness.analysis.gates import Decision
     from harness.analysis.view import RunView, Speed
 
 # What Markdown or the sites that show it would take for markup, a mention or a table's edge.
@@ -32,6 +34,7 @@ def markdown_summary(view: RunView) -> str:
     if gates := gates_of(view.run["config"]):
         sentences.append(gate_sentence(decide_gates(gates, view)))
     failed = {"trial": len(page.failed), "duel": len(page.failed_duels)}
+    failed["tree comparison"] = len(failed_comparisons(page))
     if any(failed.values()):
         told = listing(plural(number, noun) for noun, number in failed.items() if number)
         sentences.append(f"Failed: {told}.")
@@ -83,7 +86,7 @@ def verdicts_json(view: RunView) -> JSON:
     """Return every verdict, speed and failure of a run as strict JSON: no NaN, no infinity.
 
     Keys: ``run``, ``accuracy``, ``speed`` (each with its ``word``), ``parity``, ``diagnostics``,
-    ``failures``.
+    ``gates``, ``failures``.
     """
     page = Page(view)
     speeds = [{**to_json(speed), "word": speed_word(speed)} for speed in view.speed]
@@ -97,11 +100,25 @@ def verdicts_json(view: RunView) -> JSON:
         | {"reference": d.duel.b.algorithm, "dataset": d.duel.a.dataset.name}
         for d in page.failed_duels
     ]
+    failures += [
+        {"what": "comparison", "algorithm": p.algorithm, "status": p.status.value}
+        | {"message": p.reason, "reference": p.reference, "dataset": p.dataset}
+        for p in failed_comparisons(page)
+    ]
     run = {key: page.of_run(key) for key in ("id", "name", "status", "started", "ended")}
     judged = {"accuracy": to_json(view.accuracy), "diagnostics": to_json(view.diagnostics)}
     judged["parity"] = parity_json(view.parity)
+    judged["gates"] = decisions_json(decide_gates(gates_of(view.run["config"]), view))
     found: JSON = strict({"run": run, **judged, "speed": speeds, "failures": failures})
     return found
+
+
+def decisions_json(decisions: Iterable[Decision]) -> list[JSON]:
+    """Return decided gates as JSON; each gate's own keys under ``gate``."""
+    return [
+        {**to_json(d), "gate": d.gate.model_dump(mode="json"), "measured": to_json(d.measured)}
+        for d in decisions
+    ]
 
 
 def _why(outcome: Any) -> JSON:

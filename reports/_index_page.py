@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from reports._blocks import Block, Fragment, Paragraph
+from reports._blocks import Block, Details, Fragment, Paragraph
 from reports._blocks import Panel as Part
 from reports._build import Shown, page_of, write_page
 from reports._commands import run_again
@@ -34,7 +34,7 @@ PICK = (
 def build_index(
     points: Sequence[RunPoint],
     reports: Collection[str],
-    left_out: int = 0,
+    older: Sequence[Mapping[str, Any]] = (),
     newest: Sequence[RunComparison] = (),
 ) -> str:
     """Return the index as the text of one HTML file.
@@ -45,14 +45,14 @@ def build_index(
         The runs, the oldest first.
     reports
         Ids of the runs whose report lies beside the index.
-    left_out
-        How many older runs are not told.
+    older
+        Runs before these, as the store has them, the newest first: they are listed.
     newest
         The newest run of each experiment against the one before it.
     """
     renderer = Renderer()
     parts = [
-        ("runs", "Runs", _runs(points, reports, left_out)),
+        ("runs", "Runs", _runs(points, reports, older)),
         *_newest(newest),
         *_courses(points),
     ]
@@ -63,7 +63,7 @@ def build_index(
     told = "no run yet"
     if points:
         newest = moment(str(points[-1].run["started"]))
-        told = f"{plural(len(points), 'run')}, the newest of {newest}"
+        told = f"{plural(len(points) + len(older), 'run')}, the newest of {newest}"
     return page_of(renderer, "Runs", told, shown, ("report.js", "compare.js"))
 
 
@@ -71,7 +71,7 @@ def write_index(
     points: Sequence[RunPoint],
     reports: Collection[str],
     path: Path,
-    left_out: int = 0,
+    older: Sequence[Mapping[str, Any]] = (),
     newest: Sequence[RunComparison] = (),
 ) -> None:
     """Write the index; at any moment the path holds the old file or the new one.
@@ -81,10 +81,12 @@ def write_index(
     StoreError
         Where the file cannot be written.
     """
-    write_page(build_index(points, reports, left_out, newest), path)
+    write_page(build_index(points, reports, older, newest), path)
 
 
-def _runs(points: Sequence[RunPoint], reports: Collection[str], left_out: int) -> Fragment:
+def _runs(
+    points: Sequence[RunPoint], reports: Collection[str], older: Sequence[Mapping[str, Any]]
+) -> Fragment:
     if not points:
         return Fragment([Paragraph("There are no runs yet; `harness run` makes one.")])
     columns = [
@@ -99,22 +101,31 @@ def _runs(points: Sequence[RunPoint], reports: Collection[str], left_out: int) -
     ]
     rows: list[Row] = [_run(point, reports) for point in reversed(points)]
     blocks: list[Block] = [Table(columns, rows, "The newest first", "runs")]
-    if left_out:
-        blocks.append(Paragraph(f"{plural(left_out, 'older run')} not shown.", role="note"))
-    return Fragment(blocks, badge=count(len(points)))
+    if older:
+        told = [_named(str(run["id"]), run, reports) for run in older]
+        table = Table(columns[:4], told, "Older runs, whose scores are not compared", "older")
+        blocks.append(Details(plural(len(older), "older run"), [table]))
+    return Fragment(blocks, badge=count(len(points) + len(older)))
+
+
+def _named(id_: str, run: Mapping[str, Any], reports: Collection[str]) -> Row:
+    """Return what a run is called, of which experiment it is, when it began, how it ended."""
+    name: Inline = Report(id_) if id_ in reports else Code(short(id_))
+    return [
+        Cell([name], id_, "" if id_ in reports else "no report yet"),
+        short(run.get("name", "")),
+        Cell(moment(str(run["started"])), str(run["started"])),
+        short(run.get("status", "")),
+    ]
 
 
 def _run(point: RunPoint, reports: Collection[str]) -> Row:
     phase = training_phase(point.speeds)
     trained = [s for s in point.speeds if s.phase == phase and s.algorithm != s.reference]
-    name: Inline = Report(point.id) if point.id in reports else Code(short(point.id))
     middle = geometric_mean(s.ratio.value for s in trained)
     note = speed_tally(trained) if trained else "no duel"
     return [
-        Cell([name], point.id, "" if point.id in reports else "no report yet"),
-        short(point.run.get("name", "")),
-        Cell(moment(str(point.run["started"])), str(point.run["started"])),
-        short(point.run.get("status", "")),
+        *_named(point.id, point.run, reports),
         Cell([Code(point.revision[:12])] if point.revision else "", point.revision),
         Cell.of(point.done, count, note=f"{point.skipped} skipped" if point.skipped else ""),
         Cell(count(point.failed), point.failed, tone="bad" if point.failed else ""),

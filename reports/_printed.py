@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from harness.model import JSON, to_json
 from reports._claim_words import gate_sentence
-from reports._digest import escaped, strict
+from reports._digest import decisions_json, escaped, strict
 from reports._format import bounds, digits, listing, plural, ratio, seconds, short, signed
 from reports._verdict_words import accuracy_badge, speed_symbol
 
@@ -107,10 +107,7 @@ def gates_markdown(decisions: Sequence[Decision], run: str) -> str:
 
 def gates_json(decisions: Sequence[Decision], state: str, run: str) -> JSON:
     """Return gates as strict JSON; each gate's own keys under ``gate``."""
-    told = [
-        {**to_json(d), "gate": d.gate.model_dump(mode="json"), "measured": to_json(d.measured)}
-        for d in decisions
-    ]
+    told = decisions_json(decisions)
     found: JSON = strict({"run": run, "state": state, "decisions": told})
     return found
 

@@ -8,15 +8,17 @@ from typing import TYPE_CHECKING
 
 from harness import Section, hookimpl
 from reports._blocks import Block, Details, Fragment, Paragraph, Verbatim
+from reports._commands import cell_again
 from reports._format import count, few, plain, plural, short
 from reports._inline import Badge, Code, Words
 from reports._page import Page
+from reports._problems import failed_comparisons
 from reports._tables import Cell, Column, Row, Table
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from harness.model import Failure, Outcome
+    from harness.model import DuelOutcome, Failure, Outcome
 
 DETAILED = 60  # groups with their full text; the table has all of them
 LONGEST = 6000  # characters of one text, its end: the error stands there
@@ -36,8 +38,9 @@ def build(page: Page) -> Fragment:
     if groups:
         blocks.append(_failures(groups))
         blocks += [_detail(page, *item) for item in list(groups.items())[:DETAILED]]
-    blocks += _duels(page) + _skipped(page) + _broken(page)
-    number = len(page.failed) + len(page.failed_duels) + len(page.view.broken)
+    blocks += _duels(page) + _comparisons(page) + _skipped(page) + _broken(page)
+    failed = page.failed, page.failed_duels, failed_comparisons(page), page.view.broken
+    number = sum(map(len, failed))
     if not number:
         blocks.insert(0, Paragraph("Nothing failed."))
     return Fragment(blocks, badge=count(number) if number else "")
@@ -97,7 +100,7 @@ def _detail(page: Page, reason: Reason, outcomes: list[Outcome]) -> Details:
         Paragraph(["Trial ", Code(first.trial.id), f", split {first.trial.split.label}."]),
         Verbatim(_end(text), f"What was left behind by {short(algorithm)}"),
     ]
-    if again := page.again([algorithm], [dataset]):
+    if again := cell_again(page.view.run, first.trial.id):
         blocks.append(Verbatim(again, "The command that runs it again"))
     return Details(summary, blocks)
 
@@ -118,7 +121,41 @@ def _duels(page: Page) -> list[Block]:
         sides = f"{short(duel.a.algorithm)} against {short(duel.b.algorithm)}"
         why = Cell(short(message, 240), note=short(kind))
         rows.append([sides, short(duel.a.dataset.name), [_badge(outcome.status.value)], why])
-    return [Table(columns, rows, "Duels that came to no end", "failed-duels")]
+    blocks: list[Block] = [Table(columns, rows, "Duels that came to no end", "failed-duels")]
+    for outcome in page.failed_duels[:DETAILED]:
+        blocks += _detail_of_duel(page, outcome)
+    return blocks
+
+
+def _detail_of_duel(page: Page, outcome: DuelOutcome) -> list[Block]:
+    """Return what a duel left behind, and the command that fights it again; nothing without."""
+    text, again = outcome.failure.detail if outcome.failure else "", page.fight_again([outcome])
+    blocks: list[Block] = []
+    if text:
+        blocks.append(Verbatim(_end(text), f"What was left behind by duel {outcome.duel.id}"))
+    if again:
+        blocks.append(Verbatim(again, "The command that fights it again"))
+    duel = outcome.duel
+    sides = [Code(short(duel.a.algorithm)), " against ", Code(short(duel.b.algorithm))]
+    return [Details([*sides, f" on {short(duel.a.dataset.name)}"], blocks)] if blocks else []
+
+
+def _comparisons(page: Page) -> list[Block]:
+    found = failed_comparisons(page)
+    if not found:
+        return []
+    columns = [Column("Pair"), Column("Dataset"), Column("What became of it")]
+    columns.append(Column("Why", wide=True))
+    rows: list[Row] = [
+        [
+            f"{short(parity.algorithm)} and {short(parity.reference)}",
+            short(parity.dataset),
+            [_badge(parity.status.value)],
+            short(parity.reason, 240),
+        ]
+        for parity in found
+    ]
+    return [Table(columns, rows, "Trees that could not be compared", "failed-comparisons")]
 
 
 def _skipped(page: Page) -> list[Block]:

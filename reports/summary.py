@@ -12,8 +12,9 @@ from reports._blocks import Block, Callout, Fragment, Items, Paragraph, Sides, T
 from reports._change_words import changed
 from reports._choice import choice_words, choices
 from reports._format import DASH, count, digits, few, listing, loss, plural, ratio, short
-from reports._inline import Code, Inline, Link, Words
+from reports._inline import Inline, Link, Words
 from reports._page import Page, geometric_mean
+from reports._problems import count_failed, problems
 from reports._verdict_matrix import as_accurate, overall, same_trees
 from reports._verdict_words import ORDER, speed_tally, speed_word, times_as_fast, training_phase
 
@@ -28,7 +29,6 @@ RATIOS = (
     "Ratios are the reference's time or memory over ours, with 95 % intervals: above 1, ours needs "
     "less."
 )
-SHOWN = 5  # reasons of failure on the first screen
 
 
 @hookimpl
@@ -64,8 +64,8 @@ def _evidence(page: Page) -> list[Inline]:
 
 def _boxes(page: Page) -> list[Block]:
     boxes: list[Block] = []
-    if problems := _problems(page):
-        boxes.append(Callout("What failed", [Items(problems)], "bad"))
+    if found := problems(page):
+        boxes.append(Callout("What failed", [Items(found)], "bad"))
     boxes.append(Callout("What to trust", [Items(_cautions(page))], ""))
     if chosen := choices(page):
         told: list[Words] = [choice_words(choice) for choice in chosen]
@@ -181,7 +181,7 @@ def _contested(page: Page, cells: Sequence[tuple[str, Measured]]) -> bool:
     return sum(math.isfinite(page.badness(cell)) for _, cell in cells) > 1
 
 
-# ------------------------------------------------------------------ tiles, failures, cautions
+# ------------------------------------------------------------------ tiles, cautions
 
 
 def _tiles(page: Page) -> Tiles:
@@ -190,7 +190,7 @@ def _tiles(page: Page) -> Tiles:
     trained = [s for pair in page.pairs for s in page.speed(pair, training_phase(page.view.speed))]
     won = Counter(speed_word(s) for s in trained)
     duels = [f"{won[w]} {w}" for w in ("faster", "slower", "undecided") if won[w]]
-    failed = len(page.failed) + len(page.failed_duels)
+    failed = count_failed(page)
     results = f"{count(len(page.done))} of {plural(len(page.outcomes), 'trial')} with a result"
     more = [f"{count(page.reused)} known before"] if page.reused else []
     more += [f"{count(len(page.skipped))} skipped"] if page.skipped else []
@@ -203,37 +203,6 @@ def _tiles(page: Page) -> Tiles:
             Tile("Failures", count(failed), "; ".join([results, *more]), "bad" if failed else ""),
         ]
     )
-
-
-def _problems(page: Page) -> list[Words]:
-    """Return one line a kind of failure: who, how often, why."""
-    reasons: dict[tuple[str, str], list[str]] = defaultdict(list)
-    for outcome in page.failed:
-        why = outcome.failure.message if outcome.failure else ""
-        reasons[outcome.status.value, why].append(outcome.trial.algorithm)
-    largest = sorted(reasons.items(), key=lambda item: (-len(item[1]), item[0]))
-    lines: list[Words] = [
-        [
-            few(sorted(set(algorithms)), 3),
-            f": {status.replace('_', ' ')} in {plural(len(algorithms), 'trial')}",
-            f", {short(why, 160)}" if why else "",
-        ]
-        for (status, why), algorithms in largest[:SHOWN]
-    ]
-    if len(largest) > SHOWN:
-        lines.append(f"… and {plural(len(largest) - SHOWN, 'other reason')}")
-    if duels := page.failed_duels:
-        lines.append(f"{plural(len(duels), 'duel')} came to no end")
-    lines += [
-        [
-            Code(short(b.get("plugin", ""))),
-            f": {short(b.get('reason', ''), 160)}",
-        ]
-        for b in page.view.broken[:SHOWN]
-    ]
-    if lines:
-        lines.append([Link("All failures with their details", "#failures")])
-    return lines
 
 
 def _cautions(page: Page) -> list[Words]:

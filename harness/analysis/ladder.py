@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from harness.analysis.difference import comparison_from_json
@@ -28,7 +29,10 @@ def parities(
     declared
         Facts of the run's algorithms, among them the rungs that each claims.
     """
-    return tuple(_parity(what, found, accuracy, declared) for what, _, found in stored)
+    return tuple(
+        replace(_parity(what, found, accuracy, declared), status=status)
+        for what, status, found in stored
+    )
 
 
 def _parity(

@@ -11,7 +11,7 @@ import numpy as np
 
 from harness.analysis.diagnostics import Diagnostic
 from harness.analysis.difference import Comparison
-from harness.model import DuelOutcome, Outcome
+from harness.model import DuelOutcome, Outcome, Status
 
 if TYPE_CHECKING:
     from harness.analysis.compare import RunComparison
@@ -118,6 +118,7 @@ class Parity:
     verdict: str = ""  # of accuracy, over the splits
     reason: str = ""  # why the trees were not compared
     split: str = ""  # that the comparison is of
+    status: Status = Status.DONE  # what became of training for it
 
 
 @dataclass(frozen=True)

@@ -472,7 +472,8 @@ def index_page() -> str:
 
     names = list(HOSTILE.values())
     points = [run_point(i, names, name) for name in ("quick", names[0]) for i in range(8)]
-    return build_index(points, {points[0].id}, 3, [previous_of(everything(), names)])
+    older = [points[0].run] * 3
+    return build_index(points, {points[0].id}, older, [previous_of(everything(), names)])
 
 
 def history_page() -> str:

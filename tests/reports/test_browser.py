@@ -208,3 +208,15 @@ def test_a_page_can_be_printed(browser, file_of) -> None:
         paper = "return getComputedStyle(document.body).color;"
         assert page.evaluate(paper) == "rgb(28, 33, 39)", "dark ink, whatever the screen prefers"
         assert page.pdf().startswith(b"%PDF")
+
+
+def test_what_is_folded_on_the_screen_is_open_on_paper(browser, file_of) -> None:
+    height = """
+      const panel = document.querySelector("details.panel");
+      panel.open = false;
+      const inside = panel.lastElementChild;
+      return inside.checkVisibility({contentVisibilityAuto: true, opacityProperty: true});
+    """
+    for media, seen in (("screen", False), ("print", True)):
+        with browser.page(file_of("everything"), media=media) as page:
+            assert page.evaluate(height) is seen, media

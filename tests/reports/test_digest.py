@@ -6,7 +6,8 @@ from dataclasses import replace
 import pytest
 
 from harness.analysis.view import Interval
-from reports import markdown_summary, verdicts_json
+from harness.model import Status
+from reports import build_report, markdown_summary, verdicts_json
 from reports._digest import escaped
 
 KINDS = ("typical", "hostile", "empty", "one_trial", "only_failures")
@@ -40,7 +41,9 @@ def test_failures_are_told_in_markdown(views) -> None:
 def test_the_json_is_strict_and_has_every_verdict(views, kind) -> None:
     view = views[kind]()
     found = json.loads(json.dumps(verdicts_json(view), allow_nan=False))
-    assert set(found) == {"run", "accuracy", "speed", "parity", "diagnostics", "failures"}
+    assert set(found) == {"run", "accuracy", "speed", "parity", "diagnostics", "gates"} | {
+        "failures"
+    }
     assert len(found["accuracy"]) == len(view.accuracy)
     assert len(found["speed"]) == len(view.speed)
     assert {s["word"] for s in found["speed"]} <= {"faster", "slower", "undecided"}
@@ -51,6 +54,29 @@ def test_the_json_names_what_failed(views) -> None:
     assert sum(f["what"] == "trial" for f in found) == 96
     assert sum(f["what"] == "duel" for f in found) == 2
     assert {f["kind"] for f in found} == {"SIGSEGV"}
+
+
+def test_gates_stand_with_the_verdicts(views) -> None:
+    view = views["typical"]()
+    gate = {"kind": "accuracy", "algorithm": view.accuracy[0].algorithm}
+    config = {**view.run["config"], "experiment": {"gate": [gate]}}
+    found = verdicts_json(replace(view, run={**view.run, "config": config}))["gates"]
+    assert {told["gate"]["kind"] for told in found} == {"accuracy"}
+    assert {told["state"] for told in found} <= {"pass", "fail", "undecided"}
+
+
+def test_trees_that_could_not_be_compared_are_failures(views, sections, parse) -> None:
+    view = views["typical"]()
+    failed = replace(view.parity[0], status=Status.TIMEOUT, reason="not done within 1 s")
+    quiet = replace(view, parity=(failed,))
+    before = len(verdicts_json(replace(view, parity=()))["failures"])
+    told = verdicts_json(quiet)["failures"]
+    assert len(told) == before + 1
+    assert (told[-1]["what"], told[-1]["status"]) == ("comparison", "timeout")
+    assert "1 tree comparison" in markdown_summary(quiet).replace("\N{NO-BREAK SPACE}", " ")
+    page = parse(build_report(quiet, sections)).text
+    assert "1 tree comparison came to no end: not done within 1 s" in page
+    assert "Trees that could not be compared" in page
 
 
 def test_an_unbounded_interval_is_null_in_json(views) -> None:

@@ -128,12 +128,14 @@ def test_many_datasets_all_have_a_line(points) -> None:
 
 
 def test_an_index_links_to_the_reports_that_are_there(points, parse, tmp_path) -> None:
-    write_index(points, {points[1].id}, tmp_path / "index.html", left_out=4)
+    older = [{**points[0].run, "id": f"20200101-000{i}-old{i}"} for i in (2, 1)]
+    there = {points[1].id, older[1]["id"]}
+    write_index(points, there, tmp_path / "index.html", older=older)
     html = (tmp_path / "index.html").read_text()
     page = parse(html)
     links = [a["href"] for a in page.all("a") if not a["href"].startswith("#")]
-    assert links == [f"report-{points[1].id}.html"]
-    for word in ("no report yet", "older runs not shown", "Compare two runs", "Trends"):
+    assert links == [f"report-{points[1].id}.html", f"report-{older[1]['id']}.html"]
+    for word in ("no report yet", "2 older runs", "Compare two runs", "Trends"):
         assert word in page.text
     assert page.text.index(points[2].id) < page.text.index(points[0].id), "the newest first"
 

@@ -1,6 +1,7 @@
 """``harness report``: a page, an index, Markdown or JSON, and opening what was written."""
 
 import json
+import sqlite3
 import webbrowser
 from types import SimpleNamespace
 
@@ -47,6 +48,28 @@ def test_a_report_is_set_beside_the_run_before(results, opened) -> None:
     assert "What changed" in page
     assert 'id="history"' in page
     assert "This section failed" not in page
+
+
+def test_a_clock_that_was_set_back_hides_no_earlier_run(results) -> None:
+    with sqlite3.connect(results / "harness.db") as rows:
+        rows.execute("UPDATE run SET started = '2001-01-01T00:00:00+00:00' WHERE key = 2")
+    rows.close()
+    report(results, "latest")
+    newest = max(results.glob("report-*.html"), key=lambda path: path.stat().st_mtime)
+    assert "What changed" in newest.read_text()
+
+
+def test_a_run_of_something_else_in_between_hides_nothing(tmp_path) -> None:
+    for dataset in ("blobs", "others", "blobs"):
+        world = World()
+        for algorithm in ("ours", "theirs"):
+            world.classify(algorithm, dataset)
+        stored(world, tmp_path)
+    report(tmp_path / "results", "latest")
+    report(tmp_path / "results", "--all")
+    for page in (tmp_path / "results").glob("*.html"):
+        text = page.read_text()
+        assert "What changed" in text or "The newest against the one before" in text, page
 
 
 def test_the_index_has_every_run_and_links_to_reports(results, opened) -> None:

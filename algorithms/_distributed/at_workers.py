@@ -1,8 +1,11 @@
 """What Dask's workers run: they open a door for the other ranks, and train behind it."""
 
+import copy
 import platform
 import sys
 import time
+from dataclasses import replace
+from pathlib import Path
 
 import numba
 import numpy as np
@@ -13,11 +16,13 @@ from algorithms._distributed.boosting import train
 from algorithms._distributed.collective import join
 from algorithms._distributed.parts import read_parts
 from algorithms._distributed.rows import Rows
-from algorithms._kernels.jit import KERNEL_DIGEST
+from algorithms._kernels.jit import KERNEL_DIGEST, digest_sources
 
 STALE = 600.0  # seconds after which a door that nobody came through is closed
 JOINING = 60.0  # seconds within which all ranks have to have started
-doors = {}  # training → [listener, when it was opened, Ranks once they have joined]
+FOLDERS = "_common", "_distributed"  # whose code decides what is grown, beside the kernels
+CODE_DIGEST = "-".join(digest_sources(Path(__file__).parents[1] / name)[:8] for name in FOLDERS)
+doors = {}  # (training, worker) → [listener, when it was opened, Ranks once they have joined]
 
 
 def versions():
@@ -28,6 +33,7 @@ def versions():
         "numba": numba.__version__,
         "scikit-learn": sklearn.__version__,
         "kernels": KERNEL_DIGEST,
+        "code": CODE_DIGEST,
         "byte order": sys.byteorder,
         "processor": platform.machine(),
     }
@@ -36,17 +42,21 @@ def versions():
 def open_door(training, dask_worker=None):
     """Listen for the other ranks; return (versions, address)."""
     now = time.monotonic()
-    for old in [name for name, door in doors.items() if now - door[1] > STALE and not door[2]]:
-        close_door(old)
-    host = dask_worker.ip or "127.0.0.1"
-    listener = links.listen(host)
-    doors[training] = [listener, now, None]
+    for old in [key for key, door in list(doors.items()) if now - door[1] > STALE and not door[2]]:
+        shut_door(old)
+    listener = links.listen(dask_worker.ip or "127.0.0.1")
+    doors[training, dask_worker.address] = [listener, now, None]
     return versions(), listener.getsockname()[:2]
 
 
-def close_door(training):
+def close_door(training, dask_worker=None):
     """Hang up on the ranks of a training, if it still runs here: they all end."""
-    door = doors.pop(training, None)
+    shut_door((training, dask_worker.address))
+
+
+def shut_door(key):
+    """Close a door, if it is there: workers may share a process, so each has its own."""
+    door = doors.pop(key, None)
     if door is not None:
         links.shut(door[0])
         if door[2] is not None:
@@ -66,12 +76,15 @@ def train_here(training, place, told, parts):
     """
     from distributed import get_worker
 
-    door = doors.get(training)
+    worker = get_worker()
+    key = training, worker.address
+    door = doors.get(key)
     if door is None:
         raise links.LinkError("this training was aborted, or its worker was started anew")
+    told = replace(told, params=copy.deepcopy(told.params))  # ranks of one process share what came
     model = told.params
     if model.n_jobs is None:
-        model.n_jobs = get_worker().state.nthreads
+        model.n_jobs = worker.state.nthreads
     try:
         rows = Rows.of_parts(place["lengths"], place["numbers"])
         table = read_parts(parts, model, rows, place["dtype"], place["class_weights"])
@@ -80,4 +93,4 @@ def train_here(training, place, told, parts):
             door[2] = ranks
             return train(ranks, told, table)
     finally:
-        close_door(training)
+        shut_door(key)

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from copy import copy
 from numbers import Integral, Real
 from typing import ClassVar
 
@@ -18,23 +19,19 @@ from algorithms._common.hist_predict import FastPredictor
 from algorithms._common.hist_tables import encode_frame, find_categorical
 from algorithms._distributed import blocks
 from algorithms._distributed.boosting import Training
-from algorithms._distributed.parts import check_values
+from algorithms._distributed.evaluation import bring_tables
+from algorithms._distributed.parts import check_values, check_weights
 from algorithms._distributed.placing import (
-    WorkerLostError,
     assign,
+    compare_versions,
     compute_parts,
     look_at_parts,
     sum_sent,
     train_on,
 )
+from algorithms._distributed.reaching import WorkerLostError, find_workers
 
-OWN = (
-    "client",
-    "tree_learner",
-    "top_k",
-    "workers",
-    "patience",
-)  # parameters that the local model lacks
+OWN = "client", "tree_learner", "top_k", "workers", "patience"  # what the local model lacks
 READ_OFF = {  # what fit reads off X and y
     *("n_features_in_", "feature_names_in_", "categories_", "classes_", "n_classes_"),
     *("_is_categorical", "_objective"),
@@ -83,6 +80,12 @@ class DaskTraining:
     def __getstate__(self):
         return {**super().__getstate__(), "client": None}  # a connection cannot be kept
 
+    def __sklearn_clone__(self):
+        """Return a new estimator with these parameters; the client, which has no copy, is shared."""
+        found = super(DaskTraining, copy(self)).__sklearn_clone__()
+        found.client = self.client
+        return found
+
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(
         self,
@@ -101,8 +104,9 @@ class DaskTraining:
         ----------
         X : Dask array or frame (n_rows, n_features), NaN where missing
         y, sample_weight : Dask array or series (n_rows,), in the same parts
-        eval_set : list of (X, y) that are no collections, optional
-            Tables whose metric is watched; the first one decides when to stop.
+        eval_set : list of (X, y), of Dask or not, optional
+            Tables whose metric is watched; the first one decides when to stop. They come to the
+            client, and from there to one worker: they have to fit into the memory of each.
         eval_sample_weight, eval_metric : as in the local ``fit``
         resume : bool
             Go on from the rounds that were finished when the last ``fit`` of this estimator
@@ -115,24 +119,30 @@ class DaskTraining:
         Raises
         ------
         WorkerLostError
-            A worker or a link was lost, and the others ended; seconds after.
+            A worker or a link was lost, and the others ended, seconds after; or there is no worker.
         VersionError
-            A worker has other versions or kernels than this process.
+            A worker has other versions or kernels than this process, or lacks this package.
         ValueError, TypeError
-            scikit-learn's, where parameters, X, y or weights are not right.
+            scikit-learn's, where parameters, X, y or weights are not right, and where ``workers``
+            names one that is not there.
         """
         self._refuse_unshared()
         if self.early_stopping_round is not None and not eval_set:
             raise ValueError("early_stopping_round needs an eval_set to watch")
         client = self._client()
-        X = blocks.known_categories(X) if blocks.is_collection(X) else X
+        there = find_workers(client, self.workers)
+        compare_versions(client, there)
+        if blocks.is_collection(X):
+            with client.as_current():
+                X = blocks.known_categories(X)
         others = [y] if sample_weight is None else [y, sample_weight]
         parts = blocks.parts_of(X, others)
-        workers = None if self.workers is None else list(self.workers)
+        workers = None if self.workers is None else there
         futures = compute_parts(client, parts, workers)
         model = self._describe_columns(X)
         facts = look_at_parts(client, futures, model, workers)
-        told, place = self._prepare(model, facts, eval_set, eval_sample_weight, eval_metric)
+        tables = bring_tables(client, eval_set, eval_sample_weight, workers)
+        told, place = self._prepare(model, facts, *tables, eval_metric)
         key = self._key(told, facts)
         if resume:
             self._take_up(told, key)
@@ -197,6 +207,7 @@ class DaskTraining:
             class_weights = self._find_classes(model, facts)
         else:
             check_values(facts, model._objective)  # noqa: SLF001 - of the same kind
+        check_weights(facts)
         told = Training(
             params=model,
             categorical=model._is_categorical,  # noqa: SLF001 - of the same kind
@@ -252,6 +263,8 @@ class DaskTraining:
     def _take_results(self, model, results):
         """Write what fit leaves."""
         first = results[0]
+        for name in READ_OFF - vars(model).keys():
+            vars(self).pop(name, None)  # of an earlier fit, to another kind of table
         vars(self).update({n: v for n, v in vars(model).items() if n in READ_OFF})
         self._unfinished = None
         self._binner, self._base = first.binner, first.base

@@ -47,12 +47,22 @@ def parts_of(X, others):
 
 
 def alike(one, X):
-    """Return an array with the rows of X's blocks, where both know their lengths."""
+    """Return an array with the rows of X's blocks, where both know their lengths.
+
+    Raises
+    ------
+    ValueError
+        Where it has several columns, or other rows than X.
+    """
     if is_frame(one) or is_frame(X):
         return one
     if one.ndim > 1:
-        one = one.ravel()
+        if one.ndim > 2 or one.shape[1] != 1:
+            raise ValueError(f"y and weights should be 1d arrays, got one of shape {one.shape}")
+        one = one[:, 0]
     known = not np.isnan([*one.chunks[0], *X.chunks[0]]).any()
+    if known and len(one) != len(X):
+        raise ValueError(f"X has {len(X)} rows, where y or weights have {len(one)}")
     return one.rechunk({0: X.chunks[0]}) if known else one
 
 

@@ -25,6 +25,7 @@ class Facts:
     counts: np.ndarray | None = None  # rows of each
     sign: int = 0  # −1: a y is below 0, 0: none is above, 1: else
     content: str = ""  # digest of X, y and weights
+    weighs: bool = True  # whether a weight is above 0
 
 
 def look(part, model):
@@ -44,14 +45,14 @@ def look(part, model):
     if not isinstance(X, np.ndarray):
         raise TypeError("sparse parts cannot be trained on: make them dense")
     weight = [read_weight(part[2], X)] if len(part) > 2 else []
-    content = digest_of(X, y, *weight)
+    known = {"content": digest_of(X, y, *weight), "weighs": not weight or bool(weight[0].any())}
     if hasattr(model, "predict_proba"):
         labels, counts = np.unique(y, return_counts=True)
-        return Facts(len(X), X.dtype.str, labels, counts, content=content)
+        return Facts(len(X), X.dtype.str, labels, counts, **known)
     sign = -1 if (y < 0).any() else int((y > 0).any())
     if getattr(model._objective, "name", "") == "gamma":  # noqa: SLF001 - its own part
         model._read_y(y)  # noqa: SLF001 - its own part
-    return Facts(len(X), X.dtype.str, sign=sign, content=content)
+    return Facts(len(X), X.dtype.str, sign=sign, **known)
 
 
 def digest_of(*arrays):
@@ -117,3 +118,9 @@ def check_values(facts, objective):
     kind = getattr(objective, "kind", None)
     if kind in LOGARITHMIC and (-1 in signs or 1 not in signs):
         raise ValueError(f"objective {objective.name!r} needs y >= 0 with a positive sum")
+
+
+def check_weights(facts):
+    """Raise ValueError where the weights of all parts are 0, as the local fit does."""
+    if not any(fact.weighs for fact in facts if fact.n_rows):
+        raise ValueError("Sample weights must contain at least one non-zero number.")

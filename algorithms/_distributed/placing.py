@@ -1,12 +1,11 @@
 """Train on a Dask cluster: Dask holds the parts and starts the ranks; they talk to each other.
 
-The client learns which worker holds which part, compares versions, hands every rank its parts,
-the addresses of all and a secret made for this training, and waits. Where a worker goes, the
-others end by themselves, and bring back the rounds that were finished.
+The client compares versions, learns which worker holds which part, hands every rank its parts, the
+addresses of all and a secret made for this training, and waits. Where a worker goes, the others end
+by themselves, and bring back the rounds that were finished.
 """
 
 import secrets
-import threading
 import time
 import uuid
 from concurrent.futures import CancelledError
@@ -18,24 +17,17 @@ import numpy as np
 from algorithms._distributed import at_workers
 from algorithms._distributed.links import LinkError
 from algorithms._distributed.parts import look
+from algorithms._distributed.reaching import LOOK, WorkerLostError, ask, compare, settle
 
-LOOK = 0.25  # seconds between two looks at the cluster
 GRACE = 20.0  # seconds that ranks have to end by themselves once one is lost
-ANSWERING = 30.0  # seconds for workers to open a door
+ANSWERING = 30.0  # seconds for workers to tell their versions, and to open a door
 CLOSING = 5.0  # seconds to wait until doors are closed
 TAKING = 60.0  # seconds for a rank's result to come over
 
 
-class WorkerLostError(RuntimeError):
-    """Training ended early; ``rounds`` holds what was finished."""
-
-    def __init__(self, message, rounds=()):
-        super().__init__(message)
-        self.rounds = list(rounds)
-
-
-class VersionError(RuntimeError):
-    """Workers run other versions than the client."""
+def compare_versions(client, addresses):
+    """Compare the versions of workers with those here; see `reaching.compare`."""
+    compare(ask(client, ANSWERING, at_workers.versions, workers=addresses), addresses)
 
 
 def compute_parts(client, parts, workers):
@@ -45,22 +37,24 @@ def compute_parts(client, parts, workers):
     ----------
     parts : list of tuples of delayed objects
     workers : list of addresses that may be used, or None
+
+    Raises
+    ------
+    WorkerLostError
+        Where no worker is left that may compute them.
     """
     from dask import delayed
-    from distributed import wait
 
     wanted = [delayed(tuple)(list(part)) for part in parts]
     futures = client.compute(wanted, workers=workers, allow_other_workers=False)
-    wait(futures)
-    for future in futures:
-        if future.status == "error":
-            future.result()  # raises
+    settle(client, futures, workers)
     return futures
 
 
 def look_at_parts(client, futures, model, workers):
     """Return the `Facts` of all parts."""
     asked = [client.submit(look, future, model, pure=False, workers=workers) for future in futures]
+    settle(client, asked, workers)
     return client.gather(asked)
 
 
@@ -111,40 +105,9 @@ def open_doors(client, name, addresses):
         Where a worker has gone, or does not answer.
     """
     answers = ask(client, ANSWERING, at_workers.open_door, name, workers=addresses)
-    for address in addresses:
-        told = answers.get(address)
-        if told is None or isinstance(told, OSError):
-            raise WorkerLostError(f"{address} does not answer: {told or 'it hangs, or has gone'}")
-        if isinstance(told, Exception):
-            raise VersionError(f"{address} cannot train: {told!r}") from told
-    own = at_workers.versions()
-    unlike = [
-        f"{what} is {theirs[what]} at {address}, and {own[what]} here"
-        for address, (theirs, _) in sorted(answers.items())
-        for what in own
-        if theirs[what] != own[what]
-    ]
-    if unlike:
-        raise VersionError("workers are not like this client: " + "; ".join(unlike))
+    told = {one: said if isinstance(said, Exception) else said[0] for one, said in answers.items()}
+    compare(told, addresses)
     return [answers[address][1] for address in addresses]
-
-
-def ask(client, seconds, function, *args, workers):
-    """Return address → what a worker says to a call outside of tasks, an exception as it is.
-
-    Empty where that takes longer: a worker that hangs keeps its connection, and ``client.run``
-    would wait for it.
-    """
-    found = {}
-
-    def run():
-        with suppress(Exception):  # the scheduler has gone, or a worker at this moment
-            found.update(client.run(function, *args, workers=workers, on_error="return"))
-
-    thread = threading.Thread(target=run, daemon=True)
-    thread.start()
-    thread.join(seconds)
-    return dict(found) if not thread.is_alive() else {}
 
 
 def abort(client, name, addresses):

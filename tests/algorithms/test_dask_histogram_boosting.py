@@ -19,8 +19,8 @@ from algorithms import (
     HistogramBoostingClassifier,
     HistogramBoostingRegressor,
 )
-from algorithms._distributed import at_workers, base_dask, placing
-from algorithms._distributed.placing import VersionError, WorkerLostError
+from algorithms._distributed import at_workers, base_dask, placing, reaching
+from algorithms._distributed.reaching import VersionError, WorkerLostError
 
 distributed = pytest.importorskip("distributed", reason="the extra 'dask' is not installed")
 da = pytest.importorskip("dask.array", reason="the extra 'dask' is not installed")

@@ -1,0 +1,50 @@
+"""Tables to watch that lie on Dask's workers: they come to the client before training.
+
+One worker holds them in training, so they have to fit into one process anyway; and a task that
+computes a collection would wait for a place among tasks that wait for it.
+"""
+
+import numpy as np
+from sklearn.utils.validation import column_or_1d
+
+from algorithms._distributed.blocks import is_collection
+from algorithms._distributed.reaching import settle
+
+
+def bring_tables(client, tables, weights, workers):
+    """Return tables and their weights with arrays and frames in place of Dask's collections.
+
+    Parameters
+    ----------
+    tables : list of (X, y), one such pair, or None
+    weights : list of arrays or None, one a table, or None
+    workers : addresses that may compute collections, or None for all
+
+    Raises
+    ------
+    TypeError
+        Where tables are no pairs, or weights no list.
+    """
+    if not tables:
+        return tables, weights
+    tables = [tables] if isinstance(tables, tuple) else tables
+    if not isinstance(tables, list) or not all(is_pair(table) for table in tables):
+        raise TypeError("eval_set must be a list of (X, y)")
+    if not isinstance(weights, (list, tuple, type(None))):
+        raise TypeError("eval_sample_weight must be a list, with an entry for each of eval_set")
+    flat = [one for table in tables for one in table] + list(weights or ())
+    lazy = {id(one): one for one in flat if is_collection(one)}
+    futures = client.compute(list(lazy.values()), workers=workers, allow_other_workers=False)
+    settle(client, futures, workers)
+    found = dict(zip(lazy, client.gather(futures), strict=True))
+
+    def column(one):
+        return column_or_1d(np.asarray(found[id(one)])) if id(one) in found else one
+
+    tables = [(found.get(id(X), X), column(y)) for X, y in tables]
+    return tables, None if weights is None else [column(one) for one in weights]
+
+
+def is_pair(table):
+    """Return whether a table of ``eval_set`` is a pair."""
+    return isinstance(table, (tuple, list)) and len(table) == 2

@@ -14,12 +14,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Any
 
 from harness.analysis.series import NoAsvError
 from harness.analysis.trends import Level, RunPoint, course
+from harness.data.writing import write_atomically
 from harness.errors import StoreError
-from harness.history import measured_runs
+from harness.history import BENCHMARKS, known_benchmarks, measured_runs
 from harness.model import JSON
 from harness.plugins import Registry
 from harness.store import Store
@@ -53,6 +53,8 @@ def export_asv(results: Path, folder: Path, registry: Registry, repository: Path
         Where asv is not installed.
     StoreError
         Where the folder cannot be written.
+    DataError
+        Where asv's list of benchmarks there is damaged.
     """
     with Store.open(results) as store:
         points = course(store, registry, measured_runs(store))  # of one commit the newest counts
@@ -65,11 +67,12 @@ def export_asv(results: Path, folder: Path, registry: Registry, repository: Path
         else:
             left_out += 1
     cases = _cases(by_place.values())
+    known = known_benchmarks(folder)  # a damaged list is told before anything is written
     try:
         for (machine, commit), point in by_place.items():
             _write(folder, f"harness-{machine}", commit, point, cases)
         if by_place:
-            _declare(folder, cases)
+            _declare(folder, known, cases)
     except OSError as error:
         raise StoreError(f"{folder} cannot be written: {error.strerror}") from error
     return Exported(tuple(commit for _, commit in by_place), left_out)
@@ -142,13 +145,10 @@ def _value(level: Level | None, name: str) -> float:
     return level.seconds if name.endswith("time_fit") else sign * level.score
 
 
-def _declare(folder: Path, cases: Mapping[str, JSON]) -> None:
-    """Add the cases to those that asv knows of."""
-    path = folder / "benchmarks.json"
-    known: dict[str, Any] = {"version": 2}
-    if path.is_file():
-        known = json.loads(path.read_text(encoding="utf-8"))
-    path.write_text(json.dumps({**known, **cases}, indent=1, sort_keys=True), encoding="utf-8")
+def _declare(folder: Path, known: JSON, cases: Mapping[str, JSON]) -> None:
+    """Add the cases to those that asv knows of; a run that is killed leaves the list whole."""
+    content = json.dumps({"version": 2, **known, **cases}, indent=1, sort_keys=True)
+    write_atomically(folder / BENCHMARKS, content.encode())
 
 
 def _whole(revision: str, repository: Path) -> str:

@@ -26,6 +26,7 @@ from harness.store import Store
 
 Case = tuple[str, str, str, str, str]  # algorithm, dataset, measure, unit, source
 ASV_RESULTS = Path(".asv") / "results"
+BENCHMARKS = "benchmarks.json"  # in there: what asv knows of its benchmarks
 OTHER_RUNS = ("duel", "parity")  # their trials are the means to another end
 
 
@@ -64,7 +65,7 @@ def read_history(
     Raises
     ------
     DataError
-        Where a named folder holds no results of asv.
+        Where a named folder holds no results of asv, or its list of benchmarks is damaged.
     """
     notes: list[str] = []
     found: list[Series] = []
@@ -73,7 +74,9 @@ def read_history(
             found += stored_series(course(store, registry, measured_runs(store)))
     try:
         if asv is not None or ASV_RESULTS.is_dir():
-            found += asv_series(asv or ASV_RESULTS)
+            series, unread = asv_series(asv or ASV_RESULTS)
+            found += series
+            notes += unread
         chosen = [s for s in found if _chosen(s, algorithms, datasets) and len(s.points) > 1]
         chosen = [replace(s, steps=find_steps(s.points, threshold)) for s in chosen]
     except NoAsvError as error:
@@ -123,38 +126,82 @@ def stored_series(points: Iterable[RunPoint]) -> list[Series]:
 # ------------------------------------------------------------------ asv
 
 
-def asv_series(folder: Path) -> list[Series]:
+def known_benchmarks(folder: Path) -> JSON:
+    """Return what asv tells of its benchmarks, by name; nothing where it knows of none.
+
+    Raises
+    ------
+    DataError
+        Where its list of them is damaged.
+    """
+    path = folder / BENCHMARKS
+    try:
+        known = json.loads(path.read_bytes())
+    except FileNotFoundError:
+        return {}
+    except OSError as error:
+        raise DataError(f"{path} cannot be read: {error.strerror}") from None
+    except (ValueError, RecursionError):
+        known = None
+    if not isinstance(known, dict) or not all(map(_is_told, known.values())):
+        raise DataError(
+            f"{path} is not the list of benchmarks that asv keeps there: put it back, or delete "
+            "it and write it anew with `asv run --bench just-discover`"
+        )
+    return known
+
+
+def _is_told(benchmark: Any) -> bool:
+    """Say whether an entry of asv's list is as asv writes it; one of them is a version."""
+    names = benchmark.get("param_names", []) if isinstance(benchmark, dict) else []
+    return isinstance(names, list) and all(isinstance(name, str) for name in names)
+
+
+def asv_series(folder: Path) -> tuple[list[Series], list[str]]:
     """Return every case of asv's results over the commits that were measured.
+
+    Returns
+    -------
+    series : list of Series
+    notes : list of str
+        What could not be read; the other commits do not suffer from it.
 
     Raises
     ------
     NoAsvError
         Where asv is not installed.
     DataError
-        Where the folder holds no results that this asv can read.
+        Where the folder holds no results of asv, or its list of benchmarks is damaged.
     """
     try:
-        from asv.results import iter_results
+        from asv.results import Results
         from asv.util import UserError
     except ImportError:
         raise NoAsvError from None
-    if not (folder / "benchmarks.json").is_file():
-        raise DataError(f"{folder} holds no results of asv: benchmarks.json is missing")
-    try:
-        known = json.loads((folder / "benchmarks.json").read_text(encoding="utf-8"))
-        grouped: dict[Case, list[Point]] = defaultdict(list)
-        for results in iter_results(str(folder)):
-            for case, value in _cases(results, known):
-                when = datetime.fromtimestamp(results.date / 1000, UTC).isoformat()
-                grouped[case].append(Point(results.commit_hash[:8], when, value))
-    except (OSError, ValueError, KeyError, UserError) as error:
-        raise DataError(f"the results of asv in {folder} cannot be read: {error}") from error
-    return [Series(*case, by_commit(points)) for case, points in grouped.items()]
+    if not (folder / BENCHMARKS).is_file():
+        raise DataError(f"{folder} holds no results of asv: {BENCHMARKS} is missing")
+    known = known_benchmarks(folder)
+    grouped: dict[Case, list[Point]] = defaultdict(list)
+    notes = []
+    for path in sorted(folder.rglob("*.json")):
+        if path.name in (BENCHMARKS, "machine.json"):
+            continue
+        try:
+            points = list(_points(Results.load(str(path)), known))
+        except (UserError, OSError) as error:
+            notes.append(f"left out: {error}")
+        except Exception:  # noqa: BLE001 - whatever a damaged file makes of asv's reader
+            notes.append(f"left out: {path} is not as asv writes its results")
+        else:
+            for case, point in points:
+                grouped[case].append(point)
+    return [Series(*case, by_commit(points)) for case, points in grouped.items()], notes
 
 
-def _cases(results: Any, known: Mapping[str, Any]) -> Iterator[tuple[Case, float]]:
-    """Yield (algorithm, dataset, measure, unit, source) and value of all that was measured."""
-    machine = f"asv on {results.params.get('machine', '')}"
+def _points(results: Any, known: Mapping[str, Any]) -> Iterator[tuple[Case, Point]]:
+    """Yield (algorithm, dataset, measure, unit, source) and point of all that was measured."""
+    when = datetime.fromtimestamp(results.date / 1000, UTC).isoformat()
+    commit, machine = results.commit_hash[:8], f"asv on {results.params['machine']}"
     for name in results.get_all_result_keys():
         benchmark = known.get(name)
         if not isinstance(benchmark, dict):
@@ -168,8 +215,10 @@ def _cases(results: Any, known: Mapping[str, Any]) -> Iterator[tuple[Case, float
             if isinstance(value, (int, float)):
                 told = dict(zip(benchmark.get("param_names", ()), labels, strict=False))
                 algorithm, dataset = (told.pop(key, "") for key in ("algorithm", "dataset"))
-                measure = ", ".join([name, *told.values()])
-                yield (algorithm, dataset, measure, benchmark.get("unit", ""), machine), value
+                measure, unit = ", ".join([name, *told.values()]), str(benchmark.get("unit", ""))
+                case = (algorithm, dataset, measure, unit, machine)
+                "\n".join([commit, *case]).encode()  # what is no text is damage, and raises
+                yield case, Point(commit, when, float(value))
 
 
 def _labels(params: Sequence[Sequence[str]]) -> Iterator[tuple[str, ...]]:

@@ -24,6 +24,7 @@ from harness.choose import (
 )
 from harness.config import Choice, Experiment
 from harness.data import default_splits, drawn_splits
+from harness.data.mirror import check_mirror
 from harness.declared import declare
 from harness.errors import ConfigError
 from harness.made_duels import make_duel, stop_rule
@@ -152,6 +153,7 @@ class Planner:
         self.surroundings = surroundings
         self.plugin_files = plugin_files
         self.limits = Limits(experiment.run.timeout, experiment.run.memory)
+        check_mirror()  # a worker reads it too, whatever its dataset
         self.splits: dict[str, dict[str, Split]] = {}  # by dataset, and by label
 
     def variant(self, named: str | Choice) -> Variant:

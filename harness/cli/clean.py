@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from harness.cli.common import json_option, print_json, results_option
-from harness.errors import StoreError
+from harness.errors import ConfigError, StoreError
 from harness.units import parse_duration
 
 
@@ -25,8 +25,7 @@ def command(
     from harness.store import Store
     from harness.store.clean import clean
 
-    limit = timedelta(seconds=parse_duration(older_than)) if older_than else None
-    before = datetime.now(UTC) - limit if limit else None
+    before = _ago(older_than) if older_than is not None else None
     if not Store.exists(results):
         raise StoreError(f"there are no results in {results}, so there is nothing to clean")
     with Store.open(results, write=True) as store:
@@ -48,3 +47,13 @@ def command(
         f"{verb}: {len(removal.runs)} runs, {removal.outcomes} outcomes, "
         f"{len(removal.files)} array files, {size}"
     )
+
+
+def _ago(duration: str) -> datetime:
+    """Return the moment that lies so long ago."""
+    try:
+        return datetime.now(UTC) - timedelta(seconds=parse_duration(duration))
+    except OverflowError:  # before the year 1
+        raise ConfigError(
+            f"--older-than {duration[:80]}: no run is so old; give a shorter time, such as 720h"
+        ) from None

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path, PurePosixPath
 from typing import Any, Literal
 
@@ -132,24 +133,54 @@ def entries() -> list[Entry]:
     folder = mirror_folder()
     if folder is None:
         return []
-    path = folder / MANIFEST
     try:
-        content = json.loads(path.read_bytes())
+        content = (folder / MANIFEST).read_bytes()
     except OSError as error:
-        raise DataError(
-            f"HARNESS_MIRROR names {folder}, but {path} cannot be read: {error.strerror}"
-        ) from None
+        raise _unreadable(folder, error.strerror or str(error)) from None
+    return list(_entries_of(folder.resolve(), content))
+
+
+@lru_cache(maxsize=1)
+def _entries_of(folder: Path, content: bytes) -> tuple[Entry, ...]:
+    """Return the sets of a manifest; it is asked for with every dataset that is looked up."""
+    try:
+        items = json.loads(content)
     except (ValueError, RecursionError) as error:
-        raise DataError(f"{path} is not JSON: {error}") from None
-    if not isinstance(content, list) or not all(isinstance(item, dict) for item in content):
-        raise DataError(f"{path} is not a list of datasets")
+        raise _unreadable(folder, f"it is not JSON: {error}") from None
+    if not isinstance(items, list) or not all(isinstance(item, dict) for item in items):
+        raise _unreadable(folder, "it is not a list of datasets")
     found: dict[str, Entry] = {}
-    for item in content:
-        entry = _entry(item, folder.resolve())
+    for item in items:
+        entry = _entry(item, folder)
         if entry.name in found:
-            raise DataError(f"{path} holds two sets named {entry.name[:80]!r}")
+            raise _unreadable(folder, f"it holds two sets named {entry.name[:80]!r}")
         found[entry.name] = entry
-    return list(found.values())
+    return tuple(found.values())
+
+
+def _unreadable(folder: Path, reason: str) -> DataError:
+    return DataError(
+        f"HARNESS_MIRROR names {folder}, but {folder / MANIFEST} cannot be read: {reason}; "
+        "correct the variable, or unset it to do without a mirror"
+    )
+
+
+def check_mirror(name: str = "") -> None:
+    """Raise where a mirror is named that cannot be used: nobody wants a network in its place.
+
+    Parameters
+    ----------
+    name
+        A dataset that is asked for: what the mirror tells of it must be without a mistake.
+
+    Raises
+    ------
+    DataError
+        With the mistakes, in one line.
+    """
+    for entry in entries():
+        if entry.name == name and entry.facts is None:
+            raise DataError(entry.refused)
 
 
 def mirrored_names() -> frozenset[str]:

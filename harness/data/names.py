@@ -35,9 +35,13 @@ def resolve(name: str, registry: Registry) -> Dataset:
     ConfigError
         For an unknown name, option or value, with what was meant.
     DataError
-        For a name whose card has mistakes, or that the mirror holds but that cannot be used.
+        For a name whose card has mistakes, or that the mirror holds but that cannot be used, and
+        for every name where a mirror is named that cannot be read.
     """
+    from harness.data.mirror import check_mirror
+
     base, separator, text = name.partition(":")
+    check_mirror(base)
     return with_options(_registered(base, registry), _parsed(text, name) if separator else {})
 
 

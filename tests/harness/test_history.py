@@ -94,7 +94,7 @@ def test_trials_become_results_of_asv_and_come_back(place, registry, tmp_path):
     assert (len(written.commits), written.left_out) == (RUNS, 1)
     known = json.loads((tmp_path / "benchmarks.json").read_text())
     assert set(known) == {"version", "fit", "trials.time_fit", "trials.track_loss"}
-    found = {(s.algorithm, s.measure): s for s in asv_series(tmp_path)}
+    found = {(s.algorithm, s.measure): s for s in asv_series(tmp_path)[0]}
     ours = by_name(read_history(place / "results", registry).series)
     for name in ("steady", "stepping<i>"):
         there = found[name, "trials.time_fit"]
@@ -117,6 +117,41 @@ def test_asv_itself_reads_what_was_exported(place, registry, tmp_path):
     )
     params = results[0].get_result_params("trials.time_fit")
     assert params == [["'steady'", "'stepping<i>'"], ["'made'"]]
+
+
+DAMAGED_LISTS = [
+    b"",
+    b"{",
+    b"[]",
+    b'"text"',
+    b"\xff",
+    b"[" * 100_000,
+    b'{"fit": {"param_names": 3}}',
+]
+
+
+@pytest.mark.parametrize("damaged", DAMAGED_LISTS, ids=range(len(DAMAGED_LISTS)))
+def test_a_damaged_list_of_benchmarks_is_told_and_left_as_it_is(place, registry, tmp_path, damaged):
+    (tmp_path / "benchmarks.json").write_bytes(damaged)
+    with pytest.raises(DataError, match="asv run --bench just-discover"):
+        asv_series(tmp_path)
+    with pytest.raises(DataError, match="asv run --bench just-discover"):
+        export_asv(place / "results", tmp_path, registry, place / "project")
+    assert [path.name for path in tmp_path.iterdir()] == ["benchmarks.json"]
+    assert (tmp_path / "benchmarks.json").read_bytes() == damaged
+
+
+def test_a_damaged_result_of_asv_costs_its_own_commit(place, registry, tmp_path):
+    export_asv(place / "results", tmp_path, registry, place / "project")
+    cut, list_instead, *_ = sorted(tmp_path.glob("*/*-harness.json"))
+    cut.write_bytes(cut.read_bytes()[:-20])
+    list_instead.write_text("[]")
+    series, notes = asv_series(tmp_path)
+    assert {len(s.points) for s in series} == {RUNS - 2}
+    for path, note in zip([cut, list_instead], notes, strict=True):
+        assert note.startswith("left out: ")
+        assert str(path) in note
+    assert set(notes) <= set(read_history(tmp_path / "none", registry, asv=tmp_path).notes)
 
 
 def run(capsys, *arguments):

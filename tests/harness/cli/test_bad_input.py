@@ -65,11 +65,20 @@ def run_on(folder, content, *more, name="mine.csv", target="y"):
         (["rum"], "did you mean 'run'?"),
         (["duel", "decision_tree", "bagging", "-d", "irs"], "did you mean 'iris'?"),
         (["show", "no-such-thing"], "no-such-thing"),
+        (["clean", "--older-than", "99999999h"], "no run is so old"),
         (["list"], "list needs a KIND: algorithms, datasets"),
     ],
 )
 def test_a_mistake_on_the_command_line(tmp_path, arguments, message):
     assert message in refused(tmp_path, *arguments)
+
+
+def test_a_mistyped_mirror_is_told_and_not_replaced_by_cards(tmp_path, monkeypatch):
+    monkeypatch.setenv("HARNESS_MIRROR", "data/mistyped")
+    for command in (["run", "-d", "iris"], ["duel", "decision_tree", "bagging", "-d", "iris"]):
+        err = refused(tmp_path, *command)
+        assert err.startswith("harness: HARNESS_MIRROR names data/mistyped, but ")
+        assert err.count("\n") == 1
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from harness.data import load_table, resolve
+from harness.choose import choose_datasets
+from harness.config import parse_experiment
+from harness.data import dataset_from_file, load_table, resolve
 from harness.data.cards import every_card
 from harness.data.columns import labels_of
 from harness.data.loading import table_of
@@ -22,7 +24,9 @@ from harness.data.streams import magic
 from harness.data.tables import facts_of
 from harness.errors import DataError
 from harness.model import DatasetRef
+from harness.plan import make_plan
 from harness.plugins import load_registry
+from harness.surroundings import Surroundings
 
 MODULES = ["harness.builtin.cards", "harness.builtin.mirror"]
 QUICK = 200_000  # bytes of a set that is read in every test run; larger ones where it may be slow
@@ -117,6 +121,40 @@ def test_a_broken_manifest_breaks_the_mirror_alone(tmp_path, monkeypatch, conten
     found = load_registry(strangers=False)
     assert [b.plugin for b in found.broken] == ["harness.builtin.mirror"]
     assert "iris" in found.names("dataset")
+
+
+@pytest.mark.parametrize("name", ["iris", "friedman1"])
+def test_a_mirror_that_is_not_there_is_an_error_and_no_reason_for_a_network(monkeypatch, name):
+    monkeypatch.setenv("HARNESS_MIRROR", "/nowhere/mistyped")
+    found = load_registry(strangers=False)
+    assert name in found.names("dataset"), "a card or a generator would do"
+    for look_up in (lambda: resolve(name, found), lambda: choose_datasets([name], found, {})):
+        with pytest.raises(DataError, match="HARNESS_MIRROR names /nowhere/mistyped, but") as error:
+            look_up()
+        assert "unset it" in str(error.value)
+
+
+def test_nothing_is_planned_with_a_broken_mirror_not_even_for_your_own_file(tmp_path, monkeypatch):
+    (tmp_path / "mine.csv").write_text("a,y\n" + "".join(f"{i},{i % 2}\n" for i in range(20)))
+    mine = dataset_from_file(tmp_path / "mine.csv", "y")
+    experiment = parse_experiment(
+        {"name": "x", "datasets": [mine.name], "algorithms": ["sklearn.decision_tree"]}, "here"
+    )
+    found = load_registry(modules=["algorithms.reference.sklearn"])
+    around = Surroundings("machine", lambda _: "1")
+    assert make_plan(experiment, found, around, [mine]).jobs
+    monkeypatch.setenv("HARNESS_MIRROR", str(tmp_path / "absent"))
+    with pytest.raises(DataError, match="HARNESS_MIRROR"):  # every worker would stumble over it
+        make_plan(experiment, found, around, [mine])
+
+
+def test_a_set_with_mistakes_is_not_taken_from_its_card(tmp_path, monkeypatch):
+    make_mirror(tmp_path / "mirror", monkeypatch, rows=None)
+    with pytest.raises(DataError, match="rows"):
+        resolve("iris", registry())
+    assert resolve("wine", registry()).source == "bundled"
+    make_mirror(tmp_path / "other", monkeypatch, task="ranking")  # which a card never is
+    assert resolve("iris", registry()).source == "bundled"
 
 
 def test_a_symbolic_link_does_not_lead_out(tmp_path, monkeypatch):

@@ -2,13 +2,17 @@
 
 import importlib.util
 import math
+from pathlib import Path
 
 import pytest
 from pages import DOCS
 
 from harness.analysis.view import Accuracy, Interval, Parity, Speed
 from harness.config import load_experiment
+from harness.model import DuelOutcome, Outcome, Status
 from harness.plugins import load_registry
+from harness.runs import Request, config_of, plan_request, planned_matches
+from harness.store import Store
 
 SPEC = importlib.util.spec_from_file_location("write_figures", DOCS / "figures/write.py")
 write = importlib.util.module_from_spec(SPEC)
@@ -63,4 +67,161 @@ def test_a_rung_tells_its_mode_and_why_nothing_was_compared():
 
 def test_cells_of_a_table_stay_cells():
     assert write.table(["x"], [["a | b"]]).splitlines()[-1] == "| a \\| b |"
-    assert "Nothing" in write.table(["x"], [])
+    with pytest.raises(write.IncompleteError, match="would have no rows"):
+        write.table(["x"], [])
+
+
+def test_a_verdict_without_a_gap_has_no_shares_of_it():
+    difference = Interval(-0.01, 0.0, 0.02, n=5)
+    one = Accuracy("a", "b", "iris", "log_loss", "inconclusive", difference, 0.01, gap=0.0)
+    assert write.accuracy_row(one) == ["iris", "b", "inconclusive", write.NONE]
+
+
+# ------------------------------------------------------------------ runs
+
+PLUGIN = """
+from harness import Algorithm, Task, hookimpl
+
+
+@hookimpl
+def register_algorithms(register):
+    only = frozenset({Task.REGRESSION})
+    register(Algorithm("ours", object, only, reference="lib"))
+    register(Algorithm("lib", object, only, origin="reference"))
+"""
+SMALL, LARGE = "friedman1:rows=100", "friedman1:rows=200"
+EXPERIMENT = f"""
+algorithms = ["ours", "lib"]
+datasets = ["{SMALL}", "{LARGE}"]
+[splits]
+folds = 2
+[duels]
+datasets = ["{SMALL}", "{LARGE}"]
+launches = 8
+[parity]
+datasets = ["*"]
+"""
+BUILTIN = [f"harness.builtin.{name}" for name in ("generators", "executors", "metrics")]
+
+
+@pytest.fixture(scope="module")
+def kit(tmp_path_factory):
+    """An experiment's file, called speed, and the registry of what it names."""
+    folder = tmp_path_factory.mktemp("kit")
+    (folder / "both.py").write_text(PLUGIN)
+    for name in ("speed", "parity"):
+        (folder / f"{name}.toml").write_text(f'name = "{name}"\n{EXPERIMENT}')
+    return str(folder / "speed.toml"), load_registry([folder / "both.py"], modules=BUILTIN)
+
+
+def stored(results, experiment, registry, status="done", lacking="", **settings):
+    """Store a run in which all is done but one kind of thing on the larger dataset."""
+    request = Request(load_experiment(experiment, changes=settings))
+    plan = plan_request(request, registry)
+    with Store.open(results, write=True) as store:
+        name, config = request.experiment.name, config_of(request, plan.declared)
+        run = store.begin_run(name, config, "", machine={})
+        store.plan_trials(run, plan.trials())
+        for trial in plan.trials():
+            ended = (lacking, trial.dataset) == ("end of a trial", LARGE)
+            if (lacking, trial.dataset) != ("trial", LARGE):
+                store.record(run, Outcome(trial, Status.CRASHED if ended else Status.DONE))
+        for duel in plan.duels:
+            ended = (lacking, duel.a.dataset.name) == ("end of a duel", LARGE)
+            if (lacking, duel.a.dataset.name) != ("duel", LARGE):
+                store.record_duel(run, DuelOutcome(duel, Status.TIMEOUT if ended else Status.DONE))
+        for match in planned_matches(request, registry, plan):
+            if (lacking, match.a.dataset.name) != ("comparison", LARGE):
+                found = {"splits": {}, "comparison": None, "split": "", "reason": "made up"}
+                store.record_parity(run, match.what, Status.SKIPPED, found)
+        store.finish_run(run, status)
+    return run
+
+
+def test_tables_are_of_the_newest_finished_run(tmp_path, kit):
+    with Store.open(tmp_path, write=True):
+        pass
+    with pytest.raises(write.IncompleteError, match="no finished run of speed in"):
+        write.newest(tmp_path, *kit)
+    stored(tmp_path, *kit, "interrupted")
+    with pytest.raises(write.IncompleteError, match=r"no finished run of speed.*\(1 unfinished\)"):
+        write.newest(tmp_path, *kit)
+    stored(tmp_path, *kit, lacking="trial")
+    run = stored(tmp_path, *kit)
+    stored(tmp_path, *kit, "interrupted", lacking="duel")
+    assert write.newest(tmp_path, *kit).run["id"] == run
+
+
+@pytest.mark.parametrize(
+    ("lacking", "told"),
+    [
+        ("trial", ["2 of 2 trials of ours on", "2 of 2 trials of lib on"]),
+        ("end of a trial", ["2 of 2 trials of ours on", "2 of 2 trials of lib on"]),
+        ("duel", ["the duel of ours with lib on"]),
+        ("end of a duel", ["the duel of ours with lib on"]),
+        ("comparison", ["the comparison of ours in default mode with lib on"]),
+    ],
+)
+def test_what_a_finished_run_lacks_is_named(tmp_path, kit, lacking, told):
+    stored(tmp_path, *kit)
+    run = stored(tmp_path, *kit, lacking=lacking)
+    with pytest.raises(write.IncompleteError) as caught:
+        write.newest(tmp_path, *kit)
+    first, *lines = str(caught.value).splitlines()
+    assert first == f"no table was written: run {run} of speed lacks"
+    assert lines == [f"  {line} {LARGE}" for line in told]
+
+
+@pytest.mark.parametrize(
+    ("narrowed", "told"),
+    [
+        ({"datasets": [SMALL]}, f"2 of 2 trials of ours on {LARGE}"),
+        ({"duels.datasets": [SMALL]}, f"the duel of ours with lib on {LARGE}"),
+        ({"duels.launches": 2}, f"the duel of ours with lib on {SMALL}"),
+        ({"splits.folds": 3}, f"2 of 2 trials of ours on {SMALL}"),
+    ],
+)
+def test_a_narrowed_run_is_held_to_the_whole_experiment(tmp_path, kit, narrowed, told):
+    stored(tmp_path, *kit, **narrowed)
+    with pytest.raises(write.IncompleteError) as caught:
+        write.newest(tmp_path, *kit)
+    assert f"  {told}" in str(caught.value).splitlines()
+
+
+def test_tables_are_written_all_or_none(tmp_path, kit, monkeypatch):
+    experiment, registry = kit
+    monkeypatch.setattr(write, "EXPERIMENTS", Path(experiment).parent)
+    monkeypatch.setattr(write, "load_registry", lambda **_: registry)
+    monkeypatch.setattr(write, "PAGES", ("ours", "other"))
+    results, tables = tmp_path / "results", tmp_path / "tables"
+    stored(results, experiment, registry)
+    stored(results, experiment.replace("speed", "parity"), registry, lacking="comparison")
+    with pytest.raises(write.IncompleteError, match="of parity lacks"):
+        write.write(results, tables)
+    assert not tables.exists()
+    stored(results, experiment.replace("speed", "parity"), registry)
+    texts = {"ours": "of ours"}
+    monkeypatch.setattr(write, "page", lambda *told: texts[told[0]])
+    with pytest.raises(KeyError):
+        write.write(results, tables)
+    assert not tables.exists()
+    texts["other"] = "of other"
+    write.write(results, tables)
+    assert {p.name: p.read_text() for p in tables.iterdir()} == {
+        "ours.md": "of ours",
+        "other.md": "of other",
+    }
+
+
+def test_a_page_that_would_lack_a_table_is_not_written(tmp_path, kit):
+    stored(tmp_path, *kit)
+    seen = write.newest(tmp_path, *kit)
+    with pytest.raises(write.IncompleteError, match="would have no rows"):
+        write.page("unheard of", seen, seen)
+
+
+def test_the_command_says_why_in_words(tmp_path, monkeypatch):
+    monkeypatch.setattr(write.sys, "argv", ["write.py", str(tmp_path / "nowhere")])
+    monkeypatch.setattr(write, "load_registry", lambda **_: None)
+    with pytest.raises(SystemExit, match="nowhere"):
+        write.main()

@@ -9,6 +9,7 @@ from harness.conformance import (
     declaration,
     edges,
     executors,
+    inputs,
     kinds,
     metrics,
     predictions,
@@ -21,7 +22,7 @@ from harness.errors import ConfigError, unknown
 from harness.model import Task
 from harness.plugins import Registry
 
-OF_ALGORITHMS = (declaration, predictions, kinds, edges)
+OF_ALGORITHMS = (declaration, predictions, inputs, kinds, edges)
 OF_OTHERS = (datasets, metrics, sections, executors)
 MODULES = [module.__name__ for module in (*OF_ALGORITHMS, *OF_OTHERS)]
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import os
 import tempfile
 from collections.abc import Iterator
@@ -63,22 +62,6 @@ def _same(found: np.ndarray, expected: np.ndarray, what: str) -> None:
     if len(rows):
         apart = float(np.abs(found - expected).max())
         raise BrokenError(f"{what} predicts {len(rows)} of {len(found)} rows up to {apart:.3g} off")
-
-
-@promise("what is given is left as it was")
-def no_mutation(subject: Subject) -> None:
-    """Compare X, y and the weights before and after training and predicting."""
-    run = subject.plain
-    weight = np.ones(N_TRAIN)
-    given = {"X of training": run.train, "y": run.y, "weight": weight, "X of predict": run.test}
-    before = copy.deepcopy(given)
-    adapter = subject.algorithm.adapter(run.spec)
-    takes = weight if subject.algorithm.accepts.weights else None
-    adapter.fit(adapter.prepare(run.train, run.y, takes))
-    adapter.predict(run.test)
-    for name, now in given.items():
-        equal = np.array_equal(np.asarray(now), np.asarray(before[name]), equal_nan=True)
-        demand(equal, f"{name} was written to")
 
 
 @promise("nothing is printed")

@@ -60,21 +60,27 @@ def make_table(
 
 
 @dataclass(frozen=True)
-class Fitted:
-    """One trained adapter, with what it was given and what it predicts for the test rows."""
+class Given:
+    """What an adapter is given: a spec, training rows with their targets, and test rows."""
 
     spec: Spec
-    adapter: Any
-    native: Any
     train: Any
     y: np.ndarray
     test: Any
-    output: np.ndarray
 
     def one_by_one(self, count: int) -> list[Any]:
         """Return the first test rows, each as an X of one row."""
         at = self.test.iloc if isinstance(self.test, pd.DataFrame) else self.test
         return [at[[i]] for i in range(count)]
+
+
+@dataclass(frozen=True)
+class Fitted(Given):
+    """One trained adapter, with what it was given and what it predicts for the test rows."""
+
+    adapter: Any
+    native: Any
+    output: np.ndarray
 
 
 @dataclass(frozen=True)
@@ -109,17 +115,16 @@ class Subject:
         given = {"seed": 3, "threads": 1, "n_classes": self.n_classes, **fields}
         return Spec(task=self.task, params=chosen, **given)
 
-    def fit(
+    def given(
         self,
         data: Table,
         *,
         params: Mapping[str, Any] | None = None,
-        weight: np.ndarray | None = None,
         rows: np.ndarray | None = None,
         threads: int = 1,
         kinds: Mapping[str, bool] = NO_KINDS,
-    ) -> Fitted:
-        """Prepare, train on the first 100 rows or those given, and predict the last 60.
+    ) -> Given:
+        """Prepare the first 100 rows, or those given, for training, and the last 60 for predicting.
 
         ``kinds`` says what the table has, as :func:`make_table` was told.
         """
@@ -129,11 +134,16 @@ class Subject:
         spec = self.spec(params, threads=threads, categorical=prepared.categorical)
         pick = data.X if issparse(data.X) else data.X.iloc
         X, test = (prepared.apply(pick[at]) for at in (train, np.arange(N_TRAIN, N)))
-        y = data.y[train]
-        adapter = self.algorithm.adapter(spec)
-        native = adapter.prepare(X, y, weight)
+        return Given(spec, X, data.y[train], test)
+
+    def fit(self, data: Table, *, weight: np.ndarray | None = None, **how: Any) -> Fitted:
+        """Train on what :meth:`given`, told ``how``, makes of a table; predict its test rows."""
+        given = self.given(data, **how)
+        adapter = self.algorithm.adapter(given.spec)
+        native = adapter.prepare(given.train, given.y, weight)
         adapter.fit(native)
-        return Fitted(spec, adapter, native, X, y, test, np.asarray(adapter.predict(test)))
+        output = np.asarray(adapter.predict(given.test))
+        return Fitted(given.spec, given.train, given.y, given.test, adapter, native, output)
 
     @cached_property
     def plain(self) -> Fitted:

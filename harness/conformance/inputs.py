@@ -1,0 +1,73 @@
+"""That what a plugin is given stays as it was, on each kind of table that it says it takes."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy.sparse import issparse
+
+from harness.conformance.findings import demand, promise
+from harness.conformance.kinds import MIXES
+from harness.conformance.subject import N_TRAIN, NO_KINDS, Subject, make_table, stages
+from harness.model import Accepts
+
+
+@promise("what is given is left as it was")
+def no_mutation(subject: Subject) -> None:
+    """Compare X, y and the weights before and after every call that is given them."""
+    for kinds in taken(subject.algorithm.accepts):
+        _left_alone(subject, kinds)
+
+
+def taken(accepts: Accepts) -> list[Mapping[str, bool]]:
+    """Return the kinds of tables that reach an algorithm as they are: plain ones come first.
+
+    What it does not accept is imputed or encoded before, and then is a plain table again.
+    """
+    mixes = [mix for mix in MIXES if all(getattr(accepts, kind) for kind in mix)]
+    sparse = [{"sparse": True}] if accepts.sparse else []
+    return [NO_KINDS, *mixes, *sparse]
+
+
+def _left_alone(subject: Subject, kinds: Mapping[str, bool]) -> None:
+    """Drive one adapter through all its calls, on inputs that no other call has seen.
+
+    A fresh copy each, because what writes the same twice (an imputation) shows only once.
+    """
+    given = subject.given(make_table(subject.task, **kinds), kinds=kinds)
+    weight = np.linspace(0.5, 2.5, N_TRAIN)  # uneven, and not of mean 1: scaling them shows
+    now = {
+        "X of training": given.train,
+        "y": given.y,
+        "weight": weight,
+        "X of predict": given.test,
+        "X of predict_one": given.one_by_one(1)[0],
+        "X of staged": copy.deepcopy(given.test),
+    }
+    before = copy.deepcopy(now)
+    adapter = subject.algorithm.adapter(given.spec)
+    takes = weight if subject.algorithm.accepts.weights else None
+    adapter.fit(adapter.prepare(given.train, given.y, takes))
+    adapter.predict(now["X of predict"])
+    adapter.predict_one(now["X of predict_one"])
+    stages(adapter, now["X of staged"])
+    where = f", with {' and '.join(kinds)} values," if kinds else ""
+    for name, value in now.items():
+        demand(_same(value, before[name]), f"{name}{where} was written to")
+
+
+def _same(now: Any, before: Any) -> bool:
+    """Return whether every value, and what says where it stands, is the same; NaN equals NaN."""
+    if isinstance(now, pd.DataFrame):
+        return now.equals(before)
+    if issparse(now):
+        parts = ("data", "indices", "indptr")
+        return bool(now.shape == before.shape) and all(
+            np.array_equal(getattr(now, part), getattr(before, part), equal_nan=True)
+            for part in parts
+        )
+    return np.array_equal(now, before, equal_nan=True)

@@ -1,0 +1,23 @@
+"""The plugins that the pages show keep every promise that `harness plugin check` asks of them."""
+
+import re
+
+import pytest
+from pages import DOCS, ROOT, blocks
+
+from harness.conformance.checks import cases
+from harness.plugins import load_registry
+
+PLUGINS = {"random-stumps": ROOT / "README.md", "shallow-lightgbm": DOCS / "plugins.md"}
+
+
+@pytest.mark.parametrize("name", PLUGINS)
+def test_every_promise_is_kept(tmp_path, name):
+    page = PLUGINS[name].read_text()
+    (saved,) = set(re.findall(rf"plugin check {name} --plugin (\S+)", page))
+    file = tmp_path / saved
+    file.write_text(blocks(page, "python")[0])
+    registry = load_registry([file], modules=[])
+    found = [check.run(subject) for check, subject in cases(registry, name)]
+    assert [one for one in found if one.state == "failed"] == []
+    assert [one.state for one in found].count("ok") > 12

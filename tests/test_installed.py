@@ -15,6 +15,7 @@ from pages import DOCS, blocks
 pytestmark = pytest.mark.slow
 EXAMPLE = ROOT / "docs/examples/rotated-forest"
 SMALL = ("--set", "splits.folds=2", "--set", "capacity.trees=3", "--set", "duels.pairs=[]")
+TEN_MINUTES = 600.0  # seconds, from the saved file to its row
 
 
 @pytest.fixture(scope="module")
@@ -113,3 +114,4 @@ def test_ten_minutes_lead_from_nothing_to_a_row_of_the_report(fresh: Fresh) -> N
     assert "FAILED" not in kept
     assert kept.count("\nok ") > 10
     print(f"from the file to its row: {seconds:.0f} s")  # noqa: T201 - the figure that is promised
+    assert seconds < TEN_MINUTES

@@ -52,10 +52,32 @@ def test_the_wheel_holds_every_source_file_and_nothing_else(built: dict[str, Pat
     assert {PurePosixPath(n).parts[0] for n in names} == set(PACKAGES)
 
 
-def test_the_source_distribution_can_be_built_again(built: dict[str, Path]) -> None:
+def test_the_source_distribution_holds_what_a_build_needs(built: dict[str, Path]) -> None:
     with tarfile.open(built["sdist"]) as archive:
         names = {n.partition("/")[2] for n in archive.getnames()}
     assert {"pyproject.toml", "datasets/small.csv.gz", "harness/py.typed"} <= names
+
+
+@pytest.mark.slow
+def test_the_source_distribution_builds_the_same_wheel(
+    built: dict[str, Path], tmp_path: Path
+) -> None:
+    """Who installs from it gets every file that the wheel has, byte for byte."""
+    with tarfile.open(built["sdist"]) as archive:
+        archive.extractall(tmp_path, filter="data")
+    (unpacked,) = tmp_path.iterdir()
+    pip = [sys.executable, "-m", "pip", "wheel", "--quiet", "--disable-pip-version-check"]
+    offline = ["--no-deps", "--no-index", "--no-build-isolation", "--wheel-dir", "dist"]
+    subprocess.run([*pip, *offline, str(unpacked)], cwd=tmp_path, check=True, capture_output=True)
+    (wheel,) = (tmp_path / "dist").glob("*.whl")
+    assert wheel.name == built["wheel"].name
+    assert sums(wheel) == sums(built["wheel"])
+
+
+def sums(wheel: Path) -> dict[str, int]:
+    """Return each file of a wheel with the checksum of its bytes."""
+    with zipfile.ZipFile(wheel) as archive:
+        return {info.filename: info.CRC for info in archive.infolist()}
 
 
 def test_an_installed_copy_finds_its_cards(built: dict[str, Path], tmp_path: Path) -> None:

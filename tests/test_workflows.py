@@ -1,5 +1,6 @@
 """The workflow files: that they can be read, call what there is, and give nobody too much."""
 
+import os
 import re
 import subprocess
 from pathlib import Path
@@ -99,3 +100,52 @@ def test_the_inputs_of_the_reusable_workflow_are_on_its_page():
         assert about["description"].endswith(".")
         assert f"| `{name}` |" in page
         assert "default" in about
+
+
+@pytest.fixture
+def chosen(tmp_path):
+    """Return a function from subjects of the branch of results to the range that is measured.
+
+    ``{n}`` in a subject is the n-th commit of four; HEAD is the last.
+    """
+
+    def git(*words):
+        who = ("-c", "user.name=n", "-c", "user.email=e@example.org")
+        command = ["git", "-C", str(tmp_path), *who, *words]
+        return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+
+    def commit(subject):
+        git("commit", "--quiet", "--allow-empty", "--message", subject)
+        return git("rev-parse", "HEAD")
+
+    git("init", "--quiet", "--initial-branch", "main")
+    commits = [commit(f"number {n}") for n in range(4)]
+    steps = read(ROOT / ".github/workflows/history.yml")["jobs"]["measure"]["steps"]
+    (script,) = (step["run"] for step in steps if step.get("name") == "Choose the commits")
+
+    def choose(*subjects):
+        if subjects:
+            git("checkout", "--quiet", "--orphan", "kept")
+            for subject in subjects:
+                commit(subject.format(*commits))
+            git("checkout", "--quiet", "main")
+        told = tmp_path / "env"
+        environment = {**os.environ, "RESULTS": "kept", "GITHUB_ENV": str(told)}
+        subprocess.run(["bash", "-c", script], cwd=tmp_path, env=environment, check=True)
+        return told.read_text().removeprefix("RANGE=").strip(), commits
+
+    return choose
+
+
+def test_without_results_the_newest_commit_is_measured(chosen):
+    assert chosen()[0] == "HEAD^!"
+
+
+def test_what_is_new_since_the_last_measured_commit_is_measured(chosen):
+    found, commits = chosen("Results of {0}", "Results of {1}")
+    assert found == f"{commits[1]}..HEAD"
+
+
+def test_results_of_other_histories_and_of_the_newest_commit_are_passed_over(chosen):
+    found, commits = chosen("Results of {2}", "Results of 0123abcd", "Results of {3}", "by hand")
+    assert found == f"{commits[2]}..HEAD"

@@ -37,8 +37,9 @@ def choose_step(values, workers, what):
 
     def share(first, last):
         first, last = first * BLOCK, min(last * BLOCK, n)
-        tables.append(size_table())
-        add_sizes(values, first, first, last, stride_of_sizes(n), tables[-1])
+        own = size_table()
+        add_sizes(values, first, first, last, stride_of_sizes(n), own)
+        tables.append(own)
 
     workers.share(share, -(-n // BLOCK))
     table = merge_sizes(tables)

@@ -15,28 +15,8 @@ each alone. What training has never seen, or seldom, goes right, and so do missi
 import numpy as np
 
 from algorithms._kernels.hist_split import beats, draw_one, improve, sum_left
+from algorithms._kernels.hist_values import value_of
 from algorithms._kernels.jit import inner_kernel, kernel
-
-
-@kernel
-def value_of(g, h, n_rows, ridge, parent, lower, upper, rules):
-    """Return the value of a leaf whose sums are g and h, in units of their own.
-
-    Parameters
-    ----------
-    n_rows : of the leaf, perhaps estimated
-    ridge : λ
-    parent : value of the leaf that it came from
-    lower, upper : bounds
-    """
-    shrunk = np.sign(g) * max(abs(g) - rules.alpha, 0.0)  # T(G)
-    value = -shrunk / (h + ridge)
-    if rules.max_step > 0.0:
-        value = min(max(value, -rules.max_step), rules.max_step)
-    if rules.smooth > 0.0:
-        share = n_rows / (n_rows + rules.smooth)
-        value = share * value + (1.0 - share) * parent
-    return min(max(value, lower), upper)
 
 
 @inner_kernel

@@ -13,11 +13,11 @@ by columns; those of large leaves by rows, so that no row's bins are fetched twi
 
 import numpy as np
 
-from algorithms._kernels.hist_careful import value_of
 from algorithms._kernels.hist_layout import LEAVES, NEXT, NO_FEATURE
 from algorithms._kernels.hist_lists import clear_column, spread_column
 from algorithms._kernels.hist_partition import partition
 from algorithms._kernels.hist_survey import survey
+from algorithms._kernels.hist_values import standing_value, value_of
 from algorithms._kernels.jit import inner_kernel, kernel
 from algorithms._kernels.team import meet
 
@@ -101,7 +101,8 @@ def divide(at, new, n_left, bins, growth, rules, scale):
     node["feature"], node["bin"], node["gain"] = best["feature"], best["bin"], best["gain"]
     node["missing_left"], node["is_set"] = best["missing_left"], best["is_set"]
     right = growth.leaves[new]
-    g_left, h_left, parent = best["g"], best["h"], leaf["value"]
+    g_left, h_left = best["g"], best["h"]
+    parent = standing_value(leaf, leaf["g"], leaf["h"], rules, scale)
     right["start"], right["end"], right["depth"] = (
         leaf["start"] + n_left,
         leaf["end"],

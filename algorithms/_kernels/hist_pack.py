@@ -1,6 +1,6 @@
 """Turn derivatives into records: whole numbers of a step, rounded without bias.
 
-    step  Δ = 2^⌈log₂(max / 2³⁰)⌉ at least, and such that the mean |g| is about 2¹⁷ steps
+    step  Δ = 2^⌈log₂(max / 2³⁰)⌉ at least, and such that the mean |g| is about 2¹⁵ steps
     q = ⌊g / Δ + u⌋           u in [0, 1) from the row's number and the tree's: E q = g / Δ
 
 A row's precision follows from the mean |g|, never from the number of rows; the sums of q are

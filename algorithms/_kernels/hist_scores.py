@@ -16,13 +16,13 @@ def mark_leaves(growth, n_leaves, leaf_of, first, last):
 
     Parameters
     ----------
-    leaf_of : (n_rows,) uint16, by row of the table
+    leaf_of : (n_rows,) uint16 or uint32, by row of the table
     """
     for k in range(n_leaves):
         leaf = growth.leaves[k]
         start, end = max(leaf["start"], first), min(leaf["end"], last)
         for i in range(np.uint64(start), np.uint64(max(end, start))):
-            leaf_of[np.uint64(growth.rows[i])] = np.uint16(k)
+            leaf_of[np.uint64(growth.rows[i])] = k
 
 
 @kernel
@@ -42,7 +42,7 @@ def walk_bins(bins, growth, leaf_of_node, others, leaf_of, first, last):
         while nodes[at]["left"] >= 0:
             b = cell_of(bins, row, nodes[at]["feature"], stride)
             at = nodes[at]["left"] if growth.goes_left[at, b] else nodes[at]["right"]
-        leaf_of[row] = np.uint16(leaf_of_node[at])
+        leaf_of[row] = leaf_of_node[at]
 
 
 @kernel
@@ -52,7 +52,7 @@ def add_leaves(score, leaf_of, values, first, last):
     Parameters
     ----------
     score : (n_rows,) float64
-    leaf_of : (n_rows,) uint16
+    leaf_of : (n_rows,) uint16 or uint32
     values : (n_leaves,) float64
     """
     for i in range(np.uint64(first), np.uint64(last)):

@@ -23,6 +23,7 @@ import numpy as np
 
 from algorithms._kernels.hist_layout import NO_FEATURE
 from algorithms._kernels.hist_math import hash_of
+from algorithms._kernels.hist_values import standing_value
 from algorithms._kernels.jit import inner_kernel, kernel
 
 NOISE = 4.0  # gains below this many squared steps a row can come from rounding alone
@@ -56,7 +57,7 @@ def facts_of(leaf, g, h, rules, scale):
     least = max(np.int64(np.ceil(max(by_rows, rules.min_h / scale.h))), 1)
     base = np.float64(g) * np.float64(g) / (h + ridge)
     floor = max(rules.min_gain / unit, NOISE * n_rows / h)
-    bounds = leaf["lower"], leaf["upper"], leaf["value"]
+    bounds = leaf["lower"], leaf["upper"], standing_value(leaf, g, h, rules, scale)
     return Facts(g, h, n_rows, least, base, floor, ridge, unit, *bounds, leaf["node"])
 
 

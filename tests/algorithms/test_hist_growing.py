@@ -1,0 +1,67 @@
+"""What growing must not forget: the root's own gain, leaves beyond 65 536, threads at once."""
+
+import time
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+
+from algorithms import HistogramBoostingRegressor
+from algorithms._common import hist_records
+from algorithms._common.threads import Workers
+from algorithms._kernels import hist_layout
+from algorithms._kernels.hist_scores import mark_leaves
+
+
+def shifted(n=4000):
+    """Return a number that decides, a category that does not, and y far from 0."""
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.normal(size=n), rng.integers(0, 20, n)])
+    return X, 100.0 + 5.0 * (X[:, 0] > 0)
+
+
+def test_the_root_s_own_gain_is_taken_off_sets_as_off_thresholds():
+    X, y = shifted()
+    one = {"n_estimators": 1, "boost_from_average": False}
+    model = HistogramBoostingRegressor(categorical_feature=[1], **one).fit(X, y)
+    assert model.ensemble_.feature[0] == 0
+
+
+@pytest.mark.parametrize("held", [{"reg_alpha": 0.1}, {"max_delta_step": 103}, {"path_smooth": 1}])
+def test_a_split_s_gain_is_what_it_adds_to_the_root_s(held):
+    """Σ(y − ȳ)² of the two halves, and not Σy² too, is what may exceed the least gain."""
+    X, y = shifted()
+    asked = {"n_estimators": 1, "boost_from_average": False, "learning_rate": 1.0}
+    asked |= {"num_leaves": 2, **held}
+    model = HistogramBoostingRegressor(**asked).fit(X[:, :1], y)
+    gain = model.ensemble_.gain[0]
+    added = ((y - y.mean()) ** 2).sum()
+    assert 0 < gain < 1.1 * added
+    none = HistogramBoostingRegressor(**asked, min_split_gain=10 * gain).fit(X[:, :1], y)
+    assert none.ensemble_.n_nodes == 1
+
+
+class Marked(NamedTuple):
+    leaves: np.ndarray
+    rows: np.ndarray
+
+
+def test_more_leaves_than_two_bytes_can_number():
+    n = (1 << 16) + 100
+    leaves = np.zeros(n, hist_layout.LEAF)
+    leaves["start"], leaves["end"] = np.arange(n), np.arange(n) + 1
+    leaf_of = np.zeros(n, np.uint32)
+    mark_leaves(Marked(leaves, np.arange(n, dtype=np.uint32)), n, leaf_of, 0, n)
+    assert np.array_equal(leaf_of, np.arange(n))
+
+
+def test_threads_that_are_slow_to_begin_count_into_tables_of_their_own(monkeypatch):
+    stride = hist_records.stride_of_sizes
+    values = np.random.default_rng(0).normal(size=400_000).astype(np.float32)
+    values[399_999] = 1e6
+    with Workers(1) as one, Workers(4) as four:
+        alone = hist_records.choose_step(values, one, "gradients")
+        slow = lambda n: (time.sleep(0.02), stride(n))[1]  # noqa: E731 - a line is enough
+        monkeypatch.setattr(hist_records, "stride_of_sizes", slow)
+        for _ in range(5):
+            assert hist_records.choose_step(values, four, "gradients") == alone

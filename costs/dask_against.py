@@ -8,6 +8,13 @@ All use the same workers, threads and parts of a table that lies on the workers 
 from the call to the model, so it includes what each needs to set up, to bin and to hand back. In
 each round all are fitted, in an order that changes; ratios are taken within rounds. The log loss on
 rows that nobody has seen tells whether the models are as good.
+
+MB a tree are all that crossed the loopback device during a fit, also Dask's messages and what is
+sent once a fit, divided by the trees. In a network namespace nothing else crosses it:
+
+    unshare -rn sh -c 'ip link set lo up; python -m costs.dask_against'
+
+Ours tells besides what its ranks sent each other, by what it was for.
 """
 
 import argparse
@@ -16,11 +23,13 @@ import math
 import sys
 import time
 import warnings
+from dataclasses import dataclass, field
 from itertools import cycle, permutations
 
 import numpy as np
 from sklearn.metrics import log_loss
 
+from costs.wire import crossed
 from harness.analysis.stats import hodges_lehmann, transformed
 
 PARTS_EACH = 2  # of a worker
@@ -67,12 +76,12 @@ def settings(client, asked):
 
 
 def fit_ours(client, X, y, asked):
-    """Train ours; return what predicts the chance of a 1."""
+    """Train ours; return what predicts the chance of a 1, and what its ranks sent."""
     from algorithms import DaskHistogramBoostingClassifier
 
     model = DaskHistogramBoostingClassifier(**settings(client, asked)).fit(X, y)
-    local = model.to_local()
-    return lambda table: local.predict_proba(table)[:, 1]
+    local, sent = model.to_local(), model.communication_["sent"]
+    return lambda table: local.predict_proba(table)[:, 1], sent
 
 
 def fit_lightgbm(client, X, y, asked):
@@ -80,7 +89,7 @@ def fit_lightgbm(client, X, y, asked):
     from lightgbm import DaskLGBMClassifier
 
     model = DaskLGBMClassifier(**settings(client, asked), tree_learner="data", verbose=-1).fit(X, y)
-    return lambda table: model.to_local().predict_proba(table)[:, 1]
+    return lambda table: model.to_local().predict_proba(table)[:, 1], None
 
 
 def fit_xgboost(client, X, y, asked):
@@ -93,40 +102,56 @@ def fit_xgboost(client, X, y, asked):
     params |= {"learning_rate": RATE, "nthread": asked.threads, "verbosity": 0}
     table = rival.DaskQuantileDMatrix(client, X, y, max_bin=asked.bins + 1)
     booster = rival.train(client, params, table, num_boost_round=asked.trees)["booster"]
-    return lambda rows: booster.predict(xgboost.DMatrix(rows))
+    return lambda rows: booster.predict(xgboost.DMatrix(rows)), None
 
 
 FITS = {"ours": fit_ours, "lightgbm.dask": fit_lightgbm, "xgboost.dask": fit_xgboost}
 
 
+@dataclass
+class Found:
+    """What was found of one library."""
+
+    seconds: list = field(default_factory=list)  # of each round
+    wire: list = field(default_factory=list)  # bytes a tree of each round
+    loss: float = 0.0  # log loss
+    sent: dict | None = None  # what for → bytes and messages of all ranks, where it tells
+
+
 def measure(client, asked):
-    """Return name → seconds of each round, and name → log loss."""
+    """Return name → `Found`."""
     X, y = table_of(client, asked)
     test_X, test_y = block_of(10**6, TEST_ROWS, asked.columns)
-    seconds = {name: [] for name in asked.only or FITS}
-    losses = {}
-    orders = cycle(permutations(seconds))
+    found = {name: Found() for name in asked.only or FITS}
+    orders = cycle(permutations(found))
     for turn in range(-1, asked.rounds):  # the first one warms up
         for name in next(orders):
-            began = time.perf_counter()
-            predict = FITS[name](client, X, y, asked)
-            took = time.perf_counter() - began
-            losses[name] = log_loss(test_y, np.asarray(predict(test_X), np.float64))
+            one, before, began = found[name], crossed(), time.perf_counter()
+            predict, one.sent = FITS[name](client, X, y, asked)
+            took, wire = time.perf_counter() - began, (crossed() - before) / asked.trees
+            one.loss = log_loss(test_y, np.asarray(predict(test_X), np.float64))
             if turn >= 0:
-                seconds[name].append(took)
-                say(f"  round {turn + 1}: {name:14} {took:7.2f} s")
-    return seconds, losses
+                one.seconds.append(took)
+                one.wire.append(wire)
+                say(f"  round {turn + 1}: {name:14} {took:7.2f} s  {wire / 1e6:7.2f} MB a tree")
+    return found
 
 
-def tell(seconds, losses):
-    """Write the times, and the ratios to ours with their intervals."""
-    say("                 median s  log loss   times ours [95 %]")
-    for name, each in seconds.items():
-        line = f"{name:14} {np.median(each):10.2f}  {losses[name]:8.4f}"
-        if name != "ours" and "ours" in seconds:
-            ratio = transformed(hodges_lehmann(np.log(each) - np.log(seconds["ours"])), math.exp)
+def tell(found, trees):
+    """Write times and traffic, and the ratios of times to ours with their intervals."""
+    say("                 median s  log loss  MB a tree   times ours [95 %]")
+    for name, one in found.items():
+        line = f"{name:14} {np.median(one.seconds):10.2f}  {one.loss:8.4f}"
+        line += f"  {np.median(one.wire) / 1e6:9.2f}"
+        if name != "ours" and "ours" in found:
+            logs = np.log(one.seconds) - np.log(found["ours"].seconds)
+            ratio = transformed(hodges_lehmann(logs), math.exp)
             line += f"   {ratio.value:.2f} [{ratio.low:.2f}, {ratio.high:.2f}]"
         say(line)
+        if one.sent is not None:
+            each = {what: told["bytes"] / trees / 1e3 for what, told in one.sent.items()}
+            parts = ", ".join(f"{what} {count:.1f}" for what, count in each.items())
+            say(f"  its ranks sent each other {sum(each.values()):.1f} kB a tree: {parts}")
 
 
 def say(text):
@@ -135,8 +160,8 @@ def say(text):
     sys.stdout.flush()
 
 
-def main(words=None):
-    """Compare; see the module."""
+def asked_for(words):
+    """Return what the words of the command line ask for."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("--rows", type=float, default=1e6)
     parser.add_argument("--columns", type=int, default=28)
@@ -147,14 +172,19 @@ def main(words=None):
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--threads", type=int, default=1, help="of each worker")
     parser.add_argument("--only", nargs="+", choices=list(FITS), help="some of them")
-    asked = parser.parse_args(words)
+    return parser.parse_args(words)
+
+
+def main(words=None):
+    """Compare; see the module."""
+    asked = asked_for(words)
     from distributed import Client, LocalCluster
 
     warnings.simplefilter("ignore")  # what the libraries say of ports and of their versions
     options = {"n_workers": asked.workers, "threads_per_worker": asked.threads}
     options |= {"dashboard_address": ":0", "silence_logs": logging.CRITICAL, "processes": True}
     with LocalCluster(**options) as cluster, Client(cluster) as client:
-        tell(*measure(client, asked))
+        tell(measure(client, asked), asked.trees)
 
 
 if __name__ == "__main__":

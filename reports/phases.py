@@ -11,6 +11,7 @@ from harness import Section, hookimpl
 from reports._axes import Axis, linear, rows
 from reports._blocks import Block, Figure, Fragment, Key, Paragraph
 from reports._blocks import Panel as SubPanel
+from reports._cold import cold_and_warm
 from reports._format import count, plural, seconds, short
 from reports._inline import Code
 from reports._legends import ROW
@@ -66,7 +67,7 @@ def build(page: Page) -> Fragment | None:
         keys=[Key("■", COLOURS[p], PHASE_NAMES[p]) for p in used],
         again=page.again(),
     )
-    return Fragment([*blocks, figure, *very_first(page)])
+    return Fragment([*blocks, figure, *cold_and_warm(page), *very_first(page)])
 
 
 def very_first(page: Page) -> list[Block]:

@@ -7,6 +7,7 @@ import pytest
 from harness.analysis.view import FirstUse, RunView
 from harness.model import Block, Sample
 from reports import Page, duels, gates, phases
+from reports._cold import cold_and_warm
 from reports._plot import Boxes
 from reports._printed import change_rows, gate_rows, gates_markdown
 from reports._render import Renderer
@@ -57,6 +58,20 @@ def test_spin_settings_that_nobody_set_are_the_libraries_own() -> None:
 
 def test_a_run_without_duels_has_no_section_of_them(typical) -> None:
     assert duels.build(Page(replace(typical, duels=()))) is None
+
+
+def test_first_and_later_calls_come_from_duels(typical) -> None:
+    duel = typical.duels[0]
+    cold = [{"phase": "fit", "wall": wall, "cpu": wall} for wall in (0.9, 0.5)]
+    facts = {"launches": [{"a": {"cold": [one]}, "b": {}} for one in cold]}
+    samples = tuple(Sample("fit", wall, wall) for wall in (0.1, 0.3))
+    blocks = (Block(0, 0, "fit", "ABBA", samples, samples),)
+    view = replace(typical, duels=(replace(duel, facts=facts, blocks=blocks),))
+    (panel,) = cold_and_warm(Page(view))
+    (row,) = panel.blocks[1].rows
+    name = duel.duel.a.algorithm
+    assert [row[0].value, *(cell.value for cell in row[3:])] == [name, 0.7, 0.2, 0.7 / 0.2]
+    assert cold_and_warm(Page(replace(view, duels=()))) == []
 
 
 def test_a_very_first_use_is_what_compiling_took(typical) -> None:

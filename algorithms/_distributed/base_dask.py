@@ -19,7 +19,7 @@ from algorithms._common.hist_predict import FastPredictor
 from algorithms._common.hist_tables import encode_frame, find_categorical
 from algorithms._distributed import blocks
 from algorithms._distributed.boosting import Training
-from algorithms._distributed.evaluation import bring_tables
+from algorithms._distributed.evaluation import bring_tables, read_tables
 from algorithms._distributed.parts import check_values, check_weights
 from algorithms._distributed.placing import (
     assign,
@@ -81,7 +81,7 @@ class DaskTraining:
         return {**super().__getstate__(), "client": None}  # a connection cannot be kept
 
     def __sklearn_clone__(self):
-        """Return a new estimator with these parameters; the client, which has no copy, is shared."""
+        """Return a new estimator with these parameters; the client has no copy, and is shared."""
         found = super(DaskTraining, copy(self)).__sklearn_clone__()
         found.client = self.client
         return found
@@ -127,21 +127,21 @@ class DaskTraining:
             names one that is not there.
         """
         self._refuse_unshared()
-        if self.early_stopping_round is not None and not eval_set:
+        tables = read_tables(eval_set, eval_sample_weight)
+        if self.early_stopping_round is not None and not tables:
             raise ValueError("early_stopping_round needs an eval_set to watch")
         client = self._client()
         there = find_workers(client, self.workers)
         compare_versions(client, there)
-        if blocks.is_collection(X):
-            with client.as_current():
-                X = blocks.known_categories(X)
+        with client.as_current():
+            X = blocks.known_categories(X)
         others = [y] if sample_weight is None else [y, sample_weight]
         parts = blocks.parts_of(X, others)
         workers = None if self.workers is None else there
         futures = compute_parts(client, parts, workers)
         model = self._describe_columns(X)
         facts = look_at_parts(client, futures, model, workers)
-        tables = bring_tables(client, eval_set, eval_sample_weight, workers)
+        tables = bring_tables(client, tables, eval_sample_weight, workers)
         told, place = self._prepare(model, facts, *tables, eval_metric)
         key = self._key(told, facts)
         if resume:

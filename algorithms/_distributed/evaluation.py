@@ -11,30 +11,37 @@ from algorithms._distributed.blocks import is_collection
 from algorithms._distributed.reaching import settle
 
 
-def bring_tables(client, tables, weights, workers):
-    """Return tables and their weights with arrays and frames in place of Dask's collections.
-
-    Parameters
-    ----------
-    tables : list of (X, y), one such pair, or None
-    weights : list of arrays or None, one a table, or None
-    workers : addresses that may compute collections, or None for all
+def read_tables(tables, weights):
+    """Return the list of pairs that ``eval_set`` stands for: it may be one, or None.
 
     Raises
     ------
     TypeError
         Where tables are no pairs, or weights no list.
     """
-    if not tables:
-        return tables, weights
+    if tables is None:
+        return []
     tables = [tables] if isinstance(tables, tuple) else tables
     if not isinstance(tables, list) or not all(is_pair(table) for table in tables):
         raise TypeError("eval_set must be a list of (X, y)")
     if not isinstance(weights, (list, tuple, type(None))):
         raise TypeError("eval_sample_weight must be a list, with an entry for each of eval_set")
+    return tables
+
+
+def bring_tables(client, tables, weights, workers):
+    """Return tables and their weights with arrays and frames in place of Dask's collections.
+
+    Parameters
+    ----------
+    tables : list of pairs (X, y)
+    weights : list of arrays or None, one a table, or None
+    workers : addresses that may compute collections, or None for all
+    """
     flat = [one for table in tables for one in table] + list(weights or ())
     lazy = {id(one): one for one in flat if is_collection(one)}
-    futures = client.compute(list(lazy.values()), workers=workers, allow_other_workers=False)
+    where = {"workers": workers, "allow_other_workers": False}
+    futures = [client.compute(one, **where) for one in lazy.values()]
     settle(client, futures, workers)
     found = dict(zip(lazy, client.gather(futures), strict=True))
 

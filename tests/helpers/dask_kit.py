@@ -1,4 +1,4 @@
-"""Clusters of real processes for tests. They are forked off one process that has imported all."""
+"""Clusters for tests. Processes of theirs are forked off one that has imported all."""
 
 import logging
 import warnings
@@ -21,3 +21,16 @@ def cluster_of(count):
             distributed.utils.get_mp_context().set_forkserver_preload(PRELOADED)
             with distributed.LocalCluster(**options) as cluster:
                 yield cluster
+
+
+@contextmanager
+def cluster_in_one_process(count):
+    """Yield a `LocalCluster` of so many workers, threads of this process."""
+    import distributed
+
+    options = {"n_workers": count, "threads_per_worker": 1, "processes": False}
+    options |= {"dashboard_address": ":0", "silence_logs": logging.CRITICAL}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of sockets that distributed leaves to the collector
+        with distributed.LocalCluster(**options) as cluster:
+            yield cluster

@@ -1,0 +1,149 @@
+"""What `fit` takes on a cluster whose workers share a process: tables to watch, shapes, weights."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from dask_kit import cluster_in_one_process
+from ranks_kit import digest_of
+from sklearn.base import clone
+
+from algorithms import (
+    DaskHistogramBoostingClassifier,
+    DaskHistogramBoostingRegressor,
+    HistogramBoostingClassifier,
+    HistogramBoostingRegressor,
+)
+from algorithms._distributed import at_workers
+
+distributed = pytest.importorskip("distributed", reason="the extra 'dask' is not installed")
+da = pytest.importorskip("dask.array", reason="the extra 'dask' is not installed")
+dd = pytest.importorskip("dask.dataframe", reason="the extra 'dask' is not installed")
+
+# distributed leaves sockets and event loops to the garbage collector.
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+]
+N = 300
+PARAMS = {"n_estimators": 3, "random_state": 1, "num_leaves": 7}
+
+
+@pytest.fixture(scope="module")
+def client():
+    """Return the client of a cluster of two threads."""
+    with cluster_in_one_process(2) as cluster, distributed.Client(cluster) as one:
+        yield one
+
+
+def table(seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(N, 4))
+    return X, X[:, 0] + rng.normal(size=N) * 0.3, rng.random(N) + 0.1
+
+
+def collections(seed=0):
+    return [da.from_array(one, chunks=(100, *one.shape[1:])) for one in table(seed)]
+
+
+def frame(seed=0):
+    X, y, weight = table(seed)
+    found = pd.DataFrame(X, columns=list("abcd"))
+    found["c"] = pd.Categorical(np.random.default_rng(seed).choice(["u", "v", "w"], N))
+    return found, pd.Series(np.where(y > 0.0, "yes", "no")), pd.Series(weight)
+
+
+def test_two_workers_of_one_process_train_together(client):
+    X, y, weight = table()
+    workers = sorted(client.nthreads())
+    for learner in ("data", "feature"):
+        model = DaskHistogramBoostingRegressor(workers=workers, tree_learner=learner, **PARAMS)
+        model.fit(*collections())
+        assert model.communication_["workers"] == 2
+        local = HistogramBoostingRegressor(**PARAMS).fit(X, y, weight)
+        assert digest_of(model.ensemble_) == digest_of(local.ensemble_)
+    assert not at_workers.doors
+
+
+def test_collections_are_watched_as_tables_are(client):
+    X, y, weight = table()
+    held, more = collections(1), table(2)
+    own = {"early_stopping_round": 2, "n_estimators": 30, "learning_rate": 0.9, "random_state": 1}
+    local = HistogramBoostingRegressor(**own).fit(
+        X,
+        y,
+        weight,
+        eval_set=[table(1)[:2], more[:2]],
+        eval_sample_weight=[table(1)[2], None],
+    )
+    model = DaskHistogramBoostingRegressor(**own).fit(
+        *collections(),
+        eval_set=[(held[0], held[1][:, None]), more[:2]],
+        eval_sample_weight=[held[2], None],
+    )
+    assert model.evals_result_ == local.evals_result_
+    assert model.best_iteration_ == local.best_iteration_ < 28
+    assert digest_of(model.ensemble_) == digest_of(local.ensemble_)
+
+
+def test_frames_that_are_watched_have_the_categories_of_training(client):
+    X, y, _ = frame()
+    other = [one.iloc[:77] for one in frame(3)]
+    other[0] = other[0].assign(c=pd.Categorical(["x", *["w", "u"] * 38]))  # "x" is unknown
+    local = HistogramBoostingClassifier(**PARAMS)
+    local.fit(X, y, eval_set=[other[:2]], eval_sample_weight=[other[2]])
+    held = [dd.from_pandas(one, npartitions=2) for one in other]
+    held[0] = held[0].assign(c=held[0]["c"].cat.as_unknown())
+    model = DaskHistogramBoostingClassifier(client=client, **PARAMS)
+    labels = da.from_array(y.to_numpy(), chunks=100)
+    watched = {"eval_set": (held[0], held[1]), "eval_sample_weight": [held[2].to_dask_array()]}
+    model.fit(dd.from_pandas(X, npartitions=3), labels, **watched)  # a frame, and an array beside
+    assert model.evals_result_ == local.evals_result_
+    assert digest_of(model.ensemble_) == digest_of(local.ensemble_)
+
+
+def test_what_cannot_be_watched_is_refused_in_words(client):
+    X, y, weight = collections()
+    model = DaskHistogramBoostingRegressor(**PARAMS)
+    for wrong in (X, [X], [(X, y, weight)], [[X, y], None]):
+        with pytest.raises(TypeError, match=r"eval_set must be a list of \(X, y\)"):
+            model.fit(X, y, eval_set=wrong)
+    with pytest.raises(TypeError, match="eval_sample_weight must be a list"):
+        model.fit(X, y, eval_set=[(X, y)], eval_sample_weight=weight)
+    failing = X.map_blocks(fail, dtype=float, meta=np.empty((0, 0)))
+    with pytest.raises(ZeroDivisionError, match="a part of a table"):
+        model.fit(X, y, eval_set=[(failing, y)])
+
+
+def fail(_):
+    raise ZeroDivisionError("a part of a table")
+
+
+def test_y_and_weights_have_one_value_a_row(client):
+    X, y, weight = collections()
+    model = DaskHistogramBoostingRegressor(**PARAMS)
+    with pytest.raises(ValueError, match=r"1d arrays, got one of shape \(300, 2\)"):
+        model.fit(X, X[:, :2])
+    with pytest.raises(ValueError, match="X has 300 rows, where y or weights have 200"):
+        model.fit(X, y, weight[:200])
+    with pytest.raises(ValueError, match="at least one non-zero"):
+        model.fit(X, y, weight * 0.0)
+    one = model.fit(X, y[:, None], da.ones(N, chunks=50))
+    local = HistogramBoostingRegressor(**PARAMS).fit(table()[0], table()[1])
+    assert digest_of(one.ensemble_) == digest_of(local.ensemble_)
+
+
+def test_another_fit_forgets_what_the_last_one_read_off_its_table(client):
+    X, _, _ = frame()
+    _, y, _ = table()
+    model = DaskHistogramBoostingRegressor(**PARAMS)
+    model.fit(dd.from_pandas(X, npartitions=3), da.from_array(y, chunks=100))
+    assert model.feature_names_in_.tolist() == list("abcd")
+    model.fit(*collections())
+    assert not hasattr(model, "feature_names_in_")
+    assert len(model.predict(table()[0])) == N  # with no warning of names
+
+
+def test_clones_share_the_client(client):
+    model = DaskHistogramBoostingRegressor(client=client, num_leaves=5)
+    assert clone(model).client is client
+    assert clone(model).get_params() == model.get_params()

@@ -3,6 +3,7 @@
 import numpy as np
 from scipy import sparse
 
+from algorithms._common.category_numbers import WORD, CategoryNumbers, count_words
 from algorithms._common.node_rules import ends_left, nan_goes_left
 from algorithms._common.threads import Workers
 from algorithms._kernels.hist_predict import (
@@ -20,22 +21,17 @@ from harness import Missing
 
 FEW_STEPS = 1 << 17  # rows × trees below which threads cost more than they bring
 BLOCK_VALUES = 1 << 21  # of a sparse table that are dense at once
-MOST_WORDS = 1 << 24  # of all category sets, 64 codes each
+MANY_WORDS = 1 << 17  # of all category sets, 64 codes each, beyond which codes are numbered anew
 
 
 class FastPredictor:
-    """The trees of an ensemble, packed for the walk.
-
-    Raises
-    ------
-    ValueError
-        Where category sets reach so far that their bits would fill the memory.
-    """
+    """The trees of an ensemble, packed for the walk."""
 
     def __init__(self, ensemble):
         self.ensemble = ensemble
         self.roots = ensemble.offsets[:-1].astype(np.int64)
-        steps, bits = pack_steps(ensemble)
+        self.numbers = numbers_of(ensemble)
+        steps, bits = pack_steps(ensemble if self.numbers is None else self.numbers.ensemble)
         self.reading = reading_of(ensemble)
         self.is_median = ensemble.combination == "median"
         if self.is_median:  # it needs every member's leaf: one score a tree, the leaf's number
@@ -75,7 +71,16 @@ class FastPredictor:
             absent = np.nan if self.ensemble.absent == "nan" else 0.0
             for rows, part in dense_blocks(X, absent):
                 self.add(part, out[rows], threads, trees)
-            return
+        elif self.numbers is not None:
+            step = max(BLOCK, BLOCK_VALUES // max(X.shape[1], 1))
+            for start in range(0, X.shape[0], step):
+                rows = slice(start, start + step)
+                self._walk(self.numbers.widen(X[rows]), out[rows], threads, trees)
+        else:
+            self._walk(X, out, threads, trees)
+
+    def _walk(self, X, out, threads, trees):
+        """Add the scores of some trees to ``out``; X as the packed nodes ask it."""
         roots, output = self.roots[trees], self.output[trees]
         n_rows = X.shape[0]
         if n_rows * len(roots) < FEW_STEPS:
@@ -203,16 +208,18 @@ def pack_nodes(steps, roots):
     return nodes, order, depth
 
 
+def numbers_of(ensemble):
+    """Return the `CategoryNumbers` of an ensemble whose sets would need many bits, else None."""
+    many = count_words(ensemble).sum() > MANY_WORDS
+    return CategoryNumbers(ensemble) if many else None
+
+
 def pack_sets(e):
     """Return the first word of each category set, how many it has, and all words."""
     sets = np.repeat(np.arange(len(e.members_left)), np.diff(e.set_indptr))
-    length = np.ones(len(e.members_left), np.int64)
-    np.maximum.at(length, sets, e.set_codes.astype(np.int64) // 64 + 1)
-    ends = np.cumsum(length)
-    if length.sum() > MOST_WORDS:
-        raise ValueError("the categories reach so far that their bits would fill the memory")
-    first = ends - length
+    length = count_words(e)
+    first = np.cumsum(length) - length
     bits = np.zeros(length.sum(), np.uint64)
-    at = first[sets] + e.set_codes // 64
-    np.bitwise_or.at(bits, at, np.uint64(1) << (e.set_codes % 64).astype(np.uint64))
+    at = first[sets] + e.set_codes // WORD
+    np.bitwise_or.at(bits, at, np.uint64(1) << (e.set_codes % WORD).astype(np.uint64))
     return first, length, bits

@@ -40,7 +40,7 @@ class HistGrower:
     def __init__(self, X, categorical, limits, params, workers):
         table = part_table(X, absent=np.nan)
         binner = find_bins(table, categorical, params.max_bin, SAMPLE, 1, workers)
-        self.codes = [np.unique(X[X[:, f] >= 0, f]).astype(np.int64) if c else None
+        self.codes = [np.unique(X[X[:, f] >= 0, f]).astype(np.int32) if c else None
                       for f, c in enumerate(categorical)]  # fmt: skip
         self.start(X, table, binner, limits, params, workers)
 
@@ -91,9 +91,13 @@ class HistGrower:
         return (own >> HALF).sum(), (own & LOW).sum()
 
     def right_sets(self, tree):
-        """Return the codes that each node sends right, of those that training has seen."""
+        """Return the codes that each node sends right, of those that training has seen; int32."""
         feature = tree.nodes["feature"]
-        return {at: np.setdiff1d(self.codes[feature[at]], left) for at, left in tree.sets.items()}
+        found = {}
+        for at, left in tree.sets.items():
+            codes = self.codes[feature[at]]
+            found[at] = np.delete(codes, np.searchsorted(codes, left))
+        return found
 
 
 def make_rules(limits, params, n_rows):

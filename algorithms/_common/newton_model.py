@@ -45,7 +45,7 @@ def join_trees(rounds, base, link, classes, n_features):
         gain=np.where(inner, nodes["gain"], np.nan),
         cover=nodes["cover"].astype(np.float64),
         set_indptr=np.cumsum([0] + [len(codes) for codes in sets]),
-        set_codes=np.concatenate([*sets, np.empty(0, np.int64)]),
+        set_codes=np.concatenate([*sets, np.empty(0, np.int32)]),
         members_left=np.zeros(len(sets), bool),
         offsets=offsets,
         weight=np.ones(len(trees)),

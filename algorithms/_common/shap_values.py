@@ -8,7 +8,7 @@
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from algorithms._common.hist_predict import pack_steps, reading_of, summed_values
+from algorithms._common.hist_predict import numbers_of, pack_steps, reading_of, summed_values
 from algorithms._common.threads import Workers, count_threads
 from algorithms._kernels.tree_shap import EDGE, Forest, Points, Scratch, add_contributions
 
@@ -69,7 +69,8 @@ class Explainer:
             raise ValueError(f"the {ensemble.combination} of trees is no sum of contributions")
         if np.isnan(ensemble.cover).any() or (ensemble.cover < 0).any():
             raise ValueError("these trees do not know their covers: contributions need them")
-        steps, bits = pack_steps(ensemble)
+        self.numbers = numbers_of(ensemble)
+        steps, bits = pack_steps(ensemble if self.numbers is None else self.numbers.ensemble)
         self.reading = reading_of(ensemble)
         edges, depth, reach = find_edges(ensemble)
         total = ensemble.weight.sum() if ensemble.combination == "mean" else 1.0
@@ -86,7 +87,7 @@ class Explainer:
         e = self.ensemble
         out = np.zeros((len(X), e.n_outputs, e.n_features + 1))
         nodes = int(np.diff(e.offsets).max(initial=1))
-        X = np.ascontiguousarray(X)
+        X = np.ascontiguousarray(X) if self.numbers is None else self.numbers.widen(X)
 
         def share(first, last):
             rows = slice(first * ROWS_A_SHARE, last * ROWS_A_SHARE)

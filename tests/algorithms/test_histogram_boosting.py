@@ -336,3 +336,18 @@ def test_what_cannot_be_is_an_error(params, y, message):
     X = np.arange(40.0)[:, None]
     with pytest.raises(ValueError, match=message):
         HistogramBoostingRegressor(**params).fit(X, np.where(X[:, 0] > 20, y, 1.0))
+
+
+def test_identifiers_that_reach_far_are_categories():
+    rng = np.random.default_rng(30)
+    codes = rng.choice(10**7, 50, replace=False)
+    which = rng.integers(50, size=2000)
+    X = np.column_stack([codes[which], rng.normal(size=2000)]).astype(float)
+    y = rng.normal(size=50)[which] + X[:, 1]
+    params = {"n_estimators": 60, "categorical_feature": [0], "random_state": 0}
+    model = HistogramBoostingRegressor(**params).fit(X, y)
+    assert np.array_equal(model.predict(X), model.ensemble_.predict(X))
+    rank = codes.argsort().argsort()  # the same categories in the same order, closer together
+    near = np.column_stack([rank[which], X[:, 1]])
+    other = HistogramBoostingRegressor(**params).fit(near, y)
+    assert np.array_equal(other.predict(near), model.predict(X))

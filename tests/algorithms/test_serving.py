@@ -15,6 +15,7 @@ from algorithms import read_model, serve, write_model
 from algorithms._common import hist_predict
 from algorithms._common.hist_predict import FastPredictor
 from algorithms._common.node_rules import ends_left
+from algorithms._common.shap_values import contributions
 from algorithms.reference._export_sklearn import export
 from harness import HarnessError, Missing, Tree, TreeEnsemble
 
@@ -167,11 +168,71 @@ def test_forests_and_votes_of_scikit_learn_are_served():
     assert np.array_equal(serve(export(model)).predict(X), model.predict(X))
 
 
-def test_categories_that_would_fill_the_memory_are_refused(monkeypatch):
-    trees = random_ensemble(np.random.default_rng(3))
-    monkeypatch.setattr(hist_predict, "MOST_WORDS", 1)
-    with pytest.raises(ValueError, match="fill the memory"):
-        FastPredictor(trees)
+@given(
+    st.integers(0, 2**32 - 1),
+    st.sampled_from(SHAPES[:4]),
+    st.sampled_from(DTYPES),
+    st.sampled_from([0.0, 1e-35]),
+)
+@settings(max_examples=40)
+def test_codes_that_are_numbered_anew_are_walked_as_they_say(seed, shape, read, zero):
+    rng = np.random.default_rng(seed)
+    trees = random_ensemble(rng, **shape, input_dtype=read, zero_within=zero)
+    X = rows_for(trees, rng)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(hist_predict, "MANY_WORDS", 0)
+        assert FastPredictor(trees).numbers is not None or not len(trees.members_left)
+        agree(trees, X)
+        with np.errstate(over="ignore"):
+            agree(trees, X.astype(np.float32))
+        if shape.get("combination", "sum") != "vote":
+            numbered = contributions(trees, X[:20])
+    if shape.get("combination", "sum") != "vote":
+        assert np.array_equal(numbered, contributions(trees, X[:20]))
+
+
+def far_reaching(n_sets, codes, shared=()):
+    """Return an ensemble whose trees ask one set each, of two columns in turn."""
+    rng = np.random.default_rng(6)
+    trees = [
+        Tree(
+            feature=np.array([i % 2, -1, -1]),
+            threshold=np.zeros(3),
+            left=np.array([1, -1, -1]),
+            right=np.array([2, -1, -1]),
+            value=rng.normal(size=(3, 1)),
+            sets={0: ([*rng.choice(codes, 20, replace=False), *shared], bool(i % 3))},
+            missing=np.full(3, i % 4),
+        )
+        for i in range(n_sets)
+    ]
+    return TreeEnsemble.join(trees, n_features=2)
+
+
+def test_codes_that_reach_far_need_no_more_memory():
+    codes = np.random.default_rng(7).choice(2**31 - 1, 50, replace=False)
+    trees = far_reaching(40, codes)
+    walker = FastPredictor(trees)
+    assert len(walker.bits) <= 40
+    odd = [0.0, -0.0, -0.5, -3.0, 2.0**31, 1e300, np.inf, -np.inf, np.nan, 5.0]
+    X = np.random.default_rng(8).choice([*codes, *(codes + 0.5), *(codes + 1), *odd], (500, 2))
+    agree(trees, X)
+    agree(trees, sparse.csr_array(np.nan_to_num(X)))
+
+
+def test_codes_of_the_same_sets_share_a_number():
+    common = np.arange(100, 60_000)
+    trees = far_reaching(200, np.arange(100), common)
+    walker = FastPredictor(trees)
+    assert len(walker.bits) <= 2 * 200
+    agree(trees, np.random.default_rng(9).integers(-1, 60_010, (300, 2)).astype(float))
+
+
+def test_a_set_that_two_columns_ask_is_numbered_for_each(monkeypatch):
+    monkeypatch.setattr(hist_predict, "MANY_WORDS", 0)
+    trees = far_reaching(4, np.arange(50))
+    trees = dataclasses.replace(trees, categories=np.where(trees.categories >= 0, 1, -1))
+    agree(trees, np.random.default_rng(10).integers(0, 60, (300, 2)).astype(float))
 
 
 def test_a_file_is_served(tmp_path):

@@ -17,7 +17,7 @@ def read_table(estimator, X, *, reset, y="no_validation", **options):
     Sparse X becomes CSR or CSC; entries that stand twice for one place are added up. float32 and
     float64 stay what they are; all else becomes float64. Columns of a frame whose dtype is
     categorical become codes, by the categories that training saw; with ``reset`` these are kept in
-    ``estimator.categories_``, column name → categories.
+    ``estimator.categories_``, column name, or place where names are not text → categories.
     """
     if not reset and (few := plain_rows(estimator, X)) is not None:
         return few
@@ -52,19 +52,26 @@ def add_up(X):
 
 
 def encode_frame(estimator, X, *, reset):
-    """Return a frame with codes in place of categories."""
-    names = [c for c in X.columns if isinstance(X[c].dtype, pd.CategoricalDtype)]
+    """Return a frame with codes in place of categories.
+
+    Columns go by their names; where these are not text, by their places, as in scikit-learn.
+    """
     if reset:
-        estimator.categories_ = {name: X[name].cat.categories for name in names}
+        kinds = enumerate(X.dtypes)
+        places = [j for j, kind in kinds if isinstance(kind, pd.CategoricalDtype)]
+        named = all(isinstance(name, str) for name in X.columns)
+        keys = X.columns[places].tolist() if named else places
+        found = {k: X.iloc[:, j].cat.categories for k, j in zip(keys, places, strict=True)}
+        estimator.categories_ = found
     if not estimator.categories_:
         return X
-    codes = {}
-    for name, categories in estimator.categories_.items():
-        if name in X.columns:
-            found = categories.get_indexer(X[name].astype(object)).astype(np.float64)
-            found[found < 0] = np.nan
-            codes[name] = found
-    return X.assign(**codes)
+    X = X.copy(deep=False)
+    for key, categories in estimator.categories_.items():
+        at = X.columns.get_indexer_for([key])[0] if isinstance(key, str) else key
+        if 0 <= at < X.shape[1]:  # else scikit-learn's own check tells what is not there
+            codes = categories.get_indexer(X.iloc[:, at].astype(object)).astype(np.float64)
+            X.isetitem(at, np.where(codes < 0.0, np.nan, codes))
+    return X
 
 
 def find_categorical(estimator, wanted):
@@ -72,26 +79,38 @@ def find_categorical(estimator, wanted):
 
     Parameters
     ----------
-    wanted : "auto", or a list of column numbers or names
+    wanted : "auto", a list of column numbers or names, or a mask, bool (n_features,)
 
     Raises
     ------
     ValueError
-        Where a column is not there.
+        Where a column is not there, or a mask has another length.
     """
     n_features = estimator.n_features_in_
     names = list(getattr(estimator, "feature_names_in_", []))
     found = np.zeros(n_features, bool)
-    for name in estimator.categories_:
-        found[names.index(name)] = True
+    for key in estimator.categories_:
+        found[names.index(key) if isinstance(key, str) else key] = True
     if isinstance(wanted, str):
         return found
-    for column in wanted:
+    for column in columns_of_mask(wanted, n_features):
         at = names.index(column) if isinstance(column, str) and column in names else column
-        if isinstance(at, str) or not 0 <= at < n_features:
+        if isinstance(at, str | bool | np.bool_) or not 0 <= at < n_features:
             raise ValueError(f"categorical_feature names {column!r}, which is no column of X")
         found[at] = True
     return found
+
+
+def columns_of_mask(wanted, n_features):
+    """Return the columns that a mask has as true; a list that is no mask stays what it is."""
+    is_mask = len(wanted) > 0 and all(isinstance(one, bool | np.bool_) for one in wanted)
+    if not is_mask:
+        return wanted
+    if len(wanted) != n_features:
+        raise ValueError(
+            f"categorical_feature is a mask of {len(wanted)}; X has {n_features} columns"
+        )
+    return np.flatnonzero(wanted).tolist()
 
 
 def codes_of(y, classes):

@@ -15,6 +15,7 @@ from algorithms._common.model_files.files import (
     read_file,
     write_text,
 )
+from algorithms._common.model_files.lightgbm_text import default_names
 
 MOST_IN_DTYPE = 3  # letters of a number's dtype: no file asks for text of any length
 
@@ -101,7 +102,10 @@ class SavedModel:
         self.__dict__.pop("feature_names_in_", None)
         if found.names:
             self.feature_names_in_ = np.array(found.names, object)
-        self.categories_ = {n: pd.Index(values) for n, values in found.categories.items()}
+        unnamed = [] if found.names else default_names(ensemble.n_features)
+        places = {name: place for place, name in enumerate(unnamed)}
+        kept = found.categories.items()
+        self.categories_ = {places.get(n, n): pd.Index(values) for n, values in kept}
         if hasattr(self, "predict_proba"):
             labels = about.get("labels")
             self.classes_ = labels_of(labels) if labels else np.array(ensemble.classes)
@@ -146,7 +150,9 @@ class SavedModel:
 
 def listed_categories(model):
     """Return column name → categories as JSON can hold them, of an estimator that saw a frame."""
-    found = {str(n): plain(c.to_numpy()) for n, c in getattr(model, "categories_", {}).items()}
+    kept, names = getattr(model, "categories_", {}), default_names(model.n_features_in_)
+    keys = (key if isinstance(key, str) else names[key] for key in kept)
+    found = {k: plain(c.to_numpy()) for k, c in zip(keys, kept.values(), strict=True)}
     if not is_json(found):
         raise ModelFileError("a file holds categories that are text or numbers, and no others")
     return found

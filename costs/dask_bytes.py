@@ -9,11 +9,11 @@ by their own interfaces, without Dask, whose messages would be counted as well.
 """
 
 import argparse
+import multiprocessing
+import os
 import socket
-import subprocess
-import sys
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
+from pathlib import Path
 
 from costs.dask_cost import Crew, Shape, say, table_of
 from costs.wire import crossed
@@ -66,6 +66,13 @@ def free_ports():
         return [door.getsockname()[1] for door in doors]
 
 
+def be(name, *asked):
+    """Be one rank of a library, in silence."""
+    with Path(os.devnull).open("w") as nowhere:
+        os.dup2(nowhere.fileno(), 1)
+    RIVALS[name](*asked)
+
+
 def train_rival(name, shape, trees):
     """Train with two processes of a library."""
     ports = free_ports()
@@ -74,21 +81,15 @@ def train_rival(name, shape, trees):
 
         tracker = RabitTracker(host_ip="127.0.0.1", n_workers=RANKS, port=ports[0])
         tracker.start()  # and lives as long as its name
-
-    def run(rank):
-        asked = [sys.executable, "-m", "costs.dask_bytes", *words_of(shape)]
-        asked += ["--be", name, *map(str, (rank, trees, *ports))]
-        quiet = {"stdout": subprocess.DEVNULL, "timeout": PATIENCE}
-        subprocess.run(asked, check=True, **quiet)  # noqa: S603 - our own module
-
-    with ThreadPoolExecutor(RANKS) as pool:
-        list(pool.map(run, range(RANKS)))
-
-
-def words_of(shape):
-    """Return the options that ask for a shape."""
-    names = ("rows", "columns", "bins", "leaves")
-    return [f"--{name}={getattr(shape, name)}" for name in names]
+    context = multiprocessing.get_context("forkserver")  # the server is that of `Crew`
+    asked = [(name, shape, rank, trees, ports) for rank in range(RANKS)]
+    ranks = [context.Process(target=be, args=one, daemon=True) for one in asked]
+    for rank in ranks:
+        rank.start()
+    for rank in ranks:
+        rank.join(PATIENCE)
+    if any(rank.exitcode != 0 for rank in ranks):
+        raise RuntimeError(f"{name} did not train {trees} trees on {shape}")
 
 
 def bytes_of(train):
@@ -102,19 +103,14 @@ def bytes_of(train):
 
 
 def main(words=None):
-    """Compare; or be one rank of a library."""
+    """Count and compare; see the module."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("--rows", type=float, default=1e5)
     parser.add_argument("--columns", type=int, default=28)
     parser.add_argument("--bins", type=int, default=255)
     parser.add_argument("--leaves", type=int, default=31)
-    parser.add_argument("--be", nargs="+", help="a library, rank, trees, ports: be that rank")
     asked = parser.parse_args(words)
     shape = Shape(int(asked.rows), asked.columns, asked.bins, asked.leaves, RANKS)
-    if asked.be:
-        name, (rank, trees, *ports) = asked.be[0], map(int, asked.be[1:])
-        RIVALS[name](shape, rank, trees, ports)
-        return
     with Crew(RANKS) as crew:
         found = {"ours": bytes_of(lambda trees: crew.train(shape, trees))}
     for name in RIVALS:

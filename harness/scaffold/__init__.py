@@ -1,6 +1,7 @@
 """Write a new plugin package: small, installable, tested, and working from the first minute.
 
-Each kind has a module and a test under ``templates``; what is to be replaced says so in a comment.
+Each kind has a module and a test under ``templates``, an algorithm an asv suite too; what is to be
+replaced says so in a comment.
 """
 
 from __future__ import annotations
@@ -16,6 +17,11 @@ from harness.errors import ConfigError
 
 KINDS = ("algorithm", "dataset", "metric", "section", "executor")
 TEMPLATES = Path(__file__).parent / "templates"
+BENCHMARKS = {  # an asv suite, which reads the plugin's own declaration
+    "asv.conf.json": "asv.conf.json",
+    "benchmarks/__init__.py": "benchmarks_init.py",
+    "benchmarks/models.py": "benchmarks.py",
+}
 NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 
 
@@ -45,12 +51,15 @@ def write_package(name: str, kind: str, parent: Path) -> list[Path]:
     words = {"name": name, "module": module, "kind": kind, "version": version("tree-harness")}
     words["api"] = str(__plugin_api__)
     texts = {
+        folder / ".gitignore": "gitignore",
         folder / "pyproject.toml": "pyproject.toml",
         folder / "README.md": f"README-{kind}.md",
         folder / "src" / module / "__init__.py": "init.py",
         folder / "src" / module / "plugin.py": f"{kind}.py",
         folder / "tests" / f"test_{module}.py": f"test_{kind}.py",
     }
+    if kind == "algorithm":
+        texts |= {folder / path: template for path, template in BENCHMARKS.items()}
     try:
         folder.mkdir(parents=True)
     except FileExistsError:

@@ -1,15 +1,19 @@
 """New plugin packages of every kind: they install, they work, and their own tests pass."""
 
+import json
 import os
+import runpy
 import subprocess
 import sys
 import tomllib
 
 import pytest
+from scratch_project import git
 
 from harness.__main__ import main
 from harness.conformance.checks import cases
 from harness.errors import ConfigError
+from harness.history import asv_series
 from harness.plugins import load_registry
 from harness.scaffold import KINDS, write_package
 
@@ -100,3 +104,57 @@ def test_a_folder_that_is_there_is_left_alone(tmp_path, monkeypatch, capsys):
     assert main() == 2
     assert "is there already" in capsys.readouterr().err
     assert list((tmp_path / "mine").iterdir()) == []
+
+
+def test_its_asv_suite_names_it_and_the_reference_that_it_declares(tmp_path):
+    write_package("my-algorithm", "algorithm", tmp_path)
+    folder = tmp_path / "my-algorithm"
+    suite = runpy.run_path(str(folder / "benchmarks" / "models.py"))
+    registry = load_registry([folder / "src" / "my_algorithm" / "plugin.py"], modules=[])
+    declared = registry.algorithm("my-algorithm")
+    assert suite["ALGORITHMS"] == ["my-algorithm", declared.reference]
+    assert set(suite["DATASETS"]) == set(suite["TASKS"])
+    assert suite["Models"].rounds * suite["Models"].repeat[0] >= 8, "asv is blind at 6 samples"
+
+
+def asv(site, *words):
+    """Run asv in the package of an algorithm, with what is installed beside it."""
+    environment = {**os.environ, "HOME": str(site), "ASV_PYTHONPATH": str(site / "site")}
+    environment.pop("HARNESS_DISABLE_PLUGINS", None)
+    command = [sys.executable, "-m", "asv", *words]
+    folder = site / "my-algorithm"
+    done = subprocess.run(
+        command, cwd=folder, env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
+    return done.stdout
+
+
+@pytest.mark.slow
+def test_its_asv_suite_keeps_and_publishes_what_a_commit_costs(site):
+    """The commands of its README, each case of one dataset once, and losses of another."""
+    pytest.importorskip("asv", reason="asv is not installed")
+    here = ("--environment", f"existing:{sys.executable}")
+    asv(site, "check", *here)
+    asv(site, "machine", "--yes", "--machine", "here")
+    git(site / "my-algorithm", "init", "--quiet")
+    git(site / "my-algorithm", "add", ".")
+    git(site / "my-algorithm", "commit", "--quiet", "--message", "as it was written")
+    commit = git(site / "my-algorithm", "rev-parse", "HEAD")
+    some = ("--bench", "diabetes", "--bench", "track_loss.*wine")
+    run = ("run", "--machine", "here", "--quick", *here, *some)
+    told = asv(site, *run, "--set-commit-hash", commit)
+    assert "failed" not in told
+    series, notes = asv_series(site / "my-algorithm/.asv/results")
+    assert notes == []
+    kept = {(s.algorithm, s.dataset, s.measure): s for s in series}
+    for name in ("my-algorithm", "sklearn.random_forest"):
+        for case in ("time_fit", "time_predict"):
+            (seconds,) = kept[name, "diabetes", f"models.Models.{case}"].points
+            assert seconds.value > 0
+        for dataset in ("wine", "diabetes"):
+            (loss,) = kept[name, dataset, "models.Models.track_loss"].points
+            assert 0 < loss.value < 1
+    asv(site, "publish")
+    index = json.loads((site / "my-algorithm/.asv/html/index.json").read_text())
+    assert "models.Models.time_fit" in index["benchmarks"]

@@ -111,7 +111,8 @@ def compare(versions, addresses):
     for address in addresses:
         theirs = versions[address]
         if isinstance(theirs, Exception):
-            unlike.append(f"{address} cannot train: {theirs!r}")
+            known = type(theirs) is not Exception  # else Dask has put it into words
+            unlike.append(f"{address} cannot train: {repr(theirs) if known else theirs}")
             continue
         unlike += [
             f"{what} is {theirs.get(what, 'unknown')} at {address}, and {value} here"

@@ -4,7 +4,7 @@ import os
 import signal
 import threading
 import time
-from types import SimpleNamespace
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pandas as pd
@@ -19,8 +19,8 @@ from algorithms import (
     HistogramBoostingClassifier,
     HistogramBoostingRegressor,
 )
-from algorithms._distributed import at_workers, base_dask, placing, reaching
-from algorithms._distributed.reaching import VersionError, WorkerLostError
+from algorithms._distributed import at_workers, base_dask, placing
+from algorithms._distributed.reaching import WorkerLostError
 
 distributed = pytest.importorskip("distributed", reason="the extra 'dask' is not installed")
 da = pytest.importorskip("dask.array", reason="the extra 'dask' is not installed")
@@ -33,6 +33,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore:Sending large graph:UserWarning"),
 ]
 N = 600
+WITHIN = 30.0  # seconds from a worker's end to the error: no patience of 300 s is waited for
 
 
 @pytest.fixture(scope="module")
@@ -131,25 +132,30 @@ def is_training():
     return any(door[2] is not None for door in at_workers.doors.values())
 
 
+def has_grown():
+    """Return whether a rank has finished some rounds, of six splits and twelve messages each."""
+    return any(door[2] and door[2].calls["histograms"] > 40 for door in at_workers.doors.values())
+
+
 def kill_in_training(client, address, how=signal.SIGKILL):
-    """Kill a worker, or stop it, some rounds after it has begun to train."""
-    while not client.run(is_training, workers=[address])[address]:
-        time.sleep(0.05)
-    time.sleep(0.3)
+    """Kill a worker, or stop it, some rounds after it has begun to train; return when."""
+    while not client.run(has_grown, workers=[address])[address]:
+        time.sleep(0.02)
     os.kill(client.run(os.getpid, workers=[address])[address], how)
+    return time.monotonic()
 
 
 def test_a_lost_worker_ends_training_at_once_and_another_fit_goes_on(client):
     X, y, _ = table()
     addresses = workers_of(client, 3)
-    params = {"n_estimators": 200, "random_state": 1, "num_leaves": 7}
+    params = {"n_estimators": 300, "random_state": 1, "num_leaves": 7}
     model = DaskHistogramBoostingRegressor(workers=addresses, **params)
-    killer = threading.Thread(target=kill_in_training, args=(client, addresses[1]))
-    killer.start()
-    with pytest.raises(WorkerLostError, match=r"rank \d\) is gone.*resume=True") as lost:
-        model.fit(*collections())
-    killer.join()
-    assert 0 < len(lost.value.rounds) < 200
+    with ThreadPoolExecutor(1) as pool:
+        killed = pool.submit(kill_in_training, client, addresses[1])
+        with pytest.raises(WorkerLostError, match=r"rank \d\) is gone.*resume=True") as lost:
+            model.fit(*collections())
+        assert time.monotonic() - killed.result() < WITHIN
+    assert 0 < len(lost.value.rounds) < 300
     assert not hasattr(model, "ensemble_")
     model.set_params(workers=workers_of(client, 2)).fit(*collections(), resume=True)
     local = HistogramBoostingRegressor(**params).fit(X, y)
@@ -162,7 +168,7 @@ def test_a_worker_that_hangs_is_given_up_and_another_fit_goes_on(client, monkeyp
     X, y, _ = table()
     addresses = workers_of(client, 3)
     pid = client.run(os.getpid, workers=addresses[:1])[addresses[0]]
-    params = {"n_estimators": 100, "random_state": 1, "num_leaves": 7}
+    params = {"n_estimators": 300, "random_state": 1, "num_leaves": 7}
     model = DaskHistogramBoostingRegressor(workers=addresses, patience=1.0, **params)
     args = client, addresses[0], signal.SIGSTOP
     stopper = threading.Thread(target=kill_in_training, args=args)
@@ -173,33 +179,10 @@ def test_a_worker_that_hangs_is_given_up_and_another_fit_goes_on(client, monkeyp
     finally:
         stopper.join()
         os.kill(pid, signal.SIGCONT)
-    assert len(lost.value.rounds) < 100
+    assert len(lost.value.rounds) < 300
     model.fit(*collections(), resume=True)
     local = HistogramBoostingRegressor(**params).fit(X, y)
     assert digest_of(model.ensemble_) == digest_of(local.ensemble_)
-
-
-def test_workers_that_do_not_answer_are_lost(monkeypatch):
-    monkeypatch.setattr(placing, "ANSWERING", 0.05)
-
-    class Hanging:
-        def run(self, *_, **__):
-            time.sleep(0.5)
-
-        def who_has(self, futures):
-            return {future.key: () for future in futures}
-
-    with pytest.raises(WorkerLostError, match="tcp://a does not answer: it hangs"):
-        placing.open_doors(Hanging(), "training", ["tcp://a"])
-    with pytest.raises(WorkerLostError, match="part 0 was lost"):
-        placing.assign(Hanging(), [SimpleNamespace(key="one")], None)
-    broken = Hanging()
-    broken.run = lambda *_, **__: {"tcp://a": ConnectionResetError("reset")}
-    with pytest.raises(WorkerLostError, match="tcp://a does not answer: reset"):
-        placing.open_doors(broken, "training", ["tcp://a"])
-    broken.run = lambda *_, **__: {"tcp://a": ModuleNotFoundError("No module named 'algorithms'")}
-    with pytest.raises(VersionError, match=r"tcp://a cannot train: .*algorithms"):
-        placing.open_doors(broken, "training", ["tcp://a"])
 
 
 def test_going_on_needs_a_start_and_the_same_rows(client, monkeypatch):
@@ -226,22 +209,6 @@ def clone_of(model, **params):
     other = clone(model).set_params(**params)
     other._unfinished = model._unfinished
     return other
-
-
-def test_other_kernels_at_a_worker_are_an_error_that_lists_them(client):
-    (address,) = workers_of(client, 1)
-    before = client.run(other_kernels, "0123", workers=[address])[address]
-    try:
-        with pytest.raises(VersionError, match=r"kernels is 0123 at tcp://.*, and \w{16} here"):
-            DaskHistogramBoostingRegressor(workers=[address]).fit(*collections())
-    finally:
-        client.run(other_kernels, before, workers=[address])
-
-
-def other_kernels(digest):
-    """Have a worker say that it has other kernels; return what it said before."""
-    before, at_workers.KERNEL_DIGEST = at_workers.KERNEL_DIGEST, digest
-    return before
 
 
 def test_a_cluster_that_goes_is_told():

@@ -1,0 +1,193 @@
+"""Who may train: workers that are there, answer, and have the client's versions; or an error."""
+
+import os
+import signal
+import sys
+import time
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from dask_kit import cluster_in_one_process, cluster_of
+
+from algorithms import DaskHistogramBoostingRegressor
+from algorithms._distributed import at_workers, placing, reaching
+from algorithms._distributed.reaching import VersionError, WorkerLostError
+
+distributed = pytest.importorskip("distributed", reason="the extra 'dask' is not installed")
+da = pytest.importorskip("dask.array", reason="the extra 'dask' is not installed")
+
+# distributed leaves sockets and event loops to the garbage collector when workers are killed.
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+]
+
+
+@pytest.fixture(scope="module")
+def client():
+    """Return the client of a cluster of three processes."""
+    with cluster_of(3) as cluster, distributed.Client(cluster) as one:
+        yield one
+
+
+def workers_of(client):
+    client.wait_for_workers(3)
+    return sorted(client.nthreads())
+
+
+def collections(task=None):
+    """Return X and y whose parts do something where they are computed."""
+    X = da.zeros((40, 2), chunks=(20, 2)).map_blocks(task or forbid, dtype=float, meta=NOTHING)
+    return X, da.zeros(40, chunks=20)
+
+
+NOTHING = np.empty((0, 0))
+
+
+def forbid(_):
+    raise AssertionError("a part was computed")
+
+
+def test_workers_that_are_not_there_are_named_and_not_waited_for(client):
+    first, *_ = workers_of(client)
+    for wrong in ("tcp://127.0.0.1:1", "worker-7"):
+        model = DaskHistogramBoostingRegressor(workers=[first, wrong])
+        with pytest.raises(ValueError, match=f"workers names {wrong}, where the cluster has tcp:"):
+            model.fit(*collections())
+    with pytest.raises(ValueError, match="workers names none"):
+        DaskHistogramBoostingRegressor(workers=[]).fit(*collections())
+    assert reaching.find_workers(client, [first, first]) == [first]
+
+
+def test_a_cluster_without_workers_is_told(monkeypatch):
+    monkeypatch.setattr(reaching, "STARTING", 0.3)
+    with cluster_in_one_process(0) as empty, distributed.Client(empty) as own:
+        model = DaskHistogramBoostingRegressor(client=own)
+        with pytest.raises(WorkerLostError, match=r"has had no worker for 0\.3 s"):
+            model.fit(*collections())
+        empty.scale(1)  # begins to start one
+        monkeypatch.setattr(reaching, "STARTING", 30.0)
+        assert len(reaching.find_workers(own, None)) == 1
+        with pytest.raises(AssertionError, match="a part was computed"):
+            model.fit(*collections())
+
+
+def test_a_scheduler_that_is_gone_is_told():
+    def gone():
+        raise OSError("closed")
+
+    with pytest.raises(WorkerLostError, match="scheduler of the Dask cluster has gone: closed"):
+        reaching.find_workers(SimpleNamespace(nthreads=gone), None)
+
+
+def test_parts_that_no_worker_is_left_for_are_not_waited_for(client, monkeypatch):
+    monkeypatch.setattr(reaching, "RETURNING", 0.5)
+    *_, last = workers_of(client)
+    with pytest.raises(WorkerLostError, match="no worker is left"):
+        DaskHistogramBoostingRegressor(workers=[last]).fit(*collections(die))
+
+
+def die(_):
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def test_other_kernels_at_a_worker_are_an_error_that_lists_them(client):
+    first, second, _ = workers_of(client)
+    before = client.run(other_kernels, "0123", workers=[first])[first]
+    client.run(other_kernels, "4567", workers=[second])
+    try:
+        with pytest.raises(
+            VersionError, match=r"kernels is 0123 at tcp://.*, and \w{16} here"
+        ) as of:
+            DaskHistogramBoostingRegressor().fit(*collections())
+        assert f"4567 at {second}" in str(of.value)
+    finally:
+        client.run(other_kernels, before, workers=[first, second])
+
+
+def other_kernels(digest):
+    """Have a worker say that it has other kernels; return what it said before."""
+    before, at_workers.KERNEL_DIGEST = at_workers.KERNEL_DIGEST, digest
+    return before
+
+
+def test_a_worker_without_the_package_is_an_error_that_names_it(client):
+    *_, last = workers_of(client)
+    client.run(hide_package, workers=[last])
+    try:
+        said = rf"{last} cannot train: ModuleNotFoundError\(.No module named .algorithms"
+        with pytest.raises(VersionError, match=said):
+            DaskHistogramBoostingRegressor().fit(*collections())
+    finally:
+        client.run(show_package, workers=[last])
+    assert client.run(at_workers.versions, workers=[last])[last] == at_workers.versions()
+
+
+def hide_package():
+    """Have a worker find this package no more."""
+    hidden = {name: one for name, one in sys.modules.items() if name.startswith("algorithms")}
+    for name in hidden:
+        del sys.modules[name]
+
+    class Hidden:
+        modules = hidden
+
+        def find_spec(self, name, *_):
+            if name.startswith("algorithms"):
+                raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+    sys.meta_path.insert(0, Hidden())
+
+
+def show_package():
+    """Undo `hide_package`."""
+    sys.modules.update(sys.meta_path.pop(0).modules)
+
+
+class Deaf:
+    """A client of workers some of which never answer."""
+
+    def __init__(self, answers):
+        self.answers = answers
+
+    def run(self, *_, workers, **__):
+        while not all(one in self.answers for one in workers):  # as a broadcast waits for all
+            time.sleep(0.05)
+        return {one: self.answers[one] for one in workers}
+
+    def who_has(self, futures):
+        return {future.key: () for future in futures}
+
+
+def test_who_hangs_is_named_and_the_answers_of_others_count(monkeypatch):
+    monkeypatch.setattr(placing, "ANSWERING", 0.3)
+    whole = at_workers.versions()
+    client = Deaf({"tcp://a": (whole, 1), "tcp://c": (whole, 3)})
+    asked = reaching.ask(
+        client, 0.3, at_workers.versions, workers=["tcp://a", "tcp://b", "tcp://c"]
+    )
+    assert asked == client.answers
+    with pytest.raises(WorkerLostError) as lost:
+        placing.open_doors(client, "training", ["tcp://a", "tcp://b", "tcp://c", "tcp://d"])
+    hangs = "does not answer: it hangs, or has gone"
+    assert str(lost.value) == f"tcp://b {hangs}; tcp://d {hangs}"
+    assert placing.open_doors(client, "training", ["tcp://c", "tcp://a"]) == [3, 1]
+    client.answers = {"tcp://b": whole}
+    with pytest.raises(WorkerLostError, match=f"^tcp://a {hangs}$"):
+        placing.compare_versions(client, ["tcp://b", "tcp://a"])
+
+
+def test_workers_whose_answer_is_an_error_are_lost_or_cannot_train():
+    with pytest.raises(WorkerLostError, match="part 0 was lost"):
+        placing.assign(Deaf({}), [SimpleNamespace(key="one")], None)
+    broken = Deaf({"tcp://a": ConnectionResetError("reset")})
+    with pytest.raises(WorkerLostError, match="tcp://a does not answer: reset"):
+        placing.open_doors(broken, "training", ["tcp://a"])
+    broken.answers = {"tcp://a": ModuleNotFoundError("No module named 'algorithms'")}
+    with pytest.raises(VersionError, match=r"tcp://a cannot train: .*algorithms"):
+        placing.open_doors(broken, "training", ["tcp://a"])
+    older = {what: said for what, said in at_workers.versions().items() if what != "code"}
+    broken.answers = {"tcp://a": older}
+    with pytest.raises(VersionError, match="code is unknown at tcp://a"):
+        placing.compare_versions(broken, ["tcp://a"])

@@ -1,6 +1,8 @@
 """Histories of made-up runs: what steps is found, drawn offline, and told to asv in its words."""
 
 import json
+import os
+import subprocess
 import sys
 from dataclasses import replace
 
@@ -209,3 +211,33 @@ def test_a_commit_is_one_point_and_order_is_that_of_time():
     points = [Point("b", "2", 3.0), Point("a", "1", 1.0), Point("b", "3", 5.0)]
     points.append(replace(points[0], value=float("nan")))
     assert by_commit(points) == (Point("a", "1", 1.0), Point("b", "2", 4.0))
+
+
+@pytest.mark.slow
+def test_asv_publishes_what_was_exported(place, registry, tmp_path):
+    """`asv publish` draws every commit of a case, and finds the step that was put there."""
+    export_asv(place / "results", tmp_path / "results", registry, place / "project")
+    places = {"results_dir": "results", "html_dir": "html", "env_dir": "env"}
+    about = {"version": 1, "project": "made", "repo": str(place / "project"), "branches": ["main"]}
+    (tmp_path / "asv.conf.json").write_text(json.dumps({**about, **places, "dvcs": "git"}))
+    done = subprocess.run(
+        [sys.executable, "-m", "asv", "publish"],
+        cwd=tmp_path,
+        env={**os.environ, "HOME": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    index = json.loads((tmp_path / "html/index.json").read_text())
+    assert set(index["benchmarks"]) == {"trials.time_fit", "trials.track_loss"}
+    assert index["benchmarks"]["trials.time_fit"]["params"] == [
+        ["'steady'", "'stepping<i>'"],
+        ["'made'"],
+    ]
+    (drawn,) = (tmp_path / "html/graphs").rglob("machine-harness-m1/**/trials.time_fit.json")
+    points = json.loads(drawn.read_text())
+    assert len(points) == RUNS
+    assert points[-1][1] == pytest.approx([2.0, SLOW], rel=0.05)
+    told = json.loads((tmp_path / "html/regressions.json").read_text())
+    assert ["stepping<i>" in one[0] for one in told["regressions"]] == [True]

@@ -14,7 +14,7 @@ from typing import Any
 
 from harness import ids
 from harness.against.base import Base
-from harness.against.revision import belongs, in_tree
+from harness.against.revision import belongs, in_tree, lies_in
 from harness.plugins import Entry, Registry
 from harness.surroundings import installed_version
 
@@ -69,8 +69,8 @@ def find_changes(
             continue
         if wanted is not None and name not in wanted:
             skipped[name] = "not asked for"
-        elif name not in base.algorithms:
-            skipped[name] = _missing(entry, base)
+        elif why := _missing(entry, base, tree):
+            skipped[name] = why
         elif why := changed(entry, base):
             chosen[name] = why
         elif everything:
@@ -119,7 +119,14 @@ def changed(entry: Entry, base: Base) -> str:
     return ", ".join(moved)
 
 
-def _missing(entry: Entry, base: Base) -> str:
-    """Return why the base does not have an algorithm."""
-    reason = base.broken.get(entry.plugin)
-    return f"broken in the base: {reason}" if reason else "new: the base does not have it"
+def _missing(entry: Entry, base: Base, tree: Path) -> str:
+    """Return why the base does not have an algorithm; nothing where it does.
+
+    What the head has installed is found from the base as well, where its own tree lacks the file.
+    """
+    known = base.algorithms.get(entry.value.name)
+    if known is None:
+        reason = base.broken.get(entry.plugin)
+        return f"broken in the base: {reason}" if reason else "new: the base does not have it"
+    mine = lies_in(known["path"], tree)
+    return "" if mine else "new or moved: the base's source does not have it where the head does"

@@ -9,6 +9,7 @@ from typing import Any
 
 from harness.against.base import Base
 from harness.against.decide import decided
+from harness.against.revision import lies_in
 from harness.analysis.gates import Decision
 from harness.analysis.rungs import MEANING, reaches
 from harness.config import Gate
@@ -35,7 +36,7 @@ def lost_claims(
     broken = {one.plugin for one in registry.broken}
     for name, known in sorted(base.algorithms.items()):
         asked = not globs or any(fnmatchcase(name, glob) for glob in globs)
-        if not asked or not Path(known["path"]).is_relative_to(tree) or known["plugin"] in broken:
+        if not asked or not lies_in(known["path"], tree) or known["plugin"] in broken:
             continue
         for mode, rung in known["rungs"].items():
             if why := _dropped(registry, name, known, mode, rung):

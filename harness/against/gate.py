@@ -14,10 +14,11 @@ from pathlib import Path
 from typing import Any
 
 from harness import ids
-from harness.against.base import HARNESS_ROOT, Base, BaseError, make_base
+from harness.against.base import Base, make_base
 from harness.against.changes import Changes, find_changes
 from harness.against.claims import lost_claims
 from harness.against.decide import Limits, decide, lost, unmeasured
+from harness.against.libraries import HARNESS_ROOT, BaseError
 from harness.against.revision import (
     Revision,
     belongs,

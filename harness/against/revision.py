@@ -21,6 +21,7 @@ from harness.data.places import cache_folder
 from harness.errors import ConfigError
 
 NO_HOOKS = ("-c", "core.hooksPath=/dev/null")  # checking out a base runs nobody's scripts
+WAIT = "another gate uses the same base; waiting for it"
 
 
 @dataclass(frozen=True)
@@ -67,6 +68,11 @@ def belongs(path: Path, repository: Path) -> bool:
     return found.is_relative_to(repository) and "site-packages" not in found.parts
 
 
+def lies_in(file: str, tree: Path) -> bool:
+    """Return whether a file is one of a working tree."""
+    return Path(file).resolve().is_relative_to(tree.resolve())
+
+
 def in_tree(file: str, repository: Path, tree: Path) -> str:
     """Return where a file of a repository lies in another working tree of it."""
     path = Path(file).resolve()
@@ -93,7 +99,7 @@ def checked_out(revision: Revision, on_wait: Callable[[str], None]) -> Iterator[
     name = hashlib.sha256(str(revision.repository).encode()).hexdigest()[:12]
     folder = cache_folder() / "bases" / name
     path = folder / revision.commit
-    with _turn(folder / f"{revision.commit}.lock", on_wait):
+    with turn(folder / f"{revision.commit}.lock", WAIT, on_wait):
         _remove(revision.repository, path)  # a killed gate may have left it
         try:
             _, told = _git(
@@ -109,14 +115,14 @@ def checked_out(revision: Revision, on_wait: Callable[[str], None]) -> Iterator[
 
 
 @contextmanager
-def _turn(lock: Path, on_wait: Callable[[str], None]) -> Iterator[None]:
-    """Hold the lock of a base: two gates against it take turns."""
+def turn(lock: Path, wait: str, on_wait: Callable[[str], None]) -> Iterator[None]:
+    """Hold a lock: two gates take turns, and the later one is told to `wait`."""
     lock.parent.mkdir(parents=True, exist_ok=True)
     held = FileLock(lock)
     try:
         held.acquire(timeout=0)
     except Timeout:
-        on_wait("another gate uses the same base; waiting for it")
+        on_wait(wait)
         held.acquire()
     try:
         yield

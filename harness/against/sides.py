@@ -13,6 +13,7 @@ from typing import Any
 
 from harness import ids
 from harness.against.base import Base
+from harness.against.libraries import is_checkout
 from harness.against.revision import belongs, in_tree
 from harness.analysis.looks import LOOKS
 from harness.config import Choice, Experiment
@@ -92,7 +93,7 @@ def roots_of(registry: Registry, repository: Path, tree: Path, harness_root: Pat
             module = entry.plugin.partition(":")[0]  # an entry point may name more
             depth = len(module.split(".")) - (path.name != "__init__.py")
             found[tree / path.parents[depth].relative_to(repository)] = None
-    if "site-packages" not in harness_root.parts:
+    if is_checkout(harness_root):
         found[Path(in_tree(str(harness_root), repository, tree))] = None
     return list(found)
 

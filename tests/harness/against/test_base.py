@@ -1,6 +1,5 @@
 """Which interpreter a base gets, and what is found out of it before anything is measured."""
 
-import sys
 from pathlib import Path
 
 import pytest
@@ -8,66 +7,15 @@ from scratch_project import PLUGIN, plant
 
 import harness
 from harness import ids
-from harness.against import base as module
-from harness.against.base import Base, BaseError, make_base, probe, same_libraries
+from harness.against.base import Base, make_base, probe
 from harness.against.changes import FAR, distance, find_changes
 from harness.against.claims import lost_claims
+from harness.against.libraries import BaseError
 from harness.errors import ConfigError
 from harness.model import Environment
 from harness.plugins import Broken, load_registry
 
 ROOT = Path(harness.__file__).resolve().parents[1]
-
-
-def tree(folder, lock="numpy==2.3\n", dependencies='["numpy"]', more=""):
-    folder.mkdir()
-    (folder / "requirements.lock").write_text(lock)
-    text = f"[project]\nname = 'x'\ndependencies = {dependencies}\n{more}"
-    (folder / "pyproject.toml").write_text(text)
-    return folder
-
-
-def test_only_what_is_installed_makes_libraries_differ(tmp_path):
-    one = tree(tmp_path / "one")
-    assert same_libraries(one, tree(tmp_path / "two", more="[tool.ruff]\nline-length = 99\n"))
-    assert not same_libraries(one, tree(tmp_path / "three", lock="numpy==2.4\n"))
-    assert not same_libraries(one, tree(tmp_path / "four", dependencies='["numpy", "scipy"]'))
-    (tmp_path / "bare").mkdir()
-    assert not same_libraries(one, tmp_path / "bare")
-    broken = tree(tmp_path / "broken", more="= nothing")
-    with pytest.raises(BaseError, match="is not TOML"):
-        same_libraries(one, broken)
-
-
-def test_other_libraries_are_installed_once(tmp_path, monkeypatch):
-    commands, told = [], []
-    monkeypatch.setenv("HARNESS_CACHE", str(tmp_path / "cache"))
-    other = tree(tmp_path / "other")
-
-    def install(command):
-        commands.append(command)
-        if "venv" in command:
-            Path(command[-1]).mkdir(parents=True)
-
-    monkeypatch.setattr(module, "_must", install)
-    python = module._own_python(other, told.append)
-    assert commands[0][:3] == [sys.executable, "-m", "venv"]
-    assert commands[1][-2:] == ["--requirement", str(other / "requirements.lock")]
-    assert "--require-hashes" in commands[1]
-    assert commands[2][-1] == str(ROOT)  # a stranger's project, which has no harness of its own
-    assert len(told) == 1
-    assert module._own_python(other, told.append) == python
-    assert (len(commands), len(told)) == (3, 1)
-    ours = tree(tmp_path / "ours", lock="numpy==1.9\n")
-    (ours / "harness").mkdir()
-    module._own_python(ours, told.append)
-    assert len(commands) == 5
-
-
-def test_an_installation_that_fails_leaves_the_gate_undecided():
-    with pytest.raises(BaseError, match=r"cannot be installed: this was planted") as caught:
-        module._must([sys.executable, "-c", "import sys; sys.exit('this was planted')"])
-    assert caught.value.exit_code == 6
 
 
 def test_a_base_tells_what_it_offers(tmp_path):
@@ -150,6 +98,26 @@ def test_new_gone_and_broken_algorithms_are_told_apart(project):
     gone = Broken(str(project / "base/ridge.py"), "SyntaxError: y", "")
     found = changes(project, there, broken=[gone])
     assert "SyntaxError: y" in found.lost["other"]
+
+
+def test_what_the_head_has_installed_is_not_the_bases(project):
+    """An entry point of the head is found from the base too: were it taken, nothing had changed."""
+    there = based(project)
+    there.algorithms["ridge"]["path"] = str(project / "head/ridge.py")
+    found = changes(project, there, everything=True)
+    assert found.chosen == {}
+    assert found.skipped["ridge"].startswith("new or moved: ")
+
+
+def test_a_base_may_lie_behind_a_link(project):
+    (project / "linked").symlink_to(project / "base")
+    there = based(project)
+    there.algorithms["ridge"].update(reference="lib", rungs={"lib": "L3"})
+    ids.code_digest.cache_clear()
+    registry = load_registry([project / "head" / "ridge.py"], modules=[])
+    found = find_changes(registry, there, project / "head", project / "linked", (), everything=True)
+    assert list(found.chosen) == ["ridge"]
+    assert len(list(lost_claims(registry, there, project / "linked", ()))) == 1
 
 
 def test_other_libraries_are_a_change_of_those_who_use_them(project, monkeypatch):
@@ -268,5 +236,6 @@ def test_the_path_of_a_base_is_that_of_the_heads_plugins(tmp_path):
     assert roots_of(registry, ROOT, tmp_path, ROOT) == [tmp_path]
     elsewhere = roots_of(registry, tmp_path / "project", tmp_path / "tree", ROOT)
     assert elsewhere == [ROOT]  # nothing of that project: the harness is shared
-    installed = tmp_path / "lib" / "site-packages"
-    assert roots_of(registry, tmp_path / "project", tmp_path / "tree", installed) == []
+    for name in ("site-packages", "dist-packages"):  # the head's libraries lie there as well
+        installed = tmp_path / "lib" / name
+        assert roots_of(registry, tmp_path / "project", tmp_path / "tree", installed) == []

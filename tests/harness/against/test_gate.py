@@ -11,7 +11,8 @@ from scratch_project import git, new_project, plant
 
 from harness import ids
 from harness.against import gate
-from harness.against.base import Base, BaseError
+from harness.against.base import Base
+from harness.against.libraries import BaseError
 from harness.cli import gate as command
 from harness.cli import main
 from harness.execute import Execution

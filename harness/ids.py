@@ -95,6 +95,12 @@ def source_files(source: str) -> frozenset[Path]:
     return frozenset(import_steps(source))
 
 
+def forget() -> None:
+    """Have files read again: a process that lives for days outlives what it has read."""
+    for known in (code_digest, source_files, _imports_of):
+        known.cache_clear()
+
+
 def import_steps(source: str) -> dict[Path, int]:
     """Return the same files, each with the fewest imports that lead to it from the plugin."""
     steps: dict[Path, int] = {}

@@ -14,31 +14,25 @@ import uuid
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import CancelledError
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from harness import machine
-from harness.builtin._dask_jobs import Carried, close_here, facts_here, fight_here, run_here
-from harness.errors import ConfigError, HarnessError
+from harness.builtin._dask_jobs import Carried, close_here, fight_here, run_here
+from harness.builtin._dask_roll import LOOK, ClusterError, Roll, told_if_gone
+from harness.errors import HarnessError
 from harness.model import JSON, Duel, DuelOutcome, Failure, Job, Outcome, Status
 from harness.outcomes import outcome_path, read_outcome
 
 LOST = "WorkerLost"  # kind of failure
 ATTEMPTS = 3  # workers that a trial or a duel may lose
 TOGETHER = 8  # trials of a job that one worker is meant to do
-LOOK = 0.25  # seconds between two looks at the cluster
-ANSWERING = 30.0  # seconds for a worker to say what it is
+CLOSING = 30.0  # seconds for the workers to end what they have of a run
 TAKING = 60.0  # seconds for an outcome to come over
 PATIENCE = 60.0  # seconds to wait for a worker where there is none
-
-
-class ClusterError(HarnessError):
-    """The cluster has gone in the middle of a run; what was stored stays."""
-
-    exit_code = 5
 
 
 @dataclass
@@ -68,14 +62,13 @@ class Crew:
         A ``distributed.Client``.
     folder
         Where outcome files are put until the store has taken them over.
-    plugins
-        Whose code must be the same everywhere.
+    jobs
+        What is to be done, see `Roll`.
     """
 
-    def __init__(self, client: Any, folder: Path, plugins: Iterable[str]) -> None:
-        self.client, self.folder, self.plugins = client, folder, tuple(sorted(set(plugins)))
+    def __init__(self, client: Any, folder: Path, jobs: Iterable[Job]) -> None:
+        self.client, self.folder, self.roll = client, folder, Roll(client, jobs)
         self.name = uuid.uuid4().hex
-        self.known: dict[str, JSON | None] = {}  # address → facts; None: it does not answer
         self.waiting: deque[Part] = deque()
         self.at_hand: dict[str, Part] = {}  # address → what it does next; the first is under way
         self.running: dict[Any, str] = {}  # future → address
@@ -97,7 +90,7 @@ class Crew:
         since = time.monotonic()
         while self.waiting or self.at_hand:
             with told_if_gone():
-                there = self.meet()
+                there = self.roll.meet()
                 ended = self.give_up_lost(there)
                 self.hand_out(there, alone=alone)
                 done = self.take_done(ended)
@@ -107,41 +100,25 @@ class Crew:
             if self.running:
                 since = time.monotonic()
             elif self.waiting and time.monotonic() - since > PATIENCE:
-                left = sum(map(len, self.waiting))
-                raise ClusterError(
-                    f"{left} trials or duels wait, and the cluster has no worker for them"
-                )
+                raise ClusterError(self.nobody_left())
             else:
                 time.sleep(LOOK)
 
-    def meet(self) -> list[str]:
-        """Return the addresses of the workers that are there; compare those that are new."""
-        there = sorted(self.client.nthreads())
-        if new := [address for address in there if address not in self.known]:
-            asked = {"workers": new, "on_error": "return"}
-            told = ask(self.client, ANSWERING, facts_here, self.plugins, **asked) or {}
-            answers = {one: facts for one, facts in told.items() if is_there(one, facts)}
-            refuse_unlike(facts_here(self.plugins), answers)
-            self.known |= {address: answers.get(address) for address in new}
-        return [address for address in there if self.known[address] is not None]
-
-    def like(self) -> list[str]:
-        """Return the workers of this machine's class of hardware."""
-        own = machine.machine_id()
-        return [one for one in self.meet() if self.fact(one, "machine") == own]
-
-    def fact(self, address: str, what: str) -> str:
-        """Return what a worker has said of itself."""
-        return str((self.known.get(address) or {}).get(what, ""))
+    def nobody_left(self) -> str:
+        """Say that nobody takes what waits, and who of the cluster is silent."""
+        left, silent = sum(map(len, self.waiting)), self.roll.silent()
+        told = f"{left} trials or duels wait, and the cluster has no worker for them"
+        return f"{told}; these do not answer: {', '.join(silent)}" if silent else told
 
     def free(self, there: list[str], *, alone: bool) -> list[str]:
         """Return the workers that may be given something: one of each free host, where alone."""
+        busy = set(self.running.values())
         if not alone:
-            return [address for address in there if address not in self.running.values()]
-        own, taken = machine.machine_id(), {self.fact(one, "host") for one in self.at_hand}
-        like = [one for one in there if self.fact(one, "machine") == own]
-        by_host = {self.fact(one, "host"): one for one in reversed(like)}
-        resting = [one for one in self.at_hand if one not in self.running.values()]
+            return [address for address in there if address not in busy]
+        own, taken = machine.machine_id(), {self.roll.fact(one, "host") for one in self.at_hand}
+        like = [one for one in there if self.roll.fact(one, "machine") == own]
+        by_host = {self.roll.fact(one, "host"): one for one in reversed(like)}
+        resting = [one for one in self.at_hand if one not in busy]
         return resting + [one for host, one in by_host.items() if host not in taken]
 
     def hand_out(self, there: list[str], *, alone: bool) -> None:
@@ -209,7 +186,7 @@ class Crew:
         """Yield what has come, as it would have come of a worker on this machine."""
         for result, errand, address in done:
             ran = {"worker": address, "lost": errand.lost}
-            ran |= {name: self.fact(address, name) for name in ("host", "machine")}
+            ran |= {name: self.roll.fact(address, name) for name in ("host", "machine")}
             if isinstance(result, DuelOutcome):
                 yield replace(result, facts={**result.facts, "dask": ran})
                 continue
@@ -232,11 +209,12 @@ class Crew:
         return read_outcome(path)
 
     def close(self) -> None:
-        """End what runs for this run on all workers."""
+        """End what runs for this run on all workers; one that never spoke has nothing of it."""
         for future in self.running:
             with suppress(Exception):  # the scheduler may be gone
                 future.cancel()
-        ask(self.client, ANSWERING, close_here, self.name, on_error="ignore")
+        spoken = [one for one in self.roll.there if one in self.roll.known]
+        ask(self.client, CLOSING, close_here, self.name, workers=spoken, on_error="ignore")
 
 
 def given_up(errand: Errand) -> Outcome | DuelOutcome:
@@ -266,34 +244,3 @@ def ask(client: Any, seconds: float, function: Callable[..., Any], *args: Any, *
     thread.start()
     thread.join(seconds)
     return found[0] if found else None
-
-
-@contextmanager
-def told_if_gone() -> Iterator[None]:
-    """Tell in words that the scheduler does not answer."""
-    try:
-        yield
-    except (OSError, CancelledError) as error:
-        raise ClusterError(
-            "the scheduler of the Dask cluster has gone; what it had done is stored: run again, "
-            "with a cluster that is there"
-        ) from error
-
-
-def is_there(address: str, answer: JSON | Exception) -> bool:
-    """Say whether a worker has answered; raise `ConfigError` where it never will."""
-    if isinstance(answer, Exception) and not isinstance(answer, OSError):
-        raise ConfigError(f"the worker {address} cannot run trials: {answer!r}")
-    return not isinstance(answer, Exception)
-
-
-def refuse_unlike(own: JSON, answers: dict[str, JSON]) -> None:
-    """Raise `ConfigError` that lists each difference between workers and this client."""
-    differences = [
-        f"{what} is {facts['versions'].get(what, 'missing')} at {address}, and {ours} here"
-        for address, facts in sorted(answers.items())
-        for what, ours in own["versions"].items()
-        if facts["versions"].get(what, "missing") != ours
-    ]
-    if differences:
-        raise ConfigError("workers are not like this client: " + "; ".join(differences))

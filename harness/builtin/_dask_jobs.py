@@ -1,4 +1,4 @@
-"""What Dask's workers do for the ``dask`` executor: say what they are, run trials, fight duels.
+"""What Dask's workers do for the ``dask`` executor: run trials, fight duels, clean up.
 
 A trial is supervised there as it would be here, in a process of its own; what comes back are the
 bytes of its outcome file. One supervisor serves all of a run, so that its workers are kept for the
@@ -7,19 +7,15 @@ next trial of their algorithm. Where nothing comes any more, it is closed: the c
 
 from __future__ import annotations
 
-import importlib.util
-import platform
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from harness import machine
 from harness.builtin._dask_hosts import Folder, on_this_host
 from harness.duelling import run_duel
-from harness.ids import code_digest
-from harness.model import JSON, Duel, DuelOutcome, Job
+from harness.model import Duel, DuelOutcome, Job
 from harness.outcomes import outcome_path
 from harness.pool import is_timed
 from harness.supervise import Supervisor
@@ -60,32 +56,6 @@ class Place:
 
 _lock = threading.Lock()
 _places: dict[str, Place] = {}  # by run
-
-
-def facts_here(plugins: tuple[str, ...]) -> JSON:
-    """Return what must be the same everywhere, and which class of hardware this is.
-
-    ``plugins`` are modules or files; each one's digest covers the kernels it uses.
-    """
-    known = {name: told for name, told in machine.library_versions().items() if told}
-    code = {f"code of {plugin}": digest_of(plugin) for plugin in plugins}
-    return {
-        "machine": machine.machine_id(),
-        "host": platform.node(),
-        "versions": {"python": platform.python_version(), **known, **code},
-    }
-
-
-def digest_of(plugin: str) -> str:
-    """Return the digest of a plugin's code, or "missing"."""
-    path = Path(plugin)
-    if not path.suffix:
-        try:
-            found = importlib.util.find_spec(plugin)
-        except ModuleNotFoundError:
-            found = None
-        path = Path(found.origin) if found is not None and found.origin else path
-    return code_digest(str(path)) if path.is_file() else "missing"
 
 
 def run_here(run: str, job: Job) -> list[Carried]:

@@ -8,11 +8,11 @@ Where no host is of that class, timed trials and duels stay on this machine, whi
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
+from harness import machine
 from harness.builtin._dask_crew import LOST, Crew, Errand, Part, parts_of
 from harness.builtin._dask_hosts import Folder, on_this_host
 from harness.errors import ConfigError
@@ -46,7 +46,7 @@ def run_dask(
         untimed = [part for job in every if not is_timed(job) for part in parts_of(job)]
         timed = [job for job in every if is_timed(job)]
         yield from crew.run(untimed)
-        if timed and crew.like():
+        if timed and crew.roll.like():
             yield from crew.run([part for job in timed for part in parts_of(job)], alone=True)
             return
     for job in timed:
@@ -70,7 +70,7 @@ def fight_dask(
     every = list(duels)
     if options.get("scheduler"):
         with hired(options, [side for duel in every for side in (duel.a, duel.b)]) as crew:
-            if crew.like():
+            if crew.roll.like():
                 for outcome in crew.run([Part([Errand(duel)]) for duel in every], alone=True):
                     lost = outcome.failure is not None and outcome.failure.kind == LOST
                     yield here(outcome.duel) if lost else outcome
@@ -92,7 +92,7 @@ def hired(options: JSON, jobs: list[Job]) -> Iterator[Crew]:
         client = stack.enter_context(connected(options, jobs))
         folder = Folder()
         stack.callback(folder.close)
-        crew = Crew(client, folder.path, [job.plugin for job in jobs])
+        crew = Crew(client, folder.path, jobs)
         stack.callback(crew.close)
         yield crew
 
@@ -110,8 +110,8 @@ def connected(options: JSON, jobs: list[Job]) -> Iterator[Any]:
         address = options.get("scheduler")
         if address is None:
             threads = max((job.threads for job in jobs), default=1)
-            count = options.get("jobs") or max(1, (os.cpu_count() or 1) // threads)
-            asked = {"n_workers": count, "threads_per_worker": 1, "dashboard_address": ":0"}
+            count = options.get("jobs") or max(1, machine.usable_processors() // threads)
+            asked = {"n_workers": count, "threads_per_worker": 1, "dashboard_address": None}
             address = stack.enter_context(LocalCluster(**asked, processes=True))
         yield stack.enter_context(reached(address))
 

@@ -12,7 +12,8 @@ from jobs import job
 
 from harness import machine
 from harness.builtin import _dask_crew, dask_executor
-from harness.builtin._dask_crew import ClusterError, Crew, given_up, parts_of, refuse_unlike
+from harness.builtin._dask_crew import Crew, given_up, parts_of
+from harness.builtin._dask_roll import ClusterError
 from harness.builtin.dask_executor import connected, fight_dask, run_dask
 from harness.errors import ConfigError
 from harness.model import Duel, Status
@@ -105,7 +106,7 @@ def crew_with(parts, *there):
     crew, handed = Crew(FakeClient(), None, ()), []
     crew.client.submit = lambda *_, **asked: handed.append(asked["workers"][0]) or FakeFuture()
     own = machine.machine_id()
-    crew.known = {address: {"machine": own, "host": host} for address, host in there}
+    crew.roll.known = {address: {"machine": own, "host": host} for address, host in there}
     crew.waiting.extend(parts)
     return crew, handed
 
@@ -144,7 +145,7 @@ def test_what_is_timed_shares_its_host_with_nothing():
     parts = parts_of(job({}, {})) + parts_of(job({}))
     crew, handed = crew_with(parts, ("b", "one"), ("c", "two"))
     crew.hand_out(["b"], alone=True)
-    crew.known["a"] = crew.known["b"]  # came later, and is the first of its host now
+    crew.roll.known["a"] = crew.roll.known["b"]  # came later, and is the first of its host now
     crew.hand_out(["a", "b"], alone=True)
     assert handed == ["b"]
     crew.hand_out(["a", "b", "c"], alone=True)
@@ -198,29 +199,12 @@ def test_a_scheduler_that_dies_is_told_in_words(monkeypatch):
             list(found)
 
 
-def test_a_worker_that_cannot_run_trials_is_told():
-    assert not _dask_crew.is_there("a", ConnectionResetError())
-    with pytest.raises(ConfigError, match=r"the worker a cannot run trials: .*harness"):
-        _dask_crew.is_there("a", ModuleNotFoundError("No module named 'harness'"))
-
-
 def test_a_call_that_hangs_is_given_up():
     class Hanging:
         def run(self, *_, **__):
             time.sleep(1.0)
 
     assert _dask_crew.ask(Hanging(), 0.05, print) is None
-
-
-def test_every_difference_of_versions_is_listed():
-    own = {"versions": {"numpy": "2.4", "numba": "0.68"}}
-    answers = {"tcp://a": {"versions": {"numpy": "2.3"}}, "tcp://b": own}
-    with pytest.raises(ConfigError) as told:
-        refuse_unlike(own, answers)
-    assert "numpy is 2.3 at tcp://a, and 2.4 here" in str(told.value)
-    assert "numba is missing at tcp://a" in str(told.value)
-    assert "tcp://b" not in str(told.value)
-    refuse_unlike(own, {"tcp://b": own})
 
 
 def test_timed_jobs_stay_here_where_no_worker_is_like_this_machine(cluster, monkeypatch):

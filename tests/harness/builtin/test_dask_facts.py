@@ -1,0 +1,53 @@
+"""What a process says of itself: nothing that may change an outcome is left out."""
+
+import shutil
+from importlib.metadata import version
+
+from harness.builtin import _dask_facts, cards
+from harness.builtin._dask_facts import digest_of, facts_here, source_digest
+from harness.ids import code_digest
+
+
+def test_plugins_are_known_by_module_and_by_file(tmp_path):
+    file = tmp_path / "own.py"
+    file.write_text("answer = 42\n")
+    assert digest_of(cards.__name__) == code_digest(cards.__file__)
+    assert digest_of(str(file)) == code_digest(str(file))
+    assert digest_of("no.such.module") == digest_of(str(tmp_path / "none.py")) == "missing"
+
+
+def test_versions_of_an_algorithm_s_own_libraries_are_told():
+    told = facts_here((), ("pluggy", "no-such-library"))["versions"]
+    assert told["pluggy"] == version("pluggy")
+    assert told["no-such-library"] == "absent"
+    assert told["numpy"] == version("numpy")
+
+
+def test_a_file_is_read_anew_each_time(tmp_path):
+    file = tmp_path / "own.py"
+    found = []
+    for text in ("answer = 42\n", "answer = 43\n"):
+        file.write_text(text)
+        found.append(facts_here((str(file),), ())["versions"][f"code of {file}"])
+    assert found[0] != found[1]
+
+
+def test_the_harness_s_own_source_is_told_as_it_is_and_as_it_was_loaded(tmp_path, monkeypatch):
+    before = facts_here((), ())["versions"]
+    other = tmp_path / "harness"
+    shutil.copytree(_dask_facts.OWN, other, ignore=shutil.ignore_patterns("__pycache__"))
+    assert source_digest(other) == before["code of the harness"]
+    with (other / "pool.py").open("a") as file:
+        file.write("# edited\n")
+    monkeypatch.setattr(_dask_facts, "OWN", other)
+    after = facts_here((), ())["versions"]
+    changed = {what for what in after if after[what] != before[what]}
+    assert changed == {"code of the harness"}
+    assert after["code of the harness that is loaded"] == before["code of the harness"]
+
+
+def test_a_file_of_another_name_is_another_source(tmp_path):
+    (tmp_path / "a.py").write_text("")
+    before = source_digest(tmp_path)
+    (tmp_path / "a.py").rename(tmp_path / "b.py")
+    assert source_digest(tmp_path) != before

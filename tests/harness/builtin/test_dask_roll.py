@@ -1,0 +1,216 @@
+"""Who is there of a cluster, answers, and is like this client."""
+
+import asyncio
+import os
+import signal
+import sys
+import threading
+import time
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from dask_kit import cluster_of
+from jobs import PLUGIN, job, wait_until
+
+from harness import machine
+from harness.builtin import _dask_facts, _dask_roll
+from harness.builtin._dask_roll import ClusterError, Roll, is_there, refuse_unlike
+from harness.builtin.dask_executor import run_dask
+from harness.errors import ConfigError
+from harness.model import Status
+
+distributed = pytest.importorskip("distributed", reason="the extra 'dask' is not installed")
+
+# distributed leaves sockets and event loops to the garbage collector.
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+]
+
+
+class Cluster:
+    """A client of workers that say what they are told to say; those without a word hang.
+
+    ``said`` holds, for each address, what it says to the first call, the second, and so on.
+    """
+
+    def __init__(self, **said):
+        self.said, self.calls = {one: list(words) for one, words in said.items()}, []
+        loop = asyncio.new_event_loop()
+        self.thread = threading.Thread(target=loop.run_forever, daemon=True)
+        self.thread.start()
+        self.loop = SimpleNamespace(add_callback=lambda f, new: self.begin(loop, f(new)))
+        self.asyncio_loop = loop
+
+    def begin(self, loop, call):
+        asyncio.run_coroutine_threadsafe(call, loop)
+
+    def nthreads(self):
+        return dict.fromkeys(self.said, 1)
+
+    async def run(self, function, *wanted, workers, on_error):
+        (address,) = workers
+        self.calls.append(address)
+        if not self.said[address]:
+            await asyncio.sleep(60.0)
+        return {address: self.said[address].pop(0)}
+
+    def close(self):
+        async def end():
+            for task in asyncio.all_tasks() - {asyncio.current_task()}:
+                task.cancel()
+
+        asyncio.run_coroutine_threadsafe(end(), self.asyncio_loop).result(5.0)
+        self.asyncio_loop.call_soon_threadsafe(self.asyncio_loop.stop)
+        self.thread.join(5.0)
+        self.asyncio_loop.close()
+
+
+@pytest.fixture
+def cluster_that_says():
+    made = []
+
+    def make(**said):
+        made.append(Cluster(**said))
+        return made[-1]
+
+    yield make
+    for one in made:
+        one.close()
+
+
+def facts(**other):
+    own = _dask_facts.facts_here((), ())
+    return {**own, "versions": {**own["versions"], **other}}
+
+
+def test_one_that_hangs_keeps_nobody_waiting_and_is_asked_again(cluster_that_says, monkeypatch):
+    monkeypatch.setattr(_dask_roll, "ANSWERING", 0.3)
+    cluster = cluster_that_says(a=[facts()], b=[])
+    roll = Roll(cluster, ())
+    assert wait_until(roll.meet) == ["a"]
+    assert roll.silent() == ["b"]
+    assert cluster.calls == ["a", "b"]
+    cluster.said["b"].append(facts())
+    assert wait_until(lambda: roll.meet() == ["a", "b"])
+    assert cluster.calls == ["a", "b", "b"]
+
+
+def test_who_goes_and_comes_back_is_asked_again(cluster_that_says):
+    cluster = cluster_that_says(a=[facts(), facts(numpy="0.1")])
+    roll = Roll(cluster, ())
+    assert wait_until(roll.meet) == ["a"]
+    said = cluster.said.pop("a")
+    assert roll.meet() == []
+    assert roll.fact("a", "machine") == machine.machine_id()  # its outcomes may still come
+    cluster.said["a"] = said
+    with pytest.raises(ConfigError, match=r"numpy is 0\.1 at a"):
+        wait_until(roll.meet)
+
+
+def test_a_worker_that_cannot_be_reached_is_asked_later(cluster_that_says, monkeypatch):
+    monkeypatch.setattr(_dask_roll, "ANSWERING", 0.2)
+    roll = Roll(cluster_that_says(a=[ConnectionResetError(), facts()]), ())
+    assert wait_until(roll.meet) == ["a"]
+    with pytest.raises(ConfigError, match=r"the worker a cannot run trials: .*harness"):
+        wait_until(Roll(cluster_that_says(a=[ModuleNotFoundError("harness")]), ()).meet)
+
+
+def test_those_like_this_machine_are_waited_for_but_not_for_ever(cluster_that_says, monkeypatch):
+    monkeypatch.setattr(_dask_roll, "ANSWERING", 0.5)
+    other = {**facts(), "machine": "another"}
+    assert Roll(cluster_that_says(a=[other], b=[facts()]), ()).like() == ["b"]
+    assert Roll(cluster_that_says(a=[other]), ()).like() == []
+    assert Roll(cluster_that_says(a=[other], b=[]), ()).like() == []
+    gone = SimpleNamespace(nthreads=lambda: (_ for _ in ()).throw(OSError()))
+    with pytest.raises(ClusterError, match="has gone"):
+        Roll(gone, ()).like()
+
+
+def test_a_worker_that_cannot_run_trials_is_told():
+    assert not is_there("a", ConnectionResetError())
+    with pytest.raises(ConfigError, match=r"the worker a cannot run trials: .*harness"):
+        is_there("a", ModuleNotFoundError("No module named 'harness'"))
+
+
+def test_every_difference_of_versions_is_listed():
+    own = {"versions": {"numpy": "2.4", "numba": "0.68"}}
+    answers = {"tcp://a": {"versions": {"numpy": "2.3"}}, "tcp://b": own}
+    with pytest.raises(ConfigError) as told:
+        refuse_unlike(own, answers)
+    assert "numpy is 2.3 at tcp://a, and 2.4 here" in str(told.value)
+    assert "numba is missing at tcp://a" in str(told.value)
+    assert "tcp://b" not in str(told.value)
+    refuse_unlike(own, {"tcp://b": own})
+
+
+def test_all_workers_that_differ_are_told_at_once(cluster_that_says, monkeypatch):
+    monkeypatch.setattr(_dask_roll, "LISTENING", 0.3)
+    unlike = facts(numpy="0.1")
+    roll = Roll(cluster_that_says(a=[unlike], b=[facts()], c=[unlike]), ())
+    with pytest.raises(ConfigError, match=r"numpy is 0\.1 at a, c, and "):
+        wait_until(roll.meet)
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    """Return a cluster of two processes."""
+    with cluster_of(2) as one:
+        yield one
+
+
+def test_a_process_that_hangs_keeps_no_trial_waiting_and_is_asked_again(cluster, monkeypatch):
+    monkeypatch.setattr(_dask_roll, "ANSWERING", 1.0)
+    with distributed.Client(cluster) as client:
+        client.wait_for_workers(2)
+        pids = client.run(os.getpid)
+        hung, other = sorted(pids)
+        roll = Roll(client, [job({})])
+        os.kill(pids[hung], signal.SIGSTOP)
+        try:
+            assert wait_until(roll.meet) == [other]
+            found = run_dask([job({}, {})], None, {"scheduler": cluster.scheduler_address})
+            ended = [(one.status, one.facts["dask"]["worker"]) for one in found]
+            time.sleep(2.0 * _dask_roll.ANSWERING)  # until it is no longer waited for
+            assert roll.meet() == [other]
+        finally:
+            os.kill(pids[hung], signal.SIGCONT)
+        assert ended == [(Status.DONE, other)] * 2
+        assert wait_until(lambda: roll.meet() == [hung, other])
+
+
+def differ(own, path, folder):
+    """Have a worker live with another harness, other libraries and in another folder."""
+    before = str(_dask_facts.OWN), list(sys.path), os.getcwd()  # noqa: PTH109 - as it is given back
+    _dask_facts.OWN, sys.path[:] = Path(own), path or [folder, *sys.path]
+    os.chdir(folder)
+    return before
+
+
+def test_a_worker_that_differs_in_any_way_is_an_error_that_lists_each(
+    cluster, monkeypatch, tmp_path
+):
+    for place, number in (("here", "2.0"), ("there", "1.0")):
+        info = tmp_path / place / "thing-1.dist-info"
+        info.mkdir(parents=True)
+        (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: thing\nVersion: {number}\n")
+        (tmp_path / place / "own_data.py").write_text(f"where = {place!r}\n")
+    monkeypatch.chdir(tmp_path / "here")
+    monkeypatch.syspath_prepend(str(tmp_path / "here"))
+    wanted = job({}, plugins=("own_data.py",), libraries=("thing",))
+    with distributed.Client(cluster) as client:
+        client.wait_for_workers(2)
+        address = min(client.nthreads())
+        there = str(tmp_path / "there")
+        before = client.run(differ, there, None, there, workers=[address])[address]
+        try:
+            with pytest.raises(ConfigError) as told:
+                list(run_dask([wanted], None, {"scheduler": cluster.scheduler_address}))
+        finally:
+            client.run(differ, *before, workers=[address])
+    assert f"thing is 1.0 at {address}, and 2.0 here" in str(told.value)
+    digest = rf"is \w{{16}} at {address}, and \w{{16}} here"
+    assert told.match(f"code of own_data.py {digest}")
+    assert told.match(f"code of the harness {digest}")
+    assert str(PLUGIN) not in str(told.value)  # is the same

@@ -19,8 +19,10 @@ WORD = 64
 
 def count_words(e):
     """Return how many words of bits the sets of an ensemble need, int64 (n_sets,)."""
-    last = np.append(e.set_codes, -1)[e.set_indptr[1:] - 1].astype(np.int64)  # codes ascend
-    return np.where(np.diff(e.set_indptr) > 0, last, 0) // WORD + 1
+    words = np.ones(len(e.members_left), np.int64)
+    some = np.diff(e.set_indptr) > 0
+    words[some] += e.set_codes[e.set_indptr[1:][some] - 1] // WORD  # codes ascend
+    return words
 
 
 class CategoryNumbers:
@@ -88,7 +90,8 @@ def distinct(sets):
     found, waiting, size = np.zeros(1, np.int32), [], 0
     for own in [*sets, None]:
         if own is None or size > BATCH:
-            found, waiting, size = np.unique(np.concatenate([found, *waiting])), [], 0
+            found, waiting, size = np.sort(np.concatenate([found, *waiting])), [], 0
+            found = found[np.append(True, found[1:] > found[:-1])]
         if own is not None:
             waiting.append(own)
             size += len(own)
@@ -106,8 +109,9 @@ def number_codes(codes, sets):
     number = np.full(len(codes), IN_NO_SET)
     number[0] = 0
     sizes = np.array([1, ENDLESS])
+    has_gaps = len(codes) <= codes[-1]
     for own in sets:  # each parts the numbers of which it has some codes
-        at = np.searchsorted(codes, own)
+        at = np.searchsorted(codes, own) if has_gaps else own
         inside = np.bincount(number[at], minlength=len(sizes))
         parted = np.flatnonzero((inside > 0) & (inside < sizes))
         new = np.arange(len(sizes))

@@ -423,9 +423,12 @@ def large(datasets: int = 60, splits: int = 1) -> RunView:
     return make_view(Plan(names, tables, splits, duels=tuple(tables)[:5]))
 
 
-KINDS = {
-    f.__name__: f for f in (typical, hostile, everything, empty, one_trial, only_failures, large)
-}
+def one_dataset() -> RunView:
+    return large(1, 5)
+
+
+SHAPES = (one_trial, one_dataset, only_failures, large)
+KINDS = {f.__name__: f for f in (typical, hostile, everything, empty, *SHAPES)}
 
 
 @pytest.fixture(scope="session")

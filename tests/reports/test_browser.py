@@ -10,7 +10,8 @@ import pytest
 from browser import CHROMIUM, WHY_NOT, Browser
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason=WHY_NOT)
-KINDS = ("typical", "everything", "empty", "one_trial", "only_failures", "index", "history")
+KINDS = ("typical", "everything", "empty", "one_trial", "one_dataset", "only_failures", "index")
+KINDS += ("history", pytest.param("large", marks=pytest.mark.slow))
 OPENED = "for (const d of document.querySelectorAll('details')) d.open = true;"
 # What sticks out of the page, but for what may scroll by itself.
 WIDE = """
@@ -73,7 +74,7 @@ def test_a_page_asks_for_itself_only_and_complains_of_nothing(browser, file_of, 
         assert page.evaluate(f"{made}.length;") == 0, "no name became an element"
 
 
-@pytest.mark.parametrize("kind", ["typical", "everything", "one_trial", "index", "history"])
+@pytest.mark.parametrize("kind", KINDS)
 def test_nothing_overflows_a_phone_or_a_wide_screen(browser, file_of, kind) -> None:
     with browser.page(file_of(kind), width=390) as page:
         page.evaluate(OPENED)

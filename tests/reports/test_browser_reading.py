@@ -12,7 +12,8 @@ from browser import CHROMIUM, WHY_NOT, Browser
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason=WHY_NOT)
 AXE = os.environ.get("AXE_CORE", "")  # path of axe.min.js, of the npm package axe-core
 RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
-KINDS = ("typical", "everything", "only_failures", "empty", "index", "history")
+KINDS = ("typical", "everything", "one_trial", "one_dataset", "only_failures", "empty", "index")
+KINDS += ("history",)
 OPENED = "for (const d of document.querySelectorAll('details')) d.open = true;"
 # The contrast of every text with what lies behind it, by WCAG 2's relative luminance.
 CONTRAST = """

@@ -2,7 +2,8 @@
 
 ``python -m harness.conformance KIND NAME FIRST OUT [FILE …]`` runs the checks from number FIRST on.
 A line with the number and name of a check comes before it, so that the parent knows which one was
-at work when this process died.
+at work when this process died. A last line says that all are done: what the plugin left running
+may keep this process from ending.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ def main(kind: str, name: str, first: str, out: str, *files: str) -> None:
             task = subject.task.value if isinstance(subject, Subject) and check.per_task else ""
             write(file, {"begins": number, "check": check.name, "task": task})
             write(file, {"found": asdict(check.run(subject))})
+        write(file, {"done": True})
 
 
 def write(file: TextIO, line: dict[str, Any]) -> None:

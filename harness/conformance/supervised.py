@@ -22,6 +22,7 @@ TIMEOUT = 300.0  # seconds for one check; the first ones compile
 START = 120.0  # seconds to import and to begin with the first check
 POLL = 0.05
 THREADS = 2  # what the checks of thread invariance need
+SAID = 2000  # characters of what it wrote to stderr
 
 
 def check_supervised(
@@ -71,16 +72,19 @@ def _checks_from(
             )
         try:
             begun: dict[str, Any] | None = None
+            at_work = False
             for line in _lines(child, out, timeout):
+                if "done" in line:  # what the plugin left running is killed below
+                    return None
                 if "found" in line:
-                    begun = None
+                    at_work = False
                     yield Finding(**line["found"])
                 else:
-                    begun = line
+                    begun, at_work = line, True
             if begun is None:
-                _say_if_it_never_began(child, errors, first)
-                return None
-            yield Finding(begun["check"], begun["task"], "failed", _end(child, errors, timeout))
+                raise ConfigError(f"the checks could not start: {_end(child, errors, START)}")
+            told = ("" if at_work else "then ") + _end(child, errors, timeout)
+            yield Finding(begun["check"], begun["task"], "failed", told)
             return int(begun["begins"]) + 1
         finally:
             kill_group(child.pid)
@@ -108,9 +112,4 @@ def _end(child: subprocess.Popen[bytes], errors: Path, timeout: float) -> str:
     if child.poll() is None:
         return f"it took longer than {timeout:g} s and was stopped"
     _, told = ending(child.returncode)
-    return f"{told}; {fault_text(errors, 600)}".rstrip("; ")
-
-
-def _say_if_it_never_began(child: subprocess.Popen[bytes], errors: Path, first: int) -> None:
-    if child.wait() != 0 and first == 0:
-        raise ConfigError(f"the checks could not start: {fault_text(errors, 2000)}")
+    return f"{told}; {fault_text(errors, SAID)}".rstrip("; ")

@@ -1,14 +1,17 @@
 """Jobs on a Dask cluster of real processes."""
 
+import hashlib
 import os
+import shutil
 import signal
 import threading
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
 from dask_kit import cluster_of
-from jobs import job
+from jobs import PLUGIN, job
 
 from harness import machine
 from harness.builtin import _dask_crew, dask_executor
@@ -16,7 +19,7 @@ from harness.builtin._dask_crew import Crew, given_up, parts_of
 from harness.builtin._dask_roll import ClusterError
 from harness.builtin.dask_executor import connected, fight_dask, run_dask
 from harness.errors import ConfigError
-from harness.model import Duel, Status
+from harness.model import DatasetRef, Duel, Status
 from harness.reuse import may_end_otherwise
 
 distributed = pytest.importorskip("distributed", reason="the extra 'dask' is not installed")
@@ -50,6 +53,16 @@ def test_outcomes_come_back_with_their_arrays(cluster):
     assert {one["machine"] for one in told} == {machine.machine_id()}
     assert not any(outcome.facts["alone"] for outcome in found.values())
     assert all(one["worker"].startswith("tcp://") and one["lost"] == [] for one in told)
+
+
+def test_a_worker_reads_a_table_once_for_all_trials(cluster, tmp_path):
+    plugin = Path(shutil.copy(PLUGIN.with_name("counted.py"), tmp_path))
+    ref = DatasetRef("counted", hashlib.sha256(b"counted").hexdigest())
+    found = run(cluster, job(*({} for _ in range(12)), dataset=ref, plugins=(str(plugin),)))
+    assert [outcome.status for outcome in found] == [Status.DONE] * 12
+    workers = {outcome.facts["dask"]["worker"] for outcome in found}
+    readers = plugin.with_suffix(".reads").read_text().split()
+    assert len(readers) == len(set(readers)) == len(workers)
 
 
 def test_a_failure_is_an_outcome_too(cluster):

@@ -22,6 +22,7 @@ from harness.model import FAILURES, JSON, Job, Outcome, Status, Trial, to_json
 from harness.outcomes import outcome_path
 from harness.plugins import Registry
 from harness.progress import Progress
+from harness.reuse import Pins, of_other_bytes
 from harness.store import Store
 from harness.store.leftovers import WORK
 from harness.supervise import Supervisor
@@ -91,9 +92,11 @@ class Comparisons:
     keep: bool = False
     workers: Supervisor | None = None
 
-    def attach(self, matches: Iterable[Match], *, retry_failed: bool) -> dict[str, Status]:
+    def attach(
+        self, matches: Iterable[Match], pins: Pins | None = None, *, retry_failed: bool
+    ) -> dict[str, Status]:
         """Attach what earlier runs have found to this one, and return the status of each."""
-        known = known_matches(self.store, matches, retry_failed=retry_failed)
+        known = known_matches(self.store, matches, pins, retry_failed=retry_failed)
         self.store.attach_parities(self.run_id, *known)
         return known
 
@@ -197,10 +200,12 @@ def jobs_of(matches: Iterable[Match]) -> list[Job]:
 
 
 def known_matches(
-    store: Store, matches: Iterable[Match], *, retry_failed: bool = False
+    store: Store, matches: Iterable[Match], pins: Pins | None = None, *, retry_failed: bool = False
 ) -> dict[str, Status]:
     """Return the status of those matches that need not be compared again, by id."""
-    found = store.known_parities([match.what["id"] for match in matches])
+    pins = pins or Pins()
+    same = [match for match in matches if not of_other_bytes(store, jobs_of([match]), pins)]
+    found = store.known_parities([match.what["id"] for match in same])
     return {i: s for i, s in found.items() if not (retry_failed and s in FAILURES)}
 
 

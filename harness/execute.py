@@ -20,7 +20,7 @@ from harness.outcomes import outcome_path
 from harness.plan import Plan
 from harness.plugins import Registry
 from harness.progress import Progress
-from harness.reuse import reusable
+from harness.reuse import Pins, reusable, reusable_duels
 from harness.store import Store
 from harness.supervise import Supervisor
 
@@ -88,6 +88,7 @@ class Execution:
     progress: Progress
     options: Options
     tally: Tally = field(default_factory=Tally)
+    pins: Pins = field(default_factory=Pins)
 
     def carry_out(self, plan: Plan, matches: Iterable[Match] = ()) -> Tally:
         """Run what is not known yet, and return what became of everything.
@@ -107,6 +108,7 @@ class Execution:
         jobs = self._unknown_jobs(plan.jobs)
         duels = self._unknown_duels(plan.duels)
         unknown = self._unknown_matches(matches)
+        self.pins.keep()
         with Supervisor(self.store.workdir(self.run_id)) as supervisor:
             sides = [side for duel in duels for side in (duel.a, duel.b)]
             ready = [*jobs, *sides, *jobs_of(unknown)]
@@ -135,7 +137,7 @@ class Execution:
         """Attach known outcomes to the run and return the jobs of what remains."""
         jobs = list(planned)
         old = [] if self.options.fresh else jobs
-        known = reusable(self.store, old, retry_failed=self.options.retry_failed)
+        known = reusable(self.store, old, self.pins, retry_failed=self.options.retry_failed)
         self._reuse("trial", known)
         self.store.attach(self.run_id, *known)
         remaining = (
@@ -145,8 +147,8 @@ class Execution:
 
     def _unknown_duels(self, duels: Iterable[Duel]) -> list[Duel]:
         planned = list(duels)
-        ids = [] if self.options.fresh else [duel.id for duel in planned]
-        known = self.store.known_duels(ids, retry_failed=self.options.retry_failed)
+        old = [] if self.options.fresh else planned
+        known = reusable_duels(self.store, old, self.pins, retry_failed=self.options.retry_failed)
         self._reuse("duel", known)
         self.store.attach_duels(self.run_id, *known)
         return [duel for duel in planned if duel.id not in known]
@@ -156,7 +158,7 @@ class Execution:
         known: dict[str, Status] = {}
         if not self.options.fresh:
             retry = self.options.retry_failed
-            known = self._comparisons().attach(matches, retry_failed=retry)
+            known = self._comparisons().attach(matches, self.pins, retry_failed=retry)
         self._reuse("comparison", known)
         return [match for match in matches if match.what["id"] not in known]
 

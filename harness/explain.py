@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from harness.errors import ConfigError
 from harness.model import FAILURES, Duel, DuelOutcome, Outcome, Status, Trial
+from harness.reuse import Pins
 
 if TYPE_CHECKING:
     from harness.store.read import Reader
@@ -107,6 +108,8 @@ def _known(outcome: Outcome, run: str, *, reusable: bool) -> list[str]:
     if outcome.status in FAILURES:
         message = f": {outcome.failure.message}" if outcome.failure else ""
         return [f"failed last time ({_words(outcome.status)}{message}), {measured}", _next(outcome)]
+    if not Pins().agree(outcome.facts):
+        return [f"{measured}, but of other bytes than those pinned here, so it runs again"]
     if not reusable:
         return [f"{measured}, but its stored arrays are missing, so it runs again"]
     if outcome.status is Status.SKIPPED:

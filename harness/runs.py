@@ -24,7 +24,7 @@ from harness.narrow import Only, only_of
 from harness.plan import Plan, make_plan, plan_duel
 from harness.plugins import Registry
 from harness.progress import Progress
-from harness.reuse import reusable
+from harness.reuse import Pins, reusable, reusable_duels
 from harness.store import Store
 from harness.store.write import RunStatus
 from harness.surroundings import Surroundings, installed_version
@@ -206,9 +206,10 @@ def forecast(request: Request, registry: Registry) -> Forecast:
             seconds = store.typical_seconds()
             if not request.fresh:
                 retry = request.retry_failed
-                known = reusable(store, plan.jobs, retry_failed=retry)
-                duels = store.known_duels([d.id for d in plan.duels], retry_failed=retry)
-                parities = known_matches(store, matches, retry_failed=retry)
+                pins = Pins()
+                known = reusable(store, plan.jobs, pins, retry_failed=retry)
+                duels = reusable_duels(store, plan.duels, pins, retry_failed=retry)
+                parities = known_matches(store, matches, pins, retry_failed=retry)
     return Forecast(plan, known, duels, seconds, matches, parities)
 
 

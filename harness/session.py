@@ -138,7 +138,8 @@ class Session:
         """Have the worker bring a table, unless it holds that one already."""
         if self.dataset != dataset:
             self.dataset = None
-            self.ask("load", timeout, dataset=to_json(dataset))
+            reply = self.ask("load", timeout, dataset=to_json(dataset))
+            self.facts = {**self.facts, "pins": reply.get("pins", {})}
             self.dataset = dataset
 
     def ask(self, do: str, timeout: float, **fields: Any) -> JSON:

@@ -96,6 +96,11 @@ class Card(Strict):
             return [self.sha256 or f"openml:{self.openml}"]
         return [file.sha256 or file.url for file in self.files]
 
+    @property
+    def exact(self) -> bool:
+        """Return whether the checksums of all that is fetched are in the card."""
+        return bool(self.sha256) or (bool(self.files) and all(f.sha256 for f in self.files))
+
     def loader(self, folder: Path) -> Loader:
         """Return what brings the table; ``folder`` is where relative paths start."""
         if self.source == "sklearn":
@@ -201,6 +206,12 @@ def _cards_of(
     if len(whole) == len(found):
         remember(key, _Whole(cards=whole))
     return tuple(found)
+
+
+def unpinned() -> frozenset[str]:
+    """Return the names of the cards that tell no checksum of what is fetched for them."""
+    cards = (card for _, card in every_card() if isinstance(card, Card))
+    return frozenset(card.name for card in cards if not card.exact)
 
 
 def fault_of(name: str) -> str:

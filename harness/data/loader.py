@@ -31,6 +31,10 @@ class Loader(ABC):
     def verify(self) -> None:
         """Raise where data outside the cache is no longer what the digest was made of."""
 
+    def pins(self) -> dict[str, str]:
+        """Return the SHA-256 of what the digest only names: by address, "" until it is fetched."""
+        return {}
+
 
 @dataclass(frozen=True)
 class File:
@@ -75,6 +79,12 @@ class FilesLoader(Loader):
             download(file.place, file.sha256, self.name) if file.is_remote else Path(file.place)
             for file in self.files
         ]
+
+    def pins(self) -> dict[str, str]:
+        """Return the pin of each file whose card has no checksum of it."""
+        from harness.data.remote import pin_of
+
+        return {file.place: pin_of(file.place) for file in self.files if not file.sha256}
 
     def verify(self) -> None:
         """Hold every file that is not in our own cache against its checksum."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,6 +13,7 @@ from harness.data import cache
 from harness.data.loader import Loader
 from harness.data.tables import facts_of
 from harness.errors import DataError
+from harness.ids import canonical
 
 if TYPE_CHECKING:
     from harness.model import Dataset, Table
@@ -34,21 +36,30 @@ def table_of(dataset: Dataset, *, fresh: bool = False) -> Table:
     """
     if not isinstance(dataset.load, Loader):
         return check(dataset.load(**dataset.options), dataset)
-    if not fresh and (known := cache.get(dataset.digest)) is not None:
+    if not fresh and (known := cache.get(place_of(dataset))) is not None:
         dataset.load.verify()
         return known
     with cache.locked(dataset.digest):
-        if not fresh and (known := cache.get(dataset.digest)) is not None:
+        if not fresh and (known := cache.get(place_of(dataset))) is not None:
             dataset.load.verify()
             return known
         table = dataset.load(**dataset.options)
         table = check(table, dataset)
-        reason = cache.put(dataset.digest, table)
-        stored = None if reason else cache.get(dataset.digest)
+        place = place_of(dataset)  # bytes that were fetched just now are known only now
+        reason = cache.put(place, table)
+        stored = None if reason else cache.get(place)
     if stored is not None:
         return stored
     note = f"the parsed table was not cached: {reason or 'it could not be read back'}"
     return dataclasses.replace(table, notes=(*table.notes, note))
+
+
+def place_of(dataset: Dataset) -> str:
+    """Return what a parsed table is kept under: the digest, and the bytes that it only names."""
+    pins = dataset.load.pins() if isinstance(dataset.load, Loader) else {}
+    if not pins:
+        return dataset.digest
+    return hashlib.sha256(canonical([dataset.digest, pins]).encode()).hexdigest()
 
 
 def check(table: Table, dataset: Dataset) -> Table:

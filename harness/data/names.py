@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from harness.data.loader import Loader
 from harness.errors import ConfigError, DataError, unknown
 from harness.ids import canonical
 from harness.model import Dataset, DatasetRef
@@ -63,6 +64,13 @@ def load_table(ref: DatasetRef, registry: Registry) -> Table:
             "planned: its bytes, its card or the mirror differ; plan the run again"
         )
     return table_of(dataset)
+
+
+def pins_of(ref: DatasetRef, registry: Registry) -> dict[str, str]:
+    """Return the checksums of what was fetched for a reference whose digest only names it."""
+    load = _referred(ref, registry).load
+    pins = load.pins() if isinstance(load, Loader) else {}
+    return {key: sha256 for key, sha256 in pins.items() if sha256}
 
 
 def _referred(ref: DatasetRef, registry: Registry) -> Dataset:

@@ -45,6 +45,7 @@ class Bench:
         self._hand: Hand | None = None
         self._session: dict[str, Sample] = {}  # import and load: one for all trials
         self._facts: JSON = {}
+        self._pins: JSON = {}  # as a fact: the bytes of the table, where its digest is of none
 
     def hello(self, plugin: str, plugins: Sequence[str], algorithm: str, threads: int) -> JSON:
         """Import one algorithm's plugin and whatever it imports; nothing of the other ones.
@@ -74,7 +75,7 @@ class Bench:
 
     def load(self, dataset: JSON) -> JSON:
         """Bring a table; the trials that follow are about it."""
-        from harness.data import load_table
+        from harness.data.names import load_table, pins_of
         from harness.worker.loading import import_what_splits
 
         if self._registry is None:
@@ -83,15 +84,18 @@ class Bench:
         self._hand = self._table = None
         self._rows.clear()
         self.meter.warm()
+        ref = DatasetRef(**dataset)
         with self.meter.phase("load"):
-            self._table = load_table(DatasetRef(**dataset), self._registry)
+            self._table = load_table(ref, self._registry)
+        pins = pins_of(ref, self._registry)
+        self._pins = {"pins": pins} if pins else {}
         self._session["load"] = self.meter.last
         if self._table.test_rows is None:
             import_what_splits()
         self._settle(thaw=again)
         rows, columns = self._table.X.shape
-        notes = self._table.notes
-        return {"rows": rows, "columns": columns, "notes": notes, "samples": [self.meter.last]}
+        told = {"rows": rows, "columns": columns, **self._pins, "notes": self._table.notes}
+        return {**told, "samples": [self.meter.last]}
 
     def prepare(self, trial: JSON, variation: JSON | None = None) -> JSON:
         """Split, prepare, and build the library's native form of one trial.
@@ -269,6 +273,7 @@ class Bench:
             **threads,
             "rows": rows,
             "columns": columns,
+            **self._pins,
             "train_rows": len(hand.train[1]),
             "test_rows": len(hand.rows.test),
             **facts.targets(hand.spec, hand.train[1], hand.train[2]),

@@ -1,0 +1,111 @@
+"""A card without a checksum is pinned at the first fetch; other bytes are other results."""
+
+import hashlib
+import json
+from pathlib import Path
+
+import pytest
+
+import harness
+from harness.data import resolve
+from harness.data.loading import table_of
+from harness.data.remote import pin_of, place_of
+from harness.errors import DataError
+from harness.explain import explain
+from harness.plugins import load_registry
+from harness.store import Store
+
+URL = "https://example.org/mine.csv"
+CARD = f"""
+name = "mine"
+task = "binary"
+target = "y"
+rows = 40
+columns = 1
+classes = 2
+source = "url"
+[[files]]
+url = "{URL}"
+"""
+BYTES = {
+    name: "a,y\n" + "".join(f"{i % step},{i % 2}\n" for i in range(40))
+    for name, step in (("these", 7), ("those", 5))
+}
+SHA = {name: hashlib.sha256(text.encode()).hexdigest() for name, text in BYTES.items()}
+EXPERIMENT = {
+    "datasets": ["mine"],
+    "algorithms": ["sklearn.decision_tree"],
+    "splits": {"folds": 2},
+    "run": {"jobs": 1},
+}
+TREES = {"parity": {"pairs": [["sklearn.decision_tree"] * 2], "datasets": ["mine"]}}
+DUELS = {
+    "duels": {"pairs": [["sklearn.decision_tree"] * 2], "datasets": ["mine"]}
+    | {"launches": 1, "blocks": 1}
+}
+
+
+@pytest.fixture
+def machine(tmp_path, monkeypatch):
+    """Become a machine of its own, by its cache, to which an address gave some bytes or none."""
+    (tmp_path / "cards").mkdir()
+    (tmp_path / "cards/mine.toml").write_text(CARD)
+    monkeypatch.setenv("HARNESS_DATASETS", str(tmp_path / "cards"))
+    monkeypatch.setenv("HARNESS_OFFLINE", "1")
+    monkeypatch.delenv("HARNESS_MIRROR", raising=False)
+
+    def become(name, content=None):
+        monkeypatch.setenv("HARNESS_CACHE", str(tmp_path / name))
+        if content is not None:
+            place_of(URL).parent.mkdir(parents=True, exist_ok=True)
+            place_of(URL).write_text(BYTES[content])
+
+    return become
+
+
+def measured(results, **more):
+    """Run, and return how much was reused, and what the trials say of their bytes."""
+    result = harness.run(EXPERIMENT | more, results=results, progress=False)
+    with Store.open(results) as store:
+        pins = [outcome.facts.get("pins") for outcome, _ in store.outcomes(result.run)]
+    assert len(pins) == 2
+    (same,) = {json.dumps(pin) for pin in pins}
+    return result.tally.reused, json.loads(same)[URL]
+
+
+def test_results_of_other_bytes_are_never_reused_nor_mixed(machine, tmp_path):
+    results = tmp_path / "results"
+    machine("one", "these")
+    assert measured(results, **TREES, **DUELS) == (0, SHA["these"])
+    assert measured(results, **TREES, **DUELS) == (4, SHA["these"])
+    machine("two", "those")
+    with Store.open(results) as store:
+        (outcome, _), *_ = store.outcomes()
+        assert pin_of(URL) == ""
+        table_of(resolve("mine", load_registry(modules=["harness.builtin.cards"])))  # pins it
+        assert "of other bytes" in " ".join(explain(store, outcome.trial.id))
+    assert measured(results, **TREES, **DUELS) == (0, SHA["those"])
+    assert measured(results) == (2, SHA["those"])
+    machine("one")
+    assert measured(results) == (0, SHA["these"])
+
+
+def test_what_a_store_holds_is_what_is_fetched_next(machine, tmp_path):
+    results = tmp_path / "results"
+    machine("one", "these")
+    measured(results)
+    machine("empty")
+    assert measured(results) == (2, SHA["these"]), "nothing need be fetched"
+    assert pin_of(URL) == SHA["these"]
+    machine("empty", "those")
+    with pytest.raises(DataError, match=f"not {SHA['these'][:16]}"):
+        table_of(resolve("mine", load_registry(modules=["harness.builtin.cards"])))
+
+
+def test_a_parsed_table_is_that_of_the_pinned_bytes(machine, tmp_path):
+    machine("one", "these")
+    mine = resolve("mine", load_registry(modules=["harness.builtin.cards"]))
+    before = table_of(mine).X["a"].tolist()
+    Path(tmp_path / "one/pins.json").unlink()
+    machine("one", "those")  # the source has changed, and somebody trusts it
+    assert table_of(mine).X["a"].tolist() != before

@@ -15,6 +15,7 @@ from harness.analysis.series import Series
 from harness.analysis.trends import RunPoint, course
 from harness.analysis.view import RunView
 from harness.config import Gate
+from harness.data.writing import sweep
 from harness.errors import ConfigError
 from harness.ids import canonical
 from harness.model import JSON, Section
@@ -80,6 +81,7 @@ def write_run_report(results: Path, run: str, registry: Registry) -> Path:
     seen = view(results, run, registry, past=True)
     sections: list[Section] = sorted(registry.all("section"), key=lambda s: (s.order, s.name))
     path = results / f"report-{seen.run['id']}.html"
+    sweep(results, ".*.html.*.tmp")  # pages that a killed process left half-written
     write_report(seen, sections, path)
     return path
 

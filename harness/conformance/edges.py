@@ -25,6 +25,7 @@ STUMBLES = (
     NameError,
     NotImplementedError,
     SystemError,
+    TypeError,
 )
 
 

@@ -117,6 +117,13 @@ class Narrow(Honest):
         super().fit(native)
 
 
+class Stumbling(Honest):
+    def fit(self, native):
+        if len(set(native[1])) == 1:
+            raise TypeError("'NoneType' object is not subscriptable")
+        super().fit(native)
+
+
 class Misshapen(Honest):
     def predict(self, X):
         return super().predict(X)[:, None]
@@ -132,6 +139,7 @@ LIARS = {
     Bragging: ("exported trees predict what it predicts", "the exported ensemble differs"),
     Torn: ("the number of threads changes no bit", "training with 2 threads"),
     Narrow: ("one training row is enough, or refused with a reason", "ends in IndexError"),
+    Stumbling: ("a constant target is learnt, or refused with a reason", "ends in TypeError"),
     Misshapen: ("predictions have the promised form", "shape (60, 1), not (60,)"),
 }
 

@@ -80,14 +80,16 @@ class HistogramBoostingClassifier(ClassifierMixin, BaseHistogramBoosting):
     bundle_order : {"count", "degree"}, by entries, or by features that collide with one
     data_sample_strategy : {"bagging", "goss"}
     top_rate, other_rate : float
-        a and b of one-side sampling.
+        a and b of one-side sampling; together at most 1.
     max_delta_step, path_smooth : float
-        Bound on a leaf's value; rows' worth of its parent's value that it is drawn to.
+        Bound on a leaf's value; rows' worth of its parent's value that it is drawn to. As
+        `reg_alpha`, they shape no leaf of "regression_l1" and "quantile", a quantile of its rows.
     extra_trees : bool
         Whether one threshold is drawn for each feature of a node.
     monotone_constraints : array-like of -1, 0, 1 (n_features,), optional
+        Not with "regression_l1" and "quantile".
     interaction_constraints : list of lists of int, optional
-        Features that may stand together on a way to a leaf.
+        Features that may stand together on a way to a leaf; those in no list are not used.
     categorical_feature : "auto", list of int or str, or mask, bool (n_features,)
         Columns whose values are codes of categories; "auto": those of a frame's categorical dtype.
     cat_smooth, cat_l2, max_cat_threshold, max_cat_to_onehot, min_data_per_group : number
@@ -156,7 +158,7 @@ class HistogramBoostingClassifier(ClassifierMixin, BaseHistogramBoosting):
         ----------
         X : as in ``fit``
         num_iteration : int, optional
-            How many rounds are used; by default all that were kept.
+            How many rounds are used; by default, and where it is not above 0, all that were kept.
         """
         return self._answer(self._raw(X, num_iteration))
 

@@ -66,7 +66,8 @@ class NewtonBoostingClassifier(ClassifierMixin, BaseNewtonBoosting):
     min_child_weight : float
         Least Σh of a side.
     max_delta_step : float, optional
-        Bound on a leaf's value before η; 0: none. By default that of "count:poisson" is 0.7.
+        Bound on a leaf's value before η; 0: none. By default that of "count:poisson" is 0.7. As
+        α, it binds no leaf of "reg:absoluteerror" and "reg:quantileerror", a quantile of its rows.
     subsample : float
         Share of rows that a round is grown on.
     colsample_bytree, colsample_bylevel, colsample_bynode : float
@@ -82,7 +83,8 @@ class NewtonBoostingClassifier(ClassifierMixin, BaseNewtonBoosting):
     missing : float
         Value that stands for a missing one, besides NaN.
     monotone_constraints : array-like, dict or str, optional
-        -1, 0 or 1 for columns.
+        -1, 0 or 1 for columns; not with "reg:absoluteerror" and "reg:quantileerror", but where
+        ``parity`` follows the library, which lets their leaves break them.
     interaction_constraints : list of lists of int or str, optional
         Columns that may stand together on a way to a leaf.
     importance_type : {"gain", "weight", "cover", "total_gain", "total_cover"}

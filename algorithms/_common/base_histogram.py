@@ -3,19 +3,21 @@
 from typing import ClassVar
 
 import numpy as np
-from sklearn.base import BaseEstimator, _fit_context
+from sklearn.base import _fit_context
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted
+from sklearn.utils.validation import _check_sample_weight
 
 from algorithms._common.hist_bins import bin_table, find_bins
 from algorithms._common.hist_boosting import Booster, Target
 from algorithms._common.hist_dart import Dart
+from algorithms._common.hist_fitted import HistogramModel
 from algorithms._common.hist_growing import Grower
 from algorithms._common.hist_metrics import find_metric
-from algorithms._common.hist_model import OURS, join_trees
-from algorithms._common.hist_objectives import CLASSES, REGRESSION, Objective, find_objective
+from algorithms._common.hist_model import join_trees
+from algorithms._common.hist_objectives import default_objective, find_objective
 from algorithms._common.hist_params import (
     CONSTRAINTS,
+    check_together,
     make_rules,
     read_bundling,
     read_groups,
@@ -27,19 +29,15 @@ from algorithms._common.hist_predict import FastPredictor
 from algorithms._common.hist_start import Start
 from algorithms._common.hist_stopping import Watch
 from algorithms._common.hist_tables import find_categorical, read_table
-from algorithms._common.saved_model import SavedModel
-from algorithms._common.shap_values import Contributions
 from algorithms._common.threads import Workers, count_threads
 
 SEEDS = 2**31 - 1
 
 
-class BaseHistogramBoosting(SavedModel, Contributions, BaseEstimator):
+class BaseHistogramBoosting(HistogramModel):
     """What the classifier and the regressor share."""
 
     _parameter_constraints: ClassVar = CONSTRAINTS
-    _objective_names = frozenset({*CLASSES, *REGRESSION})
-    _saved_facts = ("n_iter_", "best_iteration_", "best_score_", "evals_result_")
 
     def __init__(
         self,
@@ -171,7 +169,7 @@ class BaseHistogramBoosting(SavedModel, Contributions, BaseEstimator):
         """Return the booster before its first round."""
         n_features = X.shape[1]
         monotone = read_monotone(self.monotone_constraints, n_features)
-        groups = read_groups(self.interaction_constraints, n_features)
+        groups = read_groups(self.interaction_constraints, n_features, others_alone=False)
         bundling = read_bundling(self)
         table = part_table(X, bundles=bundling is not None)
         wanted = self.max_bin, self.subsample_for_bin, self.min_data_in_bin
@@ -184,13 +182,15 @@ class BaseHistogramBoosting(SavedModel, Contributions, BaseEstimator):
         else:
             targets, first = objective.targets(y), objective.first_scores(y, weight)
         self._base = first if self.boost_from_average else np.zeros(len(first))
+        constant = None if self.boost_from_average or start.is_given else first
         score = np.empty((len(first), len(y)))
         if start.is_given:
             self._base, score[:] = start.base, start.scores(X).T
         else:
             score[:] = self._base[:, None]
         seed = check_random_state(self.random_state).randint(SEEDS)
-        return Booster(self, grower, Target(objective, targets, weight), score, seed)
+        target = Target(objective, targets, weight, constant)
+        return Booster(self, grower, target, score, seed)
 
     def _run(self, boost, rounds, watch, start):
         """Boost until there are enough rounds, or none helps any more."""
@@ -227,74 +227,15 @@ class BaseHistogramBoosting(SavedModel, Contributions, BaseEstimator):
 
     def _find_objective(self):
         """Return the objective."""
-        if callable(self.objective):
-            return self.objective
-        return find_objective(self, getattr(self, "n_classes_", 0))
-
-    def _take_model(self, ensemble):
-        """Become the model that was read from a file."""
-        self.ensemble_, self._base = ensemble, ensemble.base
-        self._walker = FastPredictor(ensemble)
-        self._objective = Objective("", None, 0.0, ensemble.n_outputs, ensemble.link)
-        self.n_estimators_ = ensemble.n_trees // ensemble.n_outputs
-        unknown = {"n_iter_": self.n_estimators_, "best_iteration_": 0}
-        unknown |= {"best_score_": None, "evals_result_": {}}
-        for name, value in unknown.items():
-            self.__dict__.setdefault(name, value)
-
-    def _answer(self, score):
-        """Return the predictions of raw scores, by the rules of the library they are of."""
-        if self.ensemble_.library == OURS:
-            return self._predict_scores(score)
-        return self.ensemble_.from_raw(score)
-
-    def _flat_contributions(self, X, rounds):
-        """Return contributions as LightGBM lays them out, scores side by side."""
-        if rounds is not None:
-            raise ValueError("pred_contrib explains all rounds: leave num_iteration out")
-        found = self.predict_contributions(X)
-        return found.reshape(len(found), -1)
-
-    def _read_rows(self, X):
-        """Return X as trees read it."""
-        return read_table(self, X, reset=False)
-
-    def _raw(self, X, rounds=None):
-        """Return raw scores, float64 (n_rows, n_scores)."""
-        if not hasattr(self, "ensemble_"):  # it costs as much as twenty trees to ask
-            check_is_fitted(self, "ensemble_")
-        X = self._read_rows(X)
-        trees = slice(None if rounds is None else rounds * len(self._base))
-        threads = count_threads(self.n_jobs) if X.shape[0] > 1 else 1
-        return self._walker.raw(X, threads, trees)
-
-    def _staged_raw(self, X):
-        """Yield raw scores after each round."""
-        check_is_fitted(self, "ensemble_")
-        X = self._read_rows(X)
-        out = self._walker.raw(X, 1, slice(0))
-        k = len(self._base)
-        for done in range(self.n_estimators_):
-            self._walker.add(X, out, count_threads(self.n_jobs), slice(done * k, (done + 1) * k))
-            yield out.copy()
+        found = self.objective
+        if not callable(found):
+            found = find_objective(self, getattr(self, "n_classes_", 0))
+        check_together(self, found)
+        return found
 
     def _metric(self, wanted):
         """Return the metric to watch."""
-        name = "regression" if callable(self._objective) else self._objective.name
+        own = self._objective
+        n_classes = getattr(self, "n_classes_", 0)
+        name = default_objective(n_classes) if callable(own) else own.name
         return find_metric(wanted, name, self)
-
-    @property
-    def feature_importances_(self):
-        """How often each feature splits, or how much it gains, (n_features,)."""
-        check_is_fitted(self, "ensemble_")
-        trees = self.ensemble_
-        inner = trees.left >= 0
-        if self.importance_type == "split":
-            return np.bincount(trees.feature[inner], minlength=self.n_features_in_)
-        return np.bincount(trees.feature[inner], trees.gain[inner], self.n_features_in_)
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        tags.input_tags.sparse = True
-        return tags

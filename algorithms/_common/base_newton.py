@@ -8,6 +8,7 @@ from sklearn.base import _fit_context
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
+from algorithms._common.hist_params import renewed_refusal
 from algorithms._common.hist_predict import FastPredictor
 from algorithms._common.hist_tables import find_categorical
 from algorithms._common.newton_exact import ExactGrower
@@ -17,7 +18,7 @@ from algorithms._common.newton_levels import LeveledGrower
 from algorithms._common.newton_levels import fits as levels_serve
 from algorithms._common.newton_metrics import find_metrics
 from algorithms._common.newton_objectives import find_objective
-from algorithms._common.newton_params import CONSTRAINTS, make_limits
+from algorithms._common.newton_params import CONSTRAINTS, make_limits, read_signs
 from algorithms._common.newton_proposals import ProposalGrower
 from algorithms._common.newton_rounds import Rounds
 from algorithms._common.newton_stopping import Watch
@@ -135,11 +136,19 @@ class BaseNewtonBoosting(NewtonModel):
         self._objective = find_objective(self, getattr(self, "n_classes_", 0))
         tables = eval_set, sample_weight_eval_set
         if self.parity is None:
+            self._check_leaves()
             self._boost(X, y, weight, before, tables)
         else:
             self._boost_as_library(X, y, weight, before, tables, cuts)
         self._finish()
         return self
+
+    def _check_leaves(self):
+        """Raise where leaves get values that the constraints on them do not bind."""
+        names = list(getattr(self, "feature_names_in_", []))
+        signs = read_signs(self.monotone_constraints, self.n_features_in_, names)
+        if self._objective.renewed is not None and signs.any():
+            raise ValueError(renewed_refusal(self._objective.name))
 
     def _rounds_before(self, model):
         """Return (rounds, base) to go on from, or None; and how many rounds to add to them."""

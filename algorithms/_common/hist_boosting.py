@@ -33,6 +33,7 @@ class Target:
     objective: object  # Objective, or a callable (y, raw) → (g, h)
     y: np.ndarray  # float64 (n_scores, n_rows), or codes (1, n_rows) of softmax
     weight: np.ndarray | None
+    constant: np.ndarray | None = None  # (n_scores,), of first trees without a split; None: 0
 
 
 @dataclass
@@ -90,6 +91,8 @@ class Booster:
         if quantile is not None:
             self.renew(tree, k, quantile)
         tree.nodes["value"] *= self.rate
+        if number == 0 and tree.n_leaves == 1 and self.target.constant is not None:
+            tree.nodes["value"] = self.target.constant[k]  # as LightGBM: else it says nothing
         grower.add_to(self.score[k], tree)
         return tree
 
@@ -135,12 +138,16 @@ class Booster:
         """Take g and h from a user's function; weights are applied to both."""
         raw = self.score[0] if len(self.score) == 1 else self.score.T
         found = function(self.target.y[0], raw)
-        for to, given in zip((self.g, self.h), found, strict=True):
+        for to, given, what in zip((self.g, self.h), found, ("gradients", "hessians"), strict=True):
             values = np.asarray(given, np.float64)
             if values.shape != raw.shape:
                 raise ValueError(
-                    f"the objective returned an array of shape {values.shape}; scores have "
+                    f"the objective returned {what} of shape {values.shape}; scores have "
                     f"{raw.shape}"
+                )
+            if to is self.h and (values < 0.0).any():
+                raise ValueError(
+                    "the objective returned negative hessians; they must be at least 0"
                 )
             weight = 1.0 if self.target.weight is None else self.target.weight
             to[:] = values.T.reshape(to.shape) * weight

@@ -94,6 +94,13 @@ class Objective:
         return np.log(max(mean, TINY)) if self.kind in LOGARITHMIC else mean
 
 
+def default_objective(n_classes):
+    """Return the name of what is minimised where nothing is asked for; 0 classes: values."""
+    if not n_classes:
+        return "regression"
+    return "binary" if n_classes <= 2 else "multiclass"
+
+
 def find_objective(params, n_classes):
     """Return the `Objective` that parameters name.
 
@@ -107,9 +114,7 @@ def find_objective(params, n_classes):
     ValueError
         Where the objective is not one for the task.
     """
-    name = params.objective or (
-        "regression" if not n_classes else "binary" if n_classes <= 2 else "multiclass"
-    )
+    name = params.objective or default_objective(n_classes)
     name = ALIASES.get(name, name)
     if (name in CLASSES) != bool(n_classes):
         task = "classification" if n_classes else "regression"

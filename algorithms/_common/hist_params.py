@@ -64,6 +64,35 @@ CONSTRAINTS = {
 }
 
 
+def check_together(params, objective):
+    """Raise ValueError where parameters that are right each alone cannot be had together.
+
+    Parameters
+    ----------
+    params : the estimator
+    objective : hist_objectives.Objective
+    """
+    if params.data_sample_strategy == "goss" and params.top_rate + params.other_rate > 1.0:
+        raise ValueError(
+            f"top_rate={params.top_rate} and other_rate={params.other_rate} are shares of the same "
+            "rows: together they must be at most 1"
+        )
+    if callable(objective):
+        return
+    if objective.name == "quantile" and params.alpha >= 1.0:
+        raise ValueError(f"objective 'quantile' needs alpha below 1, not {params.alpha}")
+    if objective.renewed is not None and np.any(params.monotone_constraints):
+        raise ValueError(renewed_refusal(objective.name))
+
+
+def renewed_refusal(name):
+    """Return why monotone constraints cannot be had with an objective whose leaves are renewed."""
+    return (
+        f"monotone_constraints cannot be had with objective {name!r}: its leaves are quantiles of "
+        "their own rows, which know no bounds"
+    )
+
+
 def make_rules(params, monotone):
     """Return the kernels' rules.
 
@@ -119,10 +148,15 @@ def read_monotone(wanted, n_features):
     return found.astype(np.int64)
 
 
-def read_groups(wanted, n_features):
+def read_groups(wanted, n_features, *, others_alone):
     """Return, as the bits of an int64, the groups that each feature may interact in.
 
-    Features that no group names are each a group alone.
+    Parameters
+    ----------
+    wanted : lists of features, or None: all may interact
+    others_alone : bool
+        Whether features that no group names are each a group alone, as in XGBoost; else they are
+        not used, as in LightGBM.
 
     Raises
     ------
@@ -135,7 +169,8 @@ def read_groups(wanted, n_features):
     named = {f for group in groups for f in group}
     if named and not 0 <= min(named) <= max(named) < n_features:
         raise ValueError("interaction_constraints names a feature that X does not have")
-    groups += [[f] for f in range(n_features) if f not in named]
+    if others_alone:
+        groups += [[f] for f in range(n_features) if f not in named]
     if len(groups) > 63:
         raise ValueError(f"interaction_constraints makes {len(groups)} groups; 63 are the most")
     bits = np.zeros(n_features, np.int64)

@@ -166,7 +166,7 @@ def read_interactions(wanted, n_features, names):
         wanted = json.loads(wanted)
     which = "interaction_constraints"
     groups = [[find_column(c, n_features, names, which) for c in group] for group in wanted]
-    return read_groups(groups, n_features)
+    return read_groups(groups, n_features, others_alone=True)
 
 
 def find_column(column, n_features, names, parameter):

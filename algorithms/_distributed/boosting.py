@@ -206,7 +206,8 @@ def prepare(ranks, training, table, workers):
         grower = VotingGrower(*grown, top_k=training.top_k)
     else:
         grower = RankGrower(*grown, by_features=by_features)
-    target = Target(objective, objective.targets(y), weight)
+    constant = None if p.boost_from_average else base
+    target = Target(objective, objective.targets(y), weight, constant)
     together = Ranks() if by_features else ranks
     booster = RankBooster(together, rows_here, p, grower, target, score, training.seed)
     booster.rounds = list(training.rounds)

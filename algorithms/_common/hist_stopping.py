@@ -53,20 +53,29 @@ class Watch:
             values = self.history.setdefault(f"valid_{number}", {}).setdefault(name, [])
             values.append(value)
             done = len(values)
-            if number == 0 and self.patience is not None:
-                better = self.best is None or (value > self.best if higher else value < self.best)
-                if better:
-                    self.best_round, self.best = done, value
+            watched = number == 0 and self.patience is not None
+            if watched and improves(value, self.best, higher):
+                self.best_round, self.best = done, value
         if self.patience is not None and done - self.best_round >= self.patience:
             return True
-        settled = not self.tables and all(tree.n_leaves == 1 for tree in rounds[-1])
-        return settled and self._is_settled()
+        return not self.tables and self._is_settled(rounds[-1])
 
-    def _is_settled(self):
-        """Return whether every further round would be as empty as this one."""
+    def _is_settled(self, trees):
+        """Return whether every further round would be as empty as this one.
+
+        Its trees have no split and move no score, and nothing is drawn anew.
+        """
         p = self.params
-        drawn = p.data_sample_strategy == "goss" or p.boosting_type == "dart"
-        return p.subsample == 1.0 and p.colsample_bytree == 1.0 and not drawn
+        drawn = p.data_sample_strategy == "goss" or p.boosting_type == "dart" or p.extra_trees
+        drawn = drawn or p.subsample < 1.0 or p.colsample_bytree < 1.0
+        return not drawn and not any(tree.nodes["value"].any() for tree in trees)
+
+
+def improves(value, best, higher):
+    """Return whether a metric's value is better than the best so far, if any; NaN never is."""
+    if best is None:
+        return not np.isnan(value)
+    return value > best if higher else value < best
 
 
 class Table:

@@ -7,7 +7,8 @@ Derivatives are those of `_kernels/hist_gradient`, and, with r = F − y and the
 
 The first score is the constant that fits best, as XGBoost 3 estimates it: after the link it is
 the mean of y, of classes their shares, of absolute and quantile errors the quantile. Where there is
-no such form it is one Newton step from 0.
+no such form it is one Newton step from 0, but for the pseudo-Huber loss, whose step from 0 ends
+about ȳ³ far away (so does XGBoost's; `parity` follows it): there it is the median.
 """
 
 from dataclasses import dataclass
@@ -118,9 +119,10 @@ class Objective:
             total = np.bincount(y.astype(np.int64), weight, self.n_scores)
             log = np.log(np.maximum(total / total.sum(), TINY))
             return (log - log.mean()).astype(np.float32)
-        if self.renewed is not None:
-            return np.float32([weighted_quantile(y, weight, self.renewed)])
-        if self.kind == PSEUDO_HUBER or self.scale_pos_weight != 1.0:
+        if self.renewed is not None or self.kind == PSEUDO_HUBER:
+            share = 0.5 if self.renewed is None else self.renewed
+            return np.float32([weighted_quantile(y, weight, share)])
+        if self.scale_pos_weight != 1.0:
             g, h = np.empty((2, 1, len(y)), np.float32)
             self.differentiate(np.zeros((1, len(y))), y, weight, g, h, workers)
             total = h.sum(dtype=np.float64)

@@ -4,6 +4,7 @@ import numpy as np
 from sklearn.utils.validation import _check_sample_weight
 
 from algorithms._common.hist_predict import FastPredictor
+from algorithms._common.hist_stopping import improves
 from algorithms._common.newton_tables import dense_parts, read_rows
 
 
@@ -57,7 +58,7 @@ class Watch:
         if self.patience is None or value is None:
             return False
         higher = self.metrics[-1][2]
-        if self.best is None or (value > self.best if higher else value < self.best):
+        if improves(value, self.best, higher):
             self.best_round, self.best = self.rounds - 1, value
         return self.rounds - 1 - self.best_round >= self.patience
 

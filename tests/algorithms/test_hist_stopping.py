@@ -1,0 +1,98 @@
+"""When boosting stops, and when it must not."""
+
+import lightgbm
+import numpy as np
+import pytest
+
+from algorithms import HistogramBoostingRegressor, NewtonBoostingRegressor
+
+
+def table(n=400, mean=1000.0, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 3))
+    return X, mean + X[:, 0] + 0.1 * rng.normal(size=n)
+
+
+def far_off(**params):
+    """Return a booster that starts at 0, not at the constant that fits best."""
+    return HistogramBoostingRegressor(boost_from_average=False, random_state=0, **params)
+
+
+# ------------------------------------------------------------------ rounds without a split
+
+
+@pytest.mark.parametrize("objective", ["regression", "regression_l1", "poisson", "gamma"])
+def test_a_first_tree_without_a_split_says_the_best_constant_as_in_lightgbm(objective):
+    X, y = table()
+    params = {"objective": objective, "boost_from_average": False, "min_data_in_leaf": 300}
+    theirs = lightgbm.train({**params, "verbose": -1}, lightgbm.Dataset(X, y), 3).predict(X)
+    ours = far_off(objective=objective, min_child_samples=300, n_estimators=3).fit(X, y)
+    np.testing.assert_allclose(ours.predict(X), theirs, rtol=1e-6)
+    assert ours.ensemble_.base.tolist() == [0.0]  # the tree says it, not the base
+
+
+def test_gradients_that_are_all_equal_end_no_training():
+    X, y = table()
+    model = far_off(objective="huber", n_estimators=60).fit(X, y)
+    assert model.n_iter_ == 60
+    assert np.mean((model.predict(X) - y) ** 2) < 0.1 * y.var()
+
+
+def test_scores_that_are_given_stay_where_no_split_is_found():
+    X, y = table()
+    model = far_off(min_child_samples=300, n_estimators=3).fit(X, y, init_score=y * 0.0)
+    assert (model.predict(X) == 0.0).all()
+    assert model.n_iter_ == 1
+
+
+def test_rounds_of_leaves_that_move_go_on():
+    X, y = table()
+    model = far_off(objective="regression_l1", min_child_samples=300, n_estimators=50)
+    model.fit(X, y, init_score=np.zeros(len(y)))  # each round goes a tenth of what is left
+    assert model.n_iter_ == 50
+    left = 0.9**50 * np.median(y)
+    np.testing.assert_allclose(model.predict(X), np.median(y) - left, rtol=1e-9)
+
+
+def test_thresholds_that_are_drawn_anew_may_part_in_the_next_round():
+    X = np.arange(200.0)[:, None]
+    y = (X[:, 0] > 100) * 1.0
+    params = {"extra_trees": True, "min_split_gain": 25.0, "n_estimators": 40}
+    models = [HistogramBoostingRegressor(**params, random_state=k).fit(X, y) for k in range(5)]
+    assert any(model.ensemble_.offsets[1] == 1 for model in models)  # no split to begin with
+    assert [model.n_iter_ for model in models] == [40] * 5
+    assert all(model.ensemble_.n_nodes > 40 for model in models)
+
+
+def test_a_constant_target_needs_one_round():
+    X, _ = table()
+    assert HistogramBoostingRegressor().fit(X, np.full(len(X), 7.1)).n_iter_ == 1
+
+
+# ------------------------------------------------------------------ early stopping
+
+
+@pytest.mark.parametrize(
+    ("kind", "patience"),
+    [
+        (HistogramBoostingRegressor, "early_stopping_round"),
+        (NewtonBoostingRegressor, "early_stopping_rounds"),
+    ],
+)
+def test_a_metric_that_begins_as_nan_improves_with_its_first_number(kind, patience):
+    X, y = table(mean=0.0)
+    values = []
+
+    def metric(truth, found):
+        values.append(np.nan if len(values) < 2 else float(np.mean((truth - found) ** 2)))
+        return ("own", values[-1], False) if kind is HistogramBoostingRegressor else values[-1]
+
+    model = kind(n_estimators=30, random_state=0, **{patience: 5})
+    if kind is HistogramBoostingRegressor:
+        model.fit(X, y, eval_set=[(X, y)], eval_metric=metric)
+        rounds, best = model.n_iter_, model.best_score_
+    else:
+        model.set_params(eval_metric=metric).fit(X, y, eval_set=[(X, y)])
+        rounds, best = model.n_iter_, model.best_score
+    assert rounds > 8
+    assert best == min(values[2:])

@@ -29,6 +29,7 @@ from algorithms._kernels.level_layout import BLOCK_ROWS
 NO_FLOATS = np.empty(0)
 NO_FLAGS = np.empty(0, bool)
 ALL_CLASSES = -1
+MOST_SUMS = 1 << 20  # of all nodes in all blocks of rows; two floats each
 SMALLEST = 1e-150  # a curvature below it allows no step
 HALF = 0.5
 
@@ -145,7 +146,12 @@ def newton_steps(loss, groups, own=ALL_CLASSES, factor=1.0):
 
 
 def sum_leaves(loss, groups, own):
-    """Return Σ w g and Σ w h of each node, float64 (n_nodes,)."""
+    """Return Σ w g and Σ w h of each node, float64 (2, n_nodes).
+
+    Which of the two ways depends on rows and nodes alone, never on threads.
+    """
+    if count_blocks(groups.y) * len(groups.means) > MOST_SUMS:
+        return count_leaves(loss, groups, own)
     blocks = np.empty((count_blocks(groups.y), len(groups.means), 2))
     weight = NO_FLOATS if groups.weight is None else groups.weight
     used = NO_FLAGS if groups.used is None else groups.used
@@ -158,6 +164,16 @@ def sum_leaves(loss, groups, own):
 
     loss.share(add, len(blocks))
     return blocks.sum(axis=0).T
+
+
+def count_leaves(loss, groups, own):
+    """Return what `sum_leaves` does, row after row: blocks would need too many sums."""
+    rows = slice(None) if groups.used is None else np.flatnonzero(groups.used)
+    leaf, gradient = groups.leaf[rows], groups.gradient[rows, groups.output]
+    y = groups.y[rows] if own == ALL_CLASSES else (groups.y[rows] == own).astype(float)
+    weight = 1.0 if groups.weight is None else groups.weight[rows]
+    parts = gradient, loss.curvature(y, gradient)
+    return np.stack([np.bincount(leaf, weight * part, len(groups.means)) for part in parts])
 
 
 def average_leaves(loss, groups, own):

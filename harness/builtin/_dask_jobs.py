@@ -8,8 +8,8 @@ next trial of their algorithm. Where nothing comes any more, it is closed: the c
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -39,12 +39,18 @@ class Place:
     def __post_init__(self) -> None:
         self.supervisor = Supervisor(self.folder.path, idle=2)
 
-    def warm(self, job: Job) -> None:
-        """Compile the kernels of an algorithm, once."""
-        what = job.algorithm, job.threads
-        if what not in self.warmed:
-            self.supervisor.warm(job)
-            self.warmed.add(what)
+    def host(self, *, alone: bool) -> AbstractContextManager[None]:
+        """Have this host, alone or with others, for as long as the place is wanted."""
+        return on_this_host(alone=alone, wanted=lambda: not self.closed)
+
+    def warm(self, jobs: Iterable[Job]) -> None:
+        """Compile the kernels of algorithms, once, and while nobody is timed on this host."""
+        for job in jobs:
+            what = job.algorithm, job.threads
+            if what not in self.warmed:
+                with self.host(alone=False):
+                    self.supervisor.warm(job)
+                self.warmed.add(what)
 
     def close(self) -> None:
         """End the processes, and remove the files."""
@@ -62,8 +68,8 @@ def run_here(run: str, job: Job) -> list[Carried]:
     """Carry out a job and return its outcomes; kernels are compiled before its first trial."""
     found = []
     with _at(run) as place:
-        place.warm(job)
-        with on_this_host(alone=is_timed(job), wanted=lambda: not place.closed):
+        place.warm([job])
+        with place.host(alone=is_timed(job)):
             for outcome in place.supervisor.supervise(job):
                 path = outcome_path(place.folder.path, outcome.trial.id)
                 files = [Path(file) for file in outcome.arrays.values()]
@@ -77,9 +83,8 @@ def run_here(run: str, job: Job) -> list[Carried]:
 def fight_here(run: str, duel: Duel) -> DuelOutcome:
     """Fight a duel with this host to itself."""
     with _at(run) as place:
-        for side in (duel.a, duel.b):
-            place.warm(side)
-        with on_this_host(alone=True, wanted=lambda: not place.closed):
+        place.warm([duel.a, duel.b])
+        with place.host(alone=True):
             return run_duel(duel, place.supervisor.open_session)
 
 

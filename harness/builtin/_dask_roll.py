@@ -6,7 +6,6 @@ asked again for as long as it is there.
 
 from __future__ import annotations
 
-import asyncio
 import time
 from collections.abc import Iterable, Iterator
 from concurrent.futures import CancelledError
@@ -123,6 +122,8 @@ class Roll:
 
     async def _ask(self, new: list[str]) -> None:
         """Ask workers what they are, and wait no longer for those that do not say."""
+        import asyncio  # which every start of the command line would pay for
+
         asked = [asyncio.ensure_future(self._ask_one(address)) for address in new]
         _, late = await asyncio.wait(asked, timeout=ANSWERING)
         for one in late:

@@ -11,7 +11,7 @@ from harness import builtin
 from harness.plugin_files import is_file
 from harness.plugins import Registry, load_registry
 
-NO_DATA = frozenset({"executors", "metrics"})  # built-ins that a worker has no use for
+NO_DATA = frozenset({"executors", "dask_executor", "metrics"})  # of no use to a worker
 
 
 def load_plugins(plugin: str, others: Sequence[str] = ()) -> Registry:

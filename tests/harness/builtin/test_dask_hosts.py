@@ -11,6 +11,7 @@ from jobs import job, wait_until
 
 from harness.builtin import _dask_hosts, _dask_jobs
 from harness.builtin._dask_hosts import Folder, GivenUpError, on_this_host
+from harness.supervise import Supervisor
 
 
 @pytest.fixture(autouse=True)
@@ -113,3 +114,19 @@ def test_what_a_client_leaves_behind_is_closed_after_a_while(monkeypatch):
     assert place.folder.path.is_dir()
     wait_until(lambda: place.closed and not place.folder.path.exists())
     assert "left" not in _dask_jobs._places
+
+
+def test_nothing_is_compiled_beside_what_is_timed(monkeypatch):
+    warmed = threading.Event()
+    monkeypatch.setattr(Supervisor, "warm", lambda *_: warmed.set())
+    timing = Guest(alone=True)
+    assert timing.there.wait(5.0)
+    found = []
+    work = threading.Thread(target=lambda: found.extend(_dask_jobs.run_here("late", job({}))))
+    work.start()
+    assert not warmed.wait(0.3)
+    timing.go()
+    work.join(30.0)
+    assert warmed.is_set()
+    assert len(found) == 1
+    _dask_jobs.close_here("late")

@@ -1,11 +1,12 @@
 import subprocess
 import sys
+from importlib import import_module
 
 import pytest
 from jobs import PLUGIN
 
 from harness.errors import PluginError
-from harness.worker.loading import import_libraries, is_file, load_plugins
+from harness.worker.loading import builtin_data, import_libraries, is_file, load_plugins
 
 
 @pytest.mark.parametrize(
@@ -20,6 +21,11 @@ def test_a_plugin_that_is_named_twice_is_loaded_once():
     registry = load_plugins(str(PLUGIN), [str(PLUGIN), "harness.builtin.cards"])
     assert registry.names("algorithm") == ["misbehave"]
     assert "tiny" in registry.names("dataset")
+
+
+def test_a_worker_loads_only_those_built_ins_that_bring_data():
+    for name in builtin_data():
+        assert hasattr(import_module(name), "register_datasets"), name
 
 
 def test_a_plugin_file_that_is_not_there_is_named():

@@ -26,6 +26,7 @@ from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.multiclass import check_classification_targets
 
 from algorithms._common.base_newton import BaseNewtonBoosting
+from algorithms._common.earlier import codes_among
 from algorithms._common.newton_objectives import BINARY, CLASSES, REGRESSION
 from algorithms._common.newton_params import CONSTRAINTS
 from algorithms._common.spaces import NEWTON_BOOSTING
@@ -120,10 +121,14 @@ class NewtonBoostingClassifier(ClassifierMixin, BaseNewtonBoosting):
         """Return what scikit-learn checks of y."""
         return {}
 
-    def _read_y(self, y):
-        """Return class codes, float64; keep the labels."""
+    def _read_y(self, y, labels=None):
+        """Return class codes, float64; keep the labels, by default those there are."""
         check_classification_targets(y)
-        self.classes_, codes = np.unique(y, return_inverse=True)
+        if labels is None:
+            labels, codes = np.unique(y, return_inverse=True)
+        else:  # of a model to go on from
+            codes = codes_among(y, labels)
+        self.classes_ = labels
         if len(self.classes_) == 1:
             raise ValueError("y has one class alone; a classifier needs two classes or more")
         self.n_classes_ = len(self.classes_)
@@ -204,7 +209,7 @@ class NewtonBoostingRegressor(RegressorMixin, BaseNewtonBoosting):
         """Return what scikit-learn checks of y."""
         return {"y_numeric": True}
 
-    def _read_y(self, y):
+    def _read_y(self, y, _labels=None):
         """Return the values, float64; raise where the objective cannot take them."""
         y = y.astype(np.float64, copy=False)
         if self.objective == "reg:gamma" and (y <= 0).any():

@@ -7,6 +7,7 @@ from sklearn.base import _fit_context
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_sample_weight
 
+from algorithms._common.earlier import look_at
 from algorithms._common.hist_bins import bin_table, find_bins
 from algorithms._common.hist_boosting import Booster, Target
 from algorithms._common.hist_dart import Dart
@@ -130,7 +131,8 @@ class BaseHistogramBoosting(HistogramModel):
             By default the objective's own; a callable (y, prediction) returns its name, the
             value, and whether higher is better.
         init_model : fitted estimator, TreeEnsemble or path of a model file, optional
-            Boosting goes on from its scores, and its trees stay in the model.
+            Boosting goes on from its scores, and its trees stay in the model. Categories and
+            labels keep the codes that it has for them; categories may be new, labels may not.
 
         Returns
         -------
@@ -141,8 +143,10 @@ class BaseHistogramBoosting(HistogramModel):
         ValueError, TypeError
             scikit-learn's, where parameters, X, y or weights are not right.
         """
-        X, y = read_table(self, X, y=y, reset=True, **self._y_checks())
-        y = self._read_y(y)
+        before = None if init_model is None else look_at(init_model)
+        known, labels = (before.categories, before.labels) if before else (None, None)
+        X, y = read_table(self, X, y=y, reset=True, known=known, **self._y_checks())
+        y = self._read_y(y, labels)
         weight = None
         if sample_weight is not None:
             weight = _check_sample_weight(
@@ -151,7 +155,7 @@ class BaseHistogramBoosting(HistogramModel):
         weight = self._weigh(y, weight)
         self._is_categorical = find_categorical(self, self.categorical_feature)
         self._objective = self._find_objective()
-        start = Start(self, init_model, init_score, eval_init_score)
+        start = Start(self, before, init_score, eval_init_score)
         if self.parity is not None:
             by_class = hasattr(self, "classes_") and self.class_weight is not None
             given = sample_weight is not None or by_class

@@ -6,7 +6,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import _fit_context
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted
+from sklearn.utils.validation import _check_sample_weight
 
 from algorithms._common.hist_params import renewed_refusal
 from algorithms._common.hist_predict import FastPredictor
@@ -21,6 +21,7 @@ from algorithms._common.newton_objectives import find_objective
 from algorithms._common.newton_params import CONSTRAINTS, make_limits, read_signs
 from algorithms._common.newton_proposals import ProposalGrower
 from algorithms._common.newton_rounds import Rounds
+from algorithms._common.newton_start import rounds_before
 from algorithms._common.newton_stopping import Watch
 from algorithms._common.newton_tables import as_dense, dense_parts, read_rows
 from algorithms._common.parity import warn_of_other_version
@@ -107,7 +108,8 @@ class BaseNewtonBoosting(NewtonModel):
             Tables whose metrics are watched; the last one decides when to stop.
         sample_weight_eval_set : list of arrays, optional
         xgb_model : a fitted estimator of this class, optional
-            Its rounds come first, and ``n_estimators`` are added to them.
+            Its rounds come first, and ``n_estimators`` are added to them. Categories and labels
+            keep the codes that it has for them; categories may be new, labels may not.
         cuts : (indptr, values), optional
             Bins of the hist method with parity="xgboost", as the library's `get_quantile_cut`
             returns them.
@@ -124,9 +126,10 @@ class BaseNewtonBoosting(NewtonModel):
         warn_of_other_version(self.parity, stacklevel=3)
         if cuts is not None and self.parity is None:
             raise ValueError("cuts are for parity='xgboost'; the default chooses its own bins")
-        before = self._rounds_before(xgb_model)
-        X, y = read_rows(self, X, y=y, reset=True, **self._y_checks())
-        y = self._read_y(y)
+        before = rounds_before(self, xgb_model)
+        known, labels = before.codes
+        X, y = read_rows(self, X, y=y, reset=True, known=known, **self._y_checks())
+        y = self._read_y(y, labels)
         weight = None
         if sample_weight is not None:
             weight = _check_sample_weight(
@@ -150,22 +153,6 @@ class BaseNewtonBoosting(NewtonModel):
         if self._objective.renewed is not None and signs.any():
             raise ValueError(renewed_refusal(self._objective.name))
 
-    def _rounds_before(self, model):
-        """Return (rounds, base) to go on from, or None; and how many rounds to add to them."""
-        if model is None and self.warm_start and hasattr(self, "_rounds"):
-            model = self
-        elif model is None:
-            return [], None, self.n_estimators
-        check_is_fitted(model, "ensemble_")
-        rounds = list(model._rounds)
-        more = self.n_estimators - (len(rounds) if model is self else 0)
-        if more < 0:
-            raise ValueError(
-                f"n_estimators={self.n_estimators} is less than the {len(rounds)} rounds that were "
-                "trained, with warm_start=True"
-            )
-        return rounds, model._base, more
-
     def _boost(self, X, y, weight, before, tables):
         """Train by our own engines."""
         if weight is not None:
@@ -173,10 +160,10 @@ class BaseNewtonBoosting(NewtonModel):
         weight = self._objective.weigh(y, weight)
         weight = None if weight is None or (weight == 1.0).all() else weight
         with Workers(count_threads(self.n_jobs)) as workers:
-            rounds, base, more = before
+            rounds, base = before.rounds, before.base
             if base is None:
                 base = self._objective.first_scores(y, weight, self.base_score, workers)
-            self._check_before(rounds, base)
+            before.check(self)
             self._base = base
             trained = len(rounds)
             watch = self._watch(tables, rounds)
@@ -186,27 +173,16 @@ class BaseNewtonBoosting(NewtonModel):
                 self, self._grower(X, workers), self._objective, y, weight, score, X.shape[1], seed,
                 workers, rounds,
             )  # fmt: skip
-            for _ in range(more):
+            for _ in range(before.more):
                 trees = boosting.boost()
                 if watch.tables and watch.is_over(self._join([trees], first=False)):
                     break
         self._rounds = boosting.done
         self._take_history(watch, trained)
 
-    def _check_before(self, rounds, base):
-        """Raise where rounds to go on from are of another task, or of other columns."""
-        if len(base) != self._objective.n_scores:
-            raise ValueError(
-                f"the model to go on from has {len(base)} scores a row; this one has "
-                f"{self._objective.n_scores}"
-            )
-        most = max((t.nodes["feature"].max() for trees in rounds for t in trees), default=-1)
-        if most >= self.n_features_in_:
-            raise ValueError(f"the model to go on from asks column {most}, which X does not have")
-
     def _boost_as_library(self, X, y, weight, before, tables, cuts):
         """Train by XGBoost's own arithmetic."""
-        if before[0]:
+        if before.rounds:
             raise ValueError("parity='xgboost' cannot go on from rounds that were trained before")
         if self.categories_:
             raise ValueError("parity='xgboost' does not follow splits on categories: encode them")

@@ -1,13 +1,10 @@
 """What a histogram booster starts from: a constant, scores that the user has, or a model."""
 
-import os
 from dataclasses import replace
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from algorithms._common.hist_predict import FastPredictor
-from algorithms._common.model_files.files import read_model
 from harness import TreeEnsemble
 
 RULES = {  # a model whose trees ours can be added to
@@ -26,7 +23,7 @@ class Start:
     Parameters
     ----------
     params : the estimator
-    model : fitted estimator, TreeEnsemble or path of a model file, optional
+    model : Earlier, optional
         Its scores are where boosting begins, and its trees stay in the model.
     score : array (n_rows,) or (n_rows, n_scores), optional
         Where boosting begins; predictions do not contain it.
@@ -41,7 +38,7 @@ class Start:
     def __init__(self, params, model, score, of_tables):
         self.params = params
         self.given, self.of_tables = score, of_tables
-        self.model = None if model is None else self.fitting(trees_of(model))
+        self.model = None if model is None else self.fitting(model)
         self.is_given = not (model is None and score is None)
         if model is not None and score is not None:
             raise ValueError("give init_model or init_score: a model's scores are its own")
@@ -50,9 +47,9 @@ class Start:
         if self.is_given and params.parity is not None:
             raise ValueError(f"parity={params.parity!r} starts from the library's own constant")
 
-    def fitting(self, trees):
+    def fitting(self, model):
         """Return a model's trees if new ones can be added to them."""
-        p = self.params
+        p, trees = self.params, model.trees
         odd = [name for name, value in RULES.items() if getattr(trees, name) != value]
         if odd or trees.value.shape[1] != 1:
             raise ValueError(f"boosting cannot go on from its {', '.join(odd) or 'vector leaves'}")
@@ -60,6 +57,7 @@ class Start:
             raise ValueError(f"init_model knows {trees.n_features} features, X {p.n_features_in_}")
         if trees.n_outputs != p._n_scores or trees.link != p._link:  # noqa: SLF001 - its own part
             raise ValueError("init_model was trained for another objective or number of classes")
+        model.check_columns(p)
         return trees
 
     @property
@@ -120,13 +118,3 @@ class Start:
             library=new.library,
             cover_kind=new.cover_kind if new.cover_kind == old.cover_kind else "",
         )
-
-
-def trees_of(model):
-    """Return the trees of an estimator, or of a file, or an ensemble itself."""
-    if isinstance(model, str | os.PathLike):
-        return read_model(model)
-    if isinstance(model, TreeEnsemble):
-        return model
-    check_is_fitted(model, "ensemble_")
-    return model.ensemble_

@@ -11,20 +11,25 @@ from sklearn.utils.validation import validate_data
 from algorithms._common.few_rows import plain_rows
 
 
-def read_table(estimator, X, *, reset, y="no_validation", **options):
+def read_table(estimator, X, *, reset, y="no_validation", known=None, **options):
     """Return X as a C-contiguous float array, NaN where missing, as scikit-learn would check it.
 
     Sparse X becomes CSR or CSC; entries that stand twice for one place are added up. float32 and
     float64 stay what they are; all else becomes float64. Columns of a frame whose dtype is
     categorical become codes, by the categories that training saw; with ``reset`` these are kept in
     ``estimator.categories_``, column name, or place where names are not text → categories.
+
+    Parameters
+    ----------
+    known : dict, optional
+        The ``categories_`` of an earlier model, whose codes are kept; new categories come behind.
     """
     if not reset and (few := plain_rows(estimator, X)) is not None:
         return few
     if isinstance(X, pd.DataFrame):
-        X = encode_frame(estimator, X, reset=reset)
+        X = encode_frame(estimator, X, reset=reset, known=known)
     elif reset:
-        estimator.categories_ = {}
+        estimator.categories_ = go_on_with(known, {})
     dtype = [np.float64, np.float32]
     found = validate_data(
         estimator,
@@ -51,7 +56,7 @@ def add_up(X):
     return X
 
 
-def encode_frame(estimator, X, *, reset):
+def encode_frame(estimator, X, *, reset, known=None):
     """Return a frame with codes in place of categories.
 
     Columns go by their names; where these are not text, by their places, as in scikit-learn.
@@ -62,7 +67,7 @@ def encode_frame(estimator, X, *, reset):
         named = all(isinstance(name, str) for name in X.columns)
         keys = X.columns[places].tolist() if named else places
         found = {k: X.iloc[:, j].cat.categories for k, j in zip(keys, places, strict=True)}
-        estimator.categories_ = found
+        estimator.categories_ = go_on_with(known, found)
     if not estimator.categories_:
         return X
     X = X.copy(deep=False)
@@ -72,6 +77,38 @@ def encode_frame(estimator, X, *, reset):
             codes = categories.get_indexer(X.iloc[:, at].astype(object)).astype(np.float64)
             X.isetitem(at, np.where(codes < 0.0, np.nan, codes))
     return X
+
+
+def same(categories):
+    """Return categories in the order of their dtype."""
+    return categories
+
+
+def sort_names(categories):
+    """Return categories in ascending order, as scikit-learn numbers them, where they have one."""
+    try:
+        return categories.sort_values()
+    except TypeError:  # of several kinds; scikit-learn refuses these
+        return categories
+
+
+def go_on_with(known, found):
+    """Return a table's categories with the codes that an earlier model has for them.
+
+    Raises
+    ------
+    ValueError
+        Where other columns than the earlier model's hold categories.
+    """
+    if known is None:
+        return found
+    if known.keys() != found.keys():
+        raise ValueError(
+            f"X has categories in the columns {list(found)}, the model to go on from in "
+            f"{list(known)}"
+        )
+    new = {key: own.difference(known[key], sort=False) for key, own in found.items()}
+    return {key: old.append(new[key]) if len(new[key]) else old for key, old in known.items()}
 
 
 def find_categorical(estimator, wanted):

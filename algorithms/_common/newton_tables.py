@@ -6,24 +6,25 @@ from scipy import sparse
 from sklearn.utils.validation import validate_data
 
 from algorithms._common.few_rows import plain_rows
-from algorithms._common.hist_tables import add_up, encode_frame
+from algorithms._common.hist_tables import add_up, encode_frame, go_on_with
 
 ROWS_AT_ONCE = 4096
 VALUES_AT_ONCE = 1 << 21
 
 
-def read_rows(estimator, X, *, reset, y="no_validation", **options):
+def read_rows(estimator, X, *, reset, y="no_validation", known=None, **options):
     """Return X as scikit-learn would check it: float32, C-contiguous, NaN where missing; or CSR.
 
     Of sparse X absent entries are missing, as in XGBoost. Values equal to the estimator's
-    ``missing`` become NaN; columns of a frame whose dtype is categorical become codes.
+    ``missing`` become NaN; columns of a frame whose dtype is categorical become codes, ``known``
+    being those of an earlier model, as in `hist_tables.read_table`.
     """
     if not reset and (few := plain_rows(estimator, X, np.float32)) is not None:
         return drop_missing(few, estimator.missing)
     if isinstance(X, pd.DataFrame):
-        X = encode_frame(estimator, X, reset=reset)
+        X = encode_frame(estimator, X, reset=reset, known=known)
     elif reset:
-        estimator.categories_ = {}
+        estimator.categories_ = go_on_with(known, {})
     found = validate_data(
         estimator,
         X,

@@ -102,10 +102,7 @@ class SavedModel:
         self.__dict__.pop("feature_names_in_", None)
         if found.names:
             self.feature_names_in_ = np.array(found.names, object)
-        unnamed = [] if found.names else default_names(ensemble.n_features)
-        places = {name: place for place, name in enumerate(unnamed)}
-        kept = found.categories.items()
-        self.categories_ = {places.get(n, n): pd.Index(values) for n, values in kept}
+        self.categories_ = keyed_categories(found)
         if hasattr(self, "predict_proba"):
             labels = about.get("labels")
             self.classes_ = labels_of(labels) if labels else np.array(ensemble.classes)
@@ -156,6 +153,13 @@ def listed_categories(model):
     if not is_json(found):
         raise ModelFileError("a file holds categories that are text or numbers, and no others")
     return found
+
+
+def keyed_categories(found):
+    """Return the categories of a `ModelFile`: column name, or place without names → pd.Index."""
+    unnamed = [] if found.names else default_names(found.ensemble.n_features)
+    places = {name: place for place, name in enumerate(unnamed)}
+    return {places.get(n, n): pd.Index(values) for n, values in found.categories.items()}
 
 
 def labels_of(told):

@@ -86,3 +86,95 @@ def test_a_mask_of_another_length_is_an_error(wanted, message):
     X, y = np.zeros((30, 3)), np.arange(30.0)
     with pytest.raises(ValueError, match=message):
         rounds(HistogramBoostingRegressor, categorical_feature=wanted).fit(X, y)
+
+
+# ------------------------------------------------------------------ models that are gone on from
+
+
+def batches():
+    """Return two tables whose categories come in another order, some in one of them alone."""
+    rng = np.random.default_rng(1)
+    effect = dict(zip("abcdefgh", [3.0, -2.0, 1.0, 0.0, 2.0, -1.0, 5.0, -4.0], strict=True))
+    found = []
+    for letters in ("fedcba", "hgca"):
+        own = rng.choice(list(letters), 300)
+        X = pd.DataFrame({"c": pd.Categorical(own, categories=list(letters)), "x": 0.0})
+        found.append((X, np.array([effect[c] for c in own])))
+    return found
+
+
+def go_on(model, X, y):
+    """Return a model of no new rounds to speak of, which goes on from another."""
+    more = type(model)(n_estimators=1, learning_rate=1e-9, random_state=0)
+    how = "init_model" if hasattr(more, "num_leaves") else "xgb_model"
+    return more.fit(X, y, **{how: model})
+
+
+@pytest.mark.parametrize("kind", REGRESSORS)
+def test_categories_keep_the_codes_of_the_model_gone_on_from(kind):
+    (X, y), (X2, y2) = batches()
+    first = kind(n_estimators=30, random_state=0).fit(X, y)
+    more = go_on(first, X2, y2)
+    np.testing.assert_allclose(more.predict(X), first.predict(X), rtol=1e-5, atol=1e-5)
+    assert more.categories_["c"].tolist() == [*"fedcba", *"hg"]
+    how = "init_model" if kind is HistogramBoostingRegressor else "xgb_model"
+    learned = kind(n_estimators=60, random_state=0).fit(X2, y2, **{how: first})
+    assert np.abs(learned.predict(X2) - y2).max() < 0.1  # the new categories too
+
+
+def test_a_warm_start_reads_a_further_table_by_the_same_codes():
+    (X, y), (X2, y2) = batches()
+    model = NewtonBoostingRegressor(n_estimators=30, warm_start=True).fit(X, y)
+    before = model.predict(X)
+    model.set_params(n_estimators=31, learning_rate=1e-9).fit(X2, y2)
+    np.testing.assert_allclose(model.predict(X), before, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("suffix", ["json", "txt"])
+def test_files_tell_the_codes_of_categories(suffix, tmp_path):
+    (X, y), (X2, y2) = batches()
+    first = rounds(HistogramBoostingRegressor).fit(X, y)
+    first.save_model(tmp_path / f"model.{suffix}")
+    more = HistogramBoostingRegressor(n_estimators=1, learning_rate=1e-9)
+    more.fit(X2, y2, init_model=tmp_path / f"model.{suffix}")
+    np.testing.assert_allclose(more.predict(X), first.predict(X), rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize("kind", REGRESSORS)
+def test_other_columns_than_the_earlier_models_are_refused(kind):
+    (X, y), _ = batches()
+    first = rounds(kind).fit(X, y)
+    with pytest.raises(ValueError, match=r"categories in the columns \[\], the model to go on"):
+        go_on(first, X.assign(c=1.0), y)
+    with pytest.raises(ValueError, match=r"X has the columns \['x', 'c'\]"):
+        go_on(first, X[["x", "c"]], y)
+    if kind is HistogramBoostingRegressor:
+        with pytest.raises(ValueError, match="trees alone do not know"):
+            rounds(kind).fit(X, y, init_model=first.ensemble_)
+
+
+@pytest.mark.parametrize("kind", CLASSIFIERS)
+@pytest.mark.parametrize("labels", [["p", "q", "r"], [3, 5, 9]])
+def test_labels_keep_the_codes_of_the_model_gone_on_from(kind, labels):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 3))
+    code = np.digitize(X[:, 0], [-0.5, 0.5])
+    y = np.array(labels)[code]
+    first = rounds(kind).fit(X, y)
+    some = code > 0  # a batch that lacks a class
+    more = go_on(first, X[some], y[some])
+    assert more.classes_.tolist() == labels
+    np.testing.assert_allclose(more.predict_proba(X), first.predict_proba(X), atol=1e-6)
+    other = np.array([*labels[:2], labels[2] * 2])[code]  # as many labels, another one
+    with pytest.raises(ValueError, match="which the model to go on from has not"):
+        go_on(first, X, other)
+
+
+def test_rounds_of_another_link_are_not_gone_on_from():
+    X, y = np.arange(60.0)[:, None], np.arange(60) + 1.0
+    counts = NewtonBoostingRegressor(n_estimators=2, objective="count:poisson").fit(X, y)
+    with pytest.raises(ValueError, match="predicts by 'exp', this one by 'identity'"):
+        go_on(counts, X, y)
+    values = rounds(NewtonBoostingRegressor).fit(X, y)
+    with pytest.raises(ValueError, match="predicts by 'identity', this one by 'sigmoid'"):
+        NewtonBoostingClassifier().fit(X, y > 9, xgb_model=values)

@@ -1,0 +1,84 @@
+"""A model that boosting goes on from: its trees, and how it read its columns and labels.
+
+A tree asks for codes: of categories, and by its place for a class. So a further table is read by
+the earlier model's coding, or refused.
+"""
+
+import os
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from sklearn.utils.validation import check_is_fitted
+
+from algorithms._common.model_files.files import read_file
+from algorithms._common.saved_model import keyed_categories, labels_of
+from harness import TreeEnsemble
+
+
+@dataclass(frozen=True)
+class Earlier:
+    """What is known of an earlier model; None: not known."""
+
+    trees: TreeEnsemble
+    names: list | None = None  # of columns
+    categories: dict | None = None  # as `hist_tables.encode_frame` keeps them
+    labels: np.ndarray | None = None  # of classes, in the order of their codes
+
+    def check_columns(self, estimator):
+        """Raise ValueError where a table that was read has its columns otherwise.
+
+        Parameters
+        ----------
+        estimator : with ``categories_``, and ``feature_names_in_`` where columns have names
+        """
+        names = list(getattr(estimator, "feature_names_in_", [])) or None
+        if names and self.names and names != self.names:
+            raise ValueError(
+                f"X has the columns {short(names)}; the model to go on from {short(self.names)}"
+            )
+        asks_sets = self.categories is None and len(self.trees.set_codes)
+        if asks_sets and estimator.categories_:
+            raise ValueError(
+                "trees alone do not know the names of their categories: go on from the estimator, "
+                "or from the file that it saved"
+            )
+
+
+def look_at(model):
+    """Return the `Earlier` of a fitted estimator, of trees, or of the path of a model file."""
+    if isinstance(model, TreeEnsemble):
+        return Earlier(model)
+    if isinstance(model, str | os.PathLike):
+        found = read_file(model)
+        labels = found.estimator.get("labels")
+        labels = labels_of(labels) if labels else None
+        return Earlier(found.ensemble, None, keyed_categories(found), labels)
+    check_is_fitted(model, "ensemble_")
+    names = list(getattr(model, "feature_names_in_", [])) or None
+    own = (getattr(model, name, None) for name in ("categories_", "classes_"))
+    return Earlier(model.ensemble_, names, *own)
+
+
+def codes_among(y, labels):
+    """Return the codes of labels among those of an earlier model.
+
+    Raises
+    ------
+    ValueError
+        Where a label is new: no earlier tree speaks of it.
+    """
+    codes = pd.Index(labels).get_indexer(pd.Index(y))
+    if (codes < 0).any():
+        new = np.unique(np.asarray(y)[codes < 0]).tolist()
+        raise ValueError(
+            f"y has the labels {short(new)}, which the model to go on from has not; it has "
+            f"{short(labels.tolist())}"
+        )
+    return codes
+
+
+def short(listed):
+    """Return a list as text, its first five where there are more."""
+    shown = ", ".join(repr(one) for one in listed[:5])
+    return f"[{shown}, …]" if len(listed) > 5 else f"[{shown}]"

@@ -78,9 +78,11 @@ def find_changes(
         else:
             skipped[name] = "its code did not change"
     for name in sorted(set(base.algorithms) - set(entries)):
-        if globs and not any(fnmatchcase(name, glob) for glob in globs):
+        known = base.algorithms[name]
+        asked = not globs or any(fnmatchcase(name, glob) for glob in globs)
+        if not asked or not lies_in(known["path"], tree):
             continue
-        if (plugin := base.algorithms[name]["plugin"]) in broken:
+        if (plugin := known["plugin"]) in broken:
             lost[name] = f"{plugin} does not load: {broken[plugin]}"
         else:
             skipped[name] = "the head does not have it"

@@ -21,6 +21,10 @@ from harness.data.places import cache_folder
 from harness.errors import ConfigError
 
 NO_HOOKS = ("-c", "core.hooksPath=/dev/null")  # checking out a base runs nobody's scripts
+# Where git starts us, from a hook, it names these; another working tree would be written into them.
+OF_A_HOOK = frozenset(
+    {"GIT_DIR", "GIT_WORK_TREE", "GIT_COMMON_DIR", "GIT_INDEX_FILE", "GIT_PREFIX"}
+)
 WAIT = "another gate uses the same base; waiting for it"
 
 
@@ -165,6 +169,7 @@ def _git(folder: Path, *arguments: str) -> tuple[str, str]:
             capture_output=True,
             text=True,
             check=False,
+            env={k: v for k, v in os.environ.items() if k not in OF_A_HOOK},
         )
     except OSError as error:
         raise ConfigError(f"git cannot be started: {error.strerror}; install it") from error

@@ -98,6 +98,9 @@ def test_new_gone_and_broken_algorithms_are_told_apart(project):
     gone = Broken(str(project / "base/ridge.py"), "SyntaxError: y", "")
     found = changes(project, there, broken=[gone])
     assert "SyntaxError: y" in found.lost["other"]
+    there.algorithms["other"]["path"] = str(project / "installed/other.py")
+    found = changes(project, there, broken=[gone])
+    assert "other" not in {**found.lost, **found.skipped}  # an installed package's is no change
 
 
 def test_what_the_head_has_installed_is_not_the_bases(project):

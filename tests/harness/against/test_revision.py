@@ -35,6 +35,20 @@ def test_a_revision_is_found_by_any_of_its_names(project):
     assert find_revision(inner, found.short).commit == found.commit
 
 
+def test_a_gate_in_a_hook_leaves_what_is_staged(project, monkeypatch):
+    commit_of = find_revision(project, "main")
+    (project / "more.py").write_text("x = 1\n")
+    commit(project, "more")
+    (project / "staged.py").write_text("y = 1\n")
+    git(project, "add", "staged.py")
+    monkeypatch.setenv("GIT_INDEX_FILE", str(project / ".git/index"))  # as git does for a hook
+    monkeypatch.setenv("GIT_DIR", str(project / ".git"))
+    with checked_out(commit_of, silent) as tree:
+        assert not (tree / "more.py").exists()
+    assert git(project, "status", "--porcelain") == "A  staged.py"
+    assert head_of(project).endswith("with uncommitted changes")
+
+
 @pytest.mark.parametrize("name", ["nowhere", "--all", "-x", "main..main", ""])
 def test_a_revision_that_is_not_there_is_an_error(project, name):
     with pytest.raises(ConfigError, match="there is no revision"):

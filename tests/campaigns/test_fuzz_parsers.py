@@ -1,7 +1,8 @@
-"""Random damage to what the harness parses beside data: experiments, outcome files, replies.
+"""Random damage to what is parsed beside data: experiments, outcome files, replies, model files.
 
-``FUZZ_SECONDS`` (60) are shared by the kinds, ``FUZZ_EACH`` is of each of them; a fast part of each
-is in the ordinary suite. The parsers of data are in ``tests/harness/data/test_fuzz.py``, the store
+Answers of OpenML, pins and results of asv are among them, see ``fuzzed_files``. ``FUZZ_SECONDS``
+(60) are shared by the kinds, ``FUZZ_EACH`` is of each of them; a fast part of each is in the
+ordinary suite. The parsers of data are in ``tests/harness/data/test_fuzz.py``, the store
 in ``tests/harness/store``.
 """
 
@@ -10,6 +11,7 @@ import json
 import os
 import time
 
+import fuzzed_files
 import hypothesis
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -125,12 +127,20 @@ KINDS = {
         read_reply,
         lines | st.binary(max_size=200) | st.tuples(lines, lines).map(b"".join),
     ),
+    **fuzzed_files.KINDS,
 }
+FEW = {"answers of OpenML": 40, "results of asv": 60}  # examples in the ordinary suite: slow ones
 RELAXED = {
     "deadline": None,
     "database": None,
     "suppress_health_check": [HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 }
+
+
+@pytest.fixture(autouse=True)
+def _own_cache_and_no_network(tmp_path, monkeypatch):
+    monkeypatch.setenv("HARNESS_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("HARNESS_OFFLINE", "1")
 
 
 def attempt(kind, folder, examples, seed):
@@ -147,7 +157,7 @@ def attempt(kind, folder, examples, seed):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_damage_is_read_or_refused(kind, tmp_path):
-    attempt(kind, tmp_path, 150, seed=1)
+    attempt(kind, tmp_path, FEW.get(kind, 150), seed=1)
 
 
 @pytest.mark.slow

@@ -27,7 +27,8 @@ from harness.model import FAILURES, Status
 from harness.store import DATABASE, Store
 
 KINDS = ("SIGKILL", "SIGKILL", "worker", "worker", "both", "SIGTERM", "SIGINT")
-PATIENCE = 5.0  # seconds, on average, that a stage is waited for once a run has begun to work
+PATIENCE = 5.0  # seconds, on average, that a stage is waited for once trials have begun
+TRIALS = STAGES.index("trials")
 MOMENT = 1.0  # seconds, on average, from the beginning of a stage to a kill
 MANY = 50  # kills from which on each stage must have had some
 OLD = 2 * 86_400.0  # seconds after which what a killed process left is swept
@@ -45,7 +46,7 @@ def wait_for_a_moment(process, chance, kills):
     aim, patience = chance.randrange(len(STAGES)), chance.expovariate(1 / PATIENCE)
     until = None
     while process.poll() is None and (stage := stage_of(process)) < aim:
-        if stage > 0 and until is None:
+        if stage >= TRIALS and until is None:
             until = time.monotonic() + patience
         if until is not None and time.monotonic() > until:
             break

@@ -1,0 +1,222 @@
+"""Files that others write, with random damage: models, answers of OpenML, pins, results of asv.
+
+Each of ``KINDS`` is a reader, called with what was drawn and a folder, and the strategy that draws.
+A reader fails where its file raises anything but an error of ours.
+"""
+
+import contextlib
+import copy
+import gzip
+import json
+import shutil
+
+import numpy as np
+from ensembles import random_ensemble
+from hypothesis import strategies as st
+from openml_kit import DENSE, SPARSE, answers_of, dataset_of
+
+from algorithms import read_model
+from algorithms._common.model_files import lightgbm_writing, own_json, xgboost_writing
+from algorithms._common.model_files.errors import ModelFileError
+from harness import Missing
+from harness.data.loading import table_of
+from harness.data.places import cache_folder
+from harness.data.remote import pin, pin_of
+from harness.errors import HarnessError
+from harness.history import read_history
+
+MOST_FEATURES = 10_000  # of a damaged model, to predict rows with it
+PLAIN = (int(Missing.NONE), int(Missing.NAN), int(Missing.NAN_AS_ZERO))  # what XGBoost has
+PINS = {"https://example.org/a": "a" * 64, "openml:7": "b" * 64}
+values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=8), inner),
+    max_leaves=8,
+)
+ODD = [
+    "",
+    "{",
+    "}",
+    "[",
+    "]",
+    ",",
+    '"',
+    "null",
+    "-1",
+    "1e999",
+    "NaN",
+    "2147483648",
+    "\n",
+    "[" * 3000,
+]
+
+
+@st.composite
+def spliced(draw, texts):
+    """Draw one of some texts with pieces cut out and others put in, as bytes."""
+    text = draw(st.sampled_from(texts))
+    for _ in range(draw(st.integers(1, 4))):
+        start = draw(st.integers(0, len(text)))
+        piece = draw(st.sampled_from(ODD) | st.text(max_size=8))
+        text = text[:start] + piece + text[start + draw(st.integers(0, 30)) :]
+    return text.encode(errors="surrogatepass")
+
+
+@st.composite
+def exchanged(draw, texts):
+    """Draw one of some JSON texts with a value anywhere in it exchanged or left out, as bytes."""
+    whole = [json.loads(draw(st.sampled_from(texts)))]
+    for _ in range(draw(st.integers(1, 3))):
+        inside, key = whole, 0
+        while isinstance(inside[key], (dict, list)) and inside[key] and draw(st.integers(0, 4)):
+            inside = inside[key]
+            keys = sorted(inside) if isinstance(inside, dict) else range(len(inside))
+            key = draw(st.sampled_from(keys))
+        if draw(st.booleans()) or inside is whole:
+            inside[key] = copy.deepcopy(draw(values))
+        else:
+            del inside[key]
+        if not whole[0]:
+            break
+    return json.dumps(whole[0]).encode()
+
+
+def damaged(texts):
+    """Return what draws JSON texts that are damaged in either way, or other bytes."""
+    return spliced(texts) | exchanged(texts) | st.binary(max_size=60)
+
+
+# ------------------------------------------------------------------ models
+
+
+def _models(write, **form):
+    found = (random_ensemble(np.random.default_rng(seed), **form) for seed in range(3))
+    return [write(trees) for trees in found]
+
+
+OWN = _models(own_json.write)
+XGBOOST = _models(
+    xgboost_writing.write,
+    tree={"kinds": PLAIN},
+    comparison="<",
+    input_dtype="float32",
+    sum_dtype="float32",
+)
+LIGHTGBM = _models(lightgbm_writing.write, tree={"sets": False})
+
+
+def model_file(content, folder):
+    """A model that can be read can also predict."""
+    path = folder / "model.json"
+    path.write_bytes(content)
+    with contextlib.suppress(ModelFileError):
+        trees = read_model(path)
+        if trees.n_features <= MOST_FEATURES:
+            with np.errstate(all="ignore"):
+                found = trees.raw(np.zeros((2, trees.n_features)))
+            assert found.shape[0] == 2
+
+
+# ------------------------------------------------------------------ OpenML and pins
+
+
+@st.composite
+def answers(draw):
+    """Draw OpenML's answers about one set, one of them damaged: address → bytes."""
+    found = draw(st.sampled_from([answers_of(DENSE), answers_of(SPARSE, format_="Sparse_ARFF")]))
+    url = draw(st.sampled_from(sorted(found)))
+    kind = spliced if url.endswith(".arff") else damaged
+    return found | {url: draw(kind([found[url].decode()]))}
+
+
+def openml_answers(drawn, folder):
+    """What came from OpenML becomes a table or an error."""
+    del folder
+    shutil.rmtree(cache_folder(), ignore_errors=True)
+    for url, content in drawn.items():
+        path = cache_folder() / "openml/7/openml/openml.org" / (url.split("/", 3)[3] + ".gz")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(gzip.compress(content))
+    with contextlib.suppress(HarnessError):
+        table = table_of(dataset_of(version=0))
+        assert table.X.shape[0] == len(table.y)
+
+
+def pins(content, folder):
+    """A file of pins answers, and takes another, or is refused and left as it is."""
+    del folder
+    path = cache_folder() / "pins.json"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content)
+    try:
+        found = pin_of("openml:7")
+        pin("openml:8", "c" * 64, "mine")
+    except HarnessError:
+        assert path.read_bytes() == content
+    else:
+        assert (pin_of("openml:7"), pin_of("openml:8")) == (found, "c" * 64)
+
+
+# ------------------------------------------------------------------ asv
+
+BENCHMARKS = {
+    "version": 2,
+    "time_fit": {
+        "name": "time_fit",
+        "param_names": ["algorithm"],
+        "unit": "seconds",
+        "version": "1",
+    },
+}
+MACHINE = {"machine": "m", "os": "", "arch": "", "cpu": "", "num_cpu": "2", "ram": "", "version": 1}
+
+
+def _result(commit, date, seconds):
+    return {
+        "commit_hash": commit * 40,
+        "env_name": "e",
+        "date": date,
+        "params": {"machine": "m", "python": "3"},
+        "python": "3",
+        "requirements": {},
+        "env_vars": {},
+        "result_columns": ["result", "params", "version", "started_at", "duration"],
+        "results": {"time_fit": [[seconds, seconds], [["'a'", "'b'"]], "1", date, 0.1]},
+        "durations": {},
+        "version": 2,
+    }
+
+
+ASV = {
+    "benchmarks.json": BENCHMARKS,
+    "m/machine.json": MACHINE,
+    **{f"m/{c}-e.json": _result(c, 1000 * n, 1.0 + n) for n, c in enumerate("abcdef")},
+}
+
+
+@st.composite
+def asv_folders(draw):
+    """Draw the files of asv's results, up to two of them damaged: path → bytes."""
+    files = {name: json.dumps(value) for name, value in ASV.items()}
+    hurt = draw(st.sets(st.sampled_from(sorted(files)), min_size=1, max_size=2))
+    whole = {name: text.encode() for name, text in files.items()}
+    return whole | {name: draw(damaged([files[name]])) for name in sorted(hurt)}
+
+
+def asv_results(drawn, folder):
+    """A history comes of asv's results, as data too, or one error."""
+    for name, content in drawn.items():
+        (folder / "asv" / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / "asv" / name).write_bytes(content)
+    with contextlib.suppress(HarnessError):
+        json.dumps(read_history(folder / "none", None, asv=folder / "asv").to_json()).encode()
+
+
+KINDS = {
+    "models of ours": (model_file, damaged(OWN)),
+    "models of XGBoost": (model_file, damaged(XGBOOST)),
+    "models of LightGBM": (model_file, spliced(LIGHTGBM)),
+    "answers of OpenML": (openml_answers, answers()),
+    "pins": (pins, damaged([json.dumps(PINS)])),
+    "results of asv": (asv_results, asv_folders()),
+}

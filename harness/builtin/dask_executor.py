@@ -68,17 +68,19 @@ def fight_dask(
         As of `run_dask`, whose errors this raises too.
     """
     every = list(duels)
+
+    def alone_here(duel: Duel) -> DuelOutcome:
+        with on_this_host(alone=True):
+            return here(duel)
+
     if options.get("scheduler"):
         with hired(options, [side for duel in every for side in (duel.a, duel.b)]) as crew:
             if crew.roll.like():
                 for outcome in crew.run([Part([Errand(duel)]) for duel in every], alone=True):
                     lost = outcome.failure is not None and outcome.failure.kind == LOST
-                    yield here(outcome.duel) if lost else outcome
+                    yield alone_here(outcome.duel) if lost else outcome
                 return
-    for duel in every:
-        with on_this_host(alone=True):
-            outcome = here(duel)
-        yield outcome
+    yield from map(alone_here, every)
 
 
 @contextmanager

@@ -6,6 +6,7 @@ import shutil
 import signal
 import threading
 import time
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -190,6 +191,22 @@ def test_duels_that_no_worker_may_fight_are_fought_here(cluster, monkeypatch):
     monkeypatch.setattr(Crew, "run", lambda *_, **__: iter([lost]))
     assert list(fight_dask([wanted], here, options)) == ["fought"]
     assert said == [wanted] * 3
+
+
+def test_a_duel_whose_workers_were_lost_has_this_host_alone(cluster, monkeypatch):
+    held, wanted = [], duel()
+
+    @contextmanager
+    def lock(*, alone):
+        held.append(alone)
+        yield
+        held.pop()
+
+    lost = given_up(_dask_crew.Errand(wanted, ["x"] * 3))
+    monkeypatch.setattr(Crew, "run", lambda *_, **__: iter([lost]))
+    monkeypatch.setattr(dask_executor, "on_this_host", lock)
+    options = {"scheduler": cluster.scheduler_address}
+    assert list(fight_dask([wanted], lambda _: list(held), options)) == [[True]]
 
 
 def test_a_mistake_of_the_caller_is_not_told_as_a_missing_scheduler(cluster):

@@ -2,8 +2,13 @@
 
 Derivatives are those of `_kernels/hist_gradient`, and, with r = F − y and the slope δ,
 
-    reg:pseudohubererror    g = r / √(1 + r²/δ²)    h = 1 / (1 + r²/δ²)^(3/2)
+    reg:pseudohubererror    g = r / √(1 + r²/δ²)    h = 1 / √(1 + r²/δ²)
     multi:softprob          h_k = 2 p_k (1 − p_k)
+
+The second derivative of the pseudo-Huber loss, h³ here, vanishes away from y, so that steps by it
+overshoot, and boosting diverges where |r| is many δ. Ours is the curvature of the parabola that
+touches the loss at F and lies above it elsewhere: its steps never raise the loss (Huber, Ronchetti:
+Robust statistics, 2009, chapter 7). `parity` follows XGBoost, which takes the second derivative.
 
 The first score is the constant that fits best, as XGBoost 3 estimates it: after the link it is
 the mean of y, of classes their shares, of absolute and quantile errors the quantile. Where there is
@@ -99,10 +104,9 @@ class Objective:
     def differentiate_huber(self, score, y, weight, g, h, rows):
         """Write the derivatives of the pseudo-Huber loss for some rows."""
         r = score - y
-        scale = 1.0 + (r / self.constant) ** 2
         w = 1.0 if weight is None else weight[rows]
-        g[0, rows] = w * r / np.sqrt(scale)
-        h[0, rows] = w / (scale * np.sqrt(scale))
+        h[0, rows] = bend = w / np.sqrt(1.0 + (r / self.constant) ** 2)
+        g[0, rows] = r * bend
 
     def first_scores(self, y, weight, given, workers):
         """Return the intercept before the link is applied, float32 (n_scores,).

@@ -75,6 +75,19 @@ def test_the_pseudo_huber_loss_starts_at_the_median(mean, weighted):
     assert np.mean((model.predict(X) - y) ** 2) < 0.05 * y.var()
 
 
+@pytest.mark.parametrize("spread", [10.0, 100.0])
+def test_the_pseudo_huber_loss_never_rises_however_wide_the_targets_are(spread):
+    X, y = table(6000)
+    y = spread * y
+    model = NewtonBoostingRegressor(
+        objective="reg:pseudohubererror", n_estimators=40, learning_rate=1.0, max_depth=4
+    )
+    model.fit(X, y, eval_set=[(X, y)])
+    losses = np.array(model.evals_result()["validation_0"]["mphe"])
+    assert (np.diff(losses) < 1e-5 * losses[0]).all()
+    assert losses[-1] < 0.2 * np.abs(y - np.median(y)).mean()
+
+
 def test_parity_starts_where_xgboost_does():
     X, y = table(mean=3.0)
     params = {"objective": "reg:pseudohubererror", "n_estimators": 3}

@@ -6,6 +6,7 @@ import runpy
 import subprocess
 import sys
 import tomllib
+from pathlib import Path
 
 import pytest
 from scratch_project import git
@@ -15,7 +16,7 @@ from harness.conformance.checks import cases
 from harness.errors import ConfigError
 from harness.history import asv_series
 from harness.plugins import load_registry
-from harness.scaffold import KINDS, write_package
+from harness.scaffold import BENCHMARKS, KINDS, write_package
 
 
 @pytest.fixture(scope="module")
@@ -115,6 +116,13 @@ def test_its_asv_suite_names_it_and_the_reference_that_it_declares(tmp_path):
     assert suite["ALGORITHMS"] == ["my-algorithm", declared.reference]
     assert set(suite["DATASETS"]) == set(suite["TASKS"])
     assert suite["Models"].rounds * suite["Models"].repeat[0] >= 8, "asv is blind at 6 samples"
+
+
+def test_the_example_of_the_pages_has_the_suite_of_today(tmp_path):
+    example = Path(__file__).resolve().parents[2] / "docs/examples/rotated-forest"
+    write_package("rotated-forest", "algorithm", tmp_path)
+    for path in BENCHMARKS:
+        assert (example / path).read_text() == (tmp_path / "rotated-forest" / path).read_text()
 
 
 def asv(site, *words):

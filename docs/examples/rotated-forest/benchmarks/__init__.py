@@ -1,0 +1,7 @@
+"""The asv suite of rotated-forest: how its speed and its loss move from commit to commit."""
+
+import os
+
+# One thread for every case, said before numpy is imported anywhere.
+for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"):
+    os.environ.setdefault(_name, "1")

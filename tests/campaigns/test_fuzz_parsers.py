@@ -129,7 +129,7 @@ KINDS = {
     ),
     **fuzzed_files.KINDS,
 }
-FEW = {"answers of OpenML": 40, "results of asv": 60}  # examples in the ordinary suite: slow ones
+FEW = {"answers of OpenML": 40, "results of asv": 60}  # examples at a time, of slow ones
 RELAXED = {
     "deadline": None,
     "database": None,
@@ -165,9 +165,10 @@ def test_damage_is_read_or_refused(kind, tmp_path):
 def test_a_long_campaign_of_damage_finds_nothing(kind, tmp_path):
     share = float(os.environ.get("FUZZ_SECONDS", "60")) / len(KINDS)
     until = time.monotonic() + float(os.environ.get("FUZZ_EACH", share))
+    size = FEW.get(kind, 300)
     rounds, seed = 0, int(os.environ.get("FUZZ_SEED", "1"))
     while time.monotonic() < until:
-        attempt(kind, tmp_path, 300, seed + rounds)
+        attempt(kind, tmp_path, size, seed + rounds)
         rounds += 1
-    print(f"\n{kind}: {300 * rounds} examples")  # noqa: T201
+    print(f"\n{kind}: {size * rounds} examples")  # noqa: T201
     assert rounds

@@ -5,6 +5,7 @@ The runs are those of the experiments beside this file, ``docs-speed`` and ``doc
 all of it. A run that lacks anything of what its experiment asks for makes no table at all.
 """
 
+import math
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -58,9 +59,10 @@ def ratio(interval: Interval | None) -> str:
 
 
 def accuracy_row(one: Accuracy) -> list[str]:
-    """Return a verdict: the difference and its interval as a share of the gap, if there is one."""
+    """Return a verdict: the interval of the difference as a share of the gap, if it has bounds."""
     bounds = (one.difference.low, one.difference.high)
-    shares = " to ".join(f"{100 * b / one.gap:+.2f} %" for b in bounds) if one.gap > 0 else NONE
+    told = one.gap > 0 and all(map(math.isfinite, bounds))
+    shares = " to ".join(f"{100 * b / one.gap:+.2f} %" for b in bounds) if told else NONE
     return [one.dataset or "pooled", one.reference, one.verdict, shares]
 
 
@@ -90,7 +92,8 @@ def of_run(seen: RunView) -> str:
 
 
 ACCURACY = """**Accuracy.** The interval is of the loss, reference minus ours, as a share of the gap
-between the best and the constant model: above 0 ours is better.
+between the best and the constant model: above 0 ours is better. A dash: no model is better than
+the constant one, or the splits are too few for an interval.
 """
 SPEED = """**Speed.** The reference's time, or memory, over ours: above 1 ours needs less. A star:
 something else ran on the machine.

@@ -71,9 +71,10 @@ def test_cells_of_a_table_stay_cells():
         write.table(["x"], [])
 
 
-def test_a_verdict_without_a_gap_has_no_shares_of_it():
-    difference = Interval(-0.01, 0.0, 0.02, n=5)
-    one = Accuracy("a", "b", "iris", "log_loss", "inconclusive", difference, 0.01, gap=0.0)
+@pytest.mark.parametrize(("gap", "high"), [(0.0, 0.02), (0.5, math.inf)])
+def test_a_verdict_without_a_gap_or_bounds_has_no_shares(gap, high):
+    difference = Interval(-0.01, 0.0, high, n=5)
+    one = Accuracy("a", "b", "iris", "log_loss", "inconclusive", difference, 0.01, gap=gap)
     assert write.accuracy_row(one) == ["iris", "b", "inconclusive", write.NONE]
 
 

@@ -27,10 +27,9 @@ import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils import compute_sample_weight
 from sklearn.utils._param_validation import StrOptions
-from sklearn.utils.multiclass import check_classification_targets
 
 from algorithms._common.base_histogram import BaseHistogramBoosting
-from algorithms._common.earlier import codes_among
+from algorithms._common.earlier import code_labels
 from algorithms._common.hist_objectives import ALIASES, CLASSES, REGRESSION, to_probabilities
 from algorithms._common.hist_params import CONSTRAINTS
 from algorithms._common.hist_parity import probabilities_like
@@ -128,14 +127,7 @@ class HistogramBoostingClassifier(ClassifierMixin, BaseHistogramBoosting):
 
     def _read_y(self, y, labels=None):
         """Return class codes; keep the labels, by default those there are."""
-        check_classification_targets(y)
-        if labels is None:
-            labels, codes = np.unique(y, return_inverse=True)
-        else:  # of a model to go on from
-            codes = codes_among(y, labels)
-        self.classes_ = labels
-        if len(self.classes_) == 1:
-            raise ValueError("y has one class alone; a classifier needs two classes or more")
+        self.classes_, codes = code_labels(y, labels)
         self.n_classes_ = len(self.classes_)
         return codes.astype(np.int64, copy=False)
 

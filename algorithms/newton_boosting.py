@@ -23,10 +23,9 @@ from typing import ClassVar
 import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils._param_validation import StrOptions
-from sklearn.utils.multiclass import check_classification_targets
 
 from algorithms._common.base_newton import BaseNewtonBoosting
-from algorithms._common.earlier import codes_among
+from algorithms._common.earlier import code_labels
 from algorithms._common.newton_objectives import BINARY, CLASSES, REGRESSION
 from algorithms._common.newton_params import CONSTRAINTS
 from algorithms._common.spaces import NEWTON_BOOSTING
@@ -123,14 +122,7 @@ class NewtonBoostingClassifier(ClassifierMixin, BaseNewtonBoosting):
 
     def _read_y(self, y, labels=None):
         """Return class codes, float64; keep the labels, by default those there are."""
-        check_classification_targets(y)
-        if labels is None:
-            labels, codes = np.unique(y, return_inverse=True)
-        else:  # of a model to go on from
-            codes = codes_among(y, labels)
-        self.classes_ = labels
-        if len(self.classes_) == 1:
-            raise ValueError("y has one class alone; a classifier needs two classes or more")
+        self.classes_, codes = code_labels(y, labels)
         self.n_classes_ = len(self.classes_)
         return codes.astype(np.float64)
 

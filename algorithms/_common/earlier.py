@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
+from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from algorithms._common.model_files.files import read_file
@@ -60,14 +61,25 @@ def look_at(model):
     return Earlier(model.ensemble_, names, *own)
 
 
-def codes_among(y, labels):
-    """Return the codes of labels among those of an earlier model.
+def code_labels(y, labels):
+    """Return the labels of classes, and the code of each row's.
+
+    Parameters
+    ----------
+    y : (n_rows,) labels
+    labels : (n_classes,) those of an earlier model; or None: those there are, ascending
 
     Raises
     ------
     ValueError
-        Where a label is new: no earlier tree speaks of it.
+        Where there is one class alone, or a label that the earlier model has not.
     """
+    check_classification_targets(y)
+    if labels is None:
+        labels, codes = np.unique(y, return_inverse=True)
+        if len(labels) == 1:
+            raise ValueError("y has one class alone; a classifier needs two classes or more")
+        return labels, codes
     codes = pd.Index(labels).get_indexer(pd.Index(y))
     if (codes < 0).any():
         new = np.unique(np.asarray(y)[codes < 0]).tolist()
@@ -75,7 +87,7 @@ def codes_among(y, labels):
             f"y has the labels {short(new)}, which the model to go on from has not; it has "
             f"{short(labels.tolist())}"
         )
-    return codes
+    return labels, codes
 
 
 def short(listed):

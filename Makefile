@@ -43,8 +43,8 @@ docs: $(READY)  ## these pages as HTML in docs/_build/html; warnings are errors
 	$(RUN) -m sphinx --fail-on-warning --keep-going -b html docs docs/_build/html $(ARGS)
 
 figures: $(READY)  ## the tables of the algorithms' pages, measured anew; best on a quiet machine
-	$(RUN) -m harness run docs/figures/speed.toml --results results
-	$(RUN) -m harness run docs/figures/parity.toml --results results
+	$(RUN) -m harness run docs/figures/speed.toml --results results --fresh
+	$(RUN) -m harness run docs/figures/parity.toml --results results --fresh
 	$(RUN) docs/figures/write.py results
 
 bench: $(READY)  ## each asv benchmark once, on the current tree

@@ -27,7 +27,7 @@ from harness.model import FAILURES, Status
 from harness.store import DATABASE, Store
 
 KINDS = ("SIGKILL", "SIGKILL", "worker", "worker", "both", "SIGTERM", "SIGINT")
-PATIENCE = 5.0  # seconds, on average, that a stage is waited for once trials have begun
+PATIENCE = 10.0  # seconds, on average, that a stage is waited for once trials have begun
 TRIALS = STAGES.index("trials")
 MOMENT = 1.0  # seconds, on average, from the beginning of a stage to a kill
 MANY = 50  # kills from which on each stage must have had some

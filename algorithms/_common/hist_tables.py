@@ -67,6 +67,8 @@ def encode_frame(estimator, X, *, reset, known=None):
         named = all(isinstance(name, str) for name in X.columns)
         keys = X.columns[places].tolist() if named else places
         found = {k: X.iloc[:, j].cat.categories for k, j in zip(keys, places, strict=True)}
+        if getattr(estimator, "parity", None) == "scikit-learn":
+            found = {k: sort_names(categories) for k, categories in found.items()}
         estimator.categories_ = go_on_with(known, found)
     if not estimator.categories_:
         return X
@@ -77,11 +79,6 @@ def encode_frame(estimator, X, *, reset, known=None):
             codes = categories.get_indexer(X.iloc[:, at].astype(object)).astype(np.float64)
             X.isetitem(at, np.where(codes < 0.0, np.nan, codes))
     return X
-
-
-def same(categories):
-    """Return categories in the order of their dtype."""
-    return categories
 
 
 def sort_names(categories):

@@ -1,8 +1,10 @@
 """``parity="scikit-learn"`` of the histogram boosters: HistGradientBoosting's own trees."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from parity_hgb import check_case, check_predictions, difference, fit_both
+from sklearn.ensemble import HistGradientBoostingClassifier
 from threadpoolctl import threadpool_limits
 
 from algorithms import HistogramBoostingClassifier, HistogramBoostingRegressor
@@ -44,6 +46,26 @@ def test_classes_are_weighed_like_the_librarys():
         ours, theirs = fit_both("multiclass", X, y, weight, class_weight="balanced", random_state=0)
         assert difference(ours, theirs) == ""
         check_predictions(ours, theirs, X)
+
+
+@pytest.mark.parametrize("seed", [10, 13, 16, 19])
+def test_categories_of_a_frame_are_numbered_in_their_own_order(seed):
+    rng = np.random.default_rng(seed)
+    names = [["z", "a", "m"], [f"k{i}" for i in rng.permutation(12)], rng.permutation(20) * 3]
+    codes = [rng.integers(-1, len(own), 500) for own in names]  # -1: missing
+    X = pd.DataFrame(
+        {
+            f"c{i}": pd.Categorical.from_codes(code, own)
+            for i, (code, own) in enumerate(zip(codes, names, strict=True))
+        }
+        | {"x": np.round(rng.normal(size=500), 1)}
+    )
+    y = codes[0] + rng.integers(0, 3, 500) + codes[2] % 3 > 2
+    ours = HistogramBoostingClassifier(parity="scikit-learn", n_estimators=10, random_state=0)
+    theirs = HistGradientBoostingClassifier(max_iter=10, early_stopping=False, random_state=0)
+    with threadpool_limits(1):
+        theirs.fit(X, y)
+    assert np.array_equal(ours.fit(X, y).predict_proba(X), theirs.predict_proba(X))
 
 
 def test_a_category_unknown_to_training_goes_with_missing_values():

@@ -75,6 +75,7 @@ def test_a_duel_has_launches_or_a_rule():
 
 OF_THE_COMMAND_LINE = {
     "again",
+    "trial",  # of what is done again
     "as_json",
     "open_it",
     "dry_run",

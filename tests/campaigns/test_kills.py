@@ -212,7 +212,8 @@ def test_a_run_killed_at_random_moments_ends_as_planned(tmp_path):
     seconds = time.monotonic() - began
     print(f"{kills.total()} kills in {seconds:.0f} s: {dict(kills)}, {dict(hit)}")  # noqa: T201
     if wanted >= MANY:
-        assert set(hit) == set(STAGES), "a stage had no kill"
+        short = {"start", "parity"}  # over within a second: whether they are hit is luck
+        assert set(hit) >= set(STAGES) - short, "a stage had no kill"
 
 
 @pytest.mark.slow

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from math import inf
 
 from harness.data.cards import unpinned
@@ -20,7 +21,11 @@ class Pins:
     """
 
     met: dict[str, str] = field(default_factory=dict)  # address → SHA-256
-    names: frozenset[str] = field(default_factory=unpinned)  # of the datasets that have such cards
+
+    @cached_property
+    def names(self) -> frozenset[str]:
+        """The datasets that have such cards."""
+        return unpinned()
 
     def agree(self, facts: Mapping[str, JSON]) -> bool:
         """Say whether an outcome with these facts was measured on the same bytes."""

@@ -30,8 +30,7 @@ class FastPredictor:
     def __init__(self, ensemble):
         self.ensemble = ensemble
         self.roots = ensemble.offsets[:-1].astype(np.int64)
-        self.numbers = numbers_of(ensemble)
-        steps, bits = pack_steps(ensemble if self.numbers is None else self.numbers.ensemble)
+        self.numbers, steps, bits = pack(ensemble)
         self.reading = reading_of(ensemble)
         self.is_median = ensemble.combination == "median"
         if self.is_median:  # it needs every member's leaf: one score a tree, the leaf's number
@@ -208,10 +207,14 @@ def pack_nodes(steps, roots):
     return nodes, order, depth
 
 
-def numbers_of(ensemble):
-    """Return the `CategoryNumbers` of an ensemble whose sets would need many bits, else None."""
+def pack(ensemble):
+    """Return `pack_steps` of an ensemble, after the `CategoryNumbers` that its steps ask, if any.
+
+    Codes are numbered anew where sets would need many bits.
+    """
     many = count_words(ensemble).sum() > MANY_WORDS
-    return CategoryNumbers(ensemble) if many else None
+    numbers = CategoryNumbers(ensemble) if many else None
+    return numbers, *pack_steps(numbers.ensemble if many else ensemble)
 
 
 def pack_sets(e):

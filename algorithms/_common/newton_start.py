@@ -15,7 +15,6 @@ class Before:
     rounds: list = field(default_factory=list)  # of lists of NewtonTree
     base: np.ndarray | None = None  # float32 (n_scores,)
     model: Earlier | None = None
-    link: str = ""
 
     @property
     def codes(self):
@@ -32,9 +31,10 @@ class Before:
                 f"the model to go on from has {len(self.base)} scores a row; this one has "
                 f"{objective.n_scores}"
             )
-        if self.link != objective.link:
+        link = self.model.trees.link
+        if link != objective.link:
             raise ValueError(
-                f"the model to go on from predicts by {self.link!r}, this one by "
+                f"the model to go on from predicts by {link!r}, this one by "
                 f"{objective.link!r}: their objectives do not go together"
             )
         trees = (tree for one in self.rounds for tree in one)
@@ -64,5 +64,4 @@ def rounds_before(estimator, model):
             f"n_estimators={estimator.n_estimators} is less than the {len(rounds)} rounds that "
             "were trained, with warm_start=True"
         )
-    link = model._objective.link  # noqa: SLF001 - of the same kind
-    return Before(more, rounds, model._base, earlier, link)  # noqa: SLF001 - of the same kind
+    return Before(more, rounds, model._base, earlier)  # noqa: SLF001 - of the same kind

@@ -8,7 +8,7 @@
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from algorithms._common.hist_predict import numbers_of, pack_steps, reading_of, summed_values
+from algorithms._common.hist_predict import pack, reading_of, summed_values
 from algorithms._common.threads import Workers, count_threads
 from algorithms._kernels.tree_shap import EDGE, Forest, Points, Scratch, add_contributions
 
@@ -69,8 +69,7 @@ class Explainer:
             raise ValueError(f"the {ensemble.combination} of trees is no sum of contributions")
         if np.isnan(ensemble.cover).any() or (ensemble.cover < 0).any():
             raise ValueError("these trees do not know their covers: contributions need them")
-        self.numbers = numbers_of(ensemble)
-        steps, bits = pack_steps(ensemble if self.numbers is None else self.numbers.ensemble)
+        self.numbers, steps, bits = pack(ensemble)
         self.reading = reading_of(ensemble)
         edges, depth, reach = find_edges(ensemble)
         total = ensemble.weight.sum() if ensemble.combination == "mean" else 1.0

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import hashlib
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,7 +12,7 @@ from harness.data import cache
 from harness.data.loader import Loader
 from harness.data.tables import facts_of
 from harness.errors import DataError
-from harness.ids import canonical
+from harness.ids import digest
 
 if TYPE_CHECKING:
     from harness.model import Dataset, Table
@@ -59,7 +58,7 @@ def place_of(dataset: Dataset) -> str:
     pins = dataset.load.pins() if isinstance(dataset.load, Loader) else {}
     if not pins:
         return dataset.digest
-    return hashlib.sha256(canonical([dataset.digest, pins]).encode()).hexdigest()
+    return digest([dataset.digest, pins])
 
 
 def check(table: Table, dataset: Dataset) -> Table:

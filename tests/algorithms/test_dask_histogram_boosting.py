@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pandas as pd
 import pytest
-from dask_kit import cluster_of
+from dask_kit import LEAVES_SOCKETS, cluster_of
 from ranks_kit import digest_of
 from sklearn.base import clone
 
@@ -26,10 +26,8 @@ distributed = pytest.importorskip("distributed", reason="the extra 'dask' is not
 da = pytest.importorskip("dask.array", reason="the extra 'dask' is not installed")
 dd = pytest.importorskip("dask.dataframe", reason="the extra 'dask' is not installed")
 
-# distributed leaves sockets and event loops to the garbage collector when workers are killed.
 pytestmark = [
-    pytest.mark.filterwarnings("ignore::ResourceWarning"),
-    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+    *LEAVES_SOCKETS,
     pytest.mark.filterwarnings("ignore:Sending large graph:UserWarning"),
 ]
 N = 600

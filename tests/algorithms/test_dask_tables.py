@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from dask_kit import cluster_in_one_process
+from dask_kit import LEAVES_SOCKETS, cluster_of
 from ranks_kit import digest_of
 from sklearn.base import clone
 
@@ -19,11 +19,7 @@ distributed = pytest.importorskip("distributed", reason="the extra 'dask' is not
 da = pytest.importorskip("dask.array", reason="the extra 'dask' is not installed")
 dd = pytest.importorskip("dask.dataframe", reason="the extra 'dask' is not installed")
 
-# distributed leaves sockets and event loops to the garbage collector.
-pytestmark = [
-    pytest.mark.filterwarnings("ignore::ResourceWarning"),
-    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
-]
+pytestmark = LEAVES_SOCKETS
 N = 300
 PARAMS = {"n_estimators": 3, "random_state": 1, "num_leaves": 7}
 
@@ -31,7 +27,7 @@ PARAMS = {"n_estimators": 3, "random_state": 1, "num_leaves": 7}
 @pytest.fixture(scope="module")
 def client():
     """Return the client of a cluster of two threads."""
-    with cluster_in_one_process(2) as cluster, distributed.Client(cluster) as one:
+    with cluster_of(2, processes=False) as cluster, distributed.Client(cluster) as one:
         yield one
 
 

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from dask_kit import cluster_in_one_process, cluster_of
+from dask_kit import LEAVES_SOCKETS, cluster_of
 
 from algorithms import DaskHistogramBoostingRegressor
 from algorithms._distributed import at_workers, placing, reaching
@@ -17,11 +17,7 @@ from algorithms._distributed.reaching import VersionError, WorkerLostError
 distributed = pytest.importorskip("distributed", reason="the extra 'dask' is not installed")
 da = pytest.importorskip("dask.array", reason="the extra 'dask' is not installed")
 
-# distributed leaves sockets and event loops to the garbage collector when workers are killed.
-pytestmark = [
-    pytest.mark.filterwarnings("ignore::ResourceWarning"),
-    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
-]
+pytestmark = LEAVES_SOCKETS
 
 
 @pytest.fixture(scope="module")
@@ -62,7 +58,7 @@ def test_workers_that_are_not_there_are_named_and_not_waited_for(client):
 
 def test_a_cluster_without_workers_is_told(monkeypatch):
     monkeypatch.setattr(reaching, "STARTING", 0.3)
-    with cluster_in_one_process(0) as empty, distributed.Client(empty) as own:
+    with cluster_of(0, processes=False) as empty, distributed.Client(empty) as own:
         model = DaskHistogramBoostingRegressor(client=own)
         with pytest.raises(WorkerLostError, match=r"has had no worker for 0\.3 s"):
             model.fit(*collections())

@@ -14,7 +14,7 @@ from collections import Counter
 from contextlib import closing
 
 import pytest
-from dask_kit import cluster_of
+from dask_kit import LEAVES_SOCKETS, cluster_of
 from jobs import PLUGIN, wait_until
 
 from harness import machine
@@ -23,11 +23,7 @@ from harness.store import DATABASE, Store
 
 distributed = pytest.importorskip("distributed", reason="the extra 'dask' is not installed")
 
-# distributed leaves sockets and event loops to the garbage collector when workers are killed.
-pytestmark = [
-    pytest.mark.filterwarnings("ignore::ResourceWarning"),
-    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
-]
+pytestmark = LEAVES_SOCKETS
 KILLS = 5
 WORKERS = 2
 EXPERIMENT = """

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from dask_kit import cluster_of
+from dask_kit import LEAVES_SOCKETS, cluster_of
 from jobs import PLUGIN, job
 
 from harness import machine
@@ -25,11 +25,7 @@ from harness.reuse import may_end_otherwise
 
 distributed = pytest.importorskip("distributed", reason="the extra 'dask' is not installed")
 
-# distributed leaves sockets and event loops to the garbage collector when workers are killed.
-pytestmark = [
-    pytest.mark.filterwarnings("ignore::ResourceWarning"),
-    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
-]
+pytestmark = LEAVES_SOCKETS
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from dask_kit import cluster_of
+from dask_kit import LEAVES_SOCKETS, cluster_of
 from jobs import PLUGIN, job, wait_until
 
 from harness import machine
@@ -22,11 +22,7 @@ from harness.model import Status
 
 distributed = pytest.importorskip("distributed", reason="the extra 'dask' is not installed")
 
-# distributed leaves sockets and event loops to the garbage collector.
-pytestmark = [
-    pytest.mark.filterwarnings("ignore::ResourceWarning"),
-    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
-]
+pytestmark = LEAVES_SOCKETS
 
 
 class Cluster:

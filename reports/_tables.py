@@ -84,7 +84,8 @@ Row: TypeAlias = Sequence[Cell | Words]
 class Table:
     """A table; its first column names the row. ``name`` is that of its CSV file.
 
-    ``compare`` lets a reader pick two of its numeric columns, which are runs.
+    ``compare`` lets a reader pick two of its numeric columns, which are runs. ``again`` holds the
+    commands that measure its rows once more, where no figure above it has them.
     """
 
     columns: Sequence[Column]
@@ -92,6 +93,7 @@ class Table:
     caption: Words
     name: str
     compare: bool = False
+    again: str = ""
     kind: ClassVar[str] = "table"
 
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from harness.analysis.rungs import lowest, reaches
+from reports._again import pairs_again
 from reports._claim_words import mode_of
 from reports._format import SPACE, few, plural, short
 from reports._inline import Badge, Code, Inline
@@ -50,7 +51,7 @@ def overall(page: Page) -> Table:
     caption = "Each algorithm against its reference"
     if len(margins) == 1:
         caption += f"; accuracy pooled over datasets, {margins.pop()}"
-    return Table(columns, rows, caption, "verdicts")
+    return Table(columns, rows, caption, "verdicts", again=pairs_again(page, page.pairs))
 
 
 def pair_cell(pair: Pair, variant: str = "") -> Cell:

@@ -16,10 +16,11 @@ from harness.analysis.across import (
 from harness.analysis.elo import FEWEST, elo
 from harness.analysis.field import Field, declared_tests, field_of, gaps_of, matrix
 from harness.analysis.pooling import FEW_DATASETS
+from reports._again import algorithms_again, pairs_again
 from reports._blocks import Block, Figure, Fragment, Panel, Paragraph
 from reports._format import SPACE, bounds, count, digits, few, plural, share, short, signed
 from reports._inline import Code
-from reports._page import Page
+from reports._page import Page, Pair
 from reports._ranks import critical_difference
 from reports._tables import Cell, Column, Row, Table
 
@@ -95,11 +96,8 @@ def _declared(page: Page, margin: float) -> Table | None:
         "Wilcoxon signed-rank tests over datasets, adjusted by Holm over the declared pairs; the "
         "difference is a Hodges-Lehmann median, above 0 ours is better"
     )
-    return Table(columns, rows, caption, "pairs-across-datasets")
-
-
-def _datasets(used: int, lacking: int) -> Cell:
-    return Cell(count(used), used, f"{lacking} without a difference" if lacking else "")
+    again = pairs_again(page, (Pair(*test.pair) for test, _, _ in tests))
+    return Table(columns, rows, caption, "pairs-across-datasets", again=again)
 
 
 def _reading(test: PairTest) -> str:
@@ -185,7 +183,8 @@ def _matrix(page: Page, field: Field, margin: float) -> list[Block]:
         "Median difference as a share of the gap (above 0 the row is better), datasets won, tied "
         "and lost, and the p of Wilcoxon's test, not adjusted: each entry looks at two alone"
     )
-    table = Table(columns, rows, caption, "comparison-matrix")
+    again = algorithms_again(page, shown.names, shown.datasets)
+    table = Table(columns, rows, caption, "comparison-matrix", again=again)
     return [Panel("Everyone against everyone", [table], page.anchor("across", "matrix"))]
 
 

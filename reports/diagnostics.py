@@ -83,18 +83,23 @@ def _panel(page: Page, name: str, told: Sequence[Diagnostic]) -> Panel:
             [*_subject(d, text), *row_of(d.found)] for d, text in zip(answered, params, strict=True)
         ]
         caption = f"{plural(len(rows), 'answer')}, a row each"
-        blocks.append(Table(columns, rows, caption, f"diagnostics-{name}"))
-        blocks += _again(page, FIGURES[name](answered), answered) if name in FIGURES else ()
+        again = _again(page, answered)
+        blocks.append(Table(columns, rows, caption, f"diagnostics-{name}", again=again))
+        blocks += _with_command(FIGURES[name](answered), again) if name in FIGURES else ()
     if silent := [d for d in told if d.reason]:
         blocks.append(_silent(silent, name))
     anchor = page.anchor("diagnostics", name)
     return Panel(TITLES[name], blocks, anchor, folded=len(told) > 60)
 
 
-def _again(page: Page, blocks: Sequence[Block], told: Sequence[Diagnostic]) -> list[Block]:
-    """Return blocks whose figures tell the command that asks the same again."""
+def _again(page: Page, told: Sequence[Diagnostic]) -> str:
+    """Return the command that asks the same again."""
     names = (name for d in told for name in (d.algorithm, d.reference) if name)
-    command = page.again(names, (d.dataset for d in told))
+    return page.again(names, (d.dataset for d in told))
+
+
+def _with_command(blocks: Sequence[Block], command: str) -> list[Block]:
+    """Return blocks whose figures tell a command."""
 
     def with_command(block: Block) -> Block:
         if isinstance(block, Details):

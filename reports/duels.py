@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from harness import Section, hookimpl
@@ -36,14 +36,15 @@ def build(page: Page) -> Fragment | None:
     """Return a row a duel, and the noise floors."""
     if not page.view.duels:
         return None
-    blocks: list[Block] = [Paragraph(NOTE, role="note"), _fought(page.view.duels)]
+    blocks: list[Block] = [Paragraph(NOTE, role="note"), _fought(page)]
     if floors := noise_floors(page.view.duels):
         blocks.append(Panel("Noise floor", [_floors(floors)], page.anchor("duels", "noise")))
     doubted = sum(bool(contamination(duel)) for duel in page.view.duels)
     return Fragment(blocks, badge=f"{count(doubted)} doubted" if doubted else "")
 
 
-def _fought(duels: Iterable[DuelOutcome]) -> Table:
+def _fought(page: Page) -> Table:
+    duels = page.view.duels
     columns = [
         Column("Duel"),
         Column("Dataset"),
@@ -53,7 +54,8 @@ def _fought(duels: Iterable[DuelOutcome]) -> Table:
         Column("Spin settings"),
         Column("How it ended", wide=True),
     ]
-    return Table(columns, [_row(duel) for duel in duels], "How each duel was fought", "duels")
+    rows, again = [_row(duel) for duel in duels], page.fight_again(duels)
+    return Table(columns, rows, "How each duel was fought", "duels", again=again)
 
 
 def _row(outcome: DuelOutcome) -> Row:

@@ -38,7 +38,8 @@ def build(page: Page) -> Fragment | None:
         return None
     decisions = decide_gates(gates, page.view)
     columns = [Column(title, wide=title == "Why") for title in GATE_HEADER]
-    table = Table(columns, [_row(row) for row in gate_rows(decisions)], "Gates", "gates")
+    rows = [_row(row) for row in gate_rows(decisions)]
+    table = Table(columns, rows, "Gates", "gates", again=page.again())
     fails = sum(decision.state == "fail" for decision in decisions)
     blocks = [Paragraph(gate_sentence(decisions)), Paragraph(NOTE, role="note"), table]
     return Fragment(blocks, badge=str(fails) if fails else "")

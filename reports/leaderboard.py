@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from harness import Section, hookimpl
 from harness.model import FAILURES, Status
+from reports._again import algorithms_again
 from reports._blocks import Fragment, Panel, Paragraph
 from reports._format import count, digits, few, loss, plural, seconds, short, size
 from reports._inline import Code
@@ -108,7 +109,8 @@ def _table(page: Page, task: str, datasets: list[str]) -> Table:
         Column("Failures", numeric=True),
     ]
     rows = [_row(page, name, standing, datasets, shown) for name, standing in found.items()]
-    return Table(columns, rows, f"Ranked by mean {metric}", f"leaderboard-{task}")
+    again = algorithms_again(page, found, datasets)
+    return Table(columns, rows, f"Ranked by mean {metric}", f"leaderboard-{task}", again=again)
 
 
 def _row(page: Page, name: str, standing: Standing, datasets: list[str], shown: list[str]) -> Row:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from harness import Section, hookimpl
+from reports._again import cells_again
 from reports._blocks import Block, Details, Fragment, Paragraph
 from reports._format import digits, share, short
 from reports._inline import Inline, Words
@@ -70,7 +71,7 @@ def _matrix(page: Page) -> Table:
         for dataset, by_pair in sorted(found.items())
     ]
     caption = f"Dataset by dataset: the accuracy verdict, and the ratio of the duels' {phase} times"
-    return Table(columns, rows, caption, "verdict-matrix")
+    return Table(columns, rows, caption, "verdict-matrix", again=cells_again(page))
 
 
 def _matrix_cell(phase: str, verdicts: Sequence[Accuracy], speeds: Sequence[Speed]) -> Cell:

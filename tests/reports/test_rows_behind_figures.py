@@ -113,3 +113,57 @@ def test_every_figure_tells_its_command_where_there_is_one(views, sections) -> N
     for section in sections:
         for figure in figures(section.build(page)):
             assert figure.again.startswith("python -m harness "), (section.name, figure.title)
+
+
+def tables(block: object) -> Iterator[Table]:
+    """Yield every table of a fragment that stands by itself, not below a figure."""
+    if isinstance(block, Table):
+        yield block
+    elif isinstance(block, (list, tuple)):
+        for part in block:
+            yield from tables(part)
+    elif is_dataclass(block) and not isinstance(block, type) and not isinstance(block, Figure):
+        for field in fields(block):
+            yield from tables(getattr(block, field.name))
+
+
+# Tables of what was set or found, not measured; and those whose command stands beside them.
+SETTINGS = {"environment", "parameters"}
+BESIDE = {"changes", "failures", "history", "parity"}
+
+
+@pytest.mark.parametrize(
+    ("kind", "unnameable"),
+    [("typical", set()), ("everything", {"leaderboard-multiclass", "leaderboard-regression"})],
+)
+def test_every_measured_table_tells_its_command(kind, unnameable, views, sections) -> None:
+    """But for the datasets with names that no shell could be given."""
+    page = Page(views[kind]())
+    built = {s.name: s.build(page) for s in sections if s.name not in SETTINGS | BESIDE}
+    found = {t.name: t.again.splitlines() for b in built.values() for t in tables(b)}
+    lacking = {name for name, lines in found.items() if not lines}
+    lacking -= {name for name in lacking if name.endswith("-unanswered")}
+    assert lacking == unnameable | {"accuracy"}  # its pairs are those of the matrix above it
+    for name, lines in found.items():
+        assert all(x.startswith(("python -m harness ", "# ")) for x in lines), name
+
+
+def test_the_commands_of_pairs_name_both_sides_and_the_dataset(views, sections) -> None:
+    page = Page(views["typical"]())
+    found = {t.name: t.again for s in sections for t in tables(s.build(page))}
+    pair = page.pairs[0]
+    assert f"-a {pair.algorithm} -a {pair.reference} " in found["verdicts"]
+    for verdict in page.accuracy(pair):
+        named = f"# {pair.algorithm} against {pair.reference} on {verdict.dataset}\n"
+        line = found["verdict-matrix"].split(named)[1].splitlines()[0]
+        assert f"-d {verdict.dataset} " in line
+    assert "-a decision_tree -d wine -d digits" in found["leaderboard-multiclass"]
+
+
+def test_a_duel_alone_is_fought_again_by_its_own_command(views, sections) -> None:
+    page = Page(views["typical"]())
+    page.view.run["config"]["command"] = "duel"
+    found = {t.name: t.again for s in sections for t in tables(s.build(page))}
+    fought = [d.duel.id for d in page.view.duels]
+    assert all(f"duel --again {id_} --fresh" in found["verdicts"] for id_ in fought)
+    assert found["leaderboard-binary"] == ""

@@ -49,7 +49,7 @@ def _fought(page: Page) -> Table:
         Column("Duel"),
         Column("Dataset"),
         Column("Launches", numeric=True),
-        Column("Clean"),
+        Column("Clean", wide=True),
         Column("Load", numeric=True, unit="highest average of a minute"),
         Column("Spin settings"),
         Column("How it ended", wide=True),

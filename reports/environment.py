@@ -154,7 +154,7 @@ def _threads(page: Page) -> Table | None:
     columns = [
         Column("Algorithm"),
         Column("Asked for", numeric=True),
-        Column("Found in the worker"),
+        Column("Found in the worker", wide=True),
         Column("Verified"),
         Column("Trials", numeric=True),
     ]

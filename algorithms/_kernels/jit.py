@@ -20,6 +20,7 @@ from pathlib import Path
 import platformdirs
 from numba import config, njit
 
+from algorithms._kernels.keeping import KernelCache
 from algorithms._kernels.linking import LinkingCompiler
 from algorithms._kernels.lookups import KernelCompiler
 
@@ -58,21 +59,28 @@ def cache_folder() -> Path:
 CACHE_FOLDER = cache_folder()
 
 
-def _compile(function: Callable, cache: bool = True, **options) -> Callable:
+def _compile(function: Callable, **options) -> Callable:
+    return njit(function, nogil=True, error_model="numpy", _nrt=False, **options)
+
+
+def _kept(function: Callable) -> KernelCache:
     before = config.CACHE_DIR
-    config.CACHE_DIR = str(CACHE_FOLDER)  # read while the decorator runs, and not later
+    config.CACHE_DIR = str(CACHE_FOLDER)  # read while a cache is made, and not later
     try:
-        return njit(function, cache=cache, nogil=True, error_model="numpy", **options)
+        return KernelCache(function)
     finally:
         config.CACHE_DIR = before
 
 
 def kernel(function: Callable) -> Callable:
     """Compile a function of arrays and numbers; it runs without the GIL, and allocates nothing."""
-    return _compile(function, _nrt=False, no_cfunc_wrapper=True, pipeline_class=KernelCompiler)
+    compiled = _compile(function, no_cfunc_wrapper=True, pipeline_class=KernelCompiler)
+    if not config.DISABLE_JIT:
+        compiled._cache = _kept(function)
+    return compiled
 
 
 def inner_kernel(function: Callable) -> Callable:
     """Compile a function that only kernels call, into each of them; Python cannot call it."""
     options = {"no_cfunc_wrapper": True, "no_cpython_wrapper": True, "forceinline": True}
-    return _compile(function, _nrt=False, cache=False, pipeline_class=LinkingCompiler, **options)
+    return _compile(function, pipeline_class=LinkingCompiler, **options)

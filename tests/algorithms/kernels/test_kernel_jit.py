@@ -1,10 +1,14 @@
-"""The kernels' folder is named by all their sources; threads stay within numba's limit."""
+"""The kernels' folder is named by all their sources, and damage to it costs no more than time."""
 
 import ast
+import errno
+import pickle
 from pathlib import Path
 
+import numba
 import pytest
 from numba import config
+from numba.core.caching import IndexDataCacheFile
 
 from algorithms._kernels import jit
 from algorithms._kernels.grow import grow
@@ -63,7 +67,51 @@ def test_kernels_are_kept_in_that_folder_and_numbas_setting_is_left_alone():
     assert str(jit.CACHE_FOLDER) not in str(config.CACHE_DIR)
 
 
-WITHOUT_KERNELS = {"jit.py", "linking.py", "lookups.py", "intrinsics.py"}
+def twice(number):
+    return 2 * number
+
+
+def damage(folder, how):
+    """Spoil what is kept: all of it, or an index of types that cannot be imported here."""
+    version = pickle.dumps(numba.__version__)
+    contents = {
+        "empty": b"",
+        "garbage": b"\x80\x05 no pickle",
+        "foreign": version + b"cno_such_module\nMarked\n.",
+        "obsolete": version + pickle.dumps("another shape"),
+    }
+    pattern = "*.nb[ic]" if how in ("empty", "garbage") else "*.nbi"
+    found = list(folder.rglob(pattern))
+    assert found
+    for path in found:
+        path.write_bytes(contents[how])
+
+
+@pytest.mark.skipif(bool(config.DISABLE_JIT), reason="nothing is compiled")
+@pytest.mark.parametrize("how", ["empty", "garbage", "foreign", "obsolete"])
+def test_what_cannot_be_read_is_compiled_anew_and_kept(how, tmp_path, monkeypatch):
+    monkeypatch.setattr(jit, "CACHE_FOLDER", tmp_path)
+    assert jit.kernel(twice)(21) == 42
+    damage(tmp_path, how)
+    again = jit.kernel(twice)
+    assert again(21) == 42
+    assert not again.stats.cache_hits
+    mended = jit.kernel(twice)
+    assert mended(21) == 42
+    assert mended.stats.cache_hits
+
+
+@pytest.mark.skipif(bool(config.DISABLE_JIT), reason="nothing is compiled")
+def test_a_full_disk_keeps_nothing_and_loses_nothing(tmp_path, monkeypatch):
+    def full(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(jit, "CACHE_FOLDER", tmp_path)
+    monkeypatch.setattr(IndexDataCacheFile, "_save_data", full)
+    assert jit.kernel(twice)(21) == 42
+
+
+WITHOUT_KERNELS = {"jit.py", "keeping.py", "linking.py", "lookups.py", "intrinsics.py"}
 
 
 def test_every_kernel_file_decorates_by_our_names():

@@ -76,7 +76,7 @@ def kernel(function: Callable) -> Callable:
     """Compile a function of arrays and numbers; it runs without the GIL, and allocates nothing."""
     compiled = _compile(function, no_cfunc_wrapper=True, pipeline_class=KernelCompiler)
     if not config.DISABLE_JIT:
-        compiled._cache = _kept(function)
+        compiled._cache = _kept(function)  # noqa: SLF001 - numba takes no other cache
     return compiled
 
 

@@ -61,8 +61,11 @@ class OpenMLFiles:
     @property
     def columns(self) -> list[JSON]:
         """What OpenML says of each column: name, kind, whether it only names the rows."""
-        found = self._answer(f"{API}/features/{self.number}", "data_features").get("feature", [])
-        return [dict(column) for column in found]
+        url = f"{API}/features/{self.number}"
+        found = self._answer(url, "data_features").get("feature")
+        if not isinstance(found, list) or not all(isinstance(column, dict) for column in found):
+            raise self._unreadable(url)
+        return found
 
     @property
     def data(self) -> Path:
@@ -130,18 +133,20 @@ class OpenMLFiles:
         return self.folder / "openml" / "openml.org" / f"{path}.gz"
 
     def _answer(self, url: str, key: str) -> JSON:
-        place = self._place(url)
         try:
-            with open_data(place) as file:
+            with open_data(self._place(url)) as file:
                 found = json.load(file)[key]
         except (DataError, ValueError, KeyError, TypeError, RecursionError, OSError):
             found = None
         if not isinstance(found, dict):
-            raise DataError(
-                f"{self.name}: the answer of OpenML in {place} cannot be read; "
-                f"delete {self.folder} and fetch it again"
-            )
+            raise self._unreadable(url)
         return found
+
+    def _unreadable(self, url: str) -> DataError:
+        return DataError(
+            f"{self.name}: the answer of OpenML in {self._place(url)} cannot be read; "
+            f"delete {self.folder} and fetch it again"
+        )
 
     def _fetch(self, url: str) -> bool:
         """Bring the answer of an address, whole or not at all; say whether that was needed."""

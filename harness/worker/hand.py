@@ -54,6 +54,7 @@ class Hand:
     algorithm: Algorithm | None = None
     adapter: Any = None
     native: Any = None
+    fitted: bool = False  # the adapter
     output: np.ndarray | None = None  # checked predictions of the test rows
     samples: list[Sample] = field(default_factory=list)
     started: str = ""

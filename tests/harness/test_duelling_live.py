@@ -1,5 +1,7 @@
 """Duels between real worker processes."""
 
+from dataclasses import replace
+
 import pytest
 from jobs import job
 
@@ -36,6 +38,20 @@ def test_two_workers_fight_to_the_end(supervisor):
     speeds = {s.phase: s for s in speeds_of(found)}
     assert set(speeds) == {"native", "fit", "predict", "predict_one", "train"}
     assert any("kept waiting" in note for note in speeds["fit"].notes)  # asleep is not at work
+
+
+def test_the_peak_of_fit_holds_the_training_form_once(supervisor):
+    found = run_duel(duel({}, {"native_megabytes": 100}), supervisor.open_session, settle=0.001)
+    fits = [b for b in found.blocks if b.phase == "fit"]
+    assert all(100 <= s.peak / 2**20 < 150 for b in fits for s in b.b)
+    assert all(s.peak / 2**20 < 50 for b in fits for s in b.a)
+
+
+def test_phases_without_training_have_a_model_all_the_same(supervisor):
+    asked = replace(duel({}, {}), phases=("predict",))
+    found = run_duel(asked, supervisor.open_session, settle=0.001)
+    assert (found.status, found.failure) == (Status.DONE, None)
+    assert {b.phase for b in found.blocks} == {"predict"}
 
 
 @pytest.mark.parametrize(

@@ -157,11 +157,12 @@ class Misbehaving:
 
     def prepare(self, X, y, weight):
         self.do("prepare")
-        return y
+        return y, np.ones(self.spec.params.get("native_megabytes", 0) * 2**20 // 8)
 
     def fit(self, native):
         self.do("fit")
-        self.shares = np.bincount(native, minlength=self.spec.n_classes) / len(native)
+        self.native = native  # a model may hold on to its training form
+        self.shares = np.bincount(native[0], minlength=self.spec.n_classes) / len(native[0])
 
     def predict(self, X):
         wanted = self.spec.params.get("predict", "nothing")

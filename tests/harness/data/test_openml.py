@@ -191,3 +191,13 @@ def test_a_damaged_answer_says_what_to_delete(openml):
     (openml / "7/openml/openml.org/api/v1/json/data/7.gz").write_bytes(gzip.compress(b"{}"))
     with pytest.raises(DataError, match=r"cannot be read; delete .* and fetch it again"):
         table_of(dataset_of())
+
+
+@pytest.mark.parametrize("feature", [b"null", b"5", b'["a"]'])
+def test_columns_that_are_none_are_told(feature, tmp_path):
+    stored(tmp_path / "cache/openml", SPARSE, format_="Sparse_ARFF")
+    answer = b'{"data_features":{"feature":' + feature + b"}}"
+    place = "cache/openml/7/openml/openml.org/api/v1/json/data/features/7.gz"
+    (tmp_path / place).write_bytes(gzip.compress(answer))
+    with pytest.raises(DataError, match="cannot be read"):
+        table_of(sparse_dataset())

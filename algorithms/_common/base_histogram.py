@@ -166,6 +166,7 @@ class BaseHistogramBoosting(HistogramModel):
         with Workers(count_threads(self.n_jobs)) as workers:
             booster = self._booster(X, y, weight, workers, start)
             grower = Dart(booster, X) if self.boosting_type == "dart" else booster
+            del X, y, weight  # what is read from here on are the bins and the target
             self._run(grower.boost, booster.rounds, watch, start)
         return self
 

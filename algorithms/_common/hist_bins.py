@@ -44,7 +44,7 @@ class Binner:
 def sample_rows(n_rows, wanted):
     """Return the rows that edges are chosen on, ascending: all, or about as many as wanted."""
     if n_rows <= wanted:
-        return slice(None)
+        return np.arange(n_rows, dtype=np.uint32)
     out = np.empty(n_rows, np.uint32)
     count = draw_rows(np.uint32(SAMPLE_SEED), ALL * wanted // n_rows, 0, n_rows, out)
     return out[:count]
@@ -68,8 +68,8 @@ def find_bins(X, categorical, max_bin, sample, min_in_bin, workers):
     gaps[table.dense_columns] = find_gaps(table.dense, workers)
     gaps[table.listed_columns] = listed_gaps(table)
     drawn = sample_rows(len(table.dense), sample)
-    columns = np.ascontiguousarray(table.dense[drawn].T)
-    is_drawn = None if isinstance(drawn, slice) else np.bincount(drawn, minlength=n_rows) > 0
+    columns = take_columns(table.dense, drawn, workers)
+    is_drawn = np.bincount(drawn, minlength=n_rows) > 0 if len(drawn) < n_rows else None
     n_drawn = columns.shape[1]
     place = np.empty(n_features, np.int64)
     for own in (table.dense_columns, table.listed_columns):
@@ -95,6 +95,19 @@ def find_bins(X, categorical, max_bin, sample, min_in_bin, workers):
     own = [len(e) if c else len(e) + 1 for e, c in zip(found, categorical, strict=True)]
     missing = np.where(gaps | categorical, own, -1).astype(np.int64)
     return Binner(edges, codes, missing)
+
+
+def take_columns(X, rows, workers):
+    """Return some rows of X turned on their side, (n_columns, n); no copy is made between."""
+    out = np.empty((X.shape[1], len(rows)), X.dtype)
+
+    def take(first, last):
+        for start in range(first * ROWS_A_SHARE, min(last * ROWS_A_SHARE, len(rows)), ROWS_A_SHARE):
+            own = slice(start, start + ROWS_A_SHARE)
+            out[:, own] = X[rows[own]].T
+
+    workers.share(take, -(-len(rows) // ROWS_A_SHARE))
+    return out
 
 
 def runs_of(values, n_zeros=0):

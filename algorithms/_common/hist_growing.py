@@ -9,6 +9,7 @@ from algorithms._kernels.hist_grow import grow
 from algorithms._kernels.hist_scores import add_leaves, mark_leaves, walk_bins
 from algorithms._kernels.team import Team
 
+ROWS_AT_ONCE = 1 << 15
 SMALL = 1 << 16  # values of a table below which threads cost more than they bring
 
 
@@ -60,7 +61,6 @@ class Grower:
             planes=np.empty((leaves, 2, n_cells), np.int64),
             state=np.zeros(layout.STATES, np.int64),
         )
-        self.every_row = np.arange(n_rows, dtype=np.uint32)
 
     def grow(self, records, scale, seed, rows=None, features=None):
         """Grow a tree; `leaf_of` then holds each row's leaf.
@@ -77,11 +77,12 @@ class Grower:
         -------
         GrownTree, its values before shrinkage
         """
-        used = self.every_row if rows is None else rows
-        own = self.growth._replace(rows=self.growth.rows[: len(used)])
+        own = self.growth
+        if rows is not None:
+            own = own._replace(rows=own.rows[: len(rows)])
         if features is not None:
             own = own._replace(**self._only(features))
-        own.rows[:] = used
+        begin_with(rows, own.rows)
         rules = self.rules._replace(seed=int(seed))
 
         def run(rank, _):
@@ -153,6 +154,14 @@ class Grower:
         """Return a copy of the grown tree."""
         growth = self.growth
         return copy_tree(growth.nodes, growth.goes_left, self.binner.codes, self.n_leaves)
+
+
+def begin_with(rows, out):
+    """Write the rows that a tree is grown on, or the numbers of all, a block at a time."""
+    for first in range(0, len(out), ROWS_AT_ONCE):
+        last = min(first + ROWS_AT_ONCE, len(out))
+        own = np.arange(first, last, dtype=out.dtype) if rows is None else rows[first:last]
+        out[first:last] = own
 
 
 def make_team(size):

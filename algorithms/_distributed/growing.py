@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from algorithms._common.hist_bundles import stride_of
+from algorithms._common.hist_growing import begin_with
 from algorithms._common.hist_model import copy_tree
 from algorithms._distributed.bins import owners_of
 from algorithms._distributed.collective import width_of
@@ -95,7 +96,6 @@ class RankGrower:
         self.cells = np.zeros(self.stride * n_features, np.int64)
         self.wide = np.zeros((2, len(self.cells)), np.int64)
         self.sums = np.zeros((self.size, layout.N_SUMS), np.int64)
-        self.every_row = np.arange(n_rows, dtype=np.uint32)
         self.order, self.spare = np.empty(n_rows, np.uint32), np.empty(n_rows, np.uint32)
         self.spans = np.zeros((n_leaves, 2), np.int64)  # a leaf's own rows are order[start : end]
         self.features = None
@@ -127,10 +127,9 @@ class RankGrower:
 
     def grow(self, records, scale, seed, rows=None, features=None):
         """Grow a tree, at all ranks at once; parameters and result as `Grower.grow`."""
-        used = self.every_row if rows is None else rows
         self.use(np.arange(self.bins.rows.shape[1]) if features is None else features)
-        self.rows = self.order[: len(used)]
-        self.rows[:] = used
+        self.rows = self.order if rows is None else self.order[: len(rows)]
+        begin_with(rows, self.rows)
         self.records, self.scale = records, scale
         self.tree_rules = self.rules._replace(seed=int(seed))
         self.begin()

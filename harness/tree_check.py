@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from numbers import Integral, Real
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -42,6 +43,17 @@ CHOICES = {
 }
 
 
+SCALARS: dict[str, tuple[type, ...]] = {
+    "n_features": (Integral,),
+    "against": (Real,),
+    "temperature": (Real,),
+    "zero_within": (Real,),
+    "base_first": (bool, np.bool_),
+    "library": (str,),
+    "version": (str,),
+}
+
+
 def freeze_arrays(ensemble: TreeEnsemble) -> None:
     """Give every array its dtype, contiguous and read-only; refuse a cast that loses values."""
     for name, dtype in DTYPES.items():
@@ -59,6 +71,8 @@ def check(ensemble: TreeEnsemble) -> None:
     """Raise DataError, saying what and where, unless the ensemble can be walked safely."""
     for name, known in CHOICES.items():
         _need(getattr(ensemble, name) in known, f"{name} is not one of {', '.join(known)}")
+    for name, kinds in SCALARS.items():
+        _need(isinstance(getattr(ensemble, name), kinds), f"{name} is no {kinds[0].__name__}")
     _check_shapes(ensemble)
     _check_trees(ensemble)
     _check_sets(ensemble)

@@ -63,7 +63,7 @@ class OpenMLFiles:
         """What OpenML says of each column: name, kind, whether it only names the rows."""
         url = f"{API}/features/{self.number}"
         found = self._answer(url, "data_features").get("feature")
-        if not isinstance(found, list) or not all(isinstance(column, dict) for column in found):
+        if not isinstance(found, list) or not all(map(_is_named, found)):
             raise self._unreadable(url)
         return found
 
@@ -178,3 +178,7 @@ class OpenMLFiles:
         """Remove what was left half-fetched by a process that was killed."""
         for pattern in ("**/tmp*", f"**/{_PART}*"):  # the first by scikit-learn itself
             sweep(self.folder, pattern, older=0)
+
+
+def _is_named(column: object) -> bool:
+    return isinstance(column, dict) and isinstance(column.get("name"), str)

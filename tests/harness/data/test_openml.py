@@ -193,7 +193,7 @@ def test_a_damaged_answer_says_what_to_delete(openml):
         table_of(dataset_of())
 
 
-@pytest.mark.parametrize("feature", [b"null", b"5", b'["a"]'])
+@pytest.mark.parametrize("feature", [b"null", b"5", b'["a"]', b'[{"iname": "a"}]'])
 def test_columns_that_are_none_are_told(feature, tmp_path):
     stored(tmp_path / "cache/openml", SPARSE, format_="Sparse_ARFF")
     answer = b'{"data_features":{"feature":' + feature + b"}}"

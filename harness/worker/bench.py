@@ -126,9 +126,7 @@ class Bench:
         hand.algorithm = self._algorithm
         self._build(hand)
         self._hand = hand
-        counts = {"train_rows": len(hand.train[1]), "test_rows": len(hand.rows.test)}
-        counts["columns"] = hand.train[0].shape[1]
-        return {**counts, "samples": hand.samples}
+        return {**hand.counts, "samples": hand.samples}
 
     def _first_call(self, hand: Hand) -> list[Sample]:
         """Load an algorithm's compiled kernels apart from the phases; return the sample, if any."""
@@ -148,12 +146,8 @@ class Bench:
         return {"affinity": affinity.affinity()}
 
     def base(self) -> JSON:
-        """Take the present size as the base of peaks: everything has been loaded and run once.
-
-        The training form and the model are no part of it; they are dropped, and made again when
-        they are wanted.
-        """
-        self._drop(self._current())
+        """Take the present size as the base of peaks: all has run once, and is dropped."""
+        self._current().drop()
         self.meter.warm()
         return {}
 
@@ -171,19 +165,20 @@ class Bench:
         """Train anew from the native form."""
         from harness.worker.hand import seed_globals
 
-        hand = self._prepared()
+        hand = self._current()
+        hand.need_native()
         seed_globals(hand.spec.seed)
         with self.meter.phase("fit"):
             for _ in range(repeats):
-                hand.adapter.fit(hand.native)
-        hand.fitted = True
+                hand.fit()
         return self._sampled(hand, repeats)
 
     def predict(self, repeats: int = 1) -> JSON:
         """Predict the test rows, and hold the answer against the contract."""
         from harness.worker.checks import checked
 
-        hand = self._trained()
+        hand = self._current()
+        hand.need_model()
         with self.meter.phase("predict"):
             for _ in range(repeats):
                 output = hand.adapter.predict(hand.X_test)
@@ -194,7 +189,8 @@ class Bench:
         """Predict some test rows one by one; the sample is the mean of a row."""
         from harness.worker.hand import one_by_one
 
-        hand = self._trained()
+        hand = self._current()
+        hand.need_model()
         singles = one_by_one(hand.X_test, rows)
         predict = hand.adapter.predict_one
         with self.meter.phase("predict_one"):
@@ -254,31 +250,8 @@ class Bench:
             raise HarnessError("no trial is prepared; ask `prepare` first")
         return self._hand
 
-    def _drop(self, hand: Hand) -> None:
-        """Begin with a new adapter: a model that is kept may hold on to its training form."""
-        from harness.worker.search import build_adapter
-
-        assert self._algorithm is not None
-        hand.native, hand.fitted = None, False
-        hand.adapter = build_adapter(self._algorithm, hand.spec)
-
-    def _prepared(self) -> Hand:
-        """Return the trial in hand with its training form, made again where `base` dropped it."""
-        hand = self._current()
-        if hand.native is None:
-            hand.native = hand.adapter.prepare(*hand.train)
-        return hand
-
-    def _trained(self) -> Hand:
-        """Return the trial in hand with a model, trained again where that was dropped."""
-        hand = self._prepared()
-        if not hand.fitted:
-            hand.adapter.fit(hand.native)
-            hand.fitted = True
-        return hand
-
     def _build(self, hand: Hand, repeats: int = 1) -> JSON:
-        self._drop(hand)
+        hand.drop()
         with self.meter.phase("native"):
             for _ in range(repeats):
                 hand.native = hand.adapter.prepare(*hand.train)

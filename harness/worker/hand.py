@@ -60,6 +60,36 @@ class Hand:
     started: str = ""
     load: float = 0.0  # load average of the machine when the trial began
 
+    def drop(self) -> None:
+        """Begin with a new adapter: a model that is kept may hold on to its training form."""
+        from harness.worker.search import build_adapter
+
+        assert self.algorithm is not None
+        self.native, self.fitted = None, False
+        self.adapter = build_adapter(self.algorithm, self.spec)
+
+    def need_native(self) -> None:
+        """Build the training form where it was dropped."""
+        if self.native is None:
+            self.native = self.adapter.prepare(*self.train)
+
+    def need_model(self) -> None:
+        """Train where the model was dropped."""
+        self.need_native()
+        if not self.fitted:
+            self.fit()
+
+    def fit(self) -> None:
+        """Train on the training form."""
+        self.adapter.fit(self.native)
+        self.fitted = True
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """How many rows train and test, and the columns that they have."""
+        X, y, _ = self.train
+        return {"train_rows": len(y), "test_rows": len(self.rows.test), "columns": X.shape[1]}
+
 
 def take(trial: Trial, table: Table, rows: Rows) -> Hand:
     """Prepare both parts of a split as a trial says."""

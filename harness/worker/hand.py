@@ -77,6 +77,7 @@ class Hand:
         """Train where the model was dropped."""
         self.need_native()
         if not self.fitted:
+            seed_globals(self.spec.seed)
             self.fit()
 
     def fit(self) -> None:

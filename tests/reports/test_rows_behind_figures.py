@@ -16,16 +16,24 @@ SHARES = {"phases", "predictions"}
 ROOTS = "Share of the gains"
 
 
-def figures(block: object) -> Iterator[Figure]:
-    """Yield every figure of a fragment, wherever it stands."""
-    if isinstance(block, Figure):
+def parts(block: object) -> Iterator[Figure | Table]:
+    """Yield every figure of a fragment, and every table that is none of a figure."""
+    if isinstance(block, (Figure, Table)):
         yield block
     elif isinstance(block, (list, tuple)):
         for part in block:
-            yield from figures(part)
+            yield from parts(part)
     elif is_dataclass(block) and not isinstance(block, type):
         for field in fields(block):
-            yield from figures(getattr(block, field.name))
+            yield from parts(getattr(block, field.name))
+
+
+def figures(block: object) -> list[Figure]:
+    return [part for part in parts(block) if isinstance(part, Figure)]
+
+
+def tables(block: object) -> list[Table]:
+    return [part for part in parts(block) if isinstance(part, Table)]
 
 
 def numbers(*tables: Table | None) -> set[float]:
@@ -113,18 +121,6 @@ def test_every_figure_tells_its_command_where_there_is_one(views, sections) -> N
     for section in sections:
         for figure in figures(section.build(page)):
             assert figure.again.startswith("python -m harness "), (section.name, figure.title)
-
-
-def tables(block: object) -> Iterator[Table]:
-    """Yield every table of a fragment that stands by itself, not below a figure."""
-    if isinstance(block, Table):
-        yield block
-    elif isinstance(block, (list, tuple)):
-        for part in block:
-            yield from tables(part)
-    elif is_dataclass(block) and not isinstance(block, type) and not isinstance(block, Figure):
-        for field in fields(block):
-            yield from tables(getattr(block, field.name))
 
 
 # Tables of what was set or found, not measured; and those whose command stands beside them.

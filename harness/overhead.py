@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
@@ -129,16 +129,21 @@ class FirstCall:
     """How long an algorithm's first calls take in a new process, one for each form of data."""
 
     algorithm: str
-    cold: float  # seconds, nothing compiled
+    cold: float  # seconds, compiling what no algorithm before it has compiled
+    cpu: float  # processor seconds of the same
     warm: float  # seconds, compiled kernels read from their cache
     notes: tuple[str, ...]  # what could not be run
 
 
-def measure_first_call(entry: Entry) -> FirstCall:
-    """Call an algorithm with an empty kernel cache, and again in another process."""
+def measure_first_calls(entries: Iterable[Entry]) -> list[FirstCall]:
+    """Call algorithms in turn with a kernel cache that is empty at first; each in two processes."""
     with tempfile.TemporaryDirectory(prefix="harness-kernels-") as folder, kernels_in(folder):
-        cold, warm = _exercised(entry), _exercised(entry)
-    return FirstCall(entry.value.name, cold.seconds, warm.seconds, cold.notes)
+        return [_first_call(entry) for entry in entries]
+
+
+def _first_call(entry: Entry) -> FirstCall:
+    cold, warm = _exercised(entry), _exercised(entry)
+    return FirstCall(entry.value.name, cold.seconds, cold.cpu, warm.seconds, cold.notes)
 
 
 @contextmanager

@@ -33,7 +33,8 @@ TIMED = ("prepare", "fit", "predict", "fit", "predict", "predict_one", "finish")
 class Compiled:
     """What became of compiling one algorithm's kernels; a note tells what could not be run.
 
-    ``functions`` were compiled in these wall seconds; 0: all were read from the cache.
+    ``functions`` were compiled in these wall seconds; 0: all were read from the cache. ``cpu`` are
+    the processor seconds of the same.
     """
 
     algorithm: str
@@ -42,6 +43,7 @@ class Compiled:
     functions: int = 0
     threads: int = 1
     environment: str = "here"
+    cpu: float = 0.0
 
 
 class Supervisor:
@@ -135,10 +137,11 @@ class Supervisor:
         finally:
             if session is not None:
                 self.pool.give_back(job, session)
-        seconds, notes = reply["samples"][0]["wall"], tuple(reply["notes"])
+        sample, notes = reply["samples"][0], tuple(reply["notes"])
         # A worker of an older source tree does not count them.
         functions, where = reply.get("functions", 0), job.environment.name
-        return Compiled(job.algorithm, seconds, notes, functions, job.threads, where)
+        taken = sample["wall"], notes, functions, job.threads, where, sample["cpu"]
+        return Compiled(job.algorithm, *taken)
 
     def open_session(self, job: Job) -> Session:
         """Return a new worker, as a duel needs it: the caller pins and closes it."""

@@ -29,6 +29,7 @@ from algorithms._common.pruning import prune, prune_by_error, pruning_path
 from algorithms._common.sklearn_growing import grow_like_sklearn
 from algorithms._common.tables import check_sparse, make_table, sort_table
 from algorithms._common.threads import Workers, count_threads
+from algorithms._common.tree import ROWS_OF_A_THREAD
 from algorithms._common.weights import bring_near_one
 
 SEEDS = 2**31 - 1
@@ -171,12 +172,16 @@ class BaseDecisionTree(BaseEstimator):
     def apply(self, X, check_input=True):
         """Return the leaf of each row: node numbers, int64 (n_rows,)."""
         X = self._read_rows(X, check_input)
-        return self.tree_.apply(X)
+        return self.tree_.apply(X, self._threads_for(X))
 
     def _predict(self, X, check_input):
         """Return the value of each row's leaf, float64 (n_rows, n_values)."""
         X = self._read_rows(X, check_input)
-        return self.tree_.predict(X)
+        return self.tree_.predict(X, self._threads_for(X))
+
+    def _threads_for(self, X):
+        few = X.shape[0] < 2 * ROWS_OF_A_THREAD  # asking takes longer than to walk one row
+        return 1 if few else count_threads(self.n_jobs)
 
     def decision_path(self, X, check_input=True):
         """Return which nodes each row passes: CSR of ones (n_rows, n_nodes)."""

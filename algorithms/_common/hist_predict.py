@@ -1,10 +1,13 @@
 """Predict with any `harness.TreeEnsemble`, to the bit as it says, but fast."""
 
+from functools import cached_property
+
 import numpy as np
 from scipy import sparse
 
 from algorithms._common.category_numbers import WORD, CategoryNumbers, count_words
 from algorithms._common.node_rules import ends_left, nan_goes_left
+from algorithms._common.sparse_predict import each_block, narrowed
 from algorithms._common.threads import Workers
 from algorithms._kernels.hist_predict import (
     BLOCK,
@@ -20,7 +23,7 @@ from algorithms._kernels.plain_walk import NODE, add_plain_trees
 from harness import Missing
 
 FEW_STEPS = 1 << 17  # rows × trees below which threads cost more than they bring
-BLOCK_VALUES = 1 << 21  # of a sparse table that are dense at once
+BLOCK_VALUES = 1 << 21  # of a table whose codes are numbered anew at once
 MANY_WORDS = 1 << 17  # of all category sets, 64 codes each, beyond which codes are numbered anew
 
 
@@ -67,9 +70,7 @@ class FastPredictor:
     def add(self, X, out, threads=1, trees=slice(None)):
         """Add the scores of some trees to ``out``."""
         if sparse.issparse(X):
-            absent = np.nan if self.ensemble.absent == "nan" else 0.0
-            for rows, part in dense_blocks(X, absent):
-                self.add(part, out[rows], threads, trees)
+            self._add_sparse(X.tocsr(), out, threads, trees)
         elif self.numbers is not None:
             step = max(BLOCK, BLOCK_VALUES // max(X.shape[1], 1))
             for start in range(0, X.shape[0], step):
@@ -77,6 +78,22 @@ class FastPredictor:
                 self._walk(self.numbers.widen(X[rows]), out[rows], threads, trees)
         else:
             self._walk(X, out, threads, trees)
+
+    @cached_property
+    def _narrow(self):
+        """What predicts with the columns alone that nodes ask for, and where these are."""
+        ensemble, place = narrowed(self.ensemble)
+        return FastPredictor(ensemble), place
+
+    def _add_sparse(self, X, out, threads, trees):
+        narrow, place = self._narrow
+        absent = np.nan if self.ensemble.absent == "nan" else 0.0
+        few = X.shape[0] * len(self.roots[trees]) < FEW_STEPS
+
+        def add(rows, dense):
+            narrow.add(dense, out[rows], 1, trees)
+
+        each_block(X, place, absent, 1 if few else threads, add)
 
     def _walk(self, X, out, threads, trees):
         """Add the scores of some trees to ``out``; X as the packed nodes ask it."""
@@ -115,22 +132,6 @@ class FastPredictor:
         if e.combination in ("mean", "vote"):
             found /= found.dtype.type(e.weight.sum())
         return found if e.base_first else found + e.base.astype(found.dtype)
-
-
-def dense_blocks(X, absent):
-    """Yield slices of rows of sparse X, and these rows dense; each in the place of the last one."""
-    X = X.tocsr()
-    n_rows, n_columns = X.shape
-    step = max(1, min(n_rows, BLOCK_VALUES // max(n_columns, 1)))
-    dense = np.full((step, n_columns), absent, X.dtype)
-    for start in range(0, n_rows, step):
-        rows = slice(start, min(start + step, n_rows))
-        ends = X.indptr[start : rows.stop + 1]
-        own = slice(ends[0], ends[-1])
-        at = np.repeat(np.arange(len(ends) - 1), np.diff(ends)), X.indices[own]
-        dense[at] = X.data[own]
-        yield rows, dense[: len(ends) - 1]
-        dense[at] = absent
 
 
 def summed_values(e):

@@ -5,8 +5,11 @@ from scipy.sparse import csr_array, issparse
 
 from algorithms._common.cat_growing import pack_sets
 from algorithms._common.tables import row_blocks
+from algorithms._common.threads import Workers
 from algorithms._kernels.cat_predict import find_leaves_by_sets
 from algorithms._kernels.predict import STEP, find_leaves, pack_steps
+
+ROWS_OF_A_THREAD = 4096  # that take longer to walk than a thread takes to start
 
 
 class Tree:
@@ -80,26 +83,33 @@ class Tree:
             self._steps = steps
         return self._steps
 
-    def apply(self, X):
+    def apply(self, X, threads=1):
         """Return the leaf of each row, int64 (n_rows,).
 
         Parameters
         ----------
         X : (n_rows, n_features) C-contiguous float32, or sparse
+        threads : int, at most
         """
         if issparse(X):
-            return np.concatenate([self.apply(block) for block in row_blocks(X)])
+            return np.concatenate([self.apply(block, threads) for block in row_blocks(X)])
         leaves = np.empty(len(X), np.int64)
-        if self.sets:
-            packed = pack_sets(self.sets, self.node_count)
-            find_leaves_by_sets(self.steps, *packed, X, leaves, 0, len(X))
-        else:
-            find_leaves(self.steps, X, leaves, 0, len(X))
+        packed = pack_sets(self.sets, self.node_count) if self.sets else ()
+        steps = self.steps
+
+        def walk(first, last):
+            if packed:
+                find_leaves_by_sets(steps, *packed, X, leaves, first, last)
+            else:
+                find_leaves(steps, X, leaves, first, last)
+
+        with Workers(max(1, min(threads, len(X) // ROWS_OF_A_THREAD))) as workers:
+            workers.share(walk, len(X))
         return leaves
 
-    def predict(self, X):
+    def predict(self, X, threads=1):
         """Return the value of each row's leaf, float64 (n_rows, n_values)."""
-        return self.values.take(self.apply(X), axis=0)
+        return self.values.take(self.apply(X, threads), axis=0)
 
     @property
     def parent(self):

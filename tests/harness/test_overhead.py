@@ -91,8 +91,9 @@ def test_the_kernel_cache_of_workers_is_set_and_put_back(monkeypatch: pytest.Mon
 
 def test_first_calls_are_timed_in_processes_of_their_own() -> None:
     entry = load_registry([noop.__file__], modules=[]).entry("algorithm", noop.NAME)
-    found = overhead.measure_first_call(entry)
+    (found,) = overhead.measure_first_calls([entry])
     assert found.algorithm == noop.NAME
     assert found.cold > 0
+    assert found.cpu > 0
     assert found.warm > 0
     assert found.notes == ()

@@ -4,7 +4,8 @@ from columns import seeds, table
 from hypothesis import given
 from hypothesis import strategies as st
 
-from algorithms import DecisionTreeClassifier
+from algorithms import DecisionTreeClassifier, DecisionTreeRegressor
+from algorithms._common.tree import ROWS_OF_A_THREAD
 from algorithms._kernels.layout import NODE
 from algorithms._kernels.predict import STEP, add_values, find_leaves, pack_steps
 
@@ -43,3 +44,14 @@ def test_a_threshold_between_two_floats_parts_them(x, y):
     leaves = np.empty(3, np.int64)
     find_leaves(steps, probes[:, None].copy(), leaves, 0, 3)
     assert leaves.tolist() == [1 if p <= threshold else 2 for p in probes.astype(np.float64)]
+
+
+def test_threads_share_the_rows():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(2 * ROWS_OF_A_THREAD + 7, 3)).astype(np.float32)
+    X[rng.random(X.shape) < 0.1] = np.nan
+    model = DecisionTreeRegressor(random_state=0, n_jobs=2).fit(X, np.nan_to_num(X) @ [1, 2, 3])
+    found = model.apply(X)
+    assert np.array_equal(found, model.set_params(n_jobs=1).apply(X))
+    some = rng.integers(0, len(X), 200)
+    assert found[some].tolist() == [oracles.find_leaf(model.tree_, x) for x in X[some]]

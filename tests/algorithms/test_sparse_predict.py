@@ -1,0 +1,70 @@
+"""Sparse rows are predicted as the same rows dense, though only some columns are laid out."""
+
+import numpy as np
+import pytest
+from scipy.sparse import csc_matrix, csr_array, csr_matrix
+
+from algorithms import HistogramBoostingRegressor, NewtonBoostingRegressor
+from algorithms._common import sparse_predict
+from algorithms._common.hist_predict import FastPredictor
+
+MODELS = [HistogramBoostingRegressor, NewtonBoostingRegressor]
+
+
+def rows(n, columns=40, share=0.1):
+    rng = np.random.default_rng(n)
+    X = np.where(rng.random((n, columns)) < share, rng.normal(size=(n, columns)), 0.0)
+    return X, X[:, 3] - 2.0 * X[:, 17] + rng.normal(size=n)
+
+
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("form", [csr_matrix, csc_matrix, csr_array])
+@pytest.mark.parametrize("threads", [1, 3])
+def test_sparse_rows_are_read_as_what_absent_means(model, form, threads, monkeypatch):
+    monkeypatch.setattr(sparse_predict, "VALUES", 60)  # a few rows a block
+    monkeypatch.setattr("algorithms._common.hist_predict.FEW_STEPS", 0)
+    X, y = rows(301)
+    fitted = model(n_estimators=5, random_state=0).fit(csr_matrix(X), y)
+    ensemble = fitted.ensemble_
+    dense = np.where(X == 0.0, np.nan, X) if ensemble.absent == "nan" else X
+    found = FastPredictor(ensemble).raw(form(X), threads)
+    assert np.array_equal(found, FastPredictor(ensemble).raw(dense))
+    assert len(np.unique(found)) > 5
+
+
+def test_stored_zeros_and_gaps_are_values():
+    X, y = rows(200)
+    fitted = NewtonBoostingRegressor(n_estimators=5, random_state=0).fit(csr_matrix(X), y)
+    sparse = csr_matrix(X)
+    sparse.data[::3] = 0.0
+    sparse.data[1::3] = np.nan
+    dense = np.full(X.shape, np.nan)
+    at = sparse.tocoo()
+    dense[at.row, at.col] = at.data
+    predictor = FastPredictor(fitted.ensemble_)
+    assert np.array_equal(predictor.raw(sparse), predictor.raw(dense))
+
+
+def test_only_asked_columns_are_laid_out():
+    X, y = rows(300, columns=500, share=0.02)
+    ensemble = HistogramBoostingRegressor(n_estimators=3, random_state=0).fit(X, y).ensemble_
+    narrow, place = sparse_predict.narrowed(ensemble)
+    asked = np.unique(ensemble.feature[ensemble.left >= 0])
+    assert narrow.n_features == len(asked) + 1
+    assert np.array_equal(np.flatnonzero(place < len(asked)), asked)
+    seen = []
+    sparse = csr_matrix(X)
+    sparse_predict.each_block(
+        sparse, place, 0.0, 1, lambda at, part: seen.append((at, part.copy()))
+    )
+    found = np.concatenate([part for _, part in seen])
+    assert np.array_equal(found[:, :-1], X[:, asked])
+    assert [at.start for at, _ in seen] == sorted(at.start for at, _ in seen)
+
+
+def test_no_rows_and_trees_without_a_question():
+    X, _ = rows(50)
+    flat = HistogramBoostingRegressor(n_estimators=2, random_state=0).fit(X, np.ones(50))
+    predictor = FastPredictor(flat.ensemble_)
+    assert predictor.raw(csr_matrix(X)).tolist() == predictor.raw(X).tolist()
+    assert predictor.raw(csr_matrix(X)[:0]).shape == (0, 1)

@@ -28,6 +28,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
 from algorithms._common.base_bagging import BaseBagging, ask
+from algorithms._common.labels import code_classes
 from algorithms._common.spaces import BAGGING
 from algorithms._common.threads import count_threads
 from algorithms.decision_tree import DecisionTreeClassifier, DecisionTreeRegressor
@@ -84,7 +85,7 @@ class BaggingClassifier(ClassifierMixin, BaseBagging):
         """Return class codes; keep the labels."""
         y = column_or_1d(y, warn=True)
         check_classification_targets(y)
-        self.classes_, codes = np.unique(y, return_inverse=True)
+        self.classes_, codes = code_classes(y)
         self.n_classes_ = len(self.classes_)
         return codes.astype(np.int64, copy=False)
 

@@ -59,6 +59,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from algorithms._common.base_tree import BaseDecisionTree
 from algorithms._common.cart import TREE_CONSTRAINTS, name_criterion
 from algorithms._common.growing import Target
+from algorithms._common.labels import code_classes
 from algorithms._common.spaces import TREE
 from harness import ALL_TASKS, Accepts, Algorithm, Argument, estimator_adapter, hookimpl
 
@@ -162,7 +163,7 @@ class DecisionTreeClassifier(ClassifierMixin, BaseDecisionTree):
     def _read_y(self, y):
         """Return class codes; keep the labels."""
         check_classification_targets(y)
-        self.classes_, codes = np.unique(y, return_inverse=True)
+        self.classes_, codes = code_classes(y)
         self.n_classes_ = len(self.classes_)
         return codes.astype(np.int64, copy=False)
 

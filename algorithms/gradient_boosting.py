@@ -31,6 +31,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from algorithms._common import class_losses, losses
 from algorithms._common.base_gradient_boosting import BaseGradientBoosting
 from algorithms._common.choosing_rounds import choose_rounds
+from algorithms._common.labels import code_classes
 from algorithms._common.spaces import GRADIENT_BOOSTING
 from harness import ALL_TASKS, Algorithm, Argument, estimator_adapter, hookimpl
 
@@ -110,12 +111,10 @@ class GradientBoostingClassifier(ClassifierMixin, BaseGradientBoosting):
     def _read_y(self, y, weight):
         """Return class codes, float64; keep the labels."""
         check_classification_targets(y)
-        self.classes_, codes = np.unique(y, return_inverse=True)
+        self.classes_, codes = code_classes(y)
         self.n_classes_ = len(self.classes_)
-        present = self.n_classes_
-        if weight is not None:
-            present = np.count_nonzero(np.bincount(codes.ravel(), weight))
-        if present < TWO:
+        rows = np.bincount(codes.ravel(), weight)
+        if (present := np.count_nonzero(rows)) < TWO:
             raise ValueError(
                 f"y contains {present} class after sample_weight trimmed classes with zero "
                 "weights, while a minimum of 2 classes are required."

@@ -29,6 +29,7 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from algorithms._common.base_forest import FOREST_CONSTRAINTS, BaseForest
 from algorithms._common.cart import name_criterion
+from algorithms._common.labels import code_classes
 from algorithms._common.spaces import FOREST
 from algorithms.decision_tree import DecisionTreeClassifier, DecisionTreeRegressor
 from harness import ALL_TASKS, Accepts, Algorithm, Argument, estimator_adapter, hookimpl
@@ -132,7 +133,7 @@ class RandomForestClassifier(ClassifierMixin, BaseForest):
     def _read_y(self, y):
         """Return class codes; keep the labels."""
         check_classification_targets(y)
-        self.classes_, codes = np.unique(y, return_inverse=True)
+        self.classes_, codes = code_classes(y)
         self.n_classes_ = len(self.classes_)
         return codes.astype(np.int64, copy=False)
 

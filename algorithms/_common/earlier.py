@@ -12,6 +12,7 @@ import pandas as pd
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
+from algorithms._common.labels import code_classes
 from algorithms._common.model_files.files import read_file
 from algorithms._common.saved_model import keyed_categories, labels_of
 from harness import TreeEnsemble
@@ -76,7 +77,7 @@ def code_labels(y, labels):
     """
     check_classification_targets(y)
     if labels is None:
-        labels, codes = np.unique(y, return_inverse=True)
+        labels, codes = code_classes(y)
         if len(labels) == 1:
             raise ValueError("y has one class alone; a classifier needs two classes or more")
         return labels, codes

@@ -8,15 +8,19 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from algorithms._common.code_bins import bins_of_codes
 from algorithms._common.hist_bundles import Entries, lay_out, no_lists
 from algorithms._common.hist_parts import part_table
 from algorithms._kernels.hist_bin import ROWS_AT_ONCE, bin_entries, bin_rows
 from algorithms._kernels.hist_layout import Bins, Places
 from algorithms._kernels.hist_sketch import count_runs, draw_rows, find_edges
+from algorithms._kernels.presort import BUCKETS
+from algorithms._kernels.sort_values import PASSES, sort_values
 
 SAMPLE_SEED = 1
 ALL = 1 << 32
 ROWS_A_SHARE = 4096
+FEW_TO_SORT = 4096  # values, for which buckets take longer than comparisons
 
 
 @dataclass(frozen=True)
@@ -116,11 +120,20 @@ def runs_of(values, n_zeros=0):
     ``n_zeros`` rows more are zero.
     """
     found = np.empty(len(values) + 1, values.dtype)
-    found[:-1] = values
-    found[:-1].sort()
+    np.add(values, 0.0, out=found[:-1])  # −0.0 becomes 0.0
+    sort(found[:-1])
     counts = np.empty(len(found), np.int64)
     n_runs = count_runs(found, len(values), counts, n_zeros)
     return found[:n_runs], counts[:n_runs]
+
+
+def sort(values):
+    """Sort numbers in place, missing ones last."""
+    if len(values) < FEW_TO_SORT:
+        values.sort()
+        return
+    bits = values.view(np.uint64 if values.itemsize == 8 else np.uint32)
+    sort_values(values, bits, np.empty_like(bits), np.empty((PASSES, BUCKETS), np.uint32))
 
 
 def find_gaps(X, workers):
@@ -257,14 +270,3 @@ def pad_edges(edges, dtype):
     shift = indptr[:-1] - (np.cumsum(counts) - counts)
     padded[np.arange(len(every)) + np.repeat(shift, counts)] = own
     return padded, indptr
-
-
-def bins_of_codes(values, codes):
-    """Return the bins of categorical values, uint8; what has no bin gets the one after the last."""
-    order = np.argsort(codes)
-    sorted_codes = np.append(codes[order], np.int64(-1))
-    whole = np.where(np.isnan(values), -1.0, values)
-    at = np.searchsorted(sorted_codes[:-1], whole)
-    known = sorted_codes[at] == whole
-    found = np.append(order, len(codes))[np.where(known, at, len(codes))]
-    return found.astype(np.uint8)

@@ -19,7 +19,7 @@ from algorithms._common.hist_sampling import (
     sample_one_side,
     seed_of,
 )
-from algorithms._kernels.hist_gradient import differentiate, differentiate_classes
+from algorithms._kernels.hist_gradient import ROWS, differentiate, differentiate_classes
 
 NOTHING = np.empty(0, np.float32)
 NO_WEIGHT = np.empty(0)
@@ -117,7 +117,9 @@ class Booster:
         def share(first, last):
             first, last = first * BLOCK, min(last * BLOCK, n_rows)
             if objective.kind is None:
-                differentiate_classes(self.score, target.y[0], weight, self.g, self.h, first, last)
+                work = np.empty((len(self.score) + 2, ROWS))
+                g, h = self.g, self.h
+                differentiate_classes(self.score, target.y[0], weight, work, g, h, first, last)
                 return
             for k in range(len(self.score)):
                 differentiate(

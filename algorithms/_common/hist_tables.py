@@ -76,9 +76,17 @@ def encode_frame(estimator, X, *, reset, known=None):
     for key, categories in estimator.categories_.items():
         at = X.columns.get_indexer_for([key])[0] if isinstance(key, str) else key
         if 0 <= at < X.shape[1]:  # else scikit-learn's own check tells what is not there
-            codes = categories.get_indexer(X.iloc[:, at].astype(object)).astype(np.float64)
+            codes = place_among(X.iloc[:, at], categories).astype(np.float64)
             X.isetitem(at, np.where(codes < 0.0, np.nan, codes))
     return X
+
+
+def place_among(column, categories):
+    """Return the place of each value of a column among categories, intp; -1 where it is none."""
+    if not isinstance(column.dtype, pd.CategoricalDtype):
+        return categories.get_indexer(column.astype(object))
+    own = categories.get_indexer(column.cat.categories.astype(object))
+    return np.append(own, -1)[column.cat.codes]  # a missing value has the code -1, the last place
 
 
 def sort_names(categories):

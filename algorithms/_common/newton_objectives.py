@@ -23,7 +23,7 @@ import numpy as np
 from algorithms._common.hist_objectives import weighted_quantile
 from algorithms._common.newton_params import max_step
 from algorithms._kernels import hist_gradient as kinds
-from algorithms._kernels.hist_gradient import differentiate, differentiate_classes
+from algorithms._kernels.hist_gradient import ROWS, differentiate, differentiate_classes
 
 SOFTMAX, PSEUDO_HUBER = -1, -2
 REGRESSION = {
@@ -86,7 +86,8 @@ class Objective:
         def share(first, last):
             first, last = first * BLOCK, min(last * BLOCK, n_rows)
             if self.kind == SOFTMAX:
-                differentiate_classes(score, y, weights, g, h, first, last)
+                work = np.empty((len(score) + 2, ROWS))
+                differentiate_classes(score, y, weights, work, g, h, first, last)
                 own = h[:, first:last]
                 own *= np.float32(2.0 * (self.n_scores - 1.0) / self.n_scores)
                 np.maximum(own, FEWEST_H, out=own)

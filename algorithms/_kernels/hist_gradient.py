@@ -25,6 +25,7 @@ L2, L1, HUBER, QUANTILE, POISSON, GAMMA, TWEEDIE, LOGISTIC = range(8)
 LOGARITHMIC = (POISSON, GAMMA, TWEEDIE)
 CONSTANT = (L2, L1, HUBER, QUANTILE)  # h is the weight
 FEWEST_H = 1e-16  # of softmax, so that a sure class keeps a finite step
+ROWS = 256  # of softmax, that are taken class by class: so a row's lanes are vectors of rows
 
 
 @kernel
@@ -95,7 +96,7 @@ def slope(kind, a, score, y, g, first, last):
 
 
 @kernel
-def differentiate_classes(score, code, weight, g, h, first, last):
+def differentiate_classes(score, code, weight, work, g, h, first, last):
     """Write the derivatives of softmax for the rows first … last − 1.
 
     Parameters
@@ -103,19 +104,35 @@ def differentiate_classes(score, code, weight, g, h, first, last):
     score : (n_classes, n) float64
     code : (n,) float64, the class of each row
     weight : (n,) float64, or (0,)
-    g, h : (n_classes, n) float32, written; g is scratch space before
+    work : (n_classes + 2, ROWS) float64, scratch space
+    g, h : (n_classes, n) float32, written
     """
     n_classes = score.shape[0]
     factor = n_classes / (n_classes - 1.0)
-    for i in range(np.uint64(first), np.uint64(last)):
-        top = score[0, i]
-        for k in range(np.uint64(1), np.uint64(n_classes)):
-            top = max(top, score[k, i])
-        total = 0.0
+    for start in range(first, last, ROWS):
+        n, row = np.uint64(min(ROWS, last - start)), np.uint64(start)
+        write_powers(score, work, row, n)
         for k in range(np.uint64(n_classes)):
-            total += exp(score[k, i] - top)
-        w = weight[i] if len(weight) else 1.0
-        for k in range(np.uint64(n_classes)):
-            p = exp(score[k, i] - top) / total
-            g[k, i] = np.float32(w * (p - (1.0 if code[i] == k else 0.0)))
-            h[k, i] = np.float32(max(w * factor * p * (1.0 - p), FEWEST_H))
+            for i in range(n):
+                p = work[k, i] / work[n_classes, i]
+                w = weight[row + i] if len(weight) else 1.0
+                g[k, row + i] = np.float32(w * (p - np.float64(code[row + i] == k)))
+                h[k, row + i] = np.float32(max(w * factor * p * (1.0 - p), FEWEST_H))
+
+
+@inner_kernel
+def write_powers(score, work, row, n):
+    """Write e^F of n rows over that of their largest F, and behind the classes the sums."""
+    n_classes = np.uint64(score.shape[0])
+    total, top = n_classes, n_classes + np.uint64(1)
+    for i in range(n):
+        work[top, i] = score[np.uint64(0), row + i]
+        work[total, i] = 0.0
+    for k in range(np.uint64(1), n_classes):
+        for i in range(n):
+            work[top, i] = max(work[top, i], score[k, row + i])
+    for k in range(n_classes):
+        for i in range(n):
+            power = exp(score[k, row + i] - work[top, i])
+            work[k, i] = power
+            work[total, i] += power

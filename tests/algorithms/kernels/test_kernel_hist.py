@@ -15,7 +15,7 @@ from algorithms._common.hist_params import CONSTRAINTS, make_rules
 from algorithms._common.threads import Workers
 from algorithms._kernels import hist_build, hist_gradient, hist_layout
 from algorithms._kernels.hist_build import build_bounded, build_narrow, build_wide
-from algorithms._kernels.hist_gradient import differentiate, differentiate_classes
+from algorithms._kernels.hist_gradient import ROWS, differentiate, differentiate_classes
 from algorithms._kernels.hist_partition import partition
 from algorithms._kernels.hist_sketch import draw_rows, find_edges
 from algorithms.histogram_boosting import HistogramBoostingRegressor
@@ -115,7 +115,8 @@ def test_softmax_has_the_derivatives_of_its_classes():
     rng = rng_of(1)
     score, code, weight = 3 * rng.normal(size=(4, 50)), rng.integers(0, 4, 50), rng.random(50)
     g, h = np.empty((4, 50), np.float32), np.empty((4, 50), np.float32)
-    differentiate_classes(score, code.astype(float), weight, g, h, 0, 50)
+    work = np.empty((len(score) + 2, ROWS))
+    differentiate_classes(score, code.astype(float), weight, work, g, h, 0, 50)
     p = np.exp(score) / np.exp(score).sum(axis=0)
     np.testing.assert_allclose(g, weight * (p - (code == np.arange(4)[:, None])), atol=1e-6)
     np.testing.assert_allclose(h, weight * 4 / 3 * p * (1 - p), atol=1e-6)

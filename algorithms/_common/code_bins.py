@@ -1,0 +1,38 @@
+"""From codes of categories to bins."""
+
+import numpy as np
+
+LARGEST_TABLE = 1 << 20  # codes, of which each has a place
+
+
+def bins_of_codes(values, codes):
+    """Return the bins of categorical values, uint8; what has no bin gets the one after the last.
+
+    Parameters
+    ----------
+    values : (n_rows,) float, NaN where missing
+    codes : int64 (at most 255,), that of each bin, 0 or more
+    """
+    values, none = np.ascontiguousarray(values), len(codes)
+    end = codes.max(initial=-1) + 1
+    if end > LARGEST_TABLE:
+        return bins_of_far_codes(values, codes)
+    bins = np.full(end + 1, none, np.uint8)
+    bins[codes] = np.arange(none)
+    inside = (values >= 0) & (values < end)
+    asked = np.where(inside, values, end)
+    whole = asked.astype(np.int64)
+    found = bins[whole]
+    found[whole != asked] = none
+    return found
+
+
+def bins_of_far_codes(values, codes):
+    """Return `bins_of_codes`, of codes that reach too far for a table of all."""
+    order = np.argsort(codes)
+    sorted_codes = np.append(codes[order], np.int64(-1))
+    whole = np.where(np.isnan(values), -1.0, values)
+    at = np.searchsorted(sorted_codes[:-1], whole)
+    known = sorted_codes[at] == whole
+    found = np.append(order, len(codes))[np.where(known, at, len(codes))]
+    return found.astype(np.uint8)

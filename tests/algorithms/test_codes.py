@@ -1,0 +1,43 @@
+"""Labels and categories become codes and bins, as numpy and a search would have them."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from algorithms._common import code_bins
+from algorithms._common.code_bins import bins_of_codes
+from algorithms._common.hist_tables import place_among
+from algorithms._common.labels import code_classes
+
+LABELS = [np.int64, np.int8, np.uint32, np.bool_, np.float64, "<U3"]
+
+
+@given(y=st.sampled_from(LABELS).flatmap(lambda dtype: hnp.arrays(dtype, st.integers(1, 50))))
+def test_classes_are_those_of_numpy(y):
+    labels, codes = code_classes(y)
+    wanted, places = np.unique(y, return_inverse=True)
+    assert labels.dtype == wanted.dtype
+    np.testing.assert_array_equal(labels, wanted)
+    np.testing.assert_array_equal(codes, places)
+
+
+@pytest.mark.parametrize("largest", [1 << 20, 0])
+def test_values_find_the_bins_of_their_codes(largest, monkeypatch):
+    monkeypatch.setattr(code_bins, "LARGEST_TABLE", largest)
+    codes = np.array([7, 0, 3, 1000])
+    values = np.array([7, 0, 3, 1000, 1, 2.5, -1, -0.0, np.nan, 1001, 1e30, np.inf, -np.inf])
+    wanted = [0, 1, 2, 3, 4, 4, 4, 1, 4, 4, 4, 4, 4]
+    assert bins_of_codes(values, codes).tolist() == wanted
+    strided = np.stack([values, values], axis=1)[:, 0].astype(np.float32)
+    assert bins_of_codes(strided, codes).tolist() == wanted
+    assert bins_of_codes(values, codes[:0]).tolist() == [0] * len(values)
+
+
+def test_categories_are_placed_by_what_they_are_not_by_their_codes():
+    known = pd.Index(["b", "a", "c"])
+    column = pd.Series(pd.Categorical(["a", None, "z", "c", "b"], categories=["z", "a", "b", "c"]))
+    assert place_among(column, known).tolist() == [1, -1, -1, 2, 0]
+    assert place_among(column.astype(object), known).tolist() == [1, -1, -1, 2, 0]

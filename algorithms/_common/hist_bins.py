@@ -13,7 +13,7 @@ from algorithms._common.hist_bundles import Entries, lay_out, no_lists
 from algorithms._common.hist_parts import part_table
 from algorithms._kernels.hist_bin import ROWS_AT_ONCE, bin_entries, bin_rows
 from algorithms._kernels.hist_layout import Bins, Places
-from algorithms._kernels.hist_sketch import count_runs, draw_rows, find_edges
+from algorithms._kernels.hist_sketch import count_runs, draw_rows, find_edges, turn_rows
 from algorithms._kernels.presort import BUCKETS
 from algorithms._kernels.sort_values import PASSES, sort_values
 
@@ -107,8 +107,7 @@ def take_columns(X, rows, workers):
 
     def take(first, last):
         for start in range(first * ROWS_A_SHARE, min(last * ROWS_A_SHARE, len(rows)), ROWS_A_SHARE):
-            own = slice(start, start + ROWS_A_SHARE)
-            out[:, own] = X[rows[own]].T
+            turn_rows(X, rows, out, start, min(start + ROWS_A_SHARE, len(rows)))
 
     workers.share(take, -(-len(rows) // ROWS_A_SHARE))
     return out

@@ -9,8 +9,10 @@ from hypothesis.extra import numpy as hnp
 
 from algorithms._common import code_bins
 from algorithms._common.code_bins import bins_of_codes
+from algorithms._common.hist_bins import take_columns
 from algorithms._common.hist_tables import place_among
 from algorithms._common.labels import code_classes
+from algorithms._common.threads import Workers
 
 LABELS = [np.int64, np.int8, np.uint32, np.bool_, np.float64, "<U3"]
 
@@ -41,3 +43,14 @@ def test_categories_are_placed_by_what_they_are_not_by_their_codes():
     column = pd.Series(pd.Categorical(["a", None, "z", "c", "b"], categories=["z", "a", "b", "c"]))
     assert place_among(column, known).tolist() == [1, -1, -1, 2, 0]
     assert place_among(column.astype(object), known).tolist() == [1, -1, -1, 2, 0]
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("columns", [0, 1, 8, 21])
+def test_drawn_rows_are_turned_on_their_side(dtype, columns):
+    X = np.random.default_rng(0).normal(size=(9001, columns)).astype(dtype)
+    rows = np.arange(0, 9001, 2)
+    with Workers(2) as workers:
+        found = take_columns(X, rows, workers)
+    assert found.dtype == dtype
+    np.testing.assert_array_equal(found, X[rows].T)

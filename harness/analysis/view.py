@@ -136,6 +136,7 @@ class FirstUse:
     functions: int = 0
     threads: int = 1
     environment: str = "here"
+    cpu: float = 0.0  # processor seconds of the same
 
 
 @dataclass(frozen=True)

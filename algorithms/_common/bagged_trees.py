@@ -5,9 +5,10 @@ from scipy.sparse import issparse
 
 from algorithms._common.tables import make_table, row_blocks
 from algorithms._common.threads import Workers
-from algorithms._kernels.predict import FEATURE, STEP, add_values, find_leaves
+from algorithms._kernels.predict import FEATURE, STEP, add_values, find_leaves, has_missing
 
-ROWS_AT_ONCE = 4096  # rows that pass all trees before the next ones do
+ROWS_AT_ONCE = 16384  # rows that pass a tree while it is in the cache
+WALKS_OF_A_THREAD = 4096  # that take longer than a thread takes to start
 
 
 def grow_bag(models, draws, X, y, threads, name):
@@ -45,10 +46,10 @@ class Walker:
 
     @property
     def steps(self):
-        """The steps of each tree, asking for columns of X; made when first used."""
+        """Each tree's steps, asking for columns of X, and their nodes; made when first used."""
         if not self._steps:
             self._steps = [
-                tree.steps if own is None else moved(tree.steps, own)
+                tree.steps if own is None else moved(*tree.steps, own)
                 for tree, own in zip(self.trees, self._columns, strict=True)
             ]
         return self._steps
@@ -67,17 +68,17 @@ class Walker:
         leaves = np.empty(len(X), np.int64)
 
         def walk(first, last):
-            for start in range(
-                first * ROWS_AT_ONCE, min(last * ROWS_AT_ONCE, len(X)), ROWS_AT_ONCE
-            ):
-                end = min(start + ROWS_AT_ONCE, len(X))
+            for start in range(first, last, ROWS_AT_ONCE):
+                end = min(start + ROWS_AT_ONCE, last)
+                missing = has_missing(X, start, end)
                 for tree, steps in zip(self.trees, all_steps, strict=True):
-                    find_leaves(steps, X, leaves, start, end)
+                    find_leaves(*steps, X, missing, leaves, start, end)
                     add_values(tree.values, leaves, out, start, end)
 
-        blocks = -(-len(X) // ROWS_AT_ONCE)
-        with Workers(min(threads, max(blocks, 1))) as workers:
-            workers.share(walk, blocks)
+        with Workers(
+            max(1, min(threads, len(X) * len(self.trees) // WALKS_OF_A_THREAD))
+        ) as workers:
+            workers.share(walk, len(X))
         return out
 
     def values(self, i, X):
@@ -86,14 +87,14 @@ class Walker:
             parts = [self.values(i, block) for block in row_blocks(X)]
             return np.concatenate(parts) if parts else self.trees[i].values[:0]
         leaves = np.empty(len(X), np.int64)
-        find_leaves(self.steps[i], X, leaves, 0, len(X))
+        find_leaves(*self.steps[i], X, has_missing(X, 0, len(X)), leaves, 0, len(X))
         return self.trees[i].values[leaves]
 
 
-def moved(steps, columns):
-    """Return a tree's steps with its features told as columns of X."""
+def moved(steps, order, columns):
+    """Return a tree's steps with its features told as columns of X, and their nodes."""
     found = np.empty(len(steps), STEP)
     found[:] = steps
     feature = columns.astype(np.uint32)[steps["feature"] & FEATURE]
     found["feature"] = feature | (steps["feature"] & ~FEATURE)
-    return found
+    return found, order

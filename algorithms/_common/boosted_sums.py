@@ -2,9 +2,11 @@
 
 import numpy as np
 
-from algorithms._common.bagged_trees import ROWS_AT_ONCE, Walker
+from algorithms._common.bagged_trees import Walker
 from algorithms._common.threads import Workers
-from algorithms._kernels.predict import find_leaves
+from algorithms._kernels.predict import find_leaves, has_missing
+
+ROWS_AT_ONCE = 4096  # rows whose predictions by all trees are held
 
 
 class VotingTree:
@@ -26,7 +28,7 @@ class VotingTree:
 
     @property
     def steps(self):
-        """The nodes in the form that prediction walks."""
+        """The nodes in the form that prediction walks, and the node of each step."""
         return self._tree.steps
 
 
@@ -51,8 +53,9 @@ def median_of_trees(trees, votes, X, threads):
         for start in range(first * ROWS_AT_ONCE, min(last * ROWS_AT_ONCE, len(X)), ROWS_AT_ONCE):
             end = min(start + ROWS_AT_ONCE, len(X))
             found = np.empty((end - start, len(trees)))
+            missing = has_missing(X, start, end)
             for t, tree in enumerate(trees):
-                find_leaves(tree.steps, X, leaves, start, end)
+                find_leaves(*tree.steps, X, missing, leaves, start, end)
                 found[:, t] = tree.values[leaves[start:end], 0]
             out[start:end] = weighted_median(found, votes)
 

@@ -16,11 +16,11 @@ def add_trees(trees, rate, X, raw, threads):
     X : (n_rows, n_features) float32, C-contiguous, finite
     raw : (n_rows, n_outputs) float64, Fortran order, written
     """
-    walked = [
-        (tree.steps, tree.max_depth, tree.values[:, 0], rate, X, raw[:, k])
-        for stage in trees
-        for k, tree in enumerate(stage)
-    ]
+    walked = []
+    for stage in trees:
+        for k, tree in enumerate(stage):
+            steps, order = tree.steps
+            walked.append((steps, tree.max_depth, tree.values[order, 0], rate, X, raw[:, k]))
 
     def walk(first, last):
         for block in range(first, last):

@@ -7,7 +7,7 @@ from algorithms._common.cat_growing import pack_sets
 from algorithms._common.tables import row_blocks
 from algorithms._common.threads import Workers
 from algorithms._kernels.cat_predict import find_leaves_by_sets
-from algorithms._kernels.predict import STEP, find_leaves, pack_steps
+from algorithms._kernels.predict import STEP, find_leaves, has_missing, pack_steps
 
 ROWS_OF_A_THREAD = 4096  # that take longer to walk than a thread takes to start
 
@@ -76,11 +76,17 @@ class Tree:
 
     @property
     def steps(self):
-        """The nodes in the form that prediction walks, made when first used."""
+        """The nodes in the form that prediction walks, made when first used.
+
+        Returns
+        -------
+        STEP (node_count,), and uint32 (node_count,), the node of each step
+        """
         if self._steps is None:
             steps = np.empty(self.node_count, STEP)
-            pack_steps(self.nodes, steps)
-            self._steps = steps
+            place, order = np.empty((2, self.node_count), np.uint32)
+            pack_steps(self.nodes, place, steps, order)
+            self._steps = steps, order.copy()
         return self._steps
 
     def apply(self, X, threads=1):
@@ -94,14 +100,17 @@ class Tree:
         if issparse(X):
             return np.concatenate([self.apply(block, threads) for block in row_blocks(X)])
         leaves = np.empty(len(X), np.int64)
-        packed = pack_sets(self.sets, self.node_count) if self.sets else ()
-        steps = self.steps
+        steps, order = self.steps
+        if self.sets:
+            sets, bits = pack_sets(self.sets, self.node_count)
+            sets = sets[order]
 
         def walk(first, last):
-            if packed:
-                find_leaves_by_sets(steps, *packed, X, leaves, first, last)
+            if self.sets:
+                find_leaves_by_sets(steps, order, sets, bits, X, leaves, first, last)
             else:
-                find_leaves(steps, X, leaves, first, last)
+                missing = has_missing(X, first, last)
+                find_leaves(steps, order, X, missing, leaves, first, last)
 
         with Workers(max(1, min(threads, len(X) // ROWS_OF_A_THREAD))) as workers:
             workers.share(walk, len(X))

@@ -17,7 +17,7 @@ def add_tree(steps, depth, values, rate, X, out, first, last):
     ----------
     steps : (n_nodes,) STEP
     depth : of the tree
-    values : (n_nodes,) float64
+    values : (n_nodes,) float64, of each step
     X : (n_rows, n_features) float32, C-contiguous, finite
     out : (n_rows,) float64, written
     """
@@ -26,7 +26,7 @@ def add_tree(steps, depth, values, rate, X, out, first, last):
         for _ in range(depth):
             step = steps[at]
             x = X[row, np.uint64(step["feature"] & FEATURE)]
-            at = np.uint64(step["left"] if x <= step["threshold"] else step["right"])
+            at = np.uint64(step["left"]) + np.uint64(x > step["threshold"])
         out[row] += rate * values[at]
 
 

@@ -3,12 +3,13 @@
 import numpy as np
 
 from algorithms._kernels.jit import inner_kernel, kernel
-from algorithms._kernels.predict import GROUP, MISSING_LEFT, next_step
+from algorithms._kernels.predict import FEATURE, next_step
 
-SET = np.dtype(  # the codes that a node sends to one side, as bits of words of 32
+GROUP = 8  # rows that walk together
+SET = np.dtype(  # the codes that a step sends to one side, as bits of words of 32
     [
         ("first", np.int64),  # of its words
-        ("words", np.int32),  # how many; -1: the node asks for a number
+        ("words", np.int32),  # how many; -1: it asks for a number
         ("to_left", np.int32),
     ]
 )
@@ -16,26 +17,27 @@ SET = np.dtype(  # the codes that a node sends to one side, as bits of words of 
 
 @inner_kernel
 def next_by_set(steps, sets, bits, X, row, at):
-    """Return where a row goes from a node."""
+    """Return where a row goes from a step."""
     asked, step = sets[at], steps[at]
-    x = X[row, np.uint64(step["feature"] & ~MISSING_LEFT)]
+    x = X[row, np.uint64(step["feature"] & FEATURE)]
     if asked["words"] < 0 or np.isnan(x):
-        return next_step(steps, X, row, at)
+        return next_step(steps, X, row, at, True)
     is_member = np.int32(0)
     if 0.0 <= x < 32.0 * asked["words"]:
         code = np.int64(x)
         is_member = np.int32((bits[asked["first"] + (code >> 5)] >> np.uint32(code & 31)) & 1)
-    return np.uint64(step["left"] if is_member == asked["to_left"] else step["right"])
+    return np.uint64(step["left"]) + np.uint64(is_member != asked["to_left"])
 
 
 @kernel
-def find_leaves_by_sets(steps, sets, bits, X, leaves, first, last):
+def find_leaves_by_sets(steps, order, sets, bits, X, leaves, first, last):
     """Write the leaf of each of the rows first … last − 1 of X.
 
     Parameters
     ----------
     steps : (n_nodes,) predict.STEP
-    sets : (n_nodes,) SET
+    order : (n_nodes,) uint32, the node of each step
+    sets : (n_nodes,) SET, of each step
     bits : uint32, the words of all sets
     X : (n_rows, n_features) float32, C-contiguous, codes where columns hold categories
     leaves : (n_rows,) int64, written
@@ -52,3 +54,5 @@ def find_leaves_by_sets(steps, sets, bits, X, leaves, first, last):
                 to = next_by_set(steps, sets, bits, X, row, at)
                 leaves[row] = to
                 moving |= to != at
+        for row in range(start, end):
+            leaves[row] = order[leaves[row]]

@@ -104,7 +104,8 @@ def test_leaves_are_added_at_their_rate():
     X = rng.normal(size=(90, 3)).astype(np.float32)
     tree = DecisionTreeRegressor(max_depth=4).fit(X, rng.normal(size=90)).tree_
     out = np.ones(90)
-    boosted.add_tree(tree.steps, tree.max_depth, tree.values[:, 0], 0.5, X, out, 3, 80)
+    steps, order = tree.steps
+    boosted.add_tree(steps, tree.max_depth, tree.values[order, 0], 0.5, X, out, 3, 80)
     assert (np.delete(out, np.s_[3:80]) == 1.0).all()
     np.testing.assert_array_equal(out[3:80], 1.0 + 0.5 * tree.predict(X)[3:80, 0])
 

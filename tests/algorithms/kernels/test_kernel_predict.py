@@ -7,20 +7,21 @@ from hypothesis import strategies as st
 from algorithms import DecisionTreeClassifier, DecisionTreeRegressor
 from algorithms._common.tree import ROWS_OF_A_THREAD
 from algorithms._kernels.layout import NODE
-from algorithms._kernels.predict import STEP, add_values, find_leaves, pack_steps
+from algorithms._kernels.predict import STEP, add_values, find_leaves, has_missing, pack_steps
 
 
-@given(seed=seeds, n=st.integers(2, 60), rows=st.integers(0, 30))
-def test_rows_find_their_leaves(seed, n, rows):
+@given(seed=seeds, n=st.integers(2, 60), rows=st.integers(0, 50), share=st.sampled_from([0.0, 0.2]))
+def test_rows_find_their_leaves(seed, n, rows, share):
     rng = np.random.default_rng(seed)
-    X = table(rng, n, 3, missing=0.5)
+    X = table(rng, n, 3, missing=share)
     tree = DecisionTreeClassifier(random_state=0).fit(X, rng.integers(0, 3, n)).tree_
     new = np.ascontiguousarray(X[rng.integers(0, n, rows)], np.float32)
-    new[rng.random(new.shape) < 0.2] = np.nan
+    new[rng.random(new.shape) < share] = np.nan
     leaves = np.full(rows + 2, -7)
     out = np.ones((rows + 2, 3))
     values = rng.normal(size=(tree.node_count, 3))
-    find_leaves(tree.steps, np.vstack([new, new[:2]]) if rows > 1 else new, leaves, 0, rows)
+    given_rows = np.vstack([new, new[:2]]) if rows > 1 else new
+    find_leaves(*tree.steps, given_rows, has_missing(given_rows, 0, rows), leaves, 0, rows)
     add_values(values, leaves, out, 0, rows)
     wanted = [oracles.find_leaf(tree, x) for x in new]
     assert leaves.tolist() == [*wanted, -7, -7]
@@ -38,11 +39,11 @@ def test_a_threshold_between_two_floats_parts_them(x, y):
     nodes = np.zeros(3, NODE)
     nodes["left"], nodes["right"] = [1, -1, -1], [2, -1, -1]
     nodes["threshold"][0] = threshold
-    steps = np.empty(3, STEP)
-    pack_steps(nodes, steps)
+    steps, place, order = np.empty(3, STEP), *np.empty((2, 3), np.uint32)
+    pack_steps(nodes, place, steps, order)
     probes = np.float32([x, y, np.nextafter(np.float32(x), np.float32(np.inf))])
     leaves = np.empty(3, np.int64)
-    find_leaves(steps, probes[:, None].copy(), leaves, 0, 3)
+    find_leaves(steps, order, probes[:, None].copy(), False, leaves, 0, 3)
     assert leaves.tolist() == [1 if p <= threshold else 2 for p in probes.astype(np.float64)]
 
 

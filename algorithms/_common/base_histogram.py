@@ -176,7 +176,7 @@ class BaseHistogramBoosting(HistogramModel):
         monotone = read_monotone(self.monotone_constraints, n_features)
         groups = read_groups(self.interaction_constraints, n_features, others_alone=False)
         bundling = read_bundling(self)
-        table = part_table(X, bundles=bundling is not None)
+        table = part_table(X, workers, bundles=bundling is not None)
         wanted = self.max_bin, self.subsample_for_bin, self.min_data_in_bin
         binner = self._binner = find_bins(table, self._is_categorical, *wanted, workers)
         bins = bin_table(table, binner, monotone, groups, workers, bundling)

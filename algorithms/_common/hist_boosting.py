@@ -19,6 +19,7 @@ from algorithms._common.hist_sampling import (
     sample_one_side,
     seed_of,
 )
+from algorithms._common.threads import ALONE
 from algorithms._kernels.hist_gradient import ROWS, differentiate, differentiate_classes
 
 NOTHING = np.empty(0, np.float32)
@@ -178,17 +179,3 @@ class Booster:
             own = None if weight is None else weight[rows]
             left = y[rows] - self.score[k, rows]
             tree.nodes["value"][nodes[leaf]] = weighted_quantile(left, own, quantile)
-
-
-class Alone:
-    """Workers of which there is one, without a pool."""
-
-    threads = 1
-
-    @staticmethod
-    def share(task, count):
-        """Do all of it."""
-        task(0, count)
-
-
-ALONE = Alone()

@@ -4,6 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from algorithms._kernels.hist_layout import NODE
+
 OURS = "tree-harness"  # the library that an ensemble of ours names
 LARGEST = np.finfo(np.float64).max  # where missing values stand alone, all others are at most this
 
@@ -54,8 +56,10 @@ def join_trees(rounds, binner, base, link="identity", classes=None):
     from harness import Missing, TreeEnsemble
 
     trees = [tree for round_ in rounds for tree in round_]
-    nodes = np.concatenate([tree.nodes for tree in trees])
     offsets = np.cumsum([0] + [len(tree.nodes) for tree in trees])
+    nodes = np.empty(offsets[-1], NODE)  # numpy's own way looks at every field of every tree
+    for tree, end in zip(trees, offsets[1:].tolist(), strict=True):
+        nodes[end - len(tree.nodes) : end] = tree.nodes
     start = np.repeat(offsets[:-1], np.diff(offsets))
     inner = nodes["left"] >= 0
     left, right = (np.where(inner, nodes[side] + start, -1) for side in ("left", "right"))

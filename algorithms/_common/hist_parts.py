@@ -9,6 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
+from algorithms._common.threads import ALONE
+from algorithms._kernels.hist_entries import count_entries, write_entries
+
 ROWS_AT_ONCE = 4096
 SAMPLED = 1024  # rows by which columns of dense X are chosen
 FEW_ENTRIES = 0.5  # share of rows, at most, in which a column that is chosen is not zero
@@ -46,12 +49,13 @@ class Parts:
         return values if is_drawn is None else values[is_drawn[self.listed.indices[own]]]
 
 
-def part_table(X, *, absent=0.0, bundles=True):
+def part_table(X, workers=ALONE, *, absent=0.0, bundles=True):
     """Return the `Parts` of a table.
 
     Parameters
     ----------
     X : (n_rows, n_features) float32 or float64 array, NaN where missing, or sparse
+    workers : Workers
     absent : what the absent entries of sparse X are: 0 or NaN
     bundles : whether columns of dense X are looked at, too
     """
@@ -66,7 +70,7 @@ def part_table(X, *, absent=0.0, bundles=True):
         return Parts(X, every, sparse.csc_array((n_rows, 0), dtype=X.dtype), none)
     others = np.setdiff1d(every, chosen)
     dense = np.ascontiguousarray(X[:, others]) if len(others) else np.empty((n_rows, 0), X.dtype)
-    return Parts(dense, others, entries_of(X, chosen), chosen)
+    return Parts(dense, others, entries_of(X, chosen, workers), chosen)
 
 
 def canonical(X):
@@ -93,16 +97,26 @@ def exclusive_columns(X):
     return chosen if is_worth_it else np.empty(0, np.int64)
 
 
-def entries_of(X, chosen):
+def entries_of(X, chosen, workers):
     """Return the entries of some columns of dense X that are not zero, CSC."""
-    indices, data, counts = [], [], []
-    for start in range(0, len(X), ROWS_AT_ONCE):
-        block = X[start : start + ROWS_AT_ONCE]
-        block = block if len(chosen) == X.shape[1] else block[:, chosen]
-        row, column = np.nonzero(block)
-        indices.append(column.astype(np.int32))
-        data.append(block[row, column])
-        counts.append(np.bincount(row, minlength=len(block)))
-    indptr = np.concatenate([[0], np.cumsum(np.concatenate(counts))])
-    arrays = np.concatenate(data), np.concatenate(indices), indptr
-    return sparse.csr_array(arrays, shape=(len(X), len(chosen))).tocsc()
+    blocks = -(-len(X) // ROWS_AT_ONCE)
+    counts = np.zeros((blocks, len(chosen)), np.int64)
+
+    def rows(block):
+        return block * ROWS_AT_ONCE, min((block + 1) * ROWS_AT_ONCE, len(X))
+
+    def count(first, last):
+        for block in range(first, last):
+            count_entries(X, chosen, counts[block], *rows(block))
+
+    workers.share(count, blocks)
+    indptr = np.concatenate([[0], np.cumsum(counts.sum(axis=0))])
+    at = indptr[:-1] + np.cumsum(counts, axis=0) - counts
+    indices, data = np.empty(indptr[-1], np.int32), np.empty(indptr[-1], X.dtype)
+
+    def write(first, last):
+        for block in range(first, last):
+            write_entries(X, chosen, at[block], indices, data, *rows(block))
+
+    workers.share(write, blocks)
+    return sparse.csc_array((data, indices, indptr), shape=(len(X), len(chosen)))

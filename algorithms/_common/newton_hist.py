@@ -38,7 +38,7 @@ class HistGrower:
     """
 
     def __init__(self, X, categorical, limits, params, workers):
-        table = part_table(X, absent=np.nan)
+        table = part_table(X, workers, absent=np.nan)
         binner = find_bins(table, categorical, params.max_bin, SAMPLE, 1, workers)
         self.codes = [np.unique(X[X[:, f] >= 0, f]).astype(np.int32) if c else None
                       for f, c in enumerate(categorical)]  # fmt: skip

@@ -8,13 +8,13 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from algorithms._common.hist_boosting import ALONE
 from algorithms._common.hist_objectives import weighted_quantile
 from algorithms._common.hist_sampling import seed_of
 from algorithms._common.newton_params import prunes_before
 from algorithms._common.newton_pruning import shape
 from algorithms._common.newton_sampling import Columns, draw_rows
 from algorithms._common.newton_tree import NewtonTree
+from algorithms._common.threads import ALONE
 from algorithms._kernels.hist_scores import add_leaves
 
 SMALL = 1 << 14  # rows below which threads cost more than they bring

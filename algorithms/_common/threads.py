@@ -60,3 +60,6 @@ class Workers:
         for future in waiting:
             future.result()
         return results
+
+
+ALONE = Workers(1)  # the caller's own thread

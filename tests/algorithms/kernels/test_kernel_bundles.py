@@ -3,6 +3,7 @@
 import numpy as np
 import oracles_bundles as oracles
 import oracles_histogram
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
@@ -138,9 +139,25 @@ def test_dense_columns_are_chosen_where_two_are_never_set_together():
     assert exclusive_columns(X).tolist() == [1, 2, 3, 4]
     assert exclusive_columns(X[:, [0, 1, 5]]).tolist() == []
     assert exclusive_columns(np.hstack([X, np.ones((3000, 20))])).tolist() == []
-    X[5, 2] = np.nan
-    found = entries_of(X, np.array([0, 2])).toarray()
-    np.testing.assert_array_equal(found, X[:, [0, 2]])
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_entries_of_dense_columns_are_listed_in_the_order_of_rows(threads, dtype):
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(9000, 4)).astype(dtype) * (rng.random((9000, 4)) < 0.3)
+    X[5, 2], X[8999, 2], X[4095, 0] = np.nan, np.inf, -0.0
+    chosen = np.array([0, 2, 3])
+    with Workers(threads) as workers:
+        found = entries_of(X, chosen, workers)
+    wanted = sparse.csc_array(X[:, chosen])
+    assert found.has_canonical_format
+    assert found.dtype == dtype
+    np.testing.assert_array_equal(found.indptr, wanted.indptr)
+    np.testing.assert_array_equal(found.indices, wanted.indices)
+    np.testing.assert_array_equal(found.data, wanted.data)
+    with Workers(threads) as workers:
+        assert entries_of(X[:0], chosen, workers).shape == (0, 3)
 
 
 @given(seeds, st.booleans(), st.integers(1, 3))

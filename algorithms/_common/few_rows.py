@@ -5,9 +5,11 @@ what they look for cannot be in a small array of floats that has the right numbe
 """
 
 import numpy as np
+from scipy import sparse
 
 FEW = 64
 FLOATS = frozenset({np.dtype(np.float32), np.dtype(np.float64)})
+CSR = (sparse.csr_array, sparse.csr_matrix)
 
 
 def plain_rows(estimator, X, dtype=None):
@@ -34,3 +36,24 @@ def plain_rows(estimator, X, dtype=None):
     with np.errstate(over="ignore"):
         found = np.ascontiguousarray(X, dtype)
     return None if np.isinf(found).any() else found
+
+
+def plain_sparse_rows(estimator, X):
+    """Return CSR X as `validate_data` would return it, or None where that has to look itself.
+
+    Parameters
+    ----------
+    estimator, X : as in `plain_rows`
+
+    Returns
+    -------
+    X, or None: where it is anything but a CSR matrix of 1 to 64 rows of floats whose entries stand
+    in order, each once, where names of columns were seen in training, or where a value is infinite.
+    """
+    if type(X) not in CSR or X.dtype not in FLOATS or X.ndim != 2:
+        return None
+    if not 0 < X.shape[0] <= FEW or X.shape[1] != estimator.n_features_in_:
+        return None
+    if hasattr(estimator, "feature_names_in_") or not X.has_canonical_format:
+        return None
+    return None if np.isinf(X.data).any() else X

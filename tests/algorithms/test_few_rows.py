@@ -3,8 +3,9 @@
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import sparse
 
-from algorithms._common.few_rows import FEW, plain_rows
+from algorithms._common.few_rows import FEW, plain_rows, plain_sparse_rows
 from algorithms.bagging import BaggingClassifier
 from algorithms.decision_tree import DecisionTreeClassifier
 from algorithms.gradient_boosting import GradientBoostingRegressor
@@ -72,3 +73,28 @@ def test_names_are_still_checked(model):
     named = model.fit(pd.DataFrame(X, columns=list("abcd")), Y)
     with pytest.warns(UserWarning, match="feature names"):
         named.predict(X[:1])
+
+
+@pytest.mark.parametrize("form", [sparse.csr_matrix, sparse.csr_array])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_one_sparse_row_is_predicted_as_among_many(form, dtype):
+    given = form(np.where(RNG.random(X.shape) < 0.5, X, 0.0).astype(dtype))
+    model = HistogramBoostingClassifier(n_estimators=3).fit(given, Y)
+    one_by_one = [model.predict_proba(given[[i]])[0] for i in range(given.shape[0])]
+    assert np.array_equal(one_by_one, model.predict_proba(given))
+    assert plain_sparse_rows(model, given[:FEW]) is not None
+    assert plain_sparse_rows(model, given[: FEW + 1]) is None
+    assert plain_sparse_rows(model, given[:FEW].tocsc()) is None
+    assert plain_sparse_rows(model, given[:FEW].astype(int)) is None
+
+
+def test_sparse_rows_that_are_not_plain_take_the_long_way():
+    model = HistogramBoostingClassifier(n_estimators=3).fit(X, Y)
+    for bad, message in ((np.full((1, 4), np.inf), "infinity"), (np.ones((1, 5)), "5 features")):
+        with pytest.raises(ValueError, match=message):
+            model.predict(sparse.csr_array(bad))
+    halves = [X[0, 0] / 2.0] * 2, [0, 0], [0, 2]
+    twice = sparse.csr_array(halves, shape=(1, 4))
+    assert plain_sparse_rows(model, twice) is None
+    alone = sparse.csr_array(twice.toarray())
+    assert np.array_equal(model.predict_proba(twice), model.predict_proba(alone))

@@ -13,6 +13,7 @@ from sklearn.utils._param_validation import HasMethods, Hidden, Interval, StrOpt
 from sklearn.utils.validation import _check_sample_weight, column_or_1d, validate_data
 
 from algorithms._common.boosted_model import BoostedModel
+from algorithms._common.boosted_trees import BoostedWalker
 from algorithms._common.boosting_trees import TreeMaker, level_depth
 from algorithms._common.cart import TREE_CONSTRAINTS, count_features
 from algorithms._common.gradient_rounds import Rounds
@@ -165,6 +166,7 @@ class BaseGradientBoosting(BoostedModel):
         y = column_or_1d(self._read_y(y, weight if weighted else None), warn=True)
         self.max_features_ = count_features(self.max_features, self.n_features_in_)
         self._loss = self._make_loss()
+        self._walker = BoostedWalker()
         self.n_trees_per_iteration_ = getattr(self._loss, "n_outputs", 1)
         X, y, weight, held_out = self._hold_out(X, y, weight)
         with Workers(count_threads(self.n_jobs)) as workers:

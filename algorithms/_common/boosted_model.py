@@ -5,7 +5,6 @@ from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, is_classifier
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from algorithms._common.boosted_trees import add_trees
 from algorithms._common.export import export_boosted
 from algorithms._common.few_rows import plain_rows
 from algorithms._common.threads import count_threads
@@ -40,8 +39,7 @@ class BoostedModel(BaseEstimator):
         """Add what the rounds first … last − 1 say."""
         stages = self.estimators_[first:last]
         if self.estimator is None:
-            trees = [[member.tree_ for member in stage] for stage in stages]
-            add_trees(trees, self.learning_rate, X, raw, count_threads(self.n_jobs))
+            self._walker.add(stages, self.learning_rate, X, raw, count_threads(self.n_jobs))
             return
         for stage, steps in zip(stages, self.steps_[first:last], strict=True):
             for k, (member, step) in enumerate(zip(stage, steps, strict=True)):

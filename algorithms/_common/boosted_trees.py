@@ -1,33 +1,58 @@
 """Prediction with boosted trees: scores plus the learning rate times each row's leaves."""
 
+from itertools import pairwise
+
+import numpy as np
+
 from algorithms._common.threads import Workers
-from algorithms._kernels.boosted import add_tree
+from algorithms._kernels.boosted import add_trees
+from algorithms._kernels.predict import STEP
 
-ROWS_AT_ONCE = 1024  # rows that pass all trees before the next ones do
+WALKS_OF_A_THREAD = 4096  # that take longer than a thread takes to start
 
 
-def add_trees(trees, rate, X, raw, threads):
-    """Add what trees say, in their order, to the scores.
+class BoostedWalker:
+    """Adds up the trees of a model, joined when first used, and again where they are others."""
 
-    Parameters
-    ----------
-    trees : (n_rounds, n_outputs) nested lists of Tree
-    rate : learning rate
-    X : (n_rows, n_features) float32, C-contiguous, finite
-    raw : (n_rows, n_outputs) float64, Fortran order, written
-    """
-    walked = []
-    for stage in trees:
-        for k, tree in enumerate(stage):
-            steps, order = tree.steps
-            walked.append((steps, tree.max_depth, tree.values[order, 0], rate, X, raw[:, k]))
+    def __init__(self):
+        self._joined = [], ()  # trees, and what `join_steps` returns of them
 
-    def walk(first, last):
-        for block in range(first, last):
-            start, end = block * ROWS_AT_ONCE, min((block + 1) * ROWS_AT_ONCE, len(X))
-            for tree in walked:
-                add_tree(*tree, start, end)
+    def __getstate__(self):
+        return {"_joined": ([], ())}
 
-    blocks = -(-len(X) // ROWS_AT_ONCE)
-    with Workers(min(threads, max(blocks, 1))) as workers:
-        workers.share(walk, blocks)
+    def add(self, stages, rate, X, raw, threads):
+        """Add what trees say, in their order, to the scores.
+
+        Parameters
+        ----------
+        stages : (n_rounds, n_outputs) object array of fitted trees
+        rate : learning rate
+        X : (n_rows, n_features) float32, C-contiguous, finite
+        raw : (n_rows, n_outputs) float64, Fortran order, written
+        """
+        if not len(stages):
+            return
+        trees, joined = self._joined
+        own = [member.tree_ for member in stages.ravel()]
+        if len(own) != len(trees) or any(a is not b for a, b in zip(own, trees, strict=True)):
+            joined = join_steps(own, stages.shape[1])
+            self._joined = own, joined
+
+        def walk(first, last):
+            add_trees(*joined, rate, X, raw, first, last)
+
+        with Workers(max(1, min(threads, len(X) * len(own) // WALKS_OF_A_THREAD))) as workers:
+            workers.share(walk, len(X))
+
+
+def join_steps(trees, n_outputs):
+    """Return what `BoostedWalker` walks of a list of Tree, ``n_outputs`` of them a round."""
+    ends = np.cumsum([0] + [tree.node_count for tree in trees])
+    steps, values = np.empty(ends[-1], STEP), np.empty(ends[-1])
+    for tree, (root, end) in zip(trees, pairwise(ends.tolist()), strict=True):
+        own, order = tree.steps
+        steps[root:end] = own
+        steps["left"][root:end] += np.uint32(root)
+        values[root:end] = tree.values[order, 0]
+    depth = np.array([tree.max_depth for tree in trees])
+    return steps, ends[:-1], depth, values, np.arange(len(trees)) % n_outputs

@@ -5,29 +5,35 @@ import numpy as np
 from algorithms._kernels.jit import kernel
 from algorithms._kernels.predict import FEATURE
 
+ROWS_AT_ONCE = 1024  # rows that pass all trees before the next ones do
+
 
 @kernel
-def add_tree(steps, depth, values, rate, X, out, first, last):
-    """Add the value of each row's leaf, times the rate, to ``out``, for the rows first … last − 1.
+def add_trees(steps, roots, depth, values, output, rate, X, raw, first, last):
+    """Add the values of each row's leaves, times the rate, to its scores: rows first … last − 1.
 
-    Every row takes as many steps as the tree is deep: a leaf is its own child. So nothing has to
+    Every row takes as many steps as a tree is deep: a leaf is its own child. So nothing has to
     be predicted by the processor, which then walks several rows at once. X has no missing values.
 
     Parameters
     ----------
-    steps : (n_nodes,) STEP
-    depth : of the tree
+    steps : (n_nodes,) predict.STEP, of all trees
+    roots, depth, output : (n_trees,) int64, each tree's first step, its depth, the score it adds to
     values : (n_nodes,) float64, of each step
     X : (n_rows, n_features) float32, C-contiguous, finite
-    out : (n_rows,) float64, written
+    raw : (n_rows, n_outputs) float64, written
     """
-    for row in range(np.uint64(first), np.uint64(last)):
-        at = np.uint64(0)
-        for _ in range(depth):
-            step = steps[at]
-            x = X[row, np.uint64(step["feature"] & FEATURE)]
-            at = np.uint64(step["left"]) + np.uint64(x > step["threshold"])
-        out[row] += rate * values[at]
+    for start in range(first, last, ROWS_AT_ONCE):
+        end = min(start + ROWS_AT_ONCE, last)
+        for t in range(len(roots)):
+            k = np.uint64(output[t])
+            for row in range(np.uint64(start), np.uint64(end)):
+                at = np.uint64(roots[t])
+                for _ in range(depth[t]):
+                    step = steps[at]
+                    x = X[row, np.uint64(step["feature"] & FEATURE)]
+                    at = np.uint64(step["left"]) + np.uint64(x > step["threshold"])
+                raw[row, k] += rate * values[at]
 
 
 @kernel

@@ -6,6 +6,7 @@ import pytest
 from scipy.special import softmax
 
 from algorithms import DecisionTreeRegressor
+from algorithms._common.boosted_trees import join_steps
 from algorithms._kernels import boosted, losses
 from algorithms._kernels.level_layout import BLOCK_ROWS
 
@@ -102,12 +103,14 @@ def test_far_scores_overflow_nothing(raw):
 def test_leaves_are_added_at_their_rate():
     rng = np.random.default_rng(4)
     X = rng.normal(size=(90, 3)).astype(np.float32)
-    tree = DecisionTreeRegressor(max_depth=4).fit(X, rng.normal(size=90)).tree_
-    out = np.ones(90)
-    steps, order = tree.steps
-    boosted.add_tree(steps, tree.max_depth, tree.values[order, 0], 0.5, X, out, 3, 80)
-    assert (np.delete(out, np.s_[3:80]) == 1.0).all()
-    np.testing.assert_array_equal(out[3:80], 1.0 + 0.5 * tree.predict(X)[3:80, 0])
+    models = [DecisionTreeRegressor(max_depth=d).fit(X, rng.normal(size=90)) for d in (4, 1, 6, 2)]
+    trees = [model.tree_ for model in models]
+    raw = np.ones((90, 2), order="F")
+    boosted.add_trees(*join_steps(trees, 2), 0.5, X, raw, 3, 80)
+    assert (np.delete(raw, np.s_[3:80], axis=0) == 1.0).all()
+    for k in (0, 1):
+        wanted = 1.0 + 0.5 * trees[k].predict(X)[3:80, 0] + 0.5 * trees[k + 2].predict(X)[3:80, 0]
+        np.testing.assert_array_equal(raw[3:80, k], wanted)
 
 
 def test_rows_are_drawn_one_after_another():

@@ -5,10 +5,11 @@ from scipy.sparse import issparse
 
 from algorithms._common.tables import make_table, row_blocks
 from algorithms._common.threads import Workers
-from algorithms._kernels.predict import FEATURE, STEP, add_values, find_leaves, has_missing
+from algorithms._common.tree import may_lack
+from algorithms._kernels.predict import FEATURE, STEP, add_values, find_leaves
 
 ROWS_AT_ONCE = 16384  # rows that pass a tree while it is in the cache
-WALKS_OF_A_THREAD = 4096  # that take longer than a thread takes to start
+WALKS_OF_A_THREAD = 4096  # down full trees, that take longer than a thread takes to start
 
 
 def grow_bag(models, draws, X, y, threads, name):
@@ -66,11 +67,12 @@ class Walker:
         out = np.zeros((len(X), self.trees[0].max_n_classes))
         all_steps = self.steps
         leaves = np.empty(len(X), np.int64)
+        depth = sum(tree.max_depth for tree in self.trees)
 
         def walk(first, last):
             for start in range(first, last, ROWS_AT_ONCE):
                 end = min(start + ROWS_AT_ONCE, last)
-                missing = has_missing(X, start, end)
+                missing = may_lack(X, start, end, depth)
                 for tree, steps in zip(self.trees, all_steps, strict=True):
                     find_leaves(*steps, X, missing, leaves, start, end)
                     add_values(tree.values, leaves, out, start, end)
@@ -87,7 +89,8 @@ class Walker:
             parts = [self.values(i, block) for block in row_blocks(X)]
             return np.concatenate(parts) if parts else self.trees[i].values[:0]
         leaves = np.empty(len(X), np.int64)
-        find_leaves(*self.steps[i], X, has_missing(X, 0, len(X)), leaves, 0, len(X))
+        missing = may_lack(X, 0, len(X), self.trees[i].max_depth)
+        find_leaves(*self.steps[i], X, missing, leaves, 0, len(X))
         return self.trees[i].values[leaves]
 
 

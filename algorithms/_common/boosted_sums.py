@@ -4,7 +4,8 @@ import numpy as np
 
 from algorithms._common.bagged_trees import Walker
 from algorithms._common.threads import Workers
-from algorithms._kernels.predict import find_leaves, has_missing
+from algorithms._common.tree import may_lack
+from algorithms._kernels.predict import find_leaves
 
 ROWS_AT_ONCE = 4096  # rows whose predictions by all trees are held
 
@@ -25,6 +26,7 @@ class VotingTree:
         given = np.where(chosen, vote, -1.0 / others * vote)
         self.values = given[:, 1:] if tree.max_n_classes == 2 else given
         self.max_n_classes = self.values.shape[1]
+        self.max_depth = tree.max_depth
 
     @property
     def steps(self):
@@ -48,12 +50,13 @@ def median_of_trees(trees, votes, X, threads):
     """
     out = np.empty(len(X))
     leaves = np.empty(len(X), np.int64)
+    depth = sum(tree.max_depth for tree in trees)
 
     def walk(first, last):
         for start in range(first * ROWS_AT_ONCE, min(last * ROWS_AT_ONCE, len(X)), ROWS_AT_ONCE):
             end = min(start + ROWS_AT_ONCE, len(X))
             found = np.empty((end - start, len(trees)))
-            missing = has_missing(X, start, end)
+            missing = may_lack(X, start, end, depth)
             for t, tree in enumerate(trees):
                 find_leaves(*tree.steps, X, missing, leaves, start, end)
                 found[:, t] = tree.values[leaves[start:end], 0]

@@ -8,7 +8,7 @@ from algorithms._common.threads import Workers
 from algorithms._kernels.boosted import add_trees
 from algorithms._kernels.predict import STEP
 
-WALKS_OF_A_THREAD = 4096  # that take longer than a thread takes to start
+WALKS_OF_A_THREAD = 1 << 16  # of small trees, that take longer than a thread takes to start
 
 
 class BoostedWalker:
@@ -39,7 +39,7 @@ class BoostedWalker:
             self._joined = own, joined
 
         def walk(first, last):
-            add_trees(*joined, rate, X, raw, first, last)
+            add_trees(*joined, rate, X, raw.T, first, last)
 
         with Workers(max(1, min(threads, len(X) * len(own) // WALKS_OF_A_THREAD))) as workers:
             workers.share(walk, len(X))

@@ -7,6 +7,7 @@ from scipy import sparse
 
 from algorithms._common.category_numbers import WORD, CategoryNumbers, count_words
 from algorithms._common.node_rules import ends_left, nan_goes_left
+from algorithms._common.odd_questions import OddQuestions
 from algorithms._common.sparse_predict import each_block, narrowed
 from algorithms._common.threads import Workers
 from algorithms._kernels.hist_predict import (
@@ -17,8 +18,9 @@ from algorithms._kernels.hist_predict import (
     STEP,
     ZERO_MISSING,
     Reading,
+    add_trees,
 )
-from algorithms._kernels.odd_walk import BETWEEN, add_odd_trees
+from algorithms._kernels.odd_walk import add_odd_trees
 from algorithms._kernels.plain_walk import NODE, add_plain_trees
 from harness import Missing
 
@@ -47,8 +49,9 @@ class FastPredictor:
             self.start = base.astype(ensemble.sum_dtype).astype(np.float64)
         self.odd = None
         if (steps["kind"] & (IS_SET | ZERO_MISSING)).any():
+            self.steps, self.bits, self.values_of_steps = steps, bits, self.values
             self.odd = OddQuestions(steps, bits, self.roots)
-            steps = self.odd.plain
+            steps = self.odd.take_plain()
         self.nodes, order, self.depth = pack_nodes(steps, self.roots)
         self.values = np.ascontiguousarray(self.values[order])
 
@@ -112,6 +115,9 @@ class FastPredictor:
                 add_plain_trees(
                     nodes, roots, depth, values, output, x, width, rounds, at, out, first, last
                 )
+            elif not self.odd.are_worth_it(n_rows, self.depth[trees], trees):
+                steps, bits, values = self.steps, self.bits, self.values_of_steps
+                add_trees(steps, bits, roots, values, output, X, reading, at, out, first, last)
             else:
                 odd = self.odd.of(trees)
                 add_odd_trees(
@@ -209,61 +215,6 @@ def pack_nodes(steps, roots):
     depth = np.zeros(len(roots), np.int64)
     np.maximum.at(depth, tree, level)
     return nodes, order, depth
-
-
-class OddQuestions:
-    """The questions of trees that are not for numbers, set apart for `odd_walk`.
-
-    Parameters
-    ----------
-    steps : STEP (n_nodes,)
-    bits : uint64, the words of all sets
-    roots : int64 (n_trees,)
-    """
-
-    def __init__(self, steps, bits, roots):
-        at = np.flatnonzero(steps["kind"] & (IS_SET | ZERO_MISSING))
-        self.asked, column = np.unique(steps["feature"], return_inverse=True)
-        self.begins = np.searchsorted(at, roots)
-        self.ends = np.append(self.begins[1:], len(at))
-        self.questions = steps[at]
-        self.questions["feature"] = column[at] * BLOCK
-        self.coded = np.unique(column[at])
-        answers = np.arange(len(at)) - np.repeat(self.begins, self.ends - self.begins)
-        column[at] = len(self.asked) + answers
-        self.plain = steps.copy()  # what they have become: nodes that read the answers
-        self.plain["feature"] = column * BLOCK
-        self.plain["threshold"][at] = BETWEEN
-        self.asked = self.asked.astype(np.int64)
-        self.bits = self._turn(bits)
-        self.width = column.max() + 1
-
-    def _turn(self, bits):
-        """Return bits that say who goes right, those of each question for a set by themselves."""
-        asks_set = np.flatnonzero(self.questions["kind"] & IS_SET)
-        own = self.questions[asks_set]
-        words, of_members = own["words"], (own["kind"] & MEMBERS_LEFT == 0).astype(np.uint64)
-        of_missing = (own["kind"] & MISSING_LEFT == 0).astype(np.uint64)
-        first = np.cumsum(words + 2) - (words + 2)
-        turned = np.zeros((words + 2).sum(), np.uint64)
-        to = np.arange(words.sum()) + np.repeat(2 * np.arange(len(own)) + 1, words)
-        source = np.arange(words.sum()) - np.repeat(np.cumsum(words) - words, words)
-        found = bits[source + np.repeat(own["threshold"].astype(np.int64), words)]
-        turned[to] = np.where(np.repeat(of_members, words) == 1, found, ~found)
-        of_zero = np.where(own["kind"] & ZERO_MISSING, of_missing, turned[first + 1] & np.uint64(1))
-        turned[first] = of_missing + np.uint64(2) * of_zero
-        turned[first + words + 1] = np.uint64(1) - of_members
-        self.questions["threshold"][asks_set] = first
-        return turned
-
-    def of(self, trees):
-        """Return what `add_odd_trees` takes of some trees."""
-        own = self.questions, self.begins[trees], self.ends[trees]
-        return *own, self.asked, self.coded, self.bits
-
-    def new_block(self):
-        """Return room for a block of rows, and for their codes."""
-        return np.empty(self.width * BLOCK), np.empty(len(self.asked) * BLOCK, np.int64)
 
 
 def pack(ensemble):

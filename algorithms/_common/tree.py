@@ -9,7 +9,16 @@ from algorithms._common.threads import Workers
 from algorithms._kernels.cat_predict import find_leaves_by_sets
 from algorithms._kernels.predict import STEP, find_leaves, has_missing, pack_steps
 
+VALUES_A_STEP = 2  # that are looked at in the time that a look at NaN adds to a step
 ROWS_OF_A_THREAD = 4096  # that take longer to walk than a thread takes to start
+
+
+def may_lack(X, first, last, steps):
+    """Return whether the rows first … last − 1 of X may lack values, for walks of so many steps.
+
+    Looking at many values to save a look at few is not worth it: then they may.
+    """
+    return X.shape[1] > VALUES_A_STEP * steps or has_missing(X, first, last)
 
 
 class Tree:
@@ -109,7 +118,7 @@ class Tree:
             if self.sets:
                 find_leaves_by_sets(steps, order, sets, bits, X, leaves, first, last)
             else:
-                missing = has_missing(X, first, last)
+                missing = may_lack(X, first, last, self.max_depth)
                 find_leaves(steps, order, X, missing, leaves, first, last)
 
         with Workers(max(1, min(threads, len(X) // ROWS_OF_A_THREAD))) as workers:

@@ -21,7 +21,7 @@ def add_trees(steps, roots, depth, values, output, rate, X, raw, first, last):
     roots, depth, output : (n_trees,) int64, each tree's first step, its depth, the score it adds to
     values : (n_nodes,) float64, of each step
     X : (n_rows, n_features) float32, C-contiguous, finite
-    raw : (n_rows, n_outputs) float64, written
+    raw : (n_outputs, n_rows) float64, C-contiguous, written
     """
     for start in range(first, last, ROWS_AT_ONCE):
         end = min(start + ROWS_AT_ONCE, last)
@@ -33,7 +33,7 @@ def add_trees(steps, roots, depth, values, output, rate, X, raw, first, last):
                     step = steps[at]
                     x = X[row, np.uint64(step["feature"] & FEATURE)]
                     at = np.uint64(step["left"]) + np.uint64(x > step["threshold"])
-                raw[row, k] += rate * values[at]
+                raw[k, row] += rate * values[at]
 
 
 @kernel

@@ -62,7 +62,7 @@ def add_odd_trees(
         Of those for sets, ``threshold`` is the first word and ``words`` how many are for codes.
     begins, ends : (n_trees,) int64, which of them are of a tree
     asked : int64, columns of X, in the order in which they stand in a block
-    coded : int64, which of these are asked for sets
+    coded : int64, which of these columns are asked for sets
     bits : uint64
     X : (n_rows, n_features) float32 or float64, C-contiguous
     reading : hist_predict.Reading

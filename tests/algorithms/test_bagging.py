@@ -124,7 +124,7 @@ def test_any_number_of_threads_gives_the_same_bits(kind, threads):
     shared = kind(n_jobs=threads, **params).fit(X, y)
     for a, b in zip(alone.estimators_, shared.estimators_, strict=True):
         assert difference(a, b) == ""
-    many = np.tile(X, (50, 1))  # more rows than pass the trees at once
+    many = np.tile(X, (200, 1))  # more rows than pass the trees at once
     if kind is BaggingClassifier:
         assert np.array_equal(alone.predict_proba(many), shared.predict_proba(many))
     assert np.array_equal(alone.predict(many), shared.predict(many))

@@ -99,3 +99,11 @@ def test_sparse_rows_that_are_not_plain_take_the_long_way():
     assert plain_sparse_rows(model, twice) is None
     alone = sparse.csr_array(twice.toarray())
     assert np.array_equal(model.predict_proba(twice), model.predict_proba(alone))
+
+
+def test_names_are_still_checked_of_sparse_rows():
+    named = HistogramBoostingClassifier(n_estimators=3).fit(
+        pd.DataFrame(X, columns=list("abcd")), Y
+    )
+    with pytest.warns(UserWarning, match="feature names"):
+        named.predict(sparse.csr_array(X[:1]))

@@ -12,7 +12,7 @@ from scipy import sparse
 from sklearn.ensemble import AdaBoostClassifier, AdaBoostRegressor, RandomForestClassifier
 
 from algorithms import read_model, serve, write_model
-from algorithms._common import hist_predict
+from algorithms._common import hist_predict, odd_questions
 from algorithms._common.hist_predict import FastPredictor
 from algorithms._common.node_rules import ends_left
 from algorithms._common.shap_values import contributions
@@ -32,9 +32,16 @@ SHAPES = [
 
 def agree(trees, X):
     with np.errstate(over="ignore", invalid="ignore"):
-        expected, found = trees.raw(X), serve(trees).raw(X)
-    assert found.dtype == expected.dtype == trees.sum_dtype
-    assert np.array_equal(found, expected)
+        expected, server = trees.raw(X), serve(trees)
+        every = [server.raw(X)]
+        for few_rows, answers in ((1, 1 << 30), (1, 0)):  # each way to walk sets
+            with pytest.MonkeyPatch.context() as patch:
+                patch.setattr(odd_questions, "FEW_ROWS", few_rows)
+                patch.setattr(odd_questions, "ANSWERS_A_STEP", answers)
+                every.append(server.raw(X))
+    for found in every:
+        assert found.dtype == expected.dtype == trees.sum_dtype
+        assert np.array_equal(found, expected)
 
 
 @given(
@@ -232,6 +239,14 @@ def test_a_set_that_two_columns_ask_is_numbered_for_each(monkeypatch):
     monkeypatch.setattr(hist_predict, "MANY_WORDS", 0)
     trees = far_reaching(4, np.arange(50))
     trees = dataclasses.replace(trees, categories=np.where(trees.categories >= 0, 1, -1))
+    assert FastPredictor(trees).odd.fits
+    agree(trees, np.random.default_rng(10).integers(0, 60, (300, 2)).astype(float))
+
+
+def test_a_set_that_many_nodes_ask_is_not_written_out_for_each(monkeypatch):
+    monkeypatch.setattr(odd_questions, "MOST_WORDS", 10)
+    trees = far_reaching(4, np.arange(50))
+    assert not FastPredictor(trees).odd.fits
     agree(trees, np.random.default_rng(10).integers(0, 60, (300, 2)).astype(float))
 
 

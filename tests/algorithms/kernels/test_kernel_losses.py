@@ -102,15 +102,16 @@ def test_far_scores_overflow_nothing(raw):
 
 def test_leaves_are_added_at_their_rate():
     rng = np.random.default_rng(4)
-    X = rng.normal(size=(90, 3)).astype(np.float32)
-    models = [DecisionTreeRegressor(max_depth=d).fit(X, rng.normal(size=90)) for d in (4, 1, 6, 2)]
+    n = boosted.ROWS_AT_ONCE + 90
+    X = rng.normal(size=(n, 3)).astype(np.float32)
+    models = [DecisionTreeRegressor(max_depth=d).fit(X, rng.normal(size=n)) for d in (4, 1, 6, 2)]
     trees = [model.tree_ for model in models]
-    raw = np.ones((90, 2), order="F")
-    boosted.add_trees(*join_steps(trees, 2), 0.5, X, raw, 3, 80)
-    assert (np.delete(raw, np.s_[3:80], axis=0) == 1.0).all()
+    raw = np.ones((2, n))
+    boosted.add_trees(*join_steps(trees, 2), 0.5, X, raw, 3, n - 5)
+    assert (np.delete(raw, np.s_[3 : n - 5], axis=1) == 1.0).all()
     for k in (0, 1):
-        wanted = 1.0 + 0.5 * trees[k].predict(X)[3:80, 0] + 0.5 * trees[k + 2].predict(X)[3:80, 0]
-        np.testing.assert_array_equal(raw[3:80, k], wanted)
+        wanted = 1.0 + 0.5 * trees[k].predict(X)[:, 0] + 0.5 * trees[k + 2].predict(X)[:, 0]
+        np.testing.assert_array_equal(raw[k, 3 : n - 5], wanted[3 : n - 5])
 
 
 def test_rows_are_drawn_one_after_another():

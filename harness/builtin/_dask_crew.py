@@ -32,6 +32,7 @@ ATTEMPTS = 3  # workers that a trial or a duel may lose
 TOGETHER = 8  # trials of a job that one worker is meant to do
 CLOSING = 30.0  # seconds for the workers to end what they have of a run
 TAKING = 60.0  # seconds for an outcome to come over
+RESTING = 10.0  # seconds for the scheduler to see that a worker is gone whose outcome never came
 PATIENCE = 60.0  # seconds to wait for a worker where there is none
 
 
@@ -72,6 +73,7 @@ class Crew:
         self.waiting: deque[Part] = deque()
         self.at_hand: dict[str, Part] = {}  # address → what it does next; the first is under way
         self.running: dict[Any, str] = {}  # future → address
+        self.resting: dict[str, float] = {}  # address → until when it is given nothing
 
     def run(self, parts: Iterable[Part], *, alone: bool = False) -> Iterator[Any]:
         """Yield what becomes of trials and duels, as it comes.
@@ -91,6 +93,7 @@ class Crew:
         while self.waiting or self.at_hand:
             with told_if_gone():
                 there = self.roll.meet()
+                self.wake(there)
                 ended = self.give_up_lost(there)
                 self.hand_out(there, alone=alone)
                 done = self.take_done(ended)
@@ -113,6 +116,7 @@ class Crew:
     def free(self, there: list[str], *, alone: bool) -> list[str]:
         """Return the workers that may be given something: one of each free host, where alone."""
         busy = set(self.running.values())
+        there = [one for one in there if one not in self.resting]
         if not alone:
             return [address for address in there if address not in busy]
         own, taken = machine.machine_id(), {self.roll.fact(one, "host") for one in self.at_hand}
@@ -140,6 +144,11 @@ class Crew:
             if address not in there:
                 found += self.lose(future)
         return found
+
+    def wake(self, there: list[str]) -> None:
+        """Let those rest no longer that are gone, so may come back anew, or have rested enough."""
+        now = time.monotonic()
+        self.resting = {one: end for one, end in self.resting.items() if one in there and end > now}
 
     def lose(self, future: Any) -> list[Outcome | DuelOutcome]:
         """Take back what a lost worker had in hand; return what is given up."""
@@ -172,6 +181,7 @@ class Crew:
                 result = future.result(timeout=TAKING)
             except (NotYetError, CancelledError, KilledWorker):
                 ended += self.lose(future)
+                self.resting[address] = time.monotonic() + RESTING
                 continue
             except OSError as error:
                 raise HarnessError(f"{address} cannot carry out trials: {error}") from error

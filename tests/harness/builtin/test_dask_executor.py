@@ -151,6 +151,27 @@ def test_a_result_that_never_comes_is_asked_of_another_worker(monkeypatch):
     assert crew.at_hand["b"][0].lost == ["a"]
 
 
+@pytest.mark.parametrize("alone", [False, True])
+def test_a_worker_whose_result_never_came_rests_until_it_is_seen_to_be_gone(monkeypatch, alone):
+    """Else one that was killed would cost a trial all its attempts before the scheduler knows."""
+    monkeypatch.setattr(distributed, "wait", lambda *_, **__: None)
+    crew, handed = crew_with(parts_of(job({}, {})), ("a", "one"))
+    crew.hand_out(["a"], alone=alone)
+    assert crew.take_done([]) == []
+    for _ in range(_dask_crew.ATTEMPTS):
+        crew.wake(["a"])
+        crew.hand_out(["a"], alone=alone)
+    assert handed == ["a"]
+    crew.wake([])  # gone
+    crew.hand_out(["a"], alone=alone)  # a new one, at the same address
+    assert handed == ["a", "a"]
+    assert crew.take_done([]) == []
+    crew.resting = dict.fromkeys(crew.resting, 0.0)  # their time is over
+    crew.wake(["a"])  # still there: it was slow
+    crew.hand_out(["a"], alone=alone)
+    assert handed == ["a"] * 3
+
+
 def test_what_is_timed_shares_its_host_with_nothing():
     parts = parts_of(job({}, {})) + parts_of(job({}))
     crew, handed = crew_with(parts, ("b", "one"), ("c", "two"))

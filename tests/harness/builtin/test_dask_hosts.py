@@ -46,7 +46,9 @@ def test_those_who_do_not_time_share_a_host_and_who_times_has_it_alone():
     one, two = Guest(alone=False), Guest(alone=False)
     assert one.there.wait(5.0)
     assert two.there.wait(5.0)
-    timing = Guest(alone=True)
+    waits = threading.Event()
+    timing = Guest(alone=True, wanted=lambda: waits.set() or True)
+    assert waits.wait(5.0)
     late = Guest(alone=False)  # comes later, and may not overtake
     one.go()
     assert not timing.there.wait(0.2)

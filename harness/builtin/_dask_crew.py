@@ -122,8 +122,8 @@ class Crew:
         own, taken = machine.machine_id(), {self.roll.fact(one, "host") for one in self.at_hand}
         like = [one for one in there if self.roll.fact(one, "machine") == own]
         by_host = {self.roll.fact(one, "host"): one for one in reversed(like)}
-        resting = [one for one in self.at_hand if one not in busy]
-        return resting + [one for host, one in by_host.items() if host not in taken]
+        idle = [one for one in self.at_hand if one not in busy]
+        return idle + [one for host, one in by_host.items() if host not in taken]
 
     def hand_out(self, there: list[str], *, alone: bool) -> None:
         """Give each free worker, or each free host, what comes next."""

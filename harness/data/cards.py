@@ -75,6 +75,8 @@ class Card(Strict):
             raise ValueError("source openml needs the number: openml = 31")
         if self.source in ("url", "file") and not self.files:
             raise ValueError(f"source {self.source} needs [[files]]")
+        if self.read.topics and len(self.files) < 2:
+            raise ValueError("topics need two files or more: rows, and last the topics by id")
         if self.source == "sklearn" and not self.sha256:
             raise ValueError("source sklearn needs its sha256")
         if self.task.is_classification != (self.classes > 1):

@@ -265,14 +265,15 @@ def card_text(card: Card) -> str:
     """Return a card as TOML, without the keys that have their usual value."""
     data = card.model_dump(mode="json", exclude_defaults=True)
     files, read = data.pop("files", []), data.pop("read", {})
-    labels = read.pop("labels", {})
+    maps = {key: read.pop(key, {}) for key in ("labels", "topics")}
     lines = [f"{key} = {_toml(value)}" for key, value in data.items()]
     for file in files:
         lines += ["", "[[files]]", *(f"{key} = {_toml(value)}" for key, value in file.items())]
     if read:
         lines += ["", "[read]", *(f"{key} = {_toml(value)}" for key, value in read.items())]
-    if labels:
-        lines += ["", "[read.labels]", *(f"{_toml(k)} = {_toml(v)}" for k, v in labels.items())]
+    for key, pairs in maps.items():
+        if pairs:
+            lines += ["", f"[read.{key}]", *(f"{_toml(k)} = {_toml(v)}" for k, v in pairs.items())]
     return "\n".join(lines) + "\n"
 
 

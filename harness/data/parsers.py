@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from harness.data import arff_files, binary
+from harness.data import arff_files, binary, topics
 from harness.data.columns import MOST_COLUMNS, check_names
 from harness.data.reading import Reading
 from harness.data.streams import check_readable, magic, open_data
@@ -47,11 +47,22 @@ class Parsed(NamedTuple):
 def parse(paths: Sequence[Path], reading: Reading) -> Parsed:
     """Read the files of a dataset, in order, one below the other.
 
+    With ``reading.topics`` the last file holds no rows, but the topics of the others.
+
     Raises
     ------
     DataError
         For anything that is wrong with a file, in one line.
     """
+    if not reading.topics:
+        return _stacked(paths, reading)
+    *rows, told = paths
+    data, ids = _stacked(rows, reading)
+    assert ids is not None  # topics go with svmlight alone
+    return Parsed(data, topics.labels_of(ids, _labels_by_id(told, reading)))
+
+
+def _stacked(paths: Sequence[Path], reading: Reading) -> Parsed:
     parts = [_parse_one(path, reading) for path in paths]
     if len(parts) == 1:
         return parts[0]
@@ -223,7 +234,19 @@ def _parse_svmlight(path: Path, reading: Reading) -> Parsed:
         raise DataError(f"{path} names queries (qid): ranking is not among the tasks")
     if X.shape[1] > MOST_COLUMNS:
         raise DataError(f"{path} has {X.shape[1]:,} columns; at most {MOST_COLUMNS:,} are read")
+    if reading.topics:
+        topics.check_ids(y, path)
     return Parsed(X, y)
+
+
+def _labels_by_id(path: Path, reading: Reading) -> pd.Series[Any]:
+    """Return the label of each id that a file of topics tells one for."""
+    plain = Reading(separator=r"\s+")
+    with told_in_one_line(path, plain):
+        lines = _read_csv(
+            path, plain, header=None, dtype=str, quoting=csv.QUOTE_NONE, keep_default_na=False
+        )
+        return topics.labels_by_id(lines, reading.topics, path)
 
 
 def _parse_arrays(path: Path, reading: Reading) -> Parsed:

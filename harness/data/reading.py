@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, TypeVar, get_args
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from harness.errors import DataError, unknown
 from harness.ids import canonical
@@ -51,11 +51,18 @@ class Reading(Strict):
     weight: str = ""  # column of case weights or exposure
     group: str = ""  # rows of one group are never parted
     labels: dict[str, str] = {}  # label in the file → label of the class
+    topics: dict[str, str] = {}  # topic → label of the class; the last file tells topics by id
     leave_out: tuple[str, ...] = ()  # labels whose rows do not count
     drop_missing_target: bool = False
     test_rows: int = Field(0, ge=0)  # the last rows, over all files in order, are for testing
     drop_identifiers: bool = False  # leave out text that names rows instead of describing them
     switches: bool = False  # true/false columns are numbers 0 and 1, not categories
+
+    @model_validator(mode="after")
+    def _topics_need_ids(self) -> Reading:
+        if self.topics and self.format != "svmlight":
+            raise ValueError('topics need format = "svmlight", whose rows begin with their ids')
+        return self
 
 
 def digest_of(checksums: Sequence[str], reading: Reading, task: str) -> str:

@@ -19,6 +19,8 @@ from harness.data import dataset_from_file, dataset_from_mapping, load_table, re
 from harness.data.cards import read_card
 from harness.data.loading import table_of
 from harness.data.mirror import entries
+from harness.data.parsers import parse
+from harness.data.reading import Reading
 from harness.errors import HarnessError
 from harness.model import DatasetRef
 from harness.plugins import Registry, load_registry
@@ -199,6 +201,10 @@ ENTRY = {
     "file_details": [{"file": "mine.csv", "sha256": "0" * 64}],
 }
 changes = st.dictionaries(st.sampled_from([*ENTRY, "cat", "drop", "label_map"]), json_values)
+topics = {
+    "rows": mutated(b"1  1:0.5 3:2\n2  2:1\n3  1:3\n"),
+    "topics": mutated(b"A 1 1\nB 2 1\nA 3 1\nB 3 1\nC 4 1\n"),
+}
 names = st.one_of(
     st.text(max_size=40),
     st.from_regex(r"(friedman1|higgs_like|x):[a-z]{0,8}=?[-0-9.e]{0,12}(,[a-z=0-9]*)?"),
@@ -221,6 +227,19 @@ def card_case(content, monkeypatch):
         card = survives(lambda: read_card(path))
         if card is not None:
             survives(lambda: table_of(card.dataset(path.parent)))
+
+
+def topics_case(rows, topics, monkeypatch):
+    """A file of rows that begin with ids, and one of their topics."""
+    with tempfile.TemporaryDirectory() as folder:
+        contents = {"rows": rows, "topics": topics}
+        paths = [Path(folder, name) for name in contents]
+        for path, content in zip(paths, contents.values(), strict=True):
+            path.write_bytes(content)
+        monkeypatch.setenv("HARNESS_MAX_BYTES", "32MiB")
+        reading = Reading(format="svmlight", target="label", topics={"A": "yes", "B": "no"})
+        parsed = survives(lambda: parse(paths, reading))
+        assert parsed is None or set(parsed.target[~pd.isna(parsed.target)]) <= {"yes", "no"}
 
 
 def mirror_case(change, monkeypatch):

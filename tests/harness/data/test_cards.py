@@ -70,6 +70,12 @@ def test_no_two_cards_stand_for_the_same_openml_set():
             assert suite not in card.suites or card.openml in numbers
 
 
+def test_every_file_at_an_address_is_pinned():
+    files = {card.name: card.files for card in CARDS if card.source == "url"}
+    assert len(files) >= 42
+    assert [name for name, each in files.items() if not all(f.sha256 for f in each)] == []
+
+
 def test_regression_has_no_classes_and_names_a_target():
     for card in CARDS:
         assert card.task.is_classification == (card.classes >= 2)

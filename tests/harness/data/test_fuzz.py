@@ -43,6 +43,12 @@ def test_damaged_cards(content, monkeypatch):
     kit.card_case(content, monkeypatch)
 
 
+@given(**kit.topics)
+@FEW
+def test_damaged_topics(rows, topics, monkeypatch):
+    kit.topics_case(rows, topics, monkeypatch)
+
+
 @given(change=kit.changes)
 @FEW
 def test_odd_manifests(change, monkeypatch):
@@ -61,6 +67,7 @@ CAMPAIGN = {
     for name in sorted(kit.VALID)
 } | {
     "cards": (kit.card_case, {"content": kit.cards}),
+    "topics": (kit.topics_case, kit.topics),
     "manifests": (kit.mirror_case, {"change": kit.changes}),
 }  # fmt: skip
 

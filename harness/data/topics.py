@@ -1,0 +1,72 @@
+"""Labels by topic: rows begin with their ids, and a file of its own tells the topics of each id."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from harness.data.columns import as_numbers
+from harness.data.words import count, shown
+from harness.errors import DataError
+
+
+def check_ids(numbers: np.ndarray, path: Path) -> None:
+    """Raise where a number in front of a row, float64 of shape (n_rows,), cannot be an id."""
+    wrong = ~_are_ids(numbers)
+    if wrong.any():
+        raise DataError(
+            f"{path}: {shown(numbers[wrong][0])} in front of a row is no id: ids are whole numbers "
+            "below 2⁵³"
+        )
+
+
+def _are_ids(numbers: np.ndarray) -> np.ndarray:
+    """Return which float64 numbers are whole and exact: from 2⁵³ on some whole numbers are not."""
+    found: np.ndarray = (numbers == np.trunc(numbers)) & (np.abs(numbers) < 2**53)
+    return found
+
+
+def labels_by_id(lines: pd.DataFrame, labels: Mapping[str, str], path: Path) -> pd.Series[Any]:
+    """Return the label of each id whose topics stand for one label, and for no other.
+
+    Parameters
+    ----------
+    lines
+        The fields of a file of topics as text, a row ``topic``, ``id``, ``1`` each.
+    labels
+        Topic → label; other topics do not count.
+    path
+        The file, for messages.
+
+    Returns
+    -------
+    pandas.Series
+        Labels by id, int64; every id at most once.
+
+    Raises
+    ------
+    DataError
+        Where a line is of another form.
+    """
+    if lines.shape[1] != 3:
+        raise DataError(f"{path} has {count(lines.shape[1], 'column')}, not 3: topic, id and 1")
+    ids, ones = (as_numbers(lines[i]).to_numpy(np.float64, na_value=np.nan) for i in (1, 2))
+    wrong = ~(_are_ids(ids) & (ones == 1))
+    if wrong.any():
+        line = " ".join(lines[wrong].iloc[0]).strip()
+        raise DataError(
+            f"{path} has {count(int(wrong.sum()), 'line')} other than topic, id and 1, such as "
+            f"{shown(line)}"
+        )
+    told = pd.DataFrame({"id": ids.astype(np.int64), "label": lines[0].map(labels)})
+    told = told.dropna().drop_duplicates()
+    return told.drop_duplicates("id", keep=False).set_index("id")["label"]
+
+
+def labels_of(ids: np.ndarray, by_id: pd.Series[Any]) -> np.ndarray:
+    """Return the label of each row's id, shape (n_rows,) of object; NaN where it has none."""
+    return by_id.reindex(ids.astype(np.int64)).to_numpy(object)

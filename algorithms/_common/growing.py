@@ -15,7 +15,7 @@ from algorithms._kernels.presort import UNUSED, pick_rows
 from algorithms._kernels.rank import BUCKETS, FEW, PASSES
 from algorithms._kernels.search import search_features
 
-FIRST_ROOM = 2047  # nodes
+FIRST_ROOM = 2047  # nodes, or half the rows: room that is never written to takes no memory
 BIG = 1 << 17  # entries of a node's lists from which on sharing the work pays for the threads
 CODE_BITS = 32
 TWO = 2
@@ -114,7 +114,7 @@ def grow_tree(table, rows, rules, seed, workers, counts=None):
     categories = None if counts is None else cat_growing.new_categories(counts, rules)
     while (asked := grow(table, rows, rules, growth, scratch)) != layout.DONE:
         if asked == layout.MORE_ROOM:
-            growth = with_room(growth)
+            give_room(growth, 2 * len(growth.nodes))
         elif asked == layout.ORDER:
             order_lists(table, rows, rules, growth, scratch.entries, categories)
         elif asked == layout.SEARCH:
@@ -122,14 +122,14 @@ def grow_tree(table, rows, rules, seed, workers, counts=None):
         else:
             part_together(table, rows, growth, workers)
     count, depth = growth.state[[layout.COUNT, layout.DEPTH]].tolist()
-    nodes = growth.nodes[:count].copy()
+    give_room(growth, count)
     return Tree(
-        nodes,
-        growth.values[:count].copy(),
+        growth.nodes,
+        growth.values,
         n_features=len(rows.columns),
         is_classifier=rules.n_classes > 0,
         max_depth=depth,
-        sets=None if counts is None else cat_growing.find_sets(table, rows, nodes, counts),
+        sets=None if counts is None else cat_growing.find_sets(table, rows, growth.nodes, counts),
     )
 
 
@@ -164,7 +164,7 @@ def new_growth(m, rules, n_features, seed):
     """Return the arrays of a tree on m rows, with its root as the first task."""
     leaves = rules.max_leaf_nodes
     most = min(2 * m - 1, 2 ** min(rules.max_depth + 1, 40) - 1)
-    room = min(most, 2 * leaves - 1) if leaves else min(most, FIRST_ROOM)
+    room = min(most, 2 * leaves - 1) if leaves else min(most, max(FIRST_ROOM, m // 2))
     totals = 1 + rules.n_classes if rules.n_classes else 3
     growth = layout.Growth(
         nodes=np.empty(room, layout.NODE),
@@ -193,13 +193,14 @@ def new_growth(m, rules, n_features, seed):
 def new_scratch(m, rules, *, ranked=False):
     """Return scratch space for nodes of up to m rows, of a table that is ranked or sorted."""
     totals = 1 + rules.n_classes if rules.n_classes else 3
+    wide = np.empty(m + 1, np.int64)
     return layout.Scratch(
         block=np.empty((3, layout.BLOCK)),
         packed=np.empty(layout.BLOCK, np.int64),
         classes=np.empty((3, rules.n_classes)),
         sums=np.empty((3, totals)),
-        entries=np.empty(m + 1, np.uint32),
-        wide=np.empty(m, np.int64),
+        entries=wide.view(np.uint32)[: m + 1],  # never used at the same time
+        wide=wide,
         items=np.empty((2, max(m, FEW) if ranked else 0), np.uint64),
         counts=np.empty((PASSES, BUCKETS if ranked else 0), np.uint32),
         few=np.empty(FEW if ranked else 0, np.uint32),
@@ -208,10 +209,7 @@ def new_scratch(m, rules, *, ranked=False):
     )
 
 
-def with_room(growth):
-    """Return the growth with twice the room for nodes."""
-    n = len(growth.nodes)
-    nodes = np.empty(2 * n, layout.NODE)
-    values = np.empty((2 * n, growth.values.shape[1]))
-    nodes[:n], values[:n] = growth.nodes, growth.values
-    return growth._replace(nodes=nodes, values=values)
+def give_room(growth, n_nodes):
+    """Give the growth room for so many nodes, in place: a large tree is not held twice."""
+    growth.nodes.resize(n_nodes, refcheck=False)
+    growth.values.resize((n_nodes, growth.values.shape[1]), refcheck=False)

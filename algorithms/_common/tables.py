@@ -41,8 +41,11 @@ def sort_table(X, workers, name):
         np.empty(n_columns, np.int64),
     )
 
+    # Made and freed in the caller's thread, so that what is made next can lie in its place.
+    spare = [np.empty((2, n_rows), np.uint64) for _ in range(min(workers.threads, n_columns))]
+
     def sort(first, last):
-        items = np.empty((2, n_rows), np.uint64)
+        items = spare.pop()
         counts = np.empty((PASSES, BUCKETS), np.uint32)
         sort_columns(values, table.order, table.kind, table.missing, items, counts, first, last)
 

@@ -128,7 +128,8 @@ class BaseNewtonBoosting(NewtonModel):
             raise ValueError("cuts are for parity='xgboost'; the default chooses its own bins")
         before = rounds_before(self, xgb_model)
         known, labels = before.codes
-        X, y = read_rows(self, X, y=y, reset=True, known=known, **self._y_checks())
+        wide = self._bins_at_once and not before.rounds
+        X, y = read_rows(self, X, y=y, reset=True, known=known, wide=wide, **self._y_checks())
         y = self._read_y(y, labels)
         weight = None
         if sample_weight is not None:
@@ -145,6 +146,11 @@ class BaseNewtonBoosting(NewtonModel):
             self._boost_as_library(X, y, weight, before, tables, cuts)
         self._finish()
         return self
+
+    @property
+    def _bins_at_once(self):
+        """Whether X is read for its bins alone, so that it need not be held as float32."""
+        return self.tree_method == "hist" and self.parity is None and np.isnan(self.missing)
 
     def _check_leaves(self):
         """Raise where leaves get values that the constraints on them do not bind."""

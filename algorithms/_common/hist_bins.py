@@ -13,13 +13,14 @@ from algorithms._common.hist_bundles import Entries, lay_out, no_lists
 from algorithms._common.hist_parts import part_table
 from algorithms._kernels.hist_bin import ROWS_AT_ONCE, bin_entries, bin_rows
 from algorithms._kernels.hist_layout import Bins, Places
-from algorithms._kernels.hist_sketch import count_runs, draw_rows, find_edges, turn_rows
+from algorithms._kernels.hist_sketch import LINE, count_runs, draw_rows, find_edges, turn_rows
 from algorithms._kernels.presort import BUCKETS
 from algorithms._kernels.sort_values import PASSES, sort_values
 
 SAMPLE_SEED = 1
 ALL = 1 << 32
 ROWS_A_SHARE = 4096
+VALUES_AT_ONCE = 1 << 23  # of the sample, that are turned on their side
 FEW_TO_SORT = 4096  # values, for which buckets take longer than comparisons
 
 
@@ -69,23 +70,12 @@ def find_bins(X, categorical, max_bin, sample, min_in_bin, workers):
     table = part_table(X, bundles=False)
     n_rows, n_features = table.shape
     gaps = np.empty(n_features, bool)
-    gaps[table.dense_columns] = find_gaps(table.dense, workers)
+    gaps[table.dense_columns] = find_gaps(table.array, workers)[table.dense_columns]
     gaps[table.listed_columns] = listed_gaps(table)
-    drawn = sample_rows(len(table.dense), sample)
-    columns = take_columns(table.dense, drawn, workers)
+    drawn = sample_rows(n_rows, sample)
     is_drawn = np.bincount(drawn, minlength=n_rows) > 0 if len(drawn) < n_rows else None
-    n_drawn = columns.shape[1]
-    place = np.empty(n_features, np.int64)
-    for own in (table.dense_columns, table.listed_columns):
-        place[own] = np.arange(len(own))
-    is_dense = np.isin(np.arange(n_features), table.dense_columns)
 
-    def find(f):
-        if is_dense[f]:
-            values, counts = runs_of(columns[place[f]])
-        else:
-            own = table.entries(place[f], is_drawn)
-            values, counts = runs_of(own, 0 if np.isnan(table.absent) else n_drawn - len(own))
+    def choose(f, values, counts):
         if categorical[f]:
             return frequent_codes(values, counts, max_bin - 1)
         room = max_bin - 1 if gaps[f] else max_bin
@@ -93,7 +83,24 @@ def find_bins(X, categorical, max_bin, sample, min_in_bin, workers):
         edges = np.empty(room)
         return edges[: find_edges(values, counts, room, min_in_bin, edges)].copy()
 
-    found = workers.each(find, list(range(n_features)))
+    def find_listed(j):
+        own = table.entries(j, is_drawn)
+        n_zeros = 0 if np.isnan(table.absent) else len(drawn) - len(own)
+        return choose(table.listed_columns[j], *runs_of(own, n_zeros))
+
+    def find_dense(feature_and_values):
+        feature, values = feature_and_values
+        return choose(feature, *runs_of(values))
+
+    listed = list(range(len(table.listed_columns)))
+    found = dict(zip(table.listed_columns, workers.each(find_listed, listed), strict=True))
+    step = max(LINE, VALUES_AT_ONCE // len(drawn) // LINE * LINE)
+    for first in range(0, len(table.dense_columns), step):
+        features = table.dense_columns[first : first + step]
+        columns = take_columns(table, features, drawn, workers)
+        pairs = list(zip(features, columns, strict=True))
+        found.update(zip(features, workers.each(find_dense, pairs), strict=True))
+    found = [found[f] for f in range(n_features)]
     edges = tuple(np.empty(0) if c else e for e, c in zip(found, categorical, strict=True))
     codes = tuple(e if c else None for e, c in zip(found, categorical, strict=True))
     own = [len(e) if c else len(e) + 1 for e, c in zip(found, categorical, strict=True)]
@@ -101,13 +108,14 @@ def find_bins(X, categorical, max_bin, sample, min_in_bin, workers):
     return Binner(edges, codes, missing)
 
 
-def take_columns(X, rows, workers):
-    """Return some rows of X turned on their side, (n_columns, n); no copy is made between."""
-    out = np.empty((X.shape[1], len(rows)), X.dtype)
+def take_columns(table, columns, rows, workers):
+    """Return some rows of a table's dense columns, turned on their side: (n_columns, n)."""
+    out = np.empty((len(columns), len(rows)), table.read_as)
 
-    def take(first, last):
-        for start in range(first * ROWS_A_SHARE, min(last * ROWS_A_SHARE, len(rows)), ROWS_A_SHARE):
-            turn_rows(X, rows, out, start, min(start + ROWS_A_SHARE, len(rows)))
+    def take(begin, end):
+        for start in range(begin * ROWS_A_SHARE, min(end * ROWS_A_SHARE, len(rows)), ROWS_A_SHARE):
+            end_of_share = min(start + ROWS_A_SHARE, len(rows))
+            turn_rows(table.array, columns, rows, out, start, end_of_share)
 
     workers.share(take, -(-len(rows) // ROWS_A_SHARE))
     return out
@@ -153,7 +161,7 @@ def listed_gaps(table):
     start = table.listed.indptr
     found = np.zeros(len(start) - 1, bool)
     if np.isnan(table.absent):
-        found |= np.diff(start) < len(table.dense)
+        found |= np.diff(start) < table.shape[0]
     at = np.flatnonzero(np.isnan(table.listed.data))
     found[np.searchsorted(start, at, side="right") - 1] = True
     return found
@@ -195,25 +203,25 @@ def bin_table(X, binner, monotone, groups, workers, bundling=None):
 
 def bin_dense(table, binner, workers):
     """Return the bins of the dense columns, (n_rows, n_dense) and (n_dense, n_rows)."""
-    X = table.dense
-    n_rows, n_columns = X.shape
+    X, features = table.array, table.dense_columns
+    n_rows, n_columns = len(X), len(features)
     if not n_columns:
         return np.empty((n_rows, 0), np.uint8), np.empty((0, n_rows), np.uint8)
     rows = np.empty((n_rows, n_columns), np.uint8)
     columns = np.empty((n_columns, n_rows), np.uint8)
-    padded, indptr = pad_edges([binner.edges[f] for f in table.dense_columns], X.dtype)
-    codes = [binner.codes[f] for f in table.dense_columns]
-    missing = np.where([c is None for c in codes], binner.missing[table.dense_columns], -1)
+    padded, indptr = pad_edges([binner.edges[f] for f in features], table)
+    codes = [binner.codes[f] for f in features]
+    missing = np.where([c is None for c in codes], binner.missing[features], -1)
 
     def fill(first, last):
         first, last = first * ROWS_A_SHARE, min(last * ROWS_A_SHARE, n_rows)
         at, values = np.empty(ROWS_AT_ONCE, np.uint64), np.empty(ROWS_AT_ONCE, X.dtype)
-        bin_rows(X, padded, indptr, missing, rows, columns, at, values, first, last)
+        bin_rows(X, features, padded, indptr, missing, rows, columns, at, values, first, last)
 
     workers.share(fill, -(-n_rows // ROWS_A_SHARE))
     for j, own in enumerate(codes):
         if own is not None:
-            columns[j] = bins_of_codes(X[:, j], own)
+            columns[j] = bins_of_codes(X[:, features[j]], own)
             rows[:, j] = columns[j]
     return rows, columns
 
@@ -222,7 +230,7 @@ def bin_listed(table, binner, workers):
     """Return the `Entries` of the listed columns that are not at their default bins."""
     listed, features = table.listed, table.listed_columns
     start = listed.indptr.astype(np.int64)
-    edges, indptr = pad_edges([binner.edges[f] for f in features], table.dtype)
+    edges, indptr = pad_edges([binner.edges[f] for f in features], table)
     missing = binner.missing[features]
     default = missing.copy()
     if not np.isnan(table.absent):
@@ -252,20 +260,35 @@ def bin_listed(table, binner, workers):
     )
 
 
-def pad_edges(edges, dtype):
-    """Return all edges in X's dtype, and where each feature's begin.
+def pad_edges(edges, table):
+    """Return all edges in the dtype of a table's values, and where each feature's begin.
 
     Each feature's are filled up to a power of two less one. A float32 x is at most t exactly where
     it is at most the largest float32 that is not above t.
     """
+    dtype = table.read_as
     counts = np.array([len(e) for e in edges], np.int64)
     room = [(1 << int(count).bit_length()) - 1 for count in counts]
     indptr = np.concatenate([[0], np.cumsum(room)]).astype(np.int64)
-    padded = np.full(max(indptr[-1], 1), np.inf, dtype)
+    padded = np.full(max(indptr[-1], 1), np.inf, table.dtype)
     every = np.concatenate([*edges, np.empty(0)])
     own = every.astype(dtype)
     above = own.astype(np.float64) > every
     own[above] = np.nextafter(own[above], dtype.type(-np.inf))
     shift = indptr[:-1] - (np.cumsum(counts) - counts)
-    padded[np.arange(len(every)) + np.repeat(shift, counts)] = own
+    padded[np.arange(len(every)) + np.repeat(shift, counts)] = (
+        last_rounded(own) if table.rounds else own
+    )
     return padded, indptr
+
+
+def last_rounded(edges):
+    """Return the largest float64 that rounding to float32 brings to each edge, or below.
+
+    It is half way to the next float32 where a tie goes down, to the even one, or else just below.
+    """
+    half = edges.astype(np.float64)
+    half += (np.nextafter(edges, np.float32(np.inf)).astype(np.float64) - half) / 2.0
+    is_odd = (edges.view(np.uint32) & 1).astype(bool)
+    half[is_odd] = np.nextafter(half[is_odd], -np.inf)
+    return half

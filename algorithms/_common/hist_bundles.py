@@ -80,7 +80,7 @@ def lay_out(table, columns, entries, binner, bundling, workers):
     bundling : Bundling, or None
     workers : Workers
     """
-    n_rows = len(table.dense)
+    n_rows = table.shape[0]
     alone, bundles, listed = group_features(table, entries, binner, bundling)
     n_own = len(columns)
     dense = [*table.dense_columns[:, None], *alone, *bundles]
@@ -115,7 +115,7 @@ def group_features(table, entries, binner, bundling):
     alone, bundles : lists of int64 arrays, the features of each dense column
     listed : int64
     """
-    n_rows, own = len(table.dense), table.listed_columns
+    n_rows, own = table.shape[0], table.listed_columns
     counts = entries.counts
     is_set = np.array([binner.codes[f] is not None for f in own], bool)
     often = is_set | (entries.default[own] < 0) | (counts[own] > OFTEN * n_rows)

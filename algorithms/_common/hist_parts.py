@@ -23,33 +23,41 @@ MOST_COLUMNS = 4096  # candidates that are held against each other; of more, all
 class Parts:
     """A table's two parts.
 
-    ``listed`` is CSC in canonical form; its absent entries are ``absent``: 0, or NaN.
+    ``listed`` is CSC in canonical form; its absent entries are ``absent``: 0, or NaN. Where
+    ``rounds``, float64 values stand for the float32 numbers next to them, so that X need not be
+    held a second time.
     """
 
-    dense: np.ndarray  # (n_rows, n_dense), C-contiguous
+    array: np.ndarray  # (n_rows, any), C-contiguous, whose `dense_columns` are dense
     dense_columns: np.ndarray  # int64 (n_dense,), ascending
-    listed: object  # csc_array (n_rows, n_listed), of the dtype of `dense`
+    listed: object  # csc_array (n_rows, n_listed), of the dtype of `array`
     listed_columns: np.ndarray  # int64 (n_listed,), ascending
     absent: float = 0.0
+    rounds: bool = False
 
     @property
     def shape(self):
         """(n_rows, n_features)."""
-        return len(self.dense), len(self.dense_columns) + len(self.listed_columns)
+        return len(self.array), len(self.dense_columns) + len(self.listed_columns)
 
     @property
     def dtype(self):
-        """Of the values."""
-        return self.dense.dtype
+        """Of the values as they are held."""
+        return self.array.dtype
+
+    @property
+    def read_as(self):
+        """The dtype that values are read as."""
+        return np.dtype(np.float32) if self.rounds else self.dtype
 
     def entries(self, j, is_drawn=None):
         """Return the values of a listed column's entries, those of drawn rows or all."""
         own = slice(self.listed.indptr[j], self.listed.indptr[j + 1])
-        values = self.listed.data[own]
+        values = self.listed.data[own].astype(self.read_as, copy=False)
         return values if is_drawn is None else values[is_drawn[self.listed.indices[own]]]
 
 
-def part_table(X, workers=ALONE, *, absent=0.0, bundles=True):
+def part_table(X, workers=ALONE, *, absent=0.0, bundles=True, rounds=False):
     """Return the `Parts` of a table.
 
     Parameters
@@ -58,19 +66,19 @@ def part_table(X, workers=ALONE, *, absent=0.0, bundles=True):
     workers : Workers
     absent : what the absent entries of sparse X are: 0 or NaN
     bundles : whether columns of dense X are looked at, too
+    rounds : whether values stand for the float32 numbers next to them
     """
     if isinstance(X, Parts):
         return X
     n_rows, n_features = X.shape
     every, none = np.arange(n_features), np.empty(0, np.int64)
     if sparse.issparse(X):
-        return Parts(np.empty((n_rows, 0), X.dtype), none, canonical(X), every, absent)
+        return Parts(np.empty((n_rows, 0), X.dtype), none, canonical(X), every, absent, rounds)
     chosen = exclusive_columns(X) if bundles else none
     if not len(chosen):
-        return Parts(X, every, sparse.csc_array((n_rows, 0), dtype=X.dtype), none)
+        return Parts(X, every, sparse.csc_array((n_rows, 0), dtype=X.dtype), none, rounds=rounds)
     others = np.setdiff1d(every, chosen)
-    dense = np.ascontiguousarray(X[:, others]) if len(others) else np.empty((n_rows, 0), X.dtype)
-    return Parts(dense, others, entries_of(X, chosen, workers), chosen)
+    return Parts(X, others, entries_of(X, chosen, workers), chosen, rounds=rounds)
 
 
 def canonical(X):

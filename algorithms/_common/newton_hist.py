@@ -29,8 +29,8 @@ class HistGrower:
 
     Parameters
     ----------
-    X : (n_rows, n_features) float32, C-contiguous, NaN where missing; or CSR, whose absent entries
-        are missing
+    X : (n_rows, n_features) float32, or float64 that stands for it, C-contiguous, NaN where
+        missing; or CSR, whose absent entries are missing
     categorical : (n_features,) bool
     limits : newton_params.Limits
     params : the estimator
@@ -38,7 +38,7 @@ class HistGrower:
     """
 
     def __init__(self, X, categorical, limits, params, workers):
-        table = part_table(X, workers, absent=np.nan)
+        table = part_table(X, workers, absent=np.nan, rounds=X.dtype == np.float64)
         binner = find_bins(table, categorical, params.max_bin, SAMPLE, 1, workers)
         self.codes = [np.unique(X[X[:, f] >= 0, f]).astype(np.int32) if c else None
                       for f, c in enumerate(categorical)]  # fmt: skip

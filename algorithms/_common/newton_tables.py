@@ -3,17 +3,22 @@
 import numpy as np
 import pandas as pd
 from scipy import sparse
+from sklearn.utils import assert_all_finite
 from sklearn.utils.validation import validate_data
 
 from algorithms._common.few_rows import plain_rows
 from algorithms._common.hist_tables import add_up, encode_frame, go_on_with
+from algorithms._common.threads import Workers, count_threads
 
 ROWS_AT_ONCE = 4096
 VALUES_AT_ONCE = 1 << 21
+LARGEST = float(np.finfo(np.float32).max)
 
 
-def read_rows(estimator, X, *, reset, y="no_validation", known=None, **options):
+def read_rows(estimator, X, *, reset, y="no_validation", known=None, wide=False, **options):
     """Return X as scikit-learn would check it: float32, C-contiguous, NaN where missing; or CSR.
+
+    Where ``wide``, a dense array of float64 stays what it is, its values within float32's range.
 
     Of sparse X absent entries are missing, as in XGBoost. Values equal to the estimator's
     ``missing`` become NaN; columns of a frame whose dtype is categorical become codes, ``known``
@@ -25,20 +30,39 @@ def read_rows(estimator, X, *, reset, y="no_validation", known=None, **options):
         X = encode_frame(estimator, X, reset=reset, known=known)
     elif reset:
         estimator.categories_ = go_on_with(known, {})
+    stays = wide and isinstance(X, np.ndarray) and X.dtype == np.float64 and X.flags.c_contiguous
     found = validate_data(
         estimator,
         X,
         y,
         reset=reset,
-        dtype=np.float32,
+        dtype=np.float64 if stays else np.float32,
         order="C",
         accept_sparse="csr",
         ensure_all_finite="allow-nan",
         **options,
     )
     X, rest = (found[0], found[1:]) if isinstance(found, tuple) else (found, None)
+    if stays:
+        check_range(X, estimator)
     X = drop_missing(add_up(X), estimator.missing)
     return X if rest is None else (X, *rest)
+
+
+def check_range(X, estimator):
+    """Raise scikit-learn's error where a value of float64 X is too large for float32."""
+
+    def check(first, last):
+        for start in range(first * ROWS_AT_ONCE, last * ROWS_AT_ONCE, ROWS_AT_ONCE):
+            rows = X[start : start + ROWS_AT_ONCE]
+            if max(np.fmax.reduce(rows, axis=None), -np.fmin.reduce(rows, axis=None)) > LARGEST:
+                name = type(estimator).__name__
+                with np.errstate(over="ignore"):
+                    narrow = rows.astype(np.float32)
+                assert_all_finite(narrow, allow_nan=True, estimator_name=name, input_name="X")
+
+    with Workers(count_threads(estimator.n_jobs)) as workers:
+        workers.share(check, -(-len(X) // ROWS_AT_ONCE))
 
 
 def drop_missing(X, missing):
@@ -58,9 +82,9 @@ def drop_missing(X, missing):
 
 
 def as_dense(X):
-    """Return X as a dense array, NaN where an entry is absent."""
+    """Return X as a dense float32 array, NaN where an entry is absent."""
     if not sparse.issparse(X):
-        return X
+        return X.astype(np.float32, copy=False)
     listed = X.tocoo()
     dense = np.full(X.shape, np.nan, np.float32)
     dense[listed.row, listed.col] = listed.data

@@ -12,12 +12,13 @@ ROWS_AT_ONCE = 256  # their bins, in both orders, fit the first-level cache
 
 
 @kernel
-def bin_rows(X, edges, indptr, missing, rows, columns, at, values, first, last):
-    """Bin the rows first … last − 1.
+def bin_rows(X, features, edges, indptr, missing, rows, columns, at, values, first, last):
+    """Bin some features of the rows first … last − 1.
 
     Parameters
     ----------
-    X : (n_rows, n_features) float32 or float64
+    X : (n_rows, any) float32 or float64
+    features : int64 (n_features,), columns of X
     edges : of X's dtype, a power of two less one for each feature, filled up with +inf
     indptr : int64 (n_features + 1,), where a feature's edges begin
     missing : int64 (n_features,), bin of missing values, or −1
@@ -28,9 +29,10 @@ def bin_rows(X, edges, indptr, missing, rows, columns, at, values, first, last):
     """
     for start in range(np.uint64(first), np.uint64(last), np.uint64(ROWS_AT_ONCE)):
         n = min(np.uint64(ROWS_AT_ONCE), np.uint64(last) - start)
-        for f in range(np.uint64(X.shape[1])):
+        for f in range(np.uint64(len(features))):
+            of = np.uint64(features[f])
             for i in range(n):
-                values[i] = X[start + i, f]
+                values[i] = X[start + i, of]
             own = edges[np.uint64(indptr[f]) : np.uint64(indptr[f + np.uint64(1)])]
             search(values, own, at, n)
             for i in range(n):
@@ -40,7 +42,7 @@ def bin_rows(X, edges, indptr, missing, rows, columns, at, values, first, last):
                     if np.isnan(values[i]):
                         columns[f, start + i] = np.uint8(missing[f])
         for i in range(n):
-            for f in range(np.uint64(X.shape[1])):
+            for f in range(np.uint64(len(features))):
                 rows[start + i, f] = columns[f, start + i]
 
 

@@ -148,7 +148,7 @@ def middle(low, high):
 
 
 @kernel
-def turn_rows(X, rows, out, first, last):
+def turn_rows(X, columns, rows, out, first, last):
     """Write the rows ``rows[first … last − 1]`` of X as columns first … last − 1 of ``out``.
 
     Eight columns of X at a time, a line of the cache: so each is read once.
@@ -156,13 +156,13 @@ def turn_rows(X, rows, out, first, last):
     Parameters
     ----------
     X : (n_rows, n_columns) float32 or float64, C-contiguous
+    columns : int64 (n_taken,), those that are taken
     rows : int64 (n,)
-    out : (n_columns, n) of the same dtype, written
+    out : (n_taken, n) float32 or float64, written
     """
-    n_columns = X.shape[1]
-    for left in range(0, n_columns, LINE):
-        right = min(left + LINE, n_columns)
+    for left in range(0, len(out), LINE):
+        right = min(left + LINE, len(out))
         for i in range(np.uint64(first), np.uint64(last)):
             row = np.uint64(rows[i])
             for j in range(np.uint64(left), np.uint64(right)):
-                out[j, i] = X[row, j]
+                out[j, i] = X[row, np.uint64(columns[j])]

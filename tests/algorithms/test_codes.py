@@ -10,6 +10,7 @@ from hypothesis.extra import numpy as hnp
 from algorithms._common import code_bins
 from algorithms._common.code_bins import bins_of_codes
 from algorithms._common.hist_bins import take_columns
+from algorithms._common.hist_parts import part_table
 from algorithms._common.hist_tables import place_among
 from algorithms._common.labels import code_classes
 from algorithms._common.threads import Workers
@@ -50,7 +51,10 @@ def test_categories_are_placed_by_what_they_are_not_by_their_codes():
 def test_drawn_rows_are_turned_on_their_side(dtype, columns):
     X = np.random.default_rng(0).normal(size=(9001, columns)).astype(dtype)
     rows = np.arange(0, 9001, 2)
+    table = part_table(X, bundles=False)
     with Workers(2) as workers:
-        found = take_columns(X, rows, workers)
+        found = take_columns(table, np.arange(columns), rows, workers)
+        some = take_columns(table, np.arange(columns)[1::2], rows, workers)
     assert found.dtype == dtype
     np.testing.assert_array_equal(found, X[rows].T)
+    np.testing.assert_array_equal(some, found[1::2])

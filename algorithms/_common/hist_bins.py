@@ -10,8 +10,9 @@ import numpy as np
 
 from algorithms._common.code_bins import bins_of_codes
 from algorithms._common.hist_bundles import Entries, lay_out, no_lists
+from algorithms._common.hist_listed import Edges
 from algorithms._common.hist_parts import part_table
-from algorithms._kernels.hist_bin import ROWS_AT_ONCE, bin_entries, bin_rows
+from algorithms._kernels.hist_bin import ROWS_AT_ONCE, bin_rows
 from algorithms._kernels.hist_layout import Bins, Places
 from algorithms._kernels.hist_sketch import LINE, count_runs, draw_rows, find_edges, turn_rows
 from algorithms._kernels.presort import BUCKETS
@@ -73,7 +74,7 @@ def find_bins(X, categorical, max_bin, sample, min_in_bin, workers):
     gaps[table.dense_columns] = find_gaps(table.array, workers)[table.dense_columns]
     gaps[table.listed_columns] = listed_gaps(table)
     drawn = sample_rows(n_rows, sample)
-    is_drawn = np.bincount(drawn, minlength=n_rows) > 0 if len(drawn) < n_rows else None
+    values_of = table.listed.sample(drawn, workers)
 
     def choose(f, values, counts):
         if categorical[f]:
@@ -84,7 +85,7 @@ def find_bins(X, categorical, max_bin, sample, min_in_bin, workers):
         return edges[: find_edges(values, counts, room, min_in_bin, edges)].copy()
 
     def find_listed(j):
-        own = table.entries(j, is_drawn)
+        own = values_of(j).astype(table.read_as, copy=False)
         n_zeros = 0 if np.isnan(table.absent) else len(drawn) - len(own)
         return choose(table.listed_columns[j], *runs_of(own, n_zeros))
 
@@ -158,13 +159,8 @@ def find_gaps(X, workers):
 
 def listed_gaps(table):
     """Return which listed columns have missing values, bool (n_listed,)."""
-    start = table.listed.indptr
-    found = np.zeros(len(start) - 1, bool)
-    if np.isnan(table.absent):
-        found |= np.diff(start) < table.shape[0]
-    at = np.flatnonzero(np.isnan(table.listed.data))
-    found[np.searchsorted(start, at, side="right") - 1] = True
-    return found
+    few = np.isnan(table.absent) & (table.listed.counts < table.shape[0])
+    return table.listed.gaps | few
 
 
 def frequent_codes(values, counts, room):
@@ -228,36 +224,19 @@ def bin_dense(table, binner, workers):
 
 def bin_listed(table, binner, workers):
     """Return the `Entries` of the listed columns that are not at their default bins."""
-    listed, features = table.listed, table.listed_columns
-    start = listed.indptr.astype(np.int64)
-    edges, indptr = pad_edges([binner.edges[f] for f in features], table)
+    features = table.listed_columns
+    codes = [binner.codes[f] for f in features]
     missing = binner.missing[features]
     default = missing.copy()
-    if not np.isnan(table.absent):
-        default = np.array([np.searchsorted(binner.edges[f], 0.0) for f in features], np.int64)
-    kept, bins = np.empty(listed.nnz, np.uint32), np.empty(listed.nnz, np.uint8)
-    counts = np.empty(len(features), np.int64)
-    given = listed.data, listed.indices.astype(np.int32, copy=False), start
-
-    def fill(first, last):
-        at = np.empty(ROWS_AT_ONCE, np.uint64)
-        for j in range(first, last):
-            codes = binner.codes[features[j]]
-            if codes is None:
-                bin_entries(*given, edges, indptr, missing, default, kept, bins, counts, at, j)
-                continue
-            own = slice(start[j], start[j + 1])
-            default[j] = bins_of_codes(np.array([table.absent]), codes)[0]
-            found = bins_of_codes(listed.data[own], codes)
-            there = found != default[j]
-            counts[j] = np.count_nonzero(there)
-            to = slice(start[j], start[j] + counts[j])
-            kept[to], bins[to] = listed.indices[own][there], found[there]
-
-    workers.share(fill, len(features))
-    return Entries(start[:-1], start[:-1] + counts, kept, bins, default).of(
-        features, table.shape[1]
-    )
+    for j, own in enumerate(codes):
+        if own is not None:
+            default[j] = bins_of_codes(np.array([table.absent]), own)[0]
+        elif not np.isnan(table.absent):
+            default[j] = np.searchsorted(binner.edges[features[j]], 0.0)
+    edges, begin = pad_edges([binner.edges[f] for f in features], table)
+    ways = Edges(edges, begin, codes, missing, default)
+    start, counts, kept, bins = table.listed.bin(ways, workers)
+    return Entries(start, start + counts, kept, bins, default).of(features, table.shape[1])
 
 
 def pad_edges(edges, table):

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
+from algorithms._common.hist_listed import ByColumn, ByRow
 from algorithms._common.threads import ALONE
 from algorithms._kernels.hist_entries import count_entries, write_entries
 
@@ -23,14 +24,13 @@ MOST_COLUMNS = 4096  # candidates that are held against each other; of more, all
 class Parts:
     """A table's two parts.
 
-    ``listed`` is CSC in canonical form; its absent entries are ``absent``: 0, or NaN. Where
-    ``rounds``, float64 values stand for the float32 numbers next to them, so that X need not be
-    held a second time.
+    The absent entries of listed columns are ``absent``: 0, or NaN. Where ``rounds``, float64 values
+    stand for the float32 numbers next to them, so that X need not be held a second time.
     """
 
     array: np.ndarray  # (n_rows, any), C-contiguous, whose `dense_columns` are dense
     dense_columns: np.ndarray  # int64 (n_dense,), ascending
-    listed: object  # csc_array (n_rows, n_listed), of the dtype of `array`
+    listed: ByColumn | ByRow  # (n_rows, n_listed), of the dtype of `array`
     listed_columns: np.ndarray  # int64 (n_listed,), ascending
     absent: float = 0.0
     rounds: bool = False
@@ -50,12 +50,6 @@ class Parts:
         """The dtype that values are read as."""
         return np.dtype(np.float32) if self.rounds else self.dtype
 
-    def entries(self, j, is_drawn=None):
-        """Return the values of a listed column's entries, those of drawn rows or all."""
-        own = slice(self.listed.indptr[j], self.listed.indptr[j + 1])
-        values = self.listed.data[own].astype(self.read_as, copy=False)
-        return values if is_drawn is None else values[is_drawn[self.listed.indices[own]]]
-
 
 def part_table(X, workers=ALONE, *, absent=0.0, bundles=True, rounds=False):
     """Return the `Parts` of a table.
@@ -66,28 +60,31 @@ def part_table(X, workers=ALONE, *, absent=0.0, bundles=True, rounds=False):
     workers : Workers
     absent : what the absent entries of sparse X are: 0 or NaN
     bundles : whether columns of dense X are looked at, too
-    rounds : whether values stand for the float32 numbers next to them
+    rounds : whether the values of dense X stand for the float32 numbers next to them
     """
     if isinstance(X, Parts):
         return X
     n_rows, n_features = X.shape
     every, none = np.arange(n_features), np.empty(0, np.int64)
     if sparse.issparse(X):
-        return Parts(np.empty((n_rows, 0), X.dtype), none, canonical(X), every, absent, rounds)
+        return Parts(np.empty((n_rows, 0), X.dtype), none, listed_part(X, workers), every, absent)
     chosen = exclusive_columns(X) if bundles else none
     if not len(chosen):
-        return Parts(X, every, sparse.csc_array((n_rows, 0), dtype=X.dtype), none, rounds=rounds)
+        nothing = ByColumn(sparse.csc_array((n_rows, 0), dtype=X.dtype))
+        return Parts(X, every, nothing, none, rounds=rounds)
     others = np.setdiff1d(every, chosen)
-    return Parts(X, others, entries_of(X, chosen, workers), chosen, rounds=rounds)
+    return Parts(X, others, ByColumn(entries_of(X, chosen, workers)), chosen, rounds=rounds)
 
 
-def canonical(X):
-    """Return sparse X as CSC: rows ascending, entries that stand twice added up."""
+def listed_part(X, workers):
+    """Return the entries of sparse X, those that stand twice added up."""
+    if X.format == "csr" and X.has_canonical_format:
+        return ByRow(X, workers)
     columns = sparse.csc_array(X)  # shares the arrays of CSC
     if columns is X or not columns.has_canonical_format:
         columns = columns.copy()
         columns.sum_duplicates()
-    return columns
+    return ByColumn(columns)
 
 
 def exclusive_columns(X):

@@ -41,7 +41,7 @@ class ProposalGrower(HistGrower):
         self.is_random = params.proposal == "random"
         self.limits, self.params, self.workers = limits, params, workers
         self.weighed_alike = None  # whether the last sketch saw the same h for all rows
-        self.table = part_table(X, absent=np.nan, bundles=False)
+        self.table = part_table(X, workers, absent=np.nan, bundles=False)
         binner = self.propose(np.ones(X.shape[0], np.float32), 0)
         self.start(X, self.table, binner, limits, params, workers)
 

@@ -144,7 +144,7 @@ def bundle_features(features, n_rows, entries, binner, bundling):
     """Return the number of each feature's bundle, int64, or −1 where it has none."""
     counts = entries.counts
     room = int(np.clip(SELDOM * counts[features].sum() // n_rows + 1, 1, MOST_BUNDLES))
-    taken = np.zeros((room, n_rows), np.uint8)  # memory that is not written to costs nothing
+    taken = np.zeros((room, -(-n_rows // 64)), np.uint64)
     used, conflicts = np.zeros((2, room), np.int64)
     bundle = np.full(len(counts), -1)
     order = features[np.argsort(-counts[features], kind="stable")]

@@ -10,6 +10,10 @@ import numpy as np
 from algorithms._kernels.hist_layout import MAX_BINS
 from algorithms._kernels.jit import inner_kernel, kernel
 
+ONE = np.uint64(1)
+WORD = np.uint64(6)  # a word holds the bits of 64 rows
+IN_WORD = np.uint64(63)
+
 
 @kernel
 def find_bundles(start, end, rows, order, needed, most, taken, used, conflicts, bundle):
@@ -22,7 +26,8 @@ def find_bundles(start, end, rows, order, needed, most, taken, used, conflicts, 
     order : int64 (n_features,), in which features are taken
     needed : int64 (n_features,), cells
     most : conflicts that a bundle may have
-    taken : uint8 (most_bundles, n_rows), zeros; written: 1 where a row has an entry
+    taken : uint64 (most_bundles, ⌈n_rows / 64⌉), zeros; written: a bit is set where its row has an
+        entry
     used, conflicts : int64 (most_bundles,), written: cells and conflicts of each bundle
     bundle : int64 (n_features,), written
     """
@@ -47,7 +52,7 @@ def find_bundles(start, end, rows, order, needed, most, taken, used, conflicts, 
             b = bundle[f]
             used[b] += needed[f]
             for i in range(np.uint64(len(own))):
-                taken[b, np.uint64(own[i])] = 1
+                taken[b, np.uint64(own[i]) >> WORD] |= ONE << (np.uint64(own[i]) & IN_WORD)
     return n_bundles
 
 
@@ -56,7 +61,7 @@ def count_hits(taken, rows, enough):
     """Return how many rows are taken; counting stops above ``enough``."""
     hits = np.int64(0)
     for i in range(np.uint64(len(rows))):
-        hits += np.int64(taken[np.uint64(rows[i])])
+        hits += np.int64((taken[np.uint64(rows[i]) >> WORD] >> (rows[i] & IN_WORD)) & ONE)
         if hits > enough:
             break
     return hits

@@ -43,13 +43,13 @@ def test_runs_count_values_and_zeros(seed, n_zeros, dtype):
 @few
 def test_features_join_the_first_bundle_that_has_room(seed, most, room):
     rng = np.random.default_rng(seed)
-    n_rows, d = 60, 12
+    n_rows, d = 150, 12
     is_set = rng.random((n_rows, d)) < rng.random(d) * 0.3
     rows = [np.flatnonzero(own).astype(np.uint32) for own in is_set.T]
     ends = np.cumsum([len(own) for own in rows])
     starts = ends - [len(own) for own in rows]
     order, needed = rng.permutation(d), rng.integers(1, 120, d)
-    taken, bundle = np.zeros((room, n_rows), np.uint8), np.full(d, -1)
+    taken, bundle = np.zeros((room, 3), np.uint64), np.full(d, -1)
     used, conflicts = np.zeros((2, room), np.int64)
     given_arrays = starts, ends, np.concatenate(rows), order, needed
     count = find_bundles(*given_arrays, most, taken, used, conflicts, bundle)

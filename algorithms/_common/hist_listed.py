@@ -154,7 +154,11 @@ class ByRow:
         n_entries = self.matrix.nnz
         kept, bins = np.empty(n_entries, np.uint32), np.empty(n_entries, np.uint8)
         counts = np.empty(n_columns, np.int64)
-        given = edges.values, edges.begin, edges.missing, edges.default
+        halves = (np.diff(edges.begin) + 1) // 2
+        ways = np.stack([edges.begin[:-1], halves, edges.missing, edges.default], 1).astype(
+            np.int32
+        )
+        given = edges.values, ways
 
         def fill(first, last):
             for part in range(first, last):

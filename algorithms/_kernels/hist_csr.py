@@ -49,12 +49,14 @@ def take_values(indptr, indices, data, rows, at, out, first, last):
 
 
 @kernel
-def bin_by_row(indptr, indices, data, edges, begin, missing, default, at, kept, bins, first, last):
+def bin_by_row(indptr, indices, data, edges, ways, at, kept, bins, first, last):
     """Bin the entries of the rows first … last − 1; those at their default bins are left out.
 
     Parameters
     ----------
-    edges, begin, missing, default : as in `hist_bin.bin_entries`, ``begin`` being its indptr
+    edges : of data's dtype, a power of two less one for each column, filled up with +inf
+    ways : int32 (n_columns, 4), together as they are looked up for every entry: where a column's
+        edges begin, half of that power of two, and the bins of missing values and of absent ones
     at : int64 (n_columns,), where the next entry of each column goes; moved on
     kept : uint32, written: the rows of what is kept, column by column
     bins : uint8, written likewise: its bins
@@ -62,17 +64,17 @@ def bin_by_row(indptr, indices, data, edges, begin, missing, default, at, kept, 
     for row in range(np.uint64(first), np.uint64(last)):
         for e in range(np.uint64(indptr[row]), np.uint64(indptr[row + ONE])):
             column, value = np.uint64(indices[e]), data[e]
-            low = np.uint64(begin[column])
-            half = (np.uint64(begin[column + ONE]) - low + ONE) >> ONE
+            low = np.uint64(ways[column, 0])
+            half = np.uint64(ways[column, 1])
             while half > np.uint64(0):
                 low += half * np.uint64(edges[low + half - ONE] < value)
                 half >>= ONE
-            b = np.int64(low) - begin[column]
-            b = missing[column] if np.isnan(value) else b
+            b = np.int64(low) - np.int64(ways[column, 0])
+            b = np.int64(ways[column, 2]) if np.isnan(value) else b
             to = np.uint64(at[column])
             kept[to] = np.uint32(row)
             bins[to] = np.uint8(b)
-            at[column] += np.int64(b != default[column])
+            at[column] += np.int64(b != ways[column, 3])
 
 
 @kernel

@@ -1,0 +1,142 @@
+"""Entries become the same bins column by column and row by row, whatever the threads."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+
+from algorithms._common import hist_listed
+from algorithms._common.hist_bins import bin_listed, find_bins, last_rounded, pad_edges
+from algorithms._common.hist_listed import ByColumn, ByRow
+from algorithms._common.hist_parts import Parts, part_table
+from algorithms._common.threads import Workers
+from algorithms.newton_boosting import NewtonBoostingRegressor
+
+seeds = st.integers(0, 2**32 - 1)
+
+
+def drawn_matrix(seed, dtype):
+    rng = np.random.default_rng(seed)
+    shape = int(rng.integers(1, 200)), int(rng.integers(1, 30))
+    values = np.round(rng.normal(size=shape), int(rng.integers(0, 3)))
+    values[rng.random(shape) < 0.05] = np.nan
+    held = rng.random(shape) < rng.random(shape[1]) * 0.8  # of them some zeros
+    return sparse.csr_array((values[held], np.nonzero(held)), shape, dtype=dtype)
+
+
+def parts_of(listed, absent):
+    nothing = np.empty((listed.shape[0], 0), listed.matrix.dtype)
+    return Parts(nothing, np.empty(0, np.int64), listed, np.arange(listed.shape[1]), absent)
+
+
+def entries_in(entries):
+    spans = zip(entries.start, entries.end, strict=True)
+    return [(entries.rows[a:b].tolist(), entries.bins[a:b].tolist()) for a, b in spans]
+
+
+@given(seeds, st.integers(1, 3), st.sampled_from([np.float32, np.float64]), st.booleans())
+@settings(max_examples=60, deadline=None)
+def test_rows_and_columns_give_the_same_bins(seed, threads, dtype, is_missing):
+    X = drawn_matrix(seed, dtype)
+    n_rows, n_columns = X.shape
+    absent = np.nan if is_missing else 0.0
+    numbers = np.zeros(n_columns, bool)
+    by_column = parts_of(ByColumn(sparse.csc_array(X)), absent)
+    with Workers(threads) as workers:
+        by_row = parts_of(ByRow(X, workers), absent)
+        wanted = find_bins(by_column, numbers, 20, max(1, n_rows // 2), 1, workers)
+        found = find_bins(by_row, numbers, 20, max(1, n_rows // 2), 1, workers)
+        own = bin_listed(by_row, found, workers)
+        other = bin_listed(by_column, wanted, workers)
+    assert all(map(np.array_equal, found.edges, wanted.edges))
+    assert np.array_equal(found.missing, wanted.missing)
+    assert np.array_equal(own.default, other.default)
+    assert entries_in(own) == entries_in(other)
+    assert np.array_equal(by_row.listed.counts, by_column.listed.counts)
+    assert np.array_equal(by_row.listed.gaps, by_column.listed.gaps)
+
+
+@pytest.mark.parametrize("reason", ["edges", "codes"])
+def test_rows_are_brought_into_columns_where_that_is_needed(monkeypatch, reason):
+    X = sparse.csr_array(np.abs(drawn_matrix(3, np.float64).toarray().round()))
+    is_set = np.arange(X.shape[1]) == (0 if reason == "codes" else -1)
+    if reason == "edges":
+        monkeypatch.setattr(hist_listed, "MOST_EDGES", 0)
+    with Workers(2) as workers:
+        by_row, by_column = parts_of(ByRow(X, workers), 0.0), parts_of(ByColumn(X.tocsc()), 0.0)
+        binner = find_bins(by_row, is_set, 20, 1000, 1, workers)
+        own, other = (bin_listed(table, binner, workers) for table in (by_row, by_column))
+    assert entries_in(own) == entries_in(other)
+
+
+def test_what_stands_twice_is_added_up_first():
+    twice = sparse.csr_array(([1.0, 2.0, 5.0], [0, 0, 1], [0, 2, 3]), shape=(2, 2))
+    assert isinstance(part_table(twice).listed, ByColumn)
+    assert part_table(twice).listed.matrix.toarray().tolist() == [[3.0, 0.0], [0.0, 5.0]]
+    twice.sum_duplicates()
+    assert isinstance(part_table(twice).listed, ByRow)
+
+
+@given(st.lists(st.floats(width=32, allow_nan=False, allow_infinity=False), min_size=1))
+@settings(max_examples=200, deadline=None)
+def test_the_last_number_that_is_rounded_to_an_edge(edges):
+    edges = np.array(edges, np.float32)
+    last = last_rounded(edges)
+    with np.errstate(over="ignore"):
+        assert (last.astype(np.float32) <= edges).all()
+        assert (np.nextafter(last, np.inf).astype(np.float32)[np.isfinite(last)]
+                > edges[np.isfinite(last)]).all()  # fmt: skip
+    assert (np.isfinite(last) | (edges == np.finfo(np.float32).max)).all()
+
+
+def test_edges_of_wide_values_are_those_of_rounded_ones():
+    edges = [np.array([0.1, 0.30000001]), np.empty(0)]
+    narrow = pad_edges(edges, part_table(np.zeros((1, 2), np.float32), bundles=False))
+    wide = pad_edges(edges, part_table(np.zeros((1, 2)), bundles=False, rounds=True))
+    assert (narrow[0].dtype, wide[0].dtype) == (np.float32, np.float64)
+    assert np.array_equal(narrow[1], wide[1])
+    assert (narrow[0] <= wide[0]).all()
+    assert np.array_equal(wide[0].astype(np.float32)[:1], narrow[0][:1])  # 0.1f is even: the tie
+
+
+def neighbours(rng, n, d):
+    """Return float64 numbers at float32 ones, half way to the next, and just beside that."""
+    base = rng.normal(size=6).astype(np.float32)[rng.integers(0, 6, (n, d))]
+    after = np.nextafter(base, np.float32(np.inf)).astype(np.float64)
+    half = (base.astype(np.float64) + after) / 2.0
+    kinds = [base.astype(np.float64), half, np.nextafter(half, -np.inf), after]
+    return np.choose(rng.integers(0, 4, (n, d)), kinds)
+
+
+@given(seeds, st.integers(1, 2), st.sampled_from(["ties", "zeros", "gaps", "tiny", "lists"]))
+@settings(max_examples=25, deadline=None)
+def test_float64_rows_train_the_model_of_their_float32_ones(seed, threads, kind):
+    rng = np.random.default_rng(seed)
+    n, d = int(rng.integers(5, 400)), int(rng.integers(1, 9))
+    X = neighbours(rng, n, d)
+    if kind == "zeros":
+        X[rng.random((n, d)) < 0.8] = 0.0
+    elif kind == "gaps":
+        X[rng.random((n, d)) < 0.1] = np.nan
+    elif kind == "tiny":
+        X *= 1e-44
+    share = 0.5 if kind == "lists" else 1.0  # of columns a node draws: then lists of bins serve
+    model = NewtonBoostingRegressor(
+        n_estimators=3, max_bin=int(rng.integers(2, 64)), n_jobs=threads, colsample_bynode=share,
+        random_state=0,
+    )  # fmt: skip
+    y = rng.normal(size=n)
+    wide = model.fit(X, y).predict(X)
+    dumped = model.ensemble_
+    narrow = model.fit(X.astype(np.float32), y).predict(X)
+    assert np.array_equal(wide, narrow)
+    assert np.array_equal(dumped.threshold, model.ensemble_.threshold, equal_nan=True)
+
+
+@pytest.mark.parametrize("value", [3.5e38, -1e300, np.inf])
+def test_float64_rows_beyond_float32_are_refused(value):
+    X = np.random.default_rng(0).normal(size=(50, 3))
+    X[7, 1] = value
+    with pytest.raises(ValueError, match=r"Input X contains infinity or a value too large"):
+        NewtonBoostingRegressor().fit(X, X[:, 0])

@@ -23,7 +23,7 @@ from algorithms._common.newton_proposals import ProposalGrower
 from algorithms._common.newton_rounds import Rounds
 from algorithms._common.newton_start import rounds_before
 from algorithms._common.newton_stopping import Watch
-from algorithms._common.newton_tables import as_dense, dense_parts, read_rows
+from algorithms._common.newton_tables import as_dense, read_rows
 from algorithms._common.parity import warn_of_other_version
 from algorithms._common.threads import Workers, count_threads
 from algorithms._common.xgboost_boosting import boost_by_xgboost_rules
@@ -242,9 +242,7 @@ class BaseNewtonBoosting(NewtonModel):
         score = np.empty((len(self._base), X.shape[0]))
         score[:] = self._base[:, None]
         if rounds:
-            walker = FastPredictor(self._join(rounds))
-            for rows, part in dense_parts(X):
-                score[:, rows] = walker.raw(part).T
+            score[:] = FastPredictor(self._join(rounds)).raw(X, count_threads(self.n_jobs)).T
         return score
 
     def _take_history(self, watch, trained):

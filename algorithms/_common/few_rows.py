@@ -39,18 +39,18 @@ def plain_rows(estimator, X, dtype=None):
     return None if np.isinf(found).any() else found
 
 
-def plain_sparse_rows(estimator, X):
+def plain_sparse_rows(estimator, X, dtype=None):
     """Return CSR X as `validate_data` would return it, or None where that has to look itself.
 
     Parameters
     ----------
-    estimator, X : as in `plain_rows`
+    estimator, X, dtype : as in `plain_rows`
 
     Returns
     -------
-    X, or None: where it is anything but a CSR matrix of at least one row and at most FEW floats
+    CSR, or None: where X is anything but a CSR matrix of at least one row and at most FEW floats
     that stand in order, each once, where names of columns were seen in training, or where a value
-    is infinite.
+    is infinite or becomes so in ``dtype``.
     """
     if type(X) not in CSR or X.dtype not in FLOATS or X.ndim != 2:
         return None
@@ -58,4 +58,6 @@ def plain_sparse_rows(estimator, X):
         return None
     if hasattr(estimator, "feature_names_in_") or not X.has_canonical_format:
         return None
-    return None if np.isinf(X.data).any() else X
+    with np.errstate(over="ignore"):
+        found = X if dtype is None else X.astype(dtype, copy=False)
+    return None if np.isinf(found.data).any() else found

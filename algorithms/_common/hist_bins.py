@@ -267,7 +267,8 @@ def last_rounded(edges):
     It is half way to the next float32 where a tie goes down, to the even one, or else just below.
     """
     half = edges.astype(np.float64)
-    half += (np.nextafter(edges, np.float32(np.inf)).astype(np.float64) - half) / 2.0
+    with np.errstate(over="ignore"):  # behind the largest float32 there is infinity
+        half += (np.nextafter(edges, np.float32(np.inf)).astype(np.float64) - half) / 2.0
     is_odd = (edges.view(np.uint32) & 1).astype(bool)
     half[is_odd] = np.nextafter(half[is_odd], -np.inf)
     return half

@@ -9,7 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 from algorithms._common.hist_predict import FastPredictor
 from algorithms._common.newton_model import importances, join_trees, rounds_from
 from algorithms._common.newton_objectives import BINARY, CLASSES, REGRESSION
-from algorithms._common.newton_tables import as_dense, dense_parts, read_rows
+from algorithms._common.newton_tables import as_dense, read_rows
 from algorithms._common.saved_model import SavedModel
 from algorithms._common.shap_values import Contributions
 from algorithms._common.threads import count_threads
@@ -57,9 +57,7 @@ class NewtonModel(SavedModel, Contributions, BaseEstimator):
         if last > len(self.ensemble_.weight) // k:  # rounds after the best one
             walker = FastPredictor(self._join(self._rounds))
         trees = slice(first * k, last * k or None)
-        threads = count_threads(self.n_jobs)
-        found = [walker.raw(part, threads, trees) for _, part in dense_parts(X)]
-        return found[0] if len(found) == 1 else np.concatenate(found)
+        return walker.raw(X, count_threads(self.n_jobs), trees)
 
     def _predict_scores(self, raw):
         """Return what raw scores say: values, or probabilities of the classes; float64."""

@@ -5,7 +5,7 @@ from sklearn.utils.validation import _check_sample_weight
 
 from algorithms._common.hist_predict import FastPredictor
 from algorithms._common.hist_stopping import improves
-from algorithms._common.newton_tables import dense_parts, read_rows
+from algorithms._common.newton_tables import read_rows
 
 
 class Watch:
@@ -75,9 +75,7 @@ class Table:
 
     def add(self, ensemble):
         """Add trees to the scores."""
-        walker = FastPredictor(ensemble)
-        for rows, part in dense_parts(self.X):
-            walker.add(part, self.score[rows])
+        FastPredictor(ensemble).add(self.X, self.score)
 
     def predict(self, ensemble):
         """Add trees to the scores; return the predictions."""

@@ -6,12 +6,11 @@ from scipy import sparse
 from sklearn.utils import assert_all_finite
 from sklearn.utils.validation import validate_data
 
-from algorithms._common.few_rows import plain_rows
+from algorithms._common.few_rows import plain_rows, plain_sparse_rows
 from algorithms._common.hist_tables import add_up, encode_frame, go_on_with
 from algorithms._common.threads import Workers, count_threads
 
 ROWS_AT_ONCE = 4096
-VALUES_AT_ONCE = 1 << 21
 LARGEST = float(np.finfo(np.float32).max)
 
 
@@ -24,8 +23,10 @@ def read_rows(estimator, X, *, reset, y="no_validation", known=None, wide=False,
     ``missing`` become NaN; columns of a frame whose dtype is categorical become codes, ``known``
     being those of an earlier model, as in `hist_tables.read_table`.
     """
-    if not reset and (few := plain_rows(estimator, X, np.float32)) is not None:
-        return drop_missing(few, estimator.missing)
+    if not reset:
+        plain = plain_sparse_rows if sparse.issparse(X) else plain_rows
+        if (few := plain(estimator, X, np.float32)) is not None:
+            return drop_missing(few, estimator.missing)
     if isinstance(X, pd.DataFrame):
         X = encode_frame(estimator, X, reset=reset, known=known)
     elif reset:
@@ -89,14 +90,3 @@ def as_dense(X):
     dense = np.full(X.shape, np.nan, np.float32)
     dense[listed.row, listed.col] = listed.data
     return dense
-
-
-def dense_parts(X):
-    """Yield slices of rows and these rows, dense."""
-    if not sparse.issparse(X):
-        yield slice(None), X
-        return
-    step = max(1, min(ROWS_AT_ONCE, VALUES_AT_ONCE // max(X.shape[1], 1)))
-    for start in range(0, X.shape[0], step):
-        rows = slice(start, start + step)
-        yield rows, as_dense(X[rows])

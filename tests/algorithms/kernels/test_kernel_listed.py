@@ -81,7 +81,7 @@ def test_what_stands_twice_is_added_up_first():
 @given(st.lists(st.floats(width=32, allow_nan=False, allow_infinity=False), min_size=1))
 @settings(max_examples=200, deadline=None)
 def test_the_last_number_that_is_rounded_to_an_edge(edges):
-    edges = np.array(edges, np.float32)
+    edges = np.array([*edges, np.finfo(np.float32).max], np.float32)
     last = last_rounded(edges)
     with np.errstate(over="ignore"):
         assert (last.astype(np.float32) <= edges).all()

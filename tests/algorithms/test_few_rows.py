@@ -78,15 +78,22 @@ def test_names_are_still_checked(model):
 
 @pytest.mark.parametrize("form", [sparse.csr_matrix, sparse.csr_array])
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
-def test_one_sparse_row_is_predicted_as_among_many(form, dtype):
+@pytest.mark.parametrize("kind", [HistogramBoostingClassifier, NewtonBoostingClassifier])
+def test_one_sparse_row_is_predicted_as_among_many(form, dtype, kind):
     given = form(np.where(RNG.random(X.shape) < 0.5, X, 0.0).astype(dtype))
-    model = HistogramBoostingClassifier(n_estimators=3).fit(given, Y)
+    model = kind(n_estimators=3).fit(given, Y)
     one_by_one = [model.predict_proba(given[[i]])[0] for i in range(given.shape[0])]
     assert np.array_equal(one_by_one, model.predict_proba(given))
     assert plain_sparse_rows(model, given) is not None
     assert plain_sparse_rows(model, form(np.ones((FEW // 4 + 1, 4), dtype))) is None
     assert plain_sparse_rows(model, given.tocsc()) is None
     assert plain_sparse_rows(model, given.astype(int)) is None
+
+
+def test_a_sparse_value_beyond_float32_is_refused_where_the_model_reads_float32():
+    model = NewtonBoostingClassifier(n_estimators=2).fit(X, Y)
+    with np.errstate(over="ignore"), pytest.raises(ValueError, match="too large"):
+        model.predict(sparse.csr_array(np.full((1, 4), 1e39)))
 
 
 def test_sparse_rows_that_are_not_plain_take_the_long_way():

@@ -36,6 +36,7 @@ from harness.trees import TreeEnsemble
 Answer = tuple[str, JSON]  # in words, and as a record
 THREADS = (1, 2)  # that must give the same bytes
 ORDER = 1  # seed of the permutation of rows
+CAPACITIES = {"bins": "number of bins", "depth": "depth"}  # that are timed at several values
 
 
 def answer_staged(evidence: Evidence, question: Question) -> Answer:
@@ -106,9 +107,9 @@ def _fits(
     if axis == "threads":
         fitting = [int(value) for value in values if value <= _processors()]
         return [(value, replace(trial, threads=value), {}) for value in fitting]
-    argument = evidence.algorithm(subject).capacity.get("bins")
+    argument = evidence.algorithm(subject).capacity.get(axis)
     if argument is None or argument.match == "impossible":
-        raise InapplicableError("it has no number of bins to choose")
+        raise InapplicableError(f"it has no {CAPACITIES[axis]} to choose")
     convert = argument.convert or (lambda value: value)
     params = [{**trial.params, argument.name: convert(value)} for value in values]
     return [(v, replace(trial, params=p), {}) for v, p in zip(values, params, strict=True)]

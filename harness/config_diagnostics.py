@@ -36,5 +36,6 @@ class Diagnostics(BaseModel):
     rows: list[Part] = [0.125, 0.25, 0.5, 1.0]  # shares of the training rows
     columns: list[Part] = []  # shares of the prepared columns
     bins: list[Annotated[int, Field(ge=2, le=65536)]] = []
+    depth: list[Annotated[int, Field(ge=1, le=64)]] = []
     threads: list[Annotated[int, Field(ge=1, le=1024)]] = []
     calls: int = Field(3, ge=1, le=100)  # timed at each size, after a cold one

@@ -40,7 +40,7 @@ VERSION = 1  # raise when an answer is made in another way
 PAIRED = ("importance", "agreement")
 OF_CLASSES = ("calibration", "margins")
 TIMED = ("staged", "scaling")
-AXES = ("rows", "columns", "bins", "threads")
+AXES = ("rows", "columns", "bins", "depth", "threads")
 PATIENCE = 10  # times a trial's own limit: stages are predicted, and some members trained again
 
 

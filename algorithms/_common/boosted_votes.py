@@ -87,7 +87,7 @@ class VotedClasses:
         if self.n_classes_ == 1:
             return np.ones((len(score), 1))
         if self.n_classes_ == TWO:
-            return softmax(np.column_stack([-score, score]) / 2.0)
+            return softmax_of_two(score)
         # laid out by columns, as scikit-learn's are: rows are then added up in the same order
         return softmax(np.asfortranarray(score / (self.n_classes_ - 1)))
 
@@ -173,3 +173,15 @@ def predict(model, X):
     if isinstance(model, BaseDecisionTree):
         return model.predict(X, check_input=False)
     return model.predict(X)
+
+
+def softmax_of_two(score):
+    """Return the softmax of (−F/2, F/2), as scikit-learn's `softmax` but column by column.
+
+    Of rows of two, NumPy's maxima and sums take five times as long as all the rest.
+    """
+    half = score / 2.0
+    largest = np.abs(half)
+    one, two = np.exp(-half - largest), np.exp(half - largest)
+    total = one + two
+    return np.column_stack([one / total, two / total])

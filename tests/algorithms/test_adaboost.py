@@ -12,8 +12,10 @@ from sklearn import datasets, tree
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
+from sklearn.utils.extmath import softmax
 
 from algorithms import AdaBoostClassifier, AdaBoostRegressor, DecisionTreeClassifier
+from algorithms._common.boosted_votes import softmax_of_two
 
 BOTH = [AdaBoostClassifier, AdaBoostRegressor]
 
@@ -201,3 +203,11 @@ def test_wrong_input_is_told_as_scikit_learn_tells_it(kind):
     ]:
         with pytest.raises(ValueError, match=message):
             kind(**params).fit(given_X, y, sample_weight=weight)
+
+
+@given(st.lists(st.floats(-750, 750), min_size=1, max_size=40))
+@settings(max_examples=100, deadline=None)
+def test_the_softmax_of_two_is_that_of_scikit_learn(score):
+    score = np.array(score)
+    wanted = softmax(np.column_stack([-score, score]) / 2.0)
+    assert np.array_equal(softmax_of_two(score), wanted)

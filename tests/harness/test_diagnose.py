@@ -3,11 +3,13 @@
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from sized_duels import duel
 
+from harness import Argument, answers
 from harness.analysis.build import view_run
 from harness.config import parse_experiment
 from harness.config_diagnostics import Diagnostics
@@ -22,7 +24,7 @@ from harness.store import Store
 PLUGIN = Path(__file__).resolve().parents[1] / "plugins" / "crowd.py"
 EVERY = ["staged", "determinism", "scaling", "calibration"]
 EVERY += ["importance", "agreement", "margins", "strength"]
-SIZES = {"rows": [0.5, 1.0], "bins": [8, 64], "calls": 1}
+SIZES = {"rows": [0.5, 1.0], "bins": [8, 64], "depth": [1, 3], "calls": 1}
 
 
 def experiment_of(**table):
@@ -65,12 +67,13 @@ def told(whole):
 def test_every_question_is_answered(told):
     assert Counter(name for name, _, _ in told) == {
         **dict.fromkeys(EVERY, 2),
-        "scaling": 4,
+        "scaling": 6,
         "importance": 1,
         "agreement": 1,
     }
-    assert [d.reason for d in told.values()] == [""] * 16
-    assert all(d.sentence for d in told.values())
+    reasons = [d.reason for d in told.values() if d.reason]
+    assert reasons == ["it has no depth to choose"] * 2
+    assert all(d.sentence for d in told.values() if not d.reason)
 
 
 def test_stages_are_scored_and_timed(told):
@@ -100,6 +103,14 @@ def test_threads_and_row_order_are_found_out(told):
 def test_sizes_are_those_that_were_trained_on(told):
     assert sorted(told["scaling", "crowd", "rows"].found["x"]) == [30, 60]
     assert sorted(told["scaling", "crowd", "bins"].found["x"]) == [8, 64]
+
+
+def test_depth_is_the_capacity_of_that_name(registry, tmp_path):
+    plan = plan_request(request_of(tmp_path), registry)
+    deep = replace(registry.algorithm("crowd"), capacity={"depth": Argument("levels")})
+    evidence = SimpleNamespace(asked=Diagnostics(depth=[2, 4]), algorithm=lambda _: deep)
+    fits = answers._fits("depth", plan.jobs[0].trials[0], evidence, None)
+    assert [(value, trial.params["levels"]) for value, trial, _ in fits] == [(2, 2), (4, 4)]
 
 
 def test_the_two_crowds_agree(told):

@@ -1,4 +1,4 @@
-"""How training time grows with rows, columns, bins or threads: a slope on log-log axes.
+"""How training time grows with rows, columns, bins, depth or threads: a slope on log-log axes.
 
     log t = a + b · log x + e,     b ± t_{n−2} · s_b
 
@@ -32,7 +32,7 @@ from harness.analysis.view import Interval
 class Scaling:
     """Seconds along one axis, and the line through them."""
 
-    axis: str  # rows, columns, bins, threads
+    axis: str  # rows, columns, bins, depth, threads
     x: tuple[float, ...]  # one entry a timed call
     seconds: tuple[float, ...]
     slope: Interval

@@ -5,7 +5,8 @@ import pandas as pd
 import pytest
 from scipy import sparse
 
-from algorithms._common.few_rows import FEW, plain_rows, plain_sparse_rows
+from algorithms._common import few_rows
+from algorithms._common.few_rows import has_infinity, plain_rows, plain_sparse_rows
 from algorithms.bagging import BaggingClassifier
 from algorithms.decision_tree import DecisionTreeClassifier
 from algorithms.gradient_boosting import GradientBoostingRegressor
@@ -32,13 +33,14 @@ def model(request):
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
-def test_one_row_is_predicted_as_among_many(model, dtype):
+def test_one_row_is_predicted_as_among_many(model, dtype, monkeypatch):
+    monkeypatch.setattr(few_rows, "FEW", 1 << 12)
     given = X.astype(dtype)
     one_by_one = [model.predict(given[[i]])[0] for i in range(len(X))]
     assert np.array_equal(one_by_one, model.predict(given))
     assert plain_rows(model, given) is not None
-    assert plain_rows(model, np.zeros((FEW // 4, 4), dtype)) is not None
-    assert plain_rows(model, np.zeros((FEW // 4 + 1, 4), dtype)) is None
+    assert plain_rows(model, np.zeros((1 << 10, 4), dtype)) is not None
+    assert plain_rows(model, np.zeros(((1 << 10) + 1, 4), dtype)) is None
 
 
 @pytest.mark.parametrize(
@@ -79,13 +81,14 @@ def test_names_are_still_checked(model):
 @pytest.mark.parametrize("form", [sparse.csr_matrix, sparse.csr_array])
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("kind", [HistogramBoostingClassifier, NewtonBoostingClassifier])
-def test_one_sparse_row_is_predicted_as_among_many(form, dtype, kind):
+def test_one_sparse_row_is_predicted_as_among_many(form, dtype, kind, monkeypatch):
+    monkeypatch.setattr(few_rows, "FEW", 1 << 12)
     given = form(np.where(RNG.random(X.shape) < 0.5, X, 0.0).astype(dtype))
     model = kind(n_estimators=3).fit(given, Y)
     one_by_one = [model.predict_proba(given[[i]])[0] for i in range(given.shape[0])]
     assert np.array_equal(one_by_one, model.predict_proba(given))
     assert plain_sparse_rows(model, given) is not None
-    assert plain_sparse_rows(model, form(np.ones((FEW // 4 + 1, 4), dtype))) is None
+    assert plain_sparse_rows(model, form(np.ones(((1 << 10) + 1, 4), dtype))) is None
     assert plain_sparse_rows(model, given.tocsc()) is None
     assert plain_sparse_rows(model, given.astype(int)) is None
 
@@ -114,3 +117,12 @@ def test_names_are_still_checked_of_sparse_rows():
     )
     with pytest.warns(UserWarning, match="feature names"):
         named.predict(sparse.csr_array(X[:1]))
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_infinity_is_told_from_sums_that_overflow_and_from_missing_values(dtype):
+    largest = np.finfo(dtype).max
+    for values in ([], [1.0], [largest, largest], [np.nan, largest], [np.nan]):
+        assert not has_infinity(np.array(values, dtype))
+    for values in ([np.inf], [-np.inf, np.inf], [np.nan, np.inf]):
+        assert has_infinity(np.array(values, dtype))

@@ -21,7 +21,7 @@ from algorithms._kernels.sort_values import PASSES, sort_values
 SAMPLE_SEED = 1
 ALL = 1 << 32
 ROWS_A_SHARE = 4096
-VALUES_AT_ONCE = 1 << 23  # of the sample, that are turned on their side
+VALUES_AT_ONCE = 1 << 21  # of the sample, that are turned on their side
 FEW_TO_SORT = 4096  # values, for which buckets take longer than comparisons
 
 

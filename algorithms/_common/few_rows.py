@@ -1,4 +1,4 @@
-"""Let a few plain rows through at once.
+"""Let plain rows through at once.
 
 scikit-learn's checks of one row take 0.1 to 0.2 ms, several times as long as a hundred trees, as
 long as fifty trees take for hundreds of rows, and a third of what a lone tree takes for 25 000.
@@ -8,7 +8,7 @@ Most of what they look for cannot be in an array of floats that has the right nu
 import numpy as np
 from scipy import sparse
 
-FEW = 1 << 22  # values; of more, scikit-learn's own look at them is what takes the time
+MOST_VALUES = 1 << 22  # of more, scikit-learn's own look at them is what takes the time
 FLOATS = frozenset({np.dtype(np.float32), np.dtype(np.float64)})
 CSR = (sparse.csr_array, sparse.csr_matrix)
 
@@ -25,12 +25,12 @@ def plain_rows(estimator, X, dtype=None):
     Returns
     -------
     (n_rows, n_features) C-contiguous array that may hold NaN, or None: where X is anything but a
-    NumPy array of at least one row and at most FEW floats, where names of columns were seen in
-    training, or where a value is infinite or becomes so in ``dtype``.
+    NumPy array of at least one row and at most MOST_VALUES floats, where names of columns were seen
+    in training, or where a value is infinite or becomes so in ``dtype``.
     """
     if type(X) is not np.ndarray or X.dtype not in FLOATS or X.ndim != 2:
         return None
-    if not 0 < X.size <= FEW or X.shape[1] != estimator.n_features_in_:
+    if not 0 < X.size <= MOST_VALUES or X.shape[1] != estimator.n_features_in_:
         return None
     if hasattr(estimator, "feature_names_in_"):
         return None
@@ -48,13 +48,13 @@ def plain_sparse_rows(estimator, X, dtype=None):
 
     Returns
     -------
-    CSR, or None: where X is anything but a CSR matrix of at least one row and at most FEW floats
-    that stand in order, each once, where names of columns were seen in training, or where a value
-    is infinite or becomes so in ``dtype``.
+    CSR, or None: where X is anything but a CSR matrix of at least one row and at most MOST_VALUES
+    floats that stand in order, each once, where names of columns were seen in training, or where a
+    value is infinite or becomes so in ``dtype``.
     """
     if type(X) not in CSR or X.dtype not in FLOATS or X.ndim != 2:
         return None
-    if not X.shape[0] > 0 or X.nnz > FEW or X.shape[1] != estimator.n_features_in_:
+    if not X.shape[0] > 0 or X.nnz > MOST_VALUES or X.shape[1] != estimator.n_features_in_:
         return None
     if hasattr(estimator, "feature_names_in_") or not X.has_canonical_format:
         return None

@@ -95,7 +95,8 @@ def find_bins(X, categorical, max_bin, sample, min_in_bin, workers):
 
     listed = list(range(len(table.listed_columns)))
     found = dict(zip(table.listed_columns, workers.each(find_listed, listed), strict=True))
-    step = max(LINE, VALUES_AT_ONCE // len(drawn) // LINE * LINE)
+    fewest = LINE * -(-2 * workers.threads // LINE)
+    step = max(fewest, VALUES_AT_ONCE // max(len(drawn), 1) // LINE * LINE)
     for first in range(0, len(table.dense_columns), step):
         features = table.dense_columns[first : first + step]
         columns = take_columns(table, features, drawn, workers)
@@ -265,6 +266,7 @@ def last_rounded(edges):
     """Return the largest float64 that rounding to float32 brings to each edge, or below.
 
     It is half way to the next float32 where a tie goes down, to the even one, or else just below.
+    Edges are finite.
     """
     half = edges.astype(np.float64)
     with np.errstate(over="ignore"):  # behind the largest float32 there is infinity

@@ -112,9 +112,18 @@ class ByRow:
         self.parts, self.gaps = self._count(rows, workers)
         self.counts = self.parts.sum(axis=0)
 
+    def _ends(self, n_rows, workers):
+        """Return where the parts of some rows begin, and the last one ends.
+
+        There are so few that counts of all columns take no more room than the entries.
+        """
+        most = max(1, self.matrix.nnz // max(self.shape[1], 1))
+        parts = max(1, min(workers.threads, n_rows, most))
+        return [n_rows * i // parts for i in range(parts + 1)]
+
     def _count(self, rows, workers):
         """Return the entries of each part of some rows and column, and which have missing ones."""
-        ends = part_ends(len(rows), workers)
+        ends = self._ends(len(rows), workers)
         counts = np.zeros((len(ends) - 1, self.shape[1]), np.int64)
         gaps = np.zeros(counts.shape, bool)
 
@@ -128,7 +137,7 @@ class ByRow:
 
     def sample(self, rows, workers):
         """Return a function: column → the values of its entries in these rows."""
-        ends = part_ends(len(rows), workers)
+        ends = self._ends(len(rows), workers)
         counts, _ = self._count(rows, workers)
         starts = starts_of(counts)
         out = np.empty(counts.sum(), self.matrix.dtype)
@@ -171,12 +180,6 @@ class ByRow:
         workers.share(fill, len(starts))
         workers.share(close, n_columns)
         return starts[0], counts, kept, bins
-
-
-def part_ends(n_rows, workers):
-    """Return where the parts of some rows begin, and the last one ends."""
-    parts = max(1, min(workers.threads, n_rows))
-    return [n_rows * i // parts for i in range(parts + 1)]
 
 
 def starts_of(counts):

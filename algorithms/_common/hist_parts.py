@@ -68,7 +68,7 @@ def part_table(X, workers=ALONE, *, absent=0.0, bundles=True, rounds=False):
     every, none = np.arange(n_features), np.empty(0, np.int64)
     if sparse.issparse(X):
         return Parts(np.empty((n_rows, 0), X.dtype), none, listed_part(X, workers), every, absent)
-    chosen = exclusive_columns(X) if bundles else none
+    chosen = exclusive_columns(X, np.float32 if rounds else X.dtype) if bundles else none
     if not len(chosen):
         nothing = ByColumn(sparse.csc_array((n_rows, 0), dtype=X.dtype))
         return Parts(X, every, nothing, none, rounds=rounds)
@@ -87,9 +87,9 @@ def listed_part(X, workers):
     return ByColumn(columns)
 
 
-def exclusive_columns(X):
-    """Return the columns of dense X that are worth bundling, by a sample of its rows."""
-    rows = X[:: -(-len(X) // SAMPLED)]
+def exclusive_columns(X, read_as):
+    """Return the columns of dense X, read as a dtype, that are worth bundling, by some rows."""
+    rows = X[:: -(-len(X) // SAMPLED)].astype(read_as, copy=False)
     is_set = (rows != 0.0).astype(np.float32)
     share = is_set.mean(axis=0)
     chosen = np.flatnonzero(share <= FEW_ENTRIES)

@@ -55,6 +55,9 @@ class FastPredictor:
         self.nodes, order, self.depth = pack_nodes(steps, self.roots)
         self.values = np.ascontiguousarray(self.values[order])
 
+    def __getstate__(self):
+        return {name: value for name, value in self.__dict__.items() if name != "_narrow"}
+
     def raw(self, X, threads=1, trees=slice(None)):
         """Return the raw scores, (n_rows, n_scores) in the ensemble's ``sum_dtype``.
 

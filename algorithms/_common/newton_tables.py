@@ -40,7 +40,7 @@ def read_rows(estimator, X, *, reset, y="no_validation", known=None, wide=False,
         dtype=np.float64 if stays else np.float32,
         order="C",
         accept_sparse="csr",
-        ensure_all_finite="allow-nan",
+        ensure_all_finite=False if stays else "allow-nan",
         **options,
     )
     X, rest = (found[0], found[1:]) if isinstance(found, tuple) else (found, None)

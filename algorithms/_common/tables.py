@@ -41,7 +41,7 @@ def sort_table(X, workers, name):
         np.empty(n_columns, np.int64),
     )
 
-    # Made and freed in the caller's thread, so that what is made next can lie in its place.
+    # Made in the caller's thread, so that what that makes next can lie in its place.
     spare = [np.empty((2, n_rows), np.uint64) for _ in range(min(workers.threads, n_columns))]
 
     def sort(first, last):

@@ -57,6 +57,8 @@ def parse(paths: Sequence[Path], reading: Reading) -> Parsed:
     if not reading.topics:
         return _stacked(paths, reading)
     *rows, told = paths
+    if not rows:
+        raise DataError(f"{told} tells topics of rows, but no file of rows comes before it")
     data, ids = _stacked(rows, reading)
     assert ids is not None  # topics go with svmlight alone
     return Parsed(data, topics.labels_of(ids, _labels_by_id(told, reading)))

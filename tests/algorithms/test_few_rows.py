@@ -1,5 +1,7 @@
 """A few plain rows take a short way, and are predicted as on the long one."""
 
+import pickle
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -34,7 +36,7 @@ def model(request):
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_one_row_is_predicted_as_among_many(model, dtype, monkeypatch):
-    monkeypatch.setattr(few_rows, "FEW", 1 << 12)
+    monkeypatch.setattr(few_rows, "MOST_VALUES", 1 << 12)
     given = X.astype(dtype)
     one_by_one = [model.predict(given[[i]])[0] for i in range(len(X))]
     assert np.array_equal(one_by_one, model.predict(given))
@@ -82,7 +84,7 @@ def test_names_are_still_checked(model):
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("kind", [HistogramBoostingClassifier, NewtonBoostingClassifier])
 def test_one_sparse_row_is_predicted_as_among_many(form, dtype, kind, monkeypatch):
-    monkeypatch.setattr(few_rows, "FEW", 1 << 12)
+    monkeypatch.setattr(few_rows, "MOST_VALUES", 1 << 12)
     given = form(np.where(RNG.random(X.shape) < 0.5, X, 0.0).astype(dtype))
     model = kind(n_estimators=3).fit(given, Y)
     one_by_one = [model.predict_proba(given[[i]])[0] for i in range(given.shape[0])]
@@ -126,3 +128,11 @@ def test_infinity_is_told_from_sums_that_overflow_and_from_missing_values(dtype)
         assert not has_infinity(np.array(values, dtype))
     for values in ([np.inf], [-np.inf, np.inf], [np.nan, np.inf]):
         assert has_infinity(np.array(values, dtype))
+
+
+@pytest.mark.parametrize("kind", [HistogramBoostingClassifier, NewtonBoostingClassifier])
+def test_a_pickle_does_not_tell_what_was_predicted(kind):
+    model = kind(n_estimators=3).fit(X, Y)
+    before = pickle.dumps(model)
+    model.predict(sparse.csr_array(X))
+    assert pickle.dumps(model) == before

@@ -135,7 +135,7 @@ def test_dense_one_hot_columns_are_bundled_for_second_order_trees(monkeypatch):
     params = {"n_estimators": 4, "max_depth": 3, "random_state": 0}
     bundled = NewtonBoostingClassifier(**params).fit(X, y)
     assert part_table(X).listed.shape[1] == 15  # two levels are in more than half of the rows
-    monkeypatch.setattr(hist_parts, "exclusive_columns", lambda _: np.empty(0, np.int64))
+    monkeypatch.setattr(hist_parts, "exclusive_columns", lambda *_: np.empty(0, np.int64))
     assert digest(NewtonBoostingClassifier(**params).fit(X, y)) == digest(bundled)
 
 

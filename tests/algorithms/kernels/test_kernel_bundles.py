@@ -136,9 +136,9 @@ def test_dense_columns_are_chosen_where_two_are_never_set_together():
     level = rng.integers(0, 4, 3000)
     X = np.column_stack([rng.normal(size=3000), level[:, None] == np.arange(4)]).astype(float)
     X = np.column_stack([X, rng.random((3000, 2)) < 0.4])
-    assert exclusive_columns(X).tolist() == [1, 2, 3, 4]
-    assert exclusive_columns(X[:, [0, 1, 5]]).tolist() == []
-    assert exclusive_columns(np.hstack([X, np.ones((3000, 20))])).tolist() == []
+    assert exclusive_columns(X, X.dtype).tolist() == [1, 2, 3, 4]
+    assert exclusive_columns(X[:, [0, 1, 5]], X.dtype).tolist() == []
+    assert exclusive_columns(np.hstack([X, np.ones((3000, 20))]), X.dtype).tolist() == []
 
 
 @pytest.mark.parametrize("threads", [1, 2])

@@ -7,10 +7,17 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from algorithms._common import hist_listed
-from algorithms._common.hist_bins import bin_listed, find_bins, last_rounded, pad_edges
+from algorithms._common.hist_bins import (
+    bin_listed,
+    find_bins,
+    last_rounded,
+    pad_edges,
+    sample_rows,
+)
 from algorithms._common.hist_listed import ByColumn, ByRow
 from algorithms._common.hist_parts import Parts, part_table
 from algorithms._common.threads import Workers
+from algorithms.histogram_boosting import HistogramBoostingClassifier
 from algorithms.newton_boosting import NewtonBoostingRegressor
 
 seeds = st.integers(0, 2**32 - 1)
@@ -63,6 +70,7 @@ def test_rows_are_brought_into_columns_where_that_is_needed(monkeypatch, reason)
     is_set = np.arange(X.shape[1]) == (0 if reason == "codes" else -1)
     if reason == "edges":
         monkeypatch.setattr(hist_listed, "MOST_EDGES", 0)
+    monkeypatch.delattr(hist_listed, "bin_by_row")  # what must not be asked
     with Workers(2) as workers:
         by_row, by_column = parts_of(ByRow(X, workers), 0.0), parts_of(ByColumn(X.tocsc()), 0.0)
         binner = find_bins(by_row, is_set, 20, 1000, 1, workers)
@@ -98,7 +106,7 @@ def test_edges_of_wide_values_are_those_of_rounded_ones():
     assert (narrow[0].dtype, wide[0].dtype) == (np.float32, np.float64)
     assert np.array_equal(narrow[1], wide[1])
     assert (narrow[0] <= wide[0]).all()
-    assert np.array_equal(wide[0].astype(np.float32)[:1], narrow[0][:1])  # 0.1f is even: the tie
+    assert np.array_equal(wide[0].astype(np.float32), narrow[0])
 
 
 def neighbours(rng, n, d):
@@ -139,5 +147,21 @@ def test_float64_rows_train_the_model_of_their_float32_ones(seed, threads, kind)
 def test_float64_rows_beyond_float32_are_refused(value):
     X = np.random.default_rng(0).normal(size=(50, 3))
     X[7, 1] = value
-    with pytest.raises(ValueError, match=r"Input X contains infinity or a value too large"):
+    with pytest.raises(ValueError, match=r"Input X contains infinity .* large for dtype.'float32'"):
         NewtonBoostingRegressor().fit(X, X[:, 0])
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array, sparse.csc_array])
+def test_a_sample_without_a_row_leaves_features_unsplit(form):
+    X = np.random.default_rng(0).normal(size=(100, 3))
+    y = X[:, 0] > 0.0
+    model = HistogramBoostingClassifier(n_estimators=2, subsample_for_bin=1, min_data_in_bin=1)
+    assert len(sample_rows(100, 1)) == 0
+    assert np.unique(model.fit(form(X), y).predict_proba(form(X)), axis=0).shape == (1, 2)
+
+
+def test_parts_of_a_table_of_few_entries_are_few():
+    few = sparse.csr_array(([1.0, 2.0], ([0, 5], [3, 900])), shape=(1000, 1000))
+    many = sparse.csr_array(np.ones((1000, 3)))
+    with Workers(4) as workers:
+        assert [len(ByRow(X, workers).parts) for X in (few, many)] == [1, 4]

@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 
 from harness.data.cards import read_card
 from harness.data.loading import table_of
+from harness.data.parsers import parse
+from harness.data.reading import Reading
 from harness.data.topics import labels_by_id, labels_of
 from harness.errors import DataError
 
@@ -159,3 +161,8 @@ def test_the_join_is_that_of_a_loop(ids, told):
     lines = pd.DataFrame([(topic, str(of), "1") for topic, of in told], columns=range(3), dtype=str)
     joined = labels_of(np.array(ids, np.float64), labels_by_id(lines, labels, Path("told")))
     assert [None if pd.isna(label) else label for label in joined] == expected
+
+
+def test_topics_alone_are_no_table(tmp_path):
+    with pytest.raises(DataError, match="no file of rows comes before it"):
+        parse([tmp_path / "topics"], Reading(format="svmlight", topics={"A": "a"}))

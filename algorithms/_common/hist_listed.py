@@ -55,7 +55,8 @@ class ByColumn:
         """Return a function: column → the values of its entries in these rows."""
         data, indices, indptr = self.matrix.data, self.matrix.indices, self.matrix.indptr
         n_rows = self.shape[0]
-        is_drawn = np.bincount(rows, minlength=n_rows) > 0 if len(rows) < n_rows else None
+        some = len(rows) < n_rows and len(data) > 0
+        is_drawn = np.bincount(rows, minlength=n_rows) > 0 if some else None
 
         def values(j):
             own = slice(indptr[j], indptr[j + 1])
@@ -109,7 +110,8 @@ class ByRow:
         indices = matrix.indices.astype(np.int32, copy=False)
         self.arrays = matrix.indptr.astype(np.int64), indices, matrix.data
         rows = np.arange(self.shape[0], dtype=np.uint32)
-        self.parts, self.gaps = self._count(rows, workers)
+        self.ends = self._ends(len(rows), workers)
+        self.parts, self.gaps = self._count(rows, self.ends, workers)
         self.counts = self.parts.sum(axis=0)
 
     def _ends(self, n_rows, workers):
@@ -121,9 +123,8 @@ class ByRow:
         parts = max(1, min(workers.threads, n_rows, most))
         return [n_rows * i // parts for i in range(parts + 1)]
 
-    def _count(self, rows, workers):
+    def _count(self, rows, ends, workers):
         """Return the entries of each part of some rows and column, and which have missing ones."""
-        ends = self._ends(len(rows), workers)
         counts = np.zeros((len(ends) - 1, self.shape[1]), np.int64)
         gaps = np.zeros(counts.shape, bool)
 
@@ -138,7 +139,7 @@ class ByRow:
     def sample(self, rows, workers):
         """Return a function: column → the values of its entries in these rows."""
         ends = self._ends(len(rows), workers)
-        counts, _ = self._count(rows, workers)
+        counts, _ = self._count(rows, ends, workers)
         starts = starts_of(counts)
         out = np.empty(counts.sum(), self.matrix.dtype)
 
@@ -156,8 +157,7 @@ class ByRow:
         """Return the bins of all entries that are not at their default, as `ByColumn.bin`."""
         if len(edges.values) > MOST_EDGES or any(codes is not None for codes in edges.codes):
             return ByColumn(sparse.csc_array(self.matrix)).bin(edges, workers)
-        n_rows, n_columns = self.shape
-        row_ends = [n_rows * i // len(self.parts) for i in range(len(self.parts) + 1)]
+        n_columns = self.shape[1]
         starts = starts_of(self.parts)
         ends = starts.copy()
         n_entries = self.matrix.nnz
@@ -171,7 +171,7 @@ class ByRow:
 
         def fill(first, last):
             for part in range(first, last):
-                own = ends[part], kept, bins, row_ends[part], row_ends[part + 1]
+                own = ends[part], kept, bins, self.ends[part], self.ends[part + 1]
                 bin_by_row(*self.arrays, *given, *own)
 
         def close(first, last):

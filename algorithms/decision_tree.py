@@ -161,11 +161,11 @@ class DecisionTreeClassifier(ClassifierMixin, BaseDecisionTree):
         self.parity = parity
 
     def _read_y(self, y):
-        """Return class codes; keep the labels."""
+        """Return class codes, in as few bytes as they need; keep the labels."""
         check_classification_targets(y)
         self.classes_, codes = code_classes(y)
         self.n_classes_ = len(self.classes_)
-        return codes.astype(np.int64, copy=False)
+        return codes.astype(np.min_scalar_type(self.n_classes_))
 
     def _read_more_y(self, y):
         """Return the codes of labels seen in training; raise ValueError where one was not."""

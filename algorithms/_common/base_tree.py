@@ -109,7 +109,7 @@ class BaseDecisionTree(BaseEstimator):
         ----------
         table : layout.Table
         columns : (n_features,) int64, the table's column of each feature
-        y : (n_rows,) class codes, int64, or values, float64
+        y : (n_rows,) class codes, integers, or values, float64
         weight : (n_rows,) float64, or None
         workers : Workers
         keep : whether the table must stay as it is

@@ -32,7 +32,7 @@ class Target:
     """
 
     n_classes: int  # 0: regression
-    codes: np.ndarray | None = None  # int64 (n_rows,)
+    codes: np.ndarray | None = None  # integers (n_rows,)
     y: np.ndarray | None = None  # float64 (n_rows,)
     weight: np.ndarray | None = None  # float64 (n_rows,); None: every row weighs 1
 
@@ -45,11 +45,11 @@ class Target:
         codes = rows_of(self.codes, used)
         two = self.n_classes == TWO  # then the weight of class 1 stands for the code
         if weight is None:
-            return (1 << CODE_BITS) + codes, NO_FLOATS, NO_FLOATS
+            return np.add(codes, 1 << CODE_BITS, dtype=np.int64), NO_FLOATS, NO_FLOATS
         if is_integer(weight):
             counts = weight.astype(np.int64)
             return (counts << CODE_BITS) + (counts * codes if two else codes), NO_FLOATS, NO_FLOATS
-        return codes, codes.astype(np.float64), weight
+        return codes.astype(np.int64, copy=False), codes.astype(np.float64), weight
 
 
 def rows_of(array, used):
@@ -120,7 +120,7 @@ def grow_tree(table, rows, rules, seed, workers, counts=None):
         elif asked == layout.SEARCH:
             search_together(table, rows, rules, growth, workers)
         else:
-            part_together(table, rows, growth, workers)
+            part_together(table, rows, growth, scratch, workers)
     count, depth = growth.state[[layout.COUNT, layout.DEPTH]].tolist()
     give_room(growth, count)
     return Tree(
@@ -146,13 +146,13 @@ def search_together(table, rows, rules, growth, workers):
     workers.share(search, int(growth.state[layout.VISITS]))
 
 
-def part_together(table, rows, growth, workers):
+def part_together(table, rows, growth, scratch, workers):
     """Part the lists of the node at hand, a share of them in each thread."""
     split = growth.splits[growth.state[layout.SLOT]]
     start, end, n_left = (split[name].item() for name in ("start", "end", "n_left"))
 
     def part(first, last):
-        spare = np.empty(end - start + 1, np.uint32)
+        spare = np.empty(end - start + 1, np.uint32) if first else scratch.entries
         partition_features(
             table, rows, start, start + n_left, end, growth.place, spare, first, last
         )

@@ -128,7 +128,7 @@ def _added(native: Block, fit: Block) -> Block:
 def memory_ratio(blocks: Iterable[Block]) -> float | None:
     """Return the peak of B's fit over that of A's, or None where one is not known.
 
-    The peak of a side is the median over launches of the highest fit of each.
+    The peak of a side is the median over launches of the first fit of each.
     """
     peaks = fit_peaks(blocks)
     if not peaks:
@@ -144,14 +144,14 @@ def memory_interval(blocks: Iterable[Block]) -> Interval | None:
 
 
 def fit_peaks(blocks: Iterable[Block]) -> list[tuple[int, int]]:
-    """Return the highest fit of A and of B in each launch, bytes."""
-    found: dict[int, tuple[int, int]] = {}
-    for block in blocks:
-        if block.phase == "fit":
-            a, b = (max(sample.peak for sample in pair) for pair in (block.a, block.b))
-            known = found.get(block.launch, (0, 0))
-            found[block.launch] = (max(known[0], a), max(known[1], b))
-    return list(found.values())
+    """Return the peak of the first fit of A and of B in each launch, bytes.
+
+    The first follows on a process that has given free memory back. Later ones also count the model
+    before them and what the allocator keeps, which grows with the number of fits.
+    """
+    fits = [block for block in blocks if block.phase == "fit"]
+    first = {b.launch: b for b in sorted(fits, key=lambda b: b.index, reverse=True)}
+    return [(block.a[0].peak, block.b[0].peak) for _, block in sorted(first.items())]
 
 
 # ------------------------------------------------------------------ doubts

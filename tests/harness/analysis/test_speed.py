@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from harness.analysis.speed import (
     contamination,
+    fit_peaks,
     is_self_duel,
     log_ratio,
     memory_ratio,
@@ -142,12 +143,13 @@ def test_train_adds_native_form_and_fit_of_the_same_call():
     assert speeds["train"].seconds == (5.0, 50.0)
 
 
-def test_memory_is_the_median_launch_of_the_highest_fit():
+def test_memory_is_the_median_launch_of_the_first_fit():
     def peaks(a, b, launch, index=0):
-        pairs = [(sample(1.0, peak=p), sample(1.0)) for p in (a, b)]
+        pairs = [(sample(1.0, peak=p), sample(1.0, peak=900)) for p in (a, b)]
         return Block(launch, index, "fit", "ABBA", *pairs)
 
-    blocks = [peaks(10, 30, 0), peaks(20, 5, 0, 1), peaks(20, 40, 1), peaks(500, 40, 2)]
+    blocks = [peaks(90, 1, 0, 1), peaks(10, 30, 0), peaks(20, 40, 1), peaks(500, 40, 2)]
+    assert fit_peaks(blocks) == [(10, 30), (20, 40), (500, 40)]
     assert memory_ratio(blocks) == 40 / 20
     assert memory_ratio([peaks(0, 40, 0)]) is None
     assert memory_ratio([]) is None

@@ -6,10 +6,10 @@ anyway, is asked for the few values that must be compared.
 
 import numpy as np
 
-from algorithms._common.tables import read_columns
+from algorithms._common.tables import read_columns, sort_scratch
 from algorithms._kernels.level_codes import code_columns
 from algorithms._kernels.level_layout import MOST, CodedTable, Codes
-from algorithms._kernels.presort import BUCKETS, PASSES, sort_columns
+from algorithms._kernels.presort import sort_columns
 
 FEWEST_BINS = 16
 ROWS_PER_BIN = 8  # at least, for there are few rows to gain
@@ -49,13 +49,12 @@ def sort_coded(X, workers, name):
     )
 
     def sort(first, last):
-        items = np.empty((2, n), np.uint64)
-        counts = np.empty((PASSES, BUCKETS), np.uint32)
+        scratch = sort_scratch(n)
         own, kind = np.empty((1, n), np.uint32), np.empty(1, np.int64)
         for f in range(first, last):
             column = values[f : f + 1]
             absent = missing[f : f + 1]
-            sort_columns(column, own, kind, absent, items, counts, 0, 1)
+            sort_columns(column, own, kind, absent, scratch, 0, 1)
             code_columns(column, own, absent, Codes(*(a[f : f + 1] for a in codes)), wanted, 0, 1)
             order[f] = own[0]
 

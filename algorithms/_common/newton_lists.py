@@ -3,10 +3,10 @@
 import numpy as np
 from scipy import sparse
 
-from algorithms._common.tables import read_columns
+from algorithms._common.tables import read_columns, sort_scratch
 from algorithms._kernels.layout import ROW as ROW_BITS
 from algorithms._kernels.newton_layout import Lists
-from algorithms._kernels.presort import BUCKETS, PASSES, sort_columns
+from algorithms._kernels.presort import sort_columns
 
 
 def sort_lists(X, workers, name):
@@ -33,14 +33,13 @@ def sort_lists(X, workers, name):
     lists = Lists(np.empty(start[-1], np.uint32), np.empty(start[-1], np.float32), start)
 
     def sort(first, last):
-        items = np.empty((2, n), np.uint64)
-        counts = np.empty((PASSES, BUCKETS), np.uint32)
+        scratch = sort_scratch(n)
         order, kind, missing = np.empty((1, n), np.uint32), np.empty(1, np.int64), np.empty(1, int)
         for f in range(first, last):
-            sort_columns(values[f : f + 1], order, kind, missing, items, counts, 0, 1)
+            sort_columns(values[f : f + 1], order, kind, missing, scratch, 0, 1)
             own = slice(start[f], start[f + 1])
             np.bitwise_and(order[0, : present[f]], ROW_BITS, out=lists.order[own])
-            np.take(values[f], lists.order[own], out=lists.value[own], mode="clip")
+            lists.value[own] = scratch.ordered[: present[f]]
 
     workers.share(sort, n_columns)
     return lists

@@ -6,7 +6,7 @@ from sklearn.utils import assert_all_finite
 
 from algorithms._common.cart import count_features
 from algorithms._kernels.layout import EXACT, NEAR, Table
-from algorithms._kernels.presort import BUCKETS, PASSES, sort_columns
+from algorithms._kernels.presort import BUCKETS, PASSES, SortScratch, sort_columns
 from algorithms._kernels.rank import write_ranks
 
 ROWS_AT_ONCE = 1024  # rows that are turned into columns at once: they fit the second-level cache
@@ -42,15 +42,22 @@ def sort_table(X, workers, name):
     )
 
     # Made in the caller's thread, so that what that makes next can lie in its place.
-    spare = [np.empty((2, n_rows), np.uint64) for _ in range(min(workers.threads, n_columns))]
+    spare = [sort_scratch(n_rows) for _ in range(min(workers.threads, n_columns))]
 
     def sort(first, last):
-        items = spare.pop()
-        counts = np.empty((PASSES, BUCKETS), np.uint32)
-        sort_columns(values, table.order, table.kind, table.missing, items, counts, first, last)
+        sort_columns(values, table.order, table.kind, table.missing, spare.pop(), first, last)
 
     workers.share(sort, n_columns)
     return table
+
+
+def sort_scratch(n_rows):
+    """Return the space that sorting a column of so many rows takes."""
+    return SortScratch(
+        items=np.empty(n_rows, np.uint64),
+        ordered=np.empty(n_rows, np.float32),
+        counts=np.empty((PASSES, BUCKETS), np.uint32),
+    )
 
 
 def rank_table(X, workers, name):
@@ -69,11 +76,10 @@ def rank_table(X, workers, name):
     def rank(first, last):
         order = np.empty((1, n_rows), np.uint32)
         distinct = np.empty(n_rows, np.float32)
-        items = np.empty((2, n_rows), np.uint64)
-        counts = np.empty((PASSES, BUCKETS), np.uint32)
+        scratch = sort_scratch(n_rows)
         for c in range(first, last):
             kind, missing = table.kind[c : c + 1], table.missing[c : c + 1]
-            sort_columns(values[c : c + 1], order, kind, missing, items, counts, 0, 1)
+            sort_columns(values[c : c + 1], order, kind, missing, scratch, 0, 1)
             ranks = table.ranks[:, c]
             table.reach[c] = write_ranks(values[c], order[0], missing[0], ranks, distinct)
             kind[0] = NEAR if table.reach[c] else EXACT

@@ -5,6 +5,8 @@ set), compare as the numbers do. Three counting passes of 11 bits sort them in l
 values stay in the order of their rows, so the result is the same everywhere.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 
 from algorithms._kernels.jit import inner_kernel, kernel
@@ -16,6 +18,7 @@ PASSES = 3
 SIGN = np.uint32(31)
 ONE = np.uint32(1)
 LAST = np.uint32(0xFFFFFFFF)  # the key of missing values
+INFINITE = np.uint32(0x7F800000)  # a number's bits above are no number
 KEY = np.uint64(32)  # an item holds its row below, its key above this bit
 IN_DIGIT = np.uint64(BUCKETS - 1)
 UNUSED = np.uint32(0xFFFFFFFF)
@@ -23,47 +26,72 @@ ROW_HALF = np.uint64(0xFFFFFFFF)
 RARE = 16  # DISTINCT: at most one value in so many is close to the one before it
 
 
+class SortScratch(NamedTuple):
+    """Space to sort a column in; a list's own place serves as well."""
+
+    items: np.ndarray  # uint64 (n_rows,): a row, its key above it
+    ordered: np.ndarray  # float32 (n_rows,): the values of a list
+    counts: np.ndarray  # uint32 (PASSES, BUCKETS)
+
+
 @kernel
-def sort_columns(values, order, kind, missing, items, counts, first, last):
+def sort_columns(values, order, kind, missing, scratch, first, last):
     """Fill ``order``, ``kind`` and ``missing`` for the columns first … last − 1.
+
+    A pass reads the column, the items or the list, and writes items and list by turns, so that
+    the last one writes the list. Digits that all values have in common are passed over.
 
     Parameters
     ----------
     values : (n_columns, n_rows) float32, NaN where missing, otherwise finite
     order, kind, missing : as in `Table`, written
-    items : (2, n_rows) uint64, scratch
-    counts : (PASSES, BUCKETS) uint32, scratch
+    scratch : SortScratch, which is left with the values of the last column in their order
     """
-    n = np.uint64(values.shape[1])
+    items, counts = scratch.items, scratch.counts
+    ordered = scratch.ordered.view(np.uint32)
     for f in range(first, last):
-        missing[f] = read_keys(values[f], items, counts)
-        here = 0
+        column, rows = values[f].view(np.uint32), order[f]
+        missing[f] = count_digits(column, counts)
+        differ = 0
         for digit in range(PASSES):
-            if start_buckets(counts, digit, n):
-                fill_buckets(items, here, counts, digit)
-                here = 1 - here
-        bits = items[1 - here].view(np.uint32)
-        for i in range(n):
-            key = np.uint32(items[here, i] >> KEY)
-            order[f, i] = np.uint32(items[here, i] & ROW_HALF)
-            bits[i] = np.uint32(key & ROW) if key >> SIGN else np.uint32(~key)
-        kind[f] = flag_entries(bits.view(np.float32), order[f], values.shape[1] - missing[f])
+            differ |= start_buckets(counts, digit, np.uint64(len(column))) << digit
+        differ = max(differ, 1)  # all values alike: one pass keeps their order
+        is_first = True
+        for digit in range(PASSES):
+            if not (differ >> digit) & 1:
+                continue
+            later = differ >> (digit + 1)
+            to_items = later in (1, 2)  # one pass is left
+            if is_first and to_items:
+                column_to_items(column, items, counts, digit)
+            elif is_first:
+                column_to_list(column, rows, ordered, counts, digit)
+            elif to_items:
+                list_to_items(rows, ordered, items, counts, digit)
+            else:
+                items_to_list(items, rows, ordered, counts, digit)
+            is_first = False
+        kind[f] = flag_entries(scratch.ordered, rows, len(column) - missing[f])
 
 
 @inner_kernel
-def read_keys(values, items, counts):
-    """Write each row with its key above it, and how often each digit occurs; count missing."""
+def key_of(bits):
+    """Return the key of a float32, read as an unsigned integer."""
+    if bits & ROW > INFINITE:
+        return LAST
+    return np.uint32(~bits) if bits >> SIGN else np.uint32(bits | FLAG)
+
+
+@inner_kernel
+def count_digits(column, counts):
+    """Count how often each digit occurs among a column's keys; return how many are missing."""
     for digit in range(PASSES):
         for b in range(BUCKETS):
             counts[digit, b] = 0
-    bits = values.view(np.uint32)
     n_missing = 0
-    for i in range(np.uint64(len(values))):
-        key = np.uint32(~bits[i]) if bits[i] >> SIGN else np.uint32(bits[i] | FLAG)
-        if np.isnan(values[i]):
-            key = LAST
-            n_missing += 1
-        items[0, i] = (np.uint64(key) << KEY) | i
+    for i in range(np.uint64(len(column))):
+        key = key_of(column[i])
+        n_missing += key == LAST
         for digit in range(PASSES):
             bucket = (np.uint64(key) >> np.uint64(digit * BITS)) & IN_DIGIT
             counts[digit, bucket] += ONE
@@ -84,15 +112,47 @@ def start_buckets(counts, digit, n):
 
 
 @inner_kernel
-def fill_buckets(items, here, counts, digit):
-    """Move items to the buckets of a digit, those of one bucket in the order they came."""
-    shift = KEY + np.uint64(digit * BITS)
-    for i in range(np.uint64(items.shape[1])):
-        item = items[here, i]
-        bucket = (item >> shift) & IN_DIGIT
-        to = counts[digit, bucket]
-        counts[digit, bucket] = np.uint32(to + ONE)
-        items[1 - here, to] = item
+def next_place(key, counts, digit):
+    """Return the next place in the bucket of a key, so that equal digits stay as they came."""
+    bucket = (np.uint64(key) >> np.uint64(digit * BITS)) & IN_DIGIT
+    to = counts[digit, bucket]
+    counts[digit, bucket] = np.uint32(to + ONE)
+    return to
+
+
+@inner_kernel
+def column_to_items(column, items, counts, digit):
+    """Write the rows of a column as items, by one digit."""
+    for i in range(np.uint64(len(column))):
+        key = key_of(column[i])
+        items[next_place(key, counts, digit)] = (np.uint64(key) << KEY) | i
+
+
+@inner_kernel
+def column_to_list(column, rows, ordered, counts, digit):
+    """Write the rows of a column, and their values, by one digit."""
+    for i in range(np.uint64(len(column))):
+        to = next_place(key_of(column[i]), counts, digit)
+        rows[to] = np.uint32(i)
+        ordered[to] = column[i]
+
+
+@inner_kernel
+def list_to_items(rows, ordered, items, counts, digit):
+    """Write rows and values as items, by one digit."""
+    for i in range(np.uint64(len(rows))):
+        key = key_of(ordered[i])
+        items[next_place(key, counts, digit)] = (np.uint64(key) << KEY) | np.uint64(rows[i])
+
+
+@inner_kernel
+def items_to_list(items, rows, ordered, counts, digit):
+    """Write the rows of items, and their values, by one digit."""
+    for i in range(np.uint64(len(items))):
+        key = np.uint32(items[i] >> KEY)
+        to = next_place(key, counts, digit)
+        rows[to] = np.uint32(items[i] & ROW_HALF)
+        ordered[to] = np.uint32(key & ROW) if key >> SIGN else np.uint32(~key)
 
 
 @inner_kernel

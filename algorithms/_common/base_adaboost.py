@@ -18,6 +18,7 @@ from sklearn.utils.validation import (
 
 from algorithms._common.base_tree import BaseDecisionTree
 from algorithms._common.draws import SEEDS
+from algorithms._common.few_rows import plain_rows
 from algorithms._common.parity import AS_SKLEARN, warn_of_other_version
 from algorithms._common.tables import check_sparse
 from algorithms._common.weak_learners import AnyLearner, TreeLearner
@@ -123,8 +124,11 @@ class BaseAdaBoost(_RoutingNotSupportedMixin, MetaEstimatorMixin, BaseEstimator)
         return as_read(X) if self._is_trees else X
 
     def _parts(self, X):
-        """Yield X as our own trees read it, some rows at a time: a copy of all would be large."""
+        """Yield X as our own trees read it, many rows by parts: a copy of all would be large."""
         check_is_fitted(self)
+        if (few := plain_rows(self, X, np.float32, allow_nan=False)) is not None:
+            yield few
+            return
         X = validate_data(self, X, accept_sparse="csr", dtype=None, reset=False)
         for start in range(0, X.shape[0], ROWS_OF_PART):
             yield as_read(X[start : start + ROWS_OF_PART])

@@ -48,8 +48,7 @@ class BoostedModel(BaseEstimator):
     def _read_rows(self, X):
         """Return X as C-contiguous float32; raise scikit-learn's errors."""
         check_is_fitted(self)
-        few = plain_rows(self, X, np.float32)
-        if few is not None and not np.isnan(few).any():
+        if (few := plain_rows(self, X, np.float32, allow_nan=False)) is not None:
             return few
         X = validate_data(self, X, accept_sparse="csr", dtype=np.float32, order="C", reset=False)
         return X.toarray() if issparse(X) else X

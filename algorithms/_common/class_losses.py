@@ -2,6 +2,7 @@
 
 import numpy as np
 from scipy.special import expit, logit, softmax
+from sklearn.utils import gen_batches
 
 from algorithms._common.losses import (
     HALF,
@@ -11,6 +12,8 @@ from algorithms._common.losses import (
     newton_steps,
 )
 from algorithms._kernels import losses as kernels
+
+ROWS_AT_ONCE = 8192  # whose probabilities are told at once: what they take stays in the cache
 
 
 def clip(p):
@@ -23,6 +26,16 @@ def shares(y, weight):
     """Return the share of each class, float64 (n_classes,)."""
     counts = np.bincount(y.astype(np.int64), weight)
     return counts / counts.sum()
+
+
+def logistic_of_two(score):
+    """Return 1 − σ(F) and σ(F), float64 (n_rows, 2), for scores float64 (n_rows,)."""
+    found = np.empty((len(score), 2))
+    for rows in gen_batches(len(score), ROWS_AT_ONCE):
+        second = expit(score[rows])
+        found[rows, 1] = second
+        found[rows, 0] = np.subtract(1.0, second, out=second)
+    return found
 
 
 class Binomial(KernelLoss):
@@ -51,8 +64,7 @@ class Binomial(KernelLoss):
 
     def predict_proba(self, raw):
         """Return the probabilities of both classes, float64 (n_rows, 2)."""
-        second = expit(raw[:, 0])
-        return np.column_stack([1.0 - second, second])
+        return logistic_of_two(raw[:, 0])
 
 
 class Exponential(KernelLoss):
@@ -80,8 +92,7 @@ class Exponential(KernelLoss):
 
     def predict_proba(self, raw):
         """Return the probabilities of both classes, float64 (n_rows, 2)."""
-        second = expit(2.0 * raw[:, 0])
-        return np.column_stack([1.0 - second, second])
+        return logistic_of_two(2.0 * raw[:, 0])
 
 
 class Multinomial(Binomial):

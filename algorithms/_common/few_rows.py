@@ -13,7 +13,7 @@ FLOATS = frozenset({np.dtype(np.float32), np.dtype(np.float64)})
 CSR = (sparse.csr_array, sparse.csr_matrix)
 
 
-def plain_rows(estimator, X, dtype=None):
+def plain_rows(estimator, X, dtype=None, *, allow_nan=True):
     """Return X as `validate_data` would return it, or None where that has to look itself.
 
     Parameters
@@ -21,12 +21,13 @@ def plain_rows(estimator, X, dtype=None):
     estimator : fitted, with ``n_features_in_``
     X : what a caller gave to be predicted
     dtype : the float type to return; None keeps X's own
+    allow_nan : whether values may be missing
 
     Returns
     -------
-    (n_rows, n_features) C-contiguous array that may hold NaN, or None: where X is anything but a
-    NumPy array of at least one row and at most MOST_VALUES floats, where names of columns were seen
-    in training, or where a value is infinite or becomes so in ``dtype``.
+    (n_rows, n_features) C-contiguous array, or None: where X is anything but a NumPy array of at
+    least one row and at most MOST_VALUES floats, where names of columns were seen in training,
+    where a value is infinite or becomes so in ``dtype``, or is NaN and must not be.
     """
     if type(X) is not np.ndarray or X.dtype not in FLOATS or X.ndim != 2:
         return None
@@ -36,7 +37,7 @@ def plain_rows(estimator, X, dtype=None):
         return None
     with np.errstate(over="ignore"):
         found = np.ascontiguousarray(X, dtype)
-    return None if has_infinity(found) else found
+    return found if is_plain(found, allow_nan=allow_nan) else None
 
 
 def plain_sparse_rows(estimator, X, dtype=None):
@@ -60,11 +61,13 @@ def plain_sparse_rows(estimator, X, dtype=None):
         return None
     with np.errstate(over="ignore"):
         found = X if dtype is None else X.astype(dtype, copy=False)
-    return None if has_infinity(found.data) else found
+    return found if is_plain(found.data) else None
 
 
-def has_infinity(values):
-    """Return whether a value is infinite; a sum that is finite says at once that none is."""
+def is_plain(values, *, allow_nan=True):
+    """Return whether no value is infinite, nor NaN; a sum that is finite says so at once."""
     with np.errstate(over="ignore", invalid="ignore"):
         total = values.sum()
-    return not np.isfinite(total) and bool(np.isinf(values).any())
+    if np.isfinite(total):
+        return True
+    return not (np.isinf(values) if allow_nan else ~np.isfinite(values)).any()

@@ -8,7 +8,7 @@ import pytest
 from scipy import sparse
 
 from algorithms._common import few_rows
-from algorithms._common.few_rows import has_infinity, plain_rows, plain_sparse_rows
+from algorithms._common.few_rows import is_plain, plain_rows, plain_sparse_rows
 from algorithms.bagging import BaggingClassifier
 from algorithms.decision_tree import DecisionTreeClassifier
 from algorithms.gradient_boosting import GradientBoostingRegressor
@@ -125,9 +125,13 @@ def test_names_are_still_checked_of_sparse_rows():
 def test_infinity_is_told_from_sums_that_overflow_and_from_missing_values(dtype):
     largest = np.finfo(dtype).max
     for values in ([], [1.0], [largest, largest], [np.nan, largest], [np.nan]):
-        assert not has_infinity(np.array(values, dtype))
+        assert is_plain(np.array(values, dtype))
     for values in ([np.inf], [-np.inf, np.inf], [np.nan, np.inf]):
-        assert has_infinity(np.array(values, dtype))
+        assert not is_plain(np.array(values, dtype))
+    for values in ([], [1.0], [largest, largest]):
+        assert is_plain(np.array(values, dtype), allow_nan=False)
+    for values in ([np.nan, largest], [np.nan], [np.inf], [-np.inf, np.inf]):
+        assert not is_plain(np.array(values, dtype), allow_nan=False)
 
 
 @pytest.mark.parametrize("kind", [HistogramBoostingClassifier, NewtonBoostingClassifier])

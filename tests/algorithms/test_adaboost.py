@@ -15,7 +15,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from sklearn.utils.extmath import softmax
 
 from algorithms import AdaBoostClassifier, AdaBoostRegressor, DecisionTreeClassifier
-from algorithms._common.boosted_votes import softmax_of_two
+from algorithms._common.boosted_votes import ROWS_AT_ONCE, softmax_of_two
 
 BOTH = [AdaBoostClassifier, AdaBoostRegressor]
 
@@ -211,3 +211,8 @@ def test_the_softmax_of_two_is_that_of_scikit_learn(score):
     score = np.array(score)
     wanted = softmax(np.column_stack([-score, score]) / 2.0)
     assert np.array_equal(softmax_of_two(score), wanted)
+
+
+def test_the_softmax_of_two_is_the_same_in_every_part():
+    score = np.random.default_rng(0).normal(size=2 * ROWS_AT_ONCE + 3)
+    assert np.array_equal(softmax_of_two(score), softmax(np.column_stack([-score, score]) / 2.0))

@@ -6,6 +6,7 @@ import tracemalloc
 import numpy as np
 import pytest
 from scipy.optimize import minimize_scalar
+from scipy.special import expit
 from sklearn import ensemble
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_wine, make_friedman1
@@ -13,6 +14,7 @@ from sklearn.linear_model import LinearRegression
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from algorithms import GradientBoostingClassifier, GradientBoostingRegressor
+from algorithms._common.class_losses import ROWS_AT_ONCE, logistic_of_two
 from algorithms._common.losses import SquaredError
 from algorithms.gradient_boosting import choose_rounds
 
@@ -330,6 +332,12 @@ def test_wrong_input_is_told():
         GradientBoostingRegressor(estimator=SignStump()).fit(X, y, weights(y))
     with pytest.warns(FutureWarning, match="criterion"):
         GradientBoostingRegressor(criterion="squared_error", n_estimators=1).fit(X, y)
+
+
+def test_probabilities_of_two_are_the_same_in_every_part():
+    score = np.random.default_rng(0).normal(size=2 * ROWS_AT_ONCE + 3, scale=9.0)
+    second = expit(score)
+    assert np.array_equal(logistic_of_two(score), np.column_stack([1.0 - second, second]))
 
 
 def test_fit_copies_x_once_while_it_sorts():

@@ -165,7 +165,7 @@ class DecisionTreeClassifier(ClassifierMixin, BaseDecisionTree):
         check_classification_targets(y)
         self.classes_, codes = code_classes(y)
         self.n_classes_ = len(self.classes_)
-        return codes.astype(np.min_scalar_type(self.n_classes_))
+        return codes.astype(np.min_scalar_type(self.n_classes_ - 1))
 
     def _read_more_y(self, y):
         """Return the codes of labels seen in training; raise ValueError where one was not."""

@@ -5,15 +5,14 @@ The methods stand here, the training in `algorithms.adaboost`; formulas and name
 
 import numpy as np
 from sklearn.metrics import accuracy_score, r2_score
-from sklearn.utils import gen_batches
 from sklearn.utils.extmath import softmax
 from sklearn.utils.validation import check_is_fitted
 
 from algorithms._common.base_tree import BaseDecisionTree
 from algorithms._common.boosted_sums import median_of_trees, voting_walker, weighted_median
 from algorithms._common.threads import count_threads
+from algorithms._common.two_classes import softmax_of_two
 
-ROWS_AT_ONCE = 8192  # whose probabilities are told at once: what they take stays in the cache
 TWO = 2
 
 
@@ -173,21 +172,3 @@ def predict(model, X):
     if isinstance(model, BaseDecisionTree):
         return model.predict(X, check_input=False)
     return model.predict(X)
-
-
-def softmax_of_two(score):
-    """Return the softmax of (−F/2, F/2), the same as scikit-learn's to the bit.
-
-    Less the larger of the two they are 0 and −|F|, so one exponential serves both. NumPy's maxima
-    and sums of rows of two take five times as long as all the rest.
-    """
-    found = np.empty((len(score), 2))
-    for rows in gen_batches(len(score), ROWS_AT_ONCE):
-        less = np.exp(-np.abs(score[rows]))
-        total = 1.0 + less
-        less /= total
-        more = 1.0 / total
-        is_second = score[rows] > 0.0
-        found[rows, 0] = np.where(is_second, less, more)
-        found[rows, 1] = np.where(is_second, more, less)
-    return found

@@ -1,8 +1,7 @@
 """The losses of gradient boosting for classes; `losses` says what a loss offers."""
 
 import numpy as np
-from scipy.special import expit, logit, softmax
-from sklearn.utils import gen_batches
+from scipy.special import logit, softmax
 
 from algorithms._common.losses import (
     HALF,
@@ -11,9 +10,8 @@ from algorithms._common.losses import (
     count_blocks,
     newton_steps,
 )
+from algorithms._common.two_classes import logistic_of_two
 from algorithms._kernels import losses as kernels
-
-ROWS_AT_ONCE = 8192  # whose probabilities are told at once: what they take stays in the cache
 
 
 def clip(p):
@@ -26,16 +24,6 @@ def shares(y, weight):
     """Return the share of each class, float64 (n_classes,)."""
     counts = np.bincount(y.astype(np.int64), weight)
     return counts / counts.sum()
-
-
-def logistic_of_two(score):
-    """Return 1 − σ(F) and σ(F), float64 (n_rows, 2), for scores float64 (n_rows,)."""
-    found = np.empty((len(score), 2))
-    for rows in gen_batches(len(score), ROWS_AT_ONCE):
-        second = expit(score[rows])
-        found[rows, 1] = second
-        found[rows, 0] = np.subtract(1.0, second, out=second)
-    return found
 
 
 class Binomial(KernelLoss):

@@ -144,13 +144,14 @@ def memory_interval(blocks: Iterable[Block]) -> Interval | None:
 
 
 def fit_peaks(blocks: Iterable[Block]) -> list[tuple[int, int]]:
-    """Return the peak of the first fit of A and of B in each launch, bytes.
+    """Return the peak of the first timed call of ``fit`` of A and of B in each launch, bytes.
 
-    The first follows on a process that has given free memory back. Later ones also count the model
-    before them and what the allocator keeps, which grows with the number of fits.
+    It follows on a process that has given free memory back. Later ones also count the model before
+    them and what the allocator keeps, which grows with the number of fits; so does a first call
+    that repeats a short fit.
     """
     fits = [block for block in blocks if block.phase == "fit"]
-    first = {b.launch: b for b in sorted(fits, key=lambda b: b.index, reverse=True)}
+    first = {block.launch: block for block in sorted(fits, key=lambda f: f.index, reverse=True)}
     return [(block.a[0].peak, block.b[0].peak) for _, block in sorted(first.items())]
 
 

@@ -29,9 +29,11 @@ def read_parquet(path: Path) -> pd.DataFrame:
         nested = [field.name for field in schema if pa.types.is_nested(field.type)]
         if nested:
             raise DataError(f"{path}: nested columns are not read: {listed(nested)}; drop them")
-        _check_texts(path, schema, fixed)
+        _check_texts(path, file, fixed)
         table = file.read(use_threads=False)
-    table.validate(full=True)  # texts of a damaged file may be no UTF-8
+    for column in table.columns:
+        if _is_text(column.type):
+            column.validate(full=True)  # those of a damaged file may be no UTF-8
     index = [name for name in table.column_names if name.startswith("__index_level_")]
     table = table.drop_columns(index)
     columns = [_arrow_column(column) for column in table.columns]
@@ -40,32 +42,48 @@ def read_parquet(path: Path) -> pd.DataFrame:
     return frame
 
 
-def _check_texts(path: Path, schema: Any, size: int) -> None:
+def _check_texts(path: Path, file: Any, size: int) -> None:
     """Count what the texts of a file take, written out, before they are.
 
     A short file can name a long text millions of times, so its dictionaries are kept as such
     where Arrow can do it; elsewhere a few rows at a time are read. Which of the two a column is
     shows by trying: asking the file's metadata for encodings ends the process where it is damaged.
     """
-    for name in {field.name for field in schema if _is_text(field.type)}:
-        most = most_bytes() - size
-        try:
-            size += _size_of_texts(path, name, most, coded=True)
-        except OSError:  # "not yet implemented" for texts written as changes of the one before
-            size += _size_of_texts(path, name, most, coded=False)
+    names = list(dict.fromkeys(f.name for f in file.schema_arrow if _is_text(f.type)))
+    if not names:
+        return
+    most = most_bytes()
+    found = _text_size(path, file, names, most - size, coded=True)
+    if found is not None:
+        _check_size(path, size + found)
+        return
+    for name in names:
+        found = _text_size(path, file, [name], most - size, coded=True)
+        if found is None:
+            found = _text_size(path, file, [name], most - size, coded=False)
+        size += found or 0
         _check_size(path, size)
 
 
-def _size_of_texts(path: Path, name: str, most: int, *, coded: bool) -> int:
-    """Return how many bytes a column of texts takes, or the count that first exceeds ``most``."""
+def _text_size(path: Path, file: Any, names: list[str], most: int, *, coded: bool) -> int | None:
+    """Return how many bytes columns of texts take, or the count that first exceeds ``most``.
+
+    None where Arrow cannot keep the dictionary of one of them, which ``coded`` asks for.
+    """
     from pyarrow import parquet
 
     size = 0
-    with parquet.ParquetFile(path, read_dictionary=[name] if coded else None) as file:
-        for batch in file.iter_batches(_BATCH, columns=[name], use_threads=False):
-            size += sum(map(_text_bytes, batch.columns))
-            if size > most:
-                break
+    options = {"metadata": file.metadata, "read_dictionary": names if coded else None}
+    try:
+        with parquet.ParquetFile(path, **options) as again:
+            for batch in again.iter_batches(_BATCH, columns=names, use_threads=False):
+                size += sum(map(_text_bytes, batch.columns))
+                if size > most:
+                    break
+    except OSError as error:
+        if coded and "not yet implemented" in str(error).lower():
+            return None
+        raise
     return size
 
 

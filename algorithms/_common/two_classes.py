@@ -1,0 +1,51 @@
+"""Probabilities of two classes from a score a row, some rows at a time.
+
+The same to the bit as of all rows at once, but what the steps between take stays in the cache.
+"""
+
+import numpy as np
+from scipy.special import expit
+
+ROWS_AT_ONCE = 8192
+
+
+def softmax_of_two(score):
+    """Return the softmax of (−F/2, F/2), that of scikit-learn to the bit where F is finite.
+
+    Less the larger of the two they are 0 and −|F|, so one exponential serves both. NumPy's maxima
+    and sums of rows of two take five times as long as all the rest.
+
+    Parameters
+    ----------
+    score : (n_rows,) float64, F
+
+    Returns
+    -------
+    (n_rows, 2) float64
+    """
+    found = np.empty((len(score), 2))
+    for rows in parts(len(score)):
+        less = np.exp(-np.abs(score[rows]))
+        total = 1.0 + less
+        less /= total
+        more = 1.0 / total
+        is_second = score[rows] > 0.0
+        found[rows, 0] = np.where(is_second, less, more)
+        found[rows, 1] = np.where(is_second, more, less)
+    return found
+
+
+def logistic_of_two(score):
+    """Return 1 − σ(F) and σ(F); shapes as in `softmax_of_two`."""
+    found = np.empty((len(score), 2))
+    for rows in parts(len(score)):
+        second = expit(score[rows])
+        found[rows, 1] = second
+        found[rows, 0] = np.subtract(1.0, second, out=second)
+    return found
+
+
+def parts(n_rows):
+    """Yield slices of so many rows."""
+    for start in range(0, n_rows, ROWS_AT_ONCE):
+        yield slice(start, start + ROWS_AT_ONCE)

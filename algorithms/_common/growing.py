@@ -147,7 +147,10 @@ def search_together(table, rows, rules, growth, workers):
 
 
 def part_together(table, rows, growth, scratch, workers):
-    """Part the lists of the node at hand, a share of them in each thread."""
+    """Part the lists of the node at hand, a share of them in each thread.
+
+    ``scratch`` is that of the growing kernel, which rests: it serves the first share.
+    """
     split = growth.splits[growth.state[layout.SLOT]]
     start, end, n_left = (split[name].item() for name in ("start", "end", "n_left"))
 

@@ -150,9 +150,8 @@ def fit_peaks(blocks: Iterable[Block]) -> list[tuple[int, int]]:
     them and what the allocator keeps, which grows with the number of fits; so does a first call
     that repeats a short fit.
     """
-    fits = [block for block in blocks if block.phase == "fit"]
-    first = {block.launch: block for block in sorted(fits, key=lambda f: f.index, reverse=True)}
-    return [(block.a[0].peak, block.b[0].peak) for _, block in sorted(first.items())]
+    first = (block for block in blocks if block.phase == "fit" and block.index == 0)
+    return [(block.a[0].peak, block.b[0].peak) for block in first]
 
 
 # ------------------------------------------------------------------ doubts

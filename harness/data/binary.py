@@ -50,40 +50,38 @@ def _check_texts(path: Path, file: Any, size: int) -> None:
     shows by trying: asking the file's metadata for encodings ends the process where it is damaged.
     """
     names = list(dict.fromkeys(f.name for f in file.schema_arrow if _is_text(f.type)))
-    if not names:
-        return
-    most = most_bytes()
-    found = _text_size(path, file, names, most - size, coded=True)
-    if found is not None:
-        _check_size(path, size + found)
-        return
+    if names:
+        _check_size(path, size + _text_size(path, file, names, most_bytes() - size))
+
+
+def _text_size(path: Path, file: Any, names: list[str], most: int) -> int:
+    """Return how many bytes columns of texts take, or a count that exceeds ``most``."""
+    try:
+        return _count_texts(path, file, names, most, coded=names)
+    except OSError as error:  # Arrow keeps no dictionary of texts told as changes of the one before
+        if "not yet implemented" not in str(error).lower():
+            raise
+    if len(names) == 1:
+        return _count_texts(path, file, names, most, coded=None)
+    size = 0
     for name in names:
-        found = _text_size(path, file, [name], most - size, coded=True)
-        if found is None:
-            found = _text_size(path, file, [name], most - size, coded=False)
-        size += found or 0
-        _check_size(path, size)
+        if size <= most:
+            size += _text_size(path, file, [name], most - size)
+    return size
 
 
-def _text_size(path: Path, file: Any, names: list[str], most: int, *, coded: bool) -> int | None:
-    """Return how many bytes columns of texts take, or the count that first exceeds ``most``.
-
-    None where Arrow cannot keep the dictionary of one of them, which ``coded`` asks for.
-    """
+def _count_texts(
+    path: Path, file: Any, names: list[str], most: int, coded: list[str] | None
+) -> int:
+    """Count bytes of texts until they exceed ``most``; of some columns dictionaries are kept."""
     from pyarrow import parquet
 
     size = 0
-    options = {"metadata": file.metadata, "read_dictionary": names if coded else None}
-    try:
-        with parquet.ParquetFile(path, **options) as again:
-            for batch in again.iter_batches(_BATCH, columns=names, use_threads=False):
-                size += sum(map(_text_bytes, batch.columns))
-                if size > most:
-                    break
-    except OSError as error:
-        if coded and "not yet implemented" in str(error).lower():
-            return None
-        raise
+    with parquet.ParquetFile(path, metadata=file.metadata, read_dictionary=coded) as again:
+        for batch in again.iter_batches(_BATCH, columns=names, use_threads=False):
+            size += sum(map(_text_bytes, batch.columns))
+            if size > most:
+                break
     return size
 
 

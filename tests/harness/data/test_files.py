@@ -13,11 +13,11 @@ import pandas as pd
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from own_files import loaded
 
-from harness.data import dataset_from_file, dataset_from_mapping, describe, load_table
+from harness.data import dataset_from_file, dataset_from_mapping, describe
 from harness.errors import DataError
-from harness.model import DatasetRef, Task, to_json
-from harness.plugins import Registry
+from harness.model import Task, to_json
 
 SMALL = "a,b,y\n1,u,0\n2.5,v,1\n,u,0\n4,,1\n"
 
@@ -26,12 +26,6 @@ def write(folder, content, name="mine.csv"):
     path = folder / name
     path.write_bytes(content if isinstance(content, bytes) else content.encode())
     return path
-
-
-def loaded(dataset):
-    """Load the way a worker does: from JSON."""
-    ref = DatasetRef(dataset.name, dataset.digest, {}, json.loads(json.dumps(dataset.file)))
-    return load_table(ref, Registry())
 
 
 def test_kinds_of_columns_and_task_are_detected(tmp_path):

@@ -7,10 +7,10 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
+from own_files import loaded
 from pyarrow import parquet
 
 from harness.data import dataset_from_file
-from harness.data.loading import table_of
 from harness.errors import DataError
 
 # Every byte of a footer set to other values, one at a time; each is read or refused.
@@ -46,7 +46,7 @@ def test_types_stay_and_dates_become_days(tmp_path):
         index=[5, 6, 7],
     )
     frame.to_parquet(tmp_path / "mine.parquet")
-    table = table_of(dataset_from_file(tmp_path / "mine.parquet", "y"))
+    table = loaded(dataset_from_file(tmp_path / "mine.parquet", "y"))
     np.testing.assert_array_equal(table.X["n"], [1, np.nan, 3])
     np.testing.assert_array_equal(table.X["f"], frame["f"].astype(float))
     np.testing.assert_array_equal(table.X["d"], [1, 2.5, np.nan])

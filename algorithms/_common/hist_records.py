@@ -18,33 +18,41 @@ INFINITE = 0x7F800000  # bits of float32's infinity; those of NaN are above
 BLOCK = 1 << 13  # rows whose sums are taken together, however many threads there are
 
 
-def choose_step(values, workers, what):
-    """Return the step of some derivatives, a power of two, and how many the largest one may be.
+def choose_steps(derivatives, workers):
+    """Return the step of each kind of derivatives, a power of two, and how many its largest is.
 
     Parameters
     ----------
-    values : (n_rows,) float32
+    derivatives : name, for errors → (n_rows,) float32
     workers : Workers
-    what : name of the values, for the error
+
+    Returns
+    -------
+    list of (step, bound on |value| / step)
 
     Raises
     ------
     ValueError
         Where a value is not finite.
     """
-    n = len(values)
+    kinds = list(derivatives.values())
+    n = len(kinds[0])
     tables = []
 
     def share(first, last):
         first, last = first * BLOCK, min(last * BLOCK, n)
-        own = size_table()
-        add_sizes(values, first, first, last, stride_of_sizes(n), own)
+        own = [size_table() for _ in kinds]
+        for values, table in zip(kinds, own, strict=True):
+            add_sizes(values, first, first, last, stride_of_sizes(n), table)
         tables.append(own)
 
     workers.share(share, -(-n // BLOCK))
-    table = merge_sizes(tables)
-    step = step_of(table, n, what)
-    return step, int(largest_of(table) / step) + 2  # rounding adds one at most
+    found = []
+    for what, own in zip(derivatives, zip(*tables, strict=True), strict=True):
+        table = merge_sizes(own)
+        step = step_of(table, n, what)
+        found.append((step, int(largest_of(table) / step) + 2))  # rounding adds one at most
+    return found
 
 
 def stride_of_sizes(n_rows):
@@ -53,7 +61,7 @@ def stride_of_sizes(n_rows):
 
 
 def step_of(table, n_rows, what):
-    """Return the step that a table of sizes asks for; parameters as in `choose_step`."""
+    """Return the step that a table of sizes asks for; raise ValueError as `choose_steps` does."""
     if table[-1] >= INFINITE:
         raise ValueError(f"{what} of the loss are not finite: targets or weights are too large")
     largest = largest_of(table)
@@ -82,8 +90,8 @@ def pack_rows(g, h, seed, records, workers):
     records : (n_rows,) int64, written
     workers : Workers
     """
-    step_g, most_g = choose_step(g, workers, "gradients")
-    step_h, most_h = choose_step(h, workers, "hessians") if len(h) else (1.0, 1)
+    kinds = {"gradients": g, "hessians": h} if len(h) else {"gradients": g}
+    (step_g, most_g), (step_h, most_h) = [*choose_steps(kinds, workers), (1.0, 1)][:2]
     room = min(MOST_G // most_g, MOST_H // most_h)
 
     def share(first, last):

@@ -35,16 +35,24 @@ class BinnedGrower:
         """Return the `Grown` tree of some derivatives; see `ExactGrower.grow`."""
         grown = self.grower.grow(g, h, used, draws)
         nodes = grown.nodes
-        for node in np.flatnonzero(nodes["left"] >= 0):
-            last_bin = int(np.ceil(nodes["threshold"][node])) - 1
-            edges = self.binner.edges[nodes["feature"][node]]
-            nodes["threshold"][node] = float_above(edges, last_bin)
+        inner = np.flatnonzero(nodes["left"] >= 0)
+        last_bins = np.ceil(nodes["threshold"][inner]).astype(np.int64) - 1
+        nodes["threshold"][inner] = floats_above(
+            self.binner.edges, nodes["feature"][inner], last_bins
+        )
         return Grown(nodes, grown.at)
 
 
-def float_above(edges, last_bin):
-    """Return the least float32 above a bin: x is in it or below where x is less."""
-    if last_bin >= len(edges):  # missing values stand alone on the right
-        return LARGEST
-    near = np.float32(edges[last_bin])
-    return near if near > edges[last_bin] else np.nextafter(near, np.float32(np.inf))
+def floats_above(edges, features, last_bins):
+    """Return the least float32 above each of some bins: x is in it or below where x is less.
+
+    Parameters
+    ----------
+    edges : of each feature, float64, ascending
+    features, last_bins : (n,) int64; behind a feature's last edge, missing values stand alone
+    """
+    pairs = zip(features.tolist(), last_bins.tolist(), strict=True)
+    wanted = np.array([edges[f][b] if b < len(edges[f]) else np.inf for f, b in pairs])
+    near = wanted.astype(np.float32)
+    above = np.where(near > wanted, near, np.nextafter(near, np.float32(np.inf)))
+    return np.where(np.isinf(wanted), LARGEST, above)

@@ -12,7 +12,7 @@ from algorithms._common.hist_growing import Grower
 from algorithms._common.hist_parts import part_table
 from algorithms._common.hist_records import pack_rows
 from algorithms._common.hist_sampling import seed_of
-from algorithms._common.newton_binned import BinnedGrower, float_above
+from algorithms._common.newton_binned import BinnedGrower, floats_above
 from algorithms._common.newton_exact import LEAST_GAIN, Grown
 from algorithms._common.newton_tables import as_dense
 from algorithms._common.newton_tree import NODE
@@ -70,7 +70,7 @@ class HistGrower:
         if self.others is not None:
             return self.others.grow(g, h, used, draws)
         grower = self.grower
-        if (h == 1.0).all():  # then it counts rows, and no sum of it can overflow
+        if h[0] == 1.0 and (h == 1.0).all():  # then it counts rows, and no sum of it can overflow
             h = NO_H
         seed = np.uint32(seed_of(draws.seed, ROUNDING))
         scale = pack_rows(g, h, seed, self.records, self.workers)
@@ -143,10 +143,8 @@ def as_nodes(tree, binner):
     nodes["feature"] = np.where(inner, own["feature"], -1)
     nodes["value"], nodes["cover"] = own["value"], own["h"]
     numeric = np.flatnonzero(inner & (own["is_set"] == 0))
-    nodes["threshold"][numeric] = [
-        float_above(binner.edges[f], b)
-        for f, b in zip(own["feature"][numeric], own["bin"][numeric], strict=True)
-    ]
+    split = own["feature"][numeric], own["bin"][numeric]
+    nodes["threshold"][numeric] = floats_above(binner.edges, *split)
     nodes["missing_left"] = np.where(inner, own["missing_left"], 0)
     nodes["gain"] = np.where(inner, own["gain"], 0.0)
     return nodes

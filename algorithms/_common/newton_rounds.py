@@ -86,7 +86,7 @@ class Rounds:
     def check_derivatives(self):
         """Raise where a derivative is not finite."""
         for values, what in ((self.g, "gradients"), (self.h, "hessians")):
-            if not np.isfinite(values.sum(dtype=np.float64)):
+            if not np.isfinite([values.min(), values.max()]).all():
                 raise ValueError(
                     f"{what} of the loss are not finite: its targets or weights are too large, or "
                     "the objective returned such numbers"

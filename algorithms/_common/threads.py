@@ -5,10 +5,16 @@ They need no OpenMP, so a later fork does no harm, and two callers at once do no
 
 import os
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
+from queue import SimpleQueue
+from threading import Thread
 
+import numpy as np
 from joblib import effective_n_jobs
+
+from algorithms._kernels.team import ANSWERED, HANDED, SIGNS, look_out
+
+LOOKS = 4000  # for more to do, or an answer, before a thread sleeps; some 100 to 200 microseconds
 
 
 def count_threads(n_jobs: int | None) -> int:
@@ -21,32 +27,78 @@ def count_threads(n_jobs: int | None) -> int:
     return max(1, min(effective_n_jobs(n_jobs), 4 * (os.cpu_count() or 1)))
 
 
+class Helper:
+    """A thread that runs what it is handed.
+
+    Waking a thread that sleeps takes a hundred microseconds, and a tree hands over several times.
+    So a helper that is done looks out for more before it sleeps, and the one that waits for it
+    looks out for its answer. What they look at are hints; what is handed over lies in queues.
+    """
+
+    def __init__(self, looks: int) -> None:
+        self._looks = looks
+        self._signs = np.zeros(SIGNS, np.int64)
+        self._tasks: SimpleQueue = SimpleQueue()
+        self._answers: SimpleQueue = SimpleQueue()
+        self._thread = Thread(target=self._run, daemon=True)
+        self._thread.start()
+
+    def hand(self, task: Callable, *given: object) -> None:
+        """Have ``task(*given)`` run; `wait` must follow."""
+        self._tasks.put((task, given))
+        self._signs[HANDED] += 1
+
+    def wait(self) -> BaseException | None:
+        """Return, when the task has ended, what it raised."""
+        look_out(self._signs, ANSWERED, self._signs[HANDED], self._looks)
+        return self._answers.get()
+
+    def end(self) -> None:
+        """Return when the thread has ended."""
+        self._tasks.put(None)
+        self._signs[HANDED] += 1
+        self._thread.join()
+
+    def _run(self) -> None:
+        while True:
+            look_out(self._signs, HANDED, self._signs[ANSWERED] + 1, self._looks)
+            job = self._tasks.get()
+            if job is None:
+                return
+            error = None
+            try:
+                job[0](*job[1])
+            except BaseException as raised:  # noqa: BLE001 - raised again where it is waited for
+                error = raised
+            del job  # what it refers to may be large, and the next may be long in coming
+            self._answers.put(error)
+            del error
+            self._signs[ANSWERED] += 1
+
+
 class Workers:
     """A number of threads, the caller's own among them, that live inside a ``with`` block."""
 
     def __init__(self, threads: int) -> None:
         self.threads = threads
-        self._pool = ThreadPoolExecutor(threads - 1) if threads > 1 else None
+        self._helpers: list[Helper] = []
 
     def __enter__(self):
         return self
 
     def __exit__(self, *error):
-        if self._pool:
-            self._pool.shutdown(cancel_futures=True)
+        while self._helpers:
+            self._helpers.pop().end()
 
     def share(self, task: Callable[[int, int], None], count: int) -> None:
         """Call ``task(first, last)`` for as many equal parts of ``range(count)`` as threads."""
         parts = max(1, min(self.threads, count))
         ends = [count * i // parts for i in range(parts + 1)]
-        waiting = [self._pool.submit(task, first, last) for first, last in pairwise(ends[1:])]
-        task(ends[0], ends[1])
-        for future in waiting:
-            future.result()
+        self._run(task, list(pairwise(ends)))
 
     def each(self, task: Callable, items: list) -> list:
         """Return ``task(item)`` for each item, in their order; a thread takes the next one."""
-        if self._pool is None:
+        if self.threads == 1:
             return [task(item) for item in items]
         results = [None] * len(items)
         numbered = iter(enumerate(items))  # next() on it is atomic under the GIL
@@ -55,11 +107,29 @@ class Workers:
             for i, item in numbered:
                 results[i] = task(item)
 
-        waiting = [self._pool.submit(work) for _ in range(min(self.threads, len(items)) - 1)]
-        work()
-        for future in waiting:
-            future.result()
+        self._run(work, [()] * max(1, min(len(items), self.threads)))
         return results
+
+    def _run(self, task: Callable, calls: list[tuple]) -> None:
+        """Call ``task(*call)`` for all calls at once, the first one in the caller's own thread."""
+        own, *others = calls
+        while len(self._helpers) < len(others):
+            self._helpers.append(Helper(LOOKS if self.threads <= count_processors() else 0))
+        busy = self._helpers[: len(others)]
+        for helper, call in zip(busy, others, strict=True):
+            helper.hand(task, *call)
+        try:
+            task(*own)
+        finally:
+            errors = [helper.wait() for helper in busy]
+        for error in errors:
+            if error is not None:
+                raise error
+
+
+def count_processors() -> int:
+    """Return how many processors this process may run on."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 ALONE = Workers(1)  # the caller's own thread

@@ -1,7 +1,9 @@
 """What numba does not offer by itself: prefetches, bits of doubles, and atomic counters.
 
-Each becomes one instruction of LLVM, so nothing here depends on the processor.
+Each becomes one instruction of LLVM; what a result is depends on no processor.
 """
+
+import platform
 
 from numba import types
 from numba.core import cgutils
@@ -12,6 +14,12 @@ _BYTE_POINTER = ir.IntType(8).as_pointer()
 _INT = ir.IntType(32)
 _LONG = ir.IntType(64)
 READ, KEEP, DATA = _INT(0), _INT(3), _INT(1)  # kinds of llvm.prefetch
+PAUSES = {  # by processor: what it has for a loop that waits, and with which arguments
+    "x86_64": ("llvm.x86.sse2.pause", []),
+    "amd64": ("llvm.x86.sse2.pause", []),
+    "aarch64": ("llvm.aarch64.hint", [_INT(1)]),
+    "arm64": ("llvm.aarch64.hint", [_INT(1)]),
+}
 
 
 def _entry(context, builder, kind, array, index):
@@ -76,6 +84,20 @@ def load_atomic(_, array, index):  # noqa: ARG001 - numba reads the types of wha
         return builder.load_atomic(address, "seq_cst", 8)
 
     return types.int64(array, types.int64), build
+
+
+@intrinsic
+def pause(_):
+    """Tell the processor that a loop waits, so that what shares its core gets more of it."""
+
+    def build(context, builder, _signature, _given):
+        name, given = PAUSES.get(platform.machine().lower(), ("", []))
+        if name:
+            kind = ir.FunctionType(ir.VoidType(), [value.type for value in given])
+            builder.call(cgutils.get_or_insert_function(builder.module, kind, name), given)
+        return context.get_dummy_value()
+
+    return types.void(), build
 
 
 yield_processor = types.ExternalFunction("sched_yield", types.int32())

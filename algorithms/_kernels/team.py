@@ -12,10 +12,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from algorithms._kernels.intrinsics import add_atomic, load_atomic, yield_processor
+from algorithms._kernels.intrinsics import add_atomic, load_atomic, pause, yield_processor
 from algorithms._kernels.jit import inner_kernel, kernel
 
 ARRIVED, ROUND = 0, 8  # places that lie in different cache lines
+HANDED, ANSWERED, SIGNS = 0, 8, 16  # likewise, of signs, and how many entries these have
 SPINS = 4000
 
 
@@ -39,6 +40,7 @@ def meet(team):
     spins = 0
     while load_atomic(team.counters, ROUND) == now:
         spins += 1
+        pause()
         if spins > SPINS:
             yield_processor()
 
@@ -48,3 +50,17 @@ def share_of(team, rank, first, last):
     """Return the first and the last + 1 of a member's part of first … last − 1."""
     count = last - first
     return first + count * rank // team.size, first + count * (rank + 1) // team.size
+
+
+@kernel
+def look_out(signs, place, until, looks):
+    """Return when a sign has reached a number, or after so many looks at it.
+
+    Parameters
+    ----------
+    signs : int64 (SIGNS,), by which two threads tell each other how far they are
+    """
+    for _ in range(looks):
+        if load_atomic(signs, place) >= until:
+            return
+        pause()

@@ -60,8 +60,8 @@ def test_threads_that_are_slow_to_begin_count_into_tables_of_their_own(monkeypat
     values = np.random.default_rng(0).normal(size=400_000).astype(np.float32)
     values[399_999] = 1e6
     with Workers(1) as one, Workers(4) as four:
-        alone = hist_records.choose_step(values, one, "gradients")
+        alone = hist_records.choose_steps({"gradients": values}, one)
         slow = lambda n: (time.sleep(0.02), stride(n))[1]  # noqa: E731 - a line is enough
         monkeypatch.setattr(hist_records, "stride_of_sizes", slow)
         for _ in range(5):
-            assert hist_records.choose_step(values, four, "gradients") == alone
+            assert hist_records.choose_steps({"gradients": values}, four) == alone

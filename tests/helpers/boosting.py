@@ -19,7 +19,9 @@ def labelled(seed, n=120, n_classes=2, d=4):
     rng = np.random.default_rng(seed)
     X = table(rng, n, d)
     raw = np.nan_to_num(X[:, 0] / (np.abs(X[:, 0]).max() + 1e-9)) + rng.normal(size=n)
-    y = np.array(["a", "b", "c", "d"])[np.digitize(raw, np.linspace(-0.7, 0.7, n_classes - 1))]
+    names = np.array(["a", "b", "c", "d"])[:n_classes]
+    y = names[np.digitize(raw, np.linspace(-0.7, 0.7, n_classes - 1))]
+    y[:n_classes] = names  # each of them is there, whatever was drawn
     weight = rng.exponential(size=n) * (rng.random(n) > 0.2)
     return X, y, weight / weight.sum()
 

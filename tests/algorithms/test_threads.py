@@ -1,0 +1,101 @@
+"""Helpers do what they are handed, whether they look out for it or sleep, and tell of errors."""
+
+import threading
+import time
+import weakref
+
+import numpy as np
+import pytest
+
+from algorithms._common import threads
+from algorithms._common.threads import Workers
+
+
+@pytest.fixture(params=[0, 10, 4000])
+def looks(request, monkeypatch):
+    """Set how often threads look out; the machine has room for all of them."""
+    monkeypatch.setattr(threads, "LOOKS", request.param)
+    monkeypatch.setattr(threads, "count_processors", lambda: 8)
+
+
+@pytest.mark.usefixtures("looks")
+@pytest.mark.parametrize("size", [1, 2, 5])
+@pytest.mark.parametrize("pause", [0.0, 0.002])
+def test_each_index_is_in_one_part_again_and_again(size, pause):
+    with Workers(size) as workers:
+        for count in (0, 1, 2, 7, 100):
+            seen = np.zeros(count, int)
+
+            def task(first, last, seen=seen):
+                seen[first:last] += 1
+                time.sleep(pause)
+
+            workers.share(task, count)
+            assert (seen == 1).all()
+            time.sleep(pause)
+
+
+@pytest.mark.usefixtures("looks")
+def test_results_come_in_the_order_of_the_items():
+    with Workers(3) as workers:
+        for items in ([], [4], list(range(50))):
+            assert workers.each(lambda item: -item, items) == [-item for item in items]
+
+
+@pytest.mark.usefixtures("looks")
+@pytest.mark.parametrize("part", [0, 1, 2])
+def test_an_error_in_any_part_is_raised_when_all_parts_have_ended(part):
+    ended = []
+
+    def task(first, last):
+        if first == part:
+            raise ValueError(f"part {first}")
+        time.sleep(0.005)
+        ended.append(last)
+
+    with Workers(3) as workers:
+        with pytest.raises(ValueError, match=f"part {part}"):
+            workers.share(task, 3)
+        assert len(ended) == 2
+        with pytest.raises(ZeroDivisionError):
+            workers.each(lambda item: 1 // item, [1, 1, 0])
+        assert workers.each(abs, [-1, 2]) == [1, 2]
+
+
+def test_threads_end_with_the_block():
+    before = set(threading.enumerate())
+    with Workers(3) as workers:
+        assert set(threading.enumerate()) == before  # none is started before it is needed
+        workers.share(lambda first, last: None, 3)
+        assert len(set(threading.enumerate()) - before) == 2
+    assert set(threading.enumerate()) == before
+
+
+def test_what_was_handed_over_is_not_kept():
+    class Large:
+        pass
+
+    def task(first, last, large):
+        assert isinstance(large, Large)
+
+    with Workers(2) as workers:
+        large = Large()
+        seen = weakref.ref(large)
+        workers.share(lambda first, last, large=large: task(first, last, large), 2)
+        del large
+        for _ in range(100):
+            if seen() is None:
+                break
+            time.sleep(0.01)
+        assert seen() is None
+
+
+def test_more_threads_than_processors_do_not_look_out(monkeypatch):
+    monkeypatch.setattr(threads, "count_processors", lambda: 2)
+    monkeypatch.setattr(threads, "look_out", lambda signs, place, until, looks: given.append(looks))
+    given = []
+    for size, expected in ((2, {threads.LOOKS}), (3, {0})):
+        given.clear()
+        with Workers(size) as workers:
+            workers.share(lambda first, last: None, size)
+        assert set(given) == expected

@@ -13,8 +13,9 @@ from algorithms._common.hist_bundles import Entries, lay_out, no_lists
 from algorithms._common.hist_listed import Edges
 from algorithms._common.hist_parts import part_table
 from algorithms._kernels.hist_bin import ROWS_AT_ONCE, bin_rows
+from algorithms._kernels.hist_draw import draw_rows
 from algorithms._kernels.hist_layout import Bins, Places
-from algorithms._kernels.hist_sketch import LINE, count_runs, draw_rows, find_edges, turn_rows
+from algorithms._kernels.hist_sketch import LINE, count_runs, find_edges, turn_rows
 from algorithms._kernels.presort import BUCKETS
 from algorithms._kernels.sort_values import PASSES, sort_values
 

@@ -16,8 +16,10 @@ from algorithms._common.hist_records import BLOCK, pack_rows
 from algorithms._common.hist_sampling import (
     draw_features,
     draw_share,
-    sample_one_side,
+    one_side_rule,
     seed_of,
+    size_rows,
+    take_one_side,
 )
 from algorithms._common.threads import ALONE
 from algorithms._kernels.hist_gradient import ROWS, differentiate, differentiate_classes
@@ -161,15 +163,28 @@ class Booster:
         if p.data_sample_strategy == "goss":
             if number < int(1.0 / p.learning_rate):
                 return None, self.g, self.h
-            seed = seed_of(self.seed, number, ONE_SIDE)
-            rows, factor = sample_one_side(self.g, self.h, p.top_rate, p.other_rate, seed)
-            h = self.h * factor if self.h.shape[1] else np.broadcast_to(factor, self.g.shape)
-            return rows, self.g * factor, np.ascontiguousarray(h)
+            return self.sample_one_side(number)
         if p.subsample < 1.0 and p.subsample_freq > 0:
             if number % p.subsample_freq == 0:
                 self.bag = draw_share(seed_of(self.seed, number, BAG), n_rows, p.subsample)
             return self.bag, self.g, self.h
         return None, self.g, self.h
+
+    def sample_one_side(self, number):
+        """Return the rows of one-side sampling, and derivatives that weigh the others up."""
+        p, seed = self.params, seed_of(self.seed, number, ONE_SIDE)
+        h = self.h if self.h.shape[1] else np.ones_like(self.g)
+        sizes, counts = size_rows(self.g, h, self.workers)
+        rule = one_side_rule(self.add_up(counts), p.top_rate, p.other_rate, seed)
+        return take_one_side(sizes, rule, self.g, h, self.runs(), self.workers), self.g, h
+
+    def add_up(self, counts):
+        """Return how many rows of the whole table have each key: these are all of them."""
+        return counts
+
+    def runs(self):
+        """Return the runs of rows: (first, last + 1, number of the first in the whole table)."""
+        return [(0, self.score.shape[1], 0)]
 
     def renew(self, tree, k, quantile):
         """Make the quantile of what is left to explain each leaf's value."""

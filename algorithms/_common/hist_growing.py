@@ -5,8 +5,15 @@ import numpy as np
 from algorithms._common.hist_bundles import stride_of
 from algorithms._common.hist_model import copy_tree
 from algorithms._kernels import hist_layout as layout
+from algorithms._kernels.hist_draw import list_others
 from algorithms._kernels.hist_grow import grow
-from algorithms._kernels.hist_scores import add_leaves, mark_leaves, walk_bins
+from algorithms._kernels.hist_scores import (
+    Walk,
+    add_leaves,
+    mark_leaves,
+    walk_listed,
+    walk_rows,
+)
 from algorithms._kernels.team import Team
 
 ROWS_AT_ONCE = 1 << 15
@@ -118,17 +125,23 @@ class Grower:
         )
         if rows is None or len(rows) == len(leaf_of):
             return
-        out = np.ones(len(leaf_of), bool)
-        out[rows] = False
-        others = np.flatnonzero(out).astype(np.uint32)
-        leaf_of_node = np.zeros(len(own.nodes), np.int64)
-        leaf_of_node[self.leaves["node"][: self.n_leaves]] = np.arange(self.n_leaves)
-        self.share_rows(
-            lambda first, last: walk_bins(
-                self.bins, own, leaf_of_node, others, leaf_of, first, last
-            ),
-            len(others),
-        )
+        walk, bins = self._walk(), self.bins
+        if len(bins.lists.cells):
+
+            def task(others):
+                walk_listed(bins, own, walk.leaf, others, leaf_of)
+        else:
+
+            def task(others):
+                walk_rows(bins.rows, walk, own.goes_left, others, leaf_of)
+
+        self.share_rows(for_others(task, rows), len(leaf_of))
+
+    def _walk(self):
+        """Return the `Walk` of the last tree."""
+        n_nodes = 2 * self.n_leaves - 1
+        nodes = self._own.nodes[:n_nodes]
+        return make_walk(nodes, self.leaves["node"][: self.n_leaves], self.bins.places.column)
 
     def share_rows(self, task, count):
         """Share a task over rows, unless there are few."""
@@ -162,6 +175,43 @@ def begin_with(rows, out):
         last = min(first + ROWS_AT_ONCE, len(out))
         own = np.arange(first, last, dtype=out.dtype) if rows is None else rows[first:last]
         out[first:last] = own
+
+
+def for_others(task, rows):
+    """Return a task of first and last, which calls another for those rows that are not among some.
+
+    Parameters
+    ----------
+    task : of a uint32 array, ascending
+    rows : uint32, ascending
+    """
+
+    def share(first, last):
+        own = rows[np.searchsorted(rows, first) : np.searchsorted(rows, last)]
+        others = np.empty(last - first - len(own), np.uint32)
+        list_others(own, first, last, others)
+        task(others)
+
+    return share
+
+
+def make_walk(nodes, leaf_nodes, columns):
+    """Return the `Walk` of a tree.
+
+    Parameters
+    ----------
+    nodes : hist_layout.NODE (n_nodes,)
+    leaf_nodes : int64 (n_leaves,), node of each leaf
+    columns : int64 (n_features,), of each feature
+    """
+    inner = nodes["left"] >= 0
+    children = np.repeat(np.arange(len(nodes), dtype=np.int32)[:, None], 2, axis=1)
+    children[inner, 0], children[inner, 1] = nodes["right"][inner], nodes["left"][inner]
+    column = np.zeros(len(nodes), np.int32)
+    column[inner] = columns[nodes["feature"][inner]]
+    leaf = np.zeros(len(nodes), np.int64)
+    leaf[leaf_nodes] = np.arange(len(leaf_nodes))
+    return Walk(children, column, leaf)
 
 
 def make_team(size):

@@ -7,12 +7,17 @@ times as much: the factor by which they are fewer.
 
 import numpy as np
 
-from algorithms._kernels.hist_sketch import draw_rows, hash_rows
+from algorithms._kernels.hist_draw import (
+    KEYS,
+    OneSide,
+    count_keys,
+    draw_one_side,
+    draw_rows,
+    hash_rows,
+)
 
 ALL = 1 << 32
 MIX = 0x9E3779B97F4A7C15
-KEY_BITS = 15  # of a float32 that are dropped when |g h| is counted
-KEYS = 1 << (31 - KEY_BITS)
 
 
 def seed_of(seed, *numbers):
@@ -46,37 +51,74 @@ def draw_features(seed, n_features, share):
     return np.sort(np.argsort(order, kind="stable")[:wanted])
 
 
-def sample_one_side(g, h, top_rate, other_rate, seed):
-    """Return the rows of one-side sampling, and how much each row weighs.
+def size_rows(g, h, workers):
+    """Return Σ|g h| of each row, float32 (n_rows,), and how many rows have each key, int64.
 
     Parameters
     ----------
-    g, h : (n_scores, n_rows) float32; h may be (n_scores, 0)
+    g, h : (n_scores, n_rows) float32
+    workers : Workers
+    """
+    n_rows = g.shape[1]
+    sizes, tables = np.empty(n_rows, np.float32), []
+
+    def share(first, last):
+        own = np.zeros(KEYS, np.int64)
+        count_keys(g, h, sizes, own, first, last)
+        tables.append(own)
+
+    workers.share(share, n_rows)
+    return sizes, np.sum(tables, axis=0)
+
+
+def one_side_rule(counts, top_rate, other_rate, seed):
+    """Return the `OneSide` of a table.
+
+    Parameters
+    ----------
+    counts : (KEYS,) int64, of all its rows
     top_rate, other_rate : a and b
     seed : int below 2³²
-
-    Returns
-    -------
-    rows : uint32, ascending
-    factor : float32 (n_rows,)
     """
-    key = keys_of(g, h)
-    n = len(key)
-    edge, share = top_edge(np.bincount(key, minlength=1), top_rate, n)
-    drawn = hash_numbers(seed, n)
-    top = (key > edge) | ((key == edge) & (drawn < share * ALL))
-    n_top = int(np.count_nonzero(top))
-    again = hash_numbers(seed_of(seed, 1), n)
-    other = ~top & (again < other_rate * n / max(n - n_top, 1) * ALL)
-    factor = np.ones(n, np.float32)
-    factor[other] = (n - n_top) / max(int(other_rate * n), 1)
-    return np.flatnonzero(top | other).astype(np.uint32), factor
+    n = int(counts.sum())
+    edge, share = top_edge(counts, top_rate, n)
+    n_others = n - max(int(top_rate * n), 1)
+    return OneSide(
+        edge=np.int32(edge),
+        most=most_of(share),
+        others_most=most_of(other_rate * n / max(n_others, 1)),
+        factor=np.float32(max(n_others / max(int(other_rate * n), 1), 1.0)),
+        seed=np.uint32(seed),
+        others_seed=np.uint32(seed_of(seed, 1)),
+    )
 
 
-def keys_of(g, h):
-    """Return a number below `KEYS` for each row's |g h|, in the same order; int32 (n_rows,)."""
-    size = np.abs(g * h if h.shape[1] else g).sum(axis=0)
-    return size.astype(np.float32).view(np.int32) >> KEY_BITS
+def most_of(share):
+    """Return the largest hash of so large a share of all, uint32."""
+    return np.uint32(min(max(int(share * ALL) - 1, 0), ALL - 1))
+
+
+def take_one_side(sizes, rule, g, h, runs, workers):
+    """Return the rows that a `OneSide` takes, ascending, uint32; weigh g and h of the others up.
+
+    Parameters
+    ----------
+    sizes : of `size_rows`
+    g, h : (n_scores, n_rows) float32, changed
+    runs : (first, last + 1, number of the first in the whole table) of rows that follow each other
+    """
+    taken = []
+    for start, end, number in runs:
+
+        def share(low, high, start=start, number=number):
+            begin, end = start + low, start + high
+            rows, weight = np.empty(high - low, np.uint32), np.empty(high - low, np.float32)
+            count = draw_one_side(sizes, rule, g, h, number + low, begin, end, weight, rows)
+            taken.append((begin, rows[:count]))
+
+        workers.share(share, end - start)
+    ordered = sorted(taken, key=lambda one: one[0])
+    return np.concatenate([np.empty(0, np.uint32), *(rows for _, rows in ordered)])
 
 
 def top_edge(counts, top_rate, n_rows):
@@ -88,8 +130,9 @@ def top_edge(counts, top_rate, n_rows):
     top_rate : a
     n_rows : n
     """
-    above = np.cumsum(counts[::-1])[::-1]  # rows whose key is at least k
+    keys = np.flatnonzero(counts)[::-1]
+    taken = np.cumsum(counts[keys])  # rows whose key is at least that
     wanted = max(int(top_rate * n_rows), 1)
-    edge = int(np.searchsorted(-above, -wanted, side="right")) - 1
-    higher = above[edge + 1] if edge + 1 < len(above) else 0
-    return edge, (wanted - higher) / (above[edge] - higher)
+    at = int(np.searchsorted(taken, wanted))
+    own = int(counts[keys[at]])
+    return int(keys[at]), (wanted - int(taken[at]) + own) / own

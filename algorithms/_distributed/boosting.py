@@ -1,18 +1,17 @@
 """Train a histogram booster at one rank: the local booster, with sums over all ranks."""
 
-import math
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from algorithms._common.exact_sums import merge_sizes, size_table, sum_table, total_of
 from algorithms._common.hist_bins import bin_table
-from algorithms._common.hist_boosting import BAG, ONE_SIDE, Booster, Target
+from algorithms._common.hist_boosting import BAG, Booster, Target
 from algorithms._common.hist_model import join_trees
 from algorithms._common.hist_params import make_rules, read_groups, read_monotone
 from algorithms._common.hist_predict import FastPredictor
 from algorithms._common.hist_records import step_of, stride_of_sizes
-from algorithms._common.hist_sampling import ALL, KEYS, keys_of, seed_of, top_edge
+from algorithms._common.hist_sampling import ALL, seed_of
 from algorithms._common.hist_start import Start
 from algorithms._common.hist_stopping import Watch
 from algorithms._common.threads import Workers, count_threads
@@ -115,26 +114,13 @@ class RankBooster(Booster):
             return self.bag, self.g, self.h
         return None, self.g, self.h
 
-    def sample_one_side(self, number):
-        """Return rows and derivatives of one-side sampling, as `hist_sampling` draws them."""
-        p, n, seed = self.params, self.rows.total, seed_of(self.seed, number, ONE_SIDE)
-        key = keys_of(self.g, self.h)
-        counts = np.bincount(key, minlength=KEYS)
-        counts = np.sum(self.ranks.tables(counts, "steps"), axis=0)
-        edge, share = top_edge(counts, p.top_rate, n)
-        top = key > edge
-        drawn = self.rows.draw(seed, math.ceil(share * ALL))
-        top[drawn] |= key[drawn] == edge
-        n_top = int(self.ranks.total([np.count_nonzero(top)], "steps")[0])
-        share_of_others = p.other_rate * n / max(n - n_top, 1)
-        others = self.rows.draw(seed_of(seed, 1), min(math.ceil(share_of_others * ALL), ALL))
-        others = others[~top[others]]
-        factor = np.ones(len(key), np.float32)
-        factor[others] = (n - n_top) / max(int(p.other_rate * n), 1)
-        top[others] = True
-        h = self.h * factor if self.has_h else np.broadcast_to(factor, self.g.shape)
-        rows = np.flatnonzero(top).astype(np.uint32)
-        return rows, self.g * factor, np.ascontiguousarray(h)
+    def add_up(self, counts):
+        """Return how many rows of the whole table have each key."""
+        return np.sum(self.ranks.tables(counts, "steps"), axis=0)
+
+    def runs(self):
+        """Return the runs of the rank's rows."""
+        return self.rows.runs()
 
 
 def train(ranks, training, table):

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from algorithms._common.hist_bundles import stride_of
-from algorithms._common.hist_growing import begin_with
+from algorithms._common.hist_growing import begin_with, for_others, make_walk
 from algorithms._common.hist_model import copy_tree
 from algorithms._distributed.bins import owners_of
 from algorithms._distributed.collective import width_of
@@ -31,9 +31,8 @@ from algorithms._kernels.dist_grow import (
     survey_share,
     take_better,
 )
-from algorithms._kernels.dist_rows import walk_rows
 from algorithms._kernels.hist_build import build_wide
-from algorithms._kernels.hist_scores import add_leaves, mark_leaves
+from algorithms._kernels.hist_scores import add_leaves, mark_leaves, walk_rows
 
 BESTS = 2 * layout.BEST.itemsize  # bytes
 NONE = -1, -1  # leaves
@@ -278,13 +277,15 @@ class RankGrower:
         )
         if rows is None or len(rows) == len(self.leaf_of):
             return
-        out = np.ones(len(self.leaf_of), bool)
-        out[rows] = False
-        leaf_of_node = np.zeros(len(self.board.nodes), np.int64)
-        leaf_of_node[self.leaves["node"][: self.n_leaves]] = np.arange(self.n_leaves)
-        others = np.flatnonzero(out).astype(np.uint32)
-        board = self.board
-        walk_rows(self.bins.rows, board.nodes, board.goes_left, leaf_of_node, others, self.leaf_of)
+        bins, board = self.bins.rows, self.board
+        nodes = board.nodes[: 2 * self.n_leaves - 1]
+        leaf_nodes = self.leaves["node"][: self.n_leaves]
+        walk = make_walk(nodes, leaf_nodes, np.arange(bins.shape[1]))
+
+        def task(others):
+            walk_rows(bins, walk, board.goes_left, others, self.leaf_of)
+
+        self.workers.share(for_others(task, rows), len(self.leaf_of))
 
     def add_to(self, score, tree):
         """Add the last tree's values to the score of each of the rank's rows."""

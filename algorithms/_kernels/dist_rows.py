@@ -31,25 +31,3 @@ def pack_run(g, h, per_g, per_h, seed, number, records, first, last):
         if len(h):
             hq = np.int64(np.floor(np.float64(h[i]) * per_h + uniform(h_seed, of_table)))
         records[i] = (gq << HALF) + hq
-
-
-@kernel
-def walk_rows(bins, nodes, goes_left, leaf_of_node, others, leaf_of):
-    """Write the number of its leaf for each of some rows, by walking the tree.
-
-    Parameters
-    ----------
-    bins : (n_rows, n_features) uint8
-    nodes : NODE (n_nodes,)
-    goes_left : uint8 (n_nodes, MAX_BINS)
-    leaf_of_node : int64 (n_nodes,)
-    others : uint32, rows
-    leaf_of : (n_rows,) uint16, written
-    """
-    for i in range(np.uint64(len(others))):
-        row = np.uint64(others[i])
-        at = 0
-        while nodes[at]["left"] >= 0:
-            b = bins[row, np.uint64(nodes[at]["feature"])]
-            at = nodes[at]["left"] if goes_left[at, b] else nodes[at]["right"]
-        leaf_of[row] = leaf_of_node[at]

@@ -1,4 +1,4 @@
-"""Choose the edges of bins, and draw rows: f(seed, number of the row), whoever asks.
+"""Choose the edges of bins.
 
 A feature with few distinct values has a bin for each, with edges halfway between. Else bins get
 about as many rows each; a value so frequent that it fills a bin alone gets one, and the others
@@ -7,33 +7,9 @@ share the bins that are left (LightGBM's greedy rule).
 
 import numpy as np
 
-from algorithms._kernels.hist_math import hash_of
 from algorithms._kernels.jit import inner_kernel, kernel
 
 LINE = 8  # values of a line of the cache
-
-
-@kernel
-def draw_rows(seed, below, first, last, out):
-    """Write the numbers in first … last − 1 whose hash is below a bound; return how many.
-
-    Parameters
-    ----------
-    below : int64; a row is drawn with probability below / 2³²
-    out : uint32 (last − first,), written
-    """
-    count = np.uint64(0)
-    for i in range(np.uint64(first), np.uint64(last)):
-        out[count] = np.uint32(i)
-        count += np.uint64(np.int64(hash_of(seed, i)) < below)
-    return np.int64(count)
-
-
-@kernel
-def hash_rows(seed, out):
-    """Write the hash of each number 0 … n − 1 into a uint32 array."""
-    for i in range(np.uint64(len(out))):
-        out[i] = hash_of(seed, i)
 
 
 @inner_kernel

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from algorithms._common.hist_bins import bin_table, find_bins
-from algorithms._common.hist_growing import Grower
+from algorithms._common.hist_growing import Grower, make_walk
 from algorithms._common.hist_params import make_rules
 from algorithms._common.threads import Workers
 from algorithms._distributed.rows import Rows
@@ -19,10 +19,11 @@ from algorithms._kernels.dist_grow import (
     propose,
     survey_merged,
 )
-from algorithms._kernels.dist_rows import pack_run, walk_rows
+from algorithms._kernels.dist_rows import pack_run
+from algorithms._kernels.hist_draw import draw_rows
 from algorithms._kernels.hist_layout import Scale
 from algorithms._kernels.hist_pack import pack
-from algorithms._kernels.hist_sketch import draw_rows
+from algorithms._kernels.hist_scores import walk_rows
 from algorithms.histogram_boosting import HistogramBoostingRegressor
 
 SEEDS = st.integers(0, 2**32 - 1)
@@ -100,10 +101,10 @@ def test_rows_walk_to_the_leaves_that_growth_put_them_in(categorical):
         g = np.round(rng.normal(size=400) * 1000).astype(np.int64)
         tree = grower.grow((g << 32) + 1, Scale(1.0, 1.0), 0)
     found = np.zeros(400, np.uint16)
-    leaf_of_node = np.zeros(len(grower.growth.nodes), np.int64)
-    leaf_of_node[grower.leaves["node"][: tree.n_leaves]] = np.arange(tree.n_leaves)
+    walk = make_walk(tree.nodes, grower.leaves["node"][: tree.n_leaves], bins.places.column)
     every = np.arange(400, dtype=np.uint32)
-    walk_rows(bins.rows, tree.nodes, grower.growth.goes_left, leaf_of_node, every, found)
+    walk_rows(bins.rows, walk, grower.growth.goes_left, every[:399], found)
+    walk_rows(bins.rows, walk, grower.growth.goes_left, every[399:], found)
     assert tree.n_leaves == 9
     assert np.array_equal(found, grower.leaf_of)
 

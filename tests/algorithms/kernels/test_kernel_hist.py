@@ -15,9 +15,10 @@ from algorithms._common.hist_params import CONSTRAINTS, make_rules
 from algorithms._common.threads import Workers
 from algorithms._kernels import hist_build, hist_gradient, hist_layout
 from algorithms._kernels.hist_build import build_bounded, build_narrow, build_wide
+from algorithms._kernels.hist_draw import draw_rows
 from algorithms._kernels.hist_gradient import ROWS, differentiate, differentiate_classes
 from algorithms._kernels.hist_partition import partition
-from algorithms._kernels.hist_sketch import draw_rows, find_edges
+from algorithms._kernels.hist_sketch import find_edges
 from algorithms.histogram_boosting import HistogramBoostingRegressor
 
 ONE = np.empty(0, np.float32)
@@ -165,7 +166,7 @@ def test_records_hold_the_largest_value_whatever_its_size(seed, power):
 
 def test_derivatives_that_are_not_finite_are_refused():
     with Workers(1) as workers, pytest.raises(ValueError, match="not finite"):
-        hist_records.choose_step(np.array([1.0, np.nan], np.float32), workers, "gradients")
+        hist_records.choose_steps({"gradients": np.array([1.0, np.nan], np.float32)}, workers)
 
 
 # ------------------------------------------------------------------ histograms

@@ -4,7 +4,7 @@ import numpy as np
 from scipy.sparse import issparse
 
 from algorithms._common.tables import make_table, row_blocks
-from algorithms._common.threads import Workers
+from algorithms._common.threads import Workers, threads_worth
 from algorithms._common.tree import may_lack
 from algorithms._kernels.predict import FEATURE, STEP, add_values, find_leaves
 
@@ -77,9 +77,8 @@ class Walker:
                     find_leaves(*steps, X, missing, leaves, start, end)
                     add_values(tree.values, leaves, out, start, end)
 
-        with Workers(
-            max(1, min(threads, len(X) * len(self.trees) // WALKS_OF_A_THREAD))
-        ) as workers:
+        walks = len(X) * len(self.trees)
+        with Workers(threads_worth(threads, walks, WALKS_OF_A_THREAD)) as workers:
             workers.share(walk, len(X))
         return out
 

@@ -62,9 +62,8 @@ def median_of_trees(trees, votes, X, threads):
                 found[:, t] = tree.values[leaves[start:end], 0]
             out[start:end] = weighted_median(found, votes)
 
-    blocks = -(-len(X) // ROWS_AT_ONCE)
-    with Workers(min(threads, max(blocks, 1))) as workers:
-        workers.share(walk, blocks)
+    with Workers(threads) as workers:
+        workers.share(walk, -(-len(X) // ROWS_AT_ONCE))
     return out
 
 

@@ -4,7 +4,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from algorithms._common.threads import Workers
+from algorithms._common.threads import Workers, threads_worth
 from algorithms._kernels.boosted import add_trees
 from algorithms._kernels.predict import STEP
 
@@ -41,7 +41,7 @@ class BoostedWalker:
         def walk(first, last):
             add_trees(*joined, rate, X, raw.T, first, last)
 
-        with Workers(max(1, min(threads, len(X) * len(own) // WALKS_OF_A_THREAD))) as workers:
+        with Workers(threads_worth(threads, len(X) * len(own), WALKS_OF_A_THREAD)) as workers:
             workers.share(walk, len(X))
 
 

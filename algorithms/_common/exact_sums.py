@@ -1,6 +1,5 @@
 """Totals that are correctly rounded, whatever the order of the numbers: see the kernels' file."""
 
-import math
 from fractions import Fraction
 
 import numpy as np
@@ -46,11 +45,3 @@ def merge_sizes(tables):
     merged = np.sum(tables, axis=0)
     merged[SINGLE_EXPONENTS] = max(table[SINGLE_EXPONENTS] for table in tables)
     return merged
-
-
-def total_of_sizes(table):
-    """Return Σ|v| of a table of sizes, the float64 nearest to it."""
-    total = 0
-    for exponent in np.flatnonzero(table[:SINGLE_EXPONENTS]).tolist():
-        total += int(table[exponent]) << max(exponent - 1, 0)
-    return math.ldexp(float(total), -149)  # rounded once: an integer is, a power of two is exact

@@ -12,7 +12,7 @@ import numpy as np
 
 from algorithms._common.hist_growing import Grower
 from algorithms._common.hist_objectives import weighted_quantile
-from algorithms._common.hist_records import BLOCK, pack_rows
+from algorithms._common.hist_records import pack_rows
 from algorithms._common.hist_sampling import (
     draw_features,
     draw_share,
@@ -23,6 +23,7 @@ from algorithms._common.hist_sampling import (
 )
 from algorithms._common.threads import ALONE
 from algorithms._kernels.hist_gradient import ROWS, differentiate, differentiate_classes
+from algorithms._kernels.hist_pack import BLOCK
 
 NOTHING = np.empty(0, np.float32)
 NO_WEIGHT = np.empty(0)
@@ -158,7 +159,11 @@ class Booster:
             to[:] = values.T.reshape(to.shape) * weight
 
     def sample(self, number):
-        """Return the rows of this round, or None for all, and their derivatives."""
+        """Return the rows of this round, or None for all, and their derivatives.
+
+        These are g and h themselves; one-side sampling weighs some of them up, until the next
+        round writes them anew.
+        """
         p, n_rows = self.params, self.score.shape[1]
         if p.data_sample_strategy == "goss":
             if number < int(1.0 / p.learning_rate):
@@ -171,16 +176,21 @@ class Booster:
         return None, self.g, self.h
 
     def sample_one_side(self, number):
-        """Return the rows of one-side sampling, and derivatives that weigh the others up."""
+        """Return the rows of one-side sampling, and g and h, in which the others weigh more."""
         p, seed = self.params, seed_of(self.seed, number, ONE_SIDE)
         h = self.h if self.h.shape[1] else np.ones_like(self.g)
         sizes, counts = size_rows(self.g, h, self.workers)
         rule = one_side_rule(self.add_up(counts), p.top_rate, p.other_rate, seed)
-        return take_one_side(sizes, rule, self.g, h, self.runs(), self.workers), self.g, h
+        rows = take_one_side(sizes, rule, self.g, h, self.runs(), self.workers)
+        return self.at_least_one(rows), self.g, h
 
     def add_up(self, counts):
         """Return how many rows of the whole table have each key: these are all of them."""
         return counts
+
+    def at_least_one(self, rows):
+        """Return the rows of a sample, or the first row of the table where it is empty."""
+        return rows if len(rows) else np.zeros(1, np.uint32)
 
     def runs(self):
         """Return the runs of rows: (first, last + 1, number of the first in the whole table)."""

@@ -187,7 +187,8 @@ def for_others(task, rows):
     """
 
     def share(first, last):
-        own = rows[np.searchsorted(rows, first) : np.searchsorted(rows, last)]
+        ends = np.array([first, last], rows.dtype)  # else numpy makes all rows int64
+        own = rows[slice(*np.searchsorted(rows, ends))]
         others = np.empty(last - first - len(own), np.uint32)
         list_others(own, first, last, others)
         task(others)

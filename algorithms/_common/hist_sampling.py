@@ -37,11 +37,10 @@ def hash_numbers(seed, count):
 
 
 def draw_share(seed, n_rows, share):
-    """Return the rows of a bag, ascending, uint32; at least one."""
+    """Return the rows of a bag, ascending, uint32; the first one where none is drawn."""
     out = np.empty(n_rows, np.uint32)
-    out[0] = 0
     count = draw_rows(np.uint32(seed), int(share * ALL), 0, n_rows, out)
-    return out[: max(count, 1)]
+    return out[:count] if count else np.zeros(1, np.uint32)
 
 
 def draw_features(seed, n_features, share):
@@ -87,14 +86,14 @@ def one_side_rule(counts, top_rate, other_rate, seed):
         edge=np.int32(edge),
         most=most_of(share),
         others_most=most_of(other_rate * n / max(n_others, 1)),
-        factor=np.float32(max(n_others / max(int(other_rate * n), 1), 1.0)),
+        factor=np.float32(max(n_others / (other_rate * n), 1.0)),
         seed=np.uint32(seed),
         others_seed=np.uint32(seed_of(seed, 1)),
     )
 
 
 def most_of(share):
-    """Return the largest hash of so large a share of all, uint32."""
+    """Return the largest hash of so large a share of all, uint32; one at least."""
     return np.uint32(min(max(int(share * ALL) - 1, 0), ALL - 1))
 
 

@@ -51,6 +51,5 @@ def each_block(X, place, absent, threads, task):
             task(slice(start, end), dense[: end - start])
             wipe_rows(*at, value, place, dense, start, end)
 
-    blocks = -(-n_rows // step)
-    with Workers(max(1, min(threads, blocks))) as workers:
-        workers.share(walk, blocks)
+    with Workers(threads) as workers:
+        workers.share(walk, -(-n_rows // step))

@@ -1,9 +1,10 @@
 """Share work among threads. Kernels run without the GIL, so Python's own threads are enough.
 
-They need no OpenMP, so a later fork does no harm, and two callers at once do not either.
+They need no OpenMP, so a later fork does no harm, and two fits at once do not either.
 """
 
 import os
+import weakref
 from collections.abc import Callable
 from itertools import pairwise
 from queue import SimpleQueue
@@ -14,7 +15,7 @@ from joblib import effective_n_jobs
 
 from algorithms._kernels.team import ANSWERED, HANDED, SIGNS, look_out
 
-LOOKS = 4000  # for more to do, or an answer, before a thread sleeps; some 100 to 200 microseconds
+LOOKS = 500  # for more to do, or an answer, before a thread sleeps: some 100 microseconds
 
 
 def count_threads(n_jobs: int | None) -> int:
@@ -25,6 +26,11 @@ def count_threads(n_jobs: int | None) -> int:
     if n_jobs == 1:
         return 1
     return max(1, min(effective_n_jobs(n_jobs), 4 * (os.cpu_count() or 1)))
+
+
+def threads_worth(threads: int, work: int, least: int) -> int:
+    """Return how many of some threads have at least so much of some work each; one at least."""
+    return max(1, min(threads, work // least))
 
 
 class Helper:
@@ -40,7 +46,9 @@ class Helper:
         self._signs = np.zeros(SIGNS, np.int64)
         self._tasks: SimpleQueue = SimpleQueue()
         self._answers: SimpleQueue = SimpleQueue()
-        self._thread = Thread(target=self._run, daemon=True)
+        given = looks, self._signs, self._tasks, self._answers
+        self._thread = Thread(target=serve, args=given, daemon=True)
+        self._finish = weakref.finalize(self, self._tasks.put, None)  # also when it is forgotten
         self._thread.start()
 
     def hand(self, task: Callable, *given: object) -> None:
@@ -53,31 +61,39 @@ class Helper:
         look_out(self._signs, ANSWERED, self._signs[HANDED], self._looks)
         return self._answers.get()
 
-    def end(self) -> None:
-        """Return when the thread has ended."""
-        self._tasks.put(None)
+    def finish(self) -> None:
+        """Have the thread end when it is done."""
+        self._finish()
         self._signs[HANDED] += 1
+
+    def join(self) -> None:
+        """Return when the thread has ended."""
         self._thread.join()
 
-    def _run(self) -> None:
-        while True:
-            look_out(self._signs, HANDED, self._signs[ANSWERED] + 1, self._looks)
-            job = self._tasks.get()
-            if job is None:
-                return
-            error = None
-            try:
-                job[0](*job[1])
-            except BaseException as raised:  # noqa: BLE001 - raised again where it is waited for
-                error = raised
-            del job  # what it refers to may be large, and the next may be long in coming
-            self._answers.put(error)
-            del error
-            self._signs[ANSWERED] += 1
+
+def serve(looks: int, signs: np.ndarray, tasks: SimpleQueue, answers: SimpleQueue) -> None:
+    """Do what is handed over, until it is None."""
+    while True:
+        look_out(signs, HANDED, signs[ANSWERED] + 1, looks)
+        job = tasks.get()
+        if job is None:
+            return
+        error = None
+        try:
+            job[0](*job[1])
+        except BaseException as raised:  # noqa: BLE001 - raised again where it is waited for
+            error = raised
+        del job  # what it refers to may be large, and the next may be long in coming
+        answers.put(error)
+        del error
+        signs[ANSWERED] += 1
 
 
 class Workers:
-    """A number of threads, the caller's own among them, that live inside a ``with`` block."""
+    """A number of threads, the caller's own among them, that live inside a ``with`` block.
+
+    One thread uses them, and no task shares again: a helper does one thing at a time.
+    """
 
     def __init__(self, threads: int) -> None:
         self.threads = threads
@@ -87,8 +103,11 @@ class Workers:
         return self
 
     def __exit__(self, *error):
-        while self._helpers:
-            self._helpers.pop().end()
+        for helper in self._helpers:
+            helper.finish()
+        for helper in self._helpers:
+            helper.join()
+        self._helpers.clear()
 
     def share(self, task: Callable[[int, int], None], count: int) -> None:
         """Call ``task(first, last)`` for as many equal parts of ``range(count)`` as threads."""

@@ -5,7 +5,7 @@ from scipy.sparse import csr_array, issparse
 
 from algorithms._common.cat_growing import pack_sets
 from algorithms._common.tables import row_blocks
-from algorithms._common.threads import Workers
+from algorithms._common.threads import Workers, threads_worth
 from algorithms._kernels.cat_predict import find_leaves_by_sets
 from algorithms._kernels.predict import STEP, find_leaves, has_missing, pack_steps
 
@@ -121,7 +121,7 @@ class Tree:
                 missing = may_lack(X, first, last, self.max_depth)
                 find_leaves(steps, order, X, missing, leaves, first, last)
 
-        with Workers(max(1, min(threads, len(X) // ROWS_OF_A_THREAD))) as workers:
+        with Workers(threads_worth(threads, len(X), ROWS_OF_A_THREAD)) as workers:
             workers.share(walk, len(X))
         return leaves
 

@@ -108,15 +108,19 @@ class RankBooster(Booster):
             since = number % p.subsample_freq
             if since == 0 or self.bag is None:
                 seed = seed_of(self.seed, number - since, BAG)
-                self.bag = self.rows.draw(seed, int(p.subsample * ALL))
-                if not self.ranks.total([len(self.bag)], "steps")[0]:  # then the first row
-                    self.bag = np.flatnonzero(self.rows.numbers() == 0).astype(np.uint32)
+                self.bag = self.at_least_one(self.rows.draw(seed, int(p.subsample * ALL)))
             return self.bag, self.g, self.h
         return None, self.g, self.h
 
     def add_up(self, counts):
         """Return how many rows of the whole table have each key."""
         return np.sum(self.ranks.tables(counts, "steps"), axis=0)
+
+    def at_least_one(self, rows):
+        """Return the rank's rows of a sample; where no rank has any, the table's first row."""
+        if self.ranks.total([len(rows)], "steps")[0]:
+            return rows
+        return np.flatnonzero(self.rows.numbers() == 0).astype(np.uint32)
 
     def runs(self):
         """Return the runs of the rank's rows."""

@@ -1,6 +1,6 @@
-"""What numba does not offer by itself: prefetches, bits of doubles, and atomic counters.
+"""What numba does not offer by itself: prefetches, bits of doubles, atomic counters and pauses.
 
-Each becomes one instruction of LLVM; what a result is depends on no processor.
+Each becomes one instruction of LLVM, or none; what a result is depends on no processor.
 """
 
 import platform

@@ -4,8 +4,9 @@ Each member of a team calls the same kernel with its own rank; between the steps
 meet at a barrier. That costs well under a microsecond, where starting threads anew would cost
 fifty: a tree has hundreds of steps.
 
-A member that waits spins for a while, as the others are mostly about to come, and then gives its
-processor away, as on a busy machine they may be waiting for just that.
+A member that waits spins for a few microseconds, as the others are mostly about to come, and then
+gives its processor away, as on a busy machine they may be waiting for just that: spinning for 100
+in place of 3 made fits there 5 to 20 times slower.
 """
 
 from typing import NamedTuple
@@ -17,7 +18,7 @@ from algorithms._kernels.jit import inner_kernel, kernel
 
 ARRIVED, ROUND = 0, 8  # places that lie in different cache lines
 HANDED, ANSWERED, SIGNS = 0, 8, 16  # likewise, of signs, and how many entries these have
-SPINS = 4000
+SPINS = 100  # some three microseconds
 
 
 class Team(NamedTuple):
@@ -25,6 +26,15 @@ class Team(NamedTuple):
 
     size: int
     counters: np.ndarray  # int64 (16,), zeros
+
+
+@inner_kernel
+def wait(spins):
+    """Wait a moment, after so many others: at first in place, then by giving way."""
+    if spins < SPINS:
+        pause()
+    else:
+        yield_processor()
 
 
 @kernel
@@ -39,10 +49,8 @@ def meet(team):
         return
     spins = 0
     while load_atomic(team.counters, ROUND) == now:
+        wait(spins)
         spins += 1
-        pause()
-        if spins > SPINS:
-            yield_processor()
 
 
 @inner_kernel
@@ -60,7 +68,7 @@ def look_out(signs, place, until, looks):
     ----------
     signs : int64 (SIGNS,), by which two threads tell each other how far they are
     """
-    for _ in range(looks):
+    for spins in range(looks):
         if load_atomic(signs, place) >= until:
             return
-        pause()
+        wait(spins)

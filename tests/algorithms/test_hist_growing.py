@@ -55,13 +55,21 @@ def test_more_leaves_than_two_bytes_can_number():
     assert np.array_equal(leaf_of, np.arange(n))
 
 
-def test_threads_that_are_slow_to_begin_count_into_tables_of_their_own(monkeypatch):
-    stride = hist_records.stride_of_sizes
-    values = np.random.default_rng(0).normal(size=400_000).astype(np.float32)
-    values[399_999] = 1e6
-    with Workers(1) as one, Workers(4) as four:
-        alone = hist_records.choose_steps({"gradients": values}, one)
-        slow = lambda n: (time.sleep(0.02), stride(n))[1]  # noqa: E731 - a line is enough
-        monkeypatch.setattr(hist_records, "stride_of_sizes", slow)
-        for _ in range(5):
-            assert hist_records.choose_steps({"gradients": values}, four) == alone
+def test_threads_that_are_slow_to_begin_find_the_same_steps(monkeypatch):
+    rng = np.random.default_rng(0)
+    g = rng.normal(size=400_000).astype(np.float32)
+    h = rng.random(400_000).astype(np.float32)
+    g[399_999] = 1e6
+    found, write = [], hist_records.write_records
+
+    def write_late(team, rank, *given):
+        time.sleep(0.01 * rank)
+        write(team, rank, *given)
+
+    for size in (1, 2, 4):
+        records = np.empty(len(g), np.int64)
+        with Workers(size) as workers:
+            scale = hist_records.pack_rows(g, h, np.uint32(3), records, workers)
+        found.append((scale, records.tobytes()))
+        monkeypatch.setattr(hist_records, "write_records", write_late)
+    assert found[0] == found[1] == found[2]

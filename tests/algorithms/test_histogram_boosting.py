@@ -289,6 +289,26 @@ def test_samples_lose_little(params):
     assert errors[1] < 1.15 * errors[0]
 
 
+@pytest.mark.parametrize("objective", ["regression", "mae", "quantile"])
+@pytest.mark.parametrize(
+    "params",
+    [
+        {"subsample": 1e-6, "subsample_freq": 1},
+        {"data_sample_strategy": "goss", "top_rate": 1e-6, "other_rate": 1e-6},
+        {"data_sample_strategy": "goss"},
+    ],
+)
+def test_a_sample_has_a_row_at_least(objective, params):
+    for n in (1, 2, 5, 10):
+        X, y = table(n + 20, d=4)
+        for seed in range(3):
+            model = HistogramBoostingRegressor(
+                n_estimators=12, objective=objective, random_state=seed, min_child_samples=1
+            )
+            found = model.set_params(**params).fit(X[:n], y[:n]).predict(X)
+            assert np.isfinite(found).all()
+
+
 def test_a_users_objective_is_followed():
     X, y = table(1000)
 

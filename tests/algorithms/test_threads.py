@@ -71,6 +71,18 @@ def test_threads_end_with_the_block():
     assert set(threading.enumerate()) == before
 
 
+def test_threads_end_when_they_are_forgotten():
+    before = set(threading.enumerate())
+    workers = Workers(3)
+    workers.share(lambda first, last: None, 3)
+    helpers = set(threading.enumerate()) - before
+    assert len(helpers) == 2
+    del workers  # as after an interrupt between two lines
+    for helper in helpers:
+        helper.join(timeout=10)
+        assert not helper.is_alive()
+
+
 def test_what_was_handed_over_is_not_kept():
     class Large:
         pass

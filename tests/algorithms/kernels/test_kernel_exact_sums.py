@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 from algorithms._common import exact_sums
-from algorithms._kernels.exact_sums import add_sizes
+from algorithms._kernels.exact_sums import SMALLEST_EXPONENT, add_sizes
 
 DOUBLES = arrays.arrays(
     np.float64, st.integers(0, 60), elements=st.floats(allow_nan=False, allow_infinity=False)
@@ -56,7 +56,8 @@ def test_sizes_are_summed_exactly_and_the_largest_is_kept(values, stride):
     assert table[-1].astype(np.int32).view(np.float32) == np.abs(values).max()
     if np.isfinite(values).all():
         wanted = sum((abs(Fraction(float(v))) for v in values[::stride]), Fraction(0))
-        assert exact_sums.total_of_sizes(table) == float(wanted)
+        units = sum(int(own) << max(e - 1, 0) for e, own in enumerate(table[:-1]))
+        assert Fraction(units, 1 << -SMALLEST_EXPONENT) == wanted
 
 
 @given(SINGLES, st.integers(0, 60))

@@ -8,15 +8,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from algorithms._common import hist_records
+from algorithms._common import exact_sums, hist_records
 from algorithms._common.hist_bins import Binner, bin_table, find_bins, runs_of
 from algorithms._common.hist_growing import Grower, make_team
 from algorithms._common.hist_params import CONSTRAINTS, make_rules
 from algorithms._common.threads import Workers
-from algorithms._kernels import hist_build, hist_gradient, hist_layout
+from algorithms._kernels import hist_build, hist_gradient, hist_layout, hist_pack
+from algorithms._kernels.exact_sums import add_sizes
 from algorithms._kernels.hist_build import build_bounded, build_narrow, build_wide
 from algorithms._kernels.hist_draw import draw_rows
 from algorithms._kernels.hist_gradient import ROWS, differentiate, differentiate_classes
+from algorithms._kernels.hist_pack import step_of_sizes
 from algorithms._kernels.hist_partition import partition
 from algorithms._kernels.hist_sketch import find_edges
 from algorithms.histogram_boosting import HistogramBoostingRegressor
@@ -164,9 +166,35 @@ def test_records_hold_the_largest_value_whatever_its_size(seed, power):
     assert math.frexp(scale.g)[0] == 0.5  # a power of two
 
 
+@given(st.integers(0, 2**32 - 1), st.floats(-140, 120), st.integers(1, 40_000))
+@few
+def test_a_step_is_as_large_as_the_mean_and_the_largest_ask(seed, power, n):
+    values = np.abs(rng_of(seed).standard_cauchy(n) * 2.0**power)
+    values = np.clip(values, 2.0**-149, np.finfo(np.float32).max).astype(np.float32)
+    stride = hist_records.stride_of_sizes(n)
+    table = exact_sums.size_table()
+    add_sizes(values, 0, 0, n, stride, table)
+    step, bound = step_of_sizes(table, stride, n)
+    largest, mean = float(values.max()), math.fsum(values[::stride]) * stride / n
+    by_mean, by_largest = mean / 2**hist_pack.MEAN_BITS, largest / 2**hist_pack.MOST_BITS
+    assert step <= 2 * max(by_mean, by_largest)
+    assert step > max(by_mean, by_largest) / 2 * (1 - 1e-12)
+    assert largest <= 2**hist_pack.MOST_BITS * step
+    assert largest / step < bound <= largest / step + 2
+
+
 def test_derivatives_that_are_not_finite_are_refused():
-    with Workers(1) as workers, pytest.raises(ValueError, match="not finite"):
-        hist_records.choose_steps({"gradients": np.array([1.0, np.nan], np.float32)}, workers)
+    good, records = np.ones(2, np.float32), np.zeros(2, np.int64)
+    for wrong in (np.nan, np.inf, -np.inf):
+        bad = np.array([1.0, wrong], np.float32)
+        for g, h, what in (
+            (bad, good, "gradients"),
+            (good, bad, "hessians"),
+            (bad, bad[:0], "gradients"),
+        ):
+            with Workers(2) as workers, pytest.raises(ValueError, match=f"{what}.* not finite"):
+                hist_records.pack_rows(g, h, np.uint32(3), records, workers)
+    assert not records.any()
 
 
 # ------------------------------------------------------------------ histograms

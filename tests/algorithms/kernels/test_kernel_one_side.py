@@ -49,9 +49,7 @@ def test_one_side_sampling_is_the_papers_rule(seed, n_scores, n_rows):
     n_others = n_rows - wanted
     other = ~top & (others_hashes <= int(b * n_rows / max(n_others, 1) * ALL) - 1)
     assert np.array_equal(rows, np.flatnonzero(top | other))
-    factor = np.where(
-        other, np.float32(max(n_others / max(int(b * n_rows), 1), 1.0)), np.float32(1.0)
-    )
+    factor = np.where(other, np.float32(max(n_others / (b * n_rows), 1.0)), np.float32(1.0))
     assert np.array_equal(new_g, g * factor)
     assert np.array_equal(new_h, h * factor)
 

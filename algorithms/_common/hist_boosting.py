@@ -14,6 +14,7 @@ from algorithms._common.hist_growing import Grower
 from algorithms._common.hist_objectives import weighted_quantile
 from algorithms._common.hist_records import pack_rows
 from algorithms._common.hist_sampling import (
+    at_least_one,
     draw_features,
     draw_share,
     one_side_rule,
@@ -189,8 +190,8 @@ class Booster:
         return counts
 
     def at_least_one(self, rows):
-        """Return the rows of a sample, or the first row of the table where it is empty."""
-        return rows if len(rows) else np.zeros(1, np.uint32)
+        """Return the rows of a sample, or the first row of the whole table where it is empty."""
+        return at_least_one(rows)
 
     def runs(self):
         """Return the runs of rows: (first, last + 1, number of the first in the whole table)."""

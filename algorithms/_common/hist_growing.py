@@ -4,6 +4,7 @@ import numpy as np
 
 from algorithms._common.hist_bundles import stride_of
 from algorithms._common.hist_model import copy_tree
+from algorithms._common.threads import make_team
 from algorithms._kernels import hist_layout as layout
 from algorithms._kernels.hist_draw import list_others
 from algorithms._kernels.hist_grow import grow
@@ -14,7 +15,6 @@ from algorithms._kernels.hist_scores import (
     walk_listed,
     walk_rows,
 )
-from algorithms._kernels.team import Team
 
 ROWS_AT_ONCE = 1 << 15
 SMALL = 1 << 16  # values of a table below which threads cost more than they bring
@@ -213,8 +213,3 @@ def make_walk(nodes, leaf_nodes, columns):
     leaf = np.zeros(len(nodes), np.int64)
     leaf[leaf_nodes] = np.arange(len(leaf_nodes))
     return Walk(children, column, leaf)
-
-
-def make_team(size):
-    """Return a new team; its barrier can be used again and again."""
-    return Team(size, np.zeros(16, np.int64))

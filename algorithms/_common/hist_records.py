@@ -2,10 +2,10 @@
 
 import numpy as np
 
+from algorithms._common.threads import make_team
 from algorithms._kernels.exact_sums import SINGLE_EXPONENTS
 from algorithms._kernels.hist_layout import MOST_G, MOST_H, Scale
 from algorithms._kernels.hist_pack import step_of_sizes, write_records
-from algorithms._kernels.team import SIGNS, Team
 
 STRIDE = 8  # of the rows of a large table whose |g| and h give the mean
 FEW_ROWS = 1 << 14
@@ -53,7 +53,7 @@ def pack_rows(g, h, seed, records, workers):
     workers : Workers
     """
     size, stride = workers.threads, stride_of_sizes(len(g))
-    team = Team(size, np.zeros(SIGNS, np.int64))
+    team = make_team(size)
     tables = np.empty((size, 2, SINGLE_EXPONENTS + 1), np.int64)
     steps, bounds = np.ones(2), np.ones(2, np.int64)
 

@@ -40,7 +40,12 @@ def draw_share(seed, n_rows, share):
     """Return the rows of a bag, ascending, uint32; the first one where none is drawn."""
     out = np.empty(n_rows, np.uint32)
     count = draw_rows(np.uint32(seed), int(share * ALL), 0, n_rows, out)
-    return out[:count] if count else np.zeros(1, np.uint32)
+    return at_least_one(out[:count])
+
+
+def at_least_one(rows):
+    """Return the rows of a sample, or the first row of the table where it is empty; uint32."""
+    return rows if len(rows) else np.zeros(1, np.uint32)
 
 
 def draw_features(seed, n_features, share):

@@ -13,7 +13,7 @@ from threading import Thread
 import numpy as np
 from joblib import effective_n_jobs
 
-from algorithms._kernels.team import ANSWERED, HANDED, SIGNS, look_out
+from algorithms._kernels.team import ANSWERED, HANDED, SIGNS, Team, look_out
 
 LOOKS = 500  # for more to do, or an answer, before a thread sleeps: some 100 microseconds
 
@@ -144,6 +144,11 @@ class Workers:
         for error in errors:
             if error is not None:
                 raise error
+
+
+def make_team(size: int) -> Team:
+    """Return a new team; its barrier can be used again and again."""
+    return Team(size, np.zeros(16, np.int64))
 
 
 def count_processors() -> int:

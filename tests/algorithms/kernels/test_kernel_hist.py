@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from algorithms._common import exact_sums, hist_records
 from algorithms._common.hist_bins import Binner, bin_table, find_bins, runs_of
-from algorithms._common.hist_growing import Grower, make_team
+from algorithms._common.hist_growing import Grower
 from algorithms._common.hist_params import CONSTRAINTS, make_rules
-from algorithms._common.threads import Workers
+from algorithms._common.threads import Workers, make_team
 from algorithms._kernels import hist_build, hist_gradient, hist_layout, hist_pack
 from algorithms._kernels.exact_sums import add_sizes
 from algorithms._kernels.hist_build import build_bounded, build_narrow, build_wide

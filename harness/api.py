@@ -172,7 +172,7 @@ def duel(
     launches
         Pairs of fresh processes (default: 8).
     blocks
-        ABBA blocks in each launch.
+        Interleaved blocks in each launch.
     precision, claim
         Go on for up to 24 launches until the interval reaches so far to either side (``"2%"``);
         until it is decided whether the ratio is so much or more. Not together with ``launches``.

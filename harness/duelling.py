@@ -3,7 +3,9 @@
 Each launch starts a fresh pair of workers, one library each; the one that starts first
 alternates. Both load and prepare side by side, go through every phase untimed, twice where it is
 short, and then blocks of four calls follow, ABBA and BAAB by turns, so that drift of the machine
-and the order of calls cancel. While one works the other waits for its next request, without load.
+and the order of calls cancel. Where a call takes half a minute, blocks are of three, with the
+slower side in the middle: drift still cancels, in half the time. While one side works the other
+waits for its next request, without load.
 """
 
 from __future__ import annotations
@@ -14,13 +16,12 @@ import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from statistics import fmean
-from typing import Any, Literal, Protocol
 
 from harness import machine
 from harness.analysis.looks import stop_reason
+from harness.duel_side import Opponent, Side, SideError
 from harness.model import (
     JSON,
     Block,
@@ -28,6 +29,7 @@ from harness.model import (
     DuelOutcome,
     Failure,
     Job,
+    Order,
     Sample,
     Status,
     to_json,
@@ -38,40 +40,9 @@ from harness.session import RefusedError, SessionError
 # machine the scheduler favours who has slept: of calls without a rest between, the second took
 # 10 % longer. So all four calls of a block begin alike.
 SETTLE = 0.02
-SHORTEST_CALL = 0.01  # seconds; what is shorter is repeated within one call
-LONG_CALL = 1.0  # seconds; what is longer is warmed up by one call
-MOST_REPEATS = 200
-ROWS = 20  # that `predict_one` predicts, one by one; its sample is the mean of a row
-FIELDS: Mapping[str, JSON] = {"predict_one": {"rows": ROWS}}
-ORDERS: tuple[Literal["ABBA", "BAAB"], ...] = ("ABBA", "BAAB")
-READY_TIMEOUT = 1800.0  # seconds for the import and for the table each: neither is the trial's
+LONE_CALL = 30.0  # seconds; the side that takes longer than that is called once a block
+ORDERS: tuple[Order, ...] = ("ABBA", "BAAB")
 SPIN_VARIABLES = ("OMP_WAIT_POLICY", "GOMP_SPINCOUNT", "KMP_BLOCKTIME", "KMP_LIBRARY")
-
-
-class Opponent(Protocol):
-    """What a duel asks of a worker session; :class:`harness.session.Session` is one."""
-
-    facts: JSON
-
-    def hello(self, job: Job, timeout: float) -> None:
-        """Import the job's plugin."""
-
-    def ask(self, do: str, timeout: float, **fields: Any) -> JSON:
-        """Send a request and return its reply, or raise a :class:`SessionError`."""
-
-    def close(self) -> None:
-        """End the worker."""
-
-
-class SideError(Exception):
-    """A session error, with the side it happened on."""
-
-    def __init__(self, side: str, job: Job, cause: SessionError) -> None:
-        told = f"side {side} ({job.algorithm}): {cause.failure.message}"
-        super().__init__(told)
-        self.side = side
-        self.status = cause.status
-        self.failure = Failure(cause.failure.kind, told, cause.failure.detail)
 
 
 class OverdueError(Exception):
@@ -81,71 +52,6 @@ class OverdueError(Exception):
         names = " and ".join(job.trials[0].algorithm for job in (duel.a, duel.b))
         told = f"no time was left for {names} on {duel.a.dataset.name} after {launches} launches"
         super().__init__(told)
-
-
-@dataclass
-class _Side:
-    """One worker of a launch."""
-
-    name: str  # "a" or "b"
-    job: Job
-    session: Opponent
-    repeats: dict[str, int] = field(default_factory=dict)
-    cold: list[Sample] = field(default_factory=list)
-    facts: JSON = field(default_factory=dict)
-
-    def get_ready(self) -> None:
-        """Import, load and prepare; from then on the worker is pinned."""
-        try:
-            self.session.hello(self.job, READY_TIMEOUT)
-        except SessionError as error:
-            raise SideError(self.name, self.job, error) from error
-        loaded = self._ask("load", READY_TIMEOUT, dataset=to_json(self.job.dataset))
-        limit = self.job.limits.timeout
-        prepared = self._ask("prepare", limit, trial=to_json(self.job.trials[0]))
-        pinned = self._ask("pin", limit, cpus=list(machine.choose_cpus(self.job.threads)))
-        replies = (self.session.facts, loaded, prepared, pinned)
-        told = {key: value for reply in replies for key, value in reply.items()}
-        self.facts = {k: v for k, v in told.items() if k not in {"v", "n", "ok", "samples"}}
-
-    def warm(self, phase: str) -> None:
-        """Do a phase untimed, twice; the second time tells how often a timed call repeats it.
-
-        What takes a second is done once: nothing repeats it, and it has warmed up meanwhile.
-        """
-        self.repeats[phase] = 1
-        self.cold.append(self.take(phase))
-        rows = FIELDS.get(phase, {}).get("rows", 1)
-        if self.cold[-1].wall * rows >= LONG_CALL:
-            return
-        seconds = self.take(phase).wall * rows
-        wanted = math.ceil(SHORTEST_CALL / seconds) if seconds > 0 else MOST_REPEATS
-        self.repeats[phase] = min(wanted, MOST_REPEATS)
-
-    def take_base(self) -> None:
-        """Count peak memory from here, where all that is loaded once has been loaded."""
-        self._ask("base", self.job.limits.timeout)
-
-    def take(self, phase: str) -> Sample:
-        """Do a phase, repeated as often as it takes, and return the mean of one."""
-        repeats = self.repeats.get(phase, 1)
-        more = {"repeats": repeats} if repeats > 1 else {}
-        limit = self.job.limits.timeout
-        reply = self._ask(phase, limit, **FIELDS.get(phase, {}), **more)
-        samples = [Sample(**s) for s in reply["samples"] if s["phase"] == phase]
-        return Sample(
-            phase,
-            wall=fmean(s.wall for s in samples),
-            cpu=fmean(s.cpu for s in samples),
-            peak=max(s.peak for s in samples),
-            cold=samples[0].cold,
-        )
-
-    def _ask(self, do: str, timeout: float, **fields: Any) -> JSON:
-        try:
-            return self.session.ask(do, timeout, **fields)
-        except SessionError as error:
-            raise SideError(self.name, self.job, error) from error
 
 
 def run_duel(
@@ -227,29 +133,31 @@ class _Fight:
             first, second = ("a", "b") if launch % 2 == 0 else ("b", "a")
             sides = {name: self._open(name, stack) for name in (first, second)}
             with ThreadPoolExecutor(len(sides)) as starts:  # nothing is timed yet
-                list(starts.map(_Side.get_ready, sides.values()))
+                list(starts.map(Side.get_ready, sides.values()))
             self._check_same_rows(sides)
             for phase in self.duel.phases:
                 for side in sides.values():
                     side.warm(phase)
             for side in sides.values():
                 side.take_base()
+            orders = _orders(sides, launch)
             for index in range(self.duel.blocks):
                 for phase in self.duel.phases:
-                    self.blocks.append(self._block(sides, launch, index, phase))
+                    order = orders[index % len(orders)]
+                    self.blocks.append(self._block(sides, launch, index, phase, order))
                     self._tell()
         self._note(launch, first, sides, [load, os.getloadavg()[0]])
 
-    def _open(self, name: str, stack: ExitStack) -> _Side:
+    def _open(self, name: str, stack: ExitStack) -> Side:
         job: Job = getattr(self.duel, name)
         try:
             session = self.open_session(job)
         except SessionError as error:
             raise SideError(name, job, error) from error
         stack.callback(session.close)
-        return _Side(name, job, session)
+        return Side(name, job, session)
 
-    def _check_same_rows(self, sides: Mapping[str, _Side]) -> None:
+    def _check_same_rows(self, sides: Mapping[str, Side]) -> None:
         """Refuse a duel over different data: two source trees may disagree on a split."""
         a, b = (
             [sides[name].facts.get(key) for key in ("train_rows", "test_rows")] for name in "ab"
@@ -259,22 +167,22 @@ class _Fight:
             failure = Failure("rows", message)
             raise SideError("b", self.duel.b, RefusedError(failure))
 
-    def _block(self, sides: Mapping[str, _Side], launch: int, index: int, phase: str) -> Block:
-        order = ORDERS[(launch + index) % 2]
+    def _block(
+        self, sides: Mapping[str, Side], launch: int, index: int, phase: str, order: Order
+    ) -> Block:
         taken: dict[str, list[Sample]] = {"a": [], "b": []}
         for letter in order.lower():
             time.sleep(self.settle)
             if (others := machine.others_runnable()) is not None:
                 self.others.append(others)
             taken[letter].append(sides[letter].take(phase))
-        a, b = taken["a"], taken["b"]
-        return Block(launch, index, phase, order, (a[0], a[1]), (b[0], b[1]))
+        return Block(launch, index, phase, order, tuple(taken["a"]), tuple(taken["b"]))
 
     def _tell(self) -> None:
         total = self.duel.launches * self.duel.blocks * len(self.duel.phases)
         self.progress(len(self.blocks), total)
 
-    def _note(self, launch: int, first: str, sides: Mapping[str, _Side], load: list[float]) -> None:
+    def _note(self, launch: int, first: str, sides: Mapping[str, Side], load: list[float]) -> None:
         warmth = {
             name: {"cold": to_json(side.cold), "repeats": side.repeats}
             for name, side in sides.items()
@@ -285,6 +193,17 @@ class _Fight:
         )
         for name, side in sides.items():
             self.facts.setdefault(name, side.facts)
+
+
+def _orders(sides: Mapping[str, Side], launch: int) -> tuple[Order, ...]:
+    """Return the orders that the blocks of a launch take by turns.
+
+    They are the same for all phases of a block, whose calls are added up one by one.
+    """
+    longest = {name: max(s.wall for s in side.cold) for name, side in sides.items()}
+    if max(longest.values()) < LONE_CALL:
+        return ORDERS if launch % 2 == 0 else ORDERS[::-1]
+    return ("ABA",) if longest["b"] >= longest["a"] else ("BAB",)
 
 
 def _now() -> str:

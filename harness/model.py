@@ -364,7 +364,7 @@ class StopRule:
 class Duel:
     """Two algorithms timed in interleaved pairs: each side is a job of one timed trial.
 
-    ``launches`` pairs of fresh processes each run ``blocks`` ABBA blocks, warm, in every phase.
+    ``launches`` pairs of fresh processes each run ``blocks`` blocks, warm, in every phase.
     """
 
     a: Job
@@ -376,16 +376,19 @@ class Duel:
     stop: StopRule | None = None
 
 
+Order = Literal["ABBA", "BAAB", "ABA", "BAB"]
+
+
 @dataclass(frozen=True)
 class Block:
-    """One ABBA block of one phase: two calls of each side, in the order that ``order`` says."""
+    """A block of one phase: one or two calls of each side, in the order that ``order`` says."""
 
     launch: int
     index: int
     phase: str
-    order: Literal["ABBA", "BAAB"]
-    a: tuple[Sample, Sample]
-    b: tuple[Sample, Sample]
+    order: Order
+    a: tuple[Sample, ...]
+    b: tuple[Sample, ...]
 
 
 @dataclass(frozen=True)
@@ -456,14 +459,8 @@ def duel_from_json(data: Mapping[str, Any]) -> Duel:
 
 def block_from_json(data: Mapping[str, Any]) -> Block:
     """Return the block that :func:`to_json` wrote."""
-    first, second = data["a"], data["b"]
-    return Block(
-        **{
-            **data,
-            "a": (Sample(**first[0]), Sample(**first[1])),
-            "b": (Sample(**second[0]), Sample(**second[1])),
-        }
-    )
+    calls: JSON = {side: tuple(Sample(**call) for call in data[side]) for side in ("a", "b")}
+    return Block(**{**data, **calls})
 
 
 def duel_outcome_from_json(data: Mapping[str, Any]) -> DuelOutcome:

@@ -32,7 +32,7 @@ LAYERS = (
     | {"narrow"}
     | {"made_duels", "answers", "diagnose", "probe", "questions"},
     {"analysis", "builtin", "reuse", "compiling", "supervise", "pool", "session"}
-    | {"channel", "duelling", "starting", "worker"},
+    | {"channel", "duel_side", "duelling", "starting", "worker"},
     {"data", "store", "outcomes", "measure", "preparation"},
     {"plugins", "config", "config_diagnostics", "config_splits", "noop", "progress", "tuning"}
     | {"experiment_files", "drawn"},

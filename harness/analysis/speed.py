@@ -1,7 +1,7 @@
 """From a duel's blocks to speed ratios with intervals, a noise floor, and doubts in words.
 
-Drift and the order of calls cancel inside an ABBA block, so a block is one log ratio: the mean of
-log(wall of B) minus the mean of log(wall of A). Blocks of one launch share its memory layout and
+Drift cancels inside a block (ABBA or ABA), so a block is one log ratio: the mean of log(wall of B)
+minus the mean of log(wall of A). Blocks of one launch share its memory layout and
 processor state; so the unit is the launch where there are enough of them, and otherwise the note
 says what the interval leaves out (Kalibera & Jones 2013).
 """
@@ -102,7 +102,7 @@ def ratio_of(
 
 
 def log_ratio(block: Block) -> float:
-    """Return log(time of B / time of A) of a block, from the two calls of each side."""
+    """Return log(time of B / time of A) of a block, from the calls of each side."""
     a, b = ([math.log(s.wall) for s in side] for side in (block.a, block.b))
     return fmean(b) - fmean(a)
 
@@ -115,12 +115,11 @@ def train_blocks(blocks: Iterable[Block]) -> list[Block]:
 
 
 def _added(native: Block, fit: Block) -> Block:
-    def add(pair: tuple[Sample, Sample], other: tuple[Sample, Sample]) -> tuple[Sample, Sample]:
-        one, two = (
+    def add(calls: tuple[Sample, ...], others: tuple[Sample, ...]) -> tuple[Sample, ...]:
+        return tuple(
             Sample(TRAIN, x.wall + y.wall, x.cpu + y.cpu, max(x.peak, y.peak))
-            for x, y in zip(pair, other, strict=True)
+            for x, y in zip(calls, others, strict=True)
         )
-        return one, two
 
     return replace(fit, phase=TRAIN, a=add(native.a, fit.a), b=add(native.b, fit.b))
 

@@ -36,7 +36,11 @@ if TYPE_CHECKING:
 )
 @click.option("--launches", type=int, help="Pairs of fresh processes.  [default: 8]")
 @click.option(
-    "--blocks", type=int, default=4, show_default=True, help="ABBA blocks in each launch."
+    "--blocks",
+    type=int,
+    default=4,
+    show_default=True,
+    help="Interleaved blocks in each launch.",
 )
 @click.option(
     "--precision",

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, get_args
 
 from harness.errors import StoreError
 from harness.model import (
@@ -18,6 +18,7 @@ from harness.model import (
     Block,
     DuelOutcome,
     Failure,
+    Order,
     Outcome,
     Sample,
     Status,
@@ -183,11 +184,11 @@ def outcome_of(
 
 
 def block_of(row: tuple[Any, ...], samples: Mapping[tuple[str, int], Sample]) -> Block:
-    """Return a block from launch, number, phase, pattern and its four samples."""
+    """Return a block from launch, number, phase, pattern and the samples of its calls."""
     launch, number, phase, pattern = row
-    if pattern not in {"ABBA", "BAAB"}:
+    if pattern not in get_args(Order):
         raise ValueError(f"{pattern!r} is no order of a block")
-    a, b = ((samples[side, 0], samples[side, 1]) for side in "ab")
+    a, b = (tuple(samples[s, i] for i in range(pattern.count(s.upper()))) for s in "ab")
     return Block(integer(launch), integer(number), text(phase), pattern, a, b)
 
 

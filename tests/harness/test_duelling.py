@@ -4,6 +4,7 @@ import dataclasses
 
 import pytest
 
+from harness import duel_side
 from harness import duelling as driver
 from harness.analysis.speed import speeds_of
 from harness.duelling import run_duel
@@ -134,6 +135,21 @@ def test_a_short_phase_is_warmed_up_twice_and_a_long_one_once(seconds, rounds):
     assert len(fits) == rounds + 2
 
 
+@pytest.mark.parametrize(("ours", "theirs", "order"), [(5, 40, "ABA"), (50, 40, "BAB")])
+def test_the_slower_of_very_long_calls_is_made_once_a_block_between_two_of_the_other(
+    ours, theirs, order
+):
+    arena = Arena(ours=float(ours), theirs=float(theirs))
+    found = arena.fight(duel(launches=2, blocks=2))
+    timed = "".join(block.order for block in found.blocks if block.phase == "fit")
+    assert timed == order * 4
+    assert arena.calls("fit") == "AB" + order * 2 + "BA" + order * 2
+    assert {(len(b.a), len(b.b)) for b in found.blocks} == {(order.count("A"), order.count("B"))}
+    train = next(speed for speed in speeds_of(found) if speed.phase == "train")
+    assert train.ratio.value == pytest.approx(theirs / ours)
+    assert duel_outcome_from_json(to_json(found)) == found
+
+
 def test_no_launch_begins_after_the_deadline(monkeypatch):
     arena = Arena()
     clock = iter([0.0, 1.0, 2.0])
@@ -161,7 +177,7 @@ def test_short_calls_are_repeated_and_long_ones_are_not():
     timed = [fields for n, do, _, fields in arena.log if (n, do) == ("ours", "fit")][2:]
     assert timed == [{"repeats": 20}] * 2
     fixed = [fields for _, do, _, fields in arena.log if do == "predict_one"]
-    assert {f["rows"] for f in fixed} == {driver.ROWS}
+    assert {f["rows"] for f in fixed} == {duel_side.ROWS}
     assert found.blocks[1].a[0].wall == pytest.approx(0.0005)
 
 
@@ -169,7 +185,7 @@ def test_calls_have_the_timeout_of_the_job_and_getting_ready_has_its_own():
     arena = Arena()
     arena.fight()
     limits = {do: timeout for _, do, timeout, _ in arena.log}
-    ready = driver.READY_TIMEOUT
+    ready = duel_side.READY_TIMEOUT
     assert limits == {"hello": ready, "load": ready} | dict.fromkeys(
         ("prepare", "pin", "base", *PHASES), 7.0
     )

@@ -1,4 +1,5 @@
 import json
+from typing import get_args
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -12,6 +13,7 @@ from harness.model import (
     Failure,
     Job,
     Limits,
+    Order,
     Outcome,
     Sample,
     Split,
@@ -44,10 +46,11 @@ JOBS = st.builds(
     Job, algorithm=TEXT, plugin=TEXT, dataset=st.builds(DatasetRef, name=TEXT, digest=TEXT),
     trials=st.lists(TRIALS, max_size=2).map(tuple), limits=st.builds(Limits),
 )  # fmt: skip
-BLOCKS = st.builds(
-    Block, launch=st.integers(0), index=st.integers(0), phase=TEXT,
-    order=st.sampled_from(["ABBA", "BAAB"]), a=st.tuples(SAMPLES, SAMPLES),
-    b=st.tuples(SAMPLES, SAMPLES),
+BLOCKS = st.sampled_from(get_args(Order)).flatmap(
+    lambda order: st.builds(
+        Block, launch=st.integers(0), index=st.integers(0), phase=TEXT, order=st.just(order),
+        a=st.tuples(*[SAMPLES] * order.count("A")), b=st.tuples(*[SAMPLES] * order.count("B")),
+    )
 )  # fmt: skip
 DUELS = st.builds(
     DuelOutcome, duel=st.builds(Duel, a=JOBS, b=JOBS, id=TEXT), status=st.sampled_from(Status),

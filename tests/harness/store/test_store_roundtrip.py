@@ -2,6 +2,7 @@
 
 import itertools
 import json
+from typing import get_args
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from harness.model import (
     Duel,
     DuelOutcome,
     Failure,
+    Order,
     Outcome,
     Sample,
     Split,
@@ -68,15 +70,16 @@ OUTCOMES = st.builds(
     started=TEXT,
     ended=TEXT,
 )
-PAIRS = st.tuples(SAMPLES, SAMPLES)
-BLOCKS = st.builds(
-    Block,
-    st.integers(0, 99),
-    st.integers(0, 99),
-    TEXT,
-    st.sampled_from(["ABBA", "BAAB"]),
-    PAIRS,
-    PAIRS,
+BLOCKS = st.sampled_from(get_args(Order)).flatmap(
+    lambda order: st.builds(
+        Block,
+        st.integers(0, 99),
+        st.integers(0, 99),
+        TEXT,
+        st.just(order),
+        st.tuples(*[SAMPLES] * order.count("A")),
+        st.tuples(*[SAMPLES] * order.count("B")),
+    )
 )
 
 

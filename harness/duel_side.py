@@ -58,7 +58,7 @@ class Side:
     facts: JSON = field(default_factory=dict)
 
     def get_ready(self) -> None:
-        """Import, load and prepare; from then on the worker is pinned."""
+        """Import, load and prepare; from then on the worker is pinned, and peaks are counted."""
         try:
             self.session.hello(self.job, READY_TIMEOUT)
         except SessionError as error:
@@ -67,6 +67,7 @@ class Side:
         limit = self.job.limits.timeout
         prepared = self._ask("prepare", limit, trial=to_json(self.job.trials[0]))
         pinned = self._ask("pin", limit, cpus=list(machine.choose_cpus(self.job.threads)))
+        self._ask("base", limit)
         replies = (self.session.facts, loaded, prepared, pinned)
         told = {key: value for reply in replies for key, value in reply.items()}
         self.facts = {k: v for k, v in told.items() if k not in {"v", "n", "ok", "samples"}}
@@ -84,10 +85,6 @@ class Side:
         seconds = self.take(phase).wall * rows
         wanted = math.ceil(SHORTEST_CALL / seconds) if seconds > 0 else MOST_REPEATS
         self.repeats[phase] = min(wanted, MOST_REPEATS)
-
-    def take_base(self) -> None:
-        """Count peak memory from here, where all that is loaded once has been loaded."""
-        self._ask("base", self.job.limits.timeout)
 
     def take(self, phase: str) -> Sample:
         """Do a phase, repeated as often as it takes, and return the mean of one."""

@@ -138,8 +138,6 @@ class _Fight:
             for phase in self.duel.phases:
                 for side in sides.values():
                     side.warm(phase)
-            for side in sides.values():
-                side.take_base()
             orders = _orders(sides, launch)
             for index in range(self.duel.blocks):
                 for phase in self.duel.phases:

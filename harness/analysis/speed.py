@@ -46,7 +46,7 @@ def speeds_of(outcome: DuelOutcome) -> tuple[Speed, ...]:
     for block in (*outcome.blocks, *train_blocks(outcome.blocks)):
         if min(s.wall for s in (*block.a, *block.b)) > 0:
             phases[block.phase].append(block)
-    memory = memory_ratio(outcome.blocks), memory_interval(outcome.blocks)
+    memory = memory_ratio(outcome), memory_interval(outcome)
     stopped = outcome.facts.get("stopped", "")
     doubts = (*early_end(outcome), *contamination(outcome), *([stopped] if stopped else []))
     return tuple(
@@ -124,33 +124,38 @@ def _added(native: Block, fit: Block) -> Block:
     return replace(fit, phase=TRAIN, a=add(native.a, fit.a), b=add(native.b, fit.b))
 
 
-def memory_ratio(blocks: Iterable[Block]) -> float | None:
+def memory_ratio(outcome: DuelOutcome) -> float | None:
     """Return the peak of B's fit over that of A's, or None where one is not known.
 
-    The peak of a side is the median over launches of the first fit of each.
+    The peak of a side is the median over launches.
     """
-    peaks = fit_peaks(blocks)
+    peaks = fit_peaks(outcome)
     if not peaks:
         return None
     a, b = (median(side) for side in zip(*peaks, strict=True))
     return b / a if a > 0 and b > 0 else None
 
 
-def memory_interval(blocks: Iterable[Block]) -> Interval | None:
+def memory_interval(outcome: DuelOutcome) -> Interval | None:
     """Return the same ratio with its interval, the launch as unit; None where one is not known."""
-    logs = [math.log(b / a) for a, b in fit_peaks(blocks) if a > 0 and b > 0]
+    logs = [math.log(b / a) for a, b in fit_peaks(outcome) if a > 0 and b > 0]
     return transformed(hodges_lehmann(logs, LEVEL), math.exp) if logs else None
 
 
-def fit_peaks(blocks: Iterable[Block]) -> list[tuple[int, int]]:
-    """Return the peak of the first timed call of ``fit`` of A and of B in each launch, bytes.
+def fit_peaks(outcome: DuelOutcome) -> list[tuple[int, int]]:
+    """Return the peak of the untimed first ``fit`` of A and of B in each launch, bytes.
 
-    It follows on a process that has given free memory back. Later ones also count the model before
-    them and what the allocator keeps, which grows with the number of fits; so does a first call
-    that repeats a short fit.
+    It is the only one that nothing large came before. Later ones may find memory that the
+    allocator has kept, or be counted together with the model before them.
     """
-    first = (block for block in blocks if block.phase == "fit" and block.index == 0)
-    return [(block.a[0].peak, block.b[0].peak) for block in first]
+    launches = outcome.facts.get("launches", ())
+    return [(first_peak(launch, "a"), first_peak(launch, "b")) for launch in launches]
+
+
+def first_peak(launch: JSON, side: str) -> int:
+    """Return the peak of ``fit`` among the untimed first calls of a side; 0: not known."""
+    cold = launch.get(side, {}).get("cold", ())
+    return next((int(call["peak"]) for call in cold if call["phase"] == "fit"), 0)
 
 
 # ------------------------------------------------------------------ doubts

@@ -143,16 +143,27 @@ def test_train_adds_native_form_and_fit_of_the_same_call():
     assert speeds["train"].seconds == (5.0, 50.0)
 
 
-def test_memory_is_the_median_launch_of_the_first_fit():
-    def peaks(a, b, launch, index=0):
-        pairs = [(sample(1.0, peak=p), sample(1.0, peak=900)) for p in (a, b)]
-        return Block(launch, index, "fit", "ABBA", *pairs)
+def test_memory_is_the_median_launch_of_the_untimed_first_fit():
+    def launch(a, b):
+        calls = [
+            {"phase": "native", "peak": 900},
+            {"phase": "fit"},
+            {"phase": "predict", "peak": 1},
+        ]
+        sides = zip("ab", (a, b), strict=True)
+        return {
+            side: {"cold": [{**c, "peak": c.get("peak", p)} for c in calls]} for side, p in sides
+        }
 
-    blocks = [peaks(90, 1, 0, 1), peaks(10, 30, 0), peaks(20, 40, 1), peaks(500, 40, 2)]
-    assert fit_peaks(blocks) == [(10, 30), (20, 40), (500, 40)]
-    assert memory_ratio(blocks) == 40 / 20
-    assert memory_ratio([peaks(0, 40, 0)]) is None
-    assert memory_ratio([]) is None
+    def fought(*launches):
+        return outcome([block((1.0, 1.0), (1.0, 1.0), peak=7)], facts={"launches": launches})
+
+    found = fought(launch(10, 30), launch(20, 40), launch(500, 40))
+    assert fit_peaks(found) == [(10, 30), (20, 40), (500, 40)]
+    assert memory_ratio(found) == 40 / 20
+    assert memory_ratio(fought(launch(0, 40))) is None
+    assert memory_ratio(fought({"load": [0.1, 0.1]})) is None
+    assert memory_ratio(fought()) is None
 
 
 def test_a_waiting_side_is_named():

@@ -7,6 +7,7 @@ anyway, is asked for the few values that must be compared.
 import numpy as np
 
 from algorithms._common.tables import read_columns, sort_scratch
+from algorithms._kernels.layout import CLOSE
 from algorithms._kernels.level_codes import code_columns
 from algorithms._kernels.level_layout import MOST, CodedTable, Codes
 from algorithms._kernels.presort import sort_columns
@@ -20,7 +21,7 @@ def count_bins(n_rows):
     return min(MOST, max(FEWEST_BINS, n_rows // ROWS_PER_BIN))
 
 
-def sort_coded(X, workers, name):
+def sort_coded(X, workers, name, close=CLOSE):
     """Return the `CodedTable` and the `Codes` of X.
 
     Each column is copied and sorted, and its order then written over the copy.
@@ -30,6 +31,7 @@ def sort_coded(X, workers, name):
     X : (n_rows, n_columns) array of numbers, NaN where missing; it must stay as it is
     workers : Workers
     name : name of the estimator, for error messages
+    close : values at most so far apart are held for one
 
     Raises
     ------
@@ -55,14 +57,15 @@ def sort_coded(X, workers, name):
             column = values[f : f + 1]
             absent = missing[f : f + 1]
             sort_columns(column, own, kind, absent, scratch, 0, 1)
-            code_columns(column, own, absent, Codes(*(a[f : f + 1] for a in codes)), wanted, 0, 1)
+            found = Codes(*(a[f : f + 1] for a in codes))
+            code_columns(column, own, absent, found, wanted, close, 0, 1)
             order[f] = own[0]
 
     workers.share(sort, n_columns)
-    return lay_flat(X, order, missing), codes
+    return lay_flat(X, order, missing, np.float32(close)), codes
 
 
-def lay_flat(X, order, missing):
+def lay_flat(X, order, missing, close):
     """Return the `CodedTable` of X: a view of it where it can be, else a float32 copy."""
     if X.dtype not in (np.float32, np.float64) or not (
         X.flags.c_contiguous or X.flags.f_contiguous
@@ -72,4 +75,4 @@ def lay_flat(X, order, missing):
     double = flat if X.dtype == np.float64 else np.empty(0)
     single = flat if X.dtype == np.float32 else np.empty(0, np.float32)
     row_step, column_step = (step // X.itemsize for step in X.strides)
-    return CodedTable(order, missing, double, single, row_step, column_step)
+    return CodedTable(order, missing, double, single, row_step, column_step, close)

@@ -24,6 +24,7 @@ bit for any number of threads. Weights must not be negative. All columns are sea
 node; a tree that draws columns, or grows best first, is `growing.grow_tree`'s.
 """
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -37,10 +38,18 @@ from algorithms._kernels.level_nodes import (
     make_nodes,
     number_nodes,
 )
-from algorithms._kernels.level_search import search_borders, search_inside
-from algorithms._kernels.level_sums import add_blocks, route_rows, start_rows, sum_bins
+from algorithms._kernels.level_search import LINE, Space, search_borders, search_inside
+from algorithms._kernels.level_sums import (
+    add_blocks,
+    coarsen,
+    route_rows,
+    start_rows,
+    sum_bins,
+)
 
 DEEPEST = 10  # levels of splits: sums of all slots and bins must stay small
+FEWEST = 1024  # bins of all planes that are no reason to make them coarser
+LINE_OF_CACHE = 8  # float64
 NO_FLOATS = np.empty(0)
 NO_FLAGS = np.empty(0, bool)
 
@@ -84,17 +93,19 @@ class LevelGrower:
     X : (n_rows, n_columns) array of numbers, NaN where missing; it must stay as it is
     workers : Workers, alive as long as trees are grown
     name : name of the estimator, for error messages
+    close : values at most so far apart are held for one, as scikit-learn does
     """
 
-    def __init__(self, X, workers, name):
+    def __init__(self, X, workers, name, close=layout.CLOSE):
         n, self._n_columns = X.shape
         self._workers = workers
-        self._table, self._codes = sort_coded(X, workers, name)
+        self.table, self._codes = sort_coded(X, workers, name, close)
         self._at = np.empty(n, np.uint16)
-        self._lane = np.empty(n, np.uint16)
-        self._size = np.empty(n)
+        self._slot = np.empty(n, np.uint16)
+        self._pair = np.empty((n, 2))
+        self._picked, self._into = np.empty(n, np.uint32), np.empty(n, np.uint16)
         self._used = np.empty(n, bool)
-        self._sums = NO_FLOATS
+        self._sums = np.empty((self._n_columns, 0))
         self._n_blocks = -(-n // level_layout.BLOCK_ROWS)
 
     def grow(self, value, weight, limits, max_depth, used=None):
@@ -110,6 +121,7 @@ class LevelGrower:
         used : (n_rows,) bool, optional
             Rows that are a part of the tree, at least one; faster than weights of 0 and 1.
         """
+        self._make_room(max_depth)
         level = self._begin(value, NO_FLOATS if weight is None else weight, used)
         capacity = min(2 ** (max_depth + 1) - 1, 2 * len(value) - 1)
         nodes, values = np.empty(capacity, layout.NODE), np.empty(capacity)
@@ -122,7 +134,7 @@ class LevelGrower:
                 break
             level = self._search(level, limits)
             plan = np.empty(k, STEP)
-            n_splits = choose_splits(self._table, self._codes, limits, level, base, nodes, plan)
+            n_splits = choose_splits(self.table, self._codes, limits, level, base, nodes, plan)
             if n_splits == 0:
                 break
             level = self._route(level, plan, base, n_splits, depth + 1 < max_depth)
@@ -130,18 +142,32 @@ class LevelGrower:
             depth += 1
         return self._finish(nodes[: base + k], values[: base + k], depth)
 
+    def _make_room(self, max_depth):
+        """Make room for the planes of as many levels, see `choose_shift`."""
+        planes = 1 << max(max_depth - 1, 0)
+        coarse = max(len(self._at), FEWEST, planes * (level_layout.CODES >> level_layout.COARSEST))
+        room = level_layout.CELL * min(planes * level_layout.CODES, coarse)
+        if self._sums.shape[1] < room:
+            self._sums = aligned((self._n_columns, room))
+
     def _begin(self, value, weight, used):
         """Return the level of the root."""
         level = level_layout.Level(
             at=self._at,
-            lane=self._lane,
+            slot=self._slot,
             value=value,
-            size=self._size,
+            pair=self._pair,
             weight=weight,
             used=self._used,
             totals=np.empty((1, level_layout.TOTALS)),
             open=np.empty(1, np.uint8),
-            sums=np.empty((0, 0, 0)),
+            picked=self._picked,
+            into=self._into,
+            count=np.empty(self._n_blocks, np.int64),
+            small=np.zeros(1, np.int64),
+            plane=np.zeros(1, np.int64),
+            n_planes=1,
+            sums=self._sums,
             score=np.empty((0, 0)),
             entry=np.empty((0, 0), np.int64),
             to_left=np.empty((0, 0), np.uint8),
@@ -156,40 +182,55 @@ class LevelGrower:
 
     def _search(self, level, limits):
         """Return the level with the best split of each column and slot."""
+        before = level.shift
         n_columns, k = self._n_columns, len(level.open)
-        shift = choose_shift(k, len(self._at))
-        cells = (2 * k + 1) * (level_layout.CODES >> shift)
-        width = 3 if len(level.weight) else 2
-        needed = n_columns * cells * width
-        if len(self._sums) < needed:
-            self._sums = np.empty(needed)
         level = level._replace(
-            sums=self._sums[:needed].reshape(n_columns, cells, width),
             score=np.empty((n_columns, k)),
             entry=np.zeros((n_columns, k), np.int64),
             to_left=np.zeros((n_columns, k), np.uint8),
             n_left=np.empty((n_columns, k)),
-            shift=shift,
+            shift=max(before, choose_shift(level.n_planes, len(self._at))),
         )
+        by = level.shift - before
+        old = level.n_planes - len(level.small)
 
         def scan(first, last):
+            if by:
+                width = level_layout.CODES >> before
+                coarsen(level.sums, old, width, by, first, last)
             sum_bins(self._codes, level, first, last)
-            search_borders(self._codes, limits, level, first, last)
+            search_borders(self._codes, limits, level, new_line(), first, last)
 
         self._workers.share(scan, n_columns)
         best = level.score.max(axis=0)
-        self._share(search_inside, n_columns, self._table, self._codes, limits, level, best)
+
+        def search(first, last):
+            where = self.table, self._codes, limits, level
+            search_inside(*where, best, new_line(), new_space(), first, last)
+
+        self._workers.share(search, n_columns)
         return level
 
-    def _route(self, level, plan, base, n_splits, lanes):
+    def _route(self, level, plan, base, n_splits, goes_on):
         """Return the next level: rows sent to their sides, and the sides' totals."""
         blocks = np.empty((self._n_blocks, 2 * n_splits, level_layout.TOTALS))
-        table, code = self._table, self._codes.code
-        self._share(route_rows, self._n_blocks, table, code, level, plan, blocks, base, lanes)
+        inner = np.flatnonzero(plan["feature"] >= 0)
+        small = plan["first_side"][inner].astype(np.int64) + plan["small"][inner]
+        plane = np.empty(2 * n_splits, np.int64)
+        plane[small] = level.n_planes + np.arange(n_splits)
+        plane[small ^ 1] = level.plane[inner]
+        where = self.table, self._codes.code, level, plan, plane
+        self._share(route_rows, self._n_blocks, *where, blocks, base, goes_on)
         totals = np.empty((2 * n_splits, level_layout.TOTALS))
         add_blocks(blocks, totals)
         totals[:, level_layout.LARGEST] = level.totals[0, level_layout.LARGEST]
-        return level._replace(totals=totals, open=np.empty(2 * n_splits, np.uint8))
+        return level._replace(
+            totals=totals,
+            open=np.empty(2 * n_splits, np.uint8),
+            small=small,
+            plane=plane,
+            n_planes=level.n_planes + n_splits,
+        )
 
     def _share(self, kernel, count, *arguments):
         """Call a kernel for parts of ``range(count)``, one in each thread."""
@@ -212,9 +253,28 @@ class LevelGrower:
         return Grown(nodes, values[order], leaf, depth, self._n_columns)
 
 
-def choose_shift(k, n_rows):
-    """Return by how much codes are shifted, so that k slots have fewer cells than rows."""
-    shift = 0
-    while shift < level_layout.COARSEST and k * (level_layout.CODES >> shift) > max(n_rows, 1024):
+def aligned(shape):
+    """Return a float64 array whose first entry begins a line of the cache."""
+    size = math.prod(shape)
+    raw = np.empty(size + LINE_OF_CACHE - 1)
+    first = -(raw.ctypes.data // raw.itemsize) % LINE_OF_CACHE
+    return raw[first : first + size].reshape(shape)
+
+
+def new_space():
+    """Return scratch space for some entries of a bin."""
+    rows = np.empty((2, level_layout.CODES), np.int64)
+    return Space(new_line(), *rows)
+
+
+def new_line():
+    """Return scratch space for what is known of the bins of a slot."""
+    return np.empty((LINE, level_layout.CODES))
+
+
+def choose_shift(n_planes, n_rows):
+    """Return by how much codes are shifted, so that planes have at most as many bins as rows."""
+    shift, most = 0, max(n_rows, FEWEST)
+    while shift < level_layout.COARSEST and n_planes * (level_layout.CODES >> shift) > most:
         shift += 1
     return shift

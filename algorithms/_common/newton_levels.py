@@ -3,9 +3,6 @@
 They part rows so that Σ s² / (w + λ) is large, with w a side's weight and s its Σ w v. With w = h
 and v = −g/h this is Σ G² / (H + λ). All thresholds are tried, but most are ruled out by bounds over
 bins of neighbours: half the time of a pass over sorted lists (`newton_exact`).
-
-These kernels hold float32 values within 1e-7 of each other for one value, as scikit-learn does.
-Here any two values are two, so columns are scaled by powers of two, until no gap is that small.
 """
 
 import numpy as np
@@ -26,7 +23,6 @@ from algorithms._kernels.newton_rows import survey_nodes
 from algorithms._kernels.newton_search import NEAR_END
 from algorithms._kernels.newton_thresholds import narrow_thresholds
 
-TOP = 100  # exponent of a column's largest value: no gap stays below 1e-7, and sums are finite
 LARGEST = np.finfo(np.float32).max
 
 
@@ -37,7 +33,7 @@ def fits(X, limits, params):
         not sparse.issparse(X)
         and 0 < limits.max_depth <= DEEPEST
         and limits.is_plain
-        and limits.groups is None
+        and limits.groups.shape[1] == 0
         and min(draws) == 1.0
     )
 
@@ -56,10 +52,8 @@ class LeveledGrower:
     def __init__(self, X, limits, workers, name):
         self.others = (X, limits, workers, name)
         self.X, self.limits, self.workers = X, limits, workers
-        largest, gaps = measure_columns(X)
-        power = np.where(largest > 0.0, TOP - np.frexp(largest)[1], 0).astype(np.int32)
-        self.power, self.gaps = power, gaps
-        self.grower = LevelGrower(np.ldexp(X, power), workers, name)
+        self.grower = LevelGrower(X, workers, name, close=0.0)
+        self.gaps = self.grower.table.missing > 0
         least = max(LEAST_GAIN, limits.least_gain)
         weight = max(limits.min_child_weight, LEAST_H)
         self.rules = Limits(2, 1, weight, least, 1.0, limits.ridge)
@@ -94,9 +88,7 @@ class LeveledGrower:
         middle = np.where(finite, own["threshold"], 0.0)
         near = middle.astype(np.float32)
         asked = np.where(finite, feature, -1).astype(np.int64)
-        table = self.grower._table  # noqa: SLF001 - what the thresholds were found in
-        narrow_thresholds(table, asked, middle, near)
-        near = np.ldexp(near, -self.power[feature])
+        narrow_thresholds(self.grower.table, asked, middle, near)
         nodes["threshold"] = np.where(finite, near, np.where(inner, LARGEST, 0.0))
         to_left = np.where(self.gaps[feature], own["missing_left"], 1)
         nodes["missing_left"] = np.where(inner, to_left, 0)
@@ -132,13 +124,3 @@ class LeveledGrower:
         nodes["missing_left"][in_gaps & ~missing.any(axis=0)] = 0
         last = largest.max(axis=0)[alone]
         nodes["threshold"][alone] = last + (np.abs(last) + NEAR_END)
-
-
-def measure_columns(X):
-    """Return each column's largest |x|, float32, and whether it has missing values."""
-    largest, gaps = np.zeros(X.shape[1], np.float32), np.zeros(X.shape[1], bool)
-    for start in range(0, len(X), ROWS_A_SHARE):
-        part = np.abs(X[start : start + ROWS_A_SHARE])
-        np.fmax(largest, np.fmax.reduce(part, axis=0), out=largest)  # passes over NaN
-        gaps |= np.isnan(part).any(axis=0)
-    return largest, gaps

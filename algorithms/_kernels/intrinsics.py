@@ -13,6 +13,8 @@ ir = cgutils.ir  # llvmlite's, which numba brings
 _BYTE_POINTER = ir.IntType(8).as_pointer()
 _INT = ir.IntType(32)
 _LONG = ir.IntType(64)
+_PAIR = ir.VectorType(ir.DoubleType(), 2)
+_FOUR_INTS = ir.VectorType(_INT, 4)
 READ, KEEP, DATA = _INT(0), _INT(3), _INT(1)  # kinds of llvm.prefetch
 PAUSES = {  # by processor: what it has for a loop that waits, and with which arguments
     "x86_64": ("llvm.x86.sse2.pause", []),
@@ -42,6 +44,46 @@ def prefetch(_, array, index):
         return context.get_dummy_value()
 
     return types.void(array, index), build
+
+
+def _sides_of_pair(context, builder, kind, pairs, i):
+    """Return w, 1, max(s, 0) and max(−s, 0) of a pair (w, s), as one vector."""
+    address = _entry(context, builder, kind, pairs, builder.shl(i, i.type(1)))
+    pair = builder.load(builder.bitcast(address, _PAIR.as_pointer()), align=8)
+    negative = builder.fsub(ir.Constant(_PAIR, [1.0, 0.0]), pair)  # its second entry is −s
+    four = builder.shuffle_vector(pair, negative, ir.Constant(_FOUR_INTS, [0, 0, 1, 3]))
+    four = builder.insert_element(four, ir.Constant(ir.DoubleType(), 1.0), _INT(1))
+    zero = ir.Constant(four.type, [0.0] * 4)
+    return builder.select(builder.fcmp_ordered(">", four, zero), four, zero)
+
+
+def _add_vector(context, builder, kind, sums, at, added):
+    """Add a vector to the four entries of ``sums`` that begin at ``at``."""
+    address = _entry(context, builder, kind, sums, at)
+    four = builder.bitcast(address, added.type.as_pointer())
+    builder.store(builder.fadd(builder.load(four, align=8), added), four, align=8)
+
+
+@intrinsic
+def add_sides(_, sums, places, pairs, i):
+    """Add w, 1, max(s, 0) and max(−s, 0) of a pair (w, s) to four entries at each of some places.
+
+    Four entries by themselves are four stores, and a core stores but once or twice a cycle.
+
+    Parameters
+    ----------
+    sums : float64, C-contiguous
+    places : tuple of uint64, the first of the four, counted from the first entry of all
+    pairs : float64 (n, 2), C-contiguous, w ≥ 0; ``i`` is a row of it
+    """
+
+    def build(context, builder, signature, given):
+        added = _sides_of_pair(context, builder, signature.args[2], *given[2:])
+        for at in cgutils.unpack_tuple(builder, given[1]):
+            _add_vector(context, builder, signature.args[0], given[0], at, added)
+        return context.get_dummy_value()
+
+    return types.void(sums, places, pairs, i), build
 
 
 @intrinsic

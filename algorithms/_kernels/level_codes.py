@@ -3,12 +3,12 @@
 import numpy as np
 
 from algorithms._kernels.jit import kernel
-from algorithms._kernels.layout import CLOSE, ROW
+from algorithms._kernels.layout import ROW
 from algorithms._kernels.level_layout import MISSING
 
 
 @kernel
-def code_columns(values, order, missing, codes, wanted, first, last):
+def code_columns(values, order, missing, codes, wanted, close, first, last):
     """Fill ``codes`` for the columns first … last − 1.
 
     A bin ends only between values that can be told apart. Where there are at most ``wanted``
@@ -19,30 +19,31 @@ def code_columns(values, order, missing, codes, wanted, first, last):
     values, order, missing : of the `Table`
     codes : Codes, written
     wanted : most bins, at most `MOST`
+    close : float32, values at most so far apart are held for one
     """
     for f in range(first, last):
         n_present = values.shape[1] - missing[f]
         fewest = 1
-        if count_apart(values[f], order[f], n_present, wanted) > wanted:
+        if count_apart(values[f], order[f], n_present, wanted, close) > wanted:
             fewest = (n_present + wanted - 1) // wanted
-        codes.bins[f] = cut_bins(values[f], order[f], n_present, fewest, codes, f)
+        codes.bins[f] = cut_bins(values[f], order[f], n_present, fewest, close, codes, f)
         for i in range(n_present, values.shape[1]):
             codes.code[f, order[f, i] & ROW] = MISSING
 
 
 @kernel
-def count_apart(values, order, n_present, enough):
+def count_apart(values, order, n_present, enough, close):
     """Return how many values can be told apart; counting stops above ``enough``."""
     count = min(n_present, 1)
     for i in range(1, n_present):
-        count += values[order[i] & ROW] > values[order[i - 1] & ROW] + CLOSE
+        count += values[order[i] & ROW] > values[order[i - 1] & ROW] + close
         if count > enough:
             break
     return count
 
 
 @kernel
-def cut_bins(values, order, n_present, fewest, codes, f):
+def cut_bins(values, order, n_present, fewest, close, codes, f):
     """Write the bins of one column, each of at least so many rows but the last; count them."""
     if n_present == 0:
         codes.starts[f, 0] = 0
@@ -55,7 +56,7 @@ def cut_bins(values, order, n_present, fewest, codes, f):
     for i in range(n_present):
         row = np.uint64(order[i] & ROW)
         here = values[row]
-        if here > before + CLOSE and i - start >= fewest:
+        if here > before + close and i - start >= fewest:
             b += 1
             start = i
             codes.starts[f, b] = i

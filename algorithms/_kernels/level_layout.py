@@ -5,8 +5,11 @@ fit into at most `MOST` bins of neighbours, a *code* a row; what a bin holds of 
 row order, without a random access. Sums bound what any threshold inside a bin can reach, so
 that only a few bins are looked into; none of the distinct thresholds is left out.
 
-A row's *lane* is twice its slot, plus 1 where its value is negative: sums of both signs apart
-give the bounds. Rows of no open node, and rows of weight 0, are in the last lane, 2 K.
+Sums of both signs apart give the bounds. Rows of no open node, and rows of weight 0, are in no
+slot, the number K.
+
+Of the two sides of a split only the one with fewer rows is summed. It gets a *plane* of sums of its
+own; the other one keeps its parent's plane, from which the small one's sums are taken away.
 """
 
 from typing import NamedTuple
@@ -24,6 +27,9 @@ BLOCK_ROWS = 1 << 14  # rows whose totals are summed before they are added to th
 # What is known of a node: rows, weight w, sums of w v and w v², and the tree's largest |v|.
 ROWS, WEIGHT, SUM, SQUARES, LARGEST = range(5)
 TOTALS = 5
+# What is summed of a bin: w, rows, and w v of the rows where it is positive and negative.
+OF_WEIGHT, OF_ROWS, ABOVE, BELOW = range(4)
+CELL = 4
 
 
 class CodedTable(NamedTuple):
@@ -35,6 +41,7 @@ class CodedTable(NamedTuple):
     single: np.ndarray  # float32, X laid flat, where ``double`` is empty
     row_step: int  # how far the next row is
     column_step: int
+    close: float  # values at most so far apart, float32, are not parted
 
 
 class Codes(NamedTuple):
@@ -61,14 +68,20 @@ class Level(NamedTuple):
     """The rows of one tree, and the slots of the level at hand."""
 
     at: np.ndarray  # uint16 (n_rows,): node of each row, numbered level by level
-    lane: np.ndarray  # uint16 (n_rows,)
+    slot: np.ndarray  # uint16 (n_rows,)
     value: np.ndarray  # float64 (n_rows,): v
-    size: np.ndarray  # float64 (n_rows,): |w v|
+    pair: np.ndarray  # float64 (n_rows, 2): w, w v
     weight: np.ndarray  # float64 (n_rows,): w; (0,): every row weighs 1
     used: np.ndarray  # bool (n_rows,): whether the tree is grown on a row
     totals: np.ndarray  # float64 (K, TOTALS)
     open: np.ndarray  # uint8 (K,): 1 where the node may be split
-    sums: np.ndarray  # float64 (n_columns, lanes * bins, 2): w and |w v|; 3: rows as well
+    picked: np.ndarray  # uint32 (n_rows,): rows to be summed, from the start of each block on
+    into: np.ndarray  # uint16 (n_rows,): planes they are summed into
+    count: np.ndarray  # int64 (n_blocks,): how many there are of each block
+    small: np.ndarray  # int64: the slots they are in, one of each pair of sides
+    plane: np.ndarray  # int64 (K,): where the sums of each slot are
+    n_planes: int
+    sums: np.ndarray  # float64 (n_columns, room): planes of bins, CELL entries each
     score: np.ndarray  # float64 (n_columns, K): best found, -inf: none
     entry: np.ndarray  # int64 (n_columns, K): of the column's list, before which the split lies
     to_left: np.ndarray  # uint8 (n_columns, K): whether missing values go left

@@ -18,7 +18,7 @@ STEP = np.dtype(
         ("missing_left", np.int32),
         ("first_asked", np.int32),  # bins whose rows are parted by value; those of lower bins
         ("last_asked", np.int32),  # go left, those of higher ones right
-        ("unused", np.int32),
+        ("small", np.int32),  # 1 where the right side has fewer rows
     ]
 )
 
@@ -79,6 +79,7 @@ def choose_splits(table, codes, limits, level, base, nodes, plan):
         step["first_side"] = sides
         place_threshold(table, codes, level, f, slot, step)
         step["missing_left"] = missing_left(level, f, slot)
+        step["small"] = 2.0 * level.n_left[f, slot] > level.totals[slot, ROWS]
         node["feature"] = f
         node["threshold"] = step["threshold"]
         node["missing_left"] = step["missing_left"]
@@ -126,11 +127,11 @@ def place_threshold(table, codes, level, f, slot, step):
     between are parted by value, unless all values of a bin are the same.
     """
     last = level.entry[f, slot] - 1
-    while level.lane[table.order[f, last] & ROW] >> 1 != slot:
+    while level.slot[table.order[f, last] & ROW] != slot:
         last -= 1
     stop = table.order.shape[1] - table.missing[f]
     after = last + 1
-    while after < stop and level.lane[table.order[f, after] & ROW] >> 1 != slot:
+    while after < stop and level.slot[table.order[f, after] & ROW] != slot:
         after += 1
     if after == stop:
         step["threshold"] = np.inf

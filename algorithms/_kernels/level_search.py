@@ -13,15 +13,40 @@ values of sums p ≥ 0 and −m ≤ 0, none larger than g, begins at (W, Z) and 
 Only a bin whose hexagon passes the best score of the slot is looked into, entry by entry.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 
 from algorithms._kernels.jit import inner_kernel, kernel
-from algorithms._kernels.layout import CLOSE, ROW
-from algorithms._kernels.level_layout import CODES, LARGEST, MISSING, ROWS, SUM, WEIGHT, value_at
+from algorithms._kernels.layout import ROW
+from algorithms._kernels.level_layout import (
+    ABOVE,
+    BELOW,
+    CELL,
+    CODES,
+    LARGEST,
+    MISSING,
+    OF_ROWS,
+    OF_WEIGHT,
+    ROWS,
+    SUM,
+    WEIGHT,
+    value_at,
+)
 
-SLACK = 1e-12  # relative; far above the rounding error of a score
-COUNTED = 3  # sums a cell where rows are counted apart from weight
+SLACK = 1e-11  # relative; far above the rounding error of a score
 TWO = 2
+# A line: of each bin of a slot what lies left of it, what it holds, and its score or mark.
+N_LEFT, W_LEFT, S_LEFT, N, W, P, M, FOUND = range(8)
+LINE = 8
+
+
+class Space(NamedTuple):
+    """Scratch space for some entries of a bin."""
+
+    line: np.ndarray  # float64 (LINE, CODES), as a line of bins
+    row: np.ndarray  # int64 (CODES,)
+    entry: np.ndarray  # int64 (CODES,), places in the column's list
 
 
 @inner_kernel
@@ -33,15 +58,11 @@ def score_of(s_left, w_left, s_right, w_right, l2):
 @inner_kernel
 def read_cell(level, f, slot, b):
     """Return rows, weight, and the sums p and m, of a slot in a bin."""
-    width = CODES >> level.shift
-    above = np.uint64(2 * slot * width + b)
-    below = np.uint64((2 * slot + 1) * width + b)
+    width = np.uint64(CODES >> level.shift)
+    at = (np.uint64(level.plane[slot]) * width + np.uint64(b)) * np.uint64(CELL)
     sums = level.sums[f]
-    w = sums[above, 0] + sums[below, 0]
-    n = w
-    if sums.shape[1] == COUNTED:
-        n = sums[above, 2] + sums[below, 2]
-    return n, w, sums[above, 1], sums[below, 1]
+    n, w = sums[at + np.uint64(OF_ROWS)], sums[at + np.uint64(OF_WEIGHT)]
+    return n, w, sums[at + np.uint64(ABOVE)], sums[at + np.uint64(BELOW)]
 
 
 @inner_kernel
@@ -80,52 +101,85 @@ def keep_best(level, f, slot, score, n_left, turn, entry):
 
 
 @inner_kernel
+def lay_line(level, f, slot, turn, n_bins, line):
+    """Write what each bin holds of a slot, and what lies left of it, into a line.
+
+    Then scores and bounds of all bins are computed side by side.
+    """
+    n_left, w_left, s_left = before_bins(level, f, slot, turn)
+    for b in range(np.uint64(n_bins)):
+        n, w, p, m = read_cell(level, f, slot, b)
+        w, p, m = max(w, 0.0), max(p, 0.0), max(m, 0.0)  # subtraction leaves rounding errors
+        if n == 0.0:
+            w = p = m = 0.0
+        line[N_LEFT, b], line[W_LEFT, b], line[S_LEFT, b] = n_left, w_left, s_left
+        line[N, b], line[W, b], line[P, b], line[M, b] = n, w, p, m
+        n_left += n
+        w_left += w
+        s_left += p - m
+
+
+@inner_kernel
 def score_if_allowed(limits, totals, n_left, w_left, s_left):
     """Return S of a place, or -inf where a side has too few rows or weighs too little."""
     n_right = totals[ROWS] - n_left
     w_right = totals[WEIGHT] - w_left
-    fewest = limits.min_samples_leaf
-    if n_left < fewest or n_right < fewest:
-        return -np.inf
-    if w_left < limits.min_weight_leaf or w_right < limits.min_weight_leaf:
-        return -np.inf
-    return score_of(s_left, w_left, totals[SUM] - s_left, w_right, limits.l2)
+    fewest, least = limits.min_samples_leaf, limits.min_weight_leaf
+    score = score_of(s_left, w_left, totals[SUM] - s_left, w_right, limits.l2)
+    few = (n_left < fewest) | (n_right < fewest)
+    return -np.inf if few | (w_left < least) | (w_right < least) else score
 
 
 @kernel
-def search_borders(codes, limits, level, first, last):
-    """Score the thresholds between bins, of the columns first … last − 1; write the best."""
+def search_borders(codes, limits, level, line, first, last):
+    """Score the thresholds between bins, of the columns first … last − 1; write the best.
+
+    ``line`` is float64 (LINE, CODES), scratch space.
+    """
     for f in range(first, last):
         n_bins = ((codes.bins[f] - 1) >> level.shift) + 1
         for slot in range(len(level.open)):
             level.score[f, slot] = -np.inf
             if level.open[slot] == 0:
                 continue
-            totals = level.totals[slot]
             for turn in range(count_turns(level, f, slot)):
-                n_left, w_left, s_left = before_bins(level, f, slot, turn)
-                for b in range(n_bins):
-                    n, w, p, m = read_cell(level, f, slot, b)
-                    if n == 0.0:
-                        continue
-                    n_left += n
-                    w_left += w
-                    s_left += p - m
-                    if n_left == totals[ROWS]:
-                        break
-                    score = score_if_allowed(limits, totals, n_left, w_left, s_left)
-                    if score > -np.inf:
-                        entry = first_entry(codes, level, f, b + 1)
-                        keep_best(level, f, slot, score, n_left, turn, entry)
+                lay_line(level, f, slot, turn, n_bins, line)
+                score_borders(limits, level.totals[slot], line, n_bins)
+                keep_best_border(codes, level, f, slot, turn, line, n_bins)
+
+
+@inner_kernel
+def score_borders(limits, totals, line, n_bins):
+    """Write the score of the threshold behind each bin."""
+    for b in range(np.uint64(n_bins)):
+        n_left = line[N_LEFT, b] + line[N, b]
+        w_left = line[W_LEFT, b] + line[W, b]
+        s_left = line[S_LEFT, b] + (line[P, b] - line[M, b])
+        score = score_if_allowed(limits, totals, n_left, w_left, s_left)
+        line[FOUND, b] = -np.inf if line[N, b] == 0.0 else score
+
+
+@inner_kernel
+def keep_best_border(codes, level, f, slot, turn, line, n_bins):
+    """Note the first of the best thresholds of a line."""
+    best, at = -np.inf, -1
+    for b in range(n_bins):
+        if line[FOUND, b] > best:
+            best, at = line[FOUND, b], b
+    if at >= 0:
+        n_left = line[N_LEFT, at] + line[N, at]
+        keep_best(level, f, slot, best, n_left, turn, first_entry(codes, level, f, at + 1))
 
 
 @kernel
-def search_inside(table, codes, limits, level, best, first, last):
+def search_inside(table, codes, limits, level, best, line, space, first, last):
     """Search the bins that may hold a better split, in the columns first … last − 1.
 
     Parameters
     ----------
     best : (K,) float64, the best score of each slot over all columns so far
+    line : float64 (LINE, CODES), scratch space
+    space : Space, likewise
     """
     for f in range(first, last):
         n_bins = ((codes.bins[f] - 1) >> level.shift) + 1
@@ -133,23 +187,23 @@ def search_inside(table, codes, limits, level, best, first, last):
             if level.open[slot] == 0:
                 continue
             for turn in range(count_turns(level, f, slot)):
-                n_left, w_left, s_left = before_bins(level, f, slot, turn)
+                lay_line(level, f, slot, turn, n_bins, line)
+                least = least_of(level, best, f, slot)
+                mark_bins(level.totals[slot], line, n_bins, limits.l2, least)
                 for b in range(n_bins):
-                    n, w, p, m = read_cell(level, f, slot, b)
-                    if n == 0.0:
-                        continue
                     plain = level.shift == 0 and codes.plain[f, b]
-                    if n >= TWO and not plain:
-                        known = max(best[slot], level.score[f, slot])
-                        start = (w_left, s_left)
-                        least = known - SLACK * abs(known)
-                        if may_pass(level.totals[slot], start, w, p, m, limits.l2, least):
-                            where = (f, slot, turn, b)
-                            left = (n_left, w_left, s_left)
-                            search_bin(table, codes, limits, level, where, left, least)
-                    n_left += n
-                    w_left += w
-                    s_left += p - m
+                    if line[FOUND, b] != 0.0 and line[N, b] >= TWO and not plain:
+                        where = (f, slot, turn, b)
+                        left = (line[N_LEFT, b], line[W_LEFT, b], line[S_LEFT, b])
+                        least = least_of(level, best, f, slot)
+                        search_bin(table, codes, limits, level, where, left, least, space)
+
+
+@inner_kernel
+def least_of(level, best, f, slot):
+    """Return the score that a threshold must pass."""
+    known = max(best[slot], level.score[f, slot])
+    return known - SLACK * abs(known)
 
 
 @inner_kernel
@@ -162,29 +216,25 @@ def passes(totals, w_left, s_left, l2, least):
 
 
 @inner_kernel
-def may_pass(totals, start, w, p, m, l2, least):
-    """Return whether a place inside a bin can score above ``least``."""
-    w_start, s_start = start
-    g = totals[LARGEST]
-    found = False
-    for corner in range(4):
-        up = corner < TWO
-        s_left = s_start + p if up else s_start - m
-        if corner == 0:
-            w_left = w_start + p / g
-        elif corner == 1:
-            w_left = w_start + w - m / g
-        elif corner == TWO:
-            w_left = w_start + m / g
-        else:
-            w_left = w_start + w - p / g
-        found |= passes(totals, w_left, s_left, l2, least)
-    return found
+def mark_bins(totals, line, n_bins, l2, least):
+    """Mark the bins inside which a place can score above ``least``: the corners of the hexagon."""
+    per_g = 1.0 / totals[LARGEST]
+    for b in range(np.uint64(n_bins)):
+        w, s, p, m = line[W_LEFT, b], line[S_LEFT, b], line[P, b], line[M, b]
+        end = w + line[W, b]
+        found = passes(totals, w + p * per_g, s + p, l2, least)
+        found |= passes(totals, end - m * per_g, s + p, l2, least)
+        found |= passes(totals, w + m * per_g, s - m, l2, least)
+        found |= passes(totals, end - p * per_g, s - m, l2, least)
+        line[FOUND, b] = 1.0 if found else 0.0
 
 
 @inner_kernel
-def search_bin(table, codes, limits, level, where, left, least):
+def search_bin(table, codes, limits, level, where, left, least, space):
     """Score every threshold inside a bin that may be better than what is known.
+
+    Some entries at a time: those of the slot are listed, what lies left of each is summed, all are
+    held against the bound, and the few that pass are scored.
 
     Parameters
     ----------
@@ -194,24 +244,50 @@ def search_bin(table, codes, limits, level, where, left, least):
     """
     f, slot, turn, b = where
     n_left, w_left, s_left = left
-    totals = level.totals[slot]
-    before = np.uint64(0)
-    is_first = True
-    for j in range(first_entry(codes, level, f, b), first_entry(codes, level, f, b + 1)):
+    totals, line = level.totals[slot], space.line
+    end = first_entry(codes, level, f, b + 1)
+    before = np.int64(-1)
+    for start in range(first_entry(codes, level, f, b), end, CODES):
+        count = list_rows(table, level, f, slot, start, min(start + CODES, end), space)
+        w_left, s_left = sum_left(level, space, count, w_left, s_left)
+        for k in range(np.uint64(count)):
+            found = passes(totals, line[W_LEFT, k], line[S_LEFT, k], limits.l2, least)
+            line[FOUND, k] = 1.0 if found else 0.0
+        for k in range(count):
+            row = space.row[k]
+            if line[FOUND, k] != 0.0 and are_apart(table, f, before, row):
+                at = n_left + k, line[W_LEFT, k], line[S_LEFT, k]
+                score = score_if_allowed(limits, totals, *at)
+                if score > -np.inf:
+                    keep_best(level, f, slot, score, n_left + k, turn, space.entry[k])
+            before = row
+        n_left += count
+
+
+@inner_kernel
+def list_rows(table, level, f, slot, first, last, space):
+    """List a slot's entries among those from first to last − 1; return how many there are."""
+    count = np.uint64(0)
+    for j in range(np.uint64(first), np.uint64(last)):
         row = np.uint64(table.order[f, j] & ROW)
-        if level.lane[row] >> 1 != slot:
-            continue
-        if (
-            not is_first
-            and passes(totals, w_left, s_left, limits.l2, least)
-            and value_at(table, f, row) > value_at(table, f, before) + CLOSE
-        ):
-            score = score_if_allowed(limits, totals, n_left, w_left, s_left)
-            if score > -np.inf:
-                keep_best(level, f, slot, score, n_left, turn, j)
-        is_first = False
-        before = row
-        w = level.weight[row] if len(level.weight) else 1.0
-        n_left += 1.0
-        w_left += w
-        s_left += w * level.value[row]
+        space.row[count] = np.int64(row)
+        space.entry[count] = np.int64(j)
+        count += np.uint64(level.slot[row] == slot)
+    return np.int64(count)
+
+
+@inner_kernel
+def sum_left(level, space, count, w_left, s_left):
+    """Write weight and sum left of each listed entry; return those left of what follows."""
+    for k in range(np.uint64(count)):
+        row = np.uint64(space.row[k])
+        space.line[W_LEFT, k], space.line[S_LEFT, k] = w_left, s_left
+        w_left += level.pair[row, 0]
+        s_left += level.pair[row, 1]
+    return w_left, s_left
+
+
+@inner_kernel
+def are_apart(table, f, before, row):
+    """Return whether two rows that follow each other can be parted; not so the first of a bin."""
+    return before >= 0 and value_at(table, f, row) > value_at(table, f, before) + table.close

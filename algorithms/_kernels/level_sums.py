@@ -6,9 +6,11 @@ threads, so it is the same to the bit for any number of them.
 
 import numpy as np
 
+from algorithms._kernels.intrinsics import add_sides
 from algorithms._kernels.jit import inner_kernel, kernel
 from algorithms._kernels.level_layout import (
     BLOCK_ROWS,
+    CELL,
     CODES,
     LARGEST,
     MISSING,
@@ -19,31 +21,109 @@ from algorithms._kernels.level_layout import (
     value_at,
 )
 
+FOUR = 4
+FEW_PLANES = 4  # that are summed into at once, of four columns
+CODE_BITS = 8
+TWO = np.uint64(2)  # bits of CELL
+
 
 @kernel
 def sum_bins(codes, level, first, last):
-    """Write ``level.sums`` of the columns first … last − 1: w and |w v| of each lane and bin."""
-    shift = np.uint64(level.shift)
-    width = np.uint64(CODES >> level.shift)
-    lane, size, weight = level.lane, level.size, level.weight
-    n = np.uint64(len(lane))
-    for f in range(np.uint64(first), np.uint64(last)):
-        sums = level.sums[f]
-        code = codes.code[f]
-        for cell in range(len(sums)):
-            for k in range(sums.shape[1]):
-                sums[cell, k] = 0.0
-        if len(weight):
-            for i in range(n):
-                cell = np.uint64(lane[i]) * width + (np.uint64(code[i]) >> shift)
-                sums[cell, 0] += weight[i]
-                sums[cell, 1] += size[i]
-                sums[cell, 2] += 1.0
-        else:
-            for i in range(n):
-                cell = np.uint64(lane[i]) * width + (np.uint64(code[i]) >> shift)
-                sums[cell, 0] += 1.0
-                sums[cell, 1] += size[i]
+    """Write ``level.sums`` of the columns first … last − 1.
+
+    The picked rows are summed into the planes of the small slots; what their siblings hold is what
+    remains of the parents' sums. Columns are taken four at a time while their cells fit the cache,
+    so that what is known of a row is read once for four additions.
+    """
+    for f in range(first, last):
+        clear_small(level, f)
+    f = first
+    while len(level.small) <= FEW_PLANES and f + FOUR <= last:
+        add_to_four(codes.code, level, f)
+        f += FOUR
+    while f < last:
+        add_to_one(codes.code, level, f)
+        f += 1
+    if len(level.plane) > 1:
+        for f in range(first, last):
+            take_from_parents(level, f)
+
+
+@inner_kernel
+def clear_small(level, f):
+    """Empty the planes of the small slots."""
+    size = (CODES >> level.shift) * CELL
+    for pair in range(len(level.small)):
+        slot = level.small[pair]
+        level.sums[f, level.plane[slot] * size : (level.plane[slot] + 1) * size] = 0.0
+
+
+@inner_kernel
+def take_from_parents(level, f):
+    """Subtract the small slots' sums from their parents', which become their siblings'."""
+    size = (CODES >> level.shift) * CELL
+    sums = level.sums[f]
+    for pair in range(len(level.small)):
+        slot = level.small[pair]
+        own, rest = level.plane[slot] * size, level.plane[slot ^ 1] * size
+        for k in range(np.uint64(size)):
+            sums[np.uint64(rest) + k] -= sums[np.uint64(own) + k]
+
+
+@inner_kernel
+def add_to_four(code, level, f):
+    """Add the picked rows to their cells of four columns."""
+    shift, width = np.uint64(level.shift), np.uint64(CODE_BITS - level.shift)
+    room = np.uint64(level.sums.shape[1])
+    at_0 = np.uint64(f) * room
+    at_1, at_2, at_3 = at_0 + room, at_0 + room + room, at_0 + room + room + room
+    code_0, code_1, code_2, code_3 = code[f], code[f + 1], code[f + 2], code[f + 3]
+    sums, pair = level.sums, level.pair
+    for block in range(len(level.count)):
+        start = np.uint64(block * BLOCK_ROWS)
+        for j in range(start, start + np.uint64(level.count[block])):
+            i = np.uint64(level.picked[j])
+            begin = np.uint64(level.into[j]) << width
+            places = (
+                at_0 + ((begin + (np.uint64(code_0[i]) >> shift)) << TWO),
+                at_1 + ((begin + (np.uint64(code_1[i]) >> shift)) << TWO),
+                at_2 + ((begin + (np.uint64(code_2[i]) >> shift)) << TWO),
+                at_3 + ((begin + (np.uint64(code_3[i]) >> shift)) << TWO),
+            )
+            add_sides(sums, places, pair, i)
+
+
+@inner_kernel
+def add_to_one(code, level, f):
+    """Add the picked rows to their cells of one column."""
+    shift, width = np.uint64(level.shift), np.uint64(CODE_BITS - level.shift)
+    at = np.uint64(f) * np.uint64(level.sums.shape[1])
+    own, sums, pair = code[f], level.sums, level.pair
+    for block in range(len(level.count)):
+        start = np.uint64(block * BLOCK_ROWS)
+        for j in range(start, start + np.uint64(level.count[block])):
+            i = np.uint64(level.picked[j])
+            begin = np.uint64(level.into[j]) << width
+            place = at + ((begin + (np.uint64(own[i]) >> shift)) << TWO)
+            add_sides(sums, (place,), pair, i)
+
+
+@kernel
+def coarsen(sums, n_planes, width, by, first, last):
+    """Make one bin of 2^by neighbours, in the columns first … last − 1.
+
+    Parameters
+    ----------
+    sums : (n_columns, room) float64, written: planes of ``width`` bins, then of width / 2^by
+    """
+    for f in range(first, last):
+        own = sums[f]
+        for cell in range(n_planes * (width >> by)):  # written no later than it is read
+            for k in range(CELL):
+                total = 0.0
+                for b in range(cell << by, (cell + 1) << by):
+                    total += own[b * CELL + k]
+                own[cell * CELL + k] = total
 
 
 @inner_kernel
@@ -61,7 +141,8 @@ def start_rows(level, wanted, blocks, first, last):
 
     Parameters
     ----------
-    level : ``value`` and ``weight`` are read; ``at``, ``lane``, ``size``, ``used`` are written
+    level : ``value`` and ``weight`` are read; ``at``, ``slot``, ``pair``, ``used`` and the picked
+        rows, all that are used, are written
     wanted : (n_rows,) bool, whether to use a row; (0,): all that weigh something
     blocks : (n_blocks, 1, TOTALS) float64, written
     """
@@ -70,41 +151,47 @@ def start_rows(level, wanted, blocks, first, last):
         totals = blocks[block, 0]
         totals[:] = 0.0
         largest = 0.0
+        taken = block * BLOCK_ROWS
         for i in range(block * BLOCK_ROWS, min((block + 1) * BLOCK_ROWS, n)):
             w = level.weight[i] if len(level.weight) else 1.0
             v = level.value[i]
             level.at[i] = 0
-            level.size[i] = abs(w * v)
+            level.pair[i, 0], level.pair[i, 1] = w, w * v
             used = w != 0.0 and (len(wanted) == 0 or wanted[i])
             level.used[i] = used
-            level.lane[i] = np.uint16(v < 0.0) if used else np.uint16(2)
+            level.slot[i] = np.uint16(0) if used else np.uint16(1)
             if used:
                 add_row(totals, v, w, 1.0)
                 largest = max(largest, abs(v))
+                level.picked[taken], level.into[taken] = i, np.uint16(0)
+                taken += 1
         totals[LARGEST] = largest
+        level.count[block] = taken - block * BLOCK_ROWS
 
 
 @kernel
-def route_rows(table, code, level, plan, blocks, base, lanes, first, last):
+def route_rows(table, code, level, plan, plane, blocks, base, goes_on, first, last):
     """Send the rows of split nodes to their sides, for blocks first … last − 1 of rows.
 
     Parameters
     ----------
     table : CodedTable; code : uint8 (n_columns, n_rows), bins
     plan : STEPS (K,), how each slot's node is split
+    plane : int64 (2 K',), of the sides
     blocks : (n_blocks, 2 K', TOTALS) float64, written: totals of the K' split nodes' sides
     base : number of the first node of the level
-    lanes : whether lanes are written, for a further level
+    goes_on : whether slots are written and rows are picked, for a further level
     """
     n = len(level.at)
-    nowhere = np.uint16(2 * blocks.shape[1])
+    nowhere = np.uint16(blocks.shape[1])
     after = base + len(plan)
     for block in range(first, last):
         blocks[block] = 0.0
+        taken = np.uint64(block * BLOCK_ROWS)
         for i in range(np.uint64(block * BLOCK_ROWS), np.uint64(min((block + 1) * BLOCK_ROWS, n))):
             slot = np.int64(level.at[i]) - base
             if slot < 0 or plan[slot]["feature"] < 0:
-                level.lane[i] = nowhere
+                level.slot[i] = nowhere
                 continue
             step = plan[slot]
             f = np.uint64(step["feature"])
@@ -117,12 +204,14 @@ def route_rows(table, code, level, plan, blocks, base, lanes, first, last):
             side = step["first_side"] + np.int64(not goes_left)
             level.at[i] = np.uint16(after + side)
             used = np.uint16(level.used[i])
-            if lanes:
-                v = level.value[i]
-                lane = np.uint16(2 * side + np.int64(v < 0.0))
-                level.lane[i] = lane if used else nowhere
+            if goes_on:
+                level.slot[i] = np.uint16(side) if used else nowhere
+                level.picked[taken] = np.uint32(i)  # overwritten, where it is not to be picked
+                level.into[taken] = np.uint16(plane[side])
+                taken += np.uint64(used != 0 and goes_left != step["small"])
             w = level.weight[i] if len(level.weight) else np.float64(used)
             add_row(blocks[block, side], level.value[i], w if used else 0.0, np.float64(used))
+        level.count[block] = np.int64(taken) - block * BLOCK_ROWS
 
 
 @kernel

@@ -17,7 +17,7 @@ def narrow_thresholds(table, feature, middle, near):
 
     Parameters
     ----------
-    table : CodedTable, whose values may be scaled as the thresholds are
+    table : CodedTable
     feature : int64 (n,), column of each threshold; −1: to be left as it is
     middle : (n,) float64
     near : (n,) float32, the nearest floats, written to

@@ -20,7 +20,7 @@ from algorithms._kernels.hist_predict import (
     goes_left,
 )
 from algorithms._kernels.jit import inner_kernel, kernel
-from algorithms._kernels.plain_walk import EIGHT, descend
+from algorithms._kernels.plain_walk import EIGHT, descend, eight_of
 
 BETWEEN = 0.5  # the threshold of a node that reads an answer
 WORD = 64  # codes
@@ -81,7 +81,7 @@ def add_odd_trees(
                 answer(questions[k], bits, reading, block, answers, codes, to, n)
                 to += BLOCK
             for i in range(0, n, EIGHT):
-                descend(nodes, block, i, 1, roots[t], depth[t], True, at, i)
+                descend(nodes, block, i, 1, eight_of(roots[t]), depth[t], True, at, i)
             add_leaves(values, at, output[t], reading.rounds_sums, out, start, n)
 
 

@@ -1,9 +1,10 @@
-"""Walk rows down trees that ask numbers alone: eight rows at once, a node in 16 bytes.
+"""Walk rows down trees that ask numbers alone: eight walks at once, a node in 16 bytes.
 
 A step waits for the node, then for the value it asks, then for the comparison: some twenty cycles,
-in which seven other rows take theirs. Where they stand is a tuple, which stays in registers; an
-array of eight would be stored and loaded in every step. The right child lies behind the left, so
-the comparison is added to its number. A leaf is its own left child.
+in which seven other rows take theirs. A row that has no seven others walks down eight trees at
+once; what it finds there is added tree by tree all the same. Where eight walks stand is a tuple,
+which stays in registers; an array of eight would be stored and loaded in every step. The right
+child lies behind the left, so the comparison is added to its number. A leaf is its own left child.
 
 Where a block of rows has no gaps, a step needs no look at NaN, which is a third of its time.
 """
@@ -49,20 +50,64 @@ def add_plain_trees(
         gaps = True
         if worth_a_look:
             gaps = has_gaps(x, start * width, (start + n) * width)
-        for t in range(len(roots)):
-            root, steps, whole = roots[t], depth[t], n - n % EIGHT
+        whole = n - n % EIGHT
+        for t in range(len(roots) if whole else 0):
             for i in range(0, whole, EIGHT):
                 row = (start + i) * width
                 if gaps:
-                    descend(nodes, x, row, width, root, steps, True, at, i)
+                    descend(nodes, x, row, width, eight_of(roots[t]), depth[t], True, at, i)
                 else:
-                    descend(nodes, x, row, width, root, steps, False, at, i)
-            for i in range(whole, n):
-                here = root
-                for _ in range(steps):
-                    here = go(nodes, x, (start + i) * width, here, True)
-                at[i] = here
-            add_leaves(values, at, output[t], rounds_sums, out, start, n)
+                    descend(nodes, x, row, width, eight_of(roots[t]), depth[t], False, at, i)
+            add_leaves(values, at, output[t], rounds_sums, out, start, whole)
+        for row in range(start + whole, start + n):
+            add_to_row(nodes, roots, depth, values, output, x, width, rounds_sums, at, out, row)
+
+
+@inner_kernel
+def add_to_row(nodes, roots, depth, values, output, x, width, rounds_sums, at, out, row):
+    """Add the trees' leaves to the scores of one row, which walks down eight trees at once."""
+    n_trees = len(roots)
+    for t in range(0, n_trees - n_trees % EIGHT, EIGHT):
+        steps = 0
+        for k in range(t, t + EIGHT):
+            steps = max(steps, depth[k])
+        descend(nodes, x, row * width, 0, roots_from(roots, t), steps, True, at, 0)
+        for k in range(EIGHT):
+            add_leaf(values, at[k], output[t + k], rounds_sums, out, row)
+    for t in range(n_trees - n_trees % EIGHT, n_trees):
+        here = roots[t]
+        for _ in range(depth[t]):
+            here = go(nodes, x, row * width, here, True)
+        add_leaf(values, here, output[t], rounds_sums, out, row)
+
+
+@inner_kernel
+def add_leaf(values, here, output, rounds_sums, out, row):
+    """Add the leaf at which a row stands to its scores."""
+    for k in range(values.shape[1]):
+        total = out[row, output + k] + values[here, k]
+        out[row, output + k] = np.float64(np.float32(total)) if rounds_sums else total
+
+
+@inner_kernel
+def eight_of(root):
+    """Return the places of eight rows at the root of one tree."""
+    return root, root, root, root, root, root, root, root
+
+
+@inner_kernel
+def roots_from(roots, t):
+    """Return the roots of eight trees, the first of which is t."""
+    return (
+        roots[t],
+        roots[t + 1],
+        roots[t + 2],
+        roots[t + 3],
+        roots[t + 4],
+        roots[t + 5],
+        roots[t + 6],
+        roots[t + 7],
+    )
 
 
 @inner_kernel
@@ -75,9 +120,14 @@ def has_gaps(x, first, last):
 
 
 @inner_kernel
-def descend(nodes, x, row, width, root, steps, gaps, at, first):
-    """Write the leaves of eight rows, the first of which begins at ``row`` of x."""
-    here = (root, root, root, root, root, root, root, root)
+def descend(nodes, x, row, width, here, steps, gaps, at, first):
+    """Write the leaves of eight rows, the first of which begins at ``row`` of x.
+
+    Parameters
+    ----------
+    width : how far the next row is; 0: there is but one
+    here : eight roots
+    """
     left = steps
     while left > 0:
         for _ in range(min(left, BURST)):

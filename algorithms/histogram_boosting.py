@@ -89,7 +89,8 @@ class HistogramBoostingClassifier(ClassifierMixin, BaseHistogramBoosting):
     monotone_constraints : array-like of -1, 0, 1 (n_features,), optional
         Not with "regression_l1" and "quantile".
     interaction_constraints : list of lists of int, optional
-        Features that may stand together on a way to a leaf; those in no list are not used.
+        Features that may stand together on a way to a leaf; those in no list are not used. Without
+        a list every feature may be.
     categorical_feature : "auto", list of int or str, or mask, bool (n_features,)
         Columns whose values are codes of categories; "auto": those of a frame's categorical dtype.
     cat_smooth, cat_l2, max_cat_threshold, max_cat_to_onehot, min_data_per_group : number

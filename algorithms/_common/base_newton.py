@@ -213,8 +213,9 @@ class BaseNewtonBoosting(NewtonModel):
         categorical = find_categorical(self, "auto")
         name = type(self).__name__
         is_local = self.tree_method == "approx" and self.proposal == "local"
-        if self.tree_method in ("exact", "approx") and categorical.any():
-            raise ValueError(f"tree_method='{self.tree_method}' takes no categories: use 'hist'")
+        if categorical.any() and (is_local or self.tree_method == "exact"):
+            asked = "proposal='local'" if is_local else "tree_method='exact'"
+            raise ValueError(f"{asked} takes no categories: use tree_method='hist'")
         if self.tree_method == "exact" and levels_serve(X, limits, self):
             return LeveledGrower(X, limits, workers, name)
         if self.tree_method == "exact":
@@ -223,7 +224,7 @@ class BaseNewtonBoosting(NewtonModel):
             step = 1.0 / self.max_bin if self.sketch_eps is None else self.sketch_eps
             return ExactGrower(X, limits, workers, name, step)
         if self.tree_method == "approx":
-            return ProposalGrower(X, limits, self, workers, name)
+            return ProposalGrower(X, categorical, limits, self, workers, name)
         return HistGrower(X, categorical, limits, self, workers)
 
     def _watch(self, tables, rounds):

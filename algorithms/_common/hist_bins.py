@@ -178,7 +178,7 @@ def bin_table(X, binner, monotone, groups, workers, bundling=None):
     Parameters
     ----------
     monotone : int64 (n_features,): −1, 0, 1
-    groups : int64 (n_features,), bits
+    groups : uint64 (n_features, n_words), bits
     bundling : Bundling, optional
         How features share columns; by default none do.
     """

@@ -61,6 +61,7 @@ class Grower:
             allowed=np.ones(n_features, np.uint8),
             column=np.zeros(n_rows if n_dense < n_columns else 0, np.uint8),
             leaves=self.leaves,
+            groups=np.zeros((leaves, bins.groups.shape[1]), np.uint64),
             found=np.zeros(leaves, layout.BEST),
             members=np.zeros((leaves, layout.MAX_BINS), np.uint8),
             nodes=np.zeros(2 * leaves - 1, layout.NODE),

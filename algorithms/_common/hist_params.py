@@ -11,6 +11,7 @@ from algorithms._kernels.hist_layout import MAX_BINS, Rules
 SHARE = Interval(Real, 0.0, 1.0, closed="right")
 AT_LEAST_0 = Interval(Real, 0.0, None, closed="left")
 COUNT = Interval(Integral, 1, None, closed="left")
+WORD = 64  # bits
 
 CONSTRAINTS = {
     "num_leaves": [Interval(Integral, 2, 131072, closed="both")],
@@ -148,8 +149,15 @@ def read_monotone(wanted, n_features):
     return found.astype(np.int64)
 
 
+def all_free(n_features):
+    """Return the groups of features that may all interact: no words of bits."""
+    return np.zeros((n_features, 0), np.uint64)
+
+
 def read_groups(wanted, n_features, *, others_alone):
-    """Return, as the bits of an int64, the groups that each feature may interact in.
+    """Return, as bits, the groups that each feature may interact in: uint64 (n_features, n_words).
+
+    There are no words where all features may interact.
 
     Parameters
     ----------
@@ -161,19 +169,18 @@ def read_groups(wanted, n_features, *, others_alone):
     Raises
     ------
     ValueError
-        Where a feature is not there, or there are more than 63 groups.
+        Where a feature is not there.
     """
     if wanted is None:
-        return np.full(n_features, -1, np.int64)
+        return all_free(n_features)
     groups = [sorted({int(f) for f in group}) for group in wanted]
     named = {f for group in groups for f in group}
     if named and not 0 <= min(named) <= max(named) < n_features:
         raise ValueError("interaction_constraints names a feature that X does not have")
     if others_alone:
         groups += [[f] for f in range(n_features) if f not in named]
-    if len(groups) > 63:
-        raise ValueError(f"interaction_constraints makes {len(groups)} groups; 63 are the most")
-    bits = np.zeros(n_features, np.int64)
+    bits = np.zeros((n_features, -(-len(groups) // WORD)), np.uint64)
     for number, group in enumerate(groups):
-        bits[group] |= 1 << number
+        word, bit = divmod(number, WORD)
+        bits[group, word] |= np.uint64(1 << bit)
     return bits

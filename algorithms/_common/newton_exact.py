@@ -12,6 +12,7 @@ from scipy import sparse
 from algorithms._common.newton_lists import sort_lists
 from algorithms._common.newton_tree import NODE
 from algorithms._kernels import newton_layout as layout
+from algorithms._kernels.hist_groups import ALL
 from algorithms._kernels.newton_rows import route_lists, route_rows, start_rows, sum_rows
 from algorithms._kernels.newton_search import search_columns
 
@@ -68,7 +69,7 @@ class ExactGrower:
         start_rows(self.rows, g, h, NO_FLAGS if used is None else used)
         one = np.zeros(1)
         bounds = one - np.inf, one + np.inf
-        groups = np.full(1, -1, np.int64)
+        groups = np.full((1, self.limits.groups.shape[1]), ALL)
         levels, base, depth = [], 0, 0
         while True:
             k = len(groups)
@@ -107,8 +108,8 @@ class ExactGrower:
         allowed = NO_MASK
         if is_open.any():
             allowed = draws.mask(depth, len(totals))
-            if limits.groups is not None:
-                may = (groups[:, None] & limits.groups) != 0
+            if groups.shape[1]:
+                may = share_group(groups, limits.groups)
                 allowed = may & allowed if len(allowed) else may
         least = own + max(LEAST_GAIN, limits.least_gain)
         return layout.Level(totals, least, *bounds, is_open, allowed)
@@ -140,9 +141,7 @@ class ExactGrower:
         for name in ("threshold", "missing_left"):
             nodes[name][inner] = best[name][inner]
         children = np.repeat(inner, 2)
-        groups = groups[children]
-        if self.limits.groups is not None:
-            groups &= self.limits.groups[feature[children]]
+        groups = groups[children] & self.limits.groups[feature[children]]
         lower, upper = level.lower[children], level.upper[children]
         signs = self.limits.monotone[feature[inner]]
         if signs.any():
@@ -184,3 +183,16 @@ class ExactGrower:
             task(0, count)
         else:
             self.workers.share(task, count)
+
+
+def share_group(left, own):
+    """Return whether each node has a group left that each feature is in, bool (K, n_features).
+
+    Parameters
+    ----------
+    left : uint64 (K, n_words); own : uint64 (n_features, n_words)
+    """
+    found = np.zeros((len(left), len(own)), bool)
+    for a, b in zip(left.T, own.T, strict=True):
+        found |= (a[:, None] & b) != 0
+    return found

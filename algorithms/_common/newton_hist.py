@@ -40,17 +40,15 @@ class HistGrower:
     def __init__(self, X, categorical, limits, params, workers):
         table = part_table(X, workers, absent=np.nan, rounds=X.dtype == np.float64)
         binner = find_bins(table, categorical, params.max_bin, SAMPLE, 1, workers)
-        self.codes = [np.unique(X[X[:, f] >= 0, f]).astype(np.int32) if c else None
-                      for f, c in enumerate(categorical)]  # fmt: skip
+        self.codes = seen_codes(X, categorical)
         self.start(X, table, binner, limits, params, workers)
 
     def start(self, X, table, binner, limits, params, workers):
         """Make the arrays in which trees are grown; ``table`` holds the `Parts` of X."""
-        n_rows, n_features = X.shape
+        n_rows = X.shape[0]
         self.limits, self.params, self.workers = limits, params, workers
         self.records = np.empty(n_rows, np.int64)
-        groups = np.full(n_features, -1, np.int64) if limits.groups is None else limits.groups
-        facts = limits.monotone, groups, workers
+        facts = limits.monotone, limits.groups, workers
         bins = bin_table(table, binner, *facts, Bundling())
         rules = make_rules(limits, params, n_rows)
         self.others = None
@@ -98,6 +96,12 @@ class HistGrower:
             codes = self.codes[feature[at]]
             found[at] = np.delete(codes, np.searchsorted(codes, left))
         return found
+
+
+def seen_codes(X, categorical):
+    """Return the codes of each column of categories, ascending, int32; None for the others."""
+    pairs = enumerate(categorical)
+    return [np.unique(X[X[:, f] >= 0, f]).astype(np.int32) if c else None for f, c in pairs]
 
 
 def make_rules(limits, params, n_rows):

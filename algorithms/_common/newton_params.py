@@ -7,7 +7,7 @@ from numbers import Integral, Real
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from algorithms._common.hist_params import AT_LEAST_0, COUNT, SHARE, read_groups
+from algorithms._common.hist_params import AT_LEAST_0, COUNT, SHARE, all_free, read_groups
 from algorithms._common.parity import AS_XGBOOST
 
 WHOLE = Interval(Integral, 0, None, closed="left")
@@ -64,7 +64,7 @@ class Limits:
     max_step: float
     least_gain: float  # γ, where it stops growth
     monotone: np.ndarray  # int64 (n_features,)
-    groups: np.ndarray | None  # int64 (n_features,), bits; None: all features may interact
+    groups: np.ndarray  # uint64 (n_features, n_words), bits; no words: all features may interact
 
     @property
     def is_plain(self):
@@ -159,9 +159,9 @@ def read_signs(wanted, n_features, names):
 
 
 def read_interactions(wanted, n_features, names):
-    """Return the groups of each feature as bits, or None where all may interact."""
+    """Return the groups of each feature as bits; see `read_groups`."""
     if wanted is None or len(wanted) == 0:
-        return None
+        return all_free(n_features)
     if isinstance(wanted, str):
         wanted = json.loads(wanted)
     which = "interaction_constraints"

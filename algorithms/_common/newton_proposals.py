@@ -1,20 +1,21 @@
 """Grow trees on candidates proposed anew for each tree: the approximate method.
 
-"global" takes quantiles weighted by the present hessians, "random" values of rows drawn at random;
+"global" takes quantiles weighted by the present hessians, "random" those of rows drawn at random;
 both once a tree, for all its nodes. "local" proposes again in every node: there exact growth tries
-fewer thresholds (`ExactGrower` with a step).
+fewer thresholds (`ExactGrower` with a step). Categories are no candidates: each has a bin of its
+own, the same for all trees.
 """
 
 import numpy as np
 from scipy import sparse
 
-from algorithms._common.hist_bins import Binner
+from algorithms._common.hist_bins import Binner, find_bins
 from algorithms._common.hist_bundles import stride_of
 from algorithms._common.hist_parts import part_table
 from algorithms._common.hist_sampling import hash_numbers, seed_of
-from algorithms._common.newton_hist import HistGrower
-from algorithms._common.newton_lists import sort_lists
-from algorithms._kernels.newton_sketch import code_column, lay_rows, weighted_edges
+from algorithms._common.newton_cells import make_cells
+from algorithms._common.newton_hist import SAMPLE, HistGrower, seen_codes
+from algorithms._kernels.newton_sketch import choose_ends, code_rows, lay_rows
 
 DRAWN = 8  # what a seed is for
 BLOCK = 1 << 12  # rows
@@ -27,16 +28,18 @@ class ProposalGrower(HistGrower):
     ----------
     X : (n_rows, n_features) float32, C-contiguous, NaN where missing; or CSR, whose absent entries
         are missing
+    categorical : (n_features,) bool
     limits : newton_params.Limits
     params : the estimator
     workers : Workers
     name : name of the estimator, for error messages
     """
 
-    def __init__(self, X, limits, params, workers, name):
+    def __init__(self, X, categorical, limits, params, workers, name):
         self.X = X
-        self.codes = [None] * X.shape[1]
-        self.lists = sort_lists(X, workers, name)
+        self.codes = seen_codes(X, categorical)
+        self.binned = bins_of_categories(X, categorical, params.max_bin, workers)
+        self.cells = make_cells(X, workers, name)
         self.room = count_candidates(params)
         self.is_random = params.proposal == "random"
         self.limits, self.params, self.workers = limits, params, workers
@@ -61,7 +64,7 @@ class ProposalGrower(HistGrower):
                 self.restart(binner)
             return
         grower = self.grower
-        bins, lists = grower.bins, self.lists
+        bins = grower.bins
         places = bins.places._replace(length=binner.counts)
         if stride_of(places) * self.X.shape[1] > grower.growth.planes.shape[2]:
             self.restart(binner)
@@ -69,10 +72,9 @@ class ProposalGrower(HistGrower):
 
         def code(first, last):
             for f in range(first, last):
-                own = slice(lists.start[f], lists.start[f + 1])
-                if binner.missing[f] >= 0:
-                    bins.columns[f] = binner.missing[f]
-                code_column(lists.order[own], lists.value[own], binner.edges[f], bins.columns[f])
+                if binner.codes[f] is None:
+                    own = self.number_cells(f, binner)
+                    code_rows(self.cells.codes[f], own, bins.columns[f])
 
         def lay(first, last):
             lay_rows(bins.columns, bins.rows, first * BLOCK, min(last * BLOCK, len(self.X)))
@@ -94,25 +96,42 @@ class ProposalGrower(HistGrower):
         h : (n_rows,) float32, weights of quantiles
         seed : int, of random candidates
         """
-        lists, n_rows = self.lists, self.X.shape[0]
-        total = h.sum(dtype=np.float64)
-        spans = list(zip(lists.start[:-1].tolist(), lists.start[1:].tolist(), strict=True))
+        cells = self.cells
+        gaps = np.array([counts.sum() < self.X.shape[0] for counts in cells.counts])
 
         def find(f):
-            first, last = spans[f]
-            values = lists.value[first:last]
-            room = self.room - (last - first < n_rows)
+            counts, room = cells.counts[f], self.room - gaps[f]
+            if self.binned[f] is not None or len(counts) == 0:
+                return np.empty(0)
             if self.is_random:
-                return drawn_edges(values, room, seed_of(seed, DRAWN, f))
-            edges = np.empty(room)
-            whole = total if last - first == n_rows else np.nan
-            count = weighted_edges(lists.order[first:last], values, h, whole, room, edges)
-            return edges[:count].copy()
+                return cells.edges[f][drawn_ends(counts, room, seed_of(seed, DRAWN, f))]
+            ends = np.empty(room, np.int64)
+            return cells.edges[f][ends[: choose_ends(cells.weigh(f, h), room, ends)]]
 
-        edges = tuple(self.workers.each(find, list(range(len(spans)))))
-        own = np.array([len(e) + 1 for e in edges], np.int64)
-        gaps = np.diff(lists.start) < n_rows
-        return Binner(edges, (None,) * len(edges), np.where(gaps, own, -1))
+        edges = tuple(self.workers.each(find, list(range(len(gaps)))))
+        pairs = zip(edges, self.binned, strict=True)
+        own = np.array([len(e) + 1 if c is None else len(c) for e, c in pairs], np.int64)
+        gaps |= [c is not None for c in self.binned]  # for codes without a bin
+        return Binner(edges, self.binned, np.where(gaps, own, -1))
+
+    def number_cells(self, f, binner):
+        """Return the bin of each cell of a column, uint8, and that of missing ones behind them."""
+        edges = binner.edges[f]
+        every = np.append(np.searchsorted(edges, self.cells.edges[f]), len(edges))
+        own = every[: len(self.cells.counts[f])]
+        return np.append(own, binner.missing[f]).astype(np.uint8)
+
+
+def bins_of_categories(X, categorical, max_bin, workers):
+    """Return the codes of each column of categories that have bins, and None for the others."""
+    found = [None] * len(categorical)
+    columns = np.flatnonzero(categorical)
+    if len(columns):
+        own = np.ascontiguousarray(X[:, columns])
+        binner = find_bins(own, np.ones(len(columns), bool), max_bin, SAMPLE, 1, workers)
+        for f, codes in zip(columns, binner.codes, strict=True):
+            found[f] = codes
+    return tuple(found)
 
 
 def same_edges(one, other):
@@ -133,10 +152,14 @@ def count_candidates(params):
     return max(2, wanted)
 
 
-def drawn_edges(values, room, seed):
-    """Return the values of entries drawn at random, ascending; the largest value is no edge."""
-    if len(values) == 0:
-        return np.empty(0)
-    drawn = hash_numbers(seed, room - 1).astype(np.uint64) * np.uint64(len(values))
-    edges = np.unique(values[drawn >> np.uint64(32)].astype(np.float64))
-    return edges[edges < values[-1]]
+def drawn_ends(counts, room, seed):
+    """Return the cells of entries drawn at random, ascending; the last of all is not among them.
+
+    Parameters
+    ----------
+    counts : int64 (n_cells,), entries of each
+    """
+    ends = np.cumsum(counts)
+    drawn = hash_numbers(seed, room - 1).astype(np.uint64) * np.uint64(ends[-1])
+    found = np.unique(np.searchsorted(ends, drawn >> np.uint64(32), side="right"))
+    return found[found < len(counts) - 1]

@@ -32,6 +32,7 @@ from algorithms._kernels.dist_grow import (
     take_better,
 )
 from algorithms._kernels.hist_build import build_wide
+from algorithms._kernels.hist_groups import ALL
 from algorithms._kernels.hist_scores import add_leaves, mark_leaves, walk_rows
 
 BESTS = 2 * layout.BEST.itemsize  # bytes
@@ -72,6 +73,7 @@ class RankGrower:
         n_nodes = 2 * n_leaves - 1
         self.board = Board(
             leaves=self.leaves,
+            groups=np.zeros((n_leaves, bins.groups.shape[1]), np.uint64),
             found=np.zeros(n_leaves, layout.BEST),
             members=np.zeros((n_leaves, layout.MAX_BINS), np.uint8),
             nodes=np.zeros(n_nodes, layout.NODE),
@@ -148,8 +150,8 @@ class RankGrower:
         root, node = self.leaves[0], self.board.nodes[0]
         root["start"], root["end"], root["depth"], root["node"] = 0, n_rows, 0, 0
         root["g"], root["h"], root["spread"], root["wide"] = g, h, spread, 1
-        root["slot"], root["groups"], root["value"] = 0, -1, 0.0
-        root["lower"], root["upper"] = -np.inf, np.inf
+        root["slot"], root["value"], root["lower"], root["upper"] = 0, 0.0, -np.inf, np.inf
+        self.board.groups[0] = ALL
         node["left"] = node["right"] = -1
         node["feature"], node["is_set"], node["gain"] = layout.NO_FEATURE, 0, np.nan
         node["value"], node["count"], node["h"] = 0.0, n_rows, h * self.scale.h
@@ -267,9 +269,8 @@ class RankGrower:
 
     def mark(self, rows):
         """Write the leaf of every row of the rank."""
-        own = self.leaves.copy()
-        own["start"][: self.n_leaves] = self.spans[: self.n_leaves, 0]
-        own["end"][: self.n_leaves] = self.spans[: self.n_leaves, 1]
+        own, n = self.leaves.copy(), self.n_leaves
+        own["start"][:n], own["end"][:n] = self.spans[:n].T
         marked = Marked(own, self.rows)
         self.workers.share(
             lambda first, last: mark_leaves(marked, self.n_leaves, self.leaf_of, first, last),
@@ -278,9 +279,8 @@ class RankGrower:
         if rows is None or len(rows) == len(self.leaf_of):
             return
         bins, board = self.bins.rows, self.board
-        nodes = board.nodes[: 2 * self.n_leaves - 1]
-        leaf_nodes = self.leaves["node"][: self.n_leaves]
-        walk = make_walk(nodes, leaf_nodes, np.arange(bins.shape[1]))
+        nodes = board.nodes[: 2 * n - 1]
+        walk = make_walk(nodes, self.leaves["node"][:n], np.arange(bins.shape[1]))
 
         def task(others):
             walk_rows(bins, walk, board.goes_left, others, self.leaf_of)

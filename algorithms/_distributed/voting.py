@@ -98,7 +98,8 @@ class VotingGrower(RankGrower):
         rules = self.tree_rules._replace(
             min_rows=max(self.rules.min_rows // size, 1), min_h=self.rules.min_h / size
         )
-        args = self.own, self.features, self.places, self.planes, self.out, self.desk
+        groups = self.board.groups[[small, max(large, 0)]]
+        args = self.own, groups, self.features, self.places, self.planes, self.out, self.desk
         propose(self.facts, *args, rules, self.scale, may, self.gains)
 
     def may_split(self, leaf):

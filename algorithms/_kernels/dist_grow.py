@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from algorithms._kernels.hist_groups import may_use
 from algorithms._kernels.hist_grow import divide
 from algorithms._kernels.hist_layout import HALF, LEAVES, LOW, MAX_BINS, NEXT, NO_FEATURE
 from algorithms._kernels.hist_partition import move, part
@@ -38,6 +39,7 @@ class Board(NamedTuple):
     """A tree as every rank knows it; rows are those of the whole table."""
 
     leaves: np.ndarray  # LEAF (num_leaves,); start and end count rows of all ranks
+    groups: np.ndarray  # uint64 (num_leaves, n_words): bits, groups that a leaf may still use
     found: np.ndarray  # BEST (num_leaves,)
     members: np.ndarray  # uint8 (num_leaves, MAX_BINS)
     nodes: np.ndarray  # NODE (2 num_leaves − 1,)
@@ -87,8 +89,7 @@ def export_cells(cells, wide, flushed, features, count, stride, first, out):
                 g += wide[0, begin + b]
                 h += wide[1, begin + b]
                 wide[0, begin + b] = wide[1, begin + b] = 0
-            out[0, to + b] = g
-            out[1, to + b] = h
+            out[0, to + b], out[1, to + b] = g, h
 
 
 @kernel
@@ -109,12 +110,10 @@ def next_split(desk, board, bins, columns, rows, spare, spans, small, large, rul
     if large >= 0:
         take_best(board, desk, large, np.int64(1))
     state, new = board.state, board.state[LEAVES]
-    at = NO_FEATURE
-    top = 0.0
+    at, top = NO_FEATURE, 0.0
     for leaf in range(0 if new == rules.num_leaves else new):
         if board.found[leaf]["gain"] > top:
-            top = board.found[leaf]["gain"]
-            at = leaf
+            at, top = leaf, board.found[leaf]["gain"]
     state[NEXT] = at
     if at < 0:
         return
@@ -219,19 +218,20 @@ def survey_share(bins, board, share, sums, desk, rules, scale, small, large):
                 rest_g[b], rest_h[b] = rest[0, cell] - g[b], rest[1, cell] - h[b]
                 rest[0, cell], rest[1, cell] = rest_g[b], rest_h[b]
             kept[0, cell], kept[1, cell] = g[b], h[b]
-        if scan_two and two["groups"] & bins.groups[f]:
+        if scan_two and may_use(board.groups[large], bins.groups[f]):
             search(bins, f, rest_g, rest_h, rest_facts, rules, scale, desk, zero, second)
-        if scan_one and one["groups"] & bins.groups[f]:
+        if scan_one and may_use(board.groups[small], bins.groups[f]):
             search(bins, f, g, h, facts, rules, scale, desk, zero, first)
 
 
 @kernel
-def propose(bins, own, features, first, planes, sums, desk, rules, scale, may, gains):
+def propose(bins, own, groups, features, first, planes, sums, desk, rules, scale, may, gains):
     """Find how much the best split of each feature gains by a rank's own rows (PV-Tree's votes).
 
     Parameters
     ----------
     own : LEAF (2,), the smaller and the larger new leaf, with the rank's own rows and sums
+    groups : uint64 (2, n_words), what they may still use
     features : int64, ascending
     first : int64: where a feature's cells begin
     planes : int64 (num_leaves, 2, n_cells): g and h of each leaf's own rows, by slot, written
@@ -256,11 +256,11 @@ def propose(bins, own, features, first, planes, sums, desk, rules, scale, may, g
                 rest_g[b], rest_h[b] = rest[0, cell] - g[b], rest[1, cell] - h[b]
                 rest[0, cell], rest[1, cell] = rest_g[b], rest_h[b]
             kept[0, cell], kept[1, cell] = g[b], h[b]
-        if may[0] and own[0]["groups"] & bins.groups[f]:
+        if may[0] and may_use(groups[0], bins.groups[f]):
             clear(desk.best[0, 0])
             search(bins, f, g, h, facts, rules, scale, desk, zero, zero)
             gains[0, j] = desk.best[0, 0]["gain"]
-        if may[1] and own[1]["groups"] & bins.groups[f]:
+        if may[1] and may_use(groups[1], bins.groups[f]):
             clear(desk.best[0, 0])
             search(bins, f, rest_g, rest_h, rest_facts, rules, scale, desk, zero, zero)
             gains[1, j] = desk.best[0, 0]["gain"]
@@ -286,7 +286,7 @@ def survey_merged(bins, board, leaf, features, first, sums, desk, rules, scale, 
         f, begin = features[j], first[j]
         for b in range(np.uint64(bins.count[f])):
             g[b], h[b] = sums[0, np.uint64(begin) + b], sums[1, np.uint64(begin) + b]
-        if one["groups"] & bins.groups[f]:
+        if may_use(board.groups[leaf], bins.groups[f]):
             search(bins, f, g, h, facts, rules, scale, desk, zero, which)
 
 

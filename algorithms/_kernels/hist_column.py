@@ -10,6 +10,7 @@ of them, so these are scanned together, a cell each.
 
 import numpy as np
 
+from algorithms._kernels.hist_groups import may_use
 from algorithms._kernels.hist_layout import MAX_BINS
 from algorithms._kernels.hist_sides import search
 from algorithms._kernels.hist_split import beats, improve, score_to_exceed
@@ -24,7 +25,7 @@ def search_column(bins, c, g, h, groups, allowed, facts, rules, scale, scratch, 
     ----------
     c : column
     g, h : (MAX_BINS,) int64, sums of its cells
-    groups : of the leaf
+    groups : uint64 (n_words,), of the leaf
     allowed : uint8 (n_features,)
     """
     places = bins.places
@@ -33,7 +34,7 @@ def search_column(bins, c, g, h, groups, allowed, facts, rules, scale, scratch, 
     own = scratch.small[rank]
     for k in range(first, last - pairs):
         f = places.members[k]
-        if allowed[f] and groups & bins.groups[f]:
+        if allowed[f] and may_use(groups, bins.groups[f]):
             own_g, own_h = g, h
             if places.default[f] >= 0:
                 own_g, own_h = own[6], own[7]
@@ -103,7 +104,7 @@ def scan_pairs(bins, first, last, g, h, groups, allowed, facts, rules, scores, b
         if scores[i] > score_to_exceed(best, facts):
             f = members[first + i]
             gain = (scores[i] - facts.base) * facts.unit
-            if allowed[f] and groups & bins.groups[f] and beats(gain, f, best):
+            if allowed[f] and may_use(groups, bins.groups[f]) and beats(gain, f, best):
                 at = np.int64(cell) + i
                 left = default[f] == 1
                 g_left = g[at] if left else facts.g - g[at]

@@ -13,6 +13,7 @@ by columns; those of large leaves by rows, so that no row's bins are fetched twi
 
 import numpy as np
 
+from algorithms._kernels.hist_groups import leave_all, narrow
 from algorithms._kernels.hist_layout import LEAVES, NEXT, NO_FEATURE
 from algorithms._kernels.hist_lists import clear_column, spread_column
 from algorithms._kernels.hist_partition import partition
@@ -77,9 +78,10 @@ def make_root(growth):
     """Start with one leaf of all rows; its sums are not known yet."""
     root = growth.leaves[0]
     root["start"], root["end"], root["depth"], root["node"] = 0, len(growth.rows), 0, 0
-    root["wide"], root["slot"], root["groups"] = 1, 0, -1
+    root["wide"], root["slot"] = 1, 0
     root["lower"], root["upper"], root["value"] = -np.inf, np.inf, 0.0
     growth.state[LEAVES] = 1
+    leave_all(growth.groups[0])
     make_leaf(growth.nodes[0], root)
 
 
@@ -115,9 +117,9 @@ def divide(at, new, n_left, bins, growth, rules, scale):
         right["slot"], leaf["slot"] = leaf["slot"], new
     else:
         right["slot"] = new
-    right["groups"] = leaf["groups"] & bins.groups[best["feature"]]
+    narrow(growth.groups, at, new, bins.groups[best["feature"]])
     leaf["end"], leaf["g"], leaf["h"] = leaf["start"] + n_left, g_left, h_left
-    leaf["node"], leaf["groups"] = 2 * new - 1, right["groups"]
+    leaf["node"] = 2 * new - 1
     for side in (at, new):
         child = growth.leaves[side]
         child["depth"] += 1

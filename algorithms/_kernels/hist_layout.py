@@ -43,7 +43,6 @@ LEAF = np.dtype(
         ("spread", np.int64),  # Σ|g|, in steps; read of wide leaves only
         ("wide", np.int64),
         ("slot", np.int64),  # of its histogram
-        ("groups", np.int64),  # bits: groups of features that may interact which it may still use
         ("lower", np.float64),  # bounds on its value
         ("upper", np.float64),
         ("value", np.float64),
@@ -108,7 +107,7 @@ class Bins(NamedTuple):
     missing: np.ndarray  # int64 (n_features,): bin of missing values, the last one, or −1
     is_set: np.ndarray  # int64 (n_features,): 1 where bins are categories
     monotone: np.ndarray  # int64 (n_features,): −1, 0, 1
-    groups: np.ndarray  # int64 (n_features,): bits, groups that it may interact in
+    groups: np.ndarray  # uint64 (n_features, n_words): bits, groups that it may interact in
     places: Places
     lists: Lists
 
@@ -154,6 +153,7 @@ class Growth(NamedTuple):
     allowed: np.ndarray  # uint8 (n_features,): 1 where a feature may be used
     column: np.ndarray  # uint8 (n_rows,): zeros between two partitions by listed columns
     leaves: np.ndarray  # LEAF (num_leaves,)
+    groups: np.ndarray  # uint64 (num_leaves, n_words): bits, groups that a leaf may still use
     found: np.ndarray  # BEST (num_leaves,): best split of each leaf
     members: np.ndarray  # uint8 (num_leaves, MAX_BINS): bins that go left, where `is_set`
     nodes: np.ndarray  # NODE (2 num_leaves − 1,)

@@ -167,7 +167,7 @@ def scan_tile(team, rank, bins, growth, scratch, rules, scale, small, large, low
         n_cells, at = bins.places.length[c], c * stride
         gather(scratch, members, at, n_cells, own[0], own[1])
         if scan_two:
-            rest, groups = growth.planes[two["slot"]], two["groups"]
+            rest, groups = growth.planes[two["slot"]], growth.groups[large]
             subtract(rest, at, n_cells, was_wide, own[0], own[1], own[2], own[3])
             keep(rest, at, n_cells, rest_wide, own[2], own[3])
             search_column(
@@ -186,7 +186,7 @@ def scan_tile(team, rank, bins, growth, scratch, rules, scale, small, large, low
             )
         if scan_one:
             keep(growth.planes[one["slot"]], at, n_cells, wide, own[0], own[1])
-            groups = one["groups"]
+            groups = growth.groups[small]
             search_column(
                 bins,
                 c,

@@ -78,10 +78,25 @@ def test_columns_in_no_list_are_not_used_as_in_lightgbm():
     assert not used[3:].any()
 
 
-def test_second_order_boosting_uses_them_alone_as_xgboost_does():
+def test_no_list_is_no_constraint_as_in_lightgbm():
     X, y = table()
+    params = {"interaction_constraints": [], "verbose": -1, "num_threads": 1}
+    theirs = lightgbm.train(params, lightgbm.Dataset(X, y), 10)
+    for kind in (HistogramBoostingRegressor, NewtonBoostingRegressor):
+        free, empty = (
+            kind(n_estimators=10, random_state=0, interaction_constraints=wanted).fit(X, y)
+            for wanted in (None, [])
+        )
+        assert np.array_equal(empty.predict(X), free.predict(X))
+        used = empty.feature_importances_ > 0
+        assert np.array_equal(used, theirs.feature_importance() > 0)
+
+
+@pytest.mark.parametrize("d", [3, 90])  # 90: each of 88 is a group alone
+def test_second_order_boosting_uses_them_alone_as_xgboost_does(d):
+    X, y = table(d=d)
     model = NewtonBoostingRegressor(n_estimators=10, interaction_constraints=[[0, 1]]).fit(X, y)
-    assert (model.feature_importances_ > 0).all()
+    assert (model.feature_importances_[[0, 1, d - 1]] > 0).all()
 
 
 # ------------------------------------------------------------------ rounds

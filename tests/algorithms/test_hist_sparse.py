@@ -19,6 +19,7 @@ from algorithms import (
 from algorithms._common import hist_parts
 from algorithms._common.hist_bins import bin_table
 from algorithms._common.hist_bundles import Bundling
+from algorithms._common.hist_params import all_free
 from algorithms._common.hist_parts import part_table
 from algorithms._common.threads import Workers
 
@@ -267,7 +268,9 @@ def test_conflicts_make_fewer_columns_and_a_model_that_is_as_good():
     for rate in (0.0, 0.02):
         with Workers(1) as workers:
             none, binner = np.zeros(X.shape[1], np.int64), exact._binner
-            bins = bin_table(part_table(X), binner, none, none, workers, Bundling(rate))
+            bins = bin_table(
+                part_table(X), binner, none, all_free(len(none)), workers, Bundling(rate)
+            )
         widths.append(len(bins.places.length))
     assert widths[1] < widths[0]
     assert log_loss(y, lossy.predict_proba(X)) < 1.02 * log_loss(y, exact.predict_proba(X))

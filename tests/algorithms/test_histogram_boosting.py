@@ -1,5 +1,6 @@
 import dataclasses
 import hashlib
+import itertools
 import pickle
 import warnings
 
@@ -207,9 +208,12 @@ def test_monotone_features_are_monotone():
         assert (direction * steps >= -1e-12).all()
 
 
-def test_features_of_other_groups_never_meet_on_a_way():
-    X, y = table(3000, d=4)
-    groups = [[0, 1], [2, 3]]
+FOURS = [list(four) for four in itertools.combinations(range(8), 4)]  # 70: more than a word's bits
+
+
+@pytest.mark.parametrize("groups", [[[0, 1], [2, 3]], FOURS])
+def test_features_of_other_groups_never_meet_on_a_way(groups):
+    X, y = table(3000, d=8)
     model = HistogramBoostingRegressor(n_estimators=10, interaction_constraints=groups).fit(X, y)
     trees = model.ensemble_
     above = {int(root): set() for root in trees.offsets[:-1]}

@@ -1,4 +1,5 @@
 import hashlib
+import itertools
 import json
 import pickle
 
@@ -257,13 +258,19 @@ def test_monotone_columns_are_monotone(method):
         assert (sign * steps >= 0).all()
 
 
-@pytest.mark.parametrize("method", ["exact", "hist"])
-def test_only_columns_of_one_group_meet_on_a_way(method):
+FOURS = [list(four) for four in itertools.combinations(range(8), 4)]  # 70: more than a word's bits
+
+
+@pytest.mark.parametrize("method", ["exact", "approx", "hist"])
+@pytest.mark.parametrize(
+    ("wanted", "others"), [([[0, 1], [2, 3, 4]], [{5}, {6}, {7}]), (FOURS, [])]
+)
+def test_only_columns_of_one_group_meet_on_a_way(method, wanted, others):
     X, y = table(2000)
     model = NewtonBoostingRegressor(
-        n_estimators=5, tree_method=method, interaction_constraints=[[0, 1], [2, 3, 4]]
+        n_estimators=5, tree_method=method, interaction_constraints=wanted
     ).fit(X, y)
-    groups = [{0, 1}, {2, 3, 4}, {5}, {6}, {7}]
+    groups = [*map(set, wanted), *others]
     for t in range(5):
         tree = model.ensemble_.tree(t)
         met = [set() for _ in tree.left]
@@ -304,7 +311,16 @@ def test_bins_are_searched_as_lists_where_columns_are_drawn_for_nodes(method):
     assert deep.ensemble_.n_nodes > 2 * models[0].ensemble_.n_nodes
 
 
-def test_categories_part_as_well_as_xgboosts():
+@pytest.mark.parametrize(
+    "own",
+    [
+        {"tree_method": "hist"},
+        {"tree_method": "approx"},
+        {"tree_method": "approx", "proposal": "random"},
+        {"tree_method": "approx", "subsample": 0.7},
+    ],
+)
+def test_categories_part_as_well_as_xgboosts(own):
     rng = np.random.default_rng(0)
     codes = rng.integers(0, 30, 4000)
     effect = rng.normal(size=30)
@@ -312,14 +328,23 @@ def test_categories_part_as_well_as_xgboosts():
     X["b"] = rng.normal(size=4000)
     y = effect[codes] + X["b"].to_numpy() + 0.3 * rng.normal(size=4000)
     params = {"n_estimators": 20, "max_depth": 4}
-    ours = NewtonBoostingRegressor(**params, random_state=0).fit(X[:2000], y[:2000])
-    theirs = xgboost.XGBRegressor(enable_categorical=True, n_jobs=1, **params)
+    X.loc[rng.random(4000) < 0.1, "a"] = None
+    ours = NewtonBoostingRegressor(**params, **own, random_state=0).fit(X[:2000], y[:2000])
+    method = own["tree_method"]
+    theirs = xgboost.XGBRegressor(enable_categorical=True, n_jobs=1, tree_method=method, **params)
     theirs.fit(X[:2000], y[:2000])
     mine, other = (np.mean((m.predict(X[2000:]) - y[2000:]) ** 2) for m in (ours, theirs))
     assert mine < 1.15 * other
     assert np.array_equal(ours.predict(X), ours.ensemble_.predict(X))
-    with pytest.raises(ValueError, match="takes no categories"):
-        NewtonBoostingRegressor(tree_method="exact").fit(X, y)
+    again = clone(ours).set_params(n_jobs=2).fit(X[:2000], y[:2000])
+    assert digest(again) == digest(ours)
+
+
+@pytest.mark.parametrize("own", [{"tree_method": "exact"}, {"proposal": "local"}])
+def test_exact_and_local_thresholds_take_no_categories(own):
+    X = pd.DataFrame({"a": pd.Categorical.from_codes([0, 1] * 20, ["left", "right"])})
+    with pytest.raises(ValueError, match="takes no categories: use tree_method='hist'"):
+        NewtonBoostingRegressor(**{"tree_method": "approx"} | own).fit(X, np.arange(40))
 
 
 def test_few_local_candidates_do_what_many_global_ones_do():

@@ -11,7 +11,7 @@ from scipy import sparse
 from algorithms._common.hist_bins import bin_table, find_bins, runs_of
 from algorithms._common.hist_bundles import Bundling, stride_of
 from algorithms._common.hist_growing import Grower
-from algorithms._common.hist_params import make_rules
+from algorithms._common.hist_params import all_free, make_rules
 from algorithms._common.hist_parts import entries_of, exclusive_columns, part_table
 from algorithms._common.threads import Workers
 from algorithms._kernels import hist_layout
@@ -73,10 +73,10 @@ def test_bins_can_be_read_back_from_bundles_and_lists(seed, is_missing, bundling
     none = np.zeros(d, np.int64)
     with Workers(1) as workers:
         wanted = find_bins(filled, np.zeros(d, bool), 20, 10**6, 1, workers)
-        plain = bin_table(filled, wanted, none, none, workers)
+        plain = bin_table(filled, wanted, none, all_free(len(none)), workers)
         table = part_table(sparse.csr_array(X), absent=np.nan if is_missing else 0.0)
         found = find_bins(table, np.zeros(d, bool), 20, 10**6, 1, workers)
-        bins = bin_table(table, found, none, none, workers, bundling)
+        bins = bin_table(table, found, none, all_free(len(none)), workers, bundling)
     assert all(map(np.array_equal, found.edges, wanted.edges))
     assert np.array_equal(found.missing, wanted.missing)
     assert np.array_equal(oracles.bins_of(bins, n), plain.rows)
@@ -91,8 +91,8 @@ def test_a_conflict_that_is_allowed_costs_one_value():
     with Workers(1) as workers:
         table = part_table(sparse.csc_array(X))
         binner = find_bins(table, np.zeros(2, bool), 255, 100, 1, workers)
-        bins = bin_table(table, binner, none, none, workers, Bundling(0.01))
-        apart = bin_table(table, binner, none, none, workers, Bundling(0.009))
+        bins = bin_table(table, binner, none, all_free(len(none)), workers, Bundling(0.01))
+        apart = bin_table(table, binner, none, all_free(len(none)), workers, Bundling(0.009))
     assert bins.rows.shape[1] == 1
     assert len(apart.places.length) == 2
     lost = oracles.bins_of(bins, 100) != X
@@ -109,7 +109,7 @@ def test_listed_columns_sum_records(seed, size):
     with Workers(1) as workers:
         table = part_table(sparse.csr_array(X))
         binner = find_bins(table, np.zeros(d, bool), 9, n, 1, workers)
-        bins = bin_table(table, binner, none, none, workers)
+        bins = bin_table(table, binner, none, all_free(len(none)), workers)
     stride = stride_of(bins.places)
     begin, n_cells = bins.rows.shape[1] * stride, len(bins.places.length) * stride
     assert begin < n_cells
@@ -177,7 +177,7 @@ def test_trees_on_bundles_and_lists_are_those_of_the_plain_grower(seed, has_bund
         table = part_table(sparse.csr_array(X))
         binner = find_bins(table, np.zeros(d, bool), 12, n, 1, workers)
         bundling = Bundling() if has_bundles else None
-        bins = bin_table(table, binner, none, none - 1, workers, bundling)
+        bins = bin_table(table, binner, none, all_free(len(none)), workers, bundling)
         grower = Grower(bins, binner, make_rules(model, none), workers)
         tree = grower.grow(g * oracles_histogram.HALF + h, hist_layout.Scale(1.0, 1.0), 0)
     own = oracles.bins_of(bins, n)

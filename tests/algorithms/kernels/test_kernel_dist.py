@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from algorithms._common.hist_bins import bin_table, find_bins
 from algorithms._common.hist_growing import Grower, make_walk
-from algorithms._common.hist_params import make_rules
+from algorithms._common.hist_params import all_free, make_rules
 from algorithms._common.threads import Workers
 from algorithms._distributed.rows import Rows
 from algorithms._kernels import hist_layout as layout
@@ -95,7 +95,7 @@ def test_rows_walk_to_the_leaves_that_growth_put_them_in(categorical):
     X[rng.random(X.shape) < 0.1] = np.nan
     with Workers(1) as workers:
         binner = find_bins(X, np.full(3, categorical), 255, 10**6, 1, workers)
-        bins = bin_table(X, binner, np.zeros(3, np.int64), np.full(3, -1), workers)
+        bins = bin_table(X, binner, np.zeros(3, np.int64), all_free(3), workers)
         model = HistogramBoostingRegressor(num_leaves=9, min_data_per_group=1, cat_smooth=1.0)
         grower = Grower(bins, binner, make_rules(model, np.zeros(3)), workers)
         g = np.round(rng.normal(size=400) * 1000).astype(np.int64)
@@ -141,12 +141,16 @@ def test_a_rank_proposes_what_its_own_rows_gain_and_scans_what_is_merged(seed):
     model = HistogramBoostingRegressor(min_child_samples=5, min_child_weight=0.0, reg_lambda=0.0)
     rules = make_rules(model, np.zeros(3, np.int64))._replace(num_leaves=2)
     facts = Features(
-        counts, np.full(3, -1), *(np.zeros(3, np.int64) for _ in range(2)), np.full(3, -1)
+        counts,
+        np.full(3, -1),
+        *(np.zeros(3, np.int64) for _ in range(2)),
+        groups=all_free(3),
     )
     leaves = np.zeros(2, layout.LEAF)
     for leaf, own in zip(leaves, ((60, g, h, 1), (90, rest_g, rest_h, 0)), strict=True):
         leaf["end"], leaf["g"], leaf["h"], leaf["slot"] = own
-        leaf["groups"], leaf["lower"], leaf["upper"] = -1, -np.inf, np.inf
+        leaf["lower"], leaf["upper"] = -np.inf, np.inf
+    left = all_free(2)
     desk = Desk(
         small=np.zeros((1, 8, layout.MAX_BINS), np.int64),
         scores=np.zeros((1, layout.MAX_BINS)),
@@ -156,7 +160,7 @@ def test_a_rank_proposes_what_its_own_rows_gain_and_scans_what_is_merged(seed):
     )
     planes = np.stack([small + large, np.zeros_like(small)])
     features, gains, scale = np.arange(3), np.full((2, 3), -1.0), Scale(1.0, 1.0)
-    own = leaves, features, first, planes, small, desk, rules, scale
+    own = leaves, left, features, first, planes, small, desk, rules, scale
     propose(facts, *own, np.ones(3, np.int64), gains)
     assert np.array_equal(planes, [large, small])
     wanted = [
@@ -165,7 +169,9 @@ def test_a_rank_proposes_what_its_own_rows_gain_and_scans_what_is_merged(seed):
     ]
     assert np.allclose(gains, wanted)
     nothing = np.zeros(0, np.uint8)
-    board = Board(leaves, desk.best[0], desk.members[0], nothing, nothing, np.zeros(1, np.int64))
+    board = Board(
+        leaves, left, desk.best[0], desk.members[0], nothing, nothing, np.zeros(1, np.int64)
+    )
     for which, sums in enumerate((small, large)):
         survey_merged(facts, board, which, features, first, sums, desk, rules, scale, which)
         best = desk.best[0, which]

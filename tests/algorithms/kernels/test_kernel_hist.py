@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from algorithms._common import exact_sums, hist_records
 from algorithms._common.hist_bins import Binner, bin_table, find_bins, runs_of
 from algorithms._common.hist_growing import Grower
-from algorithms._common.hist_params import CONSTRAINTS, make_rules
+from algorithms._common.hist_params import CONSTRAINTS, all_free, make_rules
 from algorithms._common.threads import Workers, make_team
 from algorithms._kernels import hist_build, hist_gradient, hist_layout, hist_pack
 from algorithms._kernels.exact_sums import add_sizes
@@ -44,7 +44,7 @@ def test_bins_are_where_numpy_finds_them(seed, dtype, max_bin):
     X[rng.random(X.shape) < 0.1] = np.nan
     with Workers(2) as workers:
         binner = find_bins(X, np.zeros(3, bool), max_bin, 10**6, 1, workers)
-        bins = bin_table(X, binner, np.zeros(3, np.int64), np.full(3, -1), workers)
+        bins = bin_table(X, binner, np.zeros(3, np.int64), all_free(3), workers)
     assert (binner.counts <= max_bin).all()
     for f in range(3):
         there = ~np.isnan(X[:, f])
@@ -292,7 +292,7 @@ def grown(X, g, h, threads=1, room=0, **params):
     with Workers(threads) as workers:
         binner = find_bins(X, np.zeros(X.shape[1], bool), model.max_bin, 10**6, 1, workers)
         monotone = np.zeros(X.shape[1], np.int64)
-        bins = bin_table(X, binner, monotone, np.full(X.shape[1], -1), workers)
+        bins = bin_table(X, binner, monotone, all_free(X.shape[1]), workers)
         grower = Grower(bins, binner, make_rules(model, monotone), workers)
         records = g * oracles.HALF + h
         tree = grower.grow(records, hist_layout.Scale(1.0, 1.0, room), 0)

@@ -67,7 +67,7 @@ class Side:
         limit = self.job.limits.timeout
         prepared = self._ask("prepare", limit, trial=to_json(self.job.trials[0]))
         pinned = self._ask("pin", limit, cpus=list(machine.choose_cpus(self.job.threads)))
-        self._ask("base", limit)
+        self._ask("first_call", limit)
         replies = (self.session.facts, loaded, prepared, pinned)
         told = {key: value for reply in replies for key, value in reply.items()}
         self.facts = {k: v for k, v in told.items() if k not in {"v", "n", "ok", "samples"}}

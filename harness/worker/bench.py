@@ -145,18 +145,9 @@ class Bench:
         affinity.pin(cpus)
         return {"affinity": affinity.affinity()}
 
-    def base(self) -> JSON:
-        """Take the present size as the base of peaks, after one call on a tiny table.
-
-        So what is loaded at a first call does not count, and nothing large was ever freed: what an
-        allocator kept of it would hide as much of the peak that follows.
-        """
-        from harness.worker.warm import call_once
-
-        hand = self._current()
-        assert self._algorithm is not None
-        call_once(self._algorithm, hand.spec)
-        hand.drop()
+    def first_call(self) -> JSON:
+        """Call the algorithm once on a tiny table, and count peaks from here."""
+        self._current().rehearse()
         self.meter.warm()
         return {}
 

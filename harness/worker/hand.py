@@ -68,6 +68,18 @@ class Hand:
         self.native, self.fitted = None, False
         self.adapter = build_adapter(self.algorithm, self.spec)
 
+    def rehearse(self) -> None:
+        """Call the algorithm once on a tiny table.
+
+        So what is loaded at a first call is no part of the peaks that follow. Nothing large was
+        ever freed by then: what an allocator kept of it would hide as much of them.
+        """
+        from harness.worker.warm import call_once
+
+        assert self.algorithm is not None
+        call_once(self.algorithm, self.spec)
+        self.drop()
+
     def need_native(self) -> None:
         """Build the training form where it was dropped."""
         if self.native is None:

@@ -23,12 +23,9 @@ def serve(requests: BinaryIO, replies: BinaryIO, imported: Sample | None = None)
     ``imported`` is what imports took that were made before, in the template of this process.
     """
     bench = Bench(imported)
-    commands: Commands = {
-        name: getattr(bench, name)
-        for name in ("hello", "load", "prepare", "native", "fit", "predict", "predict_one")
-    }
-    commands |= {"finish": bench.finish, "warm": bench.warm, "base": bench.base, "quit": dict}
-    commands |= {"pin": bench.pin}
+    phases = ("native", "fit", "predict", "predict_one")
+    names = ("hello", "load", "prepare", "pin", "first_call", *phases, "finish", "warm")
+    commands: Commands = {**{name: getattr(bench, name) for name in names}, "quit": dict}
     for line in requests:
         request = json.loads(line)
         reply = answer(request, commands)

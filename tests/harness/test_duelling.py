@@ -187,7 +187,7 @@ def test_calls_have_the_timeout_of_the_job_and_getting_ready_has_its_own():
     limits = {do: timeout for _, do, timeout, _ in arena.log}
     ready = duel_side.READY_TIMEOUT
     assert limits == {"hello": ready, "load": ready} | dict.fromkeys(
-        ("prepare", "pin", "base", *PHASES), 7.0
+        ("prepare", "pin", "first_call", *PHASES), 7.0
     )
 
 

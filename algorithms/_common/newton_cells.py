@@ -11,9 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from algorithms._common.newton_lists import sort_sparse
-from algorithms._common.tables import read_columns, sort_scratch
-from algorithms._kernels.layout import ROW
+from algorithms._common.newton_lists import sort_each, sort_sparse
+from algorithms._common.tables import read_columns
 from algorithms._kernels.newton_sketch import (
     MOST_CELLS,
     count_runs,
@@ -21,7 +20,6 @@ from algorithms._kernels.newton_sketch import (
     weigh_entries,
     weigh_rows,
 )
-from algorithms._kernels.presort import sort_columns
 
 NO_CODES = np.empty(0, np.uint16)
 
@@ -52,20 +50,7 @@ class Cells:
 
 
 def make_cells(X, workers, name):
-    """Return the `Cells` of X.
-
-    Parameters
-    ----------
-    X : (n_rows, n_columns) float32 array, NaN where missing, or a CSR matrix, whose absent entries
-        are missing
-    workers : Workers
-    name : name of the estimator, for error messages
-
-    Raises
-    ------
-    ValueError
-        Where a value is infinite, or there are too many rows.
-    """
+    """Return the `Cells` of X; parameters and errors are those of `newton_lists.sort_lists`."""
     n, n_columns = X.shape
     if sparse.issparse(X):
         lists = sort_sparse(X)
@@ -77,17 +62,11 @@ def make_cells(X, workers, name):
     codes = np.empty((n_columns, n), np.uint16)
     found = [None] * n_columns
 
-    def cut(first, last):
-        scratch = sort_scratch(n)
-        order, kind, missing = np.empty((1, n), np.uint32), np.empty(1, np.int64), np.empty(1, int)
-        for f in range(first, last):
-            sort_columns(values[f : f + 1], order, kind, missing, scratch, 0, 1)
-            present = n - missing[0]
-            order &= ROW
-            found[f] = cells_of(order[0, :present], scratch.ordered[:present], codes[f])
-            codes[f, order[0, present:]] = len(found[f][1])
+    def cut(f, order, value, missing):
+        found[f] = cells_of(order, value, codes[f])
+        codes[f, missing] = len(found[f][1])
 
-    workers.share(cut, n_columns)
+    sort_each(values, workers, cut)
     return Cells(*map(list, zip(*found, strict=True)), codes, [])
 
 

@@ -26,23 +26,42 @@ def sort_lists(X, workers, name):
     """
     if sparse.issparse(X):
         return sort_sparse(X)
-    n, n_columns = X.shape
+    n = X.shape[0]
     values = read_columns(X, workers, name)
     present = n - np.count_nonzero(np.isnan(values), axis=1)
     start = np.concatenate([[0], np.cumsum(present)]).astype(np.int64)
     lists = Lists(np.empty(start[-1], np.uint32), np.empty(start[-1], np.float32), start)
+
+    def take(f, order, value, _):
+        own = slice(start[f], start[f + 1])
+        lists.order[own], lists.value[own] = order, value
+
+    sort_each(values, workers, take)
+    return lists
+
+
+def sort_each(values, workers, take):
+    """Sort columns one by one, and hand each over before its space is used for the next.
+
+    Parameters
+    ----------
+    values : (n_columns, n_rows) float32, NaN where missing
+    workers : Workers
+    take : callable (f, order, value, missing)
+        Column, rows of its present values by value (uint32), these values, rows of missing ones.
+    """
+    n_columns, n = values.shape
 
     def sort(first, last):
         scratch = sort_scratch(n)
         order, kind, missing = np.empty((1, n), np.uint32), np.empty(1, np.int64), np.empty(1, int)
         for f in range(first, last):
             sort_columns(values[f : f + 1], order, kind, missing, scratch, 0, 1)
-            own = slice(start[f], start[f + 1])
-            np.bitwise_and(order[0, : present[f]], ROW_BITS, out=lists.order[own])
-            lists.value[own] = scratch.ordered[: present[f]]
+            order &= ROW_BITS
+            present = n - missing[0]
+            take(f, order[0, :present], scratch.ordered[:present], order[0, present:])
 
     workers.share(sort, n_columns)
-    return lists
 
 
 def sort_sparse(X):

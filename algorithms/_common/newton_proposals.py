@@ -40,6 +40,7 @@ class ProposalGrower(HistGrower):
         self.codes = seen_codes(X, categorical)
         self.binned = bins_of_categories(X, categorical, params.max_bin, workers)
         self.cells = make_cells(X, workers, name)
+        self.gaps = np.array([counts.sum() < X.shape[0] for counts in self.cells.counts])
         self.room = count_candidates(params)
         self.is_random = params.proposal == "random"
         self.limits, self.params, self.workers = limits, params, workers
@@ -96,8 +97,7 @@ class ProposalGrower(HistGrower):
         h : (n_rows,) float32, weights of quantiles
         seed : int, of random candidates
         """
-        cells = self.cells
-        gaps = np.array([counts.sum() < self.X.shape[0] for counts in cells.counts])
+        cells, gaps = self.cells, self.gaps
 
         def find(f):
             counts, room = cells.counts[f], self.room - gaps[f]
@@ -111,8 +111,8 @@ class ProposalGrower(HistGrower):
         edges = tuple(self.workers.each(find, list(range(len(gaps)))))
         pairs = zip(edges, self.binned, strict=True)
         own = np.array([len(e) + 1 if c is None else len(c) for e, c in pairs], np.int64)
-        gaps |= [c is not None for c in self.binned]  # for codes without a bin
-        return Binner(edges, self.binned, np.where(gaps, own, -1))
+        last = gaps | [c is not None for c in self.binned]  # for codes without a bin
+        return Binner(edges, self.binned, np.where(last, own, -1))
 
     def number_cells(self, f, binner):
         """Return the bin of each cell of a column, uint8, and that of missing ones behind them."""

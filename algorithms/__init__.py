@@ -26,6 +26,7 @@ _HOME = {
     "StackingRegressor": "stacking",
     "VotingClassifier": "voting",
     "VotingRegressor": "voting",
+    "choose_rounds": "gradient_boosting",
     "read_model": "_common.model_files.files",
     "serve": "_common.serving",
     "write_model": "_common.model_files.files",

@@ -192,7 +192,7 @@ class AdaBoostClassifier(VotedClasses, ClassifierMixin, BaseAdaBoost):
 
 
 class AdaBoostRegressor(MedianOfValues, RegressorMixin, BaseAdaBoost):
-    """Boosted regressors by AdaBoost.R2; parameters are those of scikit-learn's class, and n_jobs.
+    """Boosted regressors by AdaBoost.R2; scikit-learn's parameters, n_jobs and parity.
 
     Parameters and attributes are as in `AdaBoostClassifier`, without those of classes; the model
     is by default our `DecisionTreeRegressor` of depth 3, rows are always drawn, and

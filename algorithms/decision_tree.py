@@ -59,7 +59,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from algorithms._common.base_tree import BaseDecisionTree
 from algorithms._common.cart import TREE_CONSTRAINTS, name_criterion
 from algorithms._common.growing import Target
-from algorithms._common.labels import code_classes
+from algorithms._common.labels import code_classes, codes_among
 from algorithms._common.spaces import TREE
 from harness import ALL_TASKS, Accepts, Algorithm, Argument, estimator_adapter, hookimpl
 
@@ -169,10 +169,7 @@ class DecisionTreeClassifier(ClassifierMixin, BaseDecisionTree):
 
     def _read_more_y(self, y):
         """Return the codes of labels seen in training; raise ValueError where one was not."""
-        unseen = np.setdiff1d(y, self.classes_)
-        if len(unseen):
-            raise ValueError(f"y has labels that the tree was not grown on: {unseen[:5].tolist()}")
-        return np.searchsorted(self.classes_, y)
+        return codes_among(self.classes_, y, "y has labels that the tree was not grown on")
 
     def _target(self, codes, weight):
         """Return the codes with the weights of rows and of classes multiplied."""

@@ -89,7 +89,10 @@ class BaseAdaBoost(_RoutingNotSupportedMixin, MetaEstimatorMixin, BaseEstimator)
     @property
     def _is_ours(self):
         """Whether the model is a tree of ours that can share a table with others."""
-        model = self.estimator_
+        return self._is_own(self.estimator_)
+
+    def _is_own(self, model):
+        """Return whether a model is such a tree; a class derived from it may predict otherwise."""
         return type(model) is self._own_tree and model._shares_tables  # noqa: SLF001 - the package's own
 
     def _begin(self):
@@ -138,11 +141,19 @@ class BaseAdaBoost(_RoutingNotSupportedMixin, MetaEstimatorMixin, BaseEstimator)
         trees = [model.tree_ for model in self.estimators_] if self._is_trees else []
         return trees, self.estimator_weights_[: len(self.estimators_)]
 
+    def _each(self, X):
+        """Yield the predictions of each model; our own trees get X as they read it."""
+        X = self._read_rows(X)
+        checked = {"check_input": False} if self._is_trees else {}
+        for model in self.estimators_:
+            yield model.predict(X, **checked)
+
     @property
     def _is_trees(self):
-        """Whether all models are our own trees; a class is told of each by its place."""
+        """Whether all models are our own trees, and know all classes: one is told by its place."""
+        n_classes = getattr(self, "n_classes_", 0)
         return all(
-            isinstance(model, BaseDecisionTree) and model._shares_tables  # noqa: SLF001 - the package's own
+            self._is_own(model) and len(getattr(model, "classes_", ())) == n_classes
             for model in self.estimators_
         )
 

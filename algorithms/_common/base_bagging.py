@@ -26,6 +26,7 @@ from algorithms._common.few_rows import plain_rows
 from algorithms._common.parity import AS_SKLEARN, warn_of_other_version
 from algorithms._common.tables import as_rows, check_sparse
 from algorithms._common.threads import count_threads
+from algorithms._common.warm_start import check_warm_start
 
 
 class BaseBagging(_RoutingNotSupportedMixin, MetaEstimatorMixin, BaseEstimator):
@@ -110,6 +111,7 @@ class BaseBagging(_RoutingNotSupportedMixin, MetaEstimatorMixin, BaseEstimator):
                     stacklevel=2,
                 )
         y = self._read_y(y)
+        check_warm_start(self)
         self.estimator_ = self._choose_model()
         warn_of_other_version(getattr(self.estimator_, "parity", None), stacklevel=3)
         self._n_rows = X.shape[0]

@@ -20,6 +20,7 @@ from algorithms._common.parity import warn_of_other_version
 from algorithms._common.progress import say
 from algorithms._common.tables import as_rows, check_sparse, make_table
 from algorithms._common.threads import Workers, count_threads
+from algorithms._common.warm_start import check_warm_start
 
 OF_TREES = (
     "criterion",
@@ -96,6 +97,7 @@ class BaseForest(BaseEstimator):
         if sample_weight is not None:
             sample_weight = _check_sample_weight(sample_weight, X, dtype=np.float64)
         y = self._read_y(y)
+        check_warm_start(self)
         self._check_poisson(y)
         self._warn_of_presets()
         self._n_rows = len(y)

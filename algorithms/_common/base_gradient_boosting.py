@@ -17,8 +17,10 @@ from algorithms._common.boosted_trees import BoostedWalker
 from algorithms._common.boosting_trees import TreeMaker, level_depth
 from algorithms._common.cart import TREE_CONSTRAINTS, count_features
 from algorithms._common.gradient_rounds import Rounds
+from algorithms._common.losses import KernelLoss
 from algorithms._common.parity import AS_SKLEARN, warn_of_other_version
 from algorithms._common.threads import Workers, count_threads
+from algorithms._common.warm_start import check_warm_start
 from algorithms._common.weights import bring_near_one
 from algorithms.decision_tree import DecisionTreeRegressor
 
@@ -152,6 +154,7 @@ class BaseGradientBoosting(BoostedModel):
                 stacklevel=2,
             )
         warn_of_other_version(self.parity, stacklevel=3)
+        self._check_base_learner()
         # The copy in float32 is of the size of all that is kept of X: it is made where it is used.
         X, y = validate_data(
             self, X, y, accept_sparse="csr", dtype=[np.float32, np.float64], multi_output=True
@@ -160,22 +163,32 @@ class BaseGradientBoosting(BoostedModel):
         if self._walks_rows():
             X = check_array(X, dtype=np.float32, order="C", estimator=self, input_name="X")
         weighted = sample_weight is not None
-        weight = _check_sample_weight(sample_weight, X)
+        weight = _check_sample_weight(sample_weight, X, dtype=np.float64)
         if not (self.parity or self.leaf_penalty or self.l2_regularization):
             weight, _ = bring_near_one(weight)  # penalties are on the scale of the weights
         y = column_or_1d(self._read_y(y, weight if weighted else None), warn=True)
+        check_warm_start(self)
         self.max_features_ = count_features(self.max_features, self.n_features_in_)
         self._loss = self._make_loss()
         self._walker = BoostedWalker()
         self.n_trees_per_iteration_ = getattr(self._loss, "n_outputs", 1)
         X, y, weight, held_out = self._hold_out(X, y, weight)
         with Workers(count_threads(self.n_jobs)) as workers:
-            self._loss.share = workers.share
+            if isinstance(self._loss, KernelLoss):
+                self._loss.share = workers.share
             raw = self._begin(X, y, weight, weighted=weighted)
             rounds = Rounds(self, X, y, weight if weighted else None, raw, held_out, workers)
             rounds.run(monitor)
             self._loss = rounds.end()
         return self
+
+    def _check_base_learner(self):
+        """Raise ValueError where an estimator is given together with what shapes our own trees."""
+        asked = {name: getattr(self, name) for name in ("leaf_penalty", "l2_regularization")}
+        asked["parity"] = self.parity
+        given = [f"{name}={value!r}" for name, value in asked.items() if value]
+        if self.estimator is not None and given:
+            raise ValueError(f"{', '.join(given)} cannot be had with an estimator: trees have it")
 
     def _hold_out(self, X, y, weight):
         """Return the rows to train on, and those to validate on, or None."""

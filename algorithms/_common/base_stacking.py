@@ -30,7 +30,7 @@ def decider_has(method):
     """Return a check that the deciding model has a method."""
 
     def check(self):
-        decider = getattr(self, "final_estimator_", None) or self.final_estimator
+        decider = getattr(self, "final_estimator_", self.final_estimator)
         getattr(self._default() if decider is None else decider, method)
         return True
 

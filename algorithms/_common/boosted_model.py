@@ -7,6 +7,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from algorithms._common.export import export_boosted
 from algorithms._common.few_rows import plain_rows
+from algorithms._common.labels import codes_among
 from algorithms._common.threads import count_threads
 
 
@@ -64,7 +65,7 @@ class BoostedModel(BaseEstimator):
     def staged_loss(self, X, y, sample_weight=None):
         """Yield the loss after each round, on the scale of ``train_score_``."""
         if is_classifier(self):
-            y = np.searchsorted(self.classes_, y)
+            y = codes_among(self.classes_, y, "y has labels that the model was not trained on")
         y = np.ascontiguousarray(y, np.float64)
         for raw in self._staged_raw(X):
             yield self._loss(y, raw, sample_weight)

@@ -8,8 +8,8 @@ from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils.extmath import softmax
 from sklearn.utils.validation import check_is_fitted
 
-from algorithms._common.base_tree import BaseDecisionTree
 from algorithms._common.boosted_sums import median_of_trees, voting_walker, weighted_median
+from algorithms._common.labels import codes_among
 from algorithms._common.threads import count_threads
 from algorithms._common.two_classes import softmax_of_two
 
@@ -27,10 +27,9 @@ class VotedClasses:
 
     def _votes(self, X):
         """Yield, for each model, the vote of each row's class and of the others, (n_rows, K)."""
-        X = self._read_rows(X)
         others = max(1, self.n_classes_ - 1)
-        for vote, model in zip(self.estimator_weights_, self.estimators_, strict=False):
-            chosen = predict(model, X)[:, None] == self.classes_
+        for vote, found in zip(self.estimator_weights_, self._each(X), strict=False):
+            chosen = found[:, None] == self.classes_
             yield vote, np.where(chosen, vote, -1.0 / others * vote)
 
     def staged_decision_function(self, X):
@@ -107,13 +106,14 @@ class VotedClasses:
         prediction is wrong. Of one class alone it is 1.
         """
         check_is_fitted(self)
+        codes = codes_among(self.classes_, y, "y has labels that the model was not trained on")
         if self.n_classes_ == 1:
             return np.ones(len(y))
         score = self.decision_function(X)
         if self.n_classes_ == TWO:
             score = np.column_stack([-score, score]) / 2.0
         share = (score * (self.n_classes_ - 1) + 1.0) / self.n_classes_
-        rows, codes = np.arange(len(y)), np.searchsorted(self.classes_, y)
+        rows = np.arange(len(y))
         right = share[rows, codes]
         share[rows, codes] = -np.inf
         return right - share.max(axis=1)
@@ -139,8 +139,7 @@ class MedianOfValues:
 
     def staged_predict(self, X):
         """Yield `predict` after each round."""
-        X = self._read_rows(X)
-        found = np.column_stack([predict(model, X) for model in self.estimators_])
+        found = np.column_stack(list(self._each(X)))
         for t in range(1, len(self.estimators_) + 1):
             yield weighted_median(found[:, :t], self.estimator_weights_[:t])
 
@@ -152,9 +151,7 @@ class MedianOfValues:
             threads = count_threads(self.n_jobs)
             parts = [median_of_trees(trees, votes, part, threads) for part in self._parts(X)]
             return np.concatenate(parts)
-        X = self._read_rows(X)
-        found = np.column_stack([predict(model, X) for model in self.estimators_])
-        return weighted_median(found, votes)
+        return weighted_median(np.column_stack(list(self._each(X))), votes)
 
     def staged_score(self, X, y, sample_weight=None):
         """Yield R² after each round."""
@@ -165,10 +162,3 @@ class MedianOfValues:
     def ensemble_(self):
         """The trees as a `harness.TreeEnsemble` whose weighted median predicts."""
         return self._export((), combination="median")
-
-
-def predict(model, X):
-    """Return a model's predictions; our own trees get X as they read it, and need no check."""
-    if isinstance(model, BaseDecisionTree):
-        return model.predict(X, check_input=False)
-    return model.predict(X)

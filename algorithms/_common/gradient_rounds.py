@@ -5,7 +5,7 @@ from sklearn.utils.validation import has_fit_parameter
 
 from algorithms._common.draws import SEEDS, seeded_clones
 from algorithms._common.line_search import search_steps
-from algorithms._common.losses import Groups, share_alone
+from algorithms._common.losses import Groups, KernelLoss, share_alone
 from algorithms._common.progress import Report
 from algorithms._kernels.boosted import draw_mask
 
@@ -59,7 +59,8 @@ class Rounds:
 
     def end(self):
         """Return the loss, with nothing of the fit's threads."""
-        self.loss.share = share_alone
+        if isinstance(self.loss, KernelLoss):
+            self.loss.share = share_alone
         return self.loss
 
     def _variables(self):

@@ -16,6 +16,7 @@ from algorithms._kernels.rank import BUCKETS, FEW, PASSES
 from algorithms._kernels.search import search_features
 
 FIRST_ROOM = 2047  # nodes, or half the rows: room that is never written to takes no memory
+FIRST_BYTES = 1 << 27  # of the values of so many nodes, at most: of many classes they are wide
 BIG = 1 << 17  # entries of a node's lists from which on sharing the work pays for the threads
 CODE_BITS = 32
 TWO = 2
@@ -167,7 +168,8 @@ def new_growth(m, rules, n_features, seed):
     """Return the arrays of a tree on m rows, with its root as the first task."""
     leaves = rules.max_leaf_nodes
     most = min(2 * m - 1, 2 ** min(rules.max_depth + 1, 40) - 1)
-    room = min(most, 2 * leaves - 1) if leaves else min(most, max(FIRST_ROOM, m // 2))
+    first = max(FIRST_ROOM, min(m // 2, FIRST_BYTES // (8 * max(rules.n_classes, 1))))
+    room = min(most, 2 * leaves - 1) if leaves else min(most, first)
     totals = 1 + rules.n_classes if rules.n_classes else 3
     growth = layout.Growth(
         nodes=np.empty(room, layout.NODE),

@@ -25,3 +25,25 @@ def code_classes(y):
         return np.unique(y, return_inverse=True)
     codes, labels = pd.factorize(y, sort=True)
     return labels, codes
+
+
+def codes_among(labels, y, told):
+    """Return the code of each row's label among those that a model knows, intp (n_rows,).
+
+    Parameters
+    ----------
+    labels : (n_classes,), ascending
+    y : (n_rows,) labels
+    told : what to say of labels that are not among them
+
+    Raises
+    ------
+    ValueError
+        Where there are such labels; the first five are named.
+    """
+    y = np.asarray(y)
+    codes = np.minimum(np.searchsorted(labels, y), len(labels) - 1)
+    unknown = y[labels[codes] != y]
+    if len(unknown):
+        raise ValueError(f"{told}: {np.unique(unknown)[:5].tolist()}")
+    return codes

@@ -73,7 +73,9 @@ def prune_by_error(tree, X, y, weight):
         sums = np.column_stack([wrong, by_class])
     else:
         right, left = tree.children_right, tree.children_left
-        parts = (weight, weight * y, weight * y * y)
+        middle = tree.values[0, 0]  # sums of squares of a target far from 0 would cancel
+        off = y - middle
+        parts = (weight, weight * off, weight * off * off)
         sums = np.column_stack([np.bincount(at, weights=w, minlength=n) for w in parts])
     leaf = left < 0
     error = np.zeros(n)
@@ -86,7 +88,7 @@ def prune_by_error(tree, X, y, weight):
             alone = sums[node, 0] - sums[node, 1 + told[node]]
         else:
             total, s, q = sums[node]
-            v = tree.values[node, 0]
+            v = tree.values[node, 0] - middle
             alone = q - 2.0 * v * s + v * v * total
         leaf[node] |= alone <= below
         error[node] = alone if leaf[node] else below

@@ -15,7 +15,6 @@ from algorithms._kernels.layout import (
     ROW,
     SLOT,
     SPLITTING,
-    SQUARED_ERROR,
     VISITS,
     WAITING,
 )
@@ -84,7 +83,7 @@ def write_value(rules, growth, number, lower, upper):
         value[k] = growth.totals[1 + k] / n
     if len(rules.monotonic):
         value[0] = min(max(value[0], lower), upper)
-        if rules.criterion != SQUARED_ERROR:
+        if len(value) > 1:
             value[1] = 1.0 - value[0]
 
 

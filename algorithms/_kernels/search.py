@@ -124,7 +124,7 @@ def search_visit(table, rows, rules, growth, scratch, bounds, first, last):
                 found = -1
         if rules.by_ratio:
             best = -np.inf  # the best place of every feature is wanted
-        elif is_perfect(rules, best, n_rows):
+        elif is_perfect(rules, rows, best, n_rows):
             break
     if found >= 0:
         growth.proxy[found] = best
@@ -184,8 +184,12 @@ def scan_feature(table, rows, rules, growth, scratch, bounds, v, best):
 
 
 @inner_kernel
-def is_perfect(rules, best, n_rows):
-    """Return whether no later feature can be better: both sides pure, or one row each."""
+def is_perfect(rules, rows, best, n_rows):
+    """Return whether no later feature can be better: both sides pure, or one row each.
+
+    With float weights two such splits differ by rounding, and the larger one counts, as where
+    threads search some features each.
+    """
     if n_rows == TWO:
         return best > -np.inf
-    return rules.criterion != SQUARED_ERROR and best >= 0.0
+    return rules.criterion != SQUARED_ERROR and len(rows.weight) == 0 and best >= 0.0

@@ -216,3 +216,49 @@ def test_the_softmax_of_two_is_that_of_scikit_learn(score):
 def test_the_softmax_of_two_is_the_same_in_every_part():
     score = np.random.default_rng(0).normal(size=2 * ROWS_AT_ONCE + 3)
     assert np.array_equal(softmax_of_two(score), softmax(np.column_stack([-score, score]) / 2.0))
+
+
+class Contrary(DecisionTreeClassifier):
+    """A tree whose leaves say the contrary of what it predicts."""
+
+    def fit(self, X, y, sample_weight=None):
+        return super().fit(X, 1 - y, sample_weight)
+
+    def predict(self, X):
+        return 1 - super().predict(X)
+
+
+def test_a_class_derived_from_our_trees_is_asked_itself():
+    X, y = datasets.load_breast_cancer(return_X_y=True)
+    model = AdaBoostClassifier(Contrary(max_depth=1), n_estimators=3, random_state=0).fit(X, y)
+    *_, last = model.staged_predict(X)
+    assert np.array_equal(model.predict(X), last)
+    assert model.score(X, y) > 0.9
+
+
+def test_our_classifier_serves_as_a_model_of_values():
+    X, y = datasets.load_iris(return_X_y=True)
+    model = AdaBoostRegressor(DecisionTreeClassifier(max_depth=2), n_estimators=4, random_state=0)
+    found = model.fit(X, y).predict(X)
+    *_, last = model.staged_predict(X)
+    assert np.isin(found, [0.0, 1.0, 2.0]).all()
+    assert np.array_equal(found, last)
+
+
+def test_trees_that_have_missed_a_class_vote_for_those_they_know():
+    X = datasets.load_iris(return_X_y=True)[0].astype(object)  # not what our trees share
+    y = np.repeat([0, 1, 2], [1, 75, 74])
+    known = set()
+    for seed in range(8):
+        model = AdaBoostClassifier(n_estimators=4, sampling="resample", random_state=seed)
+        *_, last = model.fit(X, y).staged_predict(X)
+        assert np.array_equal(model.predict(X), last)
+        known |= {len(member.classes_) for member in model}
+    assert known == {2, 3}
+
+
+def test_margins_of_labels_that_training_has_not_seen_are_refused():
+    X, y = datasets.load_iris(return_X_y=True)
+    model = AdaBoostClassifier(n_estimators=2).fit(X[:100], y[:100])
+    with pytest.raises(ValueError, match=r"not trained on: \[2\]"):
+        model.margins(X, y)

@@ -408,3 +408,25 @@ def test_an_unknown_name_is_told():
     with pytest.raises(AttributeError, match="no attribute 'DecisionForest'"):
         algorithms.DecisionForest  # noqa: B018 - asking for it is the test
     assert "DecisionTreeRegressor" in dir(algorithms)
+
+
+def test_threads_that_share_a_node_choose_alike_between_perfect_splits():
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 70_000)
+    X = np.column_stack([y + 0.2 * rng.random(len(y)), 3 * y + rng.random(len(y))])
+    for seed in range(5):
+        weight = np.random.default_rng(seed).random(len(y))
+        one, two = (
+            DecisionTreeClassifier(random_state=0, n_jobs=n).fit(X, y, weight) for n in (1, 2)
+        )
+        assert difference(one, two) == ""
+
+
+def test_one_class_with_a_monotonic_constraint_is_a_leaf():
+    model = DecisionTreeClassifier(monotonic_cst=[1]).fit([[1.0], [2.0]], ["a", "a"])
+    assert model.predict([[0.0]]).tolist() == ["a"]
+
+
+def test_class_weights_that_leave_nothing_are_refused():
+    with pytest.raises(ValueError, match="at least one non-zero"):
+        DecisionTreeClassifier(class_weight={0: 0.0, 1: 0.0}).fit([[0.0], [1.0]], [0, 1])

@@ -2,6 +2,7 @@
 
 import pickle
 import tracemalloc
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from sklearn import ensemble
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_wine, make_friedman1
 from sklearn.linear_model import LinearRegression
+from sklearn.model_selection import KFold
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from algorithms import GradientBoostingClassifier, GradientBoostingRegressor
@@ -349,3 +351,54 @@ def test_fit_copies_x_once_while_it_sorts():
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 9 * X.size + 100 * len(X)  # order and bins; sums; what is kept of each row
+
+
+@pytest.mark.parametrize("params", [{}, {"max_features": 0.5}, {"max_depth": None}])
+def test_weights_of_either_float_dtype_train_the_same_model(params):
+    X, y = friedman(301)
+    weight = weights(y).astype(np.float32)
+    models = [
+        GradientBoostingRegressor(n_estimators=3, random_state=0, **params).fit(X, y, given)
+        for given in (weight, weight.astype(np.float64))
+    ]
+    assert np.array_equal(models[0].predict(X), models[1].predict(X))
+
+
+def test_folds_that_lack_a_class_in_training_are_told():
+    X, y = load_wine(return_X_y=True)  # sorted by class
+    with pytest.raises(ValueError, match=r"labels that the model was not trained on: \[0\]"):
+        choose_rounds(GradientBoostingClassifier(n_estimators=2), X, y, cv=KFold(3))
+
+
+@dataclass(frozen=True)
+class Pull:
+    """A loss whose attributes are its own, and cannot be set."""
+
+    share: float = 0.5
+
+    def start(self, y, weight):
+        return np.array([np.average(y, weights=weight)])
+
+    def negative_gradient(self, y, raw):
+        return 2.0 * self.share * (y - raw[:, 0])
+
+    def __call__(self, y, raw, weight):
+        return self.share * np.average((y - raw[:, 0]) ** 2, weights=weight)
+
+
+def test_a_loss_of_your_own_keeps_its_attributes():
+    X, y = friedman()
+    loss = Pull()
+    model = GradientBoostingRegressor(loss=loss, n_estimators=5, random_state=0).fit(X, y)
+    assert loss.share == 0.5
+    wanted = GradientBoostingRegressor(n_estimators=5, random_state=0).fit(X, y).predict(X)
+    np.testing.assert_allclose(model.predict(X), wanted, rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "params", [{"leaf_penalty": 1.0}, {"l2_regularization": 1.0}, {"parity": "scikit-learn"}]
+)
+def test_what_shapes_trees_is_refused_with_another_base_learner(params):
+    (name,) = params
+    with pytest.raises(ValueError, match=f"{name}=.* cannot be had with an estimator"):
+        GradientBoostingRegressor(estimator=LinearRegression(), **params).fit(*friedman())

@@ -1,5 +1,6 @@
 """What our trees have beyond scikit-learn's: criteria, pruning by error, text and drawing."""
 
+import copy
 import math
 from xml.etree import ElementTree as ET
 
@@ -208,3 +209,16 @@ def test_the_drawing_has_a_box_a_node_and_a_line_a_branch(max_depth):
     assert all(float(b.get("x")) >= 0 for b in boxes)
     words = [t.text for t in root.findall("{*}text")]
     assert sum("rows" in word for word in words) == len(shown)
+
+
+def test_errors_of_values_far_from_zero_prune_as_those_near_it():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(400, 3)), rng.integers(-3, 4, 400).astype(float)
+    y[X[:, 0] > 0.5] += 8.0
+    near = DecisionTreeRegressor(random_state=0).fit(X[:200], y[:200])
+    far, shift = copy.deepcopy(near), 2.0**32
+    far.tree_.value[:] += shift
+    near.prune_by_error(X[200:], y[200:])
+    far.prune_by_error(X[200:], y[200:] + shift)
+    assert near.get_n_leaves() < 100
+    np.testing.assert_allclose(far.predict(X) - shift, near.predict(X), atol=1e-5)

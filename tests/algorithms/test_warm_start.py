@@ -1,0 +1,60 @@
+"""A warm start with other columns or classes is refused, and leaves the model as it was."""
+
+import numpy as np
+import pytest
+
+from algorithms import (
+    BaggingClassifier,
+    BaggingRegressor,
+    GradientBoostingClassifier,
+    GradientBoostingRegressor,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
+
+CLASSIFIERS = [BaggingClassifier, GradientBoostingClassifier, RandomForestClassifier]
+REGRESSORS = [BaggingRegressor, GradientBoostingRegressor, RandomForestRegressor]
+N = 60
+
+
+def columns(count):
+    return np.random.default_rng(count).normal(size=(N, count))
+
+
+def grown(kind, X, y):
+    """Return a model of two members that is to get two more, and what it predicts."""
+    model = kind(n_estimators=2, warm_start=True, random_state=0).fit(X, y)
+    return model.set_params(n_estimators=4), model.predict(X)
+
+
+def assert_refused(model, X, y, told):
+    for _ in range(2):  # what was refused leaves nothing behind that the next fit goes by
+        with pytest.raises(ValueError, match=told):
+            model.fit(X, y)
+
+
+@pytest.mark.parametrize("kind", CLASSIFIERS)
+@pytest.mark.parametrize(("first", "second"), [(2, 3), (3, 2)])
+def test_other_classes_are_refused(kind, first, second):
+    X, y = columns(4), np.arange(N) % first
+    model, before = grown(kind, X, y)
+    assert_refused(model, X, np.arange(N) % second, r"y has the classes 0, 1.* warm_start=True")
+    assert model.classes_.tolist() == list(range(first))
+    assert np.array_equal(model.predict(X), before)
+    assert len(model.fit(X, y).estimators_) == 4
+
+
+@pytest.mark.parametrize("kind", CLASSIFIERS + REGRESSORS)
+@pytest.mark.parametrize("other", [3, 6])
+def test_other_columns_are_refused(kind, other):
+    X, y = columns(4), np.arange(N) % 2
+    model, before = grown(kind, X, y)
+    assert_refused(model, columns(other), y, f"X has {other} features, and 4 .* warm_start=True")
+    assert model.n_features_in_ == 4
+    assert np.array_equal(model.predict(X), before)
+
+
+@pytest.mark.parametrize("kind", CLASSIFIERS + REGRESSORS)
+def test_a_cold_start_takes_any_table(kind):
+    model = kind(n_estimators=2, random_state=0).fit(columns(4), np.arange(N) % 2)
+    assert model.fit(columns(3), np.arange(N) % 3).n_features_in_ == 3

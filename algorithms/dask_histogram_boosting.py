@@ -12,7 +12,7 @@ numbers, and whatever is drawn or rounded goes by a row's number in the whole ta
 is the one that `HistogramBoosting*` grows on one machine, to the bit, for any number of workers
 and any partitioning.
 
-Dask is imported where it is used: pip install 'tree-harness[dask]'.
+Dask is imported where it is used: pip install 'dask[array,dataframe]' distributed.
 """
 
 from typing import ClassVar

@@ -78,9 +78,14 @@ class HistogramBoostingClassifier(ClassifierMixin, BaseHistogramBoosting):
         Whether features that are never both away from zero share a column; and in which share of
         rows they may be, one of which is read as zero there.
     bundle_order : {"count", "degree"}, by entries, or by features that collide with one
+    is_enable_sparse : bool
+        Whether columns that few rows have an entry in are held as lists of these; else, where
+        they are in no bundle, each takes two bytes a row. The model is the same.
     data_sample_strategy : {"bagging", "goss"}
     top_rate, other_rate : float
         a and b of one-side sampling; together at most 1.
+    goss_rank : {"gh", "g"}
+        Whether it keeps the rows with the largest |g h|, as LightGBM, or |g|, as the paper.
     max_delta_step, path_smooth : float
         Bound on a leaf's value; rows' worth of its parent's value that it is drawn to. As
         `reg_alpha`, they shape no leaf of "regression_l1" and "quantile", a quantile of its rows.

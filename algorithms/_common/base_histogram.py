@@ -20,8 +20,8 @@ from algorithms._common.hist_params import (
     CONSTRAINTS,
     check_together,
     make_rules,
-    read_bundling,
     read_groups,
+    read_layout,
     read_monotone,
 )
 from algorithms._common.hist_parity import train_like
@@ -66,9 +66,11 @@ class BaseHistogramBoosting(HistogramModel):
         enable_bundle=True,
         max_conflict_rate=0.0,
         bundle_order="count",
+        is_enable_sparse=True,
         data_sample_strategy="bagging",
         top_rate=0.2,
         other_rate=0.1,
+        goss_rank="gh",
         max_delta_step=0.0,
         path_smooth=0.0,
         extra_trees=False,
@@ -175,11 +177,11 @@ class BaseHistogramBoosting(HistogramModel):
         n_features = X.shape[1]
         monotone = read_monotone(self.monotone_constraints, n_features)
         groups = read_groups(self.interaction_constraints, n_features, others_alone=False)
-        bundling = read_bundling(self)
-        table = part_table(X, workers, bundles=bundling is not None)
+        layout = read_layout(self)
+        table = part_table(X, workers, bundles=layout.bundles)
         wanted = self.max_bin, self.subsample_for_bin, self.min_data_in_bin
         binner = self._binner = find_bins(table, self._is_categorical, *wanted, workers)
-        bins = bin_table(table, binner, monotone, groups, workers, bundling)
+        bins = bin_table(table, binner, monotone, groups, workers, layout)
         grower = Grower(bins, binner, make_rules(self, monotone), workers)
         objective = self._objective
         if callable(objective):

@@ -107,7 +107,7 @@ class BaseNewtonBoosting(NewtonModel):
         eval_set : list of (X, y), optional
             Tables whose metrics are watched; the last one decides when to stop.
         sample_weight_eval_set : list of arrays, optional
-        xgb_model : a fitted estimator of this class, optional
+        xgb_model : fitted estimator, TreeEnsemble or path of a model file, optional
             Its rounds come first, and ``n_estimators`` are added to them. Categories and labels
             keep the codes that it has for them; categories may be new, labels may not.
         cuts : (indptr, values), optional

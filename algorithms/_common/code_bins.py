@@ -10,7 +10,7 @@ def bins_of_codes(values, codes):
 
     Parameters
     ----------
-    values : (n_rows,) float, NaN where missing
+    values : (n_rows,) float, NaN where missing; fractions are cut off, as prediction does
     codes : int64 (at most 255,), that of each bin, 0 or more
     """
     values, none = np.ascontiguousarray(values), len(codes)
@@ -20,18 +20,14 @@ def bins_of_codes(values, codes):
     bins = np.full(end + 1, none, np.uint8)
     bins[codes] = np.arange(none)
     inside = (values >= 0) & (values < end)
-    asked = np.where(inside, values, end)
-    whole = asked.astype(np.int64)
-    found = bins[whole]
-    found[whole != asked] = none
-    return found
+    return bins[np.where(inside, values, end).astype(np.int64)]
 
 
 def bins_of_far_codes(values, codes):
     """Return `bins_of_codes`, of codes that reach too far for a table of all."""
     order = np.argsort(codes)
     sorted_codes = np.append(codes[order], np.int64(-1))
-    whole = np.where(np.isnan(values), -1.0, values)
+    whole = np.where(values >= 0, np.trunc(values), -1.0)
     at = np.searchsorted(sorted_codes[:-1], whole)
     known = sorted_codes[at] == whole
     found = np.append(order, len(codes))[np.where(known, at, len(codes))]

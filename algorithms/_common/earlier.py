@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from algorithms._common.labels import code_classes
 from algorithms._common.model_files.files import read_file
-from algorithms._common.saved_model import keyed_categories, labels_of
+from algorithms._common.saved_model import categories_of, labels_of
 from harness import TreeEnsemble
 
 
@@ -55,7 +55,7 @@ def look_at(model):
         found = read_file(model)
         labels = found.estimator.get("labels")
         labels = labels_of(labels) if labels else None
-        return Earlier(found.ensemble, None, keyed_categories(found), labels)
+        return Earlier(found.ensemble, None, categories_of(found), labels)
     check_is_fitted(model, "ensemble_")
     names = list(getattr(model, "feature_names_in_", [])) or None
     own = (getattr(model, name, None) for name in ("categories_", "classes_"))

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from algorithms._common.code_bins import bins_of_codes
-from algorithms._common.hist_bundles import Entries, lay_out, no_lists
+from algorithms._common.hist_bundles import NO_BUNDLES, Entries, lay_out, no_lists
 from algorithms._common.hist_listed import Edges
 from algorithms._common.hist_parts import part_table
 from algorithms._kernels.hist_bin import ROWS_AT_ONCE, bin_rows
@@ -20,6 +20,7 @@ from algorithms._kernels.presort import BUCKETS
 from algorithms._kernels.sort_values import PASSES, sort_values
 
 SAMPLE_SEED = 1
+END_OF_CODES = 1 << 31
 ALL = 1 << 32
 ROWS_A_SHARE = 4096
 VALUES_AT_ONCE = 1 << 21  # of the sample, that are turned on their side
@@ -166,21 +167,30 @@ def listed_gaps(table):
 
 
 def frequent_codes(values, counts, room):
-    """Return the most frequent codes, by count and then by code; negative ones are missing."""
+    """Return the most frequent codes, by count and then by code; negative ones are missing.
+
+    Raises
+    ------
+    ValueError
+        Where a code does not fit 32 bits, as trees hold it.
+    """
     known = values >= 0
-    codes, counts = values[known], counts[known]
+    codes, at = np.unique(np.trunc(values[known]), return_inverse=True)
+    if len(codes) and codes[-1] >= END_OF_CODES:
+        raise ValueError(f"a column of categories holds {codes[-1]:.0f}; codes are below 2**31")
+    counts = np.bincount(at, counts[known])
     return codes[np.lexsort((codes, -counts))][:room].astype(np.int64)
 
 
-def bin_table(X, binner, monotone, groups, workers, bundling=None):
+def bin_table(X, binner, monotone, groups, workers, layout=NO_BUNDLES):
     """Return the `Bins` of a table; parameters are those of `find_bins`.
 
     Parameters
     ----------
     monotone : int64 (n_features,): −1, 0, 1
     groups : uint64 (n_features, n_words), bits
-    bundling : Bundling, optional
-        How features share columns; by default none do.
+    layout : Layout
+        How features that are mostly at their defaults come into columns.
     """
     table = part_table(X, bundles=False)
     rows, columns = bin_dense(table, binner, workers)
@@ -195,7 +205,7 @@ def bin_table(X, binner, monotone, groups, workers, bundling=None):
         return Bins(rows, columns, *facts, places, no_lists(n_features))
     entries = bin_listed(table, binner, workers)
     del rows
-    rows, columns, places, lists = lay_out(table, columns, entries, binner, bundling, workers)
+    rows, columns, places, lists = lay_out(table, columns, entries, binner, layout, workers)
     return Bins(rows, columns, *facts, places, lists)
 
 

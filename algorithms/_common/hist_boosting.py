@@ -143,7 +143,7 @@ class Booster:
 
     def ask(self, function):
         """Take g and h from a user's function; weights are applied to both."""
-        raw = self.score[0] if len(self.score) == 1 else self.score.T
+        raw = np.array(self.score[0] if len(self.score) == 1 else self.score.T)  # theirs to change
         found = function(self.target.y[0], raw)
         for to, given, what in zip((self.g, self.h), found, ("gradients", "hessians"), strict=True):
             values = np.asarray(given, np.float64)
@@ -180,7 +180,8 @@ class Booster:
         """Return the rows of one-side sampling, and g and h, in which the others weigh more."""
         p, seed = self.params, seed_of(self.seed, number, ONE_SIDE)
         h = self.h if self.h.shape[1] else np.ones_like(self.g)
-        sizes, counts = size_rows(self.g, h, self.workers)
+        sized_by = np.ones_like(self.g) if p.goss_rank == "g" else h
+        sizes, counts = size_rows(self.g, sized_by, self.workers)
         rule = one_side_rule(self.add_up(counts), p.top_rate, p.other_rate, seed)
         rows = take_one_side(sizes, rule, self.g, h, self.runs(), self.workers)
         return self.at_least_one(rows), self.g, h

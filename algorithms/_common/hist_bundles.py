@@ -27,11 +27,16 @@ GRAPH_PAIRS = 1 << 24
 
 
 @dataclass(frozen=True)
-class Bundling:
-    """How features are bundled."""
+class Layout:
+    """How features that are mostly at their defaults come into columns."""
 
+    bundles: bool = True  # whether some may share a column
     max_conflict_rate: float = 0.0  # share of rows in which the features of a bundle may collide
-    order: str = "count"  # or "degree"
+    order: str = "count"  # or "degree", in which bundles are filled
+    lists: bool = True  # whether some may be listed; else there is a byte for each row
+
+
+NO_BUNDLES = Layout(bundles=False)
 
 
 @dataclass(frozen=True)
@@ -68,7 +73,7 @@ def no_lists(n_features):
     )
 
 
-def lay_out(table, columns, entries, binner, bundling, workers):
+def lay_out(table, columns, entries, binner, layout, workers):
     """Return (rows, columns, Places, Lists) of a table of which some columns are listed.
 
     Parameters
@@ -77,11 +82,11 @@ def lay_out(table, columns, entries, binner, bundling, workers):
     columns : uint8 (n_dense, n_rows), bins of its dense columns
     entries : Entries
     binner : Binner
-    bundling : Bundling, or None
+    layout : Layout
     workers : Workers
     """
     n_rows = table.shape[0]
-    alone, bundles, listed = group_features(table, entries, binner, bundling)
+    alone, bundles, listed = group_features(table, entries, binner, layout)
     n_own = len(columns)
     dense = [*table.dense_columns[:, None], *alone, *bundles]
     parts = split_listed(listed, binner.counts)
@@ -107,7 +112,7 @@ def lay_out(table, columns, entries, binner, bundling, workers):
     return rows, columns, places, lists
 
 
-def group_features(table, entries, binner, bundling):
+def group_features(table, entries, binner, layout):
     """Return the features of the listed part that lie alone, in bundles, and listed.
 
     Returns
@@ -124,15 +129,15 @@ def group_features(table, entries, binner, bundling):
     rest = own[~often & useful]
     if not len(table.dense_columns) and not useful.any():
         alone = own[:1]  # a table needs a column
-    if bundling is None:
+    if not layout.bundles:
         groups = list(rest[:, None])
     else:
-        bundle = bundle_features(rest, n_rows, entries, binner, bundling)
+        bundle = bundle_features(rest, n_rows, entries, binner, layout)
         ends = np.cumsum(np.bincount(bundle + 1, minlength=1))
         none, *groups = np.split(rest[np.argsort(bundle, kind="stable")], ends[:-1])
         groups = [*groups, *none[:, None]]
     entered = np.array([counts[group].sum() for group in groups], np.int64)
-    few = entered * SELDOM < n_rows
+    few = layout.lists & (entered * SELDOM < n_rows)
     if few.sum() * n_rows <= 2 * (entered[few].sum() + n_rows):
         few[:] = False
     dense = [group for group, is_few in zip(groups, few, strict=True) if not is_few]
@@ -140,7 +145,7 @@ def group_features(table, entries, binner, bundling):
     return list(alone[:, None]), dense, np.concatenate([*listed, np.empty(0, np.int64)])
 
 
-def bundle_features(features, n_rows, entries, binner, bundling):
+def bundle_features(features, n_rows, entries, binner, layout):
     """Return the number of each feature's bundle, int64, or −1 where it has none."""
     counts = entries.counts
     room = int(np.clip(SELDOM * counts[features].sum() // n_rows + 1, 1, MOST_BUNDLES))
@@ -148,10 +153,10 @@ def bundle_features(features, n_rows, entries, binner, bundling):
     used, conflicts = np.zeros((2, room), np.int64)
     bundle = np.full(len(counts), -1)
     order = features[np.argsort(-counts[features], kind="stable")]
-    if bundling.order == "degree":
+    if layout.order == "degree":
         degree = degrees(order, n_rows, entries)
         order = order[np.argsort(-degree, kind="stable")]
-    most = int(bundling.max_conflict_rate * n_rows)
+    most = int(layout.max_conflict_rate * n_rows)
     given = entries.start, entries.end, entries.rows, order, binner.counts - 1
     find_bundles(*given, most, taken, used, conflicts, bundle)
     return bundle[features]

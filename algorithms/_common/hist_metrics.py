@@ -1,5 +1,7 @@
 """The metrics that early stopping watches: each objective's own, under LightGBM's names."""
 
+from functools import partial
+
 import numpy as np
 
 TINY = 1e-15
@@ -74,7 +76,9 @@ def find_metric(wanted, objective, params):
         Where there is no metric of that name.
     """
     if callable(wanted):
-        return lambda y, found, _weight: wanted(y, found)
+        return partial(ask, wanted)
+    if not isinstance(wanted, str | None):
+        raise TypeError(f"eval_metric is one name or one callable, not {wanted!r}")
     name = wanted or DEFAULT.get(objective, objective)
     constants = {
         "quantile": pinball(params.alpha),
@@ -90,3 +94,9 @@ def find_metric(wanted, objective, params):
         return name, mean**0.5 if name == "rmse" else mean, False
 
     return metric
+
+
+def ask(metric, y, found, _weight):
+    """Return what a metric of the user's says, as Python's own values."""
+    name, value, higher = metric(y, found)
+    return name, float(value), bool(higher)

@@ -5,7 +5,7 @@ from numbers import Integral, Real
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from algorithms._common.hist_bundles import Bundling
+from algorithms._common.hist_bundles import Layout
 from algorithms._kernels.hist_layout import MAX_BINS, Rules
 
 SHARE = Interval(Real, 0.0, 1.0, closed="right")
@@ -36,9 +36,11 @@ CONSTRAINTS = {
     "enable_bundle": ["boolean"],
     "max_conflict_rate": [Interval(Real, 0.0, 1.0, closed="left")],
     "bundle_order": [StrOptions({"count", "degree"})],
+    "is_enable_sparse": ["boolean"],
     "data_sample_strategy": [StrOptions({"bagging", "goss"})],
     "top_rate": [SHARE],
     "other_rate": [SHARE],
+    "goss_rank": [StrOptions({"gh", "g"})],
     "max_delta_step": [AT_LEAST_0],
     "path_smooth": [AT_LEAST_0],
     "extra_trees": ["boolean"],
@@ -124,11 +126,14 @@ def make_rules(params, monotone):
     )
 
 
-def read_bundling(params):
-    """Return the `Bundling` that the parameters ask for, or None."""
-    if not params.enable_bundle:
-        return None
-    return Bundling(float(params.max_conflict_rate), params.bundle_order)
+def read_layout(params):
+    """Return the `Layout` of columns that the parameters ask for."""
+    return Layout(
+        bundles=bool(params.enable_bundle),
+        max_conflict_rate=float(params.max_conflict_rate),
+        order=params.bundle_order,
+        lists=bool(params.is_enable_sparse),
+    )
 
 
 def read_monotone(wanted, n_features):

@@ -13,7 +13,8 @@ from algorithms._common.parity import warn_of_other_version
 ENGINES = {"lightgbm": lightgbm_boosting, "scikit-learn": hgb_boosting}
 NO_MATTER = {  # to trees of a loss that is followed
     *("n_jobs", "importance_type", "parity", "objective"),
-    *("enable_bundle", "bundle_order"),  # at conflict rate 0 bundles change no tree
+    # how features come into columns: at conflict rate 0 it changes no tree
+    *("enable_bundle", "bundle_order", "is_enable_sparse"),
     *("alpha", "poisson_max_delta_step", "tweedie_variance_power"),
 }
 

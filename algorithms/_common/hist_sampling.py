@@ -1,8 +1,8 @@
 """Which rows and features a tree is grown on: decided by hashes of their numbers.
 
 Bagging takes a row with probability `subsample`. One-side sampling (GOSS, Ke et al. 2017) takes
-the a·n rows with the largest |g h|, and of the others b·n at random, which then weigh (1 − a) / b
-times as much: the factor by which they are fewer.
+the a·n rows with the largest |g h|, or |g| as in the paper, and of the others b·n at random, which
+then weigh (1 − a) / b times as much: the factor by which they are fewer.
 """
 
 import numpy as np

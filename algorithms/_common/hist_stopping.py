@@ -1,7 +1,7 @@
 """Watch tables that are not trained on, and say when training has gone on long enough."""
 
 import numpy as np
-from sklearn.utils.validation import _check_sample_weight
+from sklearn.utils.validation import _check_sample_weight, check_consistent_length
 
 from algorithms._common.hist_model import join_trees
 from algorithms._common.hist_predict import FastPredictor
@@ -85,6 +85,7 @@ class Table:
         self.params = params
         self.X = read_table(params, X, reset=False)
         self.y = params._encode_y(y)  # noqa: SLF001 - its own part
+        check_consistent_length(self.X, self.y)
         self.weight = None if weight is None else _check_sample_weight(weight, self.X)
         self.first = self.score = start.scores(self.X, number)
 

@@ -72,6 +72,11 @@ def encode_frame(estimator, X, *, reset, known=None):
         if getattr(estimator, "parity", None) == "scikit-learn":
             found = {k: sort_names(categories) for k, categories in found.items()}
         estimator.categories_ = go_on_with(known, found)
+    if estimator.categories_ is None and (X.dtypes == "category").any():
+        raise ValueError(
+            "the model is of a file that does not name its categories: give them as the codes "
+            "that it was trained on, such as X[column].cat.codes"
+        )
     if not estimator.categories_:
         return X
     X = X.copy(deep=False)

@@ -9,7 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 from algorithms._common.hist_predict import FastPredictor
 from algorithms._common.newton_model import importances, join_trees, rounds_from
 from algorithms._common.newton_objectives import BINARY, CLASSES, REGRESSION
-from algorithms._common.newton_tables import as_dense, read_rows
+from algorithms._common.newton_tables import read_rows
 from algorithms._common.saved_model import SavedModel
 from algorithms._common.shap_values import Contributions
 from algorithms._common.threads import count_threads
@@ -33,10 +33,13 @@ class NewtonModel(SavedModel, Contributions, BaseEstimator):
         self._rounds = rounds_from(ensemble)
         self._base = ensemble.base.astype(np.float32)
         self._objective = SimpleNamespace(link=ensemble.link, n_scores=ensemble.n_outputs)
-        self.ensemble_, self._walker = ensemble, FastPredictor(ensemble)
         self.n_iter_ = len(self._rounds)
         self.__dict__.setdefault("_history", {})
         self.__dict__.setdefault("_stopped", False)
+        best = getattr(self, "best_iteration", None) if self._stopped else None
+        stops = isinstance(best, int) and 0 <= best < self.n_iter_ - 1
+        self.ensemble_ = self._join(self._rounds[: best + 1]) if stops else ensemble
+        self._walker = FastPredictor(self.ensemble_)
 
     def _read_rows(self, X):
         """Return X as trees read it."""
@@ -66,9 +69,9 @@ class NewtonModel(SavedModel, Contributions, BaseEstimator):
     def _staged_raw(self, X):
         """Yield raw scores after each round."""
         check_is_fitted(self, "ensemble_")
-        X = as_dense(read_rows(self, X, reset=False))
+        X = read_rows(self, X, reset=False)
         k = len(self._base)
-        out = np.empty((len(X), k))
+        out = np.empty((X.shape[0], k))
         out[:] = self._base
         for done in range(self.ensemble_.n_trees // k):
             trees = slice(done * k, (done + 1) * k)

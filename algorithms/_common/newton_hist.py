@@ -7,7 +7,7 @@ that goes on until no split is left; where leaves are few, `newton_pruning` pick
 import numpy as np
 
 from algorithms._common.hist_bins import bin_table, find_bins
-from algorithms._common.hist_bundles import Bundling, stride_of
+from algorithms._common.hist_bundles import Layout, stride_of
 from algorithms._common.hist_growing import Grower
 from algorithms._common.hist_parts import part_table
 from algorithms._common.hist_records import pack_rows
@@ -49,7 +49,7 @@ class HistGrower:
         self.limits, self.params, self.workers = limits, params, workers
         self.records = np.empty(n_rows, np.int64)
         facts = limits.monotone, limits.groups, workers
-        bins = bin_table(table, binner, *facts, Bundling())
+        bins = bin_table(table, binner, *facts, Layout())
         rules = make_rules(limits, params, n_rows)
         self.others = None
         if histograms_serve(rules, bins, params):
@@ -101,7 +101,7 @@ class HistGrower:
 def seen_codes(X, categorical):
     """Return the codes of each column of categories, ascending, int32; None for the others."""
     pairs = enumerate(categorical)
-    return [np.unique(X[X[:, f] >= 0, f]).astype(np.int32) if c else None for f, c in pairs]
+    return [np.unique(X[X[:, f] >= 0, f].astype(np.int32)) if c else None for f, c in pairs]
 
 
 def make_rules(limits, params, n_rows):

@@ -119,7 +119,10 @@ class Objective:
         workers : Workers
         """
         if given is not None:
-            return self.margin(np.asarray(given, np.float64).ravel())
+            mean = np.asarray(given, np.float64).ravel()
+            if self.link == "sigmoid" and not ((mean > 0.0) & (mean < 1.0)).all():
+                raise ValueError("base_score of classes must lie between 0 and 1")
+            return self.margin(mean)
         if self.kind == SOFTMAX:
             total = np.bincount(y.astype(np.int64), weight, self.n_scores)
             log = np.log(np.maximum(total / total.sum(), TINY))
@@ -137,8 +140,6 @@ class Objective:
     def margin(self, mean):
         """Return scores whose predictions are given, float32 (n_scores,)."""
         if self.link == "sigmoid":
-            if not ((mean > 0.0) & (mean < 1.0)).all() and len(mean) > 1:
-                raise ValueError("base_score of classes must lie between 0 and 1")
             p = np.clip(mean, CLOSEST, 1.0 - CLOSEST)
             mean = np.log(p / (1.0 - p))
         elif self.link == "exp":
@@ -175,7 +176,7 @@ class Custom:
         ValueError
             Where shapes are others, or a number is not finite.
         """
-        raw = score[0] if len(score) == 1 else np.ascontiguousarray(score.T)
+        raw = np.array(score[0] if len(score) == 1 else score.T, order="C")  # theirs to change
         options = {} if weight is None else {"sample_weight": weight}
         found = self.function(y, raw, **options)
         for to, given, what in zip((g, h), found, ("gradients", "hessians"), strict=True):

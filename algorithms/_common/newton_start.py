@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from algorithms._common.earlier import Earlier, look_at
+from algorithms._common.newton_model import rounds_from
 
 
 @dataclass(frozen=True)
@@ -57,11 +58,13 @@ def rounds_before(estimator, model):
     if model is None:
         return Before(estimator.n_estimators)
     earlier = look_at(model)
-    rounds = list(model._rounds)  # noqa: SLF001 - of the same kind
+    own = getattr(model, "_rounds", None)
+    rounds = rounds_from(earlier.trees) if own is None else list(own)
     more = estimator.n_estimators - (len(rounds) if model is estimator else 0)
     if more < 0:
         raise ValueError(
             f"n_estimators={estimator.n_estimators} is less than the {len(rounds)} rounds that "
             "were trained, with warm_start=True"
         )
-    return Before(more, rounds, model._base, earlier)  # noqa: SLF001 - of the same kind
+    base = earlier.trees.base.astype(np.float32)
+    return Before(more, rounds, base, earlier)

@@ -1,7 +1,7 @@
 """Watch evaluation tables, and say when training has gone on long enough."""
 
 import numpy as np
-from sklearn.utils.validation import _check_sample_weight
+from sklearn.utils.validation import _check_sample_weight, check_consistent_length
 
 from algorithms._common.hist_predict import FastPredictor
 from algorithms._common.hist_stopping import improves
@@ -69,6 +69,7 @@ class Table:
     def __init__(self, model, X, y, weight, base):
         self.X = read_rows(model, X, reset=False)
         self.y = model._encode_y(y)  # noqa: SLF001 - its own part
+        check_consistent_length(self.X, self.y)
         self.weight = None if weight is None else _check_sample_weight(weight, self.X)
         self.score = np.empty((self.X.shape[0], len(base)))
         self.score[:] = base

@@ -102,14 +102,14 @@ class SavedModel:
         self.__dict__.pop("feature_names_in_", None)
         if found.names:
             self.feature_names_in_ = np.array(found.names, object)
-        self.categories_ = keyed_categories(found)
+        self.categories_ = categories_of(found)
         if hasattr(self, "predict_proba"):
             labels = about.get("labels")
             self.classes_ = labels_of(labels) if labels else np.array(ensemble.classes)
             self.n_classes_ = len(self.classes_)
         for name, value in about.get("facts", {}).items():
             if name in self._saved_facts:
-                setattr(self, name, value)
+                setattr(self, name, own_json.unspelt(value))
         self._take_model(ensemble)
         return self
 
@@ -123,7 +123,7 @@ class SavedModel:
     def _describe(self, names):
         """Return what our own form keeps beside the trees."""
         params, left_out = self._plain_params()
-        facts = {name: getattr(self, name, None) for name in self._saved_facts}
+        facts = {name: own_json.spelt(getattr(self, name, None)) for name in self._saved_facts}
         told = {
             "class": type(self).__name__,
             "params": params,
@@ -147,7 +147,7 @@ class SavedModel:
 
 def listed_categories(model):
     """Return column name → categories as JSON can hold them, of an estimator that saw a frame."""
-    kept, names = getattr(model, "categories_", {}), default_names(model.n_features_in_)
+    kept, names = getattr(model, "categories_", None) or {}, default_names(model.n_features_in_)
     keys = (key if isinstance(key, str) else names[key] for key in kept)
     found = {k: plain(c.to_numpy()) for k, c in zip(keys, kept.values(), strict=True)}
     if not is_json(found):
@@ -155,8 +155,17 @@ def listed_categories(model):
     return found
 
 
+def categories_of(found):
+    """Return the categories of a `ModelFile`: column name, or place without names → pd.Index.
+
+    None where its trees ask for categories and the file of a library does not name them.
+    """
+    known, ours = keyed_categories(found), "class" in found.estimator
+    return None if not known and not ours and len(found.ensemble.set_codes) else known
+
+
 def keyed_categories(found):
-    """Return the categories of a `ModelFile`: column name, or place without names → pd.Index."""
+    """Return the categories that a `ModelFile` names, see `categories_of`."""
     unnamed = [] if found.names else default_names(found.ensemble.n_features)
     places = {name: place for place, name in enumerate(unnamed)}
     return {places.get(n, n): pd.Index(values) for n, values in found.categories.items()}

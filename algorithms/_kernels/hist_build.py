@@ -45,8 +45,12 @@ def fetch_ahead(bins, records, rows, i, last, low, high):
 
 @kernel
 def add_rows(bins, records, rows, first, last, features, low, high, stride, cells):
-    """Add the records of rows[first : last] to their cells of the features low … high − 1."""
-    if len(features) < bins.shape[1]:
+    """Add the records of rows[first : last] to their cells of the features low … high − 1.
+
+    Features ascend: where the last of them has its own place, no feature before it is left out.
+    """
+    end = high - np.uint64(1)
+    if high > low and np.uint64(features[end]) != end:
         add_some(bins, records, rows, first, last, features, low, high, stride, cells)
     elif stride == np.uint64(FULL):
         add_all(bins, records, rows, first, last, low, high, np.uint64(FULL), cells)

@@ -31,8 +31,8 @@ def test_classes_are_those_of_numpy(y):
 def test_values_find_the_bins_of_their_codes(largest, monkeypatch):
     monkeypatch.setattr(code_bins, "LARGEST_TABLE", largest)
     codes = np.array([7, 0, 3, 1000])
-    values = np.array([7, 0, 3, 1000, 1, 2.5, -1, -0.0, np.nan, 1001, 1e30, np.inf, -np.inf])
-    wanted = [0, 1, 2, 3, 4, 4, 4, 1, 4, 4, 4, 4, 4]
+    values = np.array([7, 0, 3, 1000, 1, 7.5, -1, -0.0, np.nan, 1001, 1e30, np.inf, -np.inf, -0.5])
+    wanted = [0, 1, 2, 3, 4, 0, 4, 1, 4, 4, 4, 4, 4, 4]  # a fraction is cut off
     assert bins_of_codes(values, codes).tolist() == wanted
     strided = np.stack([values, values], axis=1)[:, 0].astype(np.float32)
     assert bins_of_codes(strided, codes).tolist() == wanted

@@ -18,7 +18,7 @@ from algorithms import (
 )
 from algorithms._common import hist_parts
 from algorithms._common.hist_bins import bin_table
-from algorithms._common.hist_bundles import Bundling
+from algorithms._common.hist_bundles import Layout
 from algorithms._common.hist_params import all_free
 from algorithms._common.hist_parts import part_table
 from algorithms._common.threads import Workers
@@ -86,6 +86,8 @@ def test_sparse_dense_and_bundled_tables_grow_the_same_trees(seed, params, dtype
         fit(X, y, **params),
         fit(form(X), y, **params),
         fit(form(X), y, enable_bundle=False, n_jobs=2, **params),
+        fit(form(X), y, enable_bundle=False, is_enable_sparse=False, **params),
+        fit(form(X), y, is_enable_sparse=False, n_jobs=2, **params),
     ]
     assert len({digest(model) for model in models}) == 1
     wanted = models[0].predict(X)
@@ -223,6 +225,16 @@ def test_sparse_models_are_the_same_for_any_number_of_threads(enable_bundle):
     assert len(digests) == 1
 
 
+@pytest.mark.parametrize("share", [0.2, 0.5, 0.9])
+def test_drawn_columns_beside_many_listed_ones_grow_the_trees_of_the_dense_table(share):
+    X, y = wide(np.random.default_rng(5), 3000)
+    params = {"colsample_bytree": share, "n_estimators": 12, "enable_bundle": False}
+    dense = fit(X.toarray(), y, HistogramBoostingClassifier, **params)
+    for n_jobs in (1, 2):
+        found = fit(X, y, HistogramBoostingClassifier, n_jobs=n_jobs, **params)
+        assert digest(found) == digest(dense)
+
+
 @pytest.mark.parametrize(
     "params",
     [
@@ -268,9 +280,8 @@ def test_conflicts_make_fewer_columns_and_a_model_that_is_as_good():
     for rate in (0.0, 0.02):
         with Workers(1) as workers:
             none, binner = np.zeros(X.shape[1], np.int64), exact._binner
-            bins = bin_table(
-                part_table(X), binner, none, all_free(len(none)), workers, Bundling(rate)
-            )
+            facts = none, all_free(len(none)), workers
+            bins = bin_table(part_table(X), binner, *facts, Layout(max_conflict_rate=rate))
         widths.append(len(bins.places.length))
     assert widths[1] < widths[0]
     assert log_loss(y, lossy.predict_proba(X)) < 1.02 * log_loss(y, exact.predict_proba(X))

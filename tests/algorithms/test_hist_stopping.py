@@ -96,3 +96,40 @@ def test_a_metric_that_begins_as_nan_improves_with_its_first_number(kind, patien
         rounds, best = model.n_iter_, model.best_score
     assert rounds > 8
     assert best == min(values[2:])
+
+
+# ------------------------------------------------------------------ evaluation tables
+
+
+@pytest.mark.parametrize("kind", [HistogramBoostingRegressor, NewtonBoostingRegressor])
+@pytest.mark.parametrize("n_labels", [1, 50])
+def test_an_evaluation_table_with_fewer_values_than_rows_is_refused(kind, n_labels):
+    X, y = table()
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        kind(n_estimators=2).fit(X, y, eval_set=[(X[:100], y[:n_labels])])
+
+
+def test_one_metric_is_asked_for_by_a_name_or_a_callable():
+    X, y = table()
+    with pytest.raises(TypeError, match="one name or one callable"):
+        HistogramBoostingRegressor(n_estimators=2).fit(
+            X, y, eval_set=[(X, y)], eval_metric=["l1", "l2"]
+        )
+
+
+@pytest.mark.parametrize("kind", [HistogramBoostingRegressor, NewtonBoostingRegressor])
+def test_an_objective_may_change_the_scores_that_it_is_given(kind):
+    X, y = table(mean=3.0)
+
+    def pure(y, score):
+        return score - y, np.ones_like(y)
+
+    def in_place(y, score):
+        score -= y
+        return score, np.ones_like(y)
+
+    models = [
+        kind(objective=function, n_estimators=5, random_state=0).fit(X, y)
+        for function in (pure, in_place)
+    ]
+    assert np.array_equal(models[0].predict(X), models[1].predict(X))

@@ -13,6 +13,7 @@ from sklearn.metrics import log_loss, mean_absolute_error, mean_squared_error
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from algorithms import HistogramBoostingClassifier, HistogramBoostingRegressor
+from algorithms._common import hist_boosting
 from algorithms._common.hist_predict import FastPredictor
 
 BOTH = [HistogramBoostingClassifier, HistogramBoostingRegressor]
@@ -375,3 +376,30 @@ def test_identifiers_that_reach_far_are_categories():
     near = np.column_stack([rank[which], X[:, 1]])
     other = HistogramBoostingRegressor(**params).fit(near, y)
     assert np.array_equal(other.predict(near), model.predict(X))
+
+
+@pytest.mark.parametrize("rank", ["gh", "g"])
+def test_one_side_sampling_ranks_rows_by_either_size(rank, monkeypatch):
+    seen, real = [], hist_boosting.take_one_side
+
+    def watched(sizes, rule, g, h, *rest):
+        told = np.abs(g if rank == "g" else g * h).sum(axis=0, dtype=np.float32)
+        seen.append(np.array_equal(sizes, told))
+        return real(sizes, rule, g, h, *rest)
+
+    monkeypatch.setattr(hist_boosting, "take_one_side", watched)
+    X, y = table(2000)
+    params = {"data_sample_strategy": "goss", "learning_rate": 1.0, "goss_rank": rank}
+    model = HistogramBoostingClassifier(n_estimators=3, random_state=0, **params).fit(X, y > 1)
+    assert seen == [True, True]
+    assert model.score(X, y > 1) > 0.8
+
+
+def test_fractions_of_codes_are_cut_off_in_training_as_in_prediction():
+    rng = np.random.default_rng(3)
+    whole = rng.integers(0, 6, 600).astype(float)
+    y = np.array([3.0, -1.0, 2.0, 0.0, 5.0, 1.0])[whole.astype(int)] + 0.1 * rng.normal(size=600)
+    params = {"n_estimators": 10, "categorical_feature": [0], "min_data_per_group": 5}
+    one = HistogramBoostingRegressor(**params).fit(whole[:, None], y)
+    other = HistogramBoostingRegressor(**params).fit(whole[:, None] + 0.5 * rng.random((600, 1)), y)
+    assert digest(one) == digest(other)

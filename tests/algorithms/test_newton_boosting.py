@@ -511,3 +511,32 @@ def test_parity_mode_predicts_xgboosts_bits(method):
     assert np.array_equal(ours.predict(X).astype(np.float32), theirs.predict(X))
     with pytest.raises(ValueError, match="subsample"):
         NewtonBoostingRegressor(parity="xgboost", subsample=0.5, **params).fit(X, y)
+
+
+def test_rounds_are_added_to_those_of_a_file_or_of_trees_alone(tmp_path):
+    X, y = table(800)
+    params = {"tree_method": "exact", "n_estimators": 4}
+    first = NewtonBoostingRegressor(**params).fit(X, y)
+    first.save_model(tmp_path / "first.json")
+    wanted = NewtonBoostingRegressor(**params).fit(X, y, xgb_model=first)
+    for earlier in (tmp_path / "first.json", first.ensemble_):
+        found = NewtonBoostingRegressor(**params).fit(X, y, xgb_model=earlier)
+        assert found.n_iter_ == 8
+        assert np.array_equal(found.predict(X), wanted.predict(X))
+
+
+@pytest.mark.parametrize("base_score", [-1.2, 0.0, 1.0, 3.0])
+def test_a_base_score_that_is_no_probability_is_refused(base_score):
+    X, y = table(100)
+    with pytest.raises(ValueError, match="between 0 and 1"):
+        NewtonBoostingClassifier(base_score=base_score).fit(X, y > 0)
+
+
+def test_stages_of_sparse_rows_are_those_of_dense_ones():
+    X, y = table(300)
+    X[:, 1] = np.nan
+    model = NewtonBoostingRegressor(n_estimators=3).fit(X, y)
+    listed = sparse.csr_array(np.nan_to_num(X))
+    dense = np.where(np.nan_to_num(X) == 0.0, np.nan, X)
+    for one, other in zip(model.staged_predict(listed), model.staged_predict(dense), strict=True):
+        assert np.array_equal(one, other)

@@ -174,3 +174,25 @@ def test_what_is_kept_beside_the_trees_is_checked(about, tmp_path):
     (tmp_path / "model.json").write_text(json.dumps(document))
     with pytest.raises(ModelFileError, match="cannot be read as a model"):
         NewtonBoostingRegressor().load_model(tmp_path / "model.json")
+
+
+@pytest.mark.parametrize("n_classes", [0, 3])
+@pytest.mark.parametrize("trees", [1, 2])
+def test_a_library_model_that_stopped_early_predicts_by_its_best_rounds(tmp_path, n_classes, trees):
+    X, y = table()
+    y = np.digitize(y, [0, 1.5]) if n_classes else y
+    kind = xgboost.XGBClassifier if n_classes else xgboost.XGBRegressor
+    theirs = kind(n_estimators=200, early_stopping_rounds=3, num_parallel_tree=trees, n_jobs=1)
+    theirs.fit(X[:400], y[:400], eval_set=[(X[400:], y[400:])], verbose=False)
+    theirs.save_model(tmp_path / "model.json")
+    again = kind()
+    again.load_model(tmp_path / "model.json")
+    ours = (NewtonBoostingClassifier if n_classes else NewtonBoostingRegressor)()
+    ours.load_model(tmp_path / "model.json")
+    assert ours.n_iter_ > ours.best_iteration + 1 == trees * (theirs.best_iteration + 1)
+    assert ours.best_score == pytest.approx(theirs.best_score)
+    wanted = again.predict(X, output_margin=True).reshape(len(X), -1)
+    assert np.array_equal(ours._raw(X), wanted)
+    rounds = trees * (theirs.best_iteration + 3)
+    margin = theirs.predict(X, output_margin=True, iteration_range=(0, theirs.best_iteration + 3))
+    assert np.array_equal(ours._raw(X, (0, rounds)), margin.reshape(len(X), -1))

@@ -8,7 +8,11 @@ import pandas as pd
 import pytest
 import xgboost
 
-from algorithms import HistogramBoostingClassifier, HistogramBoostingRegressor
+from algorithms import (
+    HistogramBoostingClassifier,
+    HistogramBoostingRegressor,
+    NewtonBoostingRegressor,
+)
 from algorithms._common.model_files.errors import ModelFileError
 
 CASES = [
@@ -198,3 +202,52 @@ def test_a_refit_forgets_the_file(tmp_path):
     y = np.exp(np.nan_to_num(X[:, 0]))
     fresh = HistogramBoostingRegressor(**model.get_params()).fit(X, y)
     assert np.array_equal(again.fit(X, y).predict(X), fresh.predict(X))
+
+
+def test_metrics_of_any_kind_of_number_are_kept(tmp_path):
+    X, y = table()
+
+    def wrong(y, found):  # a whole number of numpy's, and at first not finite
+        calls.append(1)
+        return "wrong", np.int64(5) if len(calls) > 1 else np.nan, False
+
+    calls = []
+    model = HistogramBoostingRegressor(n_estimators=3, random_state=0)
+    model.fit(X, y, eval_set=[(X, y)], eval_metric=wrong)
+    model.save_model(tmp_path / "model.json")
+    again = HistogramBoostingRegressor().load_model(tmp_path / "model.json")
+    found = again.evals_result_["valid_0"]["wrong"]
+    assert np.isnan(found[0])
+    assert found[1:] == [5.0, 5.0]
+
+
+def test_codes_that_reach_far_travel_in_our_own_form(tmp_path):
+    rng = np.random.default_rng(0)
+    codes = np.array([3, 2**24 + 1, 2**31 - 1])
+    X = codes[rng.integers(0, 3, 500)].astype(float)[:, None]
+    y = (X[:, 0] == codes[1]) + 0.1 * rng.normal(size=500)
+    params = {"n_estimators": 5, "categorical_feature": [0], "min_data_per_group": 5}
+    model = HistogramBoostingRegressor(**params).fit(X, y)
+    model.save_model(tmp_path / "model.json")
+    again = HistogramBoostingRegressor().load_model(tmp_path / "model.json")
+    assert len(np.unique(again.predict(X))) > 1
+    assert np.array_equal(again.predict(X), model.predict(X))
+    with pytest.raises(ModelFileError, match="code"):
+        model.save_model(tmp_path / "model.txt")
+    X[0] = 2.0**31
+    with pytest.raises(ValueError, match=r"holds 2147483648; codes are below 2\*\*31"):
+        HistogramBoostingRegressor(**params).fit(X, y)
+
+
+def test_a_frame_is_refused_where_a_file_does_not_name_its_categories(tmp_path):
+    rng = np.random.default_rng(0)
+    place = rng.integers(0, 3, 400)
+    frame = pd.DataFrame({"a": pd.Categorical.from_codes(place, [10, 20, 30])})
+    y = (place == 1) + 0.1 * rng.normal(size=400)
+    theirs = xgboost.XGBRegressor(n_estimators=3, enable_categorical=True, max_cat_to_onehot=1)
+    theirs.fit(frame, y).save_model(tmp_path / "model.json")
+    model = NewtonBoostingRegressor().load_model(tmp_path / "model.json")
+    with pytest.raises(ValueError, match="does not name its categories"):
+        model.predict(frame)
+    codes = frame.apply(lambda column: column.cat.codes)
+    assert np.array_equal(model.predict(codes).astype(np.float32), theirs.predict(frame))

@@ -139,7 +139,8 @@ def read_text(text, wanted):
     document = json.loads(text)
     if wanted == "xgboost" or (wanted is None and "learner" in document):
         ensemble, names = xgboost_json.read(document)
-        about = json.loads(xgboost_json.attribute_of(document, ATTRIBUTE) or "{}")
+        told = xgboost_json.attribute_of(document, ATTRIBUTE)
+        about = json.loads(told) if told else {"facts": xgboost_json.stopping_of(document)}
         found = described(ensemble, about)
         return replace(found, names=names, objective=xgboost_json.objective_of(document))
     return described(*own_json.read(document))

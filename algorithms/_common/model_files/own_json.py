@@ -6,7 +6,6 @@ from dataclasses import fields
 import numpy as np
 
 from algorithms._common.model_files.errors import ModelFileError
-from algorithms._common.model_files.limits import MOST_CODES
 from harness import TreeEnsemble
 
 FORMAT, VERSION = "tree-harness model", 1
@@ -48,10 +47,27 @@ def read(document):
             "upgrade it"
         )
     given = {name: unlisted(value) for name, value in document["trees"].items()}
-    ensemble = TreeEnsemble(**given)
-    if (ensemble.set_codes >= MOST_CODES).any():
-        raise ModelFileError(f"it asks for a category above {MOST_CODES - 1}")
-    return ensemble, document["estimator"]
+    return TreeEnsemble(**given), document["estimator"]
+
+
+def spelt(value):
+    """Return facts, of dicts, lists and values, with numbers that are not finite as text."""
+    if isinstance(value, dict):
+        return {name: spelt(one) for name, one in value.items()}
+    if isinstance(value, list):
+        return [spelt(one) for one in value]
+    if isinstance(value, float) and not np.isfinite(value):
+        return "NaN" if np.isnan(value) else "Infinity" if value > 0 else "-Infinity"
+    return value
+
+
+def unspelt(value):
+    """Return what `spelt` was given."""
+    if isinstance(value, dict):
+        return {name: unspelt(one) for name, one in value.items()}
+    if isinstance(value, list):
+        return [unspelt(one) for one in value]
+    return SPELT.get(value, value) if isinstance(value, str) else value
 
 
 def listed(value):

@@ -78,6 +78,23 @@ def attribute_of(document, name):
     return document["learner"].get("attributes", {}).get(name)
 
 
+def stopping_of(document):
+    """Return what early stopping has left in a model: facts of our estimators, or none.
+
+    XGBoost's file holds all rounds that were trained; its estimators predict by those up to the
+    best one. A round of several trees a score (``num_parallel_tree``) counts as so many here.
+    """
+    best, score = (attribute_of(document, name) for name in ("best_iteration", "best_score"))
+    if best is None:
+        return {}
+    about = trees_of(document["learner"]["gradient_booster"])[0]["gbtree_model_param"]
+    last = (int(best) + 1) * max(int(about["num_parallel_tree"]), 1) - 1
+    if last < 0:
+        raise ModelFileError(f"best_iteration is {best}")
+    score = None if score is None else float(score)
+    return {"best_iteration": last, "best_score": score, "_stopped": True}
+
+
 def trees_of(booster):
     """Return the model of a booster, and the weights of its trees where it has dropped some."""
     kind = booster["name"]

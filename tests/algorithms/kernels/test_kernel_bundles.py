@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from algorithms._common.hist_bins import bin_table, find_bins, runs_of
-from algorithms._common.hist_bundles import Bundling, stride_of
+from algorithms._common.hist_bundles import NO_BUNDLES, Layout, stride_of
 from algorithms._common.hist_growing import Grower
 from algorithms._common.hist_params import all_free, make_rules
 from algorithms._common.hist_parts import entries_of, exclusive_columns, part_table
@@ -21,6 +21,10 @@ from algorithms.histogram_boosting import HistogramBoostingRegressor
 
 few = settings(max_examples=25, deadline=None)
 seeds = st.integers(0, 2**32 - 1)
+LAYOUTS = [
+    *(NO_BUNDLES, Layout(), Layout(order="degree")),
+    *(Layout(lists=False), Layout(bundles=False, lists=False)),
+]
 
 
 def zeros_mostly(rng, n, d, share=0.1):
@@ -62,9 +66,9 @@ def test_features_join_the_first_bundle_that_has_room(seed, most, room):
     assert sorted(left_out) == np.flatnonzero(bundle < 0).tolist()
 
 
-@given(seeds, st.booleans(), st.sampled_from([None, Bundling(), Bundling(order="degree")]))
+@given(seeds, st.booleans(), st.sampled_from(LAYOUTS))
 @few
-def test_bins_can_be_read_back_from_bundles_and_lists(seed, is_missing, bundling):
+def test_bins_can_be_read_back_from_bundles_and_lists(seed, is_missing, layout):
     rng = np.random.default_rng(seed)
     n, d = int(rng.integers(5, 300)), int(rng.integers(1, 40))
     X = zeros_mostly(rng, n, d, rng.random() * 0.3)
@@ -76,12 +80,14 @@ def test_bins_can_be_read_back_from_bundles_and_lists(seed, is_missing, bundling
         plain = bin_table(filled, wanted, none, all_free(len(none)), workers)
         table = part_table(sparse.csr_array(X), absent=np.nan if is_missing else 0.0)
         found = find_bins(table, np.zeros(d, bool), 20, 10**6, 1, workers)
-        bins = bin_table(table, found, none, all_free(len(none)), workers, bundling)
+        bins = bin_table(table, found, none, all_free(len(none)), workers, layout)
     assert all(map(np.array_equal, found.edges, wanted.edges))
     assert np.array_equal(found.missing, wanted.missing)
     assert np.array_equal(oracles.bins_of(bins, n), plain.rows)
-    if bundling is None:
+    if not layout.bundles:
         assert (np.diff(bins.places.start)[: bins.rows.shape[1]] == 1).all()
+    if not layout.lists:
+        assert bins.rows.shape[1] == len(bins.places.length)
 
 
 def test_a_conflict_that_is_allowed_costs_one_value():
@@ -91,8 +97,9 @@ def test_a_conflict_that_is_allowed_costs_one_value():
     with Workers(1) as workers:
         table = part_table(sparse.csc_array(X))
         binner = find_bins(table, np.zeros(2, bool), 255, 100, 1, workers)
-        bins = bin_table(table, binner, none, all_free(len(none)), workers, Bundling(0.01))
-        apart = bin_table(table, binner, none, all_free(len(none)), workers, Bundling(0.009))
+        facts = none, all_free(len(none)), workers
+        bins = bin_table(table, binner, *facts, Layout(max_conflict_rate=0.01))
+        apart = bin_table(table, binner, *facts, Layout(max_conflict_rate=0.009))
     assert bins.rows.shape[1] == 1
     assert len(apart.places.length) == 2
     lost = oracles.bins_of(bins, 100) != X
@@ -176,8 +183,8 @@ def test_trees_on_bundles_and_lists_are_those_of_the_plain_grower(seed, has_bund
     with Workers(threads) as workers:
         table = part_table(sparse.csr_array(X))
         binner = find_bins(table, np.zeros(d, bool), 12, n, 1, workers)
-        bundling = Bundling() if has_bundles else None
-        bins = bin_table(table, binner, none, all_free(len(none)), workers, bundling)
+        layout = Layout(bundles=has_bundles)
+        bins = bin_table(table, binner, none, all_free(len(none)), workers, layout)
         grower = Grower(bins, binner, make_rules(model, none), workers)
         tree = grower.grow(g * oracles_histogram.HALF + h, hist_layout.Scale(1.0, 1.0), 0)
     own = oracles.bins_of(bins, n)

@@ -29,8 +29,11 @@ from harness.model import JSON
 from harness.units import parse_duration, parse_share, parse_size
 
 
-def _as_value_error(parse: Any) -> Any:
-    """Let pydantic collect our parsing errors with all the others."""
+def _read_by(parse: Any, given: Any) -> BeforeValidator:
+    """Read a value by our own parser, whose errors pydantic collects with all the others.
+
+    ``given`` is the type that a file may hold, as the JSON Schema tells it.
+    """
 
     def validate(value: Any) -> Any:
         try:
@@ -38,12 +41,12 @@ def _as_value_error(parse: Any) -> Any:
         except ConfigError as error:
             raise ValueError(str(error)) from None
 
-    return validate
+    return BeforeValidator(validate, json_schema_input_type=given)
 
 
-Duration = Annotated[float, BeforeValidator(_as_value_error(parse_duration))]
-Size = Annotated[int, BeforeValidator(_as_value_error(parse_size))]
-Share = Annotated[float, BeforeValidator(_as_value_error(parse_share))]
+Duration = Annotated[float, _read_by(parse_duration, float | str)]
+Size = Annotated[int, _read_by(parse_size, int | str)]
+Share = Annotated[float, _read_by(parse_share, float | str)]
 # Params by the capacity; by nothing (each library's own defaults); by a search of the same budget.
 Track = Literal["equal", "default", "tuned"]
 RUNGS = ("L0", "L1", "L2", "L3")  # of the parity ladder, the lowest first
@@ -210,6 +213,11 @@ def load_experiment(
     for key, value in told.items():
         _set(data, key, value)
     return parse_experiment(data, f"{place} with {', '.join(told)} as asked for" if told else place)
+
+
+def experiment_schema() -> JSON:
+    """Return the JSON Schema of an experiment's file, for editors and other programs."""
+    return Experiment.model_json_schema()
 
 
 def load_gates(path: Path) -> list[Gate]:

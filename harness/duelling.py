@@ -16,7 +16,6 @@ import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
-from datetime import UTC, datetime
 from statistics import fmean
 
 from harness import machine
@@ -35,6 +34,7 @@ from harness.model import (
     to_json,
 )
 from harness.session import RefusedError, SessionError
+from harness.units import utc_now
 
 # Seconds of rest before each call. OpenMP threads spin some ms after their work; and on a busy
 # machine the scheduler favours who has slept: of calls without a rest between, the second took
@@ -85,7 +85,7 @@ def run_duel(
         Where a launch would have begun after the deadline. What was measured is dropped: an end
         that the clock has chosen is no look of the schedule.
     """
-    started = _now()
+    started = utc_now()
     fight = _Fight(duel, open_session, progress, settle)
     status, failure = Status.DONE, None
     try:
@@ -99,7 +99,7 @@ def run_duel(
     except SideError as error:
         status, failure = error.status, error.failure
         fight.facts["failed_side"] = error.side
-    return DuelOutcome(duel, status, tuple(fight.blocks), failure, fight.facts, started, _now())
+    return DuelOutcome(duel, status, tuple(fight.blocks), failure, fight.facts, started, utc_now())
 
 
 class _Fight:
@@ -202,7 +202,3 @@ def _orders(sides: Mapping[str, Side], launch: int) -> tuple[Order, ...]:
     if max(longest.values()) < LONE_CALL:
         return ORDERS if launch % 2 == 0 else ORDERS[::-1]
     return ("ABA",) if longest["b"] >= longest["a"] else ("BAB",)
-
-
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="milliseconds")

@@ -30,7 +30,7 @@ from harness.model import Algorithm, Dataset, Executor, Metric, Outcome, Section
 from harness.plugin_files import blamed_on, import_file
 
 OWN_PACKAGES = ("harness.builtin", "algorithms", "algorithms.reference", "reports")
-REPORTING = ("harness.builtin", "reports")  # what a page is made with: metrics and sections
+NO_ALGORITHMS = ("harness.builtin", "reports")  # the others; importing those takes seconds
 HOOKS: dict[str, tuple[str, type[Any]]] = {
     "register_algorithms": ("algorithm", Algorithm),
     "register_datasets": ("dataset", Dataset),
@@ -182,7 +182,7 @@ def load_registry(
     strangers
         Whether entry points are loaded; by default unless ``HARNESS_DISABLE_PLUGINS`` is set.
     packages
-        Of the project's own, those that are needed; ``REPORTING`` takes no algorithm.
+        Of the project's own, those that are needed; ``NO_ALGORITHMS`` has all other things.
     """
     registry = Registry()
     if modules is None:

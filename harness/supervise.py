@@ -11,7 +11,6 @@ import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Self
 
@@ -21,6 +20,7 @@ from harness.model import JSON, Job, Outcome, Sample, Status, Trial, to_json
 from harness.outcomes import outcome_path, read_outcome, write_outcome
 from harness.pool import Pool, idle_workers
 from harness.session import DiedError, RefusedError, Session, SessionError, TooLateError
+from harness.units import utc_now
 
 ATTEMPTS = 3  # deaths in a row at start-up before the rest of a job is given up
 ROWS_ONE_BY_ONE = 100
@@ -189,7 +189,7 @@ class Supervisor:
 
     def _run(self, session: Session, job: Job, trial: Trial) -> Outcome:
         """Take one trial through its phases and return what became of it."""
-        started, deadline = _now(), time.monotonic() + job.limits.timeout
+        started, deadline = utc_now(), time.monotonic() + job.limits.timeout
         before = self.pool.crowd()
         samples: list[Sample] = []
         session.clear_log()
@@ -254,14 +254,10 @@ def _for_people(error: SessionError, do: str, job: Job) -> SessionError:
 
 
 def _failed(trial: Trial, error: SessionError, facts: JSON) -> Outcome:
-    now = _now()
+    now = utc_now()
     return Outcome(trial, error.status, failure=error.failure, facts=facts, started=now, ended=now)
 
 
 def _said(session: Session) -> JSON:
     """Return the facts of a worker's ``hello`` that belong to an outcome."""
     return {k: v for k, v in session.facts.items() if k not in {"v", "n", "ok", "samples"}}
-
-
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="milliseconds")

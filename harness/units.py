@@ -1,8 +1,9 @@
-"""Durations, sizes and shares as people write them: ``60s``, ``2m30s``, ``4GiB``, ``2%``."""
+"""Durations, sizes and shares as people write them, ``2m30s``, ``4GiB``, ``2%``, and the time."""
 
 from __future__ import annotations
 
 import re
+from datetime import UTC, datetime
 
 from harness.errors import ConfigError
 
@@ -66,3 +67,8 @@ def show_duration(seconds: float) -> str:
     minutes, rest = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours} h {minutes} min" if hours else f"{minutes} min {rest} s"
+
+
+def utc_now() -> str:
+    """Return the time in UTC, ISO 8601, to the millisecond."""
+    return datetime.now(UTC).isoformat(timespec="milliseconds")

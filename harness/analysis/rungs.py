@@ -9,7 +9,7 @@ RUNGS = ("L3", "L2", "L1", "L0", "")  # the highest first; "": nothing is shown 
 MEANING = {
     "L3": "the same bits from raw data",
     "L2": "the same trees from raw data",
-    "L1": "the same splits given the bins",
+    "L1": "the same splits of the training rows",
     "L0": "equivalent accuracy",
     "": "not shown to agree",
 }

@@ -23,7 +23,7 @@ class NoAsvError(HarnessError):
     def __init__(self) -> None:
         super().__init__(
             "asv is not installed, and with it its results and its detection of steps: "
-            "pip install 'tree-harness[asv]'"
+            "pip install asv asv-runner virtualenv"
         )
 
 

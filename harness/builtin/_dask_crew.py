@@ -16,7 +16,6 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import CancelledError
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +25,7 @@ from harness.builtin._dask_roll import LOOK, ClusterError, Roll, told_if_gone
 from harness.errors import HarnessError
 from harness.model import JSON, Duel, DuelOutcome, Failure, Job, Outcome, Status
 from harness.outcomes import outcome_path, read_outcome
+from harness.units import utc_now
 
 LOST = "WorkerLost"  # kind of failure
 ATTEMPTS = 3  # workers that a trial or a duel may lose
@@ -231,7 +231,7 @@ def given_up(errand: Errand) -> Outcome | DuelOutcome:
     """Return the end of what no worker has survived; the next run tries it again."""
     told = f"{len(errand.lost)} workers were lost with it: {', '.join(errand.lost)}"
     facts: JSON = {"dask": {"lost": errand.lost}, "failed_in": "start"}
-    now = datetime.now(UTC).isoformat(timespec="milliseconds")
+    now = utc_now()
     end: dict[str, Any] = {"facts": facts, "started": now, "ended": now}
     end["failure"] = Failure(LOST, told)
     if isinstance(errand.what, Duel):

@@ -106,7 +106,7 @@ def connected(options: JSON, jobs: list[Job]) -> Iterator[Any]:
         from distributed import LocalCluster
     except ImportError as error:
         raise ConfigError(
-            "the dask executor needs Dask: pip install 'tree-harness[dask]'"
+            "the dask executor needs Dask: pip install 'dask[array,dataframe]' distributed"
         ) from error
     with ExitStack() as stack:
         address = options.get("scheduler")

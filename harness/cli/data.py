@@ -19,7 +19,7 @@ from harness.cli.common import (
 from harness.data import resolve
 from harness.errors import ConfigError, unknown
 from harness.model import Dataset
-from harness.plugins import Registry, load_registry
+from harness.plugins import NO_ALGORITHMS, Registry, load_registry
 
 
 @click.group("data")
@@ -35,7 +35,7 @@ def list_(*, suite: str | None, plugins: tuple[Path, ...], as_json: bool) -> Non
     """List every dataset, with whether it is ready, to fetch, refused or broken."""
     from harness.data.manage import list_datasets
 
-    rows = list_datasets(load_registry(plugins))
+    rows = list_datasets(load_registry(plugins, packages=NO_ALGORITHMS))
     if suite:
         suites = {s for row in rows for s in row.get("suites", ())}
         if suite not in suites:
@@ -59,7 +59,7 @@ def show(name: str, *, plugins: tuple[Path, ...], as_json: bool) -> None:
     """Show what is declared of a dataset, and where its bytes come from."""
     from harness.data.manage import show as show_dataset
 
-    facts = show_dataset(resolve(name, load_registry(plugins)))
+    facts = show_dataset(resolve(name, load_registry(plugins, packages=NO_ALGORITHMS)))
     if as_json:
         print_json(facts)
         return
@@ -75,7 +75,7 @@ def fetch(names: tuple[str, ...], *, plugins: tuple[Path, ...], as_json: bool) -
     """Bring datasets (names, globs, suite:NAME) into the cache."""
     from harness.data.manage import fetch_all
 
-    found, failed = fetch_all(_chosen(names, load_registry(plugins)), say)
+    found, failed = fetch_all(_chosen(names, load_registry(plugins, packages=NO_ALGORITHMS)), say)
     if as_json:
         print_json({"fetched": found, "failed": failed})
     elif found:
@@ -94,7 +94,7 @@ def verify(names: tuple[str, ...], *, plugins: tuple[Path, ...], as_json: bool) 
 
     checks = [
         {"name": dataset.name, **check}
-        for dataset in _chosen(names, load_registry(plugins))
+        for dataset in _chosen(names, load_registry(plugins, packages=NO_ALGORITHMS))
         for check in verify_dataset(dataset)
     ]
     if as_json:

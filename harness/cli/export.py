@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
 import click
 
 from harness.cli.common import plugin_option, results_option, say
+from harness.config import experiment_schema
 from harness.errors import StoreError
 from harness.plugins import load_registry
 
@@ -33,11 +35,13 @@ from harness.plugins import load_registry
     metavar="FILE",
     help="Where to write; CSV goes to stdout without it.",
 )
+@click.option("--schema", is_flag=True, help="Print the JSON Schema of experiment files instead.")
 @plugin_option
 @results_option
 def command(
     run: str,
     *,
+    schema: bool,
     kind: str,
     asv: Path | None,
     output: Path | None,
@@ -48,6 +52,9 @@ def command(
 
     As asv's results all runs of known commits are written, into a folder such as .asv/results.
     """
+    if schema:
+        click.echo(json.dumps(experiment_schema(), indent=1))
+        return 0
     if asv is not None or kind == "asv":
         return _export_asv(asv or output or Path(".asv/results"), plugins, results)
     import pandas as pd

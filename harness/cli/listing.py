@@ -11,7 +11,7 @@ from harness.cli.common import json_option, plugin_option, print_json, print_tab
 from harness.config import load_experiment
 from harness.experiment_files import shipped_experiments
 from harness.model import Algorithm, Dataset, Metric, Section
-from harness.plugins import Registry, load_registry
+from harness.plugins import NO_ALGORITHMS, OWN_PACKAGES, Registry, load_registry
 
 KINDS = (
     *("algorithms", "datasets", "metrics", "sections", "executors"),
@@ -33,7 +33,11 @@ def command(kind: str | None, plugins: tuple[Path, ...], results: Path, as_json:
     """
     if kind is None:  # click itself would take a line for each
         raise click.UsageError(f"list needs a KIND: {', '.join(KINDS)}")
-    rows = _runs(results) if kind == "runs" else _registered(kind, load_registry(plugins))
+    if kind == "runs":
+        rows = _runs(results)
+    else:
+        packages = OWN_PACKAGES if kind in ("algorithms", "plugins") else NO_ALGORITHMS
+        rows = _registered(kind, load_registry(plugins, packages=packages))
     if as_json:
         print_json({kind: rows})
     elif rows:

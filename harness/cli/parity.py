@@ -70,7 +70,7 @@ def command(**given: Any) -> int:
     """Compare the trees of A with those of B, by default the reference that A answers to.
 
     Both are trained on the same rows. Each dataset reaches a rung: L3 the same bits, L2 the same
-    trees, L1 the same splits given the bins, L0 equivalent accuracy. Where the trees part, the
+    trees, L1 the same splits of the rows, L0 equivalent accuracy. Where the trees part, the
     first place is named and explained.
     """
     from harness import api

@@ -9,7 +9,7 @@ import click
 
 from harness.cli.common import plugin_option, print_json, results_option
 from harness.errors import ConfigError
-from harness.plugins import REPORTING, load_registry
+from harness.plugins import NO_ALGORITHMS, load_registry
 
 
 @click.command("report")
@@ -35,7 +35,7 @@ def command(
 
     if sum((index, markdown, as_json)) > 1 or (index and run is not None):
         raise ConfigError("--all, --markdown and --json exclude each other, and --all names no run")
-    registry = load_registry(plugins, packages=REPORTING)
+    registry = load_registry(plugins, packages=NO_ALGORITHMS)
     chosen = run or "latest"
     if as_json:
         print_json(reporting.verdicts(results, chosen, registry))

@@ -21,7 +21,7 @@ _KINDS = ("algorithm", "dataset", "metric", "executor")
 @results_option
 @json_option
 def command(name: str, *, plugins: tuple[Path, ...], results: Path, as_json: bool) -> None:
-    """Show NAME: an algorithm, dataset or metric, or the start of a run, trial, cell or duel id."""
+    """Show NAME: an algorithm, dataset, metric or executor, or the start of a stored id."""
     registry = load_registry(plugins)
     found = _registered(name, registry) or _stored(name, results)
     if not found:

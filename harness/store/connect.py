@@ -27,11 +27,6 @@ _PRAGMAS = ("synchronous = FULL", "cell_size_check = ON", "trusted_schema = OFF"
 T = TypeVar("T")
 
 
-def now() -> str:
-    """Return the time in UTC, ISO 8601, to the millisecond."""
-    return datetime.now(UTC).isoformat(timespec="milliseconds")
-
-
 class Database:
     """A connection whose statements wait where the file is busy and raise ``StoreError``."""
 

@@ -13,10 +13,11 @@ from typing import Any, Literal, Self
 from harness.errors import StoreError
 from harness.model import JSON, DuelOutcome, Outcome, Status, Trial
 from harness.store import insert, leftovers, rows
-from harness.store.connect import PATIENCE, Database, OlderSchemaError, connect, now
+from harness.store.connect import PATIENCE, Database, OlderSchemaError, connect
 from harness.store.faults import faults
 from harness.store.lock import WriterLock
 from harness.store.read import Reader
+from harness.units import utc_now
 
 DATABASE = "harness.db"
 
@@ -87,7 +88,7 @@ class Store(Reader):
         lock = WriterLock(path)
         with ExitStack() as undo:
             undo.callback(lock.release)
-            lock.acquire(now(), wait=wait, on_wait=on_wait)
+            lock.acquire(utc_now(), wait=wait, on_wait=on_wait)
             patience = PATIENCE if wait else 0.0
             store = cls(folder, connect(path, write=True, patience=patience, on_wait=on_wait), lock)
             undo.callback(store.close)
@@ -135,7 +136,7 @@ class Store(Reader):
             "config_hash": rows.storable(config_hash),
             "machine": rows.dumps(machine),
             "environments": rows.dumps(environments),
-            "started": now(),
+            "started": utc_now(),
         }
         stamp = datetime.now(UTC).strftime("%Y%m%d-%H%M")
         with self.writing() as database:
@@ -147,14 +148,14 @@ class Store(Reader):
         """Note how a run ended, and when."""
         with self.writing() as database:
             sql = "UPDATE run SET status = ?, ended = ? WHERE key = ?"
-            database.execute(sql, status, now(), self._key(run_id))
+            database.execute(sql, status, utc_now(), self._key(run_id))
 
     def event(self, run_id: str, kind: str, data: Any) -> None:
         """Note something that happened in a run; ``data`` is JSON."""
         with self.writing() as database:
             database.execute(
                 "INSERT INTO event (run, at, kind, data) VALUES (?, ?, ?, ?)",
-                *(self._key(run_id), now(), rows.storable(kind), rows.dumps(data)),
+                *(self._key(run_id), utc_now(), rows.storable(kind), rows.dumps(data)),
             )
 
     # -------------------------------------------------------------- trials and duels

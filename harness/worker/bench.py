@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,6 +23,7 @@ from harness.model import (
     trial_from_json,
 )
 from harness.outcomes import write_outcome
+from harness.units import utc_now
 from harness.worker import affinity, facts
 
 if TYPE_CHECKING:
@@ -111,7 +111,7 @@ class Bench:
         self._hand = None  # the rows of the trial before must not count as this one's memory
         if self._table is None or self._algorithm is None:
             raise HarnessError("no table is loaded; ask `hello` and `load` first")
-        started, load, wanted = _now(), facts.load(), trial_from_json(trial)
+        started, load, wanted = utc_now(), facts.load(), trial_from_json(trial)
         if wanted.split not in self._rows:
             self._rows[wanted.split] = cut(wanted, self._table)
         self.meter.warm()
@@ -230,7 +230,7 @@ class Bench:
             arrays=names,
             facts={**self._found(hand, self._table), **(extra or {})},
             started=hand.started,
-            ended=_now(),
+            ended=utc_now(),
         )
         write_outcome(Path(outcome), done)
         return {"outcome": outcome}
@@ -294,7 +294,3 @@ class Bench:
             gc.unfreeze()
         gc.collect()
         gc.freeze()
-
-
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="milliseconds")

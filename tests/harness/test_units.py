@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.errors import ConfigError
-from harness.units import parse_duration, parse_share, parse_size, show_duration
+from harness.units import parse_duration, parse_share, parse_size, show_duration, utc_now
 
 
 @pytest.mark.parametrize(
@@ -64,3 +64,8 @@ def test_what_is_not_a_share_is_refused(text):
 @given(st.floats(min_value=1e-6, max_value=1e6))
 def test_every_duration_is_shown_with_a_unit(seconds):
     assert show_duration(seconds).split()[-1] in {"ms", "s", "min"}
+
+
+def test_time_stamps_are_utc_to_the_millisecond():
+    assert utc_now().endswith("+00:00")
+    assert len(utc_now()) == len("2026-11-21T09:42:00.000+00:00")

@@ -1,11 +1,14 @@
 """`harness list`: short for people, whole as JSON."""
 
 import json
+import subprocess
+import sys
 
 import pytest
 from click.testing import CliRunner
 
 from harness.cli.listing import command
+from harness.plugins import NO_ALGORITHMS, OWN_PACKAGES, load_registry
 
 
 def listed(*arguments):
@@ -40,3 +43,21 @@ def test_json_has_values_and_a_table_words(kind, name, values, words):
     assert {key: row[key] for key in values} == values
     (line,) = (x for x in listed(kind).splitlines() if x.split()[0] == name)
     assert set(words) <= set(line.split())
+
+
+def test_packages_that_most_lists_leave_out_register_algorithms_alone():
+    left_out = [package for package in OWN_PACKAGES if package not in NO_ALGORITHMS]
+    registry = load_registry(packages=left_out, strangers=False)
+    assert registry.names("algorithm")
+    assert not any(registry.names(kind) for kind in registry.entries if kind != "algorithm")
+
+
+@pytest.mark.parametrize("arguments", [["list", "datasets"], ["data", "show", "iris"]])
+def test_datasets_are_listed_without_importing_algorithms(arguments):
+    code = "import sys; from harness.cli import main\n"
+    code += "try: main()\nfinally: print(sorted({'numba', 'xgboost'} & set(sys.modules)))"
+    done = subprocess.run(
+        [sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=True
+    )
+    assert "iris" in done.stdout
+    assert done.stdout.splitlines()[-1] == "[]"

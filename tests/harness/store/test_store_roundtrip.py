@@ -24,7 +24,7 @@ from harness.model import (
     Trial,
 )
 from harness.outcomes import write_arrays
-from harness.store import Store, connect, rows
+from harness.store import Store, rows
 
 # Every character but lone surrogates, which are no Unicode: NUL, escapes and quotes among them.
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)
@@ -212,11 +212,6 @@ def test_many_outcomes_are_stored_all_or_none(store, kit):
     with pytest.raises(StoreError):
         store.record_all(run, [kit.outcome(of=kit.trial(9200)), kit.outcome(arrays={"a": "/x"})])
     assert len(store.outcomes(run)) == 5
-
-
-def test_time_stamps_are_utc_to_the_millisecond():
-    assert connect.now().endswith("+00:00")
-    assert len(connect.now()) == len("2026-11-21T09:42:00.000+00:00")
 
 
 def test_an_unknown_run_is_told_with_a_neighbour(store, kit):

@@ -1,0 +1,71 @@
+"""The page of experiments lists the keys that there are, with their defaults."""
+
+import json
+import re
+
+import pytest
+from click.testing import CliRunner
+from pages import DOCS
+
+from harness.cli.export import command
+from harness.config import Choice, Duels, Experiment, Gate, Parity, Run, Tuning, Verdicts
+from harness.config_splits import Splits
+from harness.experiment_files import shipped_experiments
+
+PAGE = (DOCS / "experiments.md").read_text()
+TABLES = {
+    "At the top": Experiment,
+    "`[[algorithms]]`": Choice,
+    "`[splits]`": Splits,
+    "`[run]`": Run,
+    "`[duels]`": Duels,
+    "`[parity]`": Parity,
+    "`[verdicts]`": Verdicts,
+    "`[tuning]`": Tuning,
+    "`[[gate]]`": Gate,
+}
+WORDS = {"timeout": '"10m"', "name": None, "limit": None}  # written as people do, or by its kind
+
+
+def section(title):
+    body = rf"^## {re.escape(title)}$\n(.*?)(?=^## |\Z)"
+    (found,) = re.findall(body, PAGE, re.DOTALL | re.MULTILINE)
+    return found
+
+
+def keys(title):
+    """Return the keys of a section's table with what it says of their defaults."""
+    return dict(re.findall(r"^\| `(\w+)` \| ([^|]*?) ?\|", section(title), re.MULTILINE))
+
+
+@pytest.mark.parametrize("title", TABLES)
+def test_every_key_stands_in_its_table_with_its_default(title):
+    tables = {"tuning", "splits", "run", "duels", "parity", "verdicts", "diagnostics", "gate"}
+    fields = {
+        name: field
+        for name, field in TABLES[title].model_fields.items()
+        if not (TABLES[title] is Experiment and name in tables)
+    }
+    told = keys(title)
+    assert list(told) == list(fields)
+    for name, field in fields.items():
+        if field.is_required():
+            assert told[name] in ("needed", "the file's name"), name
+        elif name in WORDS:
+            assert WORDS[name] in (None, told[name].strip("`"))
+        else:
+            default = "" if field.default is None else json.dumps(field.default)
+            assert told[name].strip("`") == default, name
+
+
+def test_every_shipped_experiment_is_told():
+    told = re.findall(r"^\| `(\w+)` \|", section("What is shipped"), re.MULTILINE)
+    assert set(told) == {name.partition("/")[0] for name in shipped_experiments()}
+
+
+def test_the_schema_is_printed_and_says_what_a_file_may_hold():
+    schema = json.loads(CliRunner().invoke(command, ["--schema"]).stdout)
+    assert set(schema["properties"]) == set(Experiment.model_fields)
+    assert schema["additionalProperties"] is False
+    timeout = schema["$defs"]["Run"]["properties"]["timeout"]
+    assert {one["type"] for one in timeout["anyOf"]} == {"number", "string"}

@@ -33,7 +33,8 @@ from algorithms._common.earlier import code_labels
 from algorithms._common.hist_objectives import ALIASES, CLASSES, REGRESSION, to_probabilities
 from algorithms._common.hist_params import CONSTRAINTS
 from algorithms._common.hist_parity import probabilities_like
-from algorithms._common.hist_tables import codes_of, trim
+from algorithms._common.hist_tables import trim
+from algorithms._common.labels import codes_among
 from algorithms._common.spaces import HISTOGRAM_BOOSTING
 from harness import ALL_TASKS, Accepts, Algorithm, Argument, estimator_adapter, hookimpl
 
@@ -139,7 +140,7 @@ class HistogramBoostingClassifier(ClassifierMixin, BaseHistogramBoosting):
 
     def _encode_y(self, y):
         """Return the codes of an evaluation table's labels."""
-        return codes_of(np.asarray(y), self.classes_)
+        return codes_among(self.classes_, y, "eval_set has labels that y has not")
 
     def _weigh(self, codes, weight):
         """Return the weights of rows and of classes multiplied, or None where all are 1."""

@@ -26,6 +26,7 @@ from sklearn.utils._param_validation import StrOptions
 
 from algorithms._common.base_newton import BaseNewtonBoosting
 from algorithms._common.earlier import code_labels
+from algorithms._common.labels import codes_among
 from algorithms._common.newton_objectives import BINARY, CLASSES, REGRESSION
 from algorithms._common.newton_params import CONSTRAINTS
 from algorithms._common.spaces import NEWTON_BOOSTING
@@ -133,12 +134,7 @@ class NewtonBoostingClassifier(ClassifierMixin, BaseNewtonBoosting):
 
     def _encode_y(self, y):
         """Return the codes of an evaluation table's labels."""
-        y = np.asarray(y)
-        codes = np.searchsorted(self.classes_, y)
-        known = self.classes_[np.minimum(codes, self.n_classes_ - 1)] == y
-        if not known.all():
-            raise ValueError("eval_set has labels that y has not")
-        return codes
+        return codes_among(self.classes_, y, "eval_set has labels that y has not")
 
     def predict_proba(self, X, iteration_range=None):
         """Return the probabilities of the classes, float64 (n_rows, n_classes).

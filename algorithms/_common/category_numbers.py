@@ -81,7 +81,7 @@ class CategoryNumbers:
 
 
 def codes_of(e, k):
-    """Return the codes of a set, ascending."""
+    """Return the codes of a category set, ascending, int32."""
     return e.set_codes[e.set_indptr[k] : e.set_indptr[k + 1]]
 
 

@@ -162,15 +162,6 @@ def columns_of_mask(wanted, n_features):
     return np.flatnonzero(wanted).tolist()
 
 
-def codes_of(y, classes):
-    """Return the codes of an evaluation table's labels; raise ValueError where one is new."""
-    codes = np.searchsorted(classes, y)
-    known = classes[np.minimum(codes, len(classes) - 1)] == y
-    if not known.all():
-        raise ValueError("eval_set has labels that y has not")
-    return codes
-
-
 def trim(weight):
     """Return the weights, or None where all are 1."""
     return None if weight is None or (weight == 1.0).all() else weight

@@ -11,7 +11,8 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, column_or_1d
 
 from algorithms._common.hist_objectives import LOGARITHMIC
-from algorithms._common.hist_tables import codes_of, read_table
+from algorithms._common.hist_tables import read_table
+from algorithms._common.labels import codes_among
 from algorithms._distributed.boosting import Table
 
 
@@ -100,7 +101,9 @@ def read_parts(parts, model, rows, dtype, class_weights):
     X = np.ascontiguousarray(np.concatenate([*tables, nothing]))
     targets = [read_y(part[1], model) for part in full]
     if hasattr(model, "predict_proba"):
-        targets = [codes_of(y, model.classes_) for y in targets]
+        targets = [
+            codes_among(model.classes_, y, "a part has labels that y has not") for y in targets
+        ]
     y = np.concatenate([*targets, np.empty(0)]).astype(np.float64)
     weight = None
     if parts and len(parts[0]) > 2:

@@ -9,6 +9,7 @@ import json
 
 import numpy as np
 
+from algorithms._common.category_numbers import codes_of
 from algorithms._common.model_files.errors import ModelFileError
 from algorithms._common.model_files.lightgbm_text import CATEGORICAL, DEFAULT_LEFT, default_names
 from algorithms._common.model_files.objectives import LIGHTGBM, name_for
@@ -178,11 +179,6 @@ def tree_text(plain, t, place):
     lines |= {"is_linear": [0], "shrinkage": [1]}
     body = [f"{name}={' '.join(text_of(v) for v in values)}" for name, values in lines.items()]
     return "\n".join([f"Tree={place}", *body, "", "", ""])
-
-
-def codes_of(e, k):
-    """Return the codes of a category set, int32."""
-    return e.set_codes[e.set_indptr[k] : e.set_indptr[k + 1]]
 
 
 def words_of(codes):

@@ -9,6 +9,7 @@ import json
 
 import numpy as np
 
+from algorithms._common.category_numbers import codes_of
 from algorithms._common.model_files.errors import ModelFileError
 from algorithms._common.model_files.objectives import MANY, XGBOOST, name_for
 from algorithms._common.model_files.plain_sums import base_in_trees, plain_sum, require_sum
@@ -160,7 +161,7 @@ def tree_of(plain, numbers, t, place):
         parents[side[inner]] = np.flatnonzero(inner)
     number_of_codes = np.append(np.diff(e.set_indptr), 0)
     asks_set = (e.categories[at] >= 0) & (number_of_codes[e.categories[at]] > 0)
-    sets = [codes_of(e, k) for k in e.categories[at[asks_set]].tolist()]
+    sets = [codes_of(e, k).tolist() for k in e.categories[at[asks_set]].tolist()]
     sizes = [len(codes) for codes in sets]
     return {
         "base_weights": numbers["value"][at].tolist(),
@@ -185,8 +186,3 @@ def tree_of(plain, numbers, t, place):
             "size_leaf_vector": "1",
         },
     }
-
-
-def codes_of(e, k):
-    """Return the codes of a category set."""
-    return e.set_codes[e.set_indptr[k] : e.set_indptr[k + 1]].tolist()

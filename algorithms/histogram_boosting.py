@@ -48,10 +48,8 @@ class HistogramBoostingClassifier(ClassifierMixin, BaseHistogramBoosting):
     ----------
     num_leaves, max_depth : int
         Most leaves of a tree, and most questions on the way to one (−1: any number).
-    learning_rate : float
-        η.
-    n_estimators : int
-        Rounds.
+    learning_rate : float, η
+    n_estimators : int, rounds
     subsample_for_bin : int
         About how many rows the bins' edges are chosen on.
     objective : str or callable, optional
@@ -67,12 +65,10 @@ class HistogramBoostingClassifier(ClassifierMixin, BaseHistogramBoosting):
         Share of features of a tree.
     reg_alpha, reg_lambda : float
         α and λ.
-    random_state : int, RandomState, optional
-        Decides rounding and samples.
+    random_state : int, RandomState, optional; decides rounding and samples
     n_jobs : int, optional
         Threads; None is one. The model is the same for any number.
-    importance_type : {"split", "gain"}
-        What `feature_importances_` counts.
+    importance_type : {"split", "gain"}, what `feature_importances_` counts
     max_bin, min_data_in_bin : int
         Most bins of a feature (at most 255), and fewest rows of a bin.
     enable_bundle, max_conflict_rate : bool, float
@@ -80,13 +76,11 @@ class HistogramBoostingClassifier(ClassifierMixin, BaseHistogramBoosting):
         rows they may be, one of which is read as zero there.
     bundle_order : {"count", "degree"}, by entries, or by features that collide with one
     is_enable_sparse : bool
-        Whether columns that few rows have an entry in are held as lists of these; else, where
-        they are in no bundle, each takes two bytes a row. The model is the same.
+        Whether columns of few entries are listed, else two bytes a row; the model is the same.
     data_sample_strategy : {"bagging", "goss"}
     top_rate, other_rate : float
         a and b of one-side sampling; together at most 1.
-    goss_rank : {"gh", "g"}
-        Whether it keeps the rows with the largest |g h|, as LightGBM, or |g|, as the paper.
+    goss_rank : {"gh", "g"}, by what it ranks rows: |g h| as LightGBM, or |g| as the paper
     max_delta_step, path_smooth : float
         Bound on a leaf's value; rows' worth of its parent's value that it is drawn to. As
         `reg_alpha`, they shape no leaf of "regression_l1" and "quantile", a quantile of its rows.

@@ -27,6 +27,7 @@ class VotedClasses:
 
     def _votes(self, X):
         """Yield, for each model, the vote of each row's class and of the others, (n_rows, K)."""
+        check_is_fitted(self)
         others = max(1, self.n_classes_ - 1)
         for vote, found in zip(self.estimator_weights_, self._each(X), strict=False):
             chosen = found[:, None] == self.classes_

@@ -13,8 +13,7 @@ and, where wanted,
     leaf_values(groups)           the best step of each leaf; by default found by line search
     predict(raw)                  what a regressor predicts; by default the score itself
     predict_proba(raw)            what a classifier needs, float64 (n_rows, n_classes)
-    link(proba)                   the scores that mean probabilities (n_rows, n_classes), where a
-                                  classifier starts from an estimator: float64 (n_rows, n_outputs)
+    link(proba)                   a classifier's scores of probabilities, to start from an estimator
 
 ``raw`` is float64 (n_rows, n_outputs), ``weight`` float64 (n_rows,) or None. y of a classifier
 are class codes, float64.

@@ -132,6 +132,8 @@ class SavedModel:
             "categories": listed_categories(self),
             "facts": facts,
         }
+        if getattr(self, "categories_", {}) is None:
+            del told["categories"]  # of a library's file, which did not name them
         if hasattr(self, "classes_"):
             kind = self.classes_.dtype
             dtype = kind.str if kind.kind in "biuf" else kind.kind  # text takes the room it needs
@@ -160,8 +162,8 @@ def categories_of(found):
 
     None where its trees ask for categories and the file of a library does not name them.
     """
-    known, ours = keyed_categories(found), "class" in found.estimator
-    return None if not known and not ours and len(found.ensemble.set_codes) else known
+    known, told = keyed_categories(found), "categories" in found.estimator
+    return None if not known and not told and len(found.ensemble.set_codes) else known
 
 
 def keyed_categories(found):

@@ -24,6 +24,8 @@ def check_warm_start(estimator):
             delattr(estimator, name)
         estimator.__dict__.update(before)
         raise ValueError(f"{told}: with warm_start=True they must be the same")
+    if not goes_on:
+        estimator.__dict__.pop("estimators_", None)  # a fit that fails from here on leaves none
     estimator._trained_on = now  # noqa: SLF001 - its own part
 
 

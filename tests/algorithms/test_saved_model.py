@@ -247,7 +247,9 @@ def test_a_frame_is_refused_where_a_file_does_not_name_its_categories(tmp_path):
     theirs = xgboost.XGBRegressor(n_estimators=3, enable_categorical=True, max_cat_to_onehot=1)
     theirs.fit(frame, y).save_model(tmp_path / "model.json")
     model = NewtonBoostingRegressor().load_model(tmp_path / "model.json")
-    with pytest.raises(ValueError, match="does not name its categories"):
-        model.predict(frame)
+    model.save_model(tmp_path / "kept.json")
+    for read in (model, NewtonBoostingRegressor().load_model(tmp_path / "kept.json")):
+        with pytest.raises(ValueError, match="does not name its categories"):
+            read.predict(frame)
     codes = frame.apply(lambda column: column.cat.codes)
     assert np.array_equal(model.predict(codes).astype(np.float32), theirs.predict(frame))

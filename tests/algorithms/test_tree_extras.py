@@ -213,7 +213,7 @@ def test_the_drawing_has_a_box_a_node_and_a_line_a_branch(max_depth):
 
 def test_errors_of_values_far_from_zero_prune_as_those_near_it():
     rng = np.random.default_rng(0)
-    X, y = rng.normal(size=(400, 3)), rng.integers(-3, 4, 400).astype(float)
+    X, y = rng.normal(size=(400, 3)), rng.normal(scale=2.0, size=400)
     y[X[:, 0] > 0.5] += 8.0
     near = DecisionTreeRegressor(random_state=0).fit(X[:200], y[:200])
     far, shift = copy.deepcopy(near), 2.0**32

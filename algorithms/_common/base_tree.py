@@ -118,9 +118,9 @@ class BaseDecisionTree(BaseEstimator):
         """
         seed = check_random_state(self.random_state).randint(0, SEEDS)
         target, power = self._target(y, weight), 0
-        if target.weight is not None and not target.weight.any():
-            raise ValueError("Sample weights must contain at least one non-zero number.")
         if not self._sorts_in_nodes:
+            if target.weight is not None and not target.weight.any():
+                raise ValueError("Sample weights must contain at least one non-zero number.")
             weight, power = bring_near_one(target.weight)
             target = replace(target, weight=weight)
         rules = make_rules(self, target, len(y), len(columns))

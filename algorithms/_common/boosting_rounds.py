@@ -118,10 +118,10 @@ def clip(weight):
 
 
 def relative_losses(off, loss):
-    """Return L of each row from its absolute error, float64 (n_rows,), which is written to."""
+    """Return L of each row from its absolute error, (n_rows,); of whole numbers, too."""
     worst = off.max()
     if worst != 0.0:
-        off /= worst
+        off = off / worst
     match loss:
         case "square":
             return off**2

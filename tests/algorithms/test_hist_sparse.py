@@ -227,7 +227,11 @@ def test_sparse_models_are_the_same_for_any_number_of_threads(enable_bundle):
 
 @pytest.mark.parametrize("share", [0.2, 0.5, 0.9])
 def test_drawn_columns_beside_many_listed_ones_grow_the_trees_of_the_dense_table(share):
-    X, y = wide(np.random.default_rng(5), 3000)
+    rng = np.random.default_rng(5)
+    X, y = wide(rng, 3000)
+    often = np.where(rng.random((3000, 8)) < 0.4, np.round(rng.normal(size=(3000, 8)), 1), 0.0)
+    y = y + (often[:, 3] + often[:, 6] > 0.3)
+    X = sparse.csr_array(sparse.hstack([often, X]))
     params = {"colsample_bytree": share, "n_estimators": 12, "enable_bundle": False}
     dense = fit(X.toarray(), y, HistogramBoostingClassifier, **params)
     for n_jobs in (1, 2):

@@ -29,15 +29,26 @@ def plain_rows(estimator, X, dtype=None, *, allow_nan=True):
     least one row and at most MOST_VALUES floats, where names of columns were seen in training,
     where a value is infinite or becomes so in ``dtype``, or is NaN and must not be.
     """
-    if type(X) is not np.ndarray or X.dtype not in FLOATS or X.ndim != 2:
-        return None
-    if not 0 < X.size <= MOST_VALUES or X.shape[1] != estimator.n_features_in_:
-        return None
-    if hasattr(estimator, "feature_names_in_"):
+    if plain_array(estimator, X) is None or X.size > MOST_VALUES:
         return None
     with np.errstate(over="ignore"):
         found = np.ascontiguousarray(X, dtype)
     return found if is_plain(found, allow_nan=allow_nan) else None
+
+
+def plain_array(estimator, X):
+    """Return X, whose values nobody has looked at yet, or None where `validate_data` has to.
+
+    Returns
+    -------
+    X itself, or None: where it is anything but a NumPy array of floats of at least one row, where
+    names of columns were seen in training, or where their number is another one.
+    """
+    if type(X) is not np.ndarray or X.dtype not in FLOATS or X.ndim != 2:
+        return None
+    if not len(X) or X.shape[1] != estimator.n_features_in_:
+        return None
+    return None if hasattr(estimator, "feature_names_in_") else X
 
 
 def plain_sparse_rows(estimator, X, dtype=None):

@@ -4,6 +4,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from algorithms._common.few_rows import plain_array
 from algorithms._common.hist_model import OURS
 from algorithms._common.hist_objectives import CLASSES, REGRESSION, Objective
 from algorithms._common.hist_predict import FastPredictor
@@ -51,11 +52,14 @@ class HistogramModel(SavedModel, Contributions, BaseEstimator):
         """Return raw scores, float64 (n_rows, n_scores)."""
         if not hasattr(self, "ensemble_"):  # it costs as much as twenty trees to ask
             check_is_fitted(self, "ensemble_")
-        X = self._read_rows(X)
         every = rounds is None or rounds <= 0
         trees = slice(None if every else rounds * len(self._base))
-        threads = count_threads(self.n_jobs) if X.shape[0] > 1 else 1
-        return self._walker.raw(X, threads, trees)
+        if (plain := plain_array(self, X)) is not None:
+            threads = count_threads(self.n_jobs) if len(X) > 1 else 1
+            found = self._walker.checked_raw(np.ascontiguousarray(plain), threads, trees)
+            if found is not None:
+                return found
+        return self._walker.raw(self._read_rows(X), count_threads(self.n_jobs), trees)
 
     def _staged_raw(self, X):
         """Yield raw scores after each round."""

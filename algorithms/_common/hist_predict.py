@@ -24,6 +24,7 @@ from algorithms._kernels.odd_walk import add_odd_trees
 from algorithms._kernels.plain_walk import NODE, add_plain_trees
 from harness import Missing
 
+LARGEST = {4: float(np.finfo(np.float32).max), 8: float(np.finfo(np.float64).max)}  # by bytes
 FEW_STEPS = 1 << 17  # rows × trees below which threads cost more than they bring
 BLOCK_VALUES = 1 << 21  # of a table whose codes are numbered anew at once
 MANY_WORDS = 1 << 17  # of all category sets, 64 codes each, beyond which codes are numbered anew
@@ -73,6 +74,19 @@ class FastPredictor:
         self.add(X, out, threads, trees)
         return self.finish(out)
 
+    def checked_raw(self, X, threads=1, trees=slice(None)):
+        """Return `raw` of an array whose values are finite as the trees read them, else None.
+
+        The walk looks at values on its way, which saves a pass over X, and a copy of it. Where
+        trees ask for categories it does not, and None is returned as well.
+        """
+        if self.odd is not None:
+            return None
+        out = np.empty((X.shape[0], len(self.start)))
+        out[:] = self.start
+        most = LARGEST[4 if self.reading.rounds_values else X.itemsize]
+        return None if self._walk(X, out, threads, trees, most) else self.finish(out)
+
     def add(self, X, out, threads=1, trees=slice(None)):
         """Add the scores of some trees to ``out``."""
         if sparse.issparse(X):
@@ -101,12 +115,18 @@ class FastPredictor:
 
         each_block(X, place, absent, 1 if few else threads, add)
 
-    def _walk(self, X, out, threads, trees):
-        """Add the scores of some trees to ``out``; X as the packed nodes ask it."""
+    def _walk(self, X, out, threads, trees, most=np.inf):
+        """Add the scores of some trees to ``out``; X as the packed nodes ask it.
+
+        Returns
+        -------
+        bool, whether a value is larger than ``most``; trees that ask for categories do not look
+        """
         roots, output = self.roots[trees], self.output[trees]
         n_rows = X.shape[0]
         if n_rows * len(roots) < FEW_STEPS:
             threads = 1
+        beyond = []
 
         def share(first, last):
             at = np.empty(BLOCK, np.int64)
@@ -114,9 +134,12 @@ class FastPredictor:
             values, reading = self.values, self.reading
             nodes, depth, rounds = self.nodes, self.depth[trees], reading.rounds_sums
             if self.odd is None:
-                x, width = X.reshape(-1), X.shape[1]
-                add_plain_trees(
-                    nodes, roots, depth, values, output, x, width, rounds, at, out, first, last
+                x, width, limit = X.reshape(-1), X.shape[1], X.dtype.type(most)
+                where = at, out, first, last
+                beyond.append(
+                    add_plain_trees(
+                        nodes, roots, depth, values, output, x, width, limit, rounds, *where
+                    )
                 )
             elif not self.odd.are_worth_it(n_rows, self.depth[trees], trees):
                 steps, bits, values = self.steps, self.bits, self.values_of_steps
@@ -131,9 +154,10 @@ class FastPredictor:
         blocks = -(-n_rows // BLOCK)
         if blocks == 1:
             share(0, 1)
-            return
-        with Workers(threads) as workers:
-            workers.share(share, blocks)
+        else:
+            with Workers(threads) as workers:
+                workers.share(share, blocks)
+        return any(beyond)
 
     def finish(self, out):
         """Return the raw scores of sums over all trees."""

@@ -6,6 +6,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from algorithms._common.few_rows import plain_array
 from algorithms._common.hist_predict import FastPredictor
 from algorithms._common.newton_model import importances, join_trees, rounds_from
 from algorithms._common.newton_objectives import BINARY, CLASSES, REGRESSION
@@ -52,15 +53,21 @@ class NewtonModel(SavedModel, Contributions, BaseEstimator):
 
     def _raw(self, X, iteration_range=None):
         """Return raw scores, (n_rows, n_scores)."""
-        check_is_fitted(self, "ensemble_")
-        X = read_rows(self, X, reset=False)
+        if not hasattr(self, "ensemble_"):  # it costs as much as twenty trees to ask
+            check_is_fitted(self, "ensemble_")
         k = len(self._base)
         first, last = (0, 0) if iteration_range is None else iteration_range
         walker = self._walker
         if last > len(self.ensemble_.weight) // k:  # rounds after the best one
             walker = FastPredictor(self._join(self._rounds))
         trees = slice(first * k, last * k or None)
-        return walker.raw(X, count_threads(self.n_jobs), trees)
+        plain = plain_array(self, X) if np.isnan(self.missing) else None
+        if plain is not None:
+            threads = count_threads(self.n_jobs) if len(X) > 1 else 1
+            found = walker.checked_raw(np.ascontiguousarray(plain), threads, trees)
+            if found is not None:
+                return found
+        return walker.raw(read_rows(self, X, reset=False), count_threads(self.n_jobs), trees)
 
     def _predict_scores(self, raw):
         """Return what raw scores say: values, or probabilities of the classes; float64."""

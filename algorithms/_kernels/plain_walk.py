@@ -6,7 +6,8 @@ once; what it finds there is added tree by tree all the same. Where eight walks 
 which stays in registers; an array of eight would be stored and loaded in every step. The right
 child lies behind the left, so the comparison is added to its number. A leaf is its own left child.
 
-Where a block of rows has no gaps, a step needs no look at NaN, which is a third of its time.
+Where a block of rows has no gaps, a step needs no look at NaN, which is a third of its time. The
+same look tells whether values are within bounds, so that X need not be read once more for that.
 """
 
 import numpy as np
@@ -17,6 +18,7 @@ from algorithms._kernels.jit import inner_kernel, kernel
 EIGHT = 8
 BURST = 12  # steps after which is seen whether all rows have arrived
 GAPS_LEFT = 1  # the lowest bit of what a node asks: NaN goes left
+GAPS, FAR = 1, 2  # what a look at values finds
 NODE = np.dtype(
     [
         ("threshold", np.float64),  # x <= threshold goes left
@@ -28,7 +30,7 @@ NODE = np.dtype(
 
 @kernel
 def add_plain_trees(
-    nodes, roots, depth, values, output, x, width, rounds_sums, at, out, first, last
+    nodes, roots, depth, values, output, x, width, most, rounds_sums, at, out, first, last
 ):
     """Add the trees' leaves to the scores of the rows first … last − 1.
 
@@ -40,16 +42,24 @@ def add_plain_trees(
     output : (n_trees,) int64, the first score that a tree adds to
     x : (n_rows · width,) float32 or float64, X row by row
     width : int, number of columns of X
+    most : of the dtype of x, the largest size that a value may have, or infinity
     rounds_sums : bool, whether sums are rounded to float32
     at : (BLOCK,) int64, scratch space
     out : (n_rows, n_scores) float64, added to
+
+    Returns
+    -------
+    bool, whether a value is larger than ``most``
     """
-    worth_a_look = width <= EIGHT * len(roots)
+    looks = np.isfinite(most) or width <= EIGHT * len(roots)
+    all_found = np.int64(0)
     for start in range(first, last, BLOCK):
         n = min(BLOCK, last - start)
-        gaps = True
-        if worth_a_look:
-            gaps = has_gaps(x, start * width, (start + n) * width)
+        found = np.int64(GAPS)
+        if looks:
+            found = look(x, start * width, (start + n) * width, most)
+            all_found |= found
+        gaps = found & GAPS != 0
         whole = n - n % EIGHT
         for t in range(len(roots) if whole else 0):
             for i in range(0, whole, EIGHT):
@@ -61,6 +71,7 @@ def add_plain_trees(
             add_leaves(values, at, output[t], rounds_sums, out, start, whole)
         for row in range(start + whole, start + n):
             add_to_row(nodes, roots, depth, values, output, x, width, rounds_sums, at, out, row)
+    return all_found & FAR != 0
 
 
 @inner_kernel
@@ -111,12 +122,15 @@ def roots_from(roots, t):
 
 
 @inner_kernel
-def has_gaps(x, first, last):
-    """Return whether some of the values are NaN."""
-    found = np.int64(0)
+def look(x, first, last, most):
+    """Return whether some of the values are NaN (GAPS), and some larger than ``most`` (FAR)."""
+    gaps = np.int64(0)
+    far = np.int64(0)
     for i in range(np.uint64(first), np.uint64(last)):
-        found |= np.int64(x[i] != x[i])
-    return found != 0
+        value = x[i]
+        gaps |= np.int64(value != value)  # noqa: PLR0124 - NaN alone is not itself
+        far |= np.int64(abs(value) > most)
+    return gaps * GAPS + far * FAR
 
 
 @inner_kernel

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from scipy import sparse
 
-from algorithms._common import few_rows
+from algorithms._common import few_rows, newton_fitted
 from algorithms._common.few_rows import is_plain, plain_rows, plain_sparse_rows
 from algorithms.bagging import BaggingClassifier
 from algorithms.decision_tree import DecisionTreeClassifier
@@ -140,3 +140,33 @@ def test_a_pickle_does_not_tell_what_was_predicted(kind):
     before = pickle.dumps(model)
     model.predict(sparse.csr_array(X))
     assert pickle.dumps(model) == before
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("kind", [HistogramBoostingClassifier, NewtonBoostingClassifier])
+def test_the_walk_itself_tells_values_out_of_range(kind, dtype, monkeypatch):
+    model = kind(n_estimators=20, n_jobs=2, random_state=0).fit(X, Y)
+    many = np.tile(X.astype(dtype), (60, 1))
+    many[5, 1] = np.nan
+    wanted = model.ensemble_.predict(many)
+    with monkeypatch.context() as patch:
+        patch.setattr(kind, "_read_rows", None)  # nothing looks at X but the walk
+        patch.setattr(newton_fitted, "read_rows", None)
+        assert np.array_equal(model.predict_proba(many), wanted)
+    outside = [np.inf, -np.inf] + ([1e39] if kind is NewtonBoostingClassifier else [])
+    for place in (0, 7000, len(many) - 1):
+        for value in outside:
+            bad = many.copy()
+            with np.errstate(over="ignore"):
+                bad[place, 2] = value
+                with pytest.raises(ValueError, match=r"infinity|too large"):
+                    model.predict(bad)
+
+
+def test_single_precision_is_read_off_double_as_if_it_were_rounded():
+    model = NewtonBoostingClassifier(n_estimators=20).fit(X, Y)
+    near = np.nextafter(np.float32(X), np.float32(np.inf)).astype(float)
+    between = np.concatenate([X, (np.float32(X) + near) / 2.0, near])
+    assert np.array_equal(
+        model.predict_proba(between), model.predict_proba(between.astype(np.float32))
+    )

@@ -29,7 +29,7 @@ def test_runs_are_in_the_order_in_which_they_began(tmp_path, monkeypatch):
     with Store.open(tmp_path, write=True) as store:
         begun = []
         for stamp in ("2030-01-01T00:00:00.000+00:00", "1999-01-01T00:00:00.000+00:00"):
-            monkeypatch.setattr("harness.store.write.now", lambda stamp=stamp: stamp)
+            monkeypatch.setattr("harness.store.write.utc_now", lambda stamp=stamp: stamp)
             begun.append(store.begin_run("x", {}, "0", {}))
         assert store.run()["id"] == begun[-1]
         assert [run["id"] for run in store.runs()] == begun[::-1]

@@ -10,6 +10,7 @@ from pathlib import Path
 import numba
 import numpy as np
 import sklearn
+from joblib import parallel_config
 
 from algorithms._distributed import links
 from algorithms._distributed.boosting import train
@@ -63,6 +64,15 @@ def shut_door(key):
             door[2].close()
 
 
+def own_threads():
+    """Return a context in which a rank may have threads.
+
+    Workers under a nanny are daemons, and of these joblib else allows one alone: it thinks of
+    processes.
+    """
+    return parallel_config(backend="threading")
+
+
 def train_here(training, place, told, parts):
     """Train as one rank; return its `Result`.
 
@@ -89,7 +99,7 @@ def train_here(training, place, told, parts):
         rows = Rows.of_parts(place["lengths"], place["numbers"])
         table = read_parts(parts, model, rows, place["dtype"], place["class_weights"])
         reach = place["rank"], place["addresses"], door[0], place["secret"]
-        with join(*reach, place["patience"], JOINING) as ranks:
+        with join(*reach, place["patience"], JOINING) as ranks, own_threads():
             door[2] = ranks
             return train(ranks, told, table)
     finally:

@@ -11,6 +11,7 @@ import pytest
 from dask_kit import LEAVES_SOCKETS, cluster_of
 
 from algorithms import DaskHistogramBoostingRegressor
+from algorithms._common.threads import count_threads
 from algorithms._distributed import at_workers, placing, reaching
 from algorithms._distributed.reaching import VersionError, WorkerLostError
 
@@ -187,3 +188,16 @@ def test_workers_whose_answer_is_an_error_are_lost_or_cannot_train():
     broken.answers = {"tcp://a": older}
     with pytest.raises(VersionError, match="code is unknown at tcp://a"):
         placing.compare_versions(broken, ["tcp://a"])
+
+
+def count_at_worker(n_jobs):
+    """Return how many threads a task of a worker has: as it is, and as a rank."""
+    alone = count_threads(n_jobs)
+    with at_workers.own_threads():
+        return alone, count_threads(n_jobs)
+
+
+@pytest.mark.filterwarnings("ignore:Inside a Dask worker")
+def test_ranks_have_threads_although_their_workers_are_daemons(client):
+    for n_jobs in (2, 3):
+        assert client.submit(count_at_worker, n_jobs).result() == (1, n_jobs)

@@ -184,9 +184,8 @@ class BaseGradientBoosting(BoostedModel):
 
     def _check_base_learner(self):
         """Raise ValueError where an estimator is given together with what shapes our own trees."""
-        asked = {name: getattr(self, name) for name in ("leaf_penalty", "l2_regularization")}
-        asked["parity"] = self.parity
-        given = [f"{name}={value!r}" for name, value in asked.items() if value]
+        names = ("leaf_penalty", "l2_regularization", "parity")
+        given = [f"{name}={getattr(self, name)!r}" for name in names if getattr(self, name)]
         if self.estimator is not None and given:
             raise ValueError(f"{', '.join(given)} cannot be had with an estimator: trees have it")
 

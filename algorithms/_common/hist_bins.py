@@ -20,7 +20,7 @@ from algorithms._kernels.presort import BUCKETS
 from algorithms._kernels.sort_values import PASSES, sort_values
 
 SAMPLE_SEED = 1
-END_OF_CODES = 1 << 31
+END_OF_CODES = 1 << 31  # of categories, which trees hold in int32
 ALL = 1 << 32
 ROWS_A_SHARE = 4096
 VALUES_AT_ONCE = 1 << 21  # of the sample, that are turned on their side

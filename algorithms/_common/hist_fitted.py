@@ -4,7 +4,6 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from algorithms._common.few_rows import plain_array
 from algorithms._common.hist_model import OURS
 from algorithms._common.hist_objectives import CLASSES, REGRESSION, Objective
 from algorithms._common.hist_predict import FastPredictor
@@ -54,11 +53,8 @@ class HistogramModel(SavedModel, Contributions, BaseEstimator):
             check_is_fitted(self, "ensemble_")
         every = rounds is None or rounds <= 0
         trees = slice(None if every else rounds * len(self._base))
-        if (plain := plain_array(self, X)) is not None:
-            threads = count_threads(self.n_jobs) if len(X) > 1 else 1
-            found = self._walker.checked_raw(np.ascontiguousarray(plain), threads, trees)
-            if found is not None:
-                return found
+        if (found := self._walker.raw_at_once(self, X, trees)) is not None:
+            return found
         return self._walker.raw(self._read_rows(X), count_threads(self.n_jobs), trees)
 
     def _staged_raw(self, X):

@@ -6,10 +6,11 @@ import numpy as np
 from scipy import sparse
 
 from algorithms._common.category_numbers import WORD, CategoryNumbers, count_words
+from algorithms._common.few_rows import plain_array
 from algorithms._common.node_rules import ends_left, nan_goes_left
 from algorithms._common.odd_questions import OddQuestions
 from algorithms._common.sparse_predict import each_block, narrowed
-from algorithms._common.threads import Workers
+from algorithms._common.threads import Workers, count_threads
 from algorithms._kernels.hist_predict import (
     BLOCK,
     IS_SET,
@@ -74,14 +75,17 @@ class FastPredictor:
         self.add(X, out, threads, trees)
         return self.finish(out)
 
-    def checked_raw(self, X, threads=1, trees=slice(None)):
-        """Return `raw` of an array whose values are finite as the trees read them, else None.
+    def raw_at_once(self, estimator, X, trees=slice(None)):
+        """Return `raw` of X as a user gives it to an estimator, or None where X must be read first.
 
-        The walk looks at values on its way, which saves a pass over X, and a copy of it. Where
-        trees ask for categories it does not, and None is returned as well.
+        The walk looks at values on its way, which saves a pass over a plain array, and a copy of
+        it. Where one is not finite as the trees read it, and where trees ask for categories, there
+        is no answer.
         """
-        if self.odd is not None:
+        if self.odd is not None or plain_array(estimator, X) is None:
             return None
+        X = np.ascontiguousarray(X)
+        threads = count_threads(estimator.n_jobs) if len(X) > 1 else 1
         out = np.empty((X.shape[0], len(self.start)))
         out[:] = self.start
         most = LARGEST[4 if self.reading.rounds_values else X.itemsize]

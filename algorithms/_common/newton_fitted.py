@@ -6,7 +6,6 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from algorithms._common.few_rows import plain_array
 from algorithms._common.hist_predict import FastPredictor
 from algorithms._common.newton_model import importances, join_trees, rounds_from
 from algorithms._common.newton_objectives import BINARY, CLASSES, REGRESSION
@@ -61,12 +60,9 @@ class NewtonModel(SavedModel, Contributions, BaseEstimator):
         if last > len(self.ensemble_.weight) // k:  # rounds after the best one
             walker = FastPredictor(self._join(self._rounds))
         trees = slice(first * k, last * k or None)
-        plain = plain_array(self, X) if np.isnan(self.missing) else None
-        if plain is not None:
-            threads = count_threads(self.n_jobs) if len(X) > 1 else 1
-            found = walker.checked_raw(np.ascontiguousarray(plain), threads, trees)
-            if found is not None:
-                return found
+        found = walker.raw_at_once(self, X, trees) if np.isnan(self.missing) else None
+        if found is not None:
+            return found
         return walker.raw(read_rows(self, X, reset=False), count_threads(self.n_jobs), trees)
 
     def _predict_scores(self, raw):

@@ -39,7 +39,8 @@ class DaskHistogramBoostingClassifier(DaskTraining, HistogramBoostingClassifier)
     workers : list of str, optional
         Addresses of the workers to train on; by default those that hold rows.
     patience : float
-        Seconds of silence after which a worker is given up that has not hung up.
+        Seconds of silence after which a worker is given up that has not hung up. Until they have
+        read their rows, all have a minute at least.
     **params
         Those of `HistogramBoostingClassifier`. ``n_jobs=None`` is the threads of the worker. Not
         to be had: `parity`, "dart", lossy bundles, objectives that are callable.

@@ -161,7 +161,8 @@ class VotingClassifier(ClassifierMixin, BaseVoting):
 
     def _as_votes(self, told):
         """Return probabilities as they are, and class codes as a 1 among zeros."""
-        return told if np.ndim(told) > 1 else np.eye(len(self.classes_))[np.asarray(told)]
+        are_shares = self.voting == "soft" and np.ndim(told) > 1
+        return told if are_shares else np.eye(len(self.classes_))[np.ravel(told)]
 
     def _votes(self, X):
         return [self._as_votes(answer) for answer in self._answers(X)]

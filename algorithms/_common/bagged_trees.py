@@ -12,21 +12,23 @@ ROWS_AT_ONCE = 16384  # rows that pass a tree while it is in the cache
 WALKS_OF_A_THREAD = 4096  # down full trees, that take longer than a thread takes to start
 
 
-def grow_bag(models, draws, X, y, threads, name):
+def grow_bag(models, draw, n_columns, X, y, threads, name):
     """Grow trees side by side.
 
     Parameters
     ----------
     models : list of our trees, unfitted, their seeds set; written to
-    draws : list of (columns, rows): what each of them is trained on, rows as often as drawn
+    draw : callable, number of a tree → (columns, rows): what it is trained on, rows as often as
+        drawn; asked when the tree's turn comes, as all rows of all trees fill a memory
+    n_columns : how many columns a tree has
     X : (n_rows, n_columns) array of numbers, NaN where missing, or sparse
     y : (n_rows,) class codes, or float64 values
     """
     with Workers(threads) as workers:
-        table = make_table(models[0], X, len(draws[0][0]), workers, name)
+        table = make_table(models[0], X, n_columns, workers, name)
 
         def grow(i):
-            columns, rows = draws[i]
+            columns, rows = draw(i)
             weight = np.bincount(rows, minlength=X.shape[0]).astype(np.float64)
             with Workers(1) as alone:
                 models[i].grow_on(table, columns, y, weight, alone, keep=True)

@@ -235,7 +235,8 @@ class BaseForest(BaseEstimator):
         """Return the mean over the trees that did not draw a row, float64 (n_rows, n_values)."""
         total = np.zeros((self._n_rows, self.estimators_[0].tree_.max_n_classes))
         count = np.zeros((self._n_rows, 1))
-        for i, drawn in enumerate(self.estimators_samples_):
+        for i, tree in enumerate(self.estimators_):
+            drawn = self._draw(tree.random_state)
             rows = np.flatnonzero(np.bincount(drawn, minlength=self._n_rows) == 0)
             total[rows] += self._walker.values(i, X[rows])
             count[rows] += 1

@@ -29,7 +29,7 @@ from algorithms._common.hist_parts import part_table
 from algorithms._common.hist_predict import FastPredictor
 from algorithms._common.hist_start import Start
 from algorithms._common.hist_stopping import Watch
-from algorithms._common.hist_tables import find_categorical, read_table
+from algorithms._common.hist_tables import are_ordered, find_categorical, read_table
 from algorithms._common.threads import Workers, count_threads
 
 SEEDS = 2**31 - 1
@@ -147,6 +147,7 @@ class BaseHistogramBoosting(HistogramModel):
         """
         before = None if init_model is None else look_at(init_model)
         known, labels = (before.categories, before.labels) if before else (None, None)
+        ordered = are_ordered(X)
         X, y = read_table(self, X, y=y, reset=True, known=known, **self._y_checks())
         y = self._read_y(y, labels)
         weight = None
@@ -155,7 +156,7 @@ class BaseHistogramBoosting(HistogramModel):
                 sample_weight, X, dtype=np.float64, ensure_non_negative=True
             )
         weight = self._weigh(y, weight)
-        self._is_categorical = find_categorical(self, self.categorical_feature)
+        self._is_categorical = find_categorical(self, self.categorical_feature, ordered)
         self._objective = self._find_objective()
         start = Start(self, before, init_score, eval_init_score)
         if self.parity is not None:

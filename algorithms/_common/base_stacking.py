@@ -6,7 +6,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.utils._param_validation import HasMethods, StrOptions
-from sklearn.utils.metadata_routing import MethodMapping
+from sklearn.utils.metadata_routing import MethodMapping, _routing_enabled
 from sklearn.utils.validation import (
     _check_feature_names_in,
     _check_response_method,
@@ -53,10 +53,11 @@ class BaseStacking(BaseBlend):
     def _train(self, X, y, params):
         members = self._members(params)
         self.final_estimator_ = self._make_decider()
-        routed = self._route(members, params)
+        is_fitted = self.cv == "prefit"
+        routed = {} if is_fitted and not _routing_enabled() else self._route(members, params)
         weight = read_weight(params, y)
         self.stack_method_ = [self._method(name, member) for name, member in members]
-        if self.cv == "prefit":
+        if is_fitted:
             for _, member in members:
                 check_is_fitted(member)
             self._keep(members, [member for _, member in members])

@@ -144,7 +144,10 @@ class BaseBlend(TransformerMixin, MetaEstimatorMixin, _BaseComposition):
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.transformer_tags.preserves_dtype = []
-        asked = [get_tags(member) for _, member in self.estimators if not is_dropped(member)]
+        try:
+            asked = [get_tags(member) for _, member in self.estimators if not is_dropped(member)]
+        except (AttributeError, TypeError, ValueError):  # no list of pairs: `fit` says so
+            return tags
         tags.input_tags.allow_nan = all(tag.input_tags.allow_nan for tag in asked)
         tags.input_tags.sparse = all(tag.input_tags.sparse for tag in asked)
         return tags

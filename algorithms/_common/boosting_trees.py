@@ -75,6 +75,8 @@ class TreeMaker:
             total = used.astype(np.float64) if weight is None else weight * used
         target = Target(0, y=gradient, weight=total)
         rules = make_rules(self._model, target, *self._X.shape)
+        if not rules.filtered and (self._leaf_penalty or self._l2):
+            raise ValueError("leaf_penalty and l2_regularization need weights of 0 or more")
         if self._grower is not None and rules.filtered:
             count = len(gradient) if used is None else np.count_nonzero(used)
             weighs = float(count) if weight is None else rules.total_weight

@@ -33,6 +33,8 @@ def check_params(params, options):
         own = getattr(params, one.name)
         is_default = own is None if one.default is None else np.all(own == one.default)
         refuse(params, one.name, own, one.name not in followed and not is_default)
+    few = params.parity == "scikit-learn" and params.min_child_samples < 1
+    refuse(params, "min_child_samples", params.min_child_samples, few)
     for name, value in options.items():
         refuse(params, name, "given", value is not None)
     known = not callable(params.objective)

@@ -123,12 +123,22 @@ def go_on_with(known, found):
     return {key: old.append(new[key]) if len(new[key]) else old for key, old in known.items()}
 
 
-def find_categorical(estimator, wanted):
+def are_ordered(X):
+    """Return which columns of a frame hold categories with an order, list of bool; else none."""
+    kinds = X.dtypes if isinstance(X, pd.DataFrame) else ()
+    return [isinstance(kind, pd.CategoricalDtype) and bool(kind.ordered) for kind in kinds]
+
+
+def find_categorical(estimator, wanted, ordered=()):
     """Return which columns are categorical, bool (n_features,).
+
+    All columns of a frame whose dtype is categorical are, and those that are named. LightGBM takes
+    ordered categories for numbers, and all that a list does not name: so does its parity mode.
 
     Parameters
     ----------
     wanted : "auto", a list of column numbers or names, or a mask, bool (n_features,)
+    ordered : list of bool, see `are_ordered`
 
     Raises
     ------
@@ -138,9 +148,12 @@ def find_categorical(estimator, wanted):
     n_features = estimator.n_features_in_
     names = list(getattr(estimator, "feature_names_in_", []))
     found = np.zeros(n_features, bool)
+    is_auto = isinstance(wanted, str)
+    as_lightgbm = getattr(estimator, "parity", None) == "lightgbm"
     for key in estimator.categories_:
-        found[names.index(key) if isinstance(key, str) else key] = True
-    if isinstance(wanted, str):
+        at = names.index(key) if isinstance(key, str) else key
+        found[at] = not as_lightgbm or (is_auto and not ordered[at])
+    if is_auto:
         return found
     for column in columns_of_mask(wanted, n_features):
         at = names.index(column) if isinstance(column, str) and column in names else column

@@ -19,7 +19,7 @@ from algorithms._common.newton_exact import (
 )
 from algorithms._common.newton_tree import NODE
 from algorithms._kernels.level_layout import Limits
-from algorithms._kernels.newton_rows import survey_nodes
+from algorithms._kernels.newton_rows import place_unused, survey_nodes
 from algorithms._kernels.newton_search import NEAR_END
 from algorithms._kernels.newton_thresholds import narrow_thresholds
 
@@ -73,6 +73,8 @@ class LeveledGrower:
         nodes = self.as_nodes(grown)
         if self.gaps.any():
             self.settle_missing(nodes, np.isinf(grown.nodes["threshold"]), used)
+        if used is not None:  # the grower told them by its own thresholds
+            self.share_rows(lambda _, *rows: place_unused(self.X, nodes, used, grown.leaf, *rows))
         return Grown(nodes, grown.leaf)
 
     def as_nodes(self, grown):
@@ -110,17 +112,28 @@ class LeveledGrower:
         alone : (n_nodes,) bool, nodes that part missing values from all others
         used : (n_rows,) bool, or None
         """
-        n_rows, flags = len(self.X), NO_FLAGS if used is None else used
-        shares = -(-n_rows // ROWS_A_SHARE)
+        flags = NO_FLAGS if used is None else used
+        shares = self.count_shares()
         missing = np.zeros((shares, len(nodes)), np.uint8)
         largest = np.full((shares, len(nodes)), -np.inf, np.float32)
 
-        def walk(first, last):
-            rows = first * ROWS_A_SHARE, min(last * ROWS_A_SHARE, n_rows)
-            survey_nodes(self.X, nodes, flags, missing[first], largest[first], *rows)
+        def walk(share, *rows):
+            survey_nodes(self.X, nodes, flags, missing[share], largest[share], *rows)
 
-        self.workers.share(walk, shares)
+        self.share_rows(walk)
         in_gaps = (nodes["left"] >= 0) & self.gaps[nodes["feature"]]
         nodes["missing_left"][in_gaps & ~missing.any(axis=0)] = 0
         last = largest.max(axis=0)[alone]
         nodes["threshold"][alone] = last + (np.abs(last) + NEAR_END)
+
+    def count_shares(self):
+        """Return into how many parts the rows are cut at most."""
+        return -(-len(self.X) // ROWS_A_SHARE)
+
+    def share_rows(self, task):
+        """Call ``task(share, first, last)`` for parts of the rows, each with a share of its own."""
+
+        def part(first, last):
+            task(first, first * ROWS_A_SHARE, min(last * ROWS_A_SHARE, len(self.X)))
+
+        self.workers.share(part, self.count_shares())

@@ -157,10 +157,15 @@ def read_orders(estimator, n_features):
     Constraints that are all zero count as some: they change how the library computes gains.
     """
     given = getattr(estimator, "monotone_constraints", None)
-    if given is None or len(given) == 0:
+    if given is None or len(given) == 0 or (isinstance(given, str) and is_empty(given)):
         return np.empty(0, np.int32)
     names = list(getattr(estimator, "feature_names_in_", []))
     return read_signs(given, n_features, names).astype(np.int32)
+
+
+def is_empty(text):
+    """Return whether constraints that are given as text, such as "(1,-1)", are none."""
+    return not text.strip("() ")
 
 
 def refuse_categories(estimator):

@@ -1,6 +1,7 @@
 """What Dask's workers run: they open a door for the other ranks, and train behind it."""
 
 import copy
+import math
 import platform
 import sys
 import time
@@ -20,9 +21,9 @@ from algorithms._distributed.rows import Rows
 from algorithms._kernels.jit import KERNEL_DIGEST, digest_sources
 
 STALE = 600.0  # seconds after which a door that nobody came through is closed
-JOINING = 60.0  # seconds within which all ranks have to have started
 FOLDERS = "_common", "_distributed"  # whose code decides what is grown, beside the kernels
 CODE_DIGEST = "-".join(digest_sources(Path(__file__).parents[1] / name)[:8] for name in FOLDERS)
+JOINING = 60.0  # seconds that all ranks have at least until they have read their rows
 doors = {}  # (training, worker) → [listener, when it was opened, Ranks once they have joined]
 
 
@@ -91,6 +92,7 @@ def train_here(training, place, told, parts):
     door = doors.get(key)
     if door is None:
         raise links.LinkError("this training was aborted, or its worker was started anew")
+    door[1] = math.inf  # it has a rank behind it
     told = replace(told, params=copy.deepcopy(told.params))  # ranks of one process share what came
     model = told.params
     if model.n_jobs is None:
@@ -99,7 +101,8 @@ def train_here(training, place, told, parts):
         rows = Rows.of_parts(place["lengths"], place["numbers"])
         table = read_parts(parts, model, rows, place["dtype"], place["class_weights"])
         reach = place["rank"], place["addresses"], door[0], place["secret"]
-        with join(*reach, place["patience"], JOINING) as ranks, own_threads():
+        patience = place["patience"]
+        with join(*reach, patience, max(patience, JOINING)) as ranks, own_threads():
             door[2] = ranks
             return train(ranks, told, table)
     finally:

@@ -20,7 +20,7 @@ from algorithms._common.hist_tables import encode_frame, find_categorical
 from algorithms._distributed import blocks
 from algorithms._distributed.boosting import Training
 from algorithms._distributed.evaluation import bring_tables, read_tables
-from algorithms._distributed.parts import check_values, check_weights
+from algorithms._distributed.parts import check_values, check_weights, whole
 from algorithms._distributed.placing import (
     assign,
     compare_versions,
@@ -53,7 +53,7 @@ class DaskTraining:
         "tree_learner": [StrOptions({"data", "feature", "voting"})],
         "top_k": [Interval(Integral, 1, None, closed="left")],
         "workers": [list, tuple, None],
-        "patience": [Interval(Real, 0.0, None, closed="neither")],
+        "patience": [Interval(Real, 0.0, 1e6, closed="right")],
     }
 
     def __init__(
@@ -243,13 +243,11 @@ class DaskTraining:
 
     def _key(self, told, parts):
         """Return a digest of what must be the same for a training to go on: also every value."""
-        params = {
-            name: repr(value)
-            for name, value in told.params.get_params().items()
-            if name not in ("n_jobs", "n_estimators")
-        }
+        every = told.params.get_params() | {"tree_learner": told.tree_learner, "top_k": told.top_k}
+        of_no_matter = "n_jobs", "n_estimators"
+        params = {name: whole(own) for name, own in every.items() if name not in of_no_matter}
         facts = params, [part.content for part in parts], told.categorical.tolist()
-        return hashlib.sha256(json.dumps(facts).encode()).hexdigest()
+        return hashlib.sha256(json.dumps(facts, default=repr).encode()).hexdigest()
 
     def _take_up(self, told, key):
         """Go on from the rounds that are finished."""
@@ -258,7 +256,7 @@ class DaskTraining:
         known, seed, rounds = self._unfinished
         if known != key:
             raise ValueError("resume=True, and parameters or rows are not those of the last fit")
-        told.seed, told.rounds = seed, rounds
+        told.seed, told.rounds = seed, rounds[: told.params.n_estimators]
 
     def _take_results(self, model, results):
         """Write what fit leaves."""

@@ -11,7 +11,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, column_or_1d
 
 from algorithms._common.hist_objectives import LOGARITHMIC
-from algorithms._common.hist_tables import read_table
+from algorithms._common.hist_tables import place_among, read_table
 from algorithms._common.labels import codes_among
 from algorithms._distributed.boosting import Table
 
@@ -37,7 +37,7 @@ def look(part, model):
     part : tuple
     model : the local estimator, which knows the columns
     """
-    lengths = {len(one) for one in part}
+    lengths = {one.shape[0] for one in part}
     if len(lengths) > 1:
         raise ValueError(f"a part has X, y and weights of unlike lengths: {sorted(lengths)}")
     if lengths == {0}:
@@ -45,6 +45,7 @@ def look(part, model):
     X, y = read_table(model, part[0], reset=False), read_y(part[1], model)
     if not isinstance(X, np.ndarray):
         raise TypeError("sparse parts cannot be trained on: make them dense")
+    check_categories(part[0], model.categories_)
     weight = [read_weight(part[2], X)] if len(part) > 2 else []
     known = {"content": digest_of(X, y, *weight), "weighs": not weight or bool(weight[0].any())}
     if hasattr(model, "predict_proba"):
@@ -56,13 +57,31 @@ def look(part, model):
     return Facts(len(X), X.dtype.str, sign=sign, **known)
 
 
+def check_categories(X, categories):
+    """Raise ValueError where a part of a frame holds categories that its frame does not declare.
+
+    Parameters
+    ----------
+    X : array or frame
+    categories : dict, column name or place → index of its categories
+    """
+    for key, known in categories.items():
+        column = X[key] if isinstance(key, str) else X.iloc[:, key]
+        strange = column[(place_among(column, known) < 0) & column.notna().to_numpy()]
+        if len(strange):
+            raise ValueError(
+                f"column {key!r} has the category {strange.iloc[0]!r} in a part, which the "
+                "frame does not declare: call its categorize()"
+            )
+
+
 def digest_of(*arrays):
     """Return a digest of the values of some arrays, their types and shapes."""
     found = hashlib.blake2b(digest_size=16)
     for array in arrays:
         found.update(f"{array.dtype.str} {array.shape}".encode())
-        whole = np.ascontiguousarray(array)
-        found.update(repr(whole.tolist()).encode() if whole.dtype.hasobject else whole.data)
+        own = np.ascontiguousarray(array)
+        found.update(repr(own.tolist()).encode() if own.dtype.hasobject else own.data)
     return found.hexdigest()
 
 
@@ -127,3 +146,12 @@ def check_weights(facts):
     """Raise ValueError where the weights of all parts are 0, as the local fit does."""
     if not any(fact.weighs for fact in facts if fact.n_rows):
         raise ValueError("Sample weights must contain at least one non-zero number.")
+
+
+def whole(value):
+    """Return a parameter's value as JSON has it, with every entry: ``repr`` leaves some out."""
+    if hasattr(value, "tolist"):  # of numpy, or a column of pandas
+        return value.tolist()
+    if isinstance(value, dict):
+        return [[str(key), whole(own)] for key, own in value.items()]
+    return [whole(own) for own in value] if isinstance(value, list | tuple) else value

@@ -6,7 +6,7 @@ threads, and cost less than a tenth of a search.
 
 import numpy as np
 
-from algorithms._kernels.jit import kernel
+from algorithms._kernels.jit import inner_kernel, kernel
 from algorithms._kernels.newton_layout import G, H, N
 
 
@@ -125,10 +125,34 @@ def survey_nodes(X, nodes, used, missing, largest, first, last):
         at = 0
         while nodes[at]["left"] >= 0:
             x = X[i, np.uint64(nodes[at]["feature"])]
-            goes_left = x < nodes[at]["threshold"]
             if np.isnan(x):
-                goes_left = nodes[at]["missing_left"] != 0
                 missing[at] = 1
             else:
                 largest[at] = max(largest[at], x)
-            at = nodes[at]["left"] if goes_left else nodes[at]["right"]
+            at = child_of(nodes[at], x)
+
+
+@kernel
+def place_unused(X, nodes, used, leaf, first, last):
+    """Write the leaves of those rows first … last − 1 that a tree was not grown on.
+
+    Parameters
+    ----------
+    used : (n_rows,) bool, the rows that the tree was grown on
+    leaf : (n_rows,) unsigned, written at the others: number of the leaf's node
+    Others are as in `survey_nodes`.
+    """
+    for i in range(np.uint64(first), np.uint64(last)):
+        if used[i]:
+            continue
+        at = 0
+        while nodes[at]["left"] >= 0:
+            at = child_of(nodes[at], X[i, np.uint64(nodes[at]["feature"])])
+        leaf[i] = at
+
+
+@inner_kernel
+def child_of(node, x):
+    """Return the number of the child that x goes to."""
+    goes_left = node["missing_left"] != 0 if np.isnan(x) else x < node["threshold"]
+    return node["left"] if goes_left else node["right"]

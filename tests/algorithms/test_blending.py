@@ -11,6 +11,7 @@ from sklearn.linear_model import LinearRegression, LogisticRegression, Perceptro
 from sklearn.model_selection import GridSearchCV, KFold, cross_val_predict
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
+from sklearn.utils import get_tags
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from algorithms import (
@@ -131,6 +132,19 @@ def test_learned_votes_are_probabilities(voting, weights):
         assert shares.sum(axis=1) == pytest.approx(1.0)
 
 
+class Column(GaussianNB):
+    """A member that tells its classes as a column, the way CatBoost does."""
+
+    def predict(self, X):
+        return super().predict(X)[:, None]
+
+
+@pytest.mark.parametrize("weights", [None, "nonnegative"])
+def test_classes_told_as_a_column_are_votes(weights):
+    blend = VotingClassifier([("bayes", Column())], weights=weights).fit(X, Y)
+    assert np.array_equal(blend.predict(X), GaussianNB().fit(X, Y).predict(X))
+
+
 @given(st.lists(st.lists(st.floats(-5, 5), min_size=3, max_size=3), min_size=1, max_size=8))
 @settings(max_examples=60, deadline=None)
 def test_shares_are_never_negative_and_sum_to_one(rows):
@@ -160,6 +174,17 @@ def test_weights_of_rows_reach_members_the_blend_and_the_decider():
     assert weighted.predict(XR) == pytest.approx(alone.predict(XR), rel=1e-6)
 
 
+def test_members_that_are_trained_already_need_take_no_weights():
+    near = KNeighborsClassifier().fit(X[::2], Y[::2])
+    params = {"final_estimator": GaussianNB(), "cv": "prefit"}
+    rows, labels, weight = X[1::2], Y[1::2], np.linspace(0.1, 2.0, 75)
+    ours, theirs = (
+        kind([("near", near)], **params).fit(rows, labels, sample_weight=weight)
+        for kind in (StackingClassifier, ensemble.StackingClassifier)
+    )
+    assert np.array_equal(ours.predict_proba(X), theirs.predict_proba(X))
+
+
 def test_members_can_be_searched_dropped_and_named():
     search = GridSearchCV(VotingClassifier(classifiers()), {"tree__max_depth": [1, 3]}, cv=2)
     assert search.fit(X, Y).best_params_["tree__max_depth"] == 3
@@ -187,6 +212,15 @@ def test_mistakes_are_told():
         StackingClassifier([("p", Perceptron())], stack_method="predict_proba").fit(X, Y)
     with pytest.raises(ValueError, match="should be a regressor"):
         StackingRegressor(regressors(), LogisticRegression()).fit(XR, YR)
+
+
+@pytest.mark.parametrize("members", [[GaussianNB()], ["tree"], [("bayes", GaussianNB()), 3]])
+@pytest.mark.parametrize("kind", [VotingClassifier, StackingClassifier])
+def test_members_without_names_are_told_by_fit_alone(kind, members):
+    blend = kind(members)
+    assert get_tags(blend).estimator_type == "classifier"
+    with pytest.raises(ValueError, match=r"list of \(string, estimator\) tuples"):
+        blend.fit(X, Y)
 
 
 @pytest.mark.parametrize("build", [build_voting, build_stacking])

@@ -20,6 +20,7 @@ from algorithms import (
     HistogramBoostingRegressor,
 )
 from algorithms._distributed import at_workers, base_dask, placing
+from algorithms._distributed.parts import look
 from algorithms._distributed.reaching import WorkerLostError
 
 distributed = pytest.importorskip("distributed", reason="the extra 'dask' is not installed")
@@ -199,6 +200,45 @@ def test_going_on_needs_a_start_and_the_same_rows(client, monkeypatch):
         model.fit(X, y, resume=True)
 
 
+def told_of(model, n_features=2):
+    """Return what the ranks of a training on one small part are told, and its key."""
+    X, y = np.zeros((3, n_features)), np.arange(3.0)
+    local = model._describe_columns(da.from_array(X))
+    facts = [look((X, y), local)]
+    told, _ = model._prepare(local, facts, None, None, None)
+    return told, model._key(told, facts)
+
+
+def test_going_on_needs_the_same_learner_and_the_same_values_in_long_parameters():
+    signs = np.zeros(2000, int)
+    other = signs.copy()
+    other[1000] = 1  # where the text of an array has an ellipsis
+    model = DaskHistogramBoostingRegressor(random_state=1, monotone_constraints=signs)
+    told, key = told_of(model, 2000)
+    model._unfinished = (key, told.seed, [])
+    for change in ({"tree_learner": "voting"}, {"top_k": 5}, {"monotone_constraints": other}):
+        changed = clone_of(model, **change)
+        with pytest.raises(ValueError, match="not those of the last fit"):
+            changed._take_up(*told_of(changed, 2000))
+    model._take_up(*told_of(model, 2000))
+
+
+def test_going_on_with_fewer_rounds_keeps_no_more_than_are_asked_for():
+    model = DaskHistogramBoostingRegressor(n_estimators=3, random_state=1)
+    told, key = told_of(model)
+    model._unfinished = (key, told.seed, ["first", "second", "third"])
+    told, key = told_of(model.set_params(n_estimators=2))
+    model._take_up(told, key)
+    assert told.rounds == ["first", "second"]
+
+
+def test_parameters_may_be_numbers_of_numpys():
+    own = {"top_k": np.int64(5), "num_leaves": np.int64(7)}
+    plain = DaskHistogramBoostingRegressor(random_state=1, top_k=5, num_leaves=7)
+    found = DaskHistogramBoostingRegressor(random_state=1, **own)
+    assert told_of(found)[1] == told_of(plain)[1]
+
+
 def lose(*_):
     raise WorkerLostError("lost")
 
@@ -238,6 +278,7 @@ def test_a_cluster_that_goes_is_told():
         ({"early_stopping_round": 1}, "eval_set"),
         ({"tree_learner": "other"}, "tree_learner"),
         ({"top_k": 0}, "top_k"),
+        ({"patience": np.inf}, "patience"),
     ],
 )
 def test_what_cannot_be_had_is_refused(client, params, said):

@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 from dask_kit import LEAVES_SOCKETS, cluster_of
 from ranks_kit import digest_of
+from scipy import sparse
 from sklearn.base import clone
 
 from algorithms import (
@@ -14,6 +15,7 @@ from algorithms import (
     HistogramBoostingRegressor,
 )
 from algorithms._distributed import at_workers
+from algorithms._distributed.parts import look
 
 distributed = pytest.importorskip("distributed", reason="the extra 'dask' is not installed")
 da = pytest.importorskip("dask.array", reason="the extra 'dask' is not installed")
@@ -126,6 +128,28 @@ def test_y_and_weights_have_one_value_a_row(client):
     one = model.fit(X, y[:, None], da.ones(N, chunks=50))
     local = HistogramBoostingRegressor(**PARAMS).fit(table()[0], table()[1])
     assert digest_of(one.ensemble_) == digest_of(local.ensemble_)
+
+
+@pytest.mark.parametrize(("names", "key"), [(list("abcd"), "'c'"), (range(4), "2")])
+def test_a_category_that_a_frame_does_not_declare_is_named_with_its_column(names, key):
+    X, y, _ = frame()
+    X.columns = names
+    collection = dd.from_pandas(X, npartitions=1)
+    model = DaskHistogramBoostingClassifier()._describe_columns(collection)
+    X.isetitem(2, pd.Categorical([None, *["w", "u", "v"] * 99, "u", "u"]))
+    assert look((X, y), model).n_rows == N
+    for strange in (pd.Categorical(["u"] * (N - 1) + ["x"]), ["u"] * (N - 1) + ["x"]):
+        X.isetitem(2, strange)
+        with pytest.raises(ValueError, match=f"column {key} has the category 'x' in a part"):
+            look((X, y), model)
+
+
+@pytest.mark.parametrize("kind", [sparse.csr_matrix, sparse.csc_array])
+def test_sparse_parts_are_refused_in_words(kind):
+    X, y, weight = table()
+    model = DaskHistogramBoostingRegressor()._describe_columns(da.from_array(X))
+    with pytest.raises(TypeError, match="sparse parts cannot be trained on"):
+        look((kind(X), y, weight), model)
 
 
 def test_another_fit_forgets_what_the_last_one_read_off_its_table(client):

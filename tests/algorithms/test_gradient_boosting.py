@@ -251,6 +251,15 @@ def test_leaf_squares_shrink_values_and_leaf_price_makes_trees_small():
         GradientBoostingRegressor(leaf_penalty=1.0, max_features=1).fit(X, y)
 
 
+@pytest.mark.parametrize("name", ["leaf_penalty", "l2_regularization"])
+def test_a_price_of_leaves_is_refused_with_negative_weights(name):
+    X, y = friedman()
+    weight = weights(y)
+    weight[7] = -0.1
+    with pytest.raises(ValueError, match="need weights of 0 or more"):
+        GradientBoostingRegressor(n_estimators=2, **{name: 1.0}).fit(X, y, weight)
+
+
 @pytest.mark.parametrize("leaves", [4, 6, 8])
 def test_trees_have_as_many_leaves_as_asked(leaves):
     X, y = friedman()

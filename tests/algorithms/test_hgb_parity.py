@@ -13,6 +13,7 @@ OBJECTIVES = ["regression", "binary", "multiclass"]
 REFUSED = {
     "min_split_gain": 0.5,
     "min_child_weight": 1.0,
+    "min_child_samples": 0,
     "reg_alpha": 0.1,
     "subsample_for_bin": 1000,
     "path_smooth": 1.0,

@@ -2,6 +2,7 @@
 
 import lightgbm
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -73,6 +74,29 @@ def test_float32_is_read_as_the_same_float64():
     X = rng.normal(size=(300, 3)).astype(np.float32)
     ours, theirs = fit_both("regression", X, X[:, 0] * 2.0)
     assert difference(ours, theirs) == ""
+
+
+@pytest.mark.parametrize(
+    ("categorical", "sets"), [("auto", {2}), ([], set()), (["grade"], {1}), ([1, 2], {1, 2})]
+)
+def test_columns_of_a_frame_are_categories_where_they_are_lightgbms(categorical, sets):
+    rng = np.random.default_rng(2)
+    grade, kind = rng.integers(-1, 6, 400), rng.integers(-1, 8, 400)  # -1: missing
+    x = rng.normal(size=400)
+    frame = pd.DataFrame(
+        {
+            "x": x,
+            "grade": pd.Categorical.from_codes(grade, list("zyxcba"), ordered=True),
+            "kind": pd.Categorical.from_codes(kind, list("stuvwxyz")),
+        }
+    )
+    y = grade % 3 + kind % 2 + 0.1 * x
+    params = {"categorical_feature": categorical, "min_data_per_group": 1}
+    ours, theirs = fit_both("regression", frame, y, **params)
+    assert difference(ours, theirs) == ""
+    trees = ours.ensemble_
+    assert set(trees.feature[trees.categories >= 0].tolist()) == sets
+    assert np.array_equal(ours.predict(frame), theirs.predict(frame))
 
 
 def skewed(seed):

@@ -5,13 +5,14 @@ import json
 
 import lightgbm
 import numpy as np
+import pandas as pd
 import pytest
 import xgboost
 from ensembles import WIDTH, random_ensemble, rows_for
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from algorithms import read_model, serve, write_model
+from algorithms import HistogramBoostingRegressor, read_model, serve, write_model
 from algorithms._common.model_files import (
     lightgbm_text,
     lightgbm_writing,
@@ -187,6 +188,22 @@ def test_a_function_for_an_objective_leaves_no_name_and_the_scores_as_they_are()
     assert np.array_equal(lightgbm_text.read(text)[0].predict(X), booster.predict(X))
 
 
+def test_ordered_categories_are_not_taken_for_those_of_a_listed_column(tmp_path):
+    rng = np.random.default_rng(4)
+    grade, code = rng.integers(0, 3, 500), rng.integers(0, 12, 500)
+    ordered = pd.Categorical.from_codes(grade, ["low", "mid", "top"], ordered=True)
+    frame = pd.DataFrame({"grade": ordered, "code": code})
+    data = lightgbm.Dataset(frame, grade + code % 3, categorical_feature=["code"])
+    params = {"verbose": -1, "num_threads": 1, "min_data_per_group": 1}
+    booster = lightgbm.train(params, data, 5)
+    booster.save_model(tmp_path / "model.txt")
+    text = (tmp_path / "model.txt").read_text()
+    assert 'pandas_categorical:[["low", "mid", "top"]]' in text
+    assert lightgbm_text.read(text)[2] == {}
+    model = HistogramBoostingRegressor().load_model(tmp_path / "model.txt")
+    assert np.array_equal(model.predict(frame.assign(grade=grade)), booster.predict(frame))
+
+
 # ------------------------------------------------------------------ objectives and base scores
 
 
@@ -197,6 +214,17 @@ def test_a_base_score_has_the_margin_it_is_found_for(margin, link):
     score = np.float32(1 / (1 + np.exp(-margin))) if link == "sigmoid" else np.float32(0.7)
     if 0 < score < 1:
         assert base_score(xgboost_json.margin(score, link), link) is not None
+
+
+@pytest.mark.parametrize("score", ["1E-9", "0E0", "1E0", "9.999999E-1"])
+def test_a_share_near_0_or_1_has_the_margin_that_xgboost_gives_it(score, tmp_path):
+    booster, data, X = trained_by_xgboost("binary:logistic")
+    document = json.loads(booster.save_raw("json"))
+    document["learner"]["learner_model_param"]["base_score"] = f"[{score}]"
+    (tmp_path / "model.json").write_text(json.dumps(document))
+    again = xgboost.Booster(model_file=tmp_path / "model.json")
+    margin = again.predict(data, output_margin=True)
+    assert np.array_equal(read_model(tmp_path / "model.json").raw(X)[:, 0], margin)
 
 
 def test_objectives_are_named_by_their_links():
@@ -247,6 +275,23 @@ def test_what_a_form_cannot_hold_is_refused(change, form, told, tmp_path):
     trees = dataclasses.replace(trees, **change)
     with pytest.raises(ModelFileError, match=told):
         write_model(trees, tmp_path / "model", format=form)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("name", ["", "b\n", "b\rc"])
+def test_a_name_that_lightgbms_lines_cannot_hold_is_refused(name, tmp_path):
+    trees = random_ensemble(np.random.default_rng(3), tree={"sets": False})
+    with pytest.raises(ModelFileError, match="cannot hold a column named"):
+        write_model(trees, tmp_path / "model.txt", names=["a", name, "c", "d"])
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("form", ["harness", "xgboost", "lightgbm"])
+def test_as_many_names_as_columns_are_asked_for(form, tmp_path):
+    trees = random_ensemble(np.random.default_rng(3), tree={"kinds": NAN_ONLY, "sets": False})
+    for count in (WIDTH - 1, WIDTH + 1):
+        with pytest.raises(ModelFileError, match=f"of {count} columns, the model is of {WIDTH}"):
+            write_model(trees, tmp_path / "model", format=form, names=list("abcdef"[:count]))
     assert list(tmp_path.iterdir()) == []
 
 

@@ -120,12 +120,18 @@ def test_a_model_of_lightgbm_becomes_an_estimator(objective, tmp_path):
     assert model.n_estimators_ == 10
 
 
-def test_frames_with_categories_are_read_as_in_training(tmp_path):
+def frame_of_kinds(last):
+    """Return a frame whose last column, of this name, holds categories; and y."""
     X, y = table()
-    frame = pd.DataFrame(X, columns=list("abcde"))
+    frame = pd.DataFrame(X[:, :4], columns=list("abcd"))
     names = [f"kind {i}" for i in range(20)]
     codes = np.where(np.isnan(X[:, 4]), -1, X[:, 4]).astype(int)
-    frame["e"] = pd.Categorical.from_codes(codes, categories=names)
+    frame[last] = pd.Categorical.from_codes(codes, categories=names)
+    return frame, y
+
+
+def test_frames_with_categories_are_read_as_in_training(tmp_path):
+    frame, y = frame_of_kinds("e")
     model = HistogramBoostingRegressor(n_estimators=10).fit(frame, y)
     for name in ("model.json", "model.txt"):
         model.save_model(tmp_path / name)
@@ -134,6 +140,17 @@ def test_frames_with_categories_are_read_as_in_training(tmp_path):
         assert again.feature_names_in_.tolist() == list("abcde")
     booster = lightgbm.Booster(model_file=tmp_path / "model.txt")
     assert np.array_equal(booster.predict(frame), model.predict(frame))
+
+
+def test_lightgbms_form_keeps_the_categories_of_a_column_with_a_blank_in_its_name(tmp_path):
+    frame, y = frame_of_kinds("my column")
+    model = HistogramBoostingRegressor(n_estimators=10).fit(frame, y)
+    model.save_model(tmp_path / "model.txt")
+    again = HistogramBoostingRegressor().load_model(tmp_path / "model.txt")
+    renamed = frame.rename(columns={"my column": "my_column"})
+    assert np.array_equal(again.predict(renamed), model.predict(frame))
+    booster = lightgbm.Booster(model_file=tmp_path / "model.txt")
+    assert np.array_equal(booster.predict(renamed), model.predict(frame))
 
 
 def test_contributions_are_laid_out_as_lightgbm_does():

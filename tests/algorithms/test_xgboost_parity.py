@@ -85,6 +85,7 @@ EDGES = {
     "no learning": (lambda X, y: (X, y), None, {"learning_rate": 0.0}),
     "no splits": (lambda X, y: (X, y), None, {"gamma": 1e9}),
     "no values": (lambda X, y: (X, y), None, {"reg_alpha": 1e9}),
+    "no orders": (lambda X, y: (X, y), None, {"monotone_constraints": "()"}),
     "too heavy": (lambda X, y: (X, y), None, {"min_child_weight": 1e9}),
     "one class": (lambda X, _: (X, np.zeros(len(X))), None, {"objective": "binary:logistic"}),
     "class unseen": (lambda X, y: (X, 2.0 * (y > 0)), None, {"objective": "multi:softprob"}),

@@ -97,19 +97,21 @@ def draw_case(seed, objective):
 
 def fit_both(objective, X, y, weight=None, *, categorical_feature=(), n_estimators=5, **params):
     """Return our booster in parity mode and LightGBM's, trained."""
+    is_auto = categorical_feature == "auto"
+    categorical = categorical_feature if is_auto else list(categorical_feature)
     kind = HistogramBoostingClassifier if objective in CLASSES else HistogramBoostingRegressor
     shared = {"objective": objective, **params}
     ours = kind(
         parity="lightgbm",
         n_estimators=n_estimators,
-        categorical_feature=list(categorical_feature),
+        categorical_feature=categorical,
         **shared,
     ).fit(X, y, sample_weight=weight)
     theirs = {k: v for k, v in shared.items() if v is not None} | SETTINGS
     if objective.startswith("multiclass"):
         theirs["num_class"] = len(np.unique(y))
     rows = lightgbm.Dataset(
-        X, label=y, weight=weight, categorical_feature=list(categorical_feature), params=theirs
+        X, label=y, weight=weight, categorical_feature=categorical, params=theirs
     )
     return ours, lightgbm.train(theirs, rows, num_boost_round=n_estimators)
 

@@ -115,7 +115,7 @@ def fit_both(X, y, weight, params):
         native.pop("scale_pos_weight", None)
     if params["objective"].startswith("multi"):
         native["num_class"] = int(y.max()) + 1
-    if "monotone_constraints" in params:
+    if not isinstance(params.get("monotone_constraints", ""), str):
         native["monotone_constraints"] = tuple(params["monotone_constraints"])
     if params["tree_method"] == "hist":
         matrix = xgboost.QuantileDMatrix(X, max_bin=params.get("max_bin", 256), **data)

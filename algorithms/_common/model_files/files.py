@@ -76,6 +76,9 @@ def write_model(ensemble, path, *, format=None, objective=None, names=None):  # 
         A ValueError, where the form cannot hold the model.
     """
     kind = format_of(path, format)
+    if names is not None and len(names) not in (0, ensemble.n_features):
+        told = f"names are of {len(names)} columns, the model is of {ensemble.n_features}"
+        raise ModelFileError(told)
     if kind == "harness":
         text = own_json.write(ensemble, estimator={"columns": names} if names else {})
     elif kind == "xgboost":

@@ -93,13 +93,21 @@ def fields(block):
 
 
 def categories_of(about, names, rest):
-    """Return column name → categories, where the model was trained on a frame that had some."""
+    """Return column name → categories, where the model was trained on a frame that had some.
+
+    The file lists the categories of such columns in their order, without names. They are told
+    where the columns that are split by categories are as many, and have no codes beyond the lists:
+    ordered categories have a list too, but are split as numbers.
+    """
     _, found, line = rest.partition("\npandas_categorical:")
     lists = json.loads(line.split("\n", 1)[0]) if found else None
     infos = about["feature_infos"].split(" ")
-    categorical = [n for n, i in zip(names, infos, strict=True) if not i.startswith(("[", "none"))]
-    fit = lists and len(lists) == len(categorical)
-    return dict(zip(categorical, lists, strict=True)) if fit else {}
+    codes = {n: i for n, i in zip(names, infos, strict=True) if not i.startswith(("[", "none"))}
+    if not lists or len(lists) != len(codes):
+        return {}
+    largest = [max(int(code) for code in info.split(":")) for info in codes.values()]
+    fit = all(code < len(own) for code, own in zip(largest, lists, strict=True))
+    return dict(zip(codes, lists, strict=True)) if fit else {}
 
 
 def one_tree(t):

@@ -45,7 +45,7 @@ def write(ensemble, *, objective=None, names=None, params=None, categories=None)
     objective : str, optional
         Its name in LightGBM or XGBoost; by default the usual one for the link.
     names : list of str, optional
-        Of the columns; LightGBM's are without blanks.
+        Of the columns; a blank is written as "_", as LightGBM does.
     params : dict, optional
         Of the estimator; those in ``PARAMETERS`` are written into the block of parameters.
     categories : dict, optional
@@ -64,7 +64,9 @@ def write(ensemble, *, objective=None, names=None, params=None, categories=None)
     if (asks_set & plain.nan_left).any():
         raise ModelFileError("LightGBM sends missing categories right; this model sends some left")
     blocks = [tree_text(plain, t, k) for k, t in enumerate(plain.rounds.ravel().tolist())]
-    names = [str(n).replace(" ", "_") for n in names or default_names(ensemble.n_features)]
+    names = names or default_names(ensemble.n_features)
+    listed = [(categories or {}).get(name) for name in names]
+    names = [written(str(name)) for name in names]
     width = ensemble.n_outputs
     head = [
         "tree",
@@ -75,14 +77,14 @@ def write(ensemble, *, objective=None, names=None, params=None, categories=None)
         f"max_feature_idx={ensemble.n_features - 1}",
         f"objective={objective_line(name, ensemble)}",
         f"feature_names={' '.join(names)}",
-        f"feature_infos={' '.join(feature_infos(plain, names, categories or {}))}",
+        f"feature_infos={' '.join(feature_infos(plain, listed))}",
         f"tree_sizes={' '.join(str(len(b.encode())) for b in blocks)}",
         "",
     ]
     tail = ["end of trees", "", *importances(ensemble, names), "", "parameters:"]
     tail += parameter_lines(name, params or {})
-    lists = json.dumps(in_order(names, categories))
-    tail += ["end of parameters", "", f"pandas_categorical:{lists}"]
+    lists = [own for own in listed if own is not None]
+    tail += ["end of parameters", "", f"pandas_categorical:{json.dumps(lists or None)}"]
     return "\n".join([*head, "".join(blocks) + "\n".join(tail), ""])
 
 
@@ -95,10 +97,11 @@ def parameter_lines(objective, params):
     return lines
 
 
-def in_order(names, categories):
-    """Return the lists of categories in the order of their columns, or None without any."""
-    lists = [categories[n] for n in names if n in (categories or {})]
-    return lists or None
+def written(name):
+    """Return the name of a column as a line of names can hold it."""
+    if not name or "\n" in name or "\r" in name:
+        raise ModelFileError(f"LightGBM's form cannot hold a column named {name!r}: rename it")
+    return name.replace(" ", "_")
 
 
 def objective_line(name, e):
@@ -113,8 +116,11 @@ def objective_line(name, e):
     return " ".join(parts)
 
 
-def feature_infos(plain, names, categories):
-    """Return what LightGBM says of each column: none, the range, or the categories."""
+def feature_infos(plain, listed):
+    """Return what LightGBM says of each column: none, the range, or the categories.
+
+    ``listed`` holds for each column its categories, or None.
+    """
     e = plain.ensemble
     infos = ["none"] * e.n_features
     inner = e.left >= 0
@@ -126,9 +132,9 @@ def feature_infos(plain, names, categories):
         sets = e.categories[(e.feature == f) & (e.categories >= 0)].tolist()
         codes = np.unique(np.concatenate([codes_of(e, k) for k in sets]))
         infos[f] = ":".join(str(c) for c in codes.tolist()) or "0"
-    for f, name in enumerate(names):
-        if name in categories:
-            infos[f] = ":".join(str(c) for c in range(max(1, len(categories[name]))))
+    for f, own in enumerate(listed):
+        if own is not None:
+            infos[f] = ":".join(str(c) for c in range(max(1, len(own))))
     return infos
 
 

@@ -24,6 +24,7 @@ PER_NODE = {  # our name → XGBoost's, and how it is kept
     "gain": ("loss_changes", np.float64),
     "cover": ("sum_hessian", np.float64),
 }
+CLOSE = np.float32(1e-6)
 
 
 def read(document):
@@ -106,9 +107,15 @@ def trees_of(booster):
 
 
 def margin(score, link):
-    """Return the float32 margin of a base score, which is stored after the link."""
+    """Return the float32 margin of a base score, which is stored after the link.
+
+    XGBoost keeps a probability `CLOSE` away from 0 and 1 before it takes the margin.
+    """
     score = np.float32(score)
     if link == "sigmoid":
+        if not 0 <= score <= 1:
+            raise ModelFileError(f"its base_score {score} is no probability")
+        score = min(max(score, CLOSE), np.float32(1) - CLOSE)
         return -logf(np.float32(1) / score - np.float32(1))
     return logf(score) if link == "exp" else score
 

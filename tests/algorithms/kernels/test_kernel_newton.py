@@ -152,11 +152,40 @@ def test_cells_of_many_values_are_about_even_and_in_order(missing):
         assert np.array_equal(listed.weigh(0, h), cells.weigh(0, h))
 
 
-@pytest.mark.parametrize("missing", [0.0, 0.3])
+def leave(X, used):
+    """Return which rows have a larger gradient: none."""
+    return np.zeros(len(X), bool)
+
+
+def tie(X, used):
+    """Put rows that are not used on the middles between those that are."""
+    X[used] = 2 * np.round(X[used])
+    X[~used] = np.round(2 * X[~used])
+    return leave(X, used)
+
+
+def lack(X, used):
+    """Let a column miss its values in rows that are not used; return where they were high."""
+    is_high = X[:, 0] > 1
+    X[~used, 0] = np.nan
+    return is_high
+
+
+def move(X, used):
+    """Put rows that are not used above the others in a column; return where it is missing."""
+    X[~used, 0] += 100
+    return np.isnan(X[:, 0])
+
+
+@pytest.mark.parametrize(
+    ("missing", "change"),
+    [(0.0, leave), (0.3, leave), (0.0, tie), (0.3, tie), (0.0, lack), (0.3, move)],
+)
 @pytest.mark.parametrize("kind", [ExactGrower, LeveledGrower])
-def test_rows_stand_where_the_tree_sends_them(kind, missing):
+def test_rows_stand_where_the_tree_sends_them(kind, missing, change):
     X, g, h = draw_table(1, n=400, d=4, missing=missing)
     used = np.random.default_rng(0).random(400) < 0.7
+    g = (0.1 * g + 9 * change(X, used)).astype(np.float32)
     with Workers(2) as workers:
         grower, draws = grower_of(X, workers, kind, max_depth=4)
         grown = grower.grow(g, h, used, draws)

@@ -66,6 +66,7 @@ def linear(
     low, high = (min(low, 0.0), max(high, 0.0)) if zero else (low, high)
     room = 0.04 * (high - low) or 0.05 * abs(high) or 1.0
     low, high = low - room * (not zero or low < 0), high + room * (not zero or high > 0)
+    high = high if high > low else low + room  # all are 0
     step = next(s for s in _steps(high - low) if (high - low) / s <= most)
     ticks = [i * step for i in range(math.ceil(low / step), math.floor(high / step) + 1)]
     return Axis(low, high, ticks, [tell(round(t, 12)) for t in ticks], title)

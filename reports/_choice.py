@@ -12,7 +12,8 @@ import numpy as np
 from harness.analysis.field import Field, field_of, gaps_of
 from reports._format import digits, loss, plural, short
 from reports._inline import Code, Words
-from reports._page import Page, geometric_mean
+from reports._means import geometric_mean
+from reports._page import Page
 
 
 @dataclass(frozen=True)

@@ -52,14 +52,22 @@ def score_figure(points: Sequence[RunPoint], name: str, again: str = "") -> Figu
 
 
 def speed_figure(points: Sequence[RunPoint], name: str, again: str = "") -> Figure | None:
-    """Return a panel a pair: the ratio of its duels' training times, a line a dataset."""
+    """Return a panel a pair: the ratio of its duels' training times, a line a dataset.
+
+    Of several duels of a pair on one dataset, with other params or rows, each has its own line.
+    """
     lines: dict[str, dict[str, Line]] = {}
+    subjects: dict[tuple[str, str], list[str]] = {}
     for i, point in enumerate(points):
         phase = training_phase(point.speeds)
         for speed in point.speeds:
             if speed.phase == phase and 0 < speed.ratio.value < math.inf:
                 pair = f"{short(speed.algorithm, 24)} / {short(speed.reference, 24)}"
-                lines.setdefault(pair, {}).setdefault(speed.dataset, []).append(
+                known = subjects.setdefault((pair, speed.dataset), [])
+                known += [speed.subject] * (speed.subject not in known)
+                number = known.index(speed.subject) + 1
+                name_of_line = speed.dataset if number == 1 else f"{speed.dataset} ({number})"
+                lines.setdefault(pair, {}).setdefault(name_of_line, []).append(
                     (float(i), speed.ratio.value)
                 )
     several = {

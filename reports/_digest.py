@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import math
 import re
 from typing import TYPE_CHECKING, Any
 
 from harness.analysis.gates import decide_gates, gates_of
 from harness.model import JSON, to_json
+from harness.units import strict
 from reports._claim_words import gate_sentence, parity_json, parity_sentences
 from reports._format import bounds, listing, plural, ratio, short
 from reports._page import Page, Pair
@@ -128,12 +128,3 @@ def _why(outcome: Any) -> JSON:
         "kind": failure.kind if failure else "",
         "message": failure.message if failure else "",
     }
-
-
-def strict(value: Any) -> Any:
-    """Return JSON data with null for what JSON has no number for."""
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    if isinstance(value, dict):
-        return {key: strict(part) for key, part in value.items()}
-    return [strict(part) for part in value] if isinstance(value, list) else value

@@ -14,7 +14,7 @@ from reports._commands import run_again
 from reports._courses import NOTE, score_figure, speed_figure
 from reports._format import count, moment, plural, ratio, short
 from reports._inline import Code, Inline, Report
-from reports._page import geometric_mean
+from reports._means import geometric_mean
 from reports._render import Renderer
 from reports._run_tables import other_tables, scores_table
 from reports._tables import Cell, Column, Row, Table

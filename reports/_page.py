@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import statistics
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -15,6 +14,7 @@ from harness.analysis.verdicts import MARGIN
 from harness.model import FAILURES, Status
 from reports._commands import command, duels_again, run_again
 from reports._format import short, slug
+from reports._means import mean
 
 if TYPE_CHECKING:
     from harness.analysis.view import Accuracy, Cell, RunView, Speed
@@ -127,11 +127,29 @@ class Page:
         return mean(cell.scores.get(metric or self.metric(cell), ()))
 
     def badness(self, cell: Cell) -> float:
-        """Return the primary metric turned so that smaller is better; infinite without one."""
+        """Return the primary metric turned so that smaller is better; infinite without one.
+
+        A mean over fewer splits than others have is no rank's: a hard split may be what it lacks.
+        """
         value = self.score(cell)
-        if math.isnan(value):
+        if math.isnan(value) or not self.scored(cell) >= self._scored_on[cell.dataset]:
             return math.inf
         return value if self.lower_is_better(self.metric(cell)) else -value
+
+    def scored(self, cell: Cell) -> set[tuple[str, int]]:
+        """Return the splits and seeds on which a cell has its primary metric."""
+        scores = cell.scores.get(self.metric(cell), ())
+        trials = [outcome.trial for outcome in cell.outcomes]
+        known = [t for t, s in zip(trials, scores, strict=False) if math.isfinite(s)]
+        return {(trial.split.label, trial.seed) for trial in known}
+
+    @cached_property
+    def _scored_on(self) -> dict[str, set[tuple[str, int]]]:
+        """Dataset → the splits and seeds on which any cell has its primary metric."""
+        found: dict[str, set[tuple[str, int]]] = defaultdict(set)
+        for cell in self.view.cells:
+            found[cell.dataset] |= self.scored(cell)
+        return found
 
     def is_reference(self, algorithm: str) -> bool:
         """Whether an algorithm is another library's."""
@@ -252,24 +270,6 @@ def track_name(tracks: Iterable[str]) -> str:
     """Return "equal capacity", or "equal capacity and library default" where params are both."""
     names = {"equal": "equal capacity", "default": "library default", "tuned": "tuned"}
     return " and ".join(names.get(track, short(track)) for track in tracks)
-
-
-def mean(values: Iterable[float]) -> float:
-    """Return the mean of the finite values, or NaN."""
-    finite = [v for v in values if math.isfinite(v)]
-    return statistics.fmean(finite) if finite else math.nan
-
-
-def median(values: Iterable[float]) -> float:
-    """Return the median of the finite values, or NaN."""
-    finite = [v for v in values if math.isfinite(v)]
-    return statistics.median(finite) if finite else math.nan
-
-
-def geometric_mean(values: Iterable[float]) -> float:
-    """Return the geometric mean of the finite positive values, or NaN."""
-    finite = [v for v in values if math.isfinite(v) and v > 0]
-    return statistics.geometric_mean(finite) if finite else math.nan
 
 
 def canonical(params: Mapping[str, Any]) -> str:

@@ -8,8 +8,9 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from harness.model import JSON, to_json
+from harness.units import strict
 from reports._claim_words import gate_sentence
-from reports._digest import decisions_json, escaped, strict
+from reports._digest import decisions_json, escaped
 from reports._format import bounds, digits, listing, plural, ratio, seconds, short, signed
 from reports._verdict_words import accuracy_badge, speed_symbol
 

@@ -66,7 +66,7 @@ def _ratios(points: Sequence[RunPoint], name: str) -> Table:
     for i, point in enumerate(points):
         for s in point.speeds:
             if s.algorithm != s.reference:
-                place = (s.algorithm, s.reference, s.dataset, s.phase)
+                place = (s.algorithm, s.reference, s.dataset, s.phase, s.subject)
                 found.setdefault(place, {})[i] = s.ratio.value
     rows: list[Row] = [
         [
@@ -75,7 +75,7 @@ def _ratios(points: Sequence[RunPoint], name: str) -> Table:
             PHASE_NAMES.get(phase, short(phase)),
             *(Cell.of(by_run.get(i, math.nan), ratio) for i in range(len(points))),
         ]
-        for (algorithm, reference, dataset, phase), by_run in found.items()
+        for (algorithm, reference, dataset, phase, _), by_run in found.items()
     ]
     caption = "Ratios of the duels of each run: time of the reference over ours"
     heads = ("Algorithm", "Dataset", "Phase")

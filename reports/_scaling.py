@@ -82,7 +82,9 @@ def _threads(lines: Series, names: Sequence[str]) -> list[Panel]:
     }
     efficiencies = {n: [(x, s / x) for x, s in line] for n, line in speedups.items()}
     xs = sorted({x for line in speedups.values() for x, _ in line})
-    axis = Axis(0.9 * xs[0], 1.05 * xs[-1], xs, [number(x) for x in xs], "threads")
+    whole = all(line[0][0] == 1 for line in lines.values())
+    title = "threads" if whole else "threads over the fewest"
+    axis = Axis(0.9 * xs[0], 1.05 * xs[-1], xs, [number(x) for x in xs], title)
     panels = []
     for title, series, ideal in (
         ("speed-up", speedups, [(x, x) for x in xs]),

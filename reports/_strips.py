@@ -7,7 +7,7 @@ from typing import Any
 
 from reports._axes import Axis, brief_seconds, linear, logarithmic, rows
 from reports._legends import ORIGINS, ROW
-from reports._page import mean
+from reports._means import mean
 from reports._plot import Dots, Lines, Mark, Panel, Plot
 
 WIDE = 12  # largest over least value from which a linear axis would show only the largest

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from reports._format import SPACE, bounds, digits, plural, ratio, short, signed
 from reports._inline import Badge, Words
-from reports._page import geometric_mean
+from reports._means import geometric_mean
 from reports._tables import Cell, track
 
 if TYPE_CHECKING:

@@ -209,7 +209,7 @@ def _finding(page: Page, cells: Named) -> str:
     """Return who has the best score and who fits fastest, in a sentence."""
     scored = [(n, c) for n, c in cells if math.isfinite(page.badness(c))]
     if not scored:
-        return "No algorithm has a score on this dataset."
+        return "No algorithm has a score on every split of this dataset."
     best, cell = scored[0]
     metric = page.metric(cell)
     sentence = f"{short(best)} has the best mean {short(metric)}, {loss(page.score(cell))}"

@@ -13,7 +13,8 @@ from reports._again import algorithms_again
 from reports._blocks import Fragment, Panel, Paragraph
 from reports._format import count, digits, few, loss, plural, seconds, short, size
 from reports._inline import Code
-from reports._page import Page, geometric_mean, mean
+from reports._means import geometric_mean, mean
+from reports._page import Page
 from reports._tables import Cell, Column, Row, Table
 
 if TYPE_CHECKING:

@@ -15,7 +15,8 @@ from reports._cold import cold_and_warm
 from reports._format import count, plural, seconds, short
 from reports._inline import Code
 from reports._legends import ROW
-from reports._page import PHASES, Page, median
+from reports._means import median
+from reports._page import PHASES, Page
 from reports._plot import Boxes, Label, Lines, Mark, Panel, Plot
 from reports._tables import Cell, Column, Row, Table
 from reports._verdict_words import PHASE_NAMES

@@ -17,7 +17,8 @@ from reports._blocks import Figure, Fragment, Paragraph
 from reports._format import count, digits, few, plural, share, short
 from reports._inline import Code
 from reports._legends import SERIES, series_keys
-from reports._page import Page, mean
+from reports._means import mean
+from reports._page import Page
 from reports._plot import Lines, Mark, Panel, Plot
 from reports._tables import Cell, Column, Row, Table
 
@@ -88,7 +89,7 @@ def _value(page: Page, cell: Measured, key: str) -> float:
     """Return a number of which less is better, infinite where there is none above 0."""
     if key == "loss":
         metric = page.metric(cell)
-        value = page.score(cell) if page.lower_is_better(metric) else math.nan
+        value = page.badness(cell) if page.lower_is_better(metric) else math.nan
     else:
         value = cell.seconds.get("fit", math.nan) + cell.seconds.get("native", 0.0)
     return value if value > 0 else math.inf

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from harness.analysis.view import Cell as Measured
+    from harness.model import Trial
 
 OPEN = 4  # datasets that stand open
 MOST = 40  # datasets that are drawn
@@ -33,9 +34,9 @@ POINTS = 60  # of one curve
 DOTS = 120  # of one scatter
 GROUPS = 10  # of neighbouring rows, of the running mean of residuals
 NOTE = (
-    "Test rows of every split of the first repeat, each counted once; the most accurate algorithms "
-    "of each dataset. Of two classes the event is the second one, of more it is that the most "
-    "likely class is right."
+    "Test rows of every split of the first repeat, each counted once, of the first seed; the most "
+    "accurate algorithms of each dataset. Of two classes the event is the second one, of more it "
+    "is that the most likely class is right."
 )
 
 
@@ -83,6 +84,7 @@ def pooled(page: Page, dataset: str) -> list[Predicted]:
 
 def _pooled(page: Page, name: str, cell: Measured) -> Predicted | None:
     done = [o for o in cell.outcomes if o.status is Status.DONE and not o.trial.split.repeat]
+    done = [o for o in done if _drawn_once(o.trial) == _drawn_once(done[0].trial)]
     arrays = [a for a in map(page.view.predictions, done) if "output" in a]
     if not arrays or len({a["output"].shape[1:] for a in arrays}) > 1:
         return None
@@ -90,6 +92,11 @@ def _pooled(page: Page, name: str, cell: Measured) -> Predicted | None:
     output = np.concatenate([a["output"] for a in arrays]).astype(np.float64)
     weight = np.concatenate([a.get("weight", np.ones(len(a["y"]))) for a in arrays])
     return Predicted(name, y, output, weight, cell.algorithm)
+
+
+def _drawn_once(trial: Trial) -> tuple[int, int]:
+    """Return seed and drawn training rows: among trials that share them no test row is in two."""
+    return trial.seed, trial.split.train_rows
 
 
 def _figures(page: Page, dataset: str, found: Sequence[Predicted]) -> list[Block]:

@@ -11,7 +11,8 @@ from reports._forest import Estimate, ratios
 from reports._format import plural, ratio, seconds, short
 from reports._inline import Code
 from reports._legends import SPEEDS, keys
-from reports._page import Page, geometric_mean
+from reports._means import geometric_mean
+from reports._page import Page
 from reports._tables import Cell, Column, Row, Table
 from reports._verdict_words import PHASE_NAMES, speed_badge, speed_tally, speed_word
 

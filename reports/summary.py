@@ -13,7 +13,8 @@ from reports._change_words import changed
 from reports._choice import choice_words, choices
 from reports._format import DASH, count, digits, few, listing, loss, plural, ratio, short
 from reports._inline import Inline, Link, Words
-from reports._page import Page, geometric_mean
+from reports._means import geometric_mean
+from reports._page import Page
 from reports._problems import count_failed, problems
 from reports._verdict_matrix import as_accurate, overall, same_trees
 from reports._verdict_words import ORDER, speed_tally, speed_word, times_as_fast, training_phase

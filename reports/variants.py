@@ -19,7 +19,8 @@ from reports._blocks import Panel as Part
 from reports._format import few, plural, ratio, short, signed
 from reports._inline import Code
 from reports._legends import ROW
-from reports._page import Page, mean
+from reports._means import mean
+from reports._page import Page
 from reports._plot import Dots, Lines, Mark, Panel, Plot
 from reports._tables import Cell, Column, Row, Table
 

@@ -96,7 +96,7 @@ def friedman(losses: np.ndarray) -> Friedman:
     # Without room every dataset ranks the algorithms alike and F is infinite; even so p cannot
     # be less than the share of rankings that agree that well.
     statistic = (datasets - 1) * chi2 / room if room > 1e-9 * chi2 else math.inf
-    least = math.factorial(k) ** (1.0 - datasets)
+    least = math.exp((1.0 - datasets) * math.lgamma(k + 1))  # 1 / k! for each further dataset
     p = max(least, float(f.sf(statistic, k - 1, (k - 1) * (datasets - 1))))
     return Friedman(ranks, statistic, p, datasets)
 

@@ -45,18 +45,21 @@ class RungChange:
 
 
 def ratio_changes(old: Iterable[Speed], new: Iterable[Speed]) -> tuple[RatioChange, ...]:
-    """Return the ratios of every duel and phase that both runs have."""
-    before = _by_place(old)
+    """Return the ratios of every duel and phase that both runs have.
+
+    It is the same duel where both sides have the same params and threads, and the same rows.
+    """
+    before = _by_subject(old)
     return tuple(
-        RatioChange(*place, before[place].ratio, speed.ratio)
-        for place, speed in _by_place(new).items()
-        if place in before
+        RatioChange(s.algorithm, s.reference, s.dataset, s.phase, before[key].ratio, s.ratio)
+        for key, s in _by_subject(new).items()
+        if key in before
     )
 
 
-def _by_place(speeds: Iterable[Speed]) -> Mapping[tuple[str, str, str, str], Speed]:
+def _by_subject(speeds: Iterable[Speed]) -> Mapping[tuple[str, ...], Speed]:
     return {
-        (s.algorithm, s.reference, s.dataset, s.phase): s
+        (s.algorithm, s.reference, s.dataset, s.phase, s.subject): s
         for s in speeds
         if s.dataset and s.algorithm != s.reference
     }

@@ -7,7 +7,8 @@ it, and is *undecided* in between, or where nothing was measured that it could b
   side of it has an error of 5 %), fails by that of 95 %. A trial of ours without a score fails it.
   Where no algorithm beats the constant model there is no gap, and the loss may not be worse.
 - ``speed``, ``memory``: the reference's time or memory over ours is at least ``limit``. Only
-  launches count as units, and beyond a noise floor the ratio must lie clear of the limit.
+  launches count as units, and beyond a noise floor the ratio must lie clear of the limit. A duel
+  that our side ended fails it, and one that the reference ended leaves it undecided.
 - ``rung``: the parity ladder is climbed to ``limit`` at least.
 """
 
@@ -115,8 +116,7 @@ def _unreadable(verdict: Accuracy) -> str:
 
 def _speed(gate: Gate, view: RunView) -> Iterator[Decision]:
     lost = _lost_duels(view.duels)
-    if not gate.pooled:
-        yield from (_lost(gate, duel) for duel in lost.values() if _about(gate, _names(duel)))
+    yield from (_lost(gate, duel) for duel in lost.values() if _about(gate, _names(duel)))
     for speed in _speeds(gate, view.speed, lost):
         if speed.phase == gate.phase:
             state, reason = hold_ratio(speed.ratio, speed.unit, _least(gate), speed.floor or 0.0)
@@ -126,8 +126,7 @@ def _speed(gate: Gate, view: RunView) -> Iterator[Decision]:
 
 def _memory(gate: Gate, view: RunView) -> Iterator[Decision]:
     lost = _lost_duels(view.duels)
-    if not gate.pooled:
-        yield from (_lost(gate, duel) for duel in lost.values() if _about(gate, _names(duel)))
+    yield from (_lost(gate, duel) for duel in lost.values() if _about(gate, _names(duel)))
     for speed in _speeds(gate, view.speed, lost):
         if speed.phase == "fit" and speed.memory is not None:
             unit = speed.unit if gate.pooled else "launch"

@@ -10,7 +10,7 @@ from statistics import fmean
 from typing import Any
 
 from harness.analysis.pooling import pool
-from harness.analysis.scores import Scorer
+from harness.analysis.scores import Scorer, rows_of
 from harness.analysis.verdicts import Evidence, judge, named
 from harness.analysis.view import Accuracy, Cell
 from harness.ids import canonical
@@ -179,7 +179,8 @@ def evidence_of(ours: Losses, theirs: Losses, scorer: Scorer, best: Best) -> Evi
     splits = list(one)
     used = [ours.outcomes[place] for place in places]
     sign = 1.0 if ours.metric is None or ours.metric.lower_is_better else -1.0
-    constant = fmean(sign * scorer.constants[a.dataset, split][metric] for split in splits)
+    rows = {rows_of(outcome) for outcome in used}
+    constant = fmean(sign * scorer.constants[key][metric] for key in rows)
     close = all(math.isclose(one[s], other[s], rel_tol=1e-7, abs_tol=1e-12) for s in splits)
     return Evidence(
         pair,

@@ -6,11 +6,17 @@ margin of the least loss that any side of the workload has; and where our own is
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from harness.analysis.stats import geometric_mean
 from harness.analysis.view import Accuracy, Interval, RunView, Speed
+from harness.ids import canonical
+
+Ours = tuple[str, str, str]  # algorithm, its params, dataset
+Rival = tuple[str, str]  # its name, its params
+OURS: Rival = ("", "")
 
 
 @dataclass(frozen=True)
@@ -25,7 +31,7 @@ class Fastest:
     seconds: tuple[float, float]  # ours, the rival's
     verdict: str  # of our accuracy against that rival's; "" where none was measured
     accurate: bool  # our loss is within the margin of the least one
-    left_out: tuple[str, ...]  # rivals whose loss is not
+    left_out: tuple[str, ...]  # rivals whose loss is not, or that have none
 
 
 @dataclass(frozen=True)
@@ -51,16 +57,25 @@ def fastest_rivals(views: Iterable[RunView], phase: str) -> list[Fastest]:
     """
     found = []
     for view in views:
-        raced: dict[tuple[str, str], list[Speed]] = {}
+        raced: dict[Ours, list[Speed]] = {}
         for speed in view.speed:
-            if speed.phase == phase and speed.algorithm != speed.reference:
-                raced.setdefault((speed.algorithm, speed.dataset), []).append(speed)
-        several = len({dataset for _, dataset in raced}) > 1
-        for (algorithm, dataset), speeds in raced.items():
-            name = f"{view.run['name']} {dataset}" if several else str(view.run["name"])
-            judged = [a for a in view.accuracy if (a.algorithm, a.dataset) == (algorithm, dataset)]
-            found.append(_fastest(name, speeds, judged))
+            if speed.phase == phase and speed.dataset and speed.algorithm != speed.reference:
+                raced.setdefault(_ours(speed), []).append(speed)
+        several = len({dataset for _, _, dataset in raced}) > 1
+        for ours, speeds in raced.items():
+            name = f"{view.run['name']} {ours[-1]}" if several else str(view.run["name"])
+            found.append(_fastest(name, speeds, [a for a in view.accuracy if _ours(a) == ours]))
     return found
+
+
+def _ours(found: Speed | Accuracy) -> Ours:
+    """Return what races: our algorithm with its params, on a dataset."""
+    return found.algorithm, canonical(found.params[0]), found.dataset
+
+
+def _theirs(found: Speed | Accuracy) -> Rival:
+    """Return what it races against."""
+    return found.reference, canonical(found.params[1])
 
 
 def lead_of(found: Sequence[Fastest]) -> Lead | None:
@@ -73,12 +88,12 @@ def lead_of(found: Sequence[Fastest]) -> Lead | None:
 
 
 def _fastest(name: str, speeds: Sequence[Speed], judged: Sequence[Accuracy]) -> Fastest:
-    verdicts = {accuracy.reference: accuracy for accuracy in judged}
+    verdicts = {_theirs(accuracy): accuracy for accuracy in judged}
     behind = _behind(verdicts)
-    left_out = {rival for rival, lost in behind.items() if rival and lost}
-    counted = [speed for speed in speeds if speed.reference not in left_out] or list(speeds)
+    counted = [speed for speed in speeds if not behind.get(_theirs(speed))] or list(speeds)
     speed = min(counted, key=lambda one: one.ratio.value)
-    verdict = verdicts.get(speed.reference)
+    verdict = verdicts.get(_theirs(speed))
+    left_out = {name for (name, params), lost in behind.items() if lost and (name, params) != OURS}
     return Fastest(
         workload=name,
         algorithm=speed.algorithm,
@@ -87,16 +102,20 @@ def _fastest(name: str, speeds: Sequence[Speed], judged: Sequence[Accuracy]) -> 
         ratio=speed.ratio,
         seconds=speed.seconds,
         verdict=verdict.verdict if verdict is not None else "",
-        accurate=not behind.get("", False),
+        accurate=not behind.get(OURS, False),
         left_out=tuple(sorted(left_out)),
     )
 
 
-def _behind(verdicts: dict[str, Accuracy]) -> dict[str, bool]:
-    """Return by rival, and by "" for ours, whether its loss is above the least by the margin."""
-    if not verdicts:
-        return {}
-    losses = {rival: one.difference.value for rival, one in verdicts.items()} | {"": 0.0}
-    least = min(losses.values())
-    margin = max(one.margin for one in verdicts.values())
-    return {rival: loss - least > margin for rival, loss in losses.items()}
+def _behind(verdicts: dict[Rival, Accuracy]) -> dict[Rival, bool]:
+    """Return by side whether its loss is above the least by the margin.
+
+    A side without a score is behind; so are we where no rival has a difference, as ours failed.
+    """
+    losses = {rival: one.difference.value for rival, one in verdicts.items()}
+    known = {rival: loss for rival, loss in losses.items() if math.isfinite(loss)}
+    if known or not any(one.failed[0] for one in verdicts.values()):
+        known[OURS] = 0.0
+    least = min(known.values(), default=0.0)
+    margin = max((one.margin for one in verdicts.values()), default=0.0)
+    return {rival: not known.get(rival, math.inf) - least <= margin for rival in {*losses, OURS}}

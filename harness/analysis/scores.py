@@ -17,6 +17,12 @@ OURS = "harness.builtin.metrics"  # its primary metric wins where a stranger reg
 ROUNDING = 1e-9  # predictions that differ by less, in sd(y) or probability, are the same
 
 
+def rows_of(outcome: Outcome) -> tuple[str, str, str]:
+    """Return what names training and test rows: dataset, split, and the digest of the data."""
+    trial = outcome.trial
+    return trial.dataset, trial.split.label, str(trial.ingredients.get("dataset", ""))
+
+
 class Arrays(Protocol):
     """What is asked of a store."""
 
@@ -31,8 +37,8 @@ class Scorer:
     Attributes
     ----------
     constants : dict
-        (dataset, split) → losses of the model that always says what the training rows say on
-        average, by metric.
+        :func:`rows_of` an outcome → losses of the model that always says what the training rows
+        say on average, by metric.
     labels_only : set
         Ids of trials whose probabilities are all 0 or 1.
     rows : dict
@@ -42,7 +48,7 @@ class Scorer:
     store: Arrays
     registry: Registry
     broken: dict[str, dict[str, str]] = field(default_factory=dict)
-    constants: dict[tuple[str, str], dict[str, float]] = field(default_factory=dict)
+    constants: dict[tuple[str, str, str], dict[str, float]] = field(default_factory=dict)
     labels_only: set[str] = field(default_factory=set)
     rows: dict[str, int] = field(default_factory=dict)
     by_task: dict[Task, list[Metric]] = field(default_factory=dict)
@@ -74,8 +80,7 @@ class Scorer:
             return missing
         predicted = predicted_of(arrays)
         self.rows[outcome.trial.id] = len(predicted.y)
-        key = (outcome.trial.dataset, outcome.trial.split.label)
-        if key not in self.constants:
+        if (key := rows_of(outcome)) not in self.constants:
             constant = constant_model(predicted, task, outcome.facts)
             self.constants[key] = self._apply(task, constant)
         if task.is_classification and bool(np.isin(predicted.output, (0.0, 1.0)).all()):

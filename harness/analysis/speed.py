@@ -21,6 +21,7 @@ from harness.analysis.stats import (
     transformed,
 )
 from harness.analysis.view import Interval, Speed
+from harness.ids import digest
 from harness.model import JSON, Block, Duel, DuelOutcome, Job, Sample, Status
 
 LEVEL = 0.95
@@ -77,6 +78,8 @@ def _speed(
         memory=memory[1],
         notes=(*notes, *doubts),
         environments=(duel.a.environment.name, duel.b.environment.name),
+        params=(duel.a.trials[0].params, duel.b.trials[0].params),
+        subject=digest([duel.a.trials[0].cell, duel.b.trials[0].cell, duel.a.dataset.digest]),
     )
 
 

@@ -97,8 +97,10 @@ def judge(evidence: Evidence, share: float = MARGIN) -> Accuracy:
     )
     scale = max(np.abs(evidence.ours).max(), np.abs(evidence.theirs).max())
     if evidence.identical:
+        found = _one_number(found, 0.0)
         ruling = Ruling("equivalent", notes=["identical predictions on every split"])
     elif np.ptp(difference) <= SAME * scale:
+        found = _one_number(found, found.difference.value)
         ruling = _without_spread(difference, margin)
     else:
         ruling = Ruling(decide(inner, outer, margin))
@@ -133,6 +135,16 @@ def _single(evidence: Evidence) -> Ruling:
         return Ruling("inconclusive", "one split has no variance: ask for 5 or more", notes)
     advice = "one split has no variance, and this set names its own test rows: only k-fold decides"
     return Ruling("inconclusive", advice, notes)
+
+
+def _one_number(found: Accuracy, value: float) -> Accuracy:
+    """Return a pair whose differences are one number up to rounding, with intervals of no width."""
+
+    def flat(interval: Interval) -> Interval:
+        return replace(interval, low=value, value=value, high=value)
+
+    assert found.inner is not None
+    return replace(found, error=0.0, inner=flat(found.inner), difference=flat(found.difference))
 
 
 def _without_spread(difference: np.ndarray, margin: float) -> Ruling:

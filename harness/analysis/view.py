@@ -96,6 +96,8 @@ class Speed:
     environments: tuple[str, str] = ("here", "here")  # where each side ran
     floor: float | None = None  # from an A/A duel: no ratio below 1 + floor is a difference
     memory: Interval | None = None  # the same ratio of peaks with its interval, over launches
+    params: tuple[Mapping[str, Any], Mapping[str, Any]] = ({}, {})  # of both sides
+    subject: str = ""  # names what was timed, on which rows, with how many threads
 
 
 @dataclass(frozen=True)

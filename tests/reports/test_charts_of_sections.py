@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from harness.analysis.diagnostics import Diagnostic
-from harness.model import Block, Sample
+from harness.model import Block, Sample, Split
 from reports import Page, accuracy, predictions, profiles, quality, timings, tradeoff, variants
 from reports._plot import Dots, Lines, Plot
 from reports._scaling import importance_figures, medians, scaling_figures
@@ -132,6 +132,17 @@ def test_every_test_row_counts_once(page) -> None:
             assert len(one.y) == len(one.output) == 3 * 40
 
 
+@pytest.mark.parametrize(
+    "more", [{"seed": 1}, {"split": Split("draw", folds=1, train_rows=9)}], ids=["seed", "size"]
+)
+def test_further_seeds_and_sizes_add_no_test_row(view, more) -> None:
+    cell = view.cells[0]
+    again = [replace(o, trial=replace(o.trial, **more)) for o in cell.outcomes]
+    both = replace(cell, outcomes=(*cell.outcomes, *again))
+    (one,) = quality.pooled(Page(replace(view, cells=(both,))), cell.dataset)
+    assert len(one.y) == len(one.output) == 3 * 40
+
+
 # ------------------------------------------------------------------ variants
 
 
@@ -223,6 +234,15 @@ def test_threads_are_told_as_speed_up_and_efficiency() -> None:
     )
     assert speedup == [(1, 1.0), (2, 2.0), (4, 2.0)]
     assert efficiency == [(1, 1.0), (2, 1.0), (4, 0.5)]
+
+
+@pytest.mark.parametrize(
+    ("threads", "title"), [([1, 2, 4], "threads"), ([2, 4, 8], "threads over the fewest")]
+)
+def test_the_axis_of_threads_says_what_it_counts_in(threads, title) -> None:
+    (details,) = scaling_figures([scaled("threads", threads, [1.0, 0.5, 0.5])])
+    (figure,) = details.blocks
+    assert [panel.x.title for panel in figure.spec.panels] == [title] * 2
 
 
 def test_importances_are_drawn_where_they_are_known() -> None:

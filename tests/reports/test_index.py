@@ -95,6 +95,17 @@ def test_a_step_is_marked_and_told_by_its_share(points) -> None:
     assert all(key.colour != "amber" for key in speed_figure(points, "x").keys)
 
 
+def test_other_params_or_rows_are_a_line_and_a_row_of_their_own(points) -> None:
+    other = replace(speed("bagging", "wine", 9.0), subject="other")
+    both = [replace(p, speeds=(*p.speeds, other)) for p in points]
+    lines: dict[str, list[float]] = {}
+    for row in speed_figure(both, "x").table.rows:
+        lines.setdefault(row[1], []).append(row[3].value)
+    assert lines == {"wine": [1.0, 2.0, 3.0], "wine (2)": [9.0] * 3}
+    ratios = other_tables(both, "x")[0].rows
+    assert [[cell.value for cell in row[-3:]] for row in ratios] == list(lines.values())
+
+
 def test_without_asv_there_is_no_step(monkeypatch) -> None:
     monkeypatch.setitem(sys.modules, "asv.step_detect", None)
     assert steps_of([(float(i), v) for i, v in enumerate([1.0] * 5 + [2.0] * 5)]) == {}

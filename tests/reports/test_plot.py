@@ -66,6 +66,13 @@ def test_what_is_not_finite_moves_no_axis() -> None:
     assert _axes.linear([0.0, 1.0], zero=True).low == 0.0
 
 
+def test_an_axis_of_zeros_alone_has_room_above_them() -> None:
+    axis = _axes.linear([0.0, 0.0], zero=True)
+    assert axis.low == 0.0 < axis.high
+    assert axis.share(0.0) == 0.0
+    assert axis.ticks[0] == 0.0
+
+
 def test_rows_stand_from_the_top() -> None:
     axis = _axes.rows(["a", "b", "c"])
     assert axis.share(0) > axis.share(1) > axis.share(2)

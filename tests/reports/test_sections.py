@@ -68,7 +68,8 @@ def test_the_primary_metric_is_the_one_with_scores(typical) -> None:
     assert page.metric(replace(cell, scores=both)) == "rmse_sd"
     assert page.metric(replace(cell, scores={})) == ""
     assert page.badness(replace(cell, scores={})) == math.inf
-    assert page.badness(replace(cell, scores={"r2": (0.75, math.nan)})) == -0.75
+    alone = replace(cell, scores={"r2": (0.75, math.nan)})
+    assert Page(replace(typical, cells=(alone,))).badness(alone) == -0.75
 
 
 def test_pairs_come_from_verdicts_and_duels_and_never_with_oneself(typical) -> None:
@@ -261,6 +262,21 @@ def test_who_fails_ranks_last_and_who_is_skipped_is_left_out(page) -> None:
     assert "xgboost_hist" not in skipped
     assert sum(s.wins for s in skipped.values()) == 1
     assert next(iter(skipped)) == page.by_dataset["diabetes"][0][0]
+
+
+def test_a_mean_that_lacks_a_split_which_others_have_ranks_last(typical) -> None:
+    easy = {"log_loss": (math.nan, 1e-9, 1e-9)}
+    cells = [
+        replace(cell, scores=easy)
+        if (cell.algorithm, cell.dataset) == ("bagging", "digits")
+        else cell
+        for cell in typical.cells
+    ]
+    page = Page(replace(typical, cells=tuple(cells)))
+    name, cell = page.by_dataset["digits"][-1]
+    assert (name, page.badness(cell)) == ("bagging", math.inf)
+    assert "digits" not in page.losses(page.by_dataset)["bagging"]
+    assert leaderboard.standings(page, ["digits"])["bagging"].ranks == [8]
 
 
 # ------------------------------------------------------------------ the others

@@ -63,15 +63,16 @@ def compare(a: Side, b: Side, training: Training, tolerance: float = TOLERANCE) 
         (one.n_trees, other.n_trees),
         alike,
         training.rows,
-        0.0 if agreement == "bits" else _worst(a, b, training),
+        _worst(a, b, training),
         tolerance,
     )
 
 
 def _worst(a: Side, b: Side, training: Training) -> float | None:
     """Return the largest difference of predictions on the training rows."""
-    one, other = (side.ensemble.predict(training.X) for side in (a, b))
-    if one.shape != other.shape:
-        return None
-    with np.errstate(invalid="ignore"):
-        return float(np.where(one == other, 0.0, np.abs(one - other)).max(initial=0.0))
+    with np.errstate(invalid="ignore"):  # of leaves that are infinite
+        one, other = (side.ensemble.predict(training.X) for side in (a, b))
+        if one.shape != other.shape:
+            return None
+        same = (one == other) | (np.isnan(one) & np.isnan(other))
+        return float(np.where(same, 0.0, np.abs(one - other)).max(initial=0.0))

@@ -77,6 +77,14 @@ def test_friedman_of_perfect_agreement_keeps_the_p_that_few_sets_allow():
     assert friedman(np.ones((4, 3))).p == 1.0
 
 
+@pytest.mark.parametrize("k", [171, 400])
+def test_friedman_takes_more_algorithms_than_factorials_reach(k):
+    losses = np.random.default_rng(0).random((4, k))
+    chi2 = scipy_stats.friedmanchisquare(*losses.T).statistic
+    f = 3 * chi2 / (4 * (k - 1) - chi2)
+    assert friedman(losses).p == pytest.approx(scipy_stats.f.sf(f, k - 1, 3 * (k - 1)))
+
+
 def test_friedman_ranks_share_ties():
     assert friedman(np.array([[1.0, 1.0, 2.0], [1.0, 2.0, 3.0]])).ranks == (1.25, 1.75, 3.0)
 

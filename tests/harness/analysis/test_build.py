@@ -360,6 +360,18 @@ def test_scoring_warns_about_nothing(world, registry):
     assert scores["log_loss"] == pytest.approx(math.log(2))
 
 
+def test_each_version_of_the_data_has_a_constant_model_of_its_own(world, registry):
+    arrays = {"output": np.full((4, 2), 0.5), "y": np.array([0, 1, 1, 1])}
+    scorer = Scorer(world, registry)
+    for digest, prior in (("older", [0.5, 0.5]), ("newer", [0.25, 0.75])):
+        made = dataclasses.replace(trial("ours", "blobs", 0), ingredients={"dataset": digest})
+        world.add(made, arrays, {"train_prior": prior})
+        scorer.score(world.made[-1])
+    losses = {digest: found["log_loss"] for (*_, digest), found in scorer.constants.items()}
+    newer = -(math.log(0.25) + 3 * math.log(0.75)) / 4
+    assert losses == {"older": pytest.approx(math.log(2)), "newer": pytest.approx(newer)}
+
+
 def test_pairs_compare_on_the_same_track_only(registry):
     tuned = {"tune": {"configurations": [{}], "inner_folds": 3}}
     listed = [

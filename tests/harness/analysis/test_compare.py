@@ -8,7 +8,17 @@ from worlds import FOLDS, World, trial
 
 from harness.analysis.compare import compare_runs
 from harness.errors import ConfigError
-from harness.model import Status, Task
+from harness.ids import cell_id
+from harness.model import (
+    Block,
+    DatasetRef,
+    Duel,
+    DuelOutcome,
+    Job,
+    Sample,
+    Status,
+    Task,
+)
 from harness.plugins import load_registry
 
 
@@ -148,6 +158,30 @@ def test_raw_seconds_stand_side_by_side(runs, registry):
     ]
     (seconds,) = compare(runs, registry).seconds
     assert (seconds.old, seconds.new, seconds.remeasured) == (0.5, 1.0, True)
+
+
+def fought(params=None, threads=1, digest="d"):
+    """Return a duel whose sides have the cell ids that planning gives them."""
+    jobs = []
+    for name in ("ours", "theirs"):
+        one = trial(name, "blobs", 0, params=params or {})
+        cell = cell_id(name, one.params, one.preparation, "blobs", one.split, 0, threads)
+        told = (replace(one, threads=threads, cell=cell),)
+        jobs.append(Job(name, "m", DatasetRef("blobs", digest), told, threads=threads))
+    calls = (Sample("fit", 1.0, 1.0),) * 2
+    return DuelOutcome(
+        Duel(*jobs, id="d"), Status.DONE, (Block(0, 0, "fit", "ABBA", calls, calls),)
+    )
+
+
+@pytest.mark.parametrize(
+    ("now", "compared"),
+    [({}, 1), ({"params": {"depth": 2}}, 0), ({"threads": 2}, 0), ({"digest": "other"}, 0)],
+)
+def test_ratios_of_the_same_duel_alone_stand_beside_each_other(runs, registry, now, compared):
+    runs.worlds["old"].fought.append(fought())
+    runs.worlds["new"].fought.append(fought(**now))
+    assert len(compare(runs, registry).ratios) == compared
 
 
 def test_an_unknown_metric_says_which_was_meant(runs, registry):

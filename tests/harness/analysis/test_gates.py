@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 
 from harness.analysis.gates import decide_gates, gates_of, state_of
+from harness.analysis.verdicts import Evidence, judge, named
 from harness.analysis.view import Accuracy, Interval, Parity, RunView, Speed
 from harness.config import Experiment, Gate
 from harness.model import (
@@ -120,6 +121,15 @@ def test_what_carries_no_variance_is_undecided_unless_identical():
     assert state({"kind": "accuracy"}, accuracy=(alone,)) == "undecided"
 
 
+def test_a_difference_that_is_one_number_up_to_rounding_decides_nothing():
+    ours = [0.3] * 3 + [0.7] * 2
+    theirs = [x + 0.1 for x in ours]
+    for sides in ((ours, theirs), (theirs, ours)):
+        pair = named("ours", "theirs", "wine", "log_loss")
+        same = judge(Evidence(pair, *sides, ratio=0.25, test_rows=100, repeat=5, gap=GAP))
+        assert state({"kind": "accuracy"}, accuracy=(same,)) == "undecided"
+
+
 def test_pooled_or_each():
     records = (accuracy(-0.05, -0.02), accuracy(0.0, 0.01, dataset="", gap=1.0, margin=0.01))
     assert state({"kind": "accuracy"}, accuracy=records) == "fail"
@@ -178,6 +188,15 @@ def test_an_algorithm_against_itself_is_no_pair():
 def test_a_duel_that_our_side_lost_fails_the_gate(kind, side, expected):
     left = speed(2, 3, 4, memory=Interval(2, 3, 4))
     assert state({"kind": kind}, speed=(left,), duels=(duel(Status.CRASHED, side),)) == expected
+
+
+@pytest.mark.parametrize(("side", "expected"), [("a", "fail"), ("b", "undecided")])
+@pytest.mark.parametrize(("kind", "phase"), [("speed", "train"), ("memory", "fit")])
+def test_a_lost_duel_counts_over_all_datasets_too(kind, phase, side, expected):
+    fields = {"dataset": "", "unit": "dataset", "phase": phase, "memory": Interval(2, 3, 4)}
+    gate, lost = {"kind": kind, "pooled": True}, duel(Status.CRASHED, side)
+    decided = decide(gate, speed=(speed(2, 3, 4, **fields),), duels=(lost,))
+    assert state_of(decided) == expected
 
 
 @pytest.mark.parametrize(

@@ -309,6 +309,23 @@ def test_another_link_is_told():
     assert "The prediction is the identity" in found.differences[0].sentence
 
 
+def test_sums_in_another_precision_are_told_where_every_leaf_agrees():
+    trees = [stump(values=(v, v)).tree(0) for v in (1.0, 2.0**-30)]
+    one, other = (
+        TreeEnsemble.join(trees, n_features=2, sum_dtype=dtype) for dtype in ("float64", "float32")
+    )
+    found = compare(Side(one, "a"), Side(other, "b"), STEP)
+    assert (found.agreement, found.worst) == ("bits", 2.0**-30)
+
+
+def test_a_prediction_that_is_no_number_on_either_side_is_no_difference():
+    trees = [stump(values=(sign * math.inf, sign)).tree(0) for sign in (1.0, -1.0)]
+    one, other = (TreeEnsemble.join(trees, n_features=2, link=link) for link in ("identity", "exp"))
+    with np.errstate(invalid="ignore"):  # infinity less infinity
+        found = compare(Side(one, "a"), Side(other, "b"), STEP)
+    assert found.worst == 1.0  # of the other rows: 0 and exp(0)
+
+
 def test_without_rules_the_models_own_gains_are_told():
     def with_gain(gain, feature=0):
         e = stump(feature=feature)

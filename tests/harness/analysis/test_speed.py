@@ -195,6 +195,14 @@ def test_what_ran_while_both_sides_rested_goes_before_the_load_average():
     assert "1.2 threads ran on average while both sides should have rested" in note
 
 
+def test_a_speed_knows_the_params_of_both_sides():
+    deep = dataclasses.replace(job("ours").trials[0], params={"depth": 3})
+    sides = dataclasses.replace(job("ours"), trials=(deep,)), job("theirs")
+    fought = DuelOutcome(Duel(*sides, id="d"), Status.DONE, (block((1.0, 1.0), (2.0, 2.0)),))
+    (speed,) = speeds_of(fought)
+    assert speed.params == ({"depth": 3}, {})
+
+
 def test_a_duel_that_ended_early_says_why():
     found = outcome(
         [block((1.0, 1.0), (2.0, 2.0))],

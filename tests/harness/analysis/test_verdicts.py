@@ -156,6 +156,16 @@ def test_one_and_the_same_difference_is_judged_by_its_sign(value, n, verdict):
     assert ("judged by its sign" in " ".join(found.notes)) == (verdict != "inconclusive")
 
 
+def test_a_difference_that_is_one_number_up_to_rounding_has_no_width():
+    ours = [0.3] * 3 + [0.7] * 3
+    given = replace(evidence([0.0] * 6), ours=ours, theirs=[x + 0.1 for x in ours])
+    assert np.ptp(np.subtract(given.theirs, given.ours)) > 0
+    found = judge(given)
+    assert found.error == 0.0
+    for interval in (found.inner, found.difference):
+        assert interval.low == interval.value == interval.high
+
+
 def test_one_split_is_no_evidence():
     found = judge(evidence([0.3]))
     assert found.verdict == "inconclusive"

@@ -11,7 +11,7 @@ import json
 import math
 import subprocess
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 
@@ -57,13 +57,14 @@ def export_asv(results: Path, folder: Path, registry: Registry, repository: Path
         Where asv's list of benchmarks there is damaged.
     """
     with Store.open(results) as store:
-        points = course(store, registry, measured_runs(store))  # of one commit the newest counts
+        points = course(store, registry, measured_runs(store))
     by_place: dict[tuple[str, str], RunPoint] = {}
     left_out = 0
     for point in points:
         commit = _whole(point.revision, repository)
         if commit and point.levels:
-            by_place[str(point.run["machine"].get("id", "")), commit] = point
+            place = str(point.run["machine"].get("id", "")), commit
+            by_place[place] = _joined(by_place.get(place), point)
         else:
             left_out += 1
     cases = _cases(by_place.values())
@@ -76,6 +77,13 @@ def export_asv(results: Path, folder: Path, registry: Registry, repository: Path
     except OSError as error:
         raise StoreError(f"{folder} cannot be written: {error.strerror}") from error
     return Exported(tuple(commit for _, commit in by_place), left_out)
+
+
+def _joined(old: RunPoint | None, new: RunPoint) -> RunPoint:
+    """Return what two runs of one commit say together; of the same thing the newer counts."""
+    newer = {level.key for level in new.levels}
+    kept = [level for level in old.levels if level.key not in newer] if old else []
+    return replace(new, levels=(*new.levels, *kept))
 
 
 def _cases(points: Iterable[RunPoint]) -> dict[str, JSON]:

@@ -59,8 +59,11 @@ class Channel:
     def wait(self, seconds: float) -> None:
         """Sleep until something is heard, or more can be said, at most for some seconds."""
         assert self._requests is not None
-        unsaid = [self._requests] if self._unsent else []
-        select.select([self._replies], unsaid, [], seconds)
+        heed = select.poll()
+        heed.register(self._replies, select.POLLIN)
+        if self._unsent:
+            heed.register(self._requests, select.POLLOUT)
+        heed.poll(seconds * 1000)
 
     def hear(self) -> bool:
         """Take what was written; False where nothing was, EOFError where nothing can be."""

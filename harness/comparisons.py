@@ -22,7 +22,7 @@ from harness.model import FAILURES, JSON, Job, Outcome, Status, Trial, to_json
 from harness.outcomes import outcome_path
 from harness.plugins import Registry
 from harness.progress import Progress
-from harness.reuse import Pins, of_other_bytes
+from harness.reuse import Pins, may_end_otherwise, of_other_bytes
 from harness.store import Store
 from harness.store.leftovers import WORK
 from harness.supervise import Supervisor
@@ -141,7 +141,8 @@ class Comparisons:
             except NoTreesError as error:
                 failed = failed or error
             self.progress.step(f"{a.algorithm} on {a.dataset}")
-        return failed.status if failed else Status.DONE, found.to_json(str(failed or ""))
+        told = found.to_json(str(failed or "")) | {"limits": to_json(match.a.limits)}
+        return failed.status if failed else Status.DONE, told
 
     def _grow(
         self, job: Job, trial: Trial, exports: tuple[str, ...], supervisor: Supervisor
@@ -206,7 +207,11 @@ def known_matches(
     pins = pins or Pins()
     same = [match for match in matches if not of_other_bytes(store, jobs_of([match]), pins)]
     found = store.known_parities([match.what["id"] for match in same])
-    return {i: s for i, s in found.items() if not (retry_failed and s in FAILURES)}
+    failed = [i for i, status in found.items() if status in FAILURES]
+    told = {} if retry_failed else store.findings_of(failed)
+    limits = {match.what["id"]: match.a.limits for match in same}
+    again = {i for i in failed if i not in told or may_end_otherwise(found[i], told[i], limits[i])}
+    return {i: status for i, status in found.items() if i not in again}
 
 
 def label_of(trial: Trial, match: Match) -> str:

@@ -36,7 +36,7 @@ from harness.store import Store
 from harness.supervise import Supervisor
 
 KIND = "diagnostic"  # of the events
-VERSION = 1  # raise when an answer is made in another way
+VERSION = 2  # raise when an answer is made in another way
 PAIRED = ("importance", "agreement")
 OF_CLASSES = ("calibration", "margins")
 TIMED = ("staged", "scaling")

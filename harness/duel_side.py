@@ -34,6 +34,9 @@ class Opponent(Protocol):
     def close(self) -> None:
         """End the worker."""
 
+    def stop(self) -> None:
+        """End the worker that another thread may be waiting for."""
+
 
 class SideError(Exception):
     """A session error, with the side it happened on."""

@@ -14,7 +14,7 @@ import math
 import os
 import time
 from collections.abc import Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import ExitStack
 from statistics import fmean
 
@@ -99,6 +99,7 @@ def run_duel(
     except SideError as error:
         status, failure = error.status, error.failure
         fight.facts["failed_side"] = error.side
+        fight.facts["limits"] = to_json(getattr(duel, error.side).limits)
     return DuelOutcome(duel, status, tuple(fight.blocks), failure, fight.facts, started, utc_now())
 
 
@@ -133,7 +134,15 @@ class _Fight:
             first, second = ("a", "b") if launch % 2 == 0 else ("b", "a")
             sides = {name: self._open(name, stack) for name in (first, second)}
             with ThreadPoolExecutor(len(sides)) as starts:  # nothing is timed yet
-                list(starts.map(Side.get_ready, sides.values()))
+                begun = [starts.submit(side.get_ready) for side in sides.values()]
+                try:
+                    for one in as_completed(begun):
+                        one.result()
+                except BaseException as error:  # noqa: BLE001 - raised again
+                    told = [e for one in begun if one.done() and (e := one.exception())]
+                    for side in sides.values():  # else the other one's start is waited for
+                        side.session.stop()
+                    raise (told or [error])[0] from None
             self._check_same_rows(sides)
             for phase in self.duel.phases:
                 for side in sides.values():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import shutil
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Literal
@@ -15,7 +15,7 @@ from harness.comparisons import Comparisons, jobs_of
 from harness.compiling import KIND, compile_and_tell
 from harness.duelling import OverdueError, run_duel
 from harness.matches import Match
-from harness.model import FAILURES, JSON, Duel, DuelOutcome, Job, Status
+from harness.model import FAILURES, JSON, Duel, DuelOutcome, Job, Outcome, Status
 from harness.outcomes import outcome_path
 from harness.plan import Plan
 from harness.plugins import Registry
@@ -174,15 +174,25 @@ class Execution:
         if self.options.executor == "local":
             options.setdefault("jobs", side_by_side(jobs))
         run = self.registry.entry("executor", self.options.executor).value.run
-        for outcome in run(jobs, supervisor.supervise, options):
+
+        def in_time(job: Job) -> Iterator[Outcome]:
+            """Run a job's trials; none begins when the time for all of it is over."""
+            if self._late():
+                return
+            for outcome in supervisor.supervise(job):
+                yield outcome
+                if self._late():
+                    return
+
+        for outcome in run(jobs, in_time, options):
             source = outcome_path(supervisor.folder, outcome.trial.id)
             stored = self.store.record(self.run_id, outcome, source)
             self.tally.add("trial", outcome.status)
             self.progress.trial(stored)
             for reason in self.registry.announce(stored):
                 self.progress.message(f"  {reason}")
-            if self._late():
-                break
+            if self._late() and self.options.executor != "local":
+                break  # its workers are elsewhere, and none of them asks for the time
 
     def _late(self) -> bool:
         """Say whether the time for all of it is over."""

@@ -75,7 +75,7 @@ def _known_duel(outcome: DuelOutcome, run: str) -> list[str]:
     if outcome.status in FAILURES:
         message = f": {outcome.failure.message}" if outcome.failure else ""
         failed = f"failed last time ({_words(outcome.status)}{message}), {fought}"
-        return [failed, "it is reused as a failure; add --retry-failed to fight it again"]
+        return [failed, _next(outcome, ("is fought", "fight"))]
     return [f"known: {fought}, so it is reused; add --fresh to fight it again"]
 
 
@@ -107,7 +107,8 @@ def _known(outcome: Outcome, run: str, *, reusable: bool) -> list[str]:
     measured = f"measured {_when(outcome)} in {_run(run)}"
     if outcome.status in FAILURES:
         message = f": {outcome.failure.message}" if outcome.failure else ""
-        return [f"failed last time ({_words(outcome.status)}{message}), {measured}", _next(outcome)]
+        failed = f"failed last time ({_words(outcome.status)}{message}), {measured}"
+        return [failed, _next(outcome, ("runs", "run"))]
     if not Pins().agree(outcome.facts):
         return [f"{measured}, but of other bytes than those pinned here, so it runs again"]
     if not reusable:
@@ -117,14 +118,15 @@ def _known(outcome: Outcome, run: str, *, reusable: bool) -> list[str]:
     return [f"known: {measured}, so it is reused; add --fresh to run it again"]
 
 
-def _next(failed: Outcome) -> str:
-    """Say what becomes of a trial that failed before; `harness.reuse` decides it."""
+def _next(failed: Outcome | DuelOutcome, words: tuple[str, str]) -> str:
+    """Say what becomes of a trial or duel that failed before; `harness.reuse` decides it."""
+    happens, verb = words
     if failed.facts.get("failed_in") == "start":
-        return "it never began, so it runs again"
+        return f"it never began, so it {happens} again"
     limits = {Status.TIMEOUT: "a longer --timeout", Status.OUT_OF_MEMORY: "a larger --memory"}
     wider = limits.get(failed.status)
     retry = f"--retry-failed or {wider}" if wider else "--retry-failed"
-    return f"it is reused as a failure; add {retry} to run it again"
+    return f"it is reused as a failure; add {retry} to {verb} it again"
 
 
 def _stale(outcome: Outcome, run: str, planned: Trial) -> list[str]:

@@ -61,7 +61,9 @@ class Forked:
 
     def _readable(self, timeout: float | None) -> bool:
         """Say whether it ends within some seconds."""
-        return bool(select.select([self._pidfd], [], [], timeout)[0])
+        heed = select.poll()
+        heed.register(self._pidfd, select.POLLIN)
+        return bool(heed.poll(None if timeout is None else timeout * 1000))
 
     def _hear(self) -> None:
         """Take the word of the template on how it ended, and let go of the process id."""

@@ -7,11 +7,11 @@ algorithm, library nor dataset changes.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from pathlib import Path
 
 from harness.choose import grid
-from harness.comparisons import Comparisons
+from harness.comparisons import Comparisons, known_matches
 from harness.config import Choice, Experiment
 from harness.errors import ConfigError
 from harness.machine import fingerprint
@@ -20,6 +20,7 @@ from harness.model import Dataset, Status
 from harness.plan import make_plan
 from harness.plugins import Registry
 from harness.progress import Progress
+from harness.reuse import Pins
 from harness.runs import Request, config_hash, config_of, surroundings
 from harness.store import Store
 from harness.store.write import RunStatus
@@ -87,13 +88,16 @@ def sides(experiment: Experiment, registry: Registry) -> tuple[Side, Side]:
     return one, other
 
 
-def _reuse(store: Store, run_id: str, matches: Iterable[Match]) -> list[Match]:
+def _reuse(store: Store, run_id: str, matches: Sequence[Match]) -> list[Match]:
     """Attach what is known to the run, trials too, and return the rest."""
+    pins = Pins()
+    known = known_matches(store, matches, pins, retry_failed=True)
+    pins.keep()
     unknown = []
     for match in matches:
         trials = [t.id for job in (match.a, match.b) for t in job.trials]
         name = match.what["id"]
-        done = store.known_parities([name]).get(name) is Status.DONE
+        done = known.get(name) is Status.DONE
         if done and not set(trials) - store.known(trials).keys():
             store.attach(run_id, *trials)
             store.attach_parities(run_id, name)

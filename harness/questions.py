@@ -30,9 +30,11 @@ class Subject:
     @property
     def every_row_once(self) -> list[Trial]:
         """Return the trials of the first repeat with the first seed: no test row is in two."""
-        first = self.first
-        same = (first.seed, first.split.repeat)
-        return [t for t in self.trials if (t.seed, t.split.repeat) == same]
+
+        def drawn(trial: Trial) -> tuple[int, int, int]:
+            return trial.seed, trial.split.repeat, trial.split.train_rows
+
+        return [t for t in self.trials if drawn(t) == drawn(self.first)]
 
     @property
     def sizes(self) -> list[int]:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import inf
+from typing import Any
 
 from harness.data.cards import unpinned
 from harness.data.remote import pin, pin_of
@@ -62,14 +63,18 @@ def reusable(
 def reusable_duels(
     store: Store, duels: Iterable[Duel], pins: Pins, *, retry_failed: bool = False
 ) -> dict[str, Status]:
-    """Return the status of those duels that need not be fought again."""
+    """Return the status of those duels that need not be fought again, as `reusable` judges them."""
     planned = list(duels)
     known = store.known_duels([duel.id for duel in planned], retry_failed=retry_failed)
     for duel in planned:
-        if duel.id in known and duel.a.dataset.name in pins.names:
-            newest, _ = store.find_duels(duel.id)[-1]
-            if not pins.agree(newest.facts.get("a", {})):
-                del known[duel.id]
+        status = known.get(duel.id)
+        if status is None or not (status in FAILURES or duel.a.dataset.name in pins.names):
+            continue
+        facts = store.find_duels(duel.id)[-1][0].facts
+        # Both sides have the limits of their run.
+        agreed = duel.a.dataset.name not in pins.names or pins.agree(facts.get("a", {}))
+        if not agreed or may_end_otherwise(status, facts, duel.a.limits):
+            del known[duel.id]
     return known
 
 
@@ -80,7 +85,7 @@ def of_other_bytes(store: Store, jobs: Iterable[Job], pins: Pins) -> set[str]:
     return {i for i in ids if i in facts and not pins.agree(facts[i])}
 
 
-def may_end_otherwise(status: Status, facts: JSON, limits: Limits) -> bool:
+def may_end_otherwise(status: Status, facts: Mapping[str, Any], limits: Limits) -> bool:
     """Say whether a failure may be owed to what has changed since, and not to the algorithm.
 
     So it is where the trial never began (no worker, no dataset), and where a wider limit is given

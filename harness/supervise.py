@@ -19,7 +19,14 @@ from harness.ids import canonical
 from harness.model import JSON, Job, Outcome, Sample, Status, Trial, to_json
 from harness.outcomes import outcome_path, read_outcome, write_outcome
 from harness.pool import Pool, idle_workers
-from harness.session import DiedError, RefusedError, Session, SessionError, TooLateError
+from harness.session import (
+    DiedError,
+    OverMemoryError,
+    RefusedError,
+    Session,
+    SessionError,
+    TooLateError,
+)
 from harness.units import utc_now
 
 ATTEMPTS = 3  # deaths in a row at start-up before the rest of a job is given up
@@ -177,7 +184,10 @@ class Supervisor:
                 session.load(job.dataset, self.load_timeout)
             except BaseException as error:
                 self.pool.give_back(job, session)
-                if not isinstance(error, DiedError) or attempt == ATTEMPTS:
+                # The kernel ends idle workers first, so one that was kept may have been its victim.
+                again = isinstance(error, DiedError) and attempt < ATTEMPTS
+                again = again or (isinstance(error, OverMemoryError) and attempt == 1)
+                if not again:
                     raise
             else:
                 break

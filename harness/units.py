@@ -1,9 +1,11 @@
-"""Durations, sizes and shares as people write them, ``2m30s``, ``4GiB``, ``2%``, and the time."""
+"""Durations, sizes and shares as people write them, ``2m30s``, ``4GiB``, ``2%``; the time; JSON."""
 
 from __future__ import annotations
 
+import math
 import re
 from datetime import UTC, datetime
+from typing import Any
 
 from harness.errors import ConfigError
 
@@ -72,3 +74,12 @@ def show_duration(seconds: float) -> str:
 def utc_now() -> str:
     """Return the time in UTC, ISO 8601, to the millisecond."""
     return datetime.now(UTC).isoformat(timespec="milliseconds")
+
+
+def strict(value: Any) -> Any:
+    """Return JSON data with null for what JSON has no number for."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    if isinstance(value, dict):
+        return {key: strict(part) for key, part in value.items()}
+    return [strict(part) for part in value] if isinstance(value, list) else value

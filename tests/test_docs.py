@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from harness import Spec, Task
+from harness.cli import CUT_OFF, INTERRUPTED
 from harness.config import parse_experiment
 from harness.config_diagnostics import Name
 from harness.errors import HarnessError
@@ -116,7 +117,7 @@ def test_the_tree_on_the_readme_is_the_real_one() -> None:
 def test_the_readme_lists_the_exit_codes_of_errors() -> None:
     listed = {int(code) for code in re.findall(r"^\| (\d+) \|", README, re.MULTILINE)}
     used = {HarnessError.exit_code, *(c.exit_code for c in HarnessError.__subclasses__())}
-    assert used | {0, 70, 130} <= listed
+    assert used | {0, 70, INTERRUPTED, CUT_OFF} <= listed
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: p.relative_to(ROOT).as_posix())

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -33,6 +34,7 @@ from harness.against.undone import find_undone, told_undone
 from harness.analysis.build import view_run
 from harness.analysis.gates import Decision, State, state_of
 from harness.config import Choice, Experiment, parse_experiment
+from harness.errors import ConfigError
 from harness.execute import Execution, Options
 from harness.machine import fingerprint
 from harness.matches import Match
@@ -104,6 +106,7 @@ def hold_against(asked: Asked, registry: Registry, progress: Progress) -> Answer
         Where there is no such revision, or an option cannot be used.
     """
     deadline = time.monotonic() + asked.budget
+    check_params(asked.experiment)
     revision = find_revision(asked.folder.resolve(), asked.revision)
     answer = Answer(f"{revision.named} ({revision.short})", head_of(revision.repository))
     with checked_out(revision, progress.message) as tree:
@@ -128,6 +131,18 @@ def hold_against(asked: Asked, registry: Registry, progress: Progress) -> Answer
         measured = _Measured(asked, registry, revision, tree, base, list(changes.chosen), deadline)
         run, decisions = measured.carry_out(gone, progress)
         return Answer(answer.base, answer.head, run, decisions, changes, notes)
+
+
+def check_params(experiment: Experiment | None) -> None:
+    """Raise ConfigError where an algorithm has several sets of params, which no base would meet."""
+    choices = [c for c in experiment.algorithms if isinstance(c, Choice)] if experiment else []
+    names = Counter(choice.name for choice in choices)
+    several = [c.name for c in choices if c.grid or names[c.name] > 1]
+    if several:
+        raise ConfigError(
+            "a gate against a revision compares one set of params of each algorithm: give "
+            f"{several[0]} one, and no grid"
+        )
 
 
 def _base(
@@ -225,6 +240,7 @@ class _Measured:
         asked = self.asked.experiment or parse_experiment(DEFAULT, "the gate")
         given = {c.name: c for c in asked.algorithms if isinstance(c, Choice)}
         changes: dict[str, Any] = {"algorithms": [given.get(n, n) for n in self.names], "gate": []}
+        changes["tracks"] = ["equal"]
         if self.asked.datasets:
             names = list(self.asked.datasets)
             changes["datasets"] = names

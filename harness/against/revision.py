@@ -136,7 +136,8 @@ def turn(lock: Path, wait: str, on_wait: Callable[[str], None]) -> Iterator[None
 
 def _date(path: Path, revision: Revision) -> None:
     """Give every source file the time of the commit: compiled kernels are known by it."""
-    stamp, _ = _git(revision.repository, "show", "--no-patch", "--format=%ct", revision.commit)
+    asked = "show", "--no-patch", "--no-show-signature", "--format=%ct"
+    stamp, _ = _git(revision.repository, *asked, revision.commit)
     for file in path.rglob("*.py"):
         if not file.is_symlink():
             os.utime(file, (int(stamp), int(stamp)))
@@ -147,7 +148,6 @@ def _remove(repository: Path, path: Path) -> None:
     if path.exists():
         _git(repository, "worktree", "remove", "--force", "--force", str(path))
         shutil.rmtree(path, ignore_errors=True)  # what git would not, as files of its own
-    _git(repository, "worktree", "prune")
 
 
 def _top(folder: Path) -> Path:

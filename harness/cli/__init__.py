@@ -17,6 +17,7 @@ import click
 from harness.errors import HarnessError
 
 INTERRUPTED = 130  # exit code, as shells give it
+CUT_OFF = 141  # likewise, where the reader of the output has gone: the end is not known
 
 # command → (module, one-line help): the help of the group must not import the commands
 COMMANDS = {
@@ -88,7 +89,7 @@ def main() -> int:
             # The reader of our output has gone (click then wraps stdout, and exits); keep the
             # interpreter from complaining at exit.
             os.dup2(os.open(os.devnull, os.O_WRONLY), stdout.fileno())
-            return 0
+            return CUT_OFF
         message, code = _told(error)
         click.echo(message, err=True)
         return code

@@ -12,6 +12,7 @@ import click
 from harness.errors import ConfigError
 from harness.model import to_json
 from harness.terminal import printable, say
+from harness.units import strict
 
 __all__ = [
     "capacity_option",
@@ -100,9 +101,9 @@ def first_code(*codes: int) -> int:
 
 
 def print_json(value: Any) -> None:
-    """Print one JSON document with a schema version."""
-    document = {"schema_version": 1, **value}
-    click.echo(json.dumps(to_json(document), indent=1, default=str))
+    """Print one JSON document with a schema version; what is not finite is null."""
+    document = strict(to_json({"schema_version": 1, **value}))
+    click.echo(json.dumps(document, indent=1, default=str, allow_nan=False))
 
 
 def print_table(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:

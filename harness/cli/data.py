@@ -118,7 +118,8 @@ def add(path: Path, *, target: str, name: str, as_json: bool, **facts: Any) -> N
     """Write a card for your own file, so that its dataset is known by name."""
     from harness.data.manage import add as add_dataset
 
-    card = add_dataset(path, target, name, **facts)
+    known = load_registry(packages=NO_ALGORITHMS).names("dataset")
+    card = add_dataset(path, target, name, known=known, **facts)
     if as_json:
         print_json({"name": name, "card": str(card)})
     else:

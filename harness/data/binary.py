@@ -117,7 +117,7 @@ def _arrow_column(column: Any) -> pd.Series[Any]:
         days: pd.Series[Any] = moments.to_pandas() / _MICROSECONDS_A_DAY
         return days
     if pa.types.is_time(kind) or pa.types.is_duration(kind):
-        column = column.cast(pa.int64())
+        column = column.cast(pa.int32() if pa.types.is_time32(kind) else pa.int64())
     elif pa.types.is_decimal(kind) or pa.types.is_null(kind):
         column = column.cast(pa.float64())
     elif pa.types.is_fixed_size_binary(kind):

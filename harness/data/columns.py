@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from harness.data.frames import Categories, Column
-from harness.data.words import listed
+from harness.data.words import count, listed, shown
 from harness.errors import DataError
 
 _TRUTH = {"True": 1.0, "TRUE": 1.0, "true": 1.0, "False": 0.0, "FALSE": 0.0, "false": 0.0}
@@ -51,6 +51,12 @@ def column_of(values: pd.Series[Any], forced: bool, *, switches: bool) -> Column
         return _floats(values)
     if pd.api.types.is_numeric_dtype(kind) and not is_truth:
         numbers = _floats(values)
+        if forced and np.isinf(numbers).any():
+            raise DataError(
+                f"the column {shown(values.name)} is infinite in "
+                f"{count(int(np.isinf(numbers).sum()), 'row')}, which is no category: make these "
+                "missing, or declare the column as numbers"
+            )
         return categorised(numbers) if forced else numbers
     if pd.api.types.is_object_dtype(kind) and not forced:
         parsed = as_numbers(values)

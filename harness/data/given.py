@@ -55,8 +55,12 @@ def dataset_from_given(
         frame = _framed(data)
         if target is None:
             raise DataError("a data frame needs a target: which column is to be predicted?")
+    target = str(target)
+    kinds = zip(frame.columns, frame.dtypes, strict=True)
+    declared = [n for n, kind in kinds if isinstance(kind, pd.CategoricalDtype) and n != target]
     path, digest = _written(frame, results / FOLDER)
-    return dataset_from_file(path, str(target), task=task, name=f"table-{digest[:8]}")
+    name = f"table-{digest[:8]}"
+    return dataset_from_file(path, target, task=task, categorical=declared, name=name)
 
 
 def _joined(pair: tuple[Any, ...], target: str | None) -> tuple[pd.DataFrame, str]:
@@ -100,10 +104,10 @@ def _written(frame: pd.DataFrame, folder: Path) -> tuple[Path, str]:
 
     try:
         table = pa.Table.from_pandas(frame, preserve_index=False)
-    except (pa.ArrowInvalid, pa.ArrowTypeError, ValueError) as error:
+        sink = pa.BufferOutputStream()
+        parquet.write_table(table, sink)
+    except (pa.ArrowException, TypeError, ValueError) as error:
         raise DataError(f"the table cannot be written as Parquet: {error}") from error
-    sink = pa.BufferOutputStream()
-    parquet.write_table(table, sink)
     body = sink.getvalue().to_pybytes()
     digest = hashlib.sha256(body).hexdigest()
     path = folder / f"{digest[:16]}.parquet"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -195,6 +195,7 @@ def add(
     suites: tuple[str, ...] = (),
     summary: str = "",
     licence: str = "",
+    known: Collection[str] = (),
     **reading: Any,
 ) -> Path:
     """Write a card for a file, so that its dataset is known by name from now on.
@@ -205,6 +206,8 @@ def add(
         As for :func:`harness.data.dataset_from_file`.
     name
         1 to 64 letters, digits, dots, dashes or underscores.
+    known
+        Names of datasets that are there already.
 
     Returns
     -------
@@ -224,6 +227,8 @@ def add(
     taken = [card for card, _ in every_card() if card.stem == name]
     if taken:
         raise DataError(f"{name} is taken by {taken[0]}; choose another name or delete that card")
+    if name in known:
+        raise DataError(f"{name} is the name of a dataset that is there already; choose another")
     dataset = dataset_from_file(path, target, task=task, **reading)
     card = _card(replace(dataset, name=name, suites=suites, licence=licence), summary)
     place = own_card_folders()[0] / f"{name}.toml"

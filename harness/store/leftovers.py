@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from harness.errors import HarnessError
 from harness.outcomes import SUFFIX, read_outcome
+from harness.store.artifacts import MAX_FILE
 from harness.store.faults import faults
 
 if TYPE_CHECKING:
@@ -63,7 +64,9 @@ def _adopt(store: Store, run_id: str, file: Path) -> None:
     """Store the outcome of a file, where it is whole and its run has none of that trial."""
     try:
         outcome = read_outcome(file)
-    except (HarnessError, RecursionError):
+        if any(Path(array).stat().st_size > MAX_FILE for array in outcome.arrays.values()):
+            return  # what no store takes would keep every later run from beginning
+    except (HarnessError, OSError, RecursionError):
         return  # half a file, or no outcome: the trial is run again
     sql = (
         "SELECT 1 FROM run_trial AS r JOIN run ON run.key = r.run JOIN trial ON"

@@ -102,15 +102,23 @@ class Reader:
 
     def facts_of(self, trial_ids: Iterable[str]) -> dict[str, JSON]:
         """Return the facts of each trial's newest outcome."""
-        key_of = {key: i for i, (_, key) in self._newest(trial_ids, "trial", "outcome").items()}
-        sql = "SELECT o.key, o.facts FROM json_each(?) AS j JOIN outcome AS o ON o.key = j.value"
-        facts: dict[str, JSON] = {}
+        return self._told_of(trial_ids, "trial", "outcome", "facts")
+
+    def findings_of(self, parity_ids: Iterable[str]) -> dict[str, JSON]:
+        """Return what the newest attempt at each comparison of trees found."""
+        return self._told_of(parity_ids, "parity", "parity_outcome", "body")
+
+    def _told_of(self, ids: Iterable[str], noun: str, outcome: str, column: str) -> dict[str, JSON]:
+        key_of = {key: i for i, (_, key) in self._newest(ids, noun, outcome).items()}
+        sql = f"SELECT o.key, o.{column} FROM json_each(?) AS j"
+        sql += f" JOIN {outcome} AS o ON o.key = j.value"
+        told: dict[str, JSON] = {}
         for batch in fetch.batches(key_of):
             with self._database.reading():
                 found = self._database.query(sql, json.dumps(batch))
             with decoding(self._database.path):
-                facts |= {key_of[key]: rows.loads(told) for key, told in found}
-        return facts
+                told |= {key_of[key]: rows.mapping(text) for key, text in found}
+        return told
 
     def known_duels(self, ids: Iterable[str], *, retry_failed: bool = False) -> dict[str, Status]:
         """Return the status of those duels that need not be fought again."""

@@ -18,6 +18,8 @@ from harness.worker.stages import members, staged
 if TYPE_CHECKING:
     from harness.worker.hand import Hand
 
+MOST_BYTES = 4 * 2**30 - 2**20  # the store's limit of a file, less what frames the arrays
+
 
 def write_all(folder: Path, hand: Hand, table: Table, exports: Sequence[str]) -> dict[str, str]:
     """Write the arrays of a finished trial; a failed export becomes a note of the trial.
@@ -32,7 +34,7 @@ def write_all(folder: Path, hand: Hand, table: Table, exports: Sequence[str]) ->
         arrays["classes"] = {"classes": np.asarray(table.classes, dtype=np.str_)}
     for name in exports:
         try:
-            arrays[name] = EXPORTS[name](hand)
+            arrays[name] = small_enough(EXPORTS[name](hand))
         except Exception as error:  # noqa: BLE001 - an extra must not cost the trial
             reason = f"{type(error).__name__}: {error}"
             hand.notes = (*hand.notes, f"{name} not exported: {reason}")
@@ -41,6 +43,14 @@ def write_all(folder: Path, hand: Hand, table: Table, exports: Sequence[str]) ->
         names[name] = f"{hand.trial.id}.{name}.npz"
         write_arrays(folder / names[name], content)
     return names
+
+
+def small_enough(arrays: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Return arrays that a store takes; raise ValueError where they are too large."""
+    size = sum(np.asarray(array).nbytes for array in arrays.values())
+    if size > MOST_BYTES:
+        raise ValueError(f"{size / 2**30:.1f} GiB are more than the store takes")
+    return arrays
 
 
 def _predictions(hand: Hand, table: Table) -> dict[str, np.ndarray]:

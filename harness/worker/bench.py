@@ -41,7 +41,7 @@ class Bench:
         self._algorithm: Algorithm | None = None
         self._table: Table | None = None
         self._rows: dict[Split, Rows] = {}  # trials of different params share their splits
-        self._called: set[Task] = set()  # tasks whose compiled kernels are loaded
+        self._called: set[tuple[Task, bool, bool]] = set()  # whose compiled kernels are loaded
         self._hand: Hand | None = None
         self._session: dict[str, Sample] = {}  # import and load: one for all trials
         self._facts: JSON = {}
@@ -133,11 +133,12 @@ class Bench:
         from harness.worker.warm import call_once
 
         assert self._algorithm is not None
-        if "numba" not in self._algorithm.libraries or hand.spec.task in self._called:
+        kind = hand.spec.task, hand.is_sparse, bool(hand.spec.categorical)
+        if "numba" not in self._algorithm.libraries or kind in self._called:
             return []
-        self._called.add(hand.spec.task)
+        self._called.add(kind)
         with self.meter.phase("compile"):
-            call_once(self._algorithm, hand.spec)
+            call_once(self._algorithm, hand.spec, sparse=hand.is_sparse)
         return [self.meter.last]
 
     def pin(self, cpus: Sequence[int]) -> JSON:

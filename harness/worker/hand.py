@@ -68,6 +68,11 @@ class Hand:
         self.native, self.fitted = None, False
         self.adapter = build_adapter(self.algorithm, self.spec)
 
+    @property
+    def is_sparse(self) -> bool:
+        """Whether the prepared rows are a sparse matrix."""
+        return hasattr(self.X_test, "tocsr")
+
     def rehearse(self) -> None:
         """Call the algorithm once on a tiny table.
 
@@ -77,7 +82,7 @@ class Hand:
         from harness.worker.warm import call_once
 
         assert self.algorithm is not None
-        call_once(self.algorithm, self.spec)
+        call_once(self.algorithm, self.spec, sparse=self.is_sparse)
         self.drop()
 
     def need_native(self) -> None:

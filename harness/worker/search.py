@@ -51,7 +51,7 @@ class Tuned:
     Attributes
     ----------
     losses : list of float
-        Mean inner loss of each configuration; infinite where it could not be trained.
+        Mean inner loss of each configuration; infinite where it has none.
     chosen : int
         Position of the configuration in use.
     """
@@ -80,7 +80,8 @@ class Tuned:
         self.losses = [self._loss(params, native, part, errors) for params in self.configurations]
         self.chosen = int(np.argmin(self.losses))
         if not math.isfinite(self.losses[self.chosen]):
-            raise errors[0]
+            unknown = ValueError("no configuration of the search has a finite loss")
+            raise next(iter(errors), unknown)
         self.adapter = self._trained(self.configurations[self.chosen], native)
 
     def predict(self, X: Any) -> np.ndarray:

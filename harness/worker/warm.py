@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -77,16 +78,17 @@ def counted_functions() -> Iterator[Callable[[], int]]:
         yield lambda: len(started)
 
 
-def call_once(algorithm: Algorithm, spec: Spec) -> None:
+def call_once(algorithm: Algorithm, spec: Spec, *, sparse: bool) -> None:
     """Run an algorithm once on a tiny table, so that what it loads at the first call is loaded.
 
-    A trial that follows then measures the algorithm and not the loading of compiled code.
+    A trial that follows then measures the algorithm and not the loading of compiled code. The
+    table is sparse, or has a column of categories, where that of the trial is or has.
     """
-    kinds = ("categorical",) if spec.categorical else ()
-    X, weight, _ = list(forms(algorithm, kinds))[-1 if kinds else 0]
+    kinds = ("sparse",) if sparse else ("categorical",) if spec.categorical else ()
+    X, weight, columns = list(forms(algorithm, kinds))[-1 if kinds else 0]
     with contextlib.suppress(Exception):  # the trial itself will tell
         for plain in plain_specs(spec):
-            _once(algorithm, plain, X, weight)
+            _once(algorithm, replace(plain, categorical=columns), X, weight)
 
 
 def forms(

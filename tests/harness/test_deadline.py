@@ -1,6 +1,7 @@
 """A run whose time is over begins nothing more, and keeps what was done."""
 
 import math
+import threading
 import time
 
 import pytest
@@ -18,7 +19,7 @@ MODULES = ["harness.builtin.generators", "harness.builtin.executors"]
 MODULES += ["algorithms.reference.sklearn"]
 ASKED = {
     "algorithms": ["sklearn.decision_tree"],
-    "datasets": ["friedman1:rows=200"],
+    "datasets": ["friedman1:rows=200", "friedman1:rows=300"],
     "splits": {"folds": 3},
     "duels": {"datasets": ["friedman1:rows=200"], "pairs": [["sklearn.decision_tree"] * 2]},
     "name": "late",
@@ -27,15 +28,15 @@ ASKED = {
 
 @pytest.fixture
 def execution(tmp_path, monkeypatch):
-    """Return what carries out three trials and a duel; with an executor of this process."""
+    """Return what carries out two jobs of three trials, and a duel, in this process."""
     registry = load_registry(modules=MODULES)
     plan = make_plan(parse_experiment(ASKED, "late"), registry, Surroundings())
     with Store.open(tmp_path, write=True) as store:
         run = store.begin_run("late", {}, "d", machine={})
         store.plan_trials(run, plan.trials())
 
-        def carry_out(deadline):
-            options = Options(executor_options={"jobs": 1}, fresh=True, deadline=deadline)
+        def carry_out(deadline, jobs=1):
+            options = Options(executor_options={"jobs": jobs}, fresh=True, deadline=deadline)
             return Execution(store, run, registry, Progress(), options).carry_out(plan)
 
         yield carry_out
@@ -76,3 +77,20 @@ def test_without_a_deadline_all_is_done(execution, monkeypatch):
     with pytest.raises(RuntimeError, match="seen"):
         execution(math.inf)
     assert fought == [math.inf]
+
+
+def test_trials_under_way_at_the_deadline_are_stored_and_no_other_begins(execution, monkeypatch):
+    begun, clock = [], [0.0]
+    both = threading.Barrier(2)
+
+    def supervise(_, job):
+        for trial in job.trials:
+            begun.append(trial.id)
+            both.wait(20)
+            clock[0] = 1.0
+            yield Outcome(trial, Status.DONE)
+
+    monkeypatch.setattr("harness.supervise.Supervisor.supervise", supervise)
+    monkeypatch.setattr(time, "monotonic", lambda: clock[0])
+    assert execution(0.5, jobs=2).ends == {"trial": {Status.DONE: 2}}
+    assert len(set(begun)) == len(begun) == 2

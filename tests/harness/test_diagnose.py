@@ -8,6 +8,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from sized_duels import duel
+from worlds import FOLDS, trial
 
 from harness import Argument, answers
 from harness.analysis.build import view_run
@@ -15,9 +16,11 @@ from harness.config import parse_experiment
 from harness.config_diagnostics import Diagnostics
 from harness.diagnose import KIND, Diagnosis, answered, questions
 from harness.errors import ConfigError
+from harness.model import Split
 from harness.plan import Plan
 from harness.plugins import load_registry
 from harness.progress import Progress
+from harness.questions import Subject
 from harness.runs import Request, plan_request, run_experiment
 from harness.store import Store
 
@@ -127,6 +130,14 @@ def test_members_are_taken_from_the_trees(told):
 
 def test_calibration_is_of_every_test_row(told):
     assert told["calibration", "crowd", ""].found["rows"] == 20
+
+
+def test_of_several_seeds_and_sizes_every_test_row_counts_once():
+    folds = [trial("ours", "blobs", fold, seed) for seed in (0, 1) for fold in range(FOLDS)]
+    assert Subject(None, tuple(folds)).every_row_once == folds[:FOLDS]
+    sets = [Split("draw", 2, repeat=n, train_rows=rows) for rows in (10, 40) for n in (0, 1)]
+    drawn = [trial("ours", "blobs", 0, split=split) for split in sets]
+    assert Subject(None, tuple(drawn)).every_row_once == drawn[:1]
 
 
 def test_artifacts_are_kept_only_where_something_asks(whole, registry, tmp_path):

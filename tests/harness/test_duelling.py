@@ -1,6 +1,7 @@
 """The duel's driver against fake sessions: order, warmth, repeats, failures, and what it notes."""
 
 import dataclasses
+import threading
 
 import pytest
 
@@ -81,6 +82,9 @@ class FakeWorker:
 
     def close(self):
         self.closed = True
+
+    def stop(self):
+        self.stopped = True
 
 
 class Arena:
@@ -208,6 +212,7 @@ def test_a_side_that_fails_ends_the_duel_and_whole_blocks_stay(error, status):
     assert found.failure.message == f"side b (theirs): {error.failure.message}"
     assert found.failure.detail == error.failure.detail
     assert found.facts["failed_side"] == "b"
+    assert found.facts["limits"] == {"timeout": 7.0, "memory": 0}
     assert [b.phase for b in found.blocks] == [*PHASES, "native"]
     assert all(w.closed for w in arena.workers)
     assert any("ended early: side b" in note for s in speeds_of(found) for note in s.notes)
@@ -221,6 +226,23 @@ def test_a_side_that_cannot_get_ready_is_named(do):
     assert (found.status, found.blocks) == (Status.FAILED, ())
     assert found.failure.message == "side a (ours): no such column"
     assert speeds_of(found) == ()
+
+
+@pytest.mark.parametrize(("failing", "slow"), [("ours", "theirs"), ("theirs", "ours")])
+def test_where_a_side_cannot_get_ready_the_other_is_stopped(failing, slow):
+    arena = Arena(faults={(failing, "load", 1): RefusedError(Failure("DataError", "no rows"))})
+    stopped, waited = threading.Event(), []
+
+    def opened(the_job):
+        worker = arena.open(the_job)
+        if the_job.algorithm == slow:
+            worker.hello = lambda *_: waited.append(stopped.wait(10))
+            worker.stop = stopped.set
+        return worker
+
+    found = run_duel(duel(), opened, settle=0)
+    assert waited == [True]
+    assert found.failure.message.endswith(f"({failing}): no rows")
 
 
 def test_a_worker_that_does_not_start_is_an_outcome():

@@ -24,6 +24,7 @@ pytest.importorskip("asv", reason="asv is not installed")
 
 RUNS, AT, FOLDS = 12, 6, 2
 SLOW = 1.3
+NAMES = "steady", "stepping<i>"
 
 
 @pytest.fixture(scope="module")
@@ -47,15 +48,16 @@ def place(tmp_path_factory):
     return folder
 
 
-def store_run(store, folder, commit, seconds, rng, config=None):
+def store_run(store, folder, commit, seconds, rng, config=None, names=NAMES, params=()):
     machine = {"id": "m1", "revision": commit, "cpu": "c", "python": "CPython 3.11.7"}
     run = store.begin_run("quick", config or {}, "settings", machine=machine)
-    for name in ("steady", "stepping<i>"):
+    for name in names:
         wall = seconds if name == "stepping<i>" else 2.0
         for fold in range(FOLDS):
             split = Split(folds=FOLDS, fold=fold)
-            ids = f"{name}{fold}"
-            trial = Trial(name, {}, "native", "made", split, 0, 1, ids, ids, Task.REGRESSION)
+            ids = f"{name}{fold}{dict(params)}"
+            told = name, dict(params), "native", "made"
+            trial = Trial(*told, split, 0, 1, ids, ids, Task.REGRESSION)
             path = folder / "arrays.npz"
             y = np.arange(20.0)
             write_arrays(path, {"output": y + 1, "y": y, "scale": np.float64(2.0)})
@@ -98,7 +100,7 @@ def test_trials_become_results_of_asv_and_come_back(place, registry, tmp_path):
     assert set(known) == {"version", "fit", "trials.time_fit", "trials.track_loss"}
     found = {(s.algorithm, s.measure): s for s in asv_series(tmp_path)[0]}
     ours = by_name(read_history(place / "results", registry).series)
-    for name in ("steady", "stepping<i>"):
+    for name in NAMES:
         there = found[name, "trials.time_fit"]
         assert there.dataset == "made"
         assert [p.value for p in there.points] == pytest.approx(
@@ -107,6 +109,21 @@ def test_trials_become_results_of_asv_and_come_back(place, registry, tmp_path):
     again = export_asv(place / "results", tmp_path, registry, place / "project")
     assert again == written
     assert export_asv(place / "results", tmp_path, registry, tmp_path).commits == ()
+
+
+@pytest.mark.parametrize("params", [{}, {"depth": 3}], ids=["again", "with other params"])
+def test_of_one_commit_all_runs_are_told_and_of_one_thing_the_newest(registry, tmp_path, params):
+    project = new_project(tmp_path / "project")
+    commit = git(project, "rev-parse", "HEAD")
+    rng = np.random.default_rng(0)
+    with Store.open(tmp_path / "results", write=True) as store:
+        store_run(store, tmp_path, commit, 1.0, rng)
+        store_run(store, tmp_path, commit, 3.0, rng, names=NAMES[1:], params=params)
+    written = export_asv(tmp_path / "results", tmp_path / "asv", registry, project)
+    assert written.commits == (commit,)
+    found = by_name(asv_series(tmp_path / "asv")[0])
+    times = [found[name, "trials.time_fit"].points[0].value for name in NAMES]
+    assert times == pytest.approx([2.0, 3.0], rel=0.05)
 
 
 def test_asv_itself_reads_what_was_exported(place, registry, tmp_path):

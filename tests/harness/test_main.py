@@ -106,7 +106,7 @@ def test_ctrl_c_before_the_command_line_listens_is_no_traceback(tmp_path: Path) 
     assert done.stderr == "harness: interrupted before anything was done\n"
 
 
-def test_a_reader_that_goes_away_is_no_error(tmp_path: Path) -> None:
+def test_a_reader_that_goes_away_is_told_by_the_exit_code_alone(tmp_path: Path) -> None:
     read, write = os.pipe()
     os.close(read)
     try:
@@ -120,4 +120,4 @@ def test_a_reader_that_goes_away_is_no_error(tmp_path: Path) -> None:
         )
     finally:
         os.close(write)
-    assert (done.returncode, done.stderr) == (0, "")
+    assert (done.returncode, done.stderr) == (141, "")

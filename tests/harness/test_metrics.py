@@ -94,6 +94,7 @@ def test_probabilities_that_do_not_sum_to_one_win_nothing():
 def test_undefined_is_nan_without_a_warning():
     one_class = Predicted(np.zeros(4, dtype=int), np.full((4, 2), 0.5), None, 1.0)
     constant = Predicted(np.ones(4), np.arange(4.0), None, 0.0)
+    tenths = Predicted(np.full(3, 0.1), np.arange(3.0), None, 0.0)  # their mean is not 0.1
     broken = Predicted(np.array([0, 1]), np.array([[0.5, 0.5], [np.nan, 0.5]]), None, 1.0)
     empty_row = Predicted(np.array([0, 1]), np.array([[0.5, 0.5], [0.0, 0.0]]), None, 1.0)
     weightless = Predicted(np.array([0, 1]), np.full((2, 2), 0.5), np.zeros(2), 1.0)
@@ -101,6 +102,7 @@ def test_undefined_is_nan_without_a_warning():
         warnings.simplefilter("error")
         assert math.isnan(metrics.auc(one_class))
         assert math.isnan(metrics.r2(constant))
+        assert math.isnan(metrics.r2(tenths))
         assert math.isnan(metrics.rmse_sd(constant))
         for score in (metrics.log_loss, metrics.error, metrics.brier, metrics.auc):
             assert math.isnan(score(broken))

@@ -90,6 +90,22 @@ def test_results_of_other_bytes_are_never_reused_nor_mixed(machine, tmp_path):
     assert measured(results) == (0, SHA["these"])
 
 
+def test_trees_of_other_bytes_are_grown_anew(machine, tmp_path):
+    results = tmp_path / "results"
+    pair = ["sklearn.decision_tree"] * 2
+
+    def grown_on():
+        told = harness.parity(*pair, datasets=["mine"], folds=2, results=results, progress=False)
+        with Store.open(results) as store:
+            return {outcome.facts["pins"][URL] for outcome, _ in store.outcomes(told.run)}
+
+    machine("one", "these")
+    assert grown_on() == {SHA["these"]}
+    machine("two", "those")
+    table_of(resolve("mine", load_registry(modules=["harness.builtin.cards"])))  # pins it
+    assert grown_on() == {SHA["those"]}
+
+
 def test_what_a_store_holds_is_what_is_fetched_next(machine, tmp_path):
     results = tmp_path / "results"
     machine("one", "these")

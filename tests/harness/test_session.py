@@ -1,7 +1,9 @@
 import os
+import resource
 import signal
 import sys
 import textwrap
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 
@@ -164,6 +166,21 @@ def test_a_session_leaks_no_descriptor(tmp_path):
     for _ in range(3):
         Session(job({}), tmp_path).kill()
     assert descriptors() == before
+
+
+@pytest.mark.parametrize("forked", [False, True])
+def test_a_worker_is_heard_where_many_files_are_open(tmp_path, forked):
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if 0 <= hard < 2048:
+        pytest.skip("no more files may be opened here")
+    with ExitStack() as stack:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, 2048), hard))
+        stack.callback(resource.setrlimit, resource.RLIMIT_NOFILE, (soft, hard))
+        while stack.enter_context(Path(os.devnull).open()).fileno() < 1024:
+            pass  # `select` takes none beyond
+        session = stack.enter_context(Session(job({}), tmp_path, forked=forked))
+        session.hello(job({}), 60.0)
+        assert session.process.poll() is None
 
 
 def test_only_listed_variables_reach_a_worker():

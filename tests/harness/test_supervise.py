@@ -268,6 +268,19 @@ def test_a_worker_that_dies_at_start_up_is_tried_three_times(supervisor, tmp_pat
     assert marks.read_text() == "xxx"
 
 
+def test_a_worker_that_the_kernel_ends_at_start_up_is_tried_once_more(
+    supervisor, tmp_path, monkeypatch
+):
+    counts = iter(range(100))
+    monkeypatch.setattr(processes, "kernel_oom_kills", lambda: next(counts))
+    plugin = tmp_path / "victim.py"
+    marks = tmp_path / "marks"
+    plugin.write_text(f"import os\nopen({str(marks)!r}, 'a').write('x')\nos.kill(os.getpid(), 9)\n")
+    [outcome] = run(supervisor, {}, plugin=plugin)
+    assert outcome.status is Status.OUT_OF_MEMORY
+    assert marks.read_text() == "xx"
+
+
 def test_a_plugin_that_hangs_at_import_is_given_up(tmp_path):
     plugin = tmp_path / "sleeping.py"
     plugin.write_text("import time\ntime.sleep(600)\n")

@@ -157,6 +157,9 @@ class Forked:
             raise RefusedError(Failure(**reply["failure"]))
         return reply
 
+    def stop(self):
+        """Leave it to `close`: nobody waits for a reply of it."""
+
     def close(self):
         with self.end, self.replies:
             self.ask("quit", 5.0)

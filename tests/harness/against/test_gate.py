@@ -246,15 +246,21 @@ def test_a_claim_that_was_dropped_fails_without_a_measurement(project, monkeypat
     assert "lost claim: in lib mode the base claims L3" in out
 
 
-def test_both_sides_run_the_same_trials_but_for_the_defaults_of_each(project, monkeypatch):
-    plans = []
+@pytest.fixture
+def plans(project, monkeypatch):
+    """Return a list that each gate of the project appends its plan to."""
+    found = []
 
     class Seen(MadeUp):
         def carry_out(self, plan, matches=()):
-            plans.append(plan)
+            found.append(plan)
             return super().carry_out(plan, matches)
 
     monkeypatch.setattr(gate, "Execution", Seen)
+    return found
+
+
+def test_both_sides_run_the_same_trials_but_for_the_defaults_of_each(project, plans):
     plant(project, "default")
     assert against()[0] == 0
     head, base = plans[0].jobs
@@ -267,3 +273,25 @@ def test_both_sides_run_the_same_trials_but_for_the_defaults_of_each(project, mo
     (duel,) = plans[0].duels
     assert (duel.phases, duel.stop.also) == (("native", "fit", "predict"), ("predict",))
     assert duel.b.environment.root
+
+
+def test_both_sides_have_the_capacity_of_the_file_whatever_its_tracks(project, plans):
+    plant(project, "default")
+    plugin, file = project / "ridge.py", project / "short.toml"
+    text = plugin.read_text().replace("import Algorithm,", "import Algorithm, Argument,")
+    told = '1e5}, capacity={"trees": Argument("penalty")}'
+    plugin.write_text(text.replace("1e5}", told))
+    file.write_text(f'tracks = ["default"]\n{file.read_text()}[capacity]\ntrees = 5\n')
+    code, _, err = against()
+    assert code == 0, err
+    assert [job.trials[0].params for job in plans[0].jobs] == [{"penalty": 5}] * 2
+
+
+def test_a_grid_is_refused(project, plans):
+    plant(project, "comment")
+    grid = 'algorithms = [{ name = "ridge", grid = { penalty = [1.0, 2.0] } }]\n'
+    (project / "short.toml").write_text(grid + (project / "short.toml").read_text())
+    code, _, err = against()
+    assert code == 2
+    assert "give ridge one, and no grid" in err
+    assert plans == []

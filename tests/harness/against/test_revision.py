@@ -107,6 +107,33 @@ def test_a_base_is_checked_out_beside_and_removed(project):
         assert again == tree  # so that compiled kernels are found again
 
 
+SIGNATURE = "-----BEGIN PGP SIGNATURE-----\n \n made up\n -----END PGP SIGNATURE-----"
+
+
+def test_a_signature_that_git_shows_is_no_part_of_the_time(project, tmp_path):
+    head, _, message = git(project, "cat-file", "commit", "HEAD").partition("\n\n")
+    (tmp_path / "signed").write_text(f"{head}\ngpgsig {SIGNATURE}\n\n{message}\n")
+    signed = git(project, "hash-object", "-t", "commit", "-w", str(tmp_path / "signed"))
+    git(project, "reset", "--quiet", "--hard", signed)
+    judge = tmp_path / "judge"
+    judge.write_text("#!/bin/sh\ncat > /dev/null\necho 'gpg: Good signature' >&2\n")
+    judge.chmod(0o755)
+    git(project, "config", "gpg.program", str(judge))
+    git(project, "config", "log.showSignature", "true")
+    assert "Good signature" in git(project, "show", "--no-patch", "--format=%ct")
+    with checked_out(find_revision(project, "main"), silent) as tree:
+        assert (tree / "ridge.py").stat().st_mtime == int(head.split()[-2])
+
+
+def test_other_working_trees_that_are_not_there_for_now_stay_known(project, tmp_path):
+    away = tmp_path / "away"
+    git(project, "worktree", "add", "--quiet", "--detach", str(away))
+    away.rename(tmp_path / "unplugged")
+    with checked_out(find_revision(project, "main"), silent):
+        pass
+    assert str(away) in git(project, "worktree", "list")
+
+
 @pytest.mark.parametrize("error", [KeyboardInterrupt, RuntimeError])
 def test_a_base_is_removed_whatever_happens(project, error):
     found = find_revision(project, "main")

@@ -1,6 +1,7 @@
 """`harness list`: short for people, whole as JSON."""
 
 import json
+import math
 import os
 import subprocess
 import sys
@@ -8,6 +9,7 @@ import sys
 import pytest
 from click.testing import CliRunner
 
+from harness.cli.common import print_json
 from harness.cli.listing import command
 from harness.plugins import NO_ALGORITHMS, OWN_PACKAGES, load_registry
 
@@ -44,6 +46,13 @@ def test_json_has_values_and_a_table_words(kind, name, values, words):
     assert {key: row[key] for key in values} == values
     (line,) = (x for x in listed(kind).splitlines() if x.split()[0] == name)
     assert set(words) <= set(line.split())
+
+
+def test_json_has_null_for_what_is_not_finite(capsys):
+    print_json({"bounds": (0.5, math.inf), "deep": [{"low": -math.inf, "score": math.nan}]})
+    told = json.loads(capsys.readouterr().out, parse_constant=pytest.fail)
+    assert told["bounds"] == [0.5, None]
+    assert told["deep"] == [{"low": None, "score": None}]
 
 
 def test_packages_that_most_lists_leave_out_register_algorithms_alone():

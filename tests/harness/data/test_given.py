@@ -2,8 +2,10 @@
 
 import os
 
+import numpy as np
 import pandas as pd
 import pytest
+from own_files import loaded
 
 from harness.data.given import dataset_from_given
 from harness.errors import DataError
@@ -44,3 +46,23 @@ def test_halves_that_a_killed_process_left_are_removed(tmp_path):
     dataset_from_given(FRAME, tmp_path, target="y")
     assert not old.exists()
     assert young.exists(), "somebody may be writing it"
+
+
+def test_numbers_that_are_categories_stay_categories(tmp_path):
+    frame = FRAME.assign(town=pd.Categorical([30, 10, 30, None]), y=pd.Categorical([0, 1, 0, 1]))
+    dataset = dataset_from_given(frame, tmp_path, target="y")
+    assert (dataset.columns, dataset.categorical) == (2, 1)
+    town = loaded(dataset).X["town"]
+    assert town.cat.categories.tolist() == [10, 30]
+    assert town.cat.codes.tolist() == [1, 0, 1, -1]
+
+
+@pytest.mark.parametrize(
+    "column",
+    [np.array([1j, 2, 3, 4]), pd.arrays.SparseArray([0.0, 0.0, 1.0, 0.0])],
+    ids=["complex", "sparse"],
+)
+def test_columns_that_parquet_does_not_hold_are_refused(tmp_path, column):
+    with pytest.raises(DataError, match="cannot be written as Parquet"):
+        dataset_from_given(FRAME.assign(b=column), tmp_path, target="y")
+    assert not (tmp_path / "tables").exists()

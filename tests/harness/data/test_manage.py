@@ -139,6 +139,14 @@ def test_add_refuses_a_name_that_is_taken(csv_file, name):
         manage.add(csv_file, "y", name)
 
 
+def test_add_refuses_the_name_of_a_generator(tmp_path, csv_file):
+    words = ["add", str(csv_file), "--target", "y", "--name", "friedman1"]
+    refused = CliRunner().invoke(command, words).exception
+    assert isinstance(refused, DataError)
+    assert "choose another" in str(refused)
+    assert not (tmp_path / "cards").exists()
+
+
 @pytest.mark.parametrize("name", ["../x", "", "a/b", "a" * 65, "-a", "a b", "a\n"])
 def test_add_refuses_names_that_could_be_paths(tmp_path, csv_file, name):
     with pytest.raises(DataError, match="cannot name a dataset"):

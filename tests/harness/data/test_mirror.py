@@ -11,8 +11,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from click.testing import CliRunner
 
 from harness.choose import choose_datasets
+from harness.cli.data import command
 from harness.config import parse_experiment
 from harness.data import dataset_from_file, load_table, resolve
 from harness.data.cards import every_card
@@ -74,6 +76,15 @@ def test_a_mirror_wins_over_a_card_and_the_record_says_so(tmp_path, monkeypatch)
     assert table.X["b"].isna().tolist() == [False, False, True, False]
     with pytest.raises(DataError, match=f"{mirrored.digest[:16]}.*{card.digest[:16]}"):
         load_table(DatasetRef("iris", card.digest), registry())
+
+
+def test_the_name_of_a_set_is_taken(tmp_path, monkeypatch):
+    make_mirror(tmp_path / "mirror", monkeypatch, name="theirs")
+    file = str(tmp_path / "mirror/m/iris.csv")
+    words = ["add", file, "--target", "y", "--name", "theirs"]
+    refused = CliRunner().invoke(command, words).exception
+    assert isinstance(refused, DataError)
+    assert "choose another" in str(refused)
 
 
 def test_a_changed_file_is_refused_even_where_it_is_cached(tmp_path, monkeypatch):

@@ -82,3 +82,10 @@ def test_arff_with_dates_says_what_is_not_read(tmp_path):
     text = "@relation r\n@attribute d date 'yyyy'\n@attribute y {0,1}\n@data\n'2020',1\n"
     with pytest.raises(DataError, match=r"line 2\. Dates and relations are not read"):
         read(tmp_path, text, "mine.arff")
+
+
+def test_infinity_is_no_category(tmp_path):
+    path = tmp_path / "mine.csv"
+    path.write_text("c,y\n1,0\ninf,1\n2,0\n-inf,1\n")
+    with pytest.raises(DataError, match=r"the column 'c' is infinite in 2 rows.*no category"):
+        dataset_from_file(path, "y", categorical=("c",))

@@ -126,3 +126,13 @@ def test_nested_columns_are_named(tmp_path):
     pd.DataFrame({"a": [[1], [2, 3]], "y": [0, 1]}).to_parquet(path)
     with pytest.raises(DataError, match="nested columns are not read: 'a'"):
         dataset_from_file(path, "y")
+
+
+def test_times_of_a_day_are_numbers(tmp_path):
+    path = tmp_path / "times.parquet"
+    kinds = {"t": pa.time32("ms"), "u": pa.time64("us")}
+    columns = {name: pa.array([1500, None, 250], kind) for name, kind in kinds.items()}
+    parquet.write_table(pa.table({**columns, "y": [0.5, 1.5, 2.5]}), path)
+    table = loaded(dataset_from_file(path, "y"))
+    for name in kinds:
+        np.testing.assert_array_equal(table.X[name], [1500, np.nan, 250])

@@ -9,7 +9,7 @@ from contextlib import closing
 import pytest
 
 from harness.outcomes import SUFFIX
-from harness.store import DATABASE, Store
+from harness.store import DATABASE, Store, artifacts, leftovers
 from harness.store.artifacts import Stored
 
 
@@ -61,6 +61,23 @@ def test_what_a_killed_run_had_finished_is_found_in_a_folder_named_relatively(
         kit.finish_in(store.workdir(run), 0)
     with Store.open("results", write=True) as store:
         assert [o.trial.seed for o, _ in store.outcomes(run)] == [0]
+
+
+def test_what_is_too_large_for_the_store_does_not_keep_the_next_from_beginning(
+    tmp_path, kit, monkeypatch
+):
+    with Store.open(tmp_path, write=True) as store:
+        run = kit.begin(store)
+        store.plan_trials(run, [kit.trial(0), kit.trial(1)])
+        for number in (0, 1):
+            kit.finish_in(store.workdir(run), number)
+        (store.workdir(run) / "0-1.npz").write_bytes(bytes(5000))
+    for module in (artifacts, leftovers):
+        monkeypatch.setattr(module, "MAX_FILE", 4000)
+    with Store.open(tmp_path, write=True) as store:
+        assert [o.trial.seed for o, _ in store.outcomes(run)] == [1]
+        assert store.pending(run) == [kit.trial(0)]
+    assert list(tmp_path.glob(".work*")) == []
 
 
 def test_a_work_folder_that_is_a_link_is_left_alone(tmp_path, kit):

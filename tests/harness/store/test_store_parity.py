@@ -55,6 +55,7 @@ def test_a_run_keeps_what_it_had_when_the_trees_are_compared_again(store, kit):
     store.record_parity(second, what(), Status.DONE, {"splits": {}})
     assert store.parities(first)[0][2] == FOUND
     assert store.parities(second)[0][2] == {"splits": {}}
+    assert store.findings_of([what()["id"], what(1)["id"]]) == {what()["id"]: {"splits": {}}}
 
 
 def test_cleaning_removes_what_only_the_removed_run_had(store, kit):

@@ -1,11 +1,15 @@
 """Which outcomes count again: successes always, failures where nothing has changed for them."""
 
 import dataclasses
+from types import SimpleNamespace
 
 import pytest
 
-from harness.model import Limits, Status
-from harness.reuse import may_end_otherwise, reusable
+from harness.comparisons import Comparisons, known_matches
+from harness.matches import Match
+from harness.model import Limits, Status, to_json
+from harness.progress import Progress
+from harness.reuse import Pins, may_end_otherwise, reusable, reusable_duels
 from harness.store import Store
 
 MIB = 2**20
@@ -67,3 +71,46 @@ def test_what_an_older_version_stored_without_limits_counts():
     assert not may_end_otherwise(
         Status.OUT_OF_MEMORY, {"limits": {"timeout": 1.0, "memory": 0}}, Limits(memory=1)
     )
+
+
+# ------------------------------------------------------------------ duels and comparisons of trees
+
+AGAIN = pytest.mark.parametrize(("timeout", "again"), [(60.0, False), (30.0, False), (61.0, True)])
+
+
+def within(kit, timeout):
+    """Return a duel whose sides have so many seconds."""
+    duel = kit.duel_outcome().duel
+    a, b = (dataclasses.replace(side, limits=Limits(timeout)) for side in (duel.a, duel.b))
+    return dataclasses.replace(duel, a=a, b=b)
+
+
+@AGAIN
+def test_a_duel_that_was_late_is_fought_again_under_a_wider_limit(tmp_path, kit, timeout, again):
+    facts = {"failed_side": "b", "limits": to_json(Limits(60.0))}
+    late = dataclasses.replace(kit.duel_outcome(0, Status.TIMEOUT), facts=facts)
+    duel = within(kit, timeout)
+    with Store.open(tmp_path, write=True) as store:
+        store.record_duel(kit.begin(store), late)
+        known = reusable_duels(store, [duel], Pins())
+        assert reusable_duels(store, [duel], Pins(), retry_failed=True) == {}
+    assert known == ({} if again else {duel.id: Status.TIMEOUT})
+
+
+@AGAIN
+def test_trees_that_were_late_are_compared_again_under_a_wider_limit(tmp_path, kit, timeout, again):
+    def match(seconds):
+        duel = within(kit, seconds)
+        return Match(duel.a, duel.b)
+
+    def late(job):
+        return [kit.outcome(status=Status.TIMEOUT, of=job.trials[0])]
+
+    name, workers = match(60.0).what["id"], SimpleNamespace(folder=tmp_path, supervise=late)
+    with Store.open(tmp_path / "results", write=True) as store:
+        run = kit.begin(store)
+        found = Comparisons(store, run, None, Progress())._match(match(60.0), workers)
+        store.record_parity(run, match(60.0).what, *found)
+        known = known_matches(store, [match(timeout)], retry_failed=False)
+        assert known_matches(store, [match(timeout)], retry_failed=True) == {}
+    assert known == ({} if again else {name: Status.TIMEOUT})

@@ -1,4 +1,4 @@
-"""The training rows that a worker exports: what the parent reads is what the adapter was given."""
+"""What a worker exports: the parent reads the rows that the adapter was given."""
 
 from types import SimpleNamespace
 
@@ -8,8 +8,10 @@ import pytest
 from scipy.sparse import csr_matrix
 
 from harness.analysis.parity.sides import Training
+from harness.model import Spec, Table, Task
 from harness.outcomes import write_arrays
-from harness.worker.arrays import EXPORTS
+from harness.worker import arrays
+from harness.worker.arrays import EXPORTS, write_all
 
 Y = np.array([0, 1, 1])
 
@@ -47,3 +49,23 @@ def test_sparse_rows_stay_sparse(tmp_path, absent, fill):
     assert (found.X != X).nnz == 0
     np.testing.assert_array_equal(found.column(1, absent), [5.0, 0.0, fill])
     np.testing.assert_array_equal(found.column(0, absent), [fill, fill, 7.0])
+
+
+@pytest.mark.parametrize(("width", "fits"), [(2, True), (20, False)])
+def test_what_is_too_large_for_the_store_is_a_note(tmp_path, monkeypatch, width, fits):
+    monkeypatch.setattr(arrays, "MOST_BYTES", 200)
+    hand = SimpleNamespace(
+        trial=SimpleNamespace(id="t"),
+        spec=Spec(Task.REGRESSION),
+        rows=SimpleNamespace(test=np.arange(3)),
+        output=np.zeros(3),
+        train=(np.zeros((3, width)), Y, None),
+        columns=("age",),
+        notes=(),
+    )
+    table = Table(pd.DataFrame({"age": Y}), Y.astype(np.float64))
+    names = write_all(tmp_path, hand, table, ["training"])
+    assert ("training" in names) is fits
+    assert {path.name for path in tmp_path.iterdir()} == set(names.values())
+    told = [] if fits else ["training not exported"]
+    assert [note.split(":")[0] for note in hand.notes] == told

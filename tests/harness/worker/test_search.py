@@ -139,6 +139,19 @@ def test_where_none_can_be_trained_the_first_error_is_raised():
         fitted(tuned(tree, [{"max_depth": -5}, {"criterion": "no"}]), X, y)
 
 
+class Lost(DummyRegressor):
+    """Learns without an error, and predicts no number."""
+
+    def predict(self, X):
+        return np.full(len(X), math.nan)
+
+
+def test_where_no_loss_is_finite_that_is_the_error():
+    X, y = wavy()
+    with pytest.raises(ValueError, match="no configuration of the search has a finite loss"):
+        fitted(tuned(lambda spec: Lost(**spec.params), [{}, {"strategy": "median"}]), X, y)
+
+
 def test_a_second_fit_searches_anew_and_agrees():
     X, y = wavy()
     adapter = tuned(tree, [{}, {"max_depth": 3}])

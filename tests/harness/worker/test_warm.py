@@ -1,13 +1,17 @@
 import sys
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import ClassVar
 
 import numpy as np
 import pandas as pd
-from scipy.sparse import issparse
+import pytest
+from scipy.sparse import csr_matrix, issparse
 
-from harness.model import ALL_TASKS, CLASSIFICATION, Accepts, Algorithm, Task
-from harness.worker.warm import counted_functions, exercise, forms
+from harness.model import ALL_TASKS, CLASSIFICATION, Accepts, Algorithm, Spec, Task
+from harness.worker.bench import Bench
+from harness.worker.hand import Hand, Rows
+from harness.worker.warm import call_once, counted_functions, exercise, forms
 
 
 class Recorder:
@@ -81,3 +85,36 @@ def test_functions_that_are_compiled_are_counted_and_those_of_the_cache_are_not(
     with counted_functions() as count:
         assert numba.njit(twice)(1) == 2
         assert count() == 0
+
+
+class Careful(Recorder):
+    """An adapter that refuses categories in columns that it was not given."""
+
+    def prepare(self, X, y, weight):
+        if any(place >= X.shape[1] for place in self.spec.categorical):
+            raise IndexError("no such column")
+        return super().prepare(X, y, weight)
+
+
+@pytest.mark.parametrize(
+    ("categorical", "sparse", "kind"),
+    [((), False, "ndarray"), ((4, 7), False, "DataFrame"), ((), True, "sparse")],
+)
+def test_a_first_call_has_a_table_like_that_of_the_trial(monkeypatch, categorical, sparse, kind):
+    monkeypatch.setattr(Recorder, "seen", [])
+    careful = replace(algorithm(categorical=True, sparse=True), adapter=Careful)
+    call_once(careful, Spec(Task.BINARY, n_classes=2, categorical=categorical), sparse=sparse)
+    assert [seen[1] for seen in Recorder.seen] == [kind]
+
+
+def test_the_first_calls_of_sparse_rows_are_sparse(monkeypatch):
+    monkeypatch.setattr(Recorder, "seen", [])
+    compiled = replace(algorithm(sparse=True), libraries=("numba",))
+    X, rows = csr_matrix(np.eye(3)), Rows(np.arange(3), np.arange(3), (), 0)
+    train = X, np.zeros(3), None
+    hand = Hand(None, Spec(Task.REGRESSION), train, X, rows, (), algorithm=compiled)
+    hand.rehearse()
+    bench = Bench()
+    bench._algorithm = compiled
+    bench._first_call(hand)
+    assert [seen[1] for seen in Recorder.seen] == ["sparse", "sparse"]

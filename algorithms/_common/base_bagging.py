@@ -163,31 +163,33 @@ class BaseBagging(_RoutingNotSupportedMixin, MetaEstimatorMixin, BaseEstimator):
     def _draw(self, seed):
         """Return the features and the rows that the model of a seed is trained on."""
         random = check_random_state(seed)
-        columns = self._draw_columns(random)
+        columns = draw(random, self.bootstrap_features, self.n_features_in_, self._n_columns)
         if self._sample_weight is None:
             return columns, draw(random, self.bootstrap, self._n_rows, self._n_drawn)
         share = self._sample_weight / np.sum(self._sample_weight)
         return columns, random.choice(self._n_rows, self._n_drawn, replace=self.bootstrap, p=share)
 
-    def _draw_columns(self, random):
-        return draw(random, self.bootstrap_features, self.n_features_in_, self._n_columns)
-
     def _train(self, X, y, seeds):
         """Add the models of some seeds."""
         models = seeded_clones(self.estimator_, seeds)
+        columns = [None] * len(seeds)
+
+        def draw_for(i):
+            columns[i], rows = self._draw(seeds[i])
+            return columns[i], rows
+
         if self._takes_our_trees(X):
             check_sparse(X, type(self).__name__)
             models[0]._validate_params()  # noqa: SLF001 - scikit-learn's convention
             self._tell_classes(models)
             own = self._n_columns, X, y, count_threads(self.n_jobs), type(self).__name__
-            grow_bag(models, lambda i: self._draw(seeds[i]), *own)
+            grow_bag(models, draw_for, *own)
         else:
             weighted = has_fit_parameter(self.estimator_, "sample_weight")
             models = Parallel(n_jobs=self.n_jobs, verbose=self.verbose)(
-                delayed(train_one)(model, X, y, *self._draw(seed), weighted)
-                for model, seed in zip(models, seeds, strict=True)
+                delayed(train_one)(model, X, y, *draw_for(i), weighted)
+                for i, model in enumerate(models)
             )
-        columns = [self._draw_columns(check_random_state(seed)) for seed in seeds]
         self.estimators_ = self.estimators_ + models
         self.estimators_features_ = self.estimators_features_ + columns
         self._seeds = [*self._seeds, *seeds]

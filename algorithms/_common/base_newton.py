@@ -128,7 +128,7 @@ class BaseNewtonBoosting(NewtonModel):
             raise ValueError("cuts are for parity='xgboost'; the default chooses its own bins")
         before = rounds_before(self, xgb_model)
         known, labels = before.codes
-        wide = self._bins_at_once and not before.rounds
+        wide = self._takes_wide and not before.rounds
         X, y = read_rows(self, X, y=y, reset=True, known=known, wide=wide, **self._y_checks())
         y = self._read_y(y, labels)
         weight = None
@@ -148,9 +148,10 @@ class BaseNewtonBoosting(NewtonModel):
         return self
 
     @property
-    def _bins_at_once(self):
-        """Whether X is read for its bins alone, so that it need not be held as float32."""
-        return self.tree_method == "hist" and self.parity is None and np.isnan(self.missing)
+    def _takes_wide(self):
+        """Whether X is read for its bins or its order, so that it need not be held as float32."""
+        reads = self.tree_method in ("hist", "exact")
+        return reads and self.parity is None and np.isnan(self.missing)
 
     def _check_leaves(self):
         """Raise where leaves get values that the constraints on them do not bind."""

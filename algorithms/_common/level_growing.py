@@ -32,24 +32,21 @@ import numpy as np
 from algorithms._common.coded_columns import sort_coded
 from algorithms._common.tree import Tree
 from algorithms._kernels import layout, level_layout
+from algorithms._kernels.level_inside import InsideSpace, search_inside
 from algorithms._kernels.level_nodes import (
     STEP,
     choose_splits,
     make_nodes,
     number_nodes,
 )
-from algorithms._kernels.level_search import LINE, Space, search_borders, search_inside
-from algorithms._kernels.level_sums import (
-    add_blocks,
-    coarsen,
-    route_rows,
-    start_rows,
-    sum_bins,
-)
+from algorithms._kernels.level_search import LINE, Space, search_columns
+from algorithms._kernels.level_sums import FOUR, add_blocks, coarsen, route_rows, start_rows
 
 DEEPEST = 10  # levels of splits: sums of all slots and bins must stay small
 FEWEST = 1024  # bins of all planes that are no reason to make them coarser
 LINE_OF_CACHE = 8  # float64
+FEW_PLANES = 4  # that are summed into at once, of four columns: their cells fit the cache
+DOUBTS = 1 << 13  # bins to look into that a thread notes before it does
 NO_FLOATS = np.empty(0)
 NO_FLAGS = np.empty(0, bool)
 
@@ -105,7 +102,8 @@ class LevelGrower:
         self._pair = np.empty((n, 2))
         self._picked, self._into = np.empty(n, np.uint32), np.empty(n, np.uint16)
         self._used = np.empty(n, bool)
-        self._sums = np.empty((self._n_columns, 0))
+        self._sums, self._many = np.empty((0, 0)), 1
+        self._spaces = [new_space() for _ in range(workers.threads)]
         self._n_blocks = -(-n // level_layout.BLOCK_ROWS)
 
     def grow(self, value, weight, limits, max_depth, used=None):
@@ -132,7 +130,7 @@ class LevelGrower:
             make_nodes(level.totals, limits, base, may_split, nodes, values, level.open)
             if not level.open.any():
                 break
-            level = self._search(level, limits)
+            level = self._search(level, limits, depth + 1 == max_depth)
             plan = np.empty(k, STEP)
             n_splits = choose_splits(self.table, self._codes, limits, level, base, nodes, plan)
             if n_splits == 0:
@@ -143,12 +141,14 @@ class LevelGrower:
         return self._finish(nodes[: base + k], values[: base + k], depth)
 
     def _make_room(self, max_depth):
-        """Make room for the planes of as many levels, see `choose_shift`."""
-        planes = 1 << max(max_depth - 1, 0)
+        """Make room for the planes of all levels but the last, and for those it adds to them."""
+        planes = 1 << max(max_depth - 2, 0)
         coarse = max(len(self._at), FEWEST, planes * (level_layout.CODES >> level_layout.COARSEST))
         room = level_layout.CELL * min(planes * level_layout.CODES, coarse)
+        room += LINE_OF_CACHE  # columns a power of two apart would keep each other from the cache
         if self._sums.shape[1] < room:
-            self._sums = aligned((self._n_columns, room))
+            self._many = FOUR if planes <= FEW_PLANES else 1
+            self._sums = aligned((self._n_columns + self._many * self._workers.threads, room))
 
     def _begin(self, value, weight, used):
         """Return the level of the root."""
@@ -167,9 +167,11 @@ class LevelGrower:
             small=np.zeros(1, np.int64),
             plane=np.zeros(1, np.int64),
             n_planes=1,
+            n_kept=1,
             sums=self._sums,
             score=np.empty((0, 0)),
             entry=np.empty((0, 0), np.int64),
+            gaps=np.empty((0, 0), np.uint8),
             to_left=np.empty((0, 0), np.uint8),
             n_left=np.empty((0, 0)),
             shift=0,
@@ -180,35 +182,44 @@ class LevelGrower:
         add_blocks(blocks, level.totals)
         return level
 
-    def _search(self, level, limits):
+    def _search(self, level, limits, is_last):
         """Return the level with the best split of each column and slot."""
         before = level.shift
+        old = level.n_planes - len(level.small)
         n_columns, k = self._n_columns, len(level.open)
         level = level._replace(
             score=np.empty((n_columns, k)),
             entry=np.zeros((n_columns, k), np.int64),
+            gaps=np.zeros((n_columns, k), np.uint8),
             to_left=np.zeros((n_columns, k), np.uint8),
             n_left=np.empty((n_columns, k)),
             shift=max(before, choose_shift(level.n_planes, len(self._at))),
+            n_kept=old if is_last else level.n_planes,
         )
         by = level.shift - before
-        old = level.n_planes - len(level.small)
+        if by:
+            width = level_layout.CODES >> before
+            self._share(coarsen, n_columns, level.sums, old, width, by)
+        where = self.table, self._codes, limits, level
+        many = self._many if is_last else FOUR
+        many = many if len(level.small) <= FEW_PLANES else 1
+        threads = self._workers.threads
+        found = [self._spaces[0].doubts[:0]] * threads
+        columns, bins = np.zeros((2, LINE_OF_CACHE), np.int64)  # how many are taken
 
-        def scan(first, last):
-            if by:
-                width = level_layout.CODES >> before
-                coarsen(level.sums, old, width, by, first, last)
-            sum_bins(self._codes, level, first, last)
-            search_borders(self._codes, limits, level, new_line(), first, last)
+        def scan(rank, _):
+            space, own = self._spaces[rank], n_columns + self._many * rank
+            space.known[:k] = -np.inf
+            found[rank] = space.doubts[: search_columns(*where, space, own, many, columns)]
 
-        self._workers.share(scan, n_columns)
+        self._workers.share(scan, threads)
         best = level.score.max(axis=0)
+        doubts = np.concatenate([own.view(np.uint64) for own in found]).view(level_layout.DOUBT)
 
-        def search(first, last):
-            where = self.table, self._codes, limits, level
-            search_inside(*where, best, new_line(), new_space(), first, last)
+        def look_inside(rank, _):
+            search_inside(*where, doubts, best, self._spaces[rank].inside, bins)
 
-        self._workers.share(search, n_columns)
+        self._workers.share(look_inside, threads)
         return level
 
     def _route(self, level, plan, base, n_splits, goes_on):
@@ -262,14 +273,16 @@ def aligned(shape):
 
 
 def new_space():
-    """Return scratch space for some entries of a bin."""
-    rows = np.empty((2, level_layout.CODES), np.int64)
-    return Space(new_line(), *rows)
-
-
-def new_line():
-    """Return scratch space for what is known of the bins of a slot."""
-    return np.empty((LINE, level_layout.CODES))
+    """Return scratch space of a thread."""
+    codes = level_layout.CODES
+    rows, sums = np.empty((2, codes), np.int64), np.empty((2, codes))
+    return Space(
+        line=np.empty((LINE, codes)),
+        bins=np.empty(codes, np.int64),
+        known=np.empty(1 << DEEPEST),
+        doubts=np.empty(DOUBTS, level_layout.DOUBT),
+        inside=InsideSpace(*rows, *sums, np.empty(codes, np.uint8)),
+    )
 
 
 def choose_shift(n_planes, n_rows):

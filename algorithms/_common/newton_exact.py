@@ -39,7 +39,8 @@ class ExactGrower:
 
     Parameters
     ----------
-    X : (n_rows, n_columns) float32, C-contiguous, NaN where missing; or CSR
+    X : (n_rows, n_columns) float32, or float64 that stands for it, C-contiguous, NaN where
+        missing; or CSR
     limits : newton_params.Limits
     workers : Workers
     name : name of the estimator, for error messages
@@ -47,8 +48,9 @@ class ExactGrower:
     """
 
     def __init__(self, X, limits, workers, name, step=0.0):
-        self.X, self.limits, self.workers = X, limits, workers
-        self.lists = sort_lists(X, workers, name)
+        self.X = X if sparse.issparse(X) else X.astype(np.float32, copy=False)
+        self.limits, self.workers = limits, workers
+        self.lists = sort_lists(self.X, workers, name)
         self.rows = np.zeros(X.shape[0], layout.ROW)
         self.side = np.empty(X.shape[0] if sparse.issparse(X) else 0, np.int32)
         least = max(limits.min_child_weight, LEAST_H)

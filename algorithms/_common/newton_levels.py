@@ -43,7 +43,7 @@ class LeveledGrower:
 
     Parameters
     ----------
-    X : (n_rows, n_columns) float32, C-contiguous, NaN where missing
+    X : (n_rows, n_columns) float32, or float64 that stands for it, C-contiguous, NaN where missing
     limits : newton_params.Limits
     workers : Workers
     name : name of the estimator, for error messages
@@ -74,7 +74,8 @@ class LeveledGrower:
         if self.gaps.any():
             self.settle_missing(nodes, np.isinf(grown.nodes["threshold"]), used)
         if used is not None:  # the grower told them by its own thresholds
-            self.share_rows(lambda _, *rows: place_unused(self.X, nodes, used, grown.leaf, *rows))
+            table, leaf = self.grower.table, grown.leaf
+            self.share_rows(lambda _, *rows: place_unused(table, nodes, used, leaf, *rows))
         return Grown(nodes, grown.leaf)
 
     def as_nodes(self, grown):
@@ -118,7 +119,7 @@ class LeveledGrower:
         largest = np.full((shares, len(nodes)), -np.inf, np.float32)
 
         def walk(share, *rows):
-            survey_nodes(self.X, nodes, flags, missing[share], largest[share], *rows)
+            survey_nodes(self.grower.table, nodes, flags, missing[share], largest[share], *rows)
 
         self.share_rows(walk)
         in_gaps = (nodes["left"] >= 0) & self.gaps[nodes["feature"]]

@@ -81,12 +81,44 @@ class Level(NamedTuple):
     small: np.ndarray  # int64: the slots they are in, one of each pair of sides
     plane: np.ndarray  # int64 (K,): where the sums of each slot are
     n_planes: int
-    sums: np.ndarray  # float64 (n_columns, room): planes of bins, CELL entries each
+    n_kept: int  # planes that lie with their column; those from there on in a thread's own rows
+    sums: np.ndarray  # float64 (rows, room): planes of bins, CELL entries each; see `plane_of`
     score: np.ndarray  # float64 (n_columns, K): best found, -inf: none
     entry: np.ndarray  # int64 (n_columns, K): of the column's list, before which the split lies
-    to_left: np.ndarray  # uint8 (n_columns, K): whether missing values go left
+    gaps: np.ndarray  # uint8 (n_columns, K): whether the slot has missing values
+    to_left: np.ndarray  # uint8 (n_columns, K): whether these go left
     n_left: np.ndarray  # float64 (n_columns, K): rows that go left
     shift: int  # bits by which codes are shifted, so that bins are fewer and larger
+
+
+# A bin that may hide a better threshold than those at its ends: what lies left of it and in it.
+DOUBT = np.dtype(
+    [
+        ("column", np.int32),
+        ("slot", np.int32),
+        ("turn", np.int32),  # 1: missing values lie left as well
+        ("bin", np.int32),
+        ("n_left", np.float64),
+        ("w_left", np.float64),
+        ("s_left", np.float64),
+        ("w", np.float64),
+        ("above", np.float64),
+        ("below", np.float64),
+    ]
+)
+
+
+@inner_kernel
+def plane_of(level, f, own, plane):
+    """Return the row of ``level.sums`` where a plane of a column lies, and its first entry.
+
+    The first rows are the columns'. What the last level sums is of no use later, so it lies in
+    rows of the thread that needs it; ``own`` is the row for this column.
+    """
+    size = np.uint64(CODES >> level.shift) * np.uint64(CELL)
+    if plane < level.n_kept:
+        return np.uint64(f), np.uint64(plane) * size
+    return np.uint64(own), np.uint64(plane - level.n_kept) * size
 
 
 @inner_kernel

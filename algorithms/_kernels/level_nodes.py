@@ -5,7 +5,6 @@ import numpy as np
 from algorithms._kernels.jit import inner_kernel, kernel
 from algorithms._kernels.layout import ROW
 from algorithms._kernels.level_layout import MISSING, ROWS, SQUARES, SUM, WEIGHT, value_at
-from algorithms._kernels.level_search import count_turns
 
 EPSILON = 2.0**-52
 NO_FEATURE = -2
@@ -16,8 +15,8 @@ STEP = np.dtype(
         ("feature", np.int32),  # -1: a leaf
         ("first_side", np.int32),  # number of the left side among all sides of the level
         ("missing_left", np.int32),
-        ("first_asked", np.int32),  # bins whose rows are parted by value; those of lower bins
-        ("last_asked", np.int32),  # go left, those of higher ones right
+        ("first_asked", np.int32),  # first of the bins whose rows are parted by value; those of
+        ("n_asked", np.int32),  # lower bins go left, those of higher ones right
         ("small", np.int32),  # 1 where the right side has fewer rows
     ]
 )
@@ -92,7 +91,7 @@ def choose_splits(table, codes, limits, level, base, nodes, plan):
 @inner_kernel
 def missing_left(level, f, slot):
     """Return whether missing values go left: where the slot has none, to the side with more."""
-    if count_turns(level, f, slot) > 1:
+    if level.gaps[f, slot]:
         return level.to_left[f, slot] != 0
     return 2.0 * level.n_left[f, slot] > level.totals[slot, ROWS]
 
@@ -136,14 +135,16 @@ def place_threshold(table, codes, level, f, slot, step):
     if after == stop:
         step["threshold"] = np.inf
         step["first_asked"] = MISSING
-        step["last_asked"] = MISSING - 1
+        step["n_asked"] = 0
         return
     below, above = table.order[f, last] & ROW, table.order[f, after] & ROW
     low, high = np.float64(value_at(table, f, below)), np.float64(value_at(table, f, above))
     step["threshold"] = low / 2.0 + high / 2.0
     first, final = np.int64(codes.code[f, below]), np.int64(codes.code[f, above])
-    step["first_asked"] = first + np.int64(codes.plain[f, first])
-    step["last_asked"] = final - np.int64(codes.plain[f, final])
+    first += np.int64(codes.plain[f, first])
+    final -= np.int64(codes.plain[f, final])
+    step["first_asked"] = first
+    step["n_asked"] = max(final + 1 - first, 0)
 
 
 @kernel

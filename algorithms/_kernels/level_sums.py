@@ -18,65 +18,79 @@ from algorithms._kernels.level_layout import (
     SQUARES,
     SUM,
     WEIGHT,
+    plane_of,
     value_at,
 )
 
 FOUR = 4
-FEW_PLANES = 4  # that are summed into at once, of four columns
 CODE_BITS = 8
 TWO = np.uint64(2)  # bits of CELL
 
 
-@kernel
-def sum_bins(codes, level, first, last):
-    """Write ``level.sums`` of the columns first … last − 1.
+@inner_kernel
+def sum_bins(codes, level, own, first, last):
+    """Write the sums of the columns first … last − 1.
 
     The picked rows are summed into the planes of the small slots; what their siblings hold is what
-    remains of the parents' sums. Columns are taken four at a time while their cells fit the cache,
-    so that what is known of a row is read once for four additions.
+    remains of the parents' sums. Four columns are taken at once, so that what is known of a row is
+    read once for four additions.
+
+    Parameters
+    ----------
+    own : first of as many rows of ``level.sums`` that this thread alone writes; see `plane_of`
     """
     for f in range(first, last):
-        clear_small(level, f)
-    f = first
-    while len(level.small) <= FEW_PLANES and f + FOUR <= last:
-        add_to_four(codes.code, level, f)
-        f += FOUR
-    while f < last:
-        add_to_one(codes.code, level, f)
-        f += 1
+        clear_small(level, f, own + f - first)
+    if last - first == FOUR:
+        add_to_four(codes.code, level, first, own)
+    else:
+        for f in range(first, last):
+            add_to_one(codes.code, level, f, own + f - first)
     if len(level.plane) > 1:
         for f in range(first, last):
-            take_from_parents(level, f)
+            take_from_parents(level, f, own + f - first)
 
 
 @inner_kernel
-def clear_small(level, f):
+def clear_small(level, f, own):
     """Empty the planes of the small slots."""
-    size = (CODES >> level.shift) * CELL
+    size = np.uint64(CODES >> level.shift) * np.uint64(CELL)
     for pair in range(len(level.small)):
-        slot = level.small[pair]
-        level.sums[f, level.plane[slot] * size : (level.plane[slot] + 1) * size] = 0.0
+        row, start = plane_of(level, f, own, level.plane[level.small[pair]])
+        level.sums[row, start : start + size] = 0.0
 
 
 @inner_kernel
-def take_from_parents(level, f):
+def take_from_parents(level, f, own):
     """Subtract the small slots' sums from their parents', which become their siblings'."""
-    size = (CODES >> level.shift) * CELL
-    sums = level.sums[f]
+    size = np.uint64(CODES >> level.shift) * np.uint64(CELL)
+    sums = level.sums
     for pair in range(len(level.small)):
         slot = level.small[pair]
-        own, rest = level.plane[slot] * size, level.plane[slot ^ 1] * size
-        for k in range(np.uint64(size)):
-            sums[np.uint64(rest) + k] -= sums[np.uint64(own) + k]
+        row, start = plane_of(level, f, own, level.plane[slot])
+        of_rest, rest = plane_of(level, f, own, level.plane[slot ^ 1])
+        for k in range(size):
+            sums[of_rest, rest + k] -= sums[row, start + k]
 
 
 @inner_kernel
-def add_to_four(code, level, f):
+def start_of_picked(level, f, own):
+    """Return where plane 0 of the picked rows would begin, counted from the first of all sums.
+
+    Picked rows are summed into planes that lie all with the column, or all in own rows.
+    """
+    new = level.plane[level.small[0]]
+    row, start = plane_of(level, f, own, new)
+    size = np.uint64(CODES >> level.shift) * np.uint64(CELL)
+    return row * np.uint64(level.sums.shape[1]) + start - np.uint64(new) * size
+
+
+@inner_kernel
+def add_to_four(code, level, f, own):
     """Add the picked rows to their cells of four columns."""
     shift, width = np.uint64(level.shift), np.uint64(CODE_BITS - level.shift)
-    room = np.uint64(level.sums.shape[1])
-    at_0 = np.uint64(f) * room
-    at_1, at_2, at_3 = at_0 + room, at_0 + room + room, at_0 + room + room + room
+    at_0, at_1 = start_of_picked(level, f, own), start_of_picked(level, f + 1, own + 1)
+    at_2, at_3 = start_of_picked(level, f + 2, own + 2), start_of_picked(level, f + 3, own + 3)
     code_0, code_1, code_2, code_3 = code[f], code[f + 1], code[f + 2], code[f + 3]
     sums, pair = level.sums, level.pair
     for block in range(len(level.count)):
@@ -94,17 +108,17 @@ def add_to_four(code, level, f):
 
 
 @inner_kernel
-def add_to_one(code, level, f):
+def add_to_one(code, level, f, own):
     """Add the picked rows to their cells of one column."""
     shift, width = np.uint64(level.shift), np.uint64(CODE_BITS - level.shift)
-    at = np.uint64(f) * np.uint64(level.sums.shape[1])
-    own, sums, pair = code[f], level.sums, level.pair
+    at = start_of_picked(level, f, own)
+    column, sums, pair = code[f], level.sums, level.pair
     for block in range(len(level.count)):
         start = np.uint64(block * BLOCK_ROWS)
         for j in range(start, start + np.uint64(level.count[block])):
             i = np.uint64(level.picked[j])
             begin = np.uint64(level.into[j]) << width
-            place = at + ((begin + (np.uint64(own[i]) >> shift)) << TWO)
+            place = at + ((begin + (np.uint64(column[i]) >> shift)) << TWO)
             add_sides(sums, (place,), pair, i)
 
 
@@ -196,19 +210,20 @@ def route_rows(table, code, level, plan, plane, blocks, base, goes_on, first, la
             step = plan[slot]
             f = np.uint64(step["feature"])
             own = np.int64(code[f, i])
-            goes_left = own < step["first_asked"]
+            place = own - np.int64(step["first_asked"])
+            right = np.int64(place >= 0)
             if own == MISSING:
-                goes_left = step["missing_left"] != 0
-            elif own >= step["first_asked"] and own <= step["last_asked"]:
-                goes_left = value_at(table, f, i) <= step["threshold"]
-            side = step["first_side"] + np.int64(not goes_left)
+                right = np.int64(1 - step["missing_left"])
+            if np.uint64(place) < np.uint64(step["n_asked"]):  # rare; else nothing is guessed
+                right = np.int64(not value_at(table, f, i) <= step["threshold"])
+            side = step["first_side"] + right
             level.at[i] = np.uint16(after + side)
             used = np.uint16(level.used[i])
             if goes_on:
                 level.slot[i] = np.uint16(side) if used else nowhere
                 level.picked[taken] = np.uint32(i)  # overwritten, where it is not to be picked
                 level.into[taken] = np.uint16(plane[side])
-                taken += np.uint64(used != 0 and goes_left != step["small"])
+                taken += np.uint64(used) & np.uint64(right == step["small"])
             w = level.weight[i] if len(level.weight) else np.float64(used)
             add_row(blocks[block, side], level.value[i], w if used else 0.0, np.float64(used))
         level.count[block] = np.int64(taken) - block * BLOCK_ROWS

@@ -7,6 +7,7 @@ threads, and cost less than a tenth of a search.
 import numpy as np
 
 from algorithms._kernels.jit import inner_kernel, kernel
+from algorithms._kernels.level_layout import value_at
 from algorithms._kernels.newton_layout import G, H, N
 
 
@@ -108,12 +109,12 @@ def route_lists(lists, rows, plan, base, columns, side):
 
 
 @kernel
-def survey_nodes(X, nodes, used, missing, largest, first, last):
+def survey_nodes(table, nodes, used, missing, largest, first, last):
     """Walk the rows first … last − 1 down a tree; note what each inner node sees of its column.
 
     Parameters
     ----------
-    X : (n_rows, n_columns) float32, C-contiguous
+    table : CodedTable
     nodes : newton_tree.NODE
     used : (n_rows,) bool, the rows that are walked; (0,): all
     missing : (n_nodes,) uint8, written: 1 where a value is missing
@@ -124,7 +125,7 @@ def survey_nodes(X, nodes, used, missing, largest, first, last):
             continue
         at = 0
         while nodes[at]["left"] >= 0:
-            x = X[i, np.uint64(nodes[at]["feature"])]
+            x = value_at(table, nodes[at]["feature"], i)
             if np.isnan(x):
                 missing[at] = 1
             else:
@@ -133,7 +134,7 @@ def survey_nodes(X, nodes, used, missing, largest, first, last):
 
 
 @kernel
-def place_unused(X, nodes, used, leaf, first, last):
+def place_unused(table, nodes, used, leaf, first, last):
     """Write the leaves of those rows first … last − 1 that a tree was not grown on.
 
     Parameters
@@ -147,7 +148,7 @@ def place_unused(X, nodes, used, leaf, first, last):
             continue
         at = 0
         while nodes[at]["left"] >= 0:
-            at = child_of(nodes[at], X[i, np.uint64(nodes[at]["feature"])])
+            at = child_of(nodes[at], value_at(table, nodes[at]["feature"], i))
         leaf[i] = at
 
 

@@ -497,6 +497,20 @@ def test_a_value_can_stand_for_missing_ones():
     assert np.array_equal(a.predict(X), b.predict(filled))
 
 
+@pytest.mark.parametrize("asked", [{}, {"subsample": 0.5}, {"reg_alpha": 0.1}])
+def test_rows_of_float64_give_the_trees_of_their_float32(asked):
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(600, 4)) * (1.0 + 1e-9)  # no value is a float32
+    X[rng.random(X.shape) < 0.1] = np.nan
+    y = X[:, 0] > 0.3
+    for method in ("exact", "hist"):
+        model = NewtonBoostingClassifier(
+            n_estimators=3, tree_method=method, random_state=0, **asked
+        )
+        wide, narrow = (clone(model).fit(rows, y) for rows in (X, X.astype(np.float32)))
+        assert digest(wide) == digest(narrow)
+
+
 # ------------------------------------------------------------------ XGBoost's own trees
 
 

@@ -11,7 +11,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from algorithms._common import coded_columns, level_growing
 from algorithms._common.level_growing import LevelGrower, plain_limits
 from algorithms._common.threads import Workers
-from algorithms._kernels.level_layout import MISSING
+from algorithms._kernels.level_layout import CODES, MISSING
 
 
 def grow(X, value, weight=None, depth=3, threads=1, **limits):
@@ -108,6 +108,18 @@ def test_threads_change_no_bit(missing):
     one, three = (grow(X, value, weight, 5, threads) for threads in (1, 3))
     for name in ("nodes", "values", "leaf"):
         assert getattr(one, name).tobytes() == getattr(three, name).tobytes()
+
+
+@pytest.mark.parametrize("missing", [0.0, 0.5])
+def test_little_room_for_doubts_changes_no_bit(missing, monkeypatch):
+    rng = np.random.default_rng(9)
+    X = columns.table(rng, 20_000, 6, missing).astype(np.float32)
+    value, weight = rng.normal(size=len(X)), rng.random(len(X))
+    trees = [grow(X, value, weight, 6)]
+    monkeypatch.setattr(level_growing, "DOUBTS", 2 * CODES)  # less: a slot's might not fit
+    trees += [grow(X, value, weight, 6, threads) for threads in (1, 2)]
+    for name in ("nodes", "values", "leaf"):
+        assert len({getattr(tree, name).tobytes() for tree in trees}) == 1
 
 
 @pytest.mark.parametrize("shift", [0, 2, 4])

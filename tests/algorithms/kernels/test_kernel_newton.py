@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from algorithms import NewtonBoostingRegressor
+from algorithms._common.coded_columns import lay_flat
 from algorithms._common.newton_cells import cells_of, make_cells
 from algorithms._common.newton_exact import ExactGrower
 from algorithms._common.newton_levels import LeveledGrower
@@ -236,7 +237,8 @@ def test_nodes_know_what_their_rows_lack():
         grower, draws = grower_of(X, workers, max_depth=3)
         nodes = grower.grow(g, h, None, draws).nodes
     missing, largest = np.zeros(len(nodes), np.uint8), np.full(len(nodes), -np.inf, np.float32)
-    survey_nodes(X, nodes, NONE, missing, largest, 0, len(X))
+    table = lay_flat(X, np.empty((3, 0), np.uint32), np.zeros(3, np.int64), np.float32(0.0))
+    survey_nodes(table, nodes, NONE, missing, largest, 0, len(X))
     paths = [oracles.walk(nodes, x) for x in X]
     for node in np.flatnonzero(nodes["left"] >= 0):
         seen = np.array([X[i, nodes["feature"][node]] for i, p in enumerate(paths) if node in p])

@@ -46,7 +46,7 @@ DEEPEST = 10  # levels of splits: sums of all slots and bins must stay small
 FEWEST = 1024  # bins of all planes that are no reason to make them coarser
 LINE_OF_CACHE = 8  # float64
 FEW_PLANES = 4  # that are summed into at once, of four columns: their cells fit the cache
-DOUBTS = 1 << 13  # bins to look into that a thread notes before it does
+DOUBTS = 1 << 16  # bins to look into that a thread notes before it does, 64 bytes each
 NO_FLOATS = np.empty(0)
 NO_FLAGS = np.empty(0, bool)
 

@@ -32,7 +32,7 @@ import numpy as np
 from algorithms._common.coded_columns import sort_coded
 from algorithms._common.tree import Tree
 from algorithms._kernels import layout, level_layout
-from algorithms._kernels.level_inside import InsideSpace, search_inside
+from algorithms._kernels.level_inside import DRAWN, InsideSpace, search_inside
 from algorithms._kernels.level_nodes import (
     STEP,
     choose_splits,
@@ -204,22 +204,25 @@ class LevelGrower:
         many = self._many if is_last else FOUR
         many = many if len(level.small) <= FEW_PLANES else 1
         threads = self._workers.threads
-        found = [self._spaces[0].doubts[:0]] * threads
-        columns, bins = np.zeros((2, LINE_OF_CACHE), np.int64)  # how many are taken
+        together = n_columns - n_columns % (many * threads)  # the rest singly: loads stay even
+        n_tickets = together // many + n_columns - together
+        found = [self._spaces[0].doubts[:0]] * threads  # no doubts of threads that do not run
+        tickets, bins = np.zeros((2, LINE_OF_CACHE), np.int64)  # how many are drawn
+        drawn = many, together, tickets
 
         def scan(rank, _):
             space, own = self._spaces[rank], n_columns + self._many * rank
             space.known[:k] = -np.inf
-            found[rank] = space.doubts[: search_columns(*where, space, own, many, columns)]
+            found[rank] = space.doubts[: search_columns(*where, space, own, *drawn)]
 
-        self._workers.share(scan, threads)
+        self._workers.share(scan, min(threads, n_tickets))
         best = level.score.max(axis=0)
         doubts = np.concatenate([own.view(np.uint64) for own in found]).view(level_layout.DOUBT)
 
         def look_inside(rank, _):
             search_inside(*where, doubts, best, self._spaces[rank].inside, bins)
 
-        self._workers.share(look_inside, threads)
+        self._workers.share(look_inside, min(threads, -(-len(doubts) // DRAWN)))
         return level
 
     def _route(self, level, plan, base, n_splits, goes_on):

@@ -2,7 +2,7 @@
 
 They part rows so that Σ s² / (w + λ) is large, with w a side's weight and s its Σ w v. With w = h
 and v = −g/h this is Σ G² / (H + λ). All thresholds are tried, but most are ruled out by bounds over
-bins of neighbours: half the time of a pass over sorted lists (`newton_exact`).
+bins of neighbours: faster than a pass over sorted lists (`newton_exact`).
 """
 
 import numpy as np

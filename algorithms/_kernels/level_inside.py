@@ -37,9 +37,9 @@ def search_inside(table, codes, limits, level, doubts, best, space, taken):
     Parameters
     ----------
     doubts : (n,) DOUBT, those of a column and slot one behind the other
-    best : (K,) float64, the best score of each slot over all columns so far
+    best : float64, at least K: the best score of each slot, over all columns so far
     space : InsideSpace
-    taken : int64 (1,), how many are taken, by this thread and others
+    taken : int64, its first entry: how many are taken, by this thread and others
     """
     while True:
         first = add_atomic(taken, 0, DRAWN)
@@ -62,7 +62,10 @@ def go_together(doubts, at):
 
 @kernel
 def search_doubts(table, codes, limits, level, doubts, best, space, first, last):
-    """Search the bins of the doubts first … last − 1; others are as in `search_inside`."""
+    """Search the bins of the doubts first … last − 1; others are as in `search_inside`.
+
+    ``best`` may also be of one thread's columns alone: then more bins are searched than need be.
+    """
     for k in range(first, last):
         doubt = doubts[k]
         slot = doubt["slot"]

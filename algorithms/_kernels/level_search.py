@@ -1,8 +1,9 @@
 """Score the thresholds between the bins of every slot of a level, and tell which bins to look into.
 
 A column's bins are summed and searched at once, while its sums are in the cache. A bin whose bound
-(`level_scores`) passes the best score that this thread knows of the slot is noted; when all columns
-are through, `level_inside` looks into those that pass the best score of all.
+(`level_scores`) passes the best score that this thread knows of the slot is noted. When all
+columns are through, `level_inside` looks into those that pass the best score of all; where a
+thread's space is full before, into those of its own that pass the best score it knows.
 """
 
 from typing import NamedTuple
@@ -43,28 +44,34 @@ class Space(NamedTuple):
 
     line: np.ndarray  # float64 (LINE, CODES)
     bins: np.ndarray  # int64 (CODES,): the bins of a line
-    known: np.ndarray  # float64 (K,), -inf: best score of each slot in this thread's columns
+    known: np.ndarray  # float64 (2^DEEPEST,), at least K: each slot's best in this thread's columns
     doubts: np.ndarray  # DOUBT: bins that may hide a better threshold; at least 2 · CODES
     inside: InsideSpace
 
 
 @kernel
-def search_columns(table, codes, limits, level, space, own, many, taken):
-    """Search columns until all are taken; return how many doubts are noted in the space.
+def search_columns(table, codes, limits, level, space, own, many, together, taken):
+    """Search columns until all are taken; return how many doubts are left in the space.
 
     Parameters
     ----------
     level : ``sums``, ``score``, ``entry``, ``gaps``, ``to_left`` and ``n_left`` are written
-    own : first of as many rows of ``level.sums`` that this thread alone writes
-    many : columns that are summed at once
-    taken : int64 (1,), how many columns are taken, by this thread and others
+    own : first of ``many`` rows of ``level.sums`` that this thread alone writes; see `plane_of`
+    many : columns that are drawn and summed at once
+    together : how many of the first columns go so, a multiple of ``many``; the others one by one
+    taken : int64, its first entry: how often this thread and others have drawn
     """
-    n_columns, n_doubts = len(codes.code), 0
+    n_columns, n_doubts, n_batches = len(codes.code), 0, together // many
     while True:
-        first = add_atomic(taken, 0, many)
+        ticket = add_atomic(taken, 0, 1)
+        if ticket < n_batches:
+            first = ticket * many
+            last = first + many
+        else:
+            first = together + (ticket - n_batches)
+            last = first + 1
         if first >= n_columns:
             return n_doubts
-        last = min(first + many, n_columns)
         sum_bins(codes, level, own, first, last)
         for f in range(first, last):
             for slot in range(len(level.open)):

@@ -32,12 +32,12 @@ def sum_bins(codes, level, own, first, last):
     """Write the sums of the columns first … last − 1.
 
     The picked rows are summed into the planes of the small slots; what their siblings hold is what
-    remains of the parents' sums. Four columns are taken at once, so that what is known of a row is
-    read once for four additions.
+    remains of the parents' sums. Four columns are taken at once, where four are given, so that what
+    is known of a row is read once for four additions. A column's sums are the same either way.
 
     Parameters
     ----------
-    own : first of as many rows of ``level.sums`` that this thread alone writes; see `plane_of`
+    own : first of last − first rows of ``level.sums`` that this thread alone writes; see `plane_of`
     """
     for f in range(first, last):
         clear_small(level, f, own + f - first)
@@ -128,7 +128,8 @@ def coarsen(sums, n_planes, width, by, first, last):
 
     Parameters
     ----------
-    sums : (n_columns, room) float64, written: planes of ``width`` bins, then of width / 2^by
+    sums : (rows, room) float64, of which the columns' rows are written: planes of ``width`` bins,
+        then of width / 2^by
     """
     for f in range(first, last):
         own = sums[f]

@@ -101,13 +101,28 @@ def gain(tree, at):
 
 
 @pytest.mark.parametrize("missing", [0.0, 0.5])
-def test_threads_change_no_bit(missing):
+@pytest.mark.parametrize("depth", [1, 3, 5])
+def test_threads_change_no_bit(missing, depth):
     rng = np.random.default_rng(7)
-    X = columns.table(rng, 40_000, 5, missing).astype(np.float32)
+    X = columns.table(rng, 20_000, 9, missing).astype(np.float32)
     value, weight = rng.normal(size=len(X)), rng.random(len(X))
-    one, three = (grow(X, value, weight, 5, threads) for threads in (1, 3))
+    trees = [grow(X, value, weight, depth, threads) for threads in (1, 2, 3, 12)]
     for name in ("nodes", "values", "leaf"):
-        assert getattr(one, name).tobytes() == getattr(three, name).tobytes()
+        assert len({getattr(tree, name).tobytes() for tree in trees}) == 1
+
+
+def test_trees_grown_before_change_no_bit():
+    rng = np.random.default_rng(13)
+    X = columns.table(rng, 5_000, 9, 0.3).astype(np.float32)
+    value, weight = rng.normal(size=len(X)), rng.random(len(X))
+    limits = plain_limits(weight.sum())
+    with Workers(2) as workers:
+        grower = LevelGrower(X, workers, "test")
+        for depth in (6, 2, 6, 3):
+            fresh = LevelGrower(X, workers, "test").grow(value, weight, limits, depth)
+            again = grower.grow(value, weight, limits, depth)
+            for name in ("nodes", "values", "leaf"):
+                assert getattr(again, name).tobytes() == getattr(fresh, name).tobytes()
 
 
 @pytest.mark.parametrize("missing", [0.0, 0.5])

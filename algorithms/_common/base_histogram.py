@@ -16,6 +16,7 @@ from algorithms._common.hist_growing import Grower
 from algorithms._common.hist_metrics import find_metric
 from algorithms._common.hist_model import join_trees
 from algorithms._common.hist_objectives import default_objective, find_objective
+from algorithms._common.hist_order import find_order, is_worth_it
 from algorithms._common.hist_params import (
     CONSTRAINTS,
     check_together,
@@ -27,6 +28,7 @@ from algorithms._common.hist_params import (
 from algorithms._common.hist_parity import train_like
 from algorithms._common.hist_parts import part_table
 from algorithms._common.hist_predict import FastPredictor
+from algorithms._common.hist_records import IN_ORDER
 from algorithms._common.hist_start import Start
 from algorithms._common.hist_stopping import Watch
 from algorithms._common.hist_tables import are_ordered, find_categorical, read_table
@@ -182,13 +184,17 @@ class BaseHistogramBoosting(HistogramModel):
         table = part_table(X, workers, bundles=layout.bundles)
         wanted = self.max_bin, self.subsample_for_bin, self.min_data_in_bin
         binner = self._binner = find_bins(table, self._is_categorical, *wanted, workers)
-        bins = bin_table(table, binner, monotone, groups, workers, layout)
-        grower = Grower(bins, binner, make_rules(self, monotone), workers)
         objective = self._objective
         if callable(objective):
             targets, first = np.asarray(y, np.float64)[None], np.zeros(self._n_scores)
         else:
             targets, first = objective.targets(y), objective.first_scores(y, weight)
+        order = IN_ORDER
+        if is_worth_it(self, table, objective):
+            order = find_order(table, binner, objective, targets, workers)
+        number = order[0]
+        bins = bin_table(table, binner, monotone, groups, workers, layout, number)
+        grower = Grower(bins, binner, make_rules(self, monotone), workers)
         self._base = first if self.boost_from_average else np.zeros(len(first))
         constant = None if self.boost_from_average or start.is_given else first
         score = np.empty((len(first), len(y)))
@@ -196,9 +202,13 @@ class BaseHistogramBoosting(HistogramModel):
             self._base, score[:] = start.base, start.scores(X).T
         else:
             score[:] = self._base[:, None]
+        if len(number):
+            targets = targets[:, number]
+            weight = None if weight is None else weight[number]
+            score = score[:, number] if start.is_given else score
         seed = check_random_state(self.random_state).randint(SEEDS)
         target = Target(objective, targets, weight, constant)
-        return Booster(self, grower, target, score, seed)
+        return Booster(self, grower, target, score, seed, order)
 
     def _run(self, boost, rounds, watch, start):
         """Boost until there are enough rounds, or none helps any more."""

@@ -22,6 +22,7 @@ from algorithms._kernels.sort_values import PASSES, sort_values
 SAMPLE_SEED = 1
 END_OF_CODES = 1 << 31  # of categories, which trees hold in int32
 ALL = 1 << 32
+AS_IT_IS = np.empty(0, np.uint32)
 ROWS_A_SHARE = 4096
 VALUES_AT_ONCE = 1 << 21  # of the sample, that are turned on their side
 FEW_TO_SORT = 4096  # values, for which buckets take longer than comparisons
@@ -182,7 +183,7 @@ def frequent_codes(values, counts, room):
     return codes[np.lexsort((codes, -counts))][:room].astype(np.int64)
 
 
-def bin_table(X, binner, monotone, groups, workers, layout=NO_BUNDLES):
+def bin_table(X, binner, monotone, groups, workers, layout=NO_BUNDLES, number=AS_IT_IS):
     """Return the `Bins` of a table; parameters are those of `find_bins`.
 
     Parameters
@@ -191,9 +192,11 @@ def bin_table(X, binner, monotone, groups, workers, layout=NO_BUNDLES):
     groups : uint64 (n_features, n_words), bits
     layout : Layout
         How features that are mostly at their defaults come into columns.
+    number : uint32 (n_rows,), which row comes to each place; (0,): they stay as they are
+        For tables without such features.
     """
     table = part_table(X, bundles=False)
-    rows, columns = bin_dense(table, binner, workers)
+    rows, columns = bin_dense(table, binner, workers, number)
     is_set = np.array([c is not None for c in binner.codes], np.int64)
     facts = binner.counts, binner.missing, is_set, monotone, groups
     if not len(table.listed_columns):
@@ -209,7 +212,7 @@ def bin_table(X, binner, monotone, groups, workers, layout=NO_BUNDLES):
     return Bins(rows, columns, *facts, places, lists)
 
 
-def bin_dense(table, binner, workers):
+def bin_dense(table, binner, workers, number):
     """Return the bins of the dense columns, (n_rows, n_dense) and (n_dense, n_rows)."""
     X, features = table.array, table.dense_columns
     n_rows, n_columns = len(X), len(features)
@@ -224,12 +227,14 @@ def bin_dense(table, binner, workers):
     def fill(first, last):
         first, last = first * ROWS_A_SHARE, min(last * ROWS_A_SHARE, n_rows)
         at, values = np.empty(ROWS_AT_ONCE, np.uint64), np.empty(ROWS_AT_ONCE, X.dtype)
-        bin_rows(X, features, padded, indptr, missing, rows, columns, at, values, first, last)
+        edges = padded, indptr, missing
+        bin_rows(X, features, number, *edges, rows, columns, at, values, first, last)
 
     workers.share(fill, -(-n_rows // ROWS_A_SHARE))
     for j, own in enumerate(codes):
         if own is not None:
-            columns[j] = bins_of_codes(X[:, features[j]], own)
+            bins = bins_of_codes(X[:, features[j]], own)
+            columns[j] = bins[number] if len(number) else bins
             rows[:, j] = columns[j]
     return rows, columns
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from algorithms._common.hist_growing import Grower
 from algorithms._common.hist_objectives import weighted_quantile
-from algorithms._common.hist_records import pack_rows
+from algorithms._common.hist_records import IN_ORDER, pack_rows
 from algorithms._common.hist_sampling import (
     at_least_one,
     draw_features,
@@ -52,6 +52,7 @@ class Booster:
     target : Target
     score : float64 (n_scores, n_rows), written to
     seed : int
+    order : of rows that lie otherwise than they are numbered, as `pack_rows` takes it
     """
 
     params: object
@@ -59,6 +60,7 @@ class Booster:
     target: Target
     score: np.ndarray
     seed: int
+    order: tuple = IN_ORDER  # as `pack_rows` takes it
     rounds: list = field(default_factory=list)  # of lists of trees, one a score
 
     def __post_init__(self):
@@ -103,7 +105,7 @@ class Booster:
 
     def pack(self, g, h, seed):
         """Write the records of all rows; return their `Scale`."""
-        return pack_rows(g, h, seed, self.records, self.workers)
+        return pack_rows(g, h, seed, self.records, self.workers, self.order)
 
     @property
     def workers(self):

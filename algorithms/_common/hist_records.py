@@ -9,6 +9,7 @@ from algorithms._kernels.hist_pack import step_of_sizes, write_records
 
 STRIDE = 8  # of the rows of a large table whose |g| and h give the mean
 FEW_ROWS = 1 << 14
+IN_ORDER = (np.empty(0, np.uint32), np.empty(0, np.uint32))
 LEAST_ROOM = 1 << 12  # rows; cells that are moved more often cost more than a look at the rows
 
 
@@ -41,7 +42,7 @@ def checked(step, what):
     return float(step)
 
 
-def pack_rows(g, h, seed, records, workers):
+def pack_rows(g, h, seed, records, workers, order=IN_ORDER):
     """Write the records of all rows, and return the `Scale` of their steps.
 
     Parameters
@@ -51,6 +52,7 @@ def pack_rows(g, h, seed, records, workers):
     seed : int below 2³², of the tree
     records : (n_rows,) int64, written
     workers : Workers
+    order : of rows that lie otherwise than they are numbered, as `write_records` takes it
     """
     size, stride = workers.threads, stride_of_sizes(len(g))
     team = make_team(size)
@@ -58,7 +60,7 @@ def pack_rows(g, h, seed, records, workers):
     steps, bounds = np.ones(2), np.ones(2, np.int64)
 
     def share(rank, _):
-        write_records(team, rank, g, h, seed, stride, tables, steps, bounds, records)
+        write_records(team, rank, g, h, seed, stride, order, tables, steps, bounds, records)
 
     workers.share(share, size)
     step_g, step_h = checked(steps[0], "gradients"), checked(steps[1], "hessians")

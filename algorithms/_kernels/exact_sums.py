@@ -9,7 +9,7 @@ halves of 27 and 26 bits.
 
 import numpy as np
 
-from algorithms._kernels.jit import kernel
+from algorithms._kernels.jit import inner_kernel, kernel
 
 EXPONENTS, SINGLE_EXPONENTS = 2048, 256
 LOW_BITS = 27
@@ -57,8 +57,22 @@ def add_sizes(values, start, first, last, stride, table):
     for i in range(np.uint64(first), np.uint64(last)):
         most = max(most, bits[i] & ABSOLUTE)
     for i in range(np.uint64(start), np.uint64(last), np.uint64(stride)):
-        own = np.int64(bits[i] & ABSOLUTE)
-        exponent = own >> 23
-        mantissa = own & SINGLE_FRACTION
-        table[exponent] += mantissa | (SINGLE_FRACTION + 1) if exponent else mantissa
+        add_size(bits[i], table)
     table[SINGLE_EXPONENTS] = max(table[SINGLE_EXPONENTS], np.int64(most))
+
+
+@kernel
+def add_sizes_at(values, places, first, last, table):
+    """Add the sizes of those float32 numbers that places[first : last] name; see `add_sizes`."""
+    bits = values.view(np.int32)
+    for k in range(np.uint64(first), np.uint64(last)):
+        add_size(bits[np.uint64(places[k])], table)
+
+
+@inner_kernel
+def add_size(bits, table):
+    """Add the size of one number, given as its bits."""
+    own = np.int64(bits & ABSOLUTE)
+    exponent = own >> 23
+    mantissa = own & SINGLE_FRACTION
+    table[exponent] += mantissa | (SINGLE_FRACTION + 1) if exponent else mantissa

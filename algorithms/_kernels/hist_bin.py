@@ -12,13 +12,14 @@ ROWS_AT_ONCE = 256  # their bins, in both orders, fit the first-level cache
 
 
 @kernel
-def bin_rows(X, features, edges, indptr, missing, rows, columns, at, values, first, last):
-    """Bin some features of the rows first … last − 1.
+def bin_rows(X, features, number, edges, indptr, missing, rows, columns, at, values, first, last):
+    """Bin some features of the rows for the places first … last − 1.
 
     Parameters
     ----------
     X : (n_rows, any) float32 or float64
     features : int64 (n_features,), columns of X
+    number : uint32 (n_rows,), which row comes to each place; (0,): they stay as they are
     edges : of X's dtype, a power of two less one for each feature, filled up with +inf
     indptr : int64 (n_features + 1,), where a feature's edges begin
     missing : int64 (n_features,), bin of missing values, or −1
@@ -31,8 +32,7 @@ def bin_rows(X, features, edges, indptr, missing, rows, columns, at, values, fir
         n = min(np.uint64(ROWS_AT_ONCE), np.uint64(last) - start)
         for f in range(np.uint64(len(features))):
             of = np.uint64(features[f])
-            for i in range(n):
-                values[i] = X[start + i, of]
+            read_values(X, of, number, start, n, values)
             own = edges[np.uint64(indptr[f]) : np.uint64(indptr[f + np.uint64(1)])]
             search(values, own, at, n)
             for i in range(n):
@@ -44,6 +44,17 @@ def bin_rows(X, features, edges, indptr, missing, rows, columns, at, values, fir
         for i in range(n):
             for f in range(np.uint64(len(features))):
                 rows[start + i, f] = columns[f, start + i]
+
+
+@inner_kernel
+def read_values(X, of, number, start, n, values):
+    """Copy the values of a column for n places."""
+    if len(number):
+        for i in range(n):
+            values[i] = X[np.uint64(number[start + i]), of]
+    else:
+        for i in range(n):
+            values[i] = X[start + i, of]
 
 
 @kernel

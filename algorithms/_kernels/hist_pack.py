@@ -17,6 +17,7 @@ from algorithms._kernels.exact_sums import (
     SINGLE_FRACTION,
     SMALLEST_EXPONENT,
     add_sizes,
+    add_sizes_at,
 )
 from algorithms._kernels.hist_layout import HALF
 from algorithms._kernels.hist_math import uniform
@@ -31,7 +32,7 @@ BLOCK = 1 << 13  # rows that one member packs at least
 
 
 @kernel
-def pack(g, h, per_g, per_h, seed, records, first, last):
+def pack(g, h, per_g, per_h, seed, number, records, first, last):
     """Write the records of the rows first … last − 1.
 
     Parameters
@@ -40,23 +41,41 @@ def pack(g, h, per_g, per_h, seed, records, first, last):
     h : (n,) float32, or (0,) where it is 1 for every row
     per_g, per_h : steps per unit, powers of two
     seed : of the tree
+    number : uint32 (n,), by which rows are rounded; (0,): by their places
     records : (n,) int64, written
     """
-    g_seed = np.uint32(seed)
-    h_seed = np.uint32(g_seed ^ H_SEED)
-    if len(h):
+    if len(number) and len(h):
         for i in range(np.uint64(first), np.uint64(last)):
-            gq = np.int64(np.floor(np.float64(g[i]) * per_g + uniform(g_seed, i)))
-            hq = np.int64(np.floor(np.float64(h[i]) * per_h + uniform(h_seed, i)))
-            records[i] = (gq << HALF) + hq
+            records[i] = record_of(g[i], h[i], per_g, per_h, seed, number[i])
+    elif len(number):
+        for i in range(np.uint64(first), np.uint64(last)):
+            records[i] = record_of_g(g[i], per_g, seed, number[i])
+    elif len(h):
+        for i in range(np.uint64(first), np.uint64(last)):
+            records[i] = record_of(g[i], h[i], per_g, per_h, seed, i)
     else:
         for i in range(np.uint64(first), np.uint64(last)):
-            gq = np.int64(np.floor(np.float64(g[i]) * per_g + uniform(g_seed, i)))
-            records[i] = (gq << HALF) + 1
+            records[i] = record_of_g(g[i], per_g, seed, i)
+
+
+@inner_kernel
+def record_of(g, h, per_g, per_h, seed, number):
+    """Return the record of a row."""
+    h_seed = np.uint32(np.uint32(seed) ^ H_SEED)
+    gq = np.int64(np.floor(np.float64(g) * per_g + uniform(np.uint32(seed), number)))
+    hq = np.int64(np.floor(np.float64(h) * per_h + uniform(h_seed, number)))
+    return (gq << HALF) + hq
+
+
+@inner_kernel
+def record_of_g(g, per_g, seed, number):
+    """Return the record of a row whose h is 1."""
+    gq = np.int64(np.floor(np.float64(g) * per_g + uniform(np.uint32(seed), number)))
+    return (gq << HALF) + 1
 
 
 @kernel
-def write_records(team, rank, g, h, seed, stride, tables, steps, bounds, records):
+def write_records(team, rank, g, h, seed, stride, order, tables, steps, bounds, records):
     """Choose the steps of g and h, and write the records of all rows; a whole team calls this.
 
     Parameters
@@ -65,19 +84,26 @@ def write_records(team, rank, g, h, seed, stride, tables, steps, bounds, records
     rank : of the caller, 0 … size − 1
     g, h, seed, records : as of `pack`
     stride : every how many rows give the mean; a divisor of BLOCK
+    order : (number, sized), uint32 (n,) and ascending: numbers as of `pack`, and the places of
+        every stride-th number; (0,): rows lie in the order of their numbers
     tables : (size, 2, SINGLE_EXPONENTS + 1) int64, scratch space
     steps : (2,) float64, written: the steps of g and h; NaN, and no records, where one is not
         finite; h's stays where h is (0,)
     bounds : (2,) int64, written: of |g| and h, in steps
     """
     n = len(g)
+    number, sized = order
     first, last = share_of(team, rank, 0, -(-n // BLOCK))
     first, last = min(first * BLOCK, n), min(last * BLOCK, n)
     n_kinds = 2 if len(h) else 1
     tables[rank] = 0
-    add_sizes(g, first, first, last, stride, tables[rank, 0])
+    begin = last if len(number) else first
+    from_, to = share_of(team, rank, 0, len(sized))
+    add_sizes(g, begin, first, last, stride, tables[rank, 0])
+    add_sizes_at(g, sized, from_, to, tables[rank, 0])
     if n_kinds > 1:
-        add_sizes(h, first, first, last, stride, tables[rank, 1])
+        add_sizes(h, begin, first, last, stride, tables[rank, 1])
+        add_sizes_at(h, sized, from_, to, tables[rank, 1])
     meet(team)
     if rank == 0:
         for kind in range(n_kinds):
@@ -85,7 +111,7 @@ def write_records(team, rank, g, h, seed, stride, tables, steps, bounds, records
             steps[kind], bounds[kind] = step_of_sizes(tables[0, kind], stride, n)
     meet(team)
     if not (np.isnan(steps[0]) or np.isnan(steps[1])):
-        pack(g, h, 1.0 / steps[0], 1.0 / steps[1], seed, records, first, last)
+        pack(g, h, 1.0 / steps[0], 1.0 / steps[1], seed, number, records, first, last)
 
 
 @inner_kernel

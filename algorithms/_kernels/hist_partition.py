@@ -8,11 +8,9 @@ where they belong. So the result does not depend on how many members there are.
 import numpy as np
 
 from algorithms._kernels.hist_layout import TO_LEFT
-from algorithms._kernels.intrinsics import prefetch
 from algorithms._kernels.jit import kernel
 from algorithms._kernels.team import meet, share_of
 
-AHEAD = 32
 FEW = 4096  # rows that one member parts alone
 
 
@@ -29,7 +27,6 @@ def part(rows, spare, column, goes_left, first, last):
     left = first
     right = last - np.uint64(1)
     for i in range(first, last):
-        prefetch(column, np.uint64(rows[min(i + np.uint64(AHEAD), last - np.uint64(1))]))
         row = rows[i]
         is_left = np.uint64(goes_left[np.uint64(column[np.uint64(row)])])
         spare[left] = row

@@ -1,0 +1,149 @@
+"""Rows that are laid next to those they will share leaves with: the models stay the same."""
+
+import hashlib
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from algorithms import HistogramBoostingClassifier, HistogramBoostingRegressor
+from algorithms._common import base_histogram, hist_order
+from algorithms._common.hist_order import places_of_leaves
+from algorithms._kernels.exact_sums import add_sizes, add_sizes_at
+from algorithms._kernels.hist_layout import NODE
+
+N = 3000
+
+
+def table(n_classes=0):
+    """Return X with missing values and steps, and a target or classes."""
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(N, 5))
+    X[:, 1] = np.round(X[:, 1])
+    X[rng.random(X.shape) < 0.05] = np.nan
+    y = np.nan_to_num(X[:, 0]) + np.nan_to_num(X[:, 1]) ** 2 + rng.normal(size=N)
+    if n_classes:
+        edges = np.quantile(y, np.arange(1, n_classes) / n_classes)
+        return X, np.searchsorted(edges, y)
+    return X, y
+
+
+def digest(model):
+    """Return a digest of all that the model's trees hold."""
+    arrays = model.ensemble_.to_arrays()
+    told = [np.ascontiguousarray(arrays[name]).tobytes() for name in sorted(arrays)]
+    return hashlib.sha256(b"".join(told)).hexdigest()
+
+
+@pytest.fixture
+def few_are_enough(monkeypatch):
+    """Lay small tables anew, too; return a list that grows with every time."""
+    found, find = [], hist_order.find_order
+
+    def note(*given):
+        order = find(*given)
+        found.append(order)
+        return order
+
+    for name in ("FEWEST_ROWS", "FEWEST_VALUES", "FEWEST_TREES", "FEWEST_LEAVES"):
+        monkeypatch.setattr(hist_order, name, 1)
+    monkeypatch.setattr(base_histogram, "find_order", note)
+    return found
+
+
+CASES = {
+    "squared": (0, {}),
+    "huber": (0, {"objective": "huber"}),
+    "two classes": (2, {}),
+    "four classes": (4, {}),
+    "one against all": (4, {"objective": "multiclassova"}),
+    "monotone": (0, {"monotone_constraints": [1, 0, 0, 0, 0]}),
+    "sets": (0, {"categorical_feature": [1]}),
+    "columns": (2, {"colsample_bytree": 0.5}),
+    "extra": (2, {"extra_trees": True}),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_model_is_that_of_rows_as_they_came(case, weighted, few_are_enough, monkeypatch):
+    n_classes, params = CASES[case]
+    X, y = table(n_classes)
+    if case == "sets":
+        X[:, 1] = np.abs(X[:, 1])
+    kind = HistogramBoostingClassifier if n_classes else HistogramBoostingRegressor
+    weight = np.random.default_rng(2).random(N) if weighted else None
+    models = [
+        kind(n_estimators=4, random_state=0, n_jobs=jobs, **params).fit(X, y, weight)
+        for jobs in (1, 2)
+    ]
+    assert len(few_are_enough) == len(models)
+    order = few_are_enough[0][0]
+    assert np.array_equal(np.sort(order), np.arange(N))
+    assert not np.array_equal(order, np.arange(N))
+    monkeypatch.setattr(base_histogram, "is_worth_it", lambda *_: False)
+    models.append(kind(n_estimators=4, random_state=0, **params).fit(X, y, weight))
+    assert len({digest(model) for model in models}) == 1
+
+
+def test_scores_that_boosting_begins_with_go_with_their_rows(few_are_enough, monkeypatch):
+    X, y = table()
+    first = np.random.default_rng(3).normal(size=N)
+    model = HistogramBoostingRegressor(n_estimators=3, random_state=0)
+    anew = digest(model.fit(X, y, init_score=first))
+    assert few_are_enough
+    monkeypatch.setattr(base_histogram, "is_worth_it", lambda *_: False)
+    assert digest(model.fit(X, y, init_score=first)) == anew
+
+
+@pytest.mark.parametrize(
+    "params",
+    [
+        {"boosting_type": "dart"},
+        {"data_sample_strategy": "goss"},
+        {"subsample": 0.5, "subsample_freq": 1},
+        {"objective": "regression_l1"},
+        {"objective": lambda y, raw: (raw - y, np.ones_like(y))},
+    ],
+)
+def test_rows_stay_where_their_places_count(params, few_are_enough):
+    X, y = table()
+    HistogramBoostingRegressor(n_estimators=2, **params).fit(X, y)
+    assert not few_are_enough
+
+
+def test_sparse_rows_and_few_rows_stay(few_are_enough, monkeypatch):
+    X, y = table()
+    mostly_zero = np.where(np.random.default_rng(6).random(X.shape) < 0.9, 0.0, np.nan_to_num(X))
+    HistogramBoostingRegressor(n_estimators=2).fit(sparse.csr_array(mostly_zero), y)
+    monkeypatch.setattr(hist_order, "FEWEST_ROWS", N + 1)
+    HistogramBoostingRegressor(n_estimators=2).fit(X, y)
+    assert not few_are_enough
+
+
+def test_rows_stay_where_trees_would_peel_off_a_few(few_are_enough, monkeypatch):
+    X, _ = table()
+    monkeypatch.setattr(hist_order, "FEWEST_LEAVES", 10)
+    few = np.nan_to_num(X[:, 0]) > 2.2
+    HistogramBoostingClassifier(n_estimators=2).fit(X, few)
+    HistogramBoostingRegressor(n_estimators=2).fit(X, few * 1e30)
+    assert [len(order[0]) for order in few_are_enough] == [0, 0]
+
+
+def test_leaves_are_numbered_depth_first():
+    nodes = np.zeros(7, NODE)
+    nodes["left"], nodes["right"] = -1, -1
+    nodes["left"][[0, 2, 3]], nodes["right"][[0, 2, 3]] = [1, 3, 5], [2, 4, 6]
+    # 0: (1, 2: (3: (5, 6), 4))
+    assert places_of_leaves(nodes)[[1, 5, 6, 4]].tolist() == [0, 1, 2, 3]
+
+
+def test_sizes_at_places_are_those_of_every_so_many():
+    rng = np.random.default_rng(5)
+    values = (rng.standard_cauchy(5000) * 2.0 ** rng.integers(-130, 90, 5000)).astype(np.float32)
+    by_stride, by_place = np.zeros((2, 257), np.int64)
+    add_sizes(values, 0, 0, 5000, 8, by_stride)
+    add_sizes(values, 5000, 0, 5000, 8, by_place)  # the largest alone
+    for first, last in ((0, 100), (100, 625)):
+        add_sizes_at(values, np.arange(0, 5000, 8, dtype=np.uint32), first, last, by_place)
+    assert np.array_equal(by_stride, by_place)

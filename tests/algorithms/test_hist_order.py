@@ -9,6 +9,8 @@ from scipy import sparse
 from algorithms import HistogramBoostingClassifier, HistogramBoostingRegressor
 from algorithms._common import base_histogram, hist_order
 from algorithms._common.hist_order import places_of_leaves
+from algorithms._common.hist_records import pack_rows
+from algorithms._common.threads import Workers
 from algorithms._kernels.exact_sums import add_sizes, add_sizes_at
 from algorithms._kernels.hist_layout import NODE
 
@@ -136,6 +138,22 @@ def test_leaves_are_numbered_depth_first():
     nodes["left"][[0, 2, 3]], nodes["right"][[0, 2, 3]] = [1, 3, 5], [2, 4, 6]
     # 0: (1, 2: (3: (5, 6), 4))
     assert places_of_leaves(nodes)[[1, 5, 6, 4]].tolist() == [0, 1, 2, 3]
+
+
+@pytest.mark.parametrize("with_h", [False, True])
+def test_records_are_rounded_by_the_numbers_of_their_rows(with_h):
+    rng = np.random.default_rng(9)
+    n = 40_000  # the mean is taken of every eighth row
+    g = (rng.standard_cauchy(n) * 7.0).astype(np.float32)
+    h = rng.random(n if with_h else 0).astype(np.float32)
+    number = rng.permutation(n).astype(np.uint32)
+    sized = np.flatnonzero(number % 8 == 0).astype(np.uint32)
+    in_order, laid = np.empty((2, n), np.int64)
+    with Workers(3) as workers:
+        scale = pack_rows(g, h, np.uint32(5), in_order, workers)
+        given = g[number], h[number] if with_h else h, np.uint32(5), laid, workers
+        assert pack_rows(*given, (number, sized)) == scale
+    assert np.array_equal(laid, in_order[number])
 
 
 def test_sizes_at_places_are_those_of_every_so_many():

@@ -27,6 +27,7 @@ from algorithms._kernels.hist_scores import walk_rows
 from algorithms.histogram_boosting import HistogramBoostingRegressor
 
 SEEDS = st.integers(0, 2**32 - 1)
+NUMBERED = np.empty(0, np.uint32)  # by place
 few = settings(max_examples=25, deadline=None)
 
 
@@ -53,7 +54,7 @@ def test_a_run_is_packed_and_drawn_as_in_the_whole_table(seed, n, cut, with_h):
     g = rng.normal(size=n).astype(np.float32)
     h = rng.random(n if with_h else 0).astype(np.float32)
     whole, found = np.empty(n, np.int64), np.empty(n, np.int64)
-    pack(g, h, 1024.0, 512.0, np.uint32(seed), whole, 0, n)
+    pack(g, h, 1024.0, 512.0, np.uint32(seed), NUMBERED, whole, 0, n)
     cut = min(cut, n)
     for first, last in ((0, cut), (cut, n)):
         own = np.empty(last - first, np.int64)

@@ -203,9 +203,9 @@ class BaseHistogramBoosting(HistogramModel):
         else:
             score[:] = self._base[:, None]
         if len(number):
-            targets = targets[:, number]
+            targets = targets.take(number, axis=1)  # C-contiguous, which an index leaves open
             weight = None if weight is None else weight[number]
-            score = score[:, number] if start.is_given else score
+            score = score.take(number, axis=1) if start.is_given else score
         seed = check_random_state(self.random_state).randint(SEEDS)
         target = Target(objective, targets, weight, constant)
         return Booster(self, grower, target, score, seed, order)

@@ -193,7 +193,7 @@ def bin_table(X, binner, monotone, groups, workers, layout=NO_BUNDLES, number=AS
     layout : Layout
         How features that are mostly at their defaults come into columns.
     number : uint32 (n_rows,), which row comes to each place; (0,): they stay as they are
-        For tables without such features.
+        Only for tables without listed columns.
     """
     table = part_table(X, bundles=False)
     rows, columns = bin_dense(table, binner, workers, number)

@@ -16,7 +16,6 @@ from algorithms._common.hist_predict import FastPredictor
 from algorithms._common.hist_records import IN_ORDER, pack_rows, stride_of_sizes
 from algorithms._kernels.hist_layout import Rules
 
-FEWEST_ROWS = 1 << 16
 FEWEST_VALUES = 1 << 23  # bins of fewer mostly stay in the cache anyway
 MOST_COLUMNS = 128  # a row of more bytes takes whole lines of the cache wherever it lies
 FEWEST_TREES = 10
@@ -44,8 +43,7 @@ def is_worth_it(params, table, objective):
         params.subsample < 1.0 and params.subsample_freq > 0
     )
     return (
-        n_rows >= FEWEST_ROWS
-        and n_columns <= MOST_COLUMNS
+        n_columns <= MOST_COLUMNS
         and n_rows * n_columns >= FEWEST_VALUES
         and not len(table.listed_columns)
         and hasattr(objective, "kind")
@@ -72,7 +70,9 @@ def find_order(table, binner, objective, targets, workers):
     X, n_features = table.array, table.shape[1]
     drawn = sample_rows(len(X), SAMPLE)
     free = np.zeros(n_features, np.int64), all_free(n_features)
-    grower = Grower(bin_table(X[drawn], binner, *free, workers), binner, PLAIN, workers)
+    sample = X[drawn]
+    sample.flags.writeable = X.flags.writeable  # else kernels are compiled for both kinds
+    grower = Grower(bin_table(sample, binner, *free, workers), binner, PLAIN, workers)
     g, records = first_gradients(objective, targets[:, drawn]), np.empty(len(drawn), np.int64)
     scale = pack_rows(g, g[:0], np.uint32(0), records, workers)
     tree = grower.grow(records, scale, 0)
@@ -86,9 +86,10 @@ def find_order(table, binner, objective, targets, workers):
 
 
 def first_gradients(objective, targets):
-    """Return what the first tree would have to explain, but for a constant factor: float32 (n,).
+    """Return how far targets lie below their mean, times some factor: float32 (n,).
 
-    Classes are put into an order by chance.
+    Classes are put into an order by chance. Weights and given scores are left out: what is asked
+    for is where rows may lie.
     """
     values, mix = targets[0], np.random.default_rng(0).normal(size=objective.n_scores)
     if objective.kind is None:

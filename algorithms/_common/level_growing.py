@@ -46,7 +46,8 @@ DEEPEST = 10  # levels of splits: sums of all slots and bins must stay small
 FEWEST = 1024  # bins of all planes that are no reason to make them coarser
 LINE_OF_CACHE = 8  # float64
 FEW_PLANES = 4  # that are summed into at once, of four columns: their cells fit the cache
-DOUBTS = 1 << 16  # bins to look into that a thread notes before it does, 64 bytes each
+MOST_DOUBTS = 1 << 16  # bins to look into that a thread notes before it does, 64 bytes each
+ROWS_PER_DOUBT = 8  # of the table; there are fewer doubts
 NO_FLOATS = np.empty(0)
 NO_FLAGS = np.empty(0, bool)
 
@@ -103,7 +104,7 @@ class LevelGrower:
         self._picked, self._into = np.empty(n, np.uint32), np.empty(n, np.uint16)
         self._used = np.empty(n, bool)
         self._sums, self._many = np.empty((0, 0)), 1
-        self._spaces = [new_space() for _ in range(workers.threads)]
+        self._spaces = [new_space(n) for _ in range(workers.threads)]
         self._n_blocks = -(-n // level_layout.BLOCK_ROWS)
 
     def grow(self, value, weight, limits, max_depth, used=None):
@@ -275,15 +276,16 @@ def aligned(shape):
     return raw[first : first + size].reshape(shape)
 
 
-def new_space():
-    """Return scratch space of a thread."""
+def new_space(n_rows):
+    """Return scratch space of a thread for a table of so many rows."""
     codes = level_layout.CODES
+    n_doubts = max(2 * codes, min(MOST_DOUBTS, n_rows // ROWS_PER_DOUBT))
     rows, sums = np.empty((2, codes), np.int64), np.empty((2, codes))
     return Space(
         line=np.empty((LINE, codes)),
         bins=np.empty(codes, np.int64),
         known=np.empty(1 << DEEPEST),
-        doubts=np.empty(DOUBTS, level_layout.DOUBT),
+        doubts=np.empty(n_doubts, level_layout.DOUBT),
         inside=InsideSpace(*rows, *sums, np.empty(codes, np.uint8)),
     )
 

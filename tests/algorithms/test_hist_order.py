@@ -3,18 +3,22 @@
 import hashlib
 
 import numpy as np
+import pandas as pd
 import pytest
+from ranks_kit import digest_of, train_ranks
 from scipy import sparse
+from sklearn.base import clone
 
 from algorithms import HistogramBoostingClassifier, HistogramBoostingRegressor
 from algorithms._common import base_histogram, hist_order
+from algorithms._common.hist_model import join_trees
 from algorithms._common.hist_order import places_of_leaves
 from algorithms._common.hist_records import pack_rows
 from algorithms._common.threads import Workers
 from algorithms._kernels.exact_sums import add_sizes, add_sizes_at
 from algorithms._kernels.hist_layout import NODE
 
-N = 3000
+N = 17_000  # the mean |g| is taken of every eighth row
 
 
 def table(n_classes=0):
@@ -47,8 +51,9 @@ def few_are_enough(monkeypatch):
         found.append(order)
         return order
 
-    for name in ("FEWEST_ROWS", "FEWEST_VALUES", "FEWEST_TREES", "FEWEST_LEAVES"):
+    for name in ("FEWEST_VALUES", "FEWEST_TREES", "FEWEST_LEAVES"):
         monkeypatch.setattr(hist_order, name, 1)
+    monkeypatch.setattr(hist_order, "SAMPLE", 2000)
     monkeypatch.setattr(base_histogram, "find_order", note)
     return found
 
@@ -88,14 +93,66 @@ def test_the_model_is_that_of_rows_as_they_came(case, weighted, few_are_enough, 
     assert len({digest(model) for model in models}) == 1
 
 
-def test_scores_that_boosting_begins_with_go_with_their_rows(few_are_enough, monkeypatch):
-    X, y = table()
-    first = np.random.default_rng(3).normal(size=N)
-    model = HistogramBoostingRegressor(n_estimators=3, random_state=0)
+@pytest.mark.parametrize("n_classes", [0, 4])
+def test_scores_that_boosting_begins_with_go_with_their_rows(
+    n_classes, few_are_enough, monkeypatch
+):
+    X, y = table(n_classes)
+    first = np.random.default_rng(3).normal(size=(N, max(n_classes, 1)))
+    kind = HistogramBoostingClassifier if n_classes else HistogramBoostingRegressor
+    model = kind(n_estimators=3, random_state=0)
     anew = digest(model.fit(X, y, init_score=first))
-    assert few_are_enough
+    further = digest(model.fit(X, y, init_model=clone(model).fit(X, y)))
+    assert len(few_are_enough) == 3
     monkeypatch.setattr(base_histogram, "is_worth_it", lambda *_: False)
     assert digest(model.fit(X, y, init_score=first)) == anew
+    assert digest(model.fit(X, y, init_model=clone(model).fit(X, y))) == further
+
+
+@pytest.mark.parametrize("kind", ["float32", "frame", "zero weights", "class weights"])
+def test_tables_of_all_kinds_are_laid_anew(kind, few_are_enough, monkeypatch):
+    X, y = table(2)
+    params, weight = {}, None
+    if kind == "float32":
+        X = X.astype(np.float32)
+    elif kind == "frame":
+        X = pd.DataFrame(X, columns=list("abcde"))
+        X["b"] = pd.Categorical(X["b"])
+    elif kind == "zero weights":
+        weight = np.random.default_rng(2).integers(0, 3, N).astype(float)
+    else:
+        params = {"class_weight": {0: 1.0, 1: 3.0}}
+    model = HistogramBoostingClassifier(n_estimators=3, random_state=0, **params)
+    anew = digest(model.fit(X, y, weight))
+    assert len(few_are_enough[0][0]) == N
+    monkeypatch.setattr(base_histogram, "is_worth_it", lambda *_: False)
+    assert digest(model.fit(X, y, weight)) == anew
+
+
+def test_it_is_the_model_of_rows_on_two_ranks(few_are_enough):
+    X, y = table()
+    model = HistogramBoostingRegressor(n_estimators=2, random_state=0).fit(X, y)
+    assert len(few_are_enough[0][0]) == N
+    result = train_ranks(model, X, y, parts=[(0, 9000), (1, N - 9000)], size=2)[0]
+    found = join_trees(result.rounds, result.binner, result.base, "identity", None)
+    assert digest_of(found) == digest_of(model.ensemble_)
+
+
+def test_what_kernels_read_lies_row_by_row(few_are_enough, monkeypatch):
+    made, booster = [], base_histogram.Booster
+
+    def note(*given):
+        made.append(booster(*given))
+        return made[-1]
+
+    monkeypatch.setattr(base_histogram, "Booster", note)
+    X, y = table(4)
+    first = np.random.default_rng(3).normal(size=(N, 4))
+    model = HistogramBoostingClassifier(n_estimators=1, objective="multiclassova")
+    model.fit(X, y, init_score=first)
+    assert few_are_enough
+    assert made[0].target.y.flags.c_contiguous
+    assert made[0].score.flags.c_contiguous
 
 
 @pytest.mark.parametrize(
@@ -114,13 +171,31 @@ def test_rows_stay_where_their_places_count(params, few_are_enough):
     assert not few_are_enough
 
 
-def test_sparse_rows_and_few_rows_stay(few_are_enough, monkeypatch):
+@pytest.mark.parametrize(
+    ("name", "bound"), [("FEWEST_VALUES", 5 * N + 1), ("MOST_COLUMNS", 4), ("FEWEST_TREES", 3)]
+)
+def test_small_wide_and_short_fits_leave_rows_alone(name, bound, few_are_enough, monkeypatch):
     X, y = table()
-    mostly_zero = np.where(np.random.default_rng(6).random(X.shape) < 0.9, 0.0, np.nan_to_num(X))
-    HistogramBoostingRegressor(n_estimators=2).fit(sparse.csr_array(mostly_zero), y)
-    monkeypatch.setattr(hist_order, "FEWEST_ROWS", N + 1)
+    monkeypatch.setattr(hist_order, name, bound)
     HistogramBoostingRegressor(n_estimators=2).fit(X, y)
     assert not few_are_enough
+
+
+def test_rows_of_which_entries_are_listed_stay(few_are_enough):
+    _, y = table()
+    one_hot = np.eye(6)[np.random.default_rng(6).integers(0, 6, N)]
+    for given in (sparse.csr_array(one_hot), one_hot):
+        HistogramBoostingRegressor(n_estimators=2).fit(given, y)
+    assert not few_are_enough
+
+
+@pytest.mark.parametrize("least", [1, 10])
+def test_a_target_that_nothing_parts_is_no_error(least, few_are_enough, monkeypatch):
+    X, _ = table()
+    monkeypatch.setattr(hist_order, "FEWEST_LEAVES", least)
+    model = HistogramBoostingRegressor(n_estimators=2).fit(X, np.full(N, 3.0))
+    assert np.all(model.predict(X) == 3.0)
+    assert few_are_enough
 
 
 def test_rows_stay_where_trees_would_peel_off_a_few(few_are_enough, monkeypatch):

@@ -11,7 +11,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from algorithms._common import coded_columns, level_growing
 from algorithms._common.level_growing import LevelGrower, plain_limits
 from algorithms._common.threads import Workers
-from algorithms._kernels.level_layout import CODES, MISSING
+from algorithms._kernels.level_layout import MISSING
 
 
 def grow(X, value, weight=None, depth=3, threads=1, **limits):
@@ -131,7 +131,7 @@ def test_little_room_for_doubts_changes_no_bit(missing, monkeypatch):
     X = columns.table(rng, 20_000, 6, missing).astype(np.float32)
     value, weight = rng.normal(size=len(X)), rng.random(len(X))
     trees = [grow(X, value, weight, 6)]
-    monkeypatch.setattr(level_growing, "DOUBTS", 2 * CODES)  # less: a slot's might not fit
+    monkeypatch.setattr(level_growing, "MOST_DOUBTS", 0)  # the least room: two turns of a slot
     trees += [grow(X, value, weight, 6, threads) for threads in (1, 2)]
     for name in ("nodes", "values", "leaf"):
         assert len({getattr(tree, name).tobytes() for tree in trees}) == 1

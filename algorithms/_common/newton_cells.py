@@ -3,7 +3,8 @@
 The paper's sketch answers which values part Σh evenly, with a small error (Chen & Guestrin 2016,
 section 3.3). So do cells: a column has at most `MOST_CELLS`, sixteen for each of the most bins, of
 about equally many rows; Σh of every cell is then one pass over the rows in their order. Columns of
-fewer distinct values have a cell for each, and no error.
+fewer distinct values have a cell for each, and no error. Where few neighbours hold most of Σh, the
+error is that of their cell, as candidates lie between cells alone.
 """
 
 from dataclasses import dataclass

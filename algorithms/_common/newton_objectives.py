@@ -10,10 +10,11 @@ overshoot, and boosting diverges where |r| is many δ. Ours is the curvature of 
 touches the loss at F and lies above it elsewhere: its steps never raise the loss (Huber, Ronchetti:
 Robust statistics, 2009, chapter 7). `parity` follows XGBoost, which takes the second derivative.
 
-The first score is the constant that fits best, as XGBoost 3 estimates it: after the link it is
-the mean of y, of classes their shares, of absolute and quantile errors the quantile. Where there is
-no such form it is one Newton step from 0, but for the pseudo-Huber loss, whose step from 0 ends
-about ȳ³ far away (so does XGBoost's; `parity` follows it): there it is the median.
+The first score is the constant that fits best: after the link it is the mean of y, of classes their
+shares, both as XGBoost 3 estimates them, of absolute and quantile errors the quantile, which the
+library takes between other neighbours. Where there is no such form it is one Newton step from 0,
+but for the pseudo-Huber loss, whose step from 0 ends about ȳ³ far away (so does XGBoost's; `parity`
+follows it): there it is the median.
 """
 
 from dataclasses import dataclass
@@ -122,6 +123,8 @@ class Objective:
             mean = np.asarray(given, np.float64).ravel()
             if self.link == "sigmoid" and not ((mean > 0.0) & (mean < 1.0)).all():
                 raise ValueError("base_score of classes must lie between 0 and 1")
+            if self.link == "exp" and not (mean > 0.0).all():
+                raise ValueError(f"base_score of {self.name} must be above 0")
             return self.margin(mean)
         if self.kind == SOFTMAX:
             total = np.bincount(y.astype(np.int64), weight, self.n_scores)

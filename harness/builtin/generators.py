@@ -144,6 +144,17 @@ GENERATORS = (
         sparse=True,
     ),
     Generator(
+        "onehot_gaps",
+        Task.BINARY,
+        drawing.onehot_gaps,
+        "The rows of onehot_sparse as a dense array, missing values in place of absent entries.",
+        columns=990,
+        classes=2,
+        rows=20_000,
+        options={"columns": 990},
+        missing=True,
+    ),
+    Generator(
         "heavy_tailed",
         Task.REGRESSION,
         drawing.heavy_tailed,

@@ -141,6 +141,17 @@ def onehot_sparse(rows: int, seed: int, columns: int) -> Table:
     return Table(X, y.astype(np.int64), ("0", "1"))
 
 
+def onehot_gaps(rows: int, seed: int, columns: int) -> Table:
+    """Draw what `onehot_sparse` does, as a dense array that is NaN where that has no entry."""
+    import numpy as np
+    from scipy.sparse import csr_matrix
+
+    table = onehot_sparse(rows, seed, columns)
+    X = np.full((rows, columns), np.nan)
+    X[csr_matrix(table.X).nonzero()] = 1.0
+    return _dense(X, table.y, 2)
+
+
 def heavy_tailed(rows: int, seed: int, columns: int, spread: float) -> Table:
     """Draw a target whose logarithm is a function of five columns plus normal noise."""
     import numpy as np

@@ -539,6 +539,14 @@ def test_rounds_are_added_to_those_of_a_file_or_of_trees_alone(tmp_path):
         assert np.array_equal(found.predict(X), wanted.predict(X))
 
 
+@pytest.mark.parametrize("base_score", [-1.0, 0.0])
+@pytest.mark.parametrize("objective", ["count:poisson", "reg:gamma", "reg:tweedie"])
+def test_a_base_score_that_no_exponential_reaches_is_refused(objective, base_score):
+    X, y = table(50)
+    with pytest.raises(ValueError, match=f"base_score of {objective} must be above 0"):
+        NewtonBoostingRegressor(objective=objective, base_score=base_score).fit(X, np.exp(y))
+
+
 @pytest.mark.parametrize("base_score", [-1.2, 0.0, 1.0, 3.0])
 def test_a_base_score_that_is_no_probability_is_refused(base_score):
     X, y = table(100)

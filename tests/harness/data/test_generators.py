@@ -116,6 +116,16 @@ def test_one_hot_rows_have_one_level_of_each_field(registry):
     assert (table.X.toarray().max() == 1).all()
 
 
+def test_gaps_stand_where_one_hot_rows_have_no_entry(registry):
+    sparse, dense = (
+        drawn(resolve(f"{name}:rows=300,columns=100,seed=2", registry))
+        for name in ("onehot_sparse", "onehot_gaps")
+    )
+    np.testing.assert_array_equal(np.nan_to_num(dense.X.to_numpy()), sparse.X.toarray())
+    assert dense.X.isna().to_numpy().sum() == 300 * 70
+    np.testing.assert_array_equal(dense.y, sparse.y)
+
+
 def test_rare_positives_are_exactly_as_rare_as_asked_for(registry):
     table = drawn(resolve("rare_positive:rows=10000,share=0.0012", registry))
     assert table.y.sum() == 12

@@ -12,6 +12,7 @@ from algorithms._common.code_bins import bins_of_codes
 from algorithms._common.hist_bundles import NO_BUNDLES, Entries, lay_out, no_lists
 from algorithms._common.hist_listed import Edges
 from algorithms._common.hist_parts import part_table
+from algorithms._common.hist_records import IN_ORDER
 from algorithms._kernels.hist_bin import ROWS_AT_ONCE, bin_rows
 from algorithms._kernels.hist_draw import draw_rows
 from algorithms._kernels.hist_layout import Bins, Places
@@ -22,7 +23,6 @@ from algorithms._kernels.sort_values import PASSES, sort_values
 SAMPLE_SEED = 1
 END_OF_CODES = 1 << 31  # of categories, which trees hold in int32
 ALL = 1 << 32
-AS_IT_IS = np.empty(0, np.uint32)
 ROWS_A_SHARE = 4096
 VALUES_AT_ONCE = 1 << 21  # of the sample, that are turned on their side
 FEW_TO_SORT = 4096  # values, for which buckets take longer than comparisons
@@ -183,7 +183,7 @@ def frequent_codes(values, counts, room):
     return codes[np.lexsort((codes, -counts))][:room].astype(np.int64)
 
 
-def bin_table(X, binner, monotone, groups, workers, layout=NO_BUNDLES, number=AS_IT_IS):
+def bin_table(X, binner, monotone, groups, workers, layout=NO_BUNDLES, number=IN_ORDER[0]):
     """Return the `Bins` of a table; parameters are those of `find_bins`.
 
     Parameters

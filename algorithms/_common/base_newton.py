@@ -10,19 +10,14 @@ from sklearn.utils.validation import _check_sample_weight
 
 from algorithms._common.hist_params import renewed_refusal
 from algorithms._common.hist_predict import FastPredictor
-from algorithms._common.hist_tables import find_categorical
-from algorithms._common.newton_exact import ExactGrower
 from algorithms._common.newton_fitted import NewtonModel
-from algorithms._common.newton_hist import HistGrower
-from algorithms._common.newton_levels import LeveledGrower
-from algorithms._common.newton_levels import fits as levels_serve
+from algorithms._common.newton_growers import make_grower
 from algorithms._common.newton_metrics import find_metrics
 from algorithms._common.newton_objectives import find_objective
-from algorithms._common.newton_params import CONSTRAINTS, make_limits, read_signs
-from algorithms._common.newton_proposals import ProposalGrower
+from algorithms._common.newton_params import CONSTRAINTS, read_signs
 from algorithms._common.newton_rounds import Rounds
 from algorithms._common.newton_start import rounds_before
-from algorithms._common.newton_stopping import Watch
+from algorithms._common.newton_stopping import Asked, Watch
 from algorithms._common.newton_tables import as_dense, read_rows
 from algorithms._common.parity import warn_of_other_version
 from algorithms._common.threads import Workers, count_threads
@@ -92,6 +87,7 @@ class BaseNewtonBoosting(NewtonModel):
         *,
         eval_set=None,
         sample_weight_eval_set=None,
+        verbose=False,
         xgb_model=None,
         cuts=None,
     ):
@@ -107,6 +103,8 @@ class BaseNewtonBoosting(NewtonModel):
         eval_set : list of (X, y), optional
             Tables whose metrics are watched; the last one decides when to stop.
         sample_weight_eval_set : list of arrays, optional
+        verbose : bool or int
+            Whether the metrics are printed after each round; n: after every n-th, and the last.
         xgb_model : fitted estimator, TreeEnsemble or path of a model file, optional
             Its rounds come first, and ``n_estimators`` are added to them. Categories and labels
             keep the codes that it has for them; categories may be new, labels may not.
@@ -138,7 +136,7 @@ class BaseNewtonBoosting(NewtonModel):
             )
             self._check_weights(y, weight)
         self._objective = find_objective(self, getattr(self, "n_classes_", 0))
-        tables = eval_set, sample_weight_eval_set
+        tables = Asked(eval_set, sample_weight_eval_set, verbose)
         if self.parity is None:
             self._check_leaves()
             self._boost(X, y, weight, before, tables)
@@ -177,8 +175,8 @@ class BaseNewtonBoosting(NewtonModel):
             score = self._score_rows(X, rounds)
             seed = check_random_state(self.random_state).randint(SEEDS)
             boosting = Rounds(
-                self, self._grower(X, workers), self._objective, y, weight, score, X.shape[1], seed,
-                workers, rounds,
+                self, make_grower(self, X, workers), self._objective, y, weight, score,
+                X.shape[1], seed, workers, rounds,
             )  # fmt: skip
             for _ in range(before.more):
                 trees = boosting.boost()
@@ -207,34 +205,13 @@ class BaseNewtonBoosting(NewtonModel):
         )
         self._take_history(watch, 0)
 
-    def _grower(self, X, workers):
-        """Return what grows the trees."""
-        names = list(getattr(self, "feature_names_in_", []))
-        limits = make_limits(self, X.shape[1], names)
-        categorical = find_categorical(self, "auto")
-        name = type(self).__name__
-        is_local = self.tree_method == "approx" and self.proposal == "local"
-        if categorical.any() and (is_local or self.tree_method == "exact"):
-            asked = "proposal='local'" if is_local else "tree_method='exact'"
-            raise ValueError(f"{asked} takes no categories: use tree_method='hist'")
-        if self.tree_method == "exact" and levels_serve(X, limits, self):
-            return LeveledGrower(X, limits, workers, name)
-        if self.tree_method == "exact":
-            return ExactGrower(X, limits, workers, name)
-        if is_local:
-            step = 1.0 / self.max_bin if self.sketch_eps is None else self.sketch_eps
-            return ExactGrower(X, limits, workers, name, step)
-        if self.tree_method == "approx":
-            return ProposalGrower(X, categorical, limits, self, workers, name)
-        return HistGrower(X, categorical, limits, self, workers)
-
     def _watch(self, tables, rounds):
         """Return the `Watch` of evaluation tables, after rounds that were trained before."""
         is_classifier = hasattr(self, "n_classes_")
         metrics = find_metrics(
             self.eval_metric, self._objective.name, self, is_classifier=is_classifier
         )
-        watch = Watch(self, *tables, metrics, self._base)
+        watch = Watch(self, tables, metrics, self._base)
         if rounds:
             watch.begin(self._join(rounds, first=False))
         return watch
@@ -249,6 +226,7 @@ class BaseNewtonBoosting(NewtonModel):
 
     def _take_history(self, watch, trained):
         """Keep what the evaluation tables have shown."""
+        watch.end()
         self._history = watch.history
         self._stopped = watch.patience is not None and watch.best is not None
         if self._stopped:

@@ -1,11 +1,33 @@
 """Watch evaluation tables, and say when training has gone on long enough."""
 
+from dataclasses import dataclass
+
 import numpy as np
 from sklearn.utils.validation import _check_sample_weight, check_consistent_length
 
 from algorithms._common.hist_predict import FastPredictor
 from algorithms._common.hist_stopping import improves
 from algorithms._common.newton_tables import read_rows
+from algorithms._common.progress import say
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What ``fit`` is told of evaluation tables.
+
+    Raises
+    ------
+    ValueError
+        Where ``verbose`` is negative.
+    """
+
+    tables: list | None  # of (X, y)
+    weights: list | None  # of arrays or None, one a table
+    verbose: bool | int | None
+
+    def __post_init__(self):
+        if self.verbose and self.verbose < 0:
+            raise ValueError(f"verbose is a number of rounds, not {self.verbose}")
 
 
 class Watch:
@@ -16,8 +38,7 @@ class Watch:
     Parameters
     ----------
     model : the estimator
-    tables : list of (X, y), or None
-    weights : list of arrays or None, one a table, or None
+    asked : Asked
     metrics : of `newton_metrics.find_metrics`
     base : float32 (n_scores,), scores before the first round
 
@@ -27,18 +48,19 @@ class Watch:
         Where stopping is wanted and there is no table to decide it.
     """
 
-    def __init__(self, model, tables, weights, metrics, base):
+    def __init__(self, model, asked, metrics, base):
         self.patience = model.early_stopping_rounds
-        tables = [] if tables is None else list(tables)
+        tables = [] if asked.tables is None else list(asked.tables)
         if self.patience is not None and not tables:
             raise ValueError("early_stopping_rounds needs an eval_set to watch")
-        weights = [None] * len(tables) if weights is None else weights
+        weights = [None] * len(tables) if asked.weights is None else asked.weights
         self.tables = [
             Table(model, X, y, weight, base) for (X, y), weight in zip(tables, weights, strict=True)
         ]
         self.model, self.metrics = model, metrics
         self.history = {}
         self.rounds, self.best_round, self.best = 0, 0, None
+        self.every, self.skipped = int(asked.verbose or 0), None
 
     def begin(self, ensemble):
         """Take in the trees of rounds that were trained before; these are not rated."""
@@ -55,12 +77,32 @@ class Watch:
             for name, metric, _ in self.metrics:
                 value = metric(table.y, found, table.weight)
                 own.setdefault(name, []).append(value)
+        self.tell()
         if self.patience is None or value is None:
             return False
         higher = self.metrics[-1][2]
         if improves(value, self.best, higher):
             self.best_round, self.best = self.rounds - 1, value
         return self.rounds - 1 - self.best_round >= self.patience
+
+    def tell(self):
+        """Print the last round's metrics as XGBoost does, where it is their turn."""
+        if not (self.every and self.history):
+            return
+        cells = [
+            f"\t{table}-{name}:{values[-1]:.5f}"
+            for table, own in self.history.items()
+            for name, values in own.items()
+        ]
+        self.skipped = f"[{self.rounds - 1}]" + "".join(cells)
+        if (self.rounds - 1) % self.every == 0:
+            self.end()
+
+    def end(self):
+        """Print the line that was passed over last, if any."""
+        if self.skipped is not None:
+            say(self.skipped)
+        self.skipped = None
 
 
 class Table:

@@ -109,7 +109,7 @@ class NewtonBoostingClassifier(ClassifierMixin, BaseNewtonBoosting):
     ensemble_ : harness.TreeEnsemble, of the rounds that predict
     n_iter_ : int, rounds trained
     best_iteration, best_score : of early stopping
-    feature_importances_ : (n_features,); intercept_ : float32 (n_scores,)
+    feature_importances_ : (n_features,); intercept_ : float32 (n_scores,), the base score
     """
 
     _parameter_constraints: ClassVar = {
@@ -136,23 +136,37 @@ class NewtonBoostingClassifier(ClassifierMixin, BaseNewtonBoosting):
         """Return the codes of an evaluation table's labels."""
         return codes_among(self.classes_, y, "eval_set has labels that y has not")
 
-    def predict_proba(self, X, iteration_range=None):
+    def predict_proba(self, X, validate_features=True, base_margin=None, iteration_range=None):
         """Return the probabilities of the classes, float64 (n_rows, n_classes).
 
         Parameters
         ----------
         X : as in ``fit``
+        validate_features : bool
+            Whether the names of a frame's columns must be those of training.
+        base_margin : array-like (n_rows,) or (n_rows, n_scores), optional
+            Raw scores that the trees are added to in place of the base score.
         iteration_range : (int, int), optional
             Rounds that are used, from the first to before the last; 0 as the last means all.
         """
-        return self._predict_scores(self._raw(X, iteration_range))
+        raw = self._raw(X, iteration_range, base_margin, checks_names=validate_features)
+        return self._predict_scores(raw)
 
-    def predict(self, X, output_margin=False, iteration_range=None):
-        """Return the most probable label of each row, the first if equal; or raw scores."""
+    def predict(
+        self, X, *, output_margin=False, validate_features=True, base_margin=None,
+        iteration_range=None,
+    ):  # fmt: skip
+        """Return the most probable label of each row, the first if equal; or raw scores.
+
+        Parameters
+        ----------
+        output_margin : bool
+            Whether raw scores are returned; the others are as in `predict_proba`.
+        """
+        raw = self._raw(X, iteration_range, base_margin, checks_names=validate_features)
         if output_margin:
-            return flat(self._raw(X, iteration_range))
-        proba = self.predict_proba(X, iteration_range)
-        return self.classes_.take(proba.argmax(axis=1))
+            return flat(raw)
+        return self.classes_.take(self._predict_scores(raw).argmax(axis=1))
 
     def decision_function(self, X):
         """Return the raw scores: (n_rows,) of two classes, else (n_rows, n_classes)."""
@@ -213,7 +227,10 @@ class NewtonBoostingRegressor(RegressorMixin, BaseNewtonBoosting):
         """Return an evaluation table's values."""
         return np.asarray(y, np.float64)
 
-    def predict(self, X, output_margin=False, iteration_range=None):
+    def predict(
+        self, X, *, output_margin=False, validate_features=True, base_margin=None,
+        iteration_range=None,
+    ):  # fmt: skip
         """Return predicted values, float64 (n_rows,).
 
         Parameters
@@ -221,10 +238,10 @@ class NewtonBoostingRegressor(RegressorMixin, BaseNewtonBoosting):
         X : as in ``fit``
         output_margin : bool
             Whether raw scores are returned, before the link.
-        iteration_range : (int, int), optional
-            Rounds that are used, from the first to before the last; 0 as the last means all.
+        validate_features, base_margin, iteration_range
+            As in `NewtonBoostingClassifier.predict_proba`.
         """
-        raw = self._raw(X, iteration_range)
+        raw = self._raw(X, iteration_range, base_margin, checks_names=validate_features)
         return flat(raw) if output_margin else self._predict_scores(raw)
 
     def staged_predict(self, X):

@@ -3,7 +3,6 @@
 from typing import ClassVar
 
 import numpy as np
-from scipy import sparse
 from sklearn.base import _fit_context
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_sample_weight
@@ -12,6 +11,7 @@ from algorithms._common.hist_params import renewed_refusal
 from algorithms._common.hist_predict import FastPredictor
 from algorithms._common.newton_fitted import NewtonModel
 from algorithms._common.newton_growers import make_grower
+from algorithms._common.newton_margins import drop_unweighted, read_margin
 from algorithms._common.newton_metrics import find_metrics
 from algorithms._common.newton_objectives import find_objective
 from algorithms._common.newton_params import CONSTRAINTS, read_signs
@@ -87,6 +87,8 @@ class BaseNewtonBoosting(NewtonModel):
         *,
         eval_set=None,
         sample_weight_eval_set=None,
+        base_margin=None,
+        base_margin_eval_set=None,
         verbose=False,
         xgb_model=None,
         cuts=None,
@@ -103,6 +105,10 @@ class BaseNewtonBoosting(NewtonModel):
         eval_set : list of (X, y), optional
             Tables whose metrics are watched; the last one decides when to stop.
         sample_weight_eval_set : list of arrays, optional
+        base_margin : array-like (n_rows,) or (n_rows, n_scores), optional
+            Raw scores that training starts from in place of the base score. The model does not
+            keep them: hand those of other rows to ``predict``.
+        base_margin_eval_set : list of arrays, optional
         verbose : bool or int
             Whether the metrics are printed after each round; n: after every n-th, and the last.
         xgb_model : fitted estimator, TreeEnsemble or path of a model file, optional
@@ -136,12 +142,15 @@ class BaseNewtonBoosting(NewtonModel):
             )
             self._check_weights(y, weight)
         self._objective = find_objective(self, getattr(self, "n_classes_", 0))
-        tables = Asked(eval_set, sample_weight_eval_set, verbose)
+        tables = Asked(eval_set, sample_weight_eval_set, base_margin_eval_set, verbose)
+        margin = None
+        if base_margin is not None:
+            margin = read_margin(base_margin, len(y), self._objective.n_scores)
         if self.parity is None:
             self._check_leaves()
-            self._boost(X, y, weight, before, tables)
+            self._boost(X, y, weight, margin, before, tables)
         else:
-            self._boost_as_library(X, y, weight, before, tables, cuts)
+            self._boost_as_library(X, y, weight, margin, before, tables, cuts)
         self._finish()
         return self
 
@@ -158,10 +167,10 @@ class BaseNewtonBoosting(NewtonModel):
         if self._objective.renewed is not None and signs.any():
             raise ValueError(renewed_refusal(self._objective.name))
 
-    def _boost(self, X, y, weight, before, tables):
+    def _boost(self, X, y, weight, margin, before, tables):
         """Train by our own engines."""
         if weight is not None:
-            X, y, weight = drop_unweighted(X, y, weight)
+            X, y, weight, margin = drop_unweighted(X, y, weight, margin)
         weight = self._objective.weigh(y, weight)
         weight = None if weight is None or (weight == 1.0).all() else weight
         with Workers(count_threads(self.n_jobs)) as workers:
@@ -172,7 +181,7 @@ class BaseNewtonBoosting(NewtonModel):
             self._base = base
             trained = len(rounds)
             watch = self._watch(tables, rounds)
-            score = self._score_rows(X, rounds)
+            score = self._score_rows(X, rounds, margin)
             seed = check_random_state(self.random_state).randint(SEEDS)
             boosting = Rounds(
                 self, make_grower(self, X, workers), self._objective, y, weight, score,
@@ -185,7 +194,7 @@ class BaseNewtonBoosting(NewtonModel):
         self._rounds = boosting.done
         self._take_history(watch, trained)
 
-    def _boost_as_library(self, X, y, weight, before, tables, cuts):
+    def _boost_as_library(self, X, y, weight, margin, before, tables, cuts):
         """Train by XGBoost's own arithmetic."""
         if before.rounds:
             raise ValueError("parity='xgboost' cannot go on from rounds that were trained before")
@@ -201,7 +210,7 @@ class BaseNewtonBoosting(NewtonModel):
                 return watch.is_over(self._join([trees], first=False))
 
         self._rounds, self._base = boost_by_xgboost_rules(
-            self, as_dense(X), y, weight, cuts=cuts, stop=stop
+            self, as_dense(X), y, weight, cuts=cuts, stop=stop, margin=margin
         )
         self._take_history(watch, 0)
 
@@ -216,13 +225,13 @@ class BaseNewtonBoosting(NewtonModel):
             watch.begin(self._join(rounds, first=False))
         return watch
 
-    def _score_rows(self, X, rounds):
+    def _score_rows(self, X, rounds, margin):
         """Return the training rows' scores after some rounds, float64 (n_scores, n_rows)."""
-        score = np.empty((len(self._base), X.shape[0]))
-        score[:] = self._base[:, None]
+        score = np.empty((X.shape[0], len(self._base)))
+        score[:] = self._base if margin is None else margin
         if rounds:
-            score[:] = FastPredictor(self._join(rounds)).raw(X, count_threads(self.n_jobs)).T
-        return score
+            FastPredictor(self._join(rounds)).add(X, score, count_threads(self.n_jobs))
+        return np.ascontiguousarray(score.T)
 
     def _take_history(self, watch, trained):
         """Keep what the evaluation tables have shown."""
@@ -242,14 +251,3 @@ class BaseNewtonBoosting(NewtonModel):
         self.n_iter_ = len(self._rounds)
         self.ensemble_ = self._join(used)
         self._walker = FastPredictor(self.ensemble_)
-
-
-def drop_unweighted(X, y, weight):
-    """Return the rows that weigh something: the others must not choose thresholds."""
-    kept = weight > 0.0
-    if kept.all():
-        return X, y, weight
-    if not kept.any():
-        raise ValueError("sample_weight is zero for all rows")
-    X = X[kept] if sparse.issparse(X) else np.ascontiguousarray(X[kept])
-    return X, y[kept], weight[kept]

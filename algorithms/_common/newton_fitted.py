@@ -3,10 +3,12 @@
 from types import SimpleNamespace
 
 import numpy as np
+from scipy.special import expit
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from algorithms._common.hist_predict import FastPredictor
+from algorithms._common.newton_margins import read_margin
 from algorithms._common.newton_model import importances, join_trees, rounds_from
 from algorithms._common.newton_objectives import BINARY, CLASSES, REGRESSION
 from algorithms._common.newton_tables import read_rows
@@ -50,8 +52,8 @@ class NewtonModel(SavedModel, Contributions, BaseEstimator):
         check_is_fitted(self, "ensemble_")
         return self._history
 
-    def _raw(self, X, iteration_range=None):
-        """Return raw scores, (n_rows, n_scores)."""
+    def _raw(self, X, iteration_range=None, margin=None, *, checks_names=True):
+        """Return raw scores, float32 (n_rows, n_scores); parameters are as in ``predict``."""
         if not hasattr(self, "ensemble_"):  # it costs as much as twenty trees to ask
             check_is_fitted(self, "ensemble_")
         k = len(self._base)
@@ -60,6 +62,13 @@ class NewtonModel(SavedModel, Contributions, BaseEstimator):
         if last > len(self.ensemble_.weight) // k:  # rounds after the best one
             walker = FastPredictor(self._join(self._rounds))
         trees = slice(first * k, last * k or None)
+        if not checks_names and hasattr(X, "columns") and hasattr(self, "feature_names_in_"):
+            X = X.set_axis(self.feature_names_in_, axis=1)
+        if margin is not None:
+            X = read_rows(self, X, reset=False)
+            out = read_margin(margin, X.shape[0], k)
+            walker.add(X, out, count_threads(self.n_jobs), trees)
+            return out.astype(np.float32)
         found = walker.raw_at_once(self, X, trees) if np.isnan(self.missing) else None
         if found is not None:
             return found
@@ -81,17 +90,22 @@ class NewtonModel(SavedModel, Contributions, BaseEstimator):
             self._walker.add(X, out, count_threads(self.n_jobs), trees)
             yield out.astype(np.float32)
 
-    def apply(self, X):
-        """Return the leaf of each row in each tree: int32 (n_rows, n_trees)."""
+    def apply(self, X, iteration_range=None):
+        """Return the leaf of each row in each tree of some rounds: int32 (n_rows, n_trees)."""
         check_is_fitted(self, "ensemble_")
         X = read_rows(self, X, reset=False)
-        return self.ensemble_.leaves(X) - self.ensemble_.offsets[:-1].astype(np.int32)
+        first, last = (0, 0) if iteration_range is None else iteration_range
+        k = len(self._base)
+        found = self.ensemble_.leaves(X) - self.ensemble_.offsets[:-1].astype(np.int32)
+        return found[:, first * k : last * k or None]
 
     @property
     def intercept_(self):
-        """Scores before the first tree, float32 (n_scores,)."""
+        """The base score, float32 (n_scores,): a prediction, but raw scores of many classes."""
         check_is_fitted(self, "ensemble_")
-        return self._base
+        if self.ensemble_.link == "sigmoid":
+            return expit(self._base)
+        return np.exp(self._base) if self.ensemble_.link == "exp" else self._base
 
     @property
     def feature_importances_(self):

@@ -7,6 +7,7 @@ from sklearn.utils.validation import _check_sample_weight, check_consistent_leng
 
 from algorithms._common.hist_predict import FastPredictor
 from algorithms._common.hist_stopping import improves
+from algorithms._common.newton_margins import read_margin
 from algorithms._common.newton_tables import read_rows
 from algorithms._common.progress import say
 
@@ -23,6 +24,7 @@ class Asked:
 
     tables: list | None  # of (X, y)
     weights: list | None  # of arrays or None, one a table
+    margins: list | None  # of arrays or None, one a table
     verbose: bool | int | None
 
     def __post_init__(self):
@@ -53,9 +55,12 @@ class Watch:
         tables = [] if asked.tables is None else list(asked.tables)
         if self.patience is not None and not tables:
             raise ValueError("early_stopping_rounds needs an eval_set to watch")
-        weights = [None] * len(tables) if asked.weights is None else asked.weights
+        none = [None] * len(tables)
+        weights = none if asked.weights is None else asked.weights
+        margins = none if asked.margins is None else asked.margins
         self.tables = [
-            Table(model, X, y, weight, base) for (X, y), weight in zip(tables, weights, strict=True)
+            Table(model, *table, weight, base, margin)
+            for table, weight, margin in zip(tables, weights, margins, strict=True)
         ]
         self.model, self.metrics = model, metrics
         self.history = {}
@@ -108,13 +113,16 @@ class Watch:
 class Table:
     """One evaluation table, with its scores so far."""
 
-    def __init__(self, model, X, y, weight, base):
+    def __init__(self, model, X, y, weight, base, margin):
         self.X = read_rows(model, X, reset=False)
         self.y = model._encode_y(y)  # noqa: SLF001 - its own part
         check_consistent_length(self.X, self.y)
         self.weight = None if weight is None else _check_sample_weight(weight, self.X)
-        self.score = np.empty((self.X.shape[0], len(base)))
-        self.score[:] = base
+        shape = self.X.shape[0], len(base)
+        self.score = np.empty(shape)
+        self.score[:] = (
+            base if margin is None else read_margin(margin, *shape, "base_margin_eval_set")
+        )
 
     def add(self, ensemble):
         """Add trees to the scores."""

@@ -19,7 +19,7 @@ from algorithms._common.xgboost_objectives import Objective
 from algorithms._common.xgboost_settings import read_settings
 
 
-def boost_by_xgboost_rules(estimator, X, y, weight=None, cuts=None, stop=None):
+def boost_by_xgboost_rules(estimator, X, y, weight=None, cuts=None, stop=None, margin=None):
     """Grow the trees that XGBoost grows.
 
     Parameters
@@ -37,6 +37,8 @@ def boost_by_xgboost_rules(estimator, X, y, weight=None, cuts=None, stop=None):
         the library's own sketch where they are not given.
     stop : callable, optional
         Called with the trees of each round; training ends where it returns true.
+    margin : (n_rows, n_scores) float, optional
+        Raw scores that training starts from; the base score is estimated without them.
 
     Returns
     -------
@@ -57,6 +59,8 @@ def boost_by_xgboost_rules(estimator, X, y, weight=None, cuts=None, stop=None):
     renews = objective.renews and settings.method != "exact"  # of exact trees the library has none
     base = objective.base()
     score = np.repeat(base[:, None], len(X), axis=1)
+    if margin is not None:
+        score[:] = margin.T
     g, h = np.empty((2, *score.shape), np.float32)
     rounds = []
     for _ in range(settings.n_estimators):

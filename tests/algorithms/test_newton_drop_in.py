@@ -1,6 +1,7 @@
 """``NewtonBoosting*`` in the place of XGBoost's estimators: the same calls, the same answers."""
 
 import numpy as np
+import pandas as pd
 import pytest
 import xgboost
 
@@ -51,3 +52,88 @@ def test_a_fit_is_quiet_unless_it_is_asked(capsys):
     assert [line.split("\t")[0] for line in lines] == ["[0]", "[2]", "[3]"]
     with pytest.raises(ValueError, match="verbose is a number of rounds"):
         model.fit(X, y, eval_set=[(X, y)], verbose=-1)
+
+
+# ------------------------------------------------------------------ raw scores to start from
+
+
+@pytest.mark.parametrize("method", ["hist", "exact", "approx"])
+@pytest.mark.parametrize("n_classes", [0, 2, 3])
+def test_training_starts_from_margins_as_xgboost_does(method, n_classes, capsys):
+    X, signal, weight = table()
+    y = np.digitize(signal, [-0.3, 0.7][: n_classes - 1]) if n_classes else signal
+    shape = (300, 3) if n_classes == 3 else 300
+    margin = np.random.default_rng(1).normal(size=shape)
+    found = []
+    for model in twins(CLASSES if n_classes else VALUES, n_estimators=4, tree_method=method):
+        model.fit(
+            X[:200],
+            y[:200],
+            sample_weight=weight[:200],
+            base_margin=margin[:200],
+            eval_set=[(X[200:], y[200:]), (X[200:], y[200:])],
+            base_margin_eval_set=[margin[200:], None],
+            verbose=True,
+        )
+        raw = model.predict(X, output_margin=True, base_margin=margin)
+        other = model.predict(X, output_margin=True)
+        part = {"base_margin": margin, "iteration_range": (0, 2)}
+        some = model.predict_proba(X, **part) if n_classes else model.predict(X, **part)
+        found.append((raw, other, some, model.intercept_, capsys.readouterr().out))
+    (*ours, some, base, told), (*theirs, other_some, other_base, other_told) = found
+    for mine, other in zip(ours, theirs, strict=True):
+        assert np.array_equal(mine, other)
+    np.testing.assert_allclose(some, other_some, rtol=1e-5)
+    np.testing.assert_allclose(base, other_base, rtol=1e-6)
+    assert told == other_told
+
+
+@pytest.mark.parametrize("method", ["hist", "exact", "approx"])
+def test_a_margin_is_what_the_trees_need_not_learn(method):
+    X, y, weight = table()
+    weight[:50] = 0.0
+    params = {"n_estimators": 5, "tree_method": method, "base_score": 0.0, "random_state": 0}
+    margin = X[:, 2]
+    moved = NewtonBoostingRegressor(**params).fit(X, y, weight, base_margin=margin)
+    plain = NewtonBoostingRegressor(**params).fit(X, y - margin, weight)
+    found = moved.predict(X, base_margin=margin)
+    np.testing.assert_allclose(found, plain.predict(X) + margin, atol=1e-4)
+    first = NewtonBoostingRegressor(**params).fit(X, y, weight, base_margin=margin)
+    more = NewtonBoostingRegressor(**params).fit(X, y, weight, base_margin=margin, xgb_model=first)
+    error, later = (np.mean((m.predict(X, base_margin=margin) - y) ** 2) for m in (first, more))
+    assert later < error
+
+
+@pytest.mark.parametrize(
+    "margin", [np.zeros(299), np.zeros((300, 2)), np.zeros((2, 150)), np.full(300, np.inf)]
+)
+def test_margins_that_do_not_fit_are_refused(margin):
+    X, y, _ = table()
+    model = NewtonBoostingRegressor(n_estimators=1)
+    with pytest.raises(ValueError, match="base_margin"):
+        model.fit(X, y, base_margin=margin)
+    with pytest.raises(ValueError, match="base_margin"):
+        model.fit(X, y).predict(X, base_margin=margin)
+
+
+def test_names_of_columns_need_not_be_those_of_training():
+    X, y, _ = table()
+    frame = pd.DataFrame(X, columns=list("abcd"))
+    other = frame.set_axis(list("wxyz"), axis=1)
+    for model in twins(CLASSES, n_estimators=3):
+        model.fit(frame, y > 0)
+        with pytest.raises(ValueError, match="feature"):
+            model.predict(other)
+        proba = model.predict_proba(other, validate_features=False)
+        assert np.array_equal(proba, model.predict_proba(frame))
+
+
+def test_leaves_of_some_rounds_are_those_columns():
+    X, signal, _ = table()
+    ours, theirs = twins(CLASSES, n_estimators=4)
+    y = np.digitize(signal, [-0.3, 0.7])
+    ours.fit(X, y)
+    theirs.fit(X, y)
+    for rounds in (None, (0, 3), (0, 0)):
+        assert ours.apply(X, iteration_range=rounds).shape == theirs.apply(X, rounds).shape
+    assert np.array_equal(ours.apply(X, (1, 3)), ours.apply(X)[:, 3:9])

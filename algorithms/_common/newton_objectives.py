@@ -11,9 +11,9 @@ touches the loss at F and lies above it elsewhere: its steps never raise the los
 Robust statistics, 2009, chapter 7). `parity` follows XGBoost, which takes the second derivative.
 
 The first score is the constant that fits best: after the link it is the mean of y, of classes their
-shares, both as XGBoost 3 estimates them, of absolute and quantile errors the quantile, which the
-library takes between other neighbours. Where there is no such form it is one Newton step from 0,
-but for the pseudo-Huber loss, whose step from 0 ends about ȳ³ far away (so does XGBoost's; `parity`
+shares, of absolute and quantile errors the quantile, all as XGBoost 3 estimates them; leaves of
+these errors are that quantile too. Where there is no such form it is one Newton step from 0, but
+for the pseudo-Huber loss, whose step from 0 ends about ȳ³ far away (so does XGBoost's; `parity`
 follows it): there it is the median.
 """
 
@@ -21,8 +21,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from algorithms._common.hist_objectives import weighted_quantile
 from algorithms._common.newton_params import max_step
+from algorithms._common.xgboost_objectives import quantile
 from algorithms._kernels import hist_gradient as kinds
 from algorithms._kernels.hist_gradient import ROWS, differentiate, differentiate_classes
 
@@ -132,7 +132,7 @@ class Objective:
             return (log - log.mean()).astype(np.float32)
         if self.renewed is not None or self.kind == PSEUDO_HUBER:
             share = 0.5 if self.renewed is None else self.renewed
-            return np.float32([weighted_quantile(y, weight, share)])
+            return np.float32([quantile_of(y, weight, share)])
         if self.scale_pos_weight != 1.0:
             g, h = np.empty((2, 1, len(y)), np.float32)
             self.differentiate(np.zeros((1, len(y))), y, weight, g, h, workers)
@@ -192,6 +192,12 @@ class Custom:
             to[:] = values.reshape(raw.shape).T.reshape(to.shape)
         if (h < 0.0).any():
             raise ValueError("the objective returned negative hessians; they must be at least 0")
+
+
+def quantile_of(values, weight, share):
+    """Return XGBoost's quantile of values, its share and they rounded to float32 as there."""
+    weight = None if weight is None else weight.astype(np.float32)
+    return quantile(values.astype(np.float32), weight, np.float64(np.float32(share)))
 
 
 def find_objective(params, n_classes):

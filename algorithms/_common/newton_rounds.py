@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from algorithms._common.hist_objectives import weighted_quantile
 from algorithms._common.hist_sampling import seed_of
+from algorithms._common.newton_objectives import quantile_of
 from algorithms._common.newton_params import prunes_before
 from algorithms._common.newton_pruning import shape
 from algorithms._common.newton_sampling import Columns, draw_rows
@@ -101,5 +101,5 @@ class Rounds:
         for own in np.split(rows, ends):
             weight = None if self.weight is None else self.weight[own]
             left = self.y[own] - self.score[k, own]
-            value = weighted_quantile(left, weight, self.objective.renewed)
+            value = quantile_of(left, weight, self.objective.renewed)
             grown.nodes["value"][node[own[0]]] = value

@@ -137,3 +137,32 @@ def test_leaves_of_some_rounds_are_those_columns():
     for rounds in (None, (0, 3), (0, 0)):
         assert ours.apply(X, iteration_range=rounds).shape == theirs.apply(X, rounds).shape
     assert np.array_equal(ours.apply(X, (1, 3)), ours.apply(X)[:, 3:9])
+
+
+# ------------------------------------------------------------------ quantiles
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("n", [1, 2, 9, 50, 301])
+def test_quantiles_start_where_xgboosts_do(n, weighted):
+    X, y, weight = table(n)
+    weight = weight if weighted else None
+    asked = [{"objective": "reg:absoluteerror"}]
+    asked += [
+        {"objective": "reg:quantileerror", "quantile_alpha": alpha}
+        for alpha in (0.05, 0.1, 0.5, 0.73, 0.99)
+    ]
+    for params in asked:
+        ours = NewtonBoostingRegressor(n_estimators=1, **params).fit(X, y, weight)
+        theirs = xgboost.XGBRegressor(n_estimators=1, **params).fit(X, y, sample_weight=weight)
+        np.testing.assert_allclose(ours.intercept_, theirs.intercept_, rtol=2e-7)
+
+
+def test_leaves_of_quantiles_are_xgboosts():
+    X, y, weight = table()
+    X = np.round(X)  # so few values that the bins are those of XGBoost
+    for given in (None, weight):
+        params = {"objective": "reg:quantileerror", "quantile_alpha": 0.8, "n_estimators": 1}
+        ours = NewtonBoostingRegressor(max_depth=2, **params).fit(X, y, given)
+        theirs = xgboost.XGBRegressor(max_depth=2, **params).fit(X, y, sample_weight=given)
+        np.testing.assert_allclose(ours.predict(X), theirs.predict(X), rtol=1e-6)

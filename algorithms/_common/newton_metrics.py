@@ -4,9 +4,9 @@ from functools import partial
 
 import numpy as np
 from scipy.special import gammaln
-from sklearn.metrics import roc_auc_score
 
 from algorithms._common.hist_metrics import log_loss, pinball, tweedie
+from algorithms._common.newton_curves import area, precision_area, roc_area
 
 TINY = 1e-16
 
@@ -14,6 +14,16 @@ TINY = 1e-16
 def wrong(y, proba):
     """Return whether the most probable class is not the row's."""
     return proba.argmax(axis=1) != y
+
+
+def beyond(limit, y, p):
+    """Return the share of the side on which a probability is not."""
+    return np.where(p > limit, 1.0 - y, y)
+
+
+def binary_log_loss(y, p):
+    """Return −y log p − (1 − y) log (1 − p), p and 1 − p held above 0."""
+    return -y * np.log(np.maximum(p, TINY)) - (1.0 - y) * np.log(np.maximum(1.0 - p, TINY))
 
 
 def poisson(y, mean):
@@ -44,14 +54,15 @@ MEANS = {
     "mae": lambda y, found: np.abs(y - found),
     "mape": lambda y, found: np.abs((y - found) / y),
     "rmsle": lambda y, found: (np.log1p(y) - np.log1p(found)) ** 2,
-    "logloss": log_loss,
-    "mlogloss": log_loss,
-    "error": wrong,
-    "merror": wrong,
+    "logloss": binary_log_loss,
+    "error": partial(beyond, 0.5),
     "poisson-nloglik": poisson,
     "gamma-nloglik": gamma,
     "gamma-deviance": gamma_deviance,
 }
+OF_CLASSES = {"mlogloss": log_loss, "merror": wrong}
+CURVES = {"auc": roc_area, "aucpr": precision_area}
+WITH_CONSTANT = {"error": beyond, "tweedie-nloglik": lambda power, *rows: tweedie(power)(*rows)}
 ROOTS = ("rmse", "rmsle")
 DEFAULT = {
     "reg:squarederror": "rmse",
@@ -95,33 +106,37 @@ def find_metric(wanted, params):
     """Return one metric, see `find_metrics`."""
     if callable(wanted):
         return wanted.__name__, partial(ask, wanted), False
-    if wanted == "auc":
-        return wanted, area, True
-    loss = MEANS.get(wanted)
-    if wanted == "mphe":
-        loss = partial(pseudo_huber, params.huber_slope)
-    elif wanted == "quantile":
-        loss = pinball(params.quantile_alpha)
-    elif wanted.startswith("tweedie-nloglik"):
-        power = wanted.partition("@")[2]
-        loss = tweedie(float(power) if power else params.tweedie_variance_power)
+    if wanted in CURVES:
+        return wanted, partial(area, CURVES[wanted]), True
+    if wanted in OF_CLASSES:
+        return wanted, partial(mean_of, OF_CLASSES[wanted], False), False
+    own = {
+        "mphe": partial(pseudo_huber, params.huber_slope),
+        "quantile": pinball(params.quantile_alpha),
+        "tweedie-nloglik": tweedie(params.tweedie_variance_power),
+    }
+    name, _, constant = wanted.partition("@")
+    if constant and name in WITH_CONSTANT:
+        loss = partial(WITH_CONSTANT[name], float(constant))
+    else:
+        loss = {**MEANS, **own}.get(wanted)
     if loss is None:
-        known = [*MEANS, "auc", "mphe", "quantile", "tweedie-nloglik"]
-        raise ValueError(f"there is no eval_metric {wanted!r}; there are {sorted(known)}")
-    return wanted, partial(mean_of, loss, wanted in ROOTS), False
+        known = sorted([*MEANS, *own, *OF_CLASSES, *CURVES, "error@0.3", "tweedie-nloglik@1.5"])
+        raise ValueError(f"there is no eval_metric {wanted!r}; there are {known}")
+    return wanted, partial(mean_of, partial(of_numbers, loss), wanted in ROOTS), False
+
+
+def of_numbers(loss, y, found):
+    """Return the loss of one number a row: of two classes, the probability of the second."""
+    if found.ndim == 2 and found.shape[1] > 2:
+        raise ValueError("this eval_metric is not for many classes: use 'merror' or 'mlogloss'")
+    return loss(y, found[:, 1] if found.ndim == 2 else found)
 
 
 def mean_of(loss, is_root, y, found, weight):
     """Return the mean of a loss, or its root."""
     mean = float(np.average(loss(y, found), weights=weight))
     return mean**0.5 if is_root else mean
-
-
-def area(y, proba, weight):
-    """Return the area under the curve: of one class against the rest each, where there are many."""
-    if proba.shape[1] == 2:
-        return float(roc_auc_score(y, proba[:, 1], sample_weight=weight))
-    return float(roc_auc_score(y, proba, sample_weight=weight, multi_class="ovr"))
 
 
 def ask(metric, y, found, weight):

@@ -166,3 +166,55 @@ def test_leaves_of_quantiles_are_xgboosts():
         ours = NewtonBoostingRegressor(max_depth=2, **params).fit(X, y, given)
         theirs = xgboost.XGBRegressor(max_depth=2, **params).fit(X, y, sample_weight=given)
         np.testing.assert_allclose(ours.predict(X), theirs.predict(X), rtol=1e-6)
+
+
+# ------------------------------------------------------------------ metrics
+
+OF_VALUES = ["rmse", "mae", "mape", "rmsle", "mphe", "poisson-nloglik", "gamma-nloglik"]
+OF_VALUES += ["gamma-deviance", "tweedie-nloglik@1.2", "tweedie-nloglik@1.7", "quantile"]
+OF_TWO = ["logloss", "error", "error@0.3", "auc", "aucpr", "rmse", "mae", "mphe", "rmsle"]
+OF_MANY = ["mlogloss", "merror", "auc", "aucpr"]
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize(
+    ("n_classes", "metrics", "params"),
+    [
+        (0, OF_VALUES, {"objective": "reg:gamma", "huber_slope": 0.7, "quantile_alpha": 0.2}),
+        (0, ["tweedie-nloglik@1.3"], {"objective": "reg:tweedie", "tweedie_variance_power": 1.3}),
+        (2, OF_TWO, {}),
+        (3, OF_MANY, {}),
+    ],
+)
+def test_metrics_are_xgboosts(n_classes, metrics, params, weighted):
+    X, signal, weight = table()
+    y = np.digitize(signal, [-0.3, 0.7][: n_classes - 1]) if n_classes else np.exp(signal)
+    weights = [weight, None] if weighted else None
+    found = []
+    for model in twins(CLASSES if n_classes else VALUES, n_estimators=3, max_depth=3, **params):
+        model.set_params(eval_metric=metrics)
+        tables = [(X, y), (X[:60], y[:60])]
+        model.fit(X, y, eval_set=tables, sample_weight_eval_set=weights, verbose=False)
+        found.append(model.evals_result())
+    assert {name: list(own) for name, own in found[0].items()} == dict.fromkeys(found[1], metrics)
+    for name, own in found[1].items():
+        for metric, values in own.items():
+            np.testing.assert_allclose(found[0][name][metric], values, rtol=1e-5, err_msg=metric)
+
+
+def test_areas_of_one_side_alone_are_not_numbers():
+    X, signal, _ = table()
+    model = NewtonBoostingClassifier(n_estimators=1, eval_metric=["auc", "aucpr"])
+    for y, rows in ((signal > 0, signal > 0), (np.digitize(signal, [-0.3, 0.7]), signal < 0.7)):
+        model.fit(X, y, eval_set=[(X[rows], y[rows])])
+        assert np.isnan(list(model.evals_result()["validation_0"].values())).all()
+
+
+def test_metrics_of_one_number_are_not_for_many_classes():
+    X, signal, _ = table()
+    y = np.digitize(signal, [-0.3, 0.7])
+    model = NewtonBoostingClassifier(n_estimators=1, eval_metric="rmse")
+    with pytest.raises(ValueError, match="use 'merror' or 'mlogloss'"):
+        model.fit(X, y, eval_set=[(X, y)])
+    with pytest.raises(ValueError, match="there is no eval_metric 'rmse@2'"):
+        model.set_params(eval_metric="rmse@2").fit(X, y, eval_set=[(X, y)])

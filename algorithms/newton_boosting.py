@@ -36,6 +36,8 @@ from harness import ALL_TASKS, Accepts, Algorithm, Argument, estimator_adapter, 
 class NewtonBoostingClassifier(ClassifierMixin, BaseNewtonBoosting):
     """Second-order boosting for classes; parameters carry XGBoost's names and defaults.
 
+    A parameter of None has its default.
+
     Parameters
     ----------
     n_estimators : int
@@ -102,6 +104,11 @@ class NewtonBoostingClassifier(ClassifierMixin, BaseNewtonBoosting):
         Grow XGBoost's own trees, by its arithmetic; slower.
     n_jobs : int, optional
         Threads; None is one. The model is the same for any number.
+    enable_categorical : bool
+        Whether columns of a frame may be categories; False: they are refused.
+    booster, callbacks, device, feature_types, feature_weights, multi_strategy, num_parallel_tree,
+    sampling_method, validate_parameters, verbosity : optional
+        Taken from programs for XGBoost, and checked: what asks for more than there is, is refused.
 
     Attributes
     ----------

@@ -14,7 +14,7 @@ from algorithms._common.newton_growers import make_grower
 from algorithms._common.newton_margins import drop_unweighted, read_margin
 from algorithms._common.newton_metrics import find_metrics
 from algorithms._common.newton_objectives import find_objective
-from algorithms._common.newton_params import CONSTRAINTS, read_signs
+from algorithms._common.newton_params import CONSTRAINTS, filled, read_signs
 from algorithms._common.newton_rounds import Rounds
 from algorithms._common.newton_start import rounds_before
 from algorithms._common.newton_stopping import Asked, Watch
@@ -73,6 +73,17 @@ class BaseNewtonBoosting(NewtonModel):
         tweedie_variance_power=1.5,
         parity=None,
         n_jobs=None,
+        booster=None,
+        callbacks=None,
+        device=None,
+        enable_categorical=True,
+        feature_types=None,
+        feature_weights=None,
+        multi_strategy=None,
+        num_parallel_tree=None,
+        sampling_method=None,
+        validate_parameters=None,
+        verbosity=None,
     ):
         given = {name: value for name, value in locals().items() if name != "self"}
         for name, value in given.items():
@@ -130,9 +141,10 @@ class BaseNewtonBoosting(NewtonModel):
         warn_of_other_version(self.parity, stacklevel=3)
         if cuts is not None and self.parity is None:
             raise ValueError("cuts are for parity='xgboost'; the default chooses its own bins")
-        before = rounds_before(self, xgb_model)
+        params = filled(self)
+        before = rounds_before(params, xgb_model)
         known, labels = before.codes
-        wide = self._takes_wide and not before.rounds
+        wide = takes_wide(params) and not before.rounds
         X, y = read_rows(self, X, y=y, reset=True, known=known, wide=wide, **self._y_checks())
         y = self._read_y(y, labels)
         weight = None
@@ -141,24 +153,18 @@ class BaseNewtonBoosting(NewtonModel):
                 sample_weight, X, dtype=np.float64, ensure_non_negative=True
             )
             self._check_weights(y, weight)
-        self._objective = find_objective(self, getattr(self, "n_classes_", 0))
+        self._objective = find_objective(params, getattr(self, "n_classes_", 0))
         tables = Asked(eval_set, sample_weight_eval_set, base_margin_eval_set, verbose)
         margin = None
         if base_margin is not None:
             margin = read_margin(base_margin, len(y), self._objective.n_scores)
         if self.parity is None:
             self._check_leaves()
-            self._boost(X, y, weight, margin, before, tables)
+            self._boost(params, X, y, weight, margin, before, tables)
         else:
             self._boost_as_library(X, y, weight, margin, before, tables, cuts)
         self._finish()
         return self
-
-    @property
-    def _takes_wide(self):
-        """Whether X is read for its bins or its order, so that it need not be held as float32."""
-        reads = self.tree_method in ("hist", "exact")
-        return reads and self.parity is None and np.isnan(self.missing)
 
     def _check_leaves(self):
         """Raise where leaves get values that the constraints on them do not bind."""
@@ -167,7 +173,7 @@ class BaseNewtonBoosting(NewtonModel):
         if self._objective.renewed is not None and signs.any():
             raise ValueError(renewed_refusal(self._objective.name))
 
-    def _boost(self, X, y, weight, margin, before, tables):
+    def _boost(self, params, X, y, weight, margin, before, tables):
         """Train by our own engines."""
         if weight is not None:
             X, y, weight, margin = drop_unweighted(X, y, weight, margin)
@@ -184,7 +190,7 @@ class BaseNewtonBoosting(NewtonModel):
             score = self._score_rows(X, rounds, margin)
             seed = check_random_state(self.random_state).randint(SEEDS)
             boosting = Rounds(
-                self, make_grower(self, X, workers), self._objective, y, weight, score,
+                params, make_grower(self, params, X, workers), self._objective, y, weight, score,
                 X.shape[1], seed, workers, rounds,
             )  # fmt: skip
             for _ in range(before.more):
@@ -218,7 +224,7 @@ class BaseNewtonBoosting(NewtonModel):
         """Return the `Watch` of evaluation tables, after rounds that were trained before."""
         is_classifier = hasattr(self, "n_classes_")
         metrics = find_metrics(
-            self.eval_metric, self._objective.name, self, is_classifier=is_classifier
+            self.eval_metric, self._objective.name, filled(self), is_classifier=is_classifier
         )
         watch = Watch(self, tables, metrics, self._base)
         if rounds:
@@ -251,3 +257,9 @@ class BaseNewtonBoosting(NewtonModel):
         self.n_iter_ = len(self._rounds)
         self.ensemble_ = self._join(used)
         self._walker = FastPredictor(self.ensemble_)
+
+
+def takes_wide(params):
+    """Return whether X is read for its bins or its order, and need not be held as float32."""
+    reads = params.tree_method in ("hist", "exact")
+    return reads and params.parity is None and np.isnan(params.missing)

@@ -109,11 +109,12 @@ class NewtonModel(SavedModel, Contributions, BaseEstimator):
 
     @property
     def feature_importances_(self):
-        """What each feature's splits say by ``importance_type``, summing to 1; (n_features,)."""
+        """What each feature's splits say by ``importance_type``, summing to 1; (n_features,).
+
+        As in XGBoost, all rounds that were trained count, those after the best one too.
+        """
         check_is_fitted(self, "ensemble_")
-        k = len(self._base)
-        used = self._rounds[: self.ensemble_.n_trees // k]
-        found = importances(used, self.importance_type, self.n_features_in_)
+        found = importances(self._rounds, self.importance_type or "gain", self.n_features_in_)
         total = found.sum()
         return found / total if total > 0.0 else found
 

@@ -9,12 +9,13 @@ from algorithms._common.newton_params import make_limits
 from algorithms._common.newton_proposals import ProposalGrower
 
 
-def make_grower(model, X, workers):
+def make_grower(model, params, X, workers):
     """Return what grows the trees.
 
     Parameters
     ----------
     model : the estimator, which has read X
+    params : the estimator, None replaced by defaults
     X : (n_rows, n_features) as `newton_tables.read_rows` returns it
     workers : Workers
 
@@ -24,20 +25,20 @@ def make_grower(model, X, workers):
         Where the method takes no categories and there are some.
     """
     names = list(getattr(model, "feature_names_in_", []))
-    limits = make_limits(model, X.shape[1], names)
+    limits = make_limits(params, X.shape[1], names)
     categorical = find_categorical(model, "auto")
     name = type(model).__name__
-    is_local = model.tree_method == "approx" and model.proposal == "local"
-    if categorical.any() and (is_local or model.tree_method == "exact"):
+    is_local = params.tree_method == "approx" and params.proposal == "local"
+    if categorical.any() and (is_local or params.tree_method == "exact"):
         asked = "proposal='local'" if is_local else "tree_method='exact'"
         raise ValueError(f"{asked} takes no categories: use tree_method='hist'")
-    if model.tree_method == "exact" and levels_serve(X, limits, model):
+    if params.tree_method == "exact" and levels_serve(X, limits, params):
         return LeveledGrower(X, limits, workers, name)
-    if model.tree_method == "exact":
+    if params.tree_method == "exact":
         return ExactGrower(X, limits, workers, name)
     if is_local:
-        step = 1.0 / model.max_bin if model.sketch_eps is None else model.sketch_eps
+        step = 1.0 / params.max_bin if params.sketch_eps is None else params.sketch_eps
         return ExactGrower(X, limits, workers, name, step)
-    if model.tree_method == "approx":
-        return ProposalGrower(X, categorical, limits, model, workers, name)
-    return HistGrower(X, categorical, limits, model, workers)
+    if params.tree_method == "approx":
+        return ProposalGrower(X, categorical, limits, params, workers, name)
+    return HistGrower(X, categorical, limits, params, workers)

@@ -1,11 +1,13 @@
 """The parameters of second-order boosting: what each may be, and the limits they set on trees."""
 
 import json
+from copy import copy
 from dataclasses import dataclass
+from inspect import signature
 from numbers import Integral, Real
 
 import numpy as np
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import Interval, Options, StrOptions
 
 from algorithms._common.hist_params import AT_LEAST_0, COUNT, SHARE, all_free, read_groups
 from algorithms._common.parity import AS_XGBOOST
@@ -49,6 +51,23 @@ CONSTRAINTS = {
     "tweedie_variance_power": [Interval(Real, 1.0, 2.0, closed="neither")],
     "parity": AS_XGBOOST,
     "n_jobs": [Integral, None],
+    # parameters of XGBoost's that have nothing to decide here: None, or the value that says so
+    "booster": [StrOptions({"gbtree"}), None],
+    "callbacks": [None],
+    "device": [StrOptions({"cpu"}), None],
+    "feature_types": [None],
+    "feature_weights": [None],
+    "multi_strategy": [StrOptions({"one_output_per_tree"}), None],
+    "num_parallel_tree": [Options(Integral, {1}), None],
+    "sampling_method": [StrOptions({"uniform"}), None],
+    "validate_parameters": ["boolean", None],
+    "verbosity": [Interval(Integral, 0, 3, closed="both"), None],
+    "enable_categorical": ["boolean"],
+}
+NEVER_NONE = ("missing", "warm_start", "enable_categorical")
+CONSTRAINTS = {
+    name: allowed if None in allowed or name in NEVER_NONE else [*allowed, None]
+    for name, allowed in CONSTRAINTS.items()
 }
 POISSON_STEP = 0.7  # max_delta_step of counts, where none is set, as in XGBoost
 
@@ -87,6 +106,15 @@ class Limits:
     def shrink(self, g):
         """Return T(G)."""
         return np.sign(g) * np.maximum(np.abs(g) - self.alpha, 0.0)
+
+
+def filled(estimator):
+    """Return a copy of an estimator whose parameters that are None have their defaults."""
+    copied = copy(estimator)
+    for name, parameter in signature(type(estimator).__init__).parameters.items():
+        if name != "self" and getattr(copied, name) is None:
+            setattr(copied, name, parameter.default)
+    return copied
 
 
 def make_limits(params, n_features, names):

@@ -28,6 +28,8 @@ def read_rows(estimator, X, *, reset, y="no_validation", known=None, wide=False,
         if (few := plain(estimator, X, np.float32)) is not None:
             return drop_missing(few, estimator.missing)
     if isinstance(X, pd.DataFrame):
+        if not estimator.enable_categorical:
+            refuse_categories(X)
         X = encode_frame(estimator, X, reset=reset, known=known)
     elif reset:
         estimator.categories_ = go_on_with(known, {})
@@ -48,6 +50,13 @@ def read_rows(estimator, X, *, reset, y="no_validation", known=None, wide=False,
         check_range(X, estimator)
     X = drop_missing(add_up(X), estimator.missing)
     return X if rest is None else (X, *rest)
+
+
+def refuse_categories(X):
+    """Raise where a frame has columns of categories that are not asked for."""
+    columns = [name for name, kind in X.dtypes.items() if isinstance(kind, pd.CategoricalDtype)]
+    if columns:
+        raise ValueError(f"columns {columns} are categories: set enable_categorical=True")
 
 
 def check_range(X, estimator):

@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import xgboost
+from sklearn.base import clone
 
 from algorithms import NewtonBoostingClassifier, NewtonBoostingRegressor
 
@@ -218,3 +219,94 @@ def test_metrics_of_one_number_are_not_for_many_classes():
         model.fit(X, y, eval_set=[(X, y)])
     with pytest.raises(ValueError, match="there is no eval_metric 'rmse@2'"):
         model.set_params(eval_metric="rmse@2").fit(X, y, eval_set=[(X, y)])
+
+
+# ------------------------------------------------------------------ what features are worth
+
+
+@pytest.mark.parametrize("kind", ["gain", "weight", "cover", "total_gain", "total_cover", None])
+@pytest.mark.parametrize("method", ["hist", "exact"])
+def test_importances_are_xgboosts(kind, method):
+    X, signal, weight = table()
+    X = np.column_stack([X, np.zeros(300)])  # a column that no tree asks
+    y = np.digitize(signal, [-0.3, 0.7])
+    ours, theirs = twins(CLASSES, n_estimators=5, tree_method=method, importance_type=kind)
+    ours.fit(X, y, sample_weight=weight)
+    theirs.fit(X, y, sample_weight=weight)
+    found = ours.feature_importances_
+    assert found[4] == 0.0
+    np.testing.assert_allclose(found, theirs.feature_importances_, rtol=2e-6)
+
+
+def test_importances_are_those_of_all_rounds_of_a_model_that_stopped_early():
+    X, y, _ = table()
+    for model in (both := twins(VALUES, n_estimators=60, early_stopping_rounds=4)):
+        model.fit(X[:200], y[:200], eval_set=[(X[200:], y[200:])], verbose=False)
+    ours, theirs = both
+    assert ours.best_iteration < theirs.get_booster().num_boosted_rounds() - 1
+    np.testing.assert_allclose(ours.feature_importances_, theirs.feature_importances_, rtol=2e-6)
+
+
+# ------------------------------------------------------------------ parameters
+
+
+@pytest.mark.parametrize("kinds", [CLASSES, VALUES])
+@pytest.mark.parametrize("parity", [None, "xgboost"])
+def test_the_parameters_of_xgboost_are_taken(kinds, parity):
+    X, signal, _ = table()
+    y = signal > 0 if kinds is CLASSES else signal
+    given = kinds[1]().get_params()
+    model = kinds[0](**{**given, "n_estimators": 3, "random_state": 0}, parity=parity).fit(X, y)
+    plain = kinds[0](n_estimators=3, random_state=0, parity=parity).fit(X, y)
+    assert np.array_equal(model.predict(X), plain.predict(X))
+    assert np.array_equal(model.feature_importances_, plain.feature_importances_)
+    assert clone(model).get_params()["max_depth"] is None
+    every = kinds[0](**given, parity=parity).fit(X, y)
+    assert every.n_iter_ == 100
+
+
+@pytest.mark.parametrize("method", ["hist", "exact", "approx"])
+def test_a_parameter_of_none_has_its_default(method):
+    X, y, weight = table()
+    plain = NewtonBoostingRegressor(tree_method=method, n_estimators=2, random_state=0)
+    set_ = ("tree_method", "n_estimators", "random_state", "missing")
+    kept = (*set_, "warm_start", "enable_categorical")
+    nones = {name: None for name in plain.get_params() if name not in kept}
+    model = clone(plain).set_params(**nones)
+    for one in (model, plain):
+        one.fit(X, y, weight, eval_set=[(X, y)])
+    assert np.array_equal(model.predict(X), plain.predict(X))
+    assert model.evals_result() == plain.evals_result()
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("booster", "dart"),
+        ("callbacks", [print]),
+        ("device", "cuda"),
+        ("feature_types", ["q"]),
+        ("feature_weights", [1.0]),
+        ("multi_strategy", "multi_output_tree"),
+        ("num_parallel_tree", 2),
+        ("sampling_method", "gradient_based"),
+        ("verbosity", 4),
+        ("enable_categorical", None),
+    ],
+)
+def test_what_there_is_not_is_refused_by_name(name, value):
+    X, y, _ = table()
+    with pytest.raises(ValueError, match=f"The '{name}' parameter"):
+        NewtonBoostingRegressor(**{name: value}).fit(X, y)
+
+
+def test_categories_that_are_not_asked_for_are_refused_as_by_xgboost():
+    X, y, _ = table()
+    frame = pd.DataFrame({"a": X[:, 0], "c": pd.Categorical(np.where(X[:, 1] > 0, "x", "y"))})
+    for kind in VALUES:
+        with pytest.raises(ValueError, match="enable_categorical"):
+            kind(n_estimators=2, enable_categorical=False).fit(frame, y)
+        model = kind(n_estimators=2, enable_categorical=True).fit(frame, y)
+        assert model.predict(frame).shape == (300,)
+    both = NewtonBoostingRegressor(n_estimators=2, enable_categorical=False)
+    assert both.fit(frame[["a"]], y).predict(frame[["a"]]).shape == (300,)

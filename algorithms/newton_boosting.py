@@ -27,6 +27,7 @@ from sklearn.utils._param_validation import StrOptions
 from algorithms._common.base_newton import BaseNewtonBoosting
 from algorithms._common.earlier import code_labels
 from algorithms._common.labels import codes_among
+from algorithms._common.newton_model import flat
 from algorithms._common.newton_objectives import BINARY, CLASSES, REGRESSION
 from algorithms._common.newton_params import CONSTRAINTS
 from algorithms._common.spaces import NEWTON_BOOSTING
@@ -200,11 +201,11 @@ class NewtonBoostingRegressor(RegressorMixin, BaseNewtonBoosting):
     ----------
     objective : str or callable, optional
         "reg:squarederror" (the default), "reg:absoluteerror", "reg:pseudohubererror",
-        "reg:quantileerror", "count:poisson", "reg:gamma" or "reg:tweedie".
+        "reg:quantileerror", "reg:logistic", "count:poisson", "reg:gamma" or "reg:tweedie".
     huber_slope : float
         δ of the pseudo-Huber loss.
-    quantile_alpha : float
-        The quantile that is fitted.
+    quantile_alpha : float or array-like
+        The quantile that is fitted; of several, predictions have a column for each.
     tweedie_variance_power : float
         Above 1 and below 2.
     """
@@ -223,6 +224,8 @@ class NewtonBoostingRegressor(RegressorMixin, BaseNewtonBoosting):
         y = y.astype(np.float64, copy=False)
         if self.objective == "reg:gamma" and (y <= 0).any():
             raise ValueError("objective 'reg:gamma' needs y > 0")
+        if self.objective == "reg:logistic" and ((y < 0).any() or (y > 1).any()):
+            raise ValueError("objective 'reg:logistic' needs 0 <= y <= 1")
         if self.objective in ("count:poisson", "reg:tweedie") and ((y < 0).any() or not y.any()):
             raise ValueError(f"objective {self.objective!r} needs y >= 0 with a positive sum")
         return y
@@ -238,7 +241,7 @@ class NewtonBoostingRegressor(RegressorMixin, BaseNewtonBoosting):
         self, X, *, output_margin=False, validate_features=True, base_margin=None,
         iteration_range=None,
     ):  # fmt: skip
-        """Return predicted values, float64 (n_rows,).
+        """Return predicted values, float64 (n_rows,), or (n_rows, n_quantiles) of several.
 
         Parameters
         ----------
@@ -255,11 +258,6 @@ class NewtonBoostingRegressor(RegressorMixin, BaseNewtonBoosting):
         """Yield `predict` after each round."""
         for score in self._staged_raw(X):
             yield self._predict_scores(score)
-
-
-def flat(raw):
-    """Return scores of one output as a vector."""
-    return raw[:, 0] if raw.shape[1] == 1 else raw
 
 
 def build(spec):

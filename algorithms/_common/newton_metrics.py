@@ -5,7 +5,7 @@ from functools import partial
 import numpy as np
 from scipy.special import gammaln
 
-from algorithms._common.hist_metrics import log_loss, pinball, tweedie
+from algorithms._common.hist_metrics import log_loss, tweedie
 from algorithms._common.newton_curves import area, precision_area, roc_area
 
 TINY = 1e-16
@@ -47,6 +47,12 @@ def gamma_deviance(y, mean):
 def pseudo_huber(slope, y, found):
     """Return the pseudo-Huber loss."""
     return slope**2 * (np.sqrt(1.0 + ((y - found) / slope) ** 2) - 1.0)
+
+
+def pinball(shares, y, found):
+    """Return the mean loss of a row's quantiles, (n_rows,) or (n_rows, n_shares)."""
+    left = y[:, None] - found.reshape(len(y), -1)
+    return np.maximum(shares * left, (shares - 1.0) * left).mean(axis=1)
 
 
 MEANS = {
@@ -91,7 +97,7 @@ def find_metrics(wanted, objective, params, *, is_classifier):
     Raises
     ------
     ValueError
-        Where there is no metric of a name.
+        Where there is no metric of a name, or none of several quantiles.
     """
     if wanted is None:
         power = params.tweedie_variance_power
@@ -99,20 +105,27 @@ def find_metrics(wanted, objective, params, *, is_classifier):
         usual = "logloss" if is_classifier else "rmse"
         wanted = {**DEFAULT, **own}.get(objective, usual)
     given = wanted if isinstance(wanted, list) else [wanted]
-    return [find_metric(one, params) for one in given]
+    several = objective == "reg:quantileerror" and np.size(params.quantile_alpha) > 1
+    others = [one for one in given if not callable(one) and one != "quantile"]
+    if several and others:
+        raise ValueError(f"eval_metric {others} is not for several quantiles: use 'quantile'")
+    return [find_metric(one, params, is_classifier=is_classifier) for one in given]
 
 
-def find_metric(wanted, params):
+def find_metric(wanted, params, *, is_classifier):
     """Return one metric, see `find_metrics`."""
     if callable(wanted):
-        return wanted.__name__, partial(ask, wanted), False
+        return wanted.__name__, partial(ask, wanted, is_classifier), False
     if wanted in CURVES:
         return wanted, partial(area, CURVES[wanted]), True
     if wanted in OF_CLASSES:
         return wanted, partial(mean_of, OF_CLASSES[wanted], False), False
+    shares = np.atleast_1d(params.quantile_alpha)
+    if wanted == "quantile" and len(shares) > 1:
+        return wanted, partial(mean_of, partial(pinball, shares), False), False
     own = {
         "mphe": partial(pseudo_huber, params.huber_slope),
-        "quantile": pinball(params.quantile_alpha),
+        "quantile": partial(pinball, shares),
         "tweedie-nloglik": tweedie(params.tweedie_variance_power),
     }
     name, _, constant = wanted.partition("@")
@@ -139,9 +152,9 @@ def mean_of(loss, is_root, y, found, weight):
     return mean**0.5 if is_root else mean
 
 
-def ask(metric, y, found, weight):
+def ask(metric, is_classifier, y, found, weight):
     """Return what a metric of the user's says, in scikit-learn's form."""
-    if found.ndim == 2 and found.shape[1] == 2:
+    if is_classifier and found.shape[1] == 2:
         found = found[:, 1]
     given = {} if weight is None else {"sample_weight": weight}
     return float(metric(y, found, **given))

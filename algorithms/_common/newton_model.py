@@ -118,3 +118,8 @@ def importances(rounds, kind, n_features):
         return count
     total = np.bincount(nodes["feature"], nodes[kind.removeprefix("total_")], n_features)
     return total if kind.startswith("total_") else total / np.maximum(count, 1.0)
+
+
+def flat(raw):
+    """Return scores of one output as a vector."""
+    return raw[:, 0] if raw.shape[1] == 1 else raw

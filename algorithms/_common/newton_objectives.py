@@ -29,6 +29,7 @@ from algorithms._kernels.hist_gradient import ROWS, differentiate, differentiate
 SOFTMAX, PSEUDO_HUBER = -1, -2
 REGRESSION = {
     "reg:squarederror": (kinds.L2, "identity"),
+    "reg:logistic": (kinds.LOGISTIC, "sigmoid"),
     "reg:absoluteerror": (kinds.L1, "identity"),
     "reg:pseudohubererror": (PSEUDO_HUBER, "identity"),
     "reg:quantileerror": (kinds.QUANTILE, "identity"),
@@ -55,13 +56,12 @@ class Objective:
     n_scores: int
     link: str
     scale_pos_weight: float = 1.0
+    shares: tuple = ()  # of quantiles, one a score
 
     @property
     def renewed(self):
-        """The quantile of what is left that becomes a leaf's value, or None."""
-        if self.kind == kinds.L1:
-            return 0.5
-        return self.constant if self.kind == kinds.QUANTILE else None
+        """The quantile of what is left that becomes a leaf's value, one a score, or None."""
+        return self.shares or None
 
     def weigh(self, y, weight):
         """Return weights with those of positive rows scaled, or None where all are 1."""
@@ -96,10 +96,12 @@ class Objective:
                 rows = slice(first, last)
                 self.differentiate_huber(score[0, rows], y[rows], weight, g, h, rows)
             else:
-                one = (score[0], y, weights, g[0], h[0], first, last)
-                differentiate(self.kind, self.constant, *one)
+                for k in range(self.n_scores):
+                    constant = self.shares[k] if self.kind == kinds.QUANTILE else self.constant
+                    one = (score[k], y, weights, g[k], h[k], first, last)
+                    differentiate(self.kind, constant, *one)
                 if self.kind in kinds.CONSTANT and weight is None:
-                    h[0, first:last] = 1.0
+                    h[:, first:last] = 1.0
 
         workers.share(share, -(-n_rows // BLOCK))
 
@@ -122,7 +124,7 @@ class Objective:
         if given is not None:
             mean = np.asarray(given, np.float64).ravel()
             if self.link == "sigmoid" and not ((mean > 0.0) & (mean < 1.0)).all():
-                raise ValueError("base_score of classes must lie between 0 and 1")
+                raise ValueError(f"base_score of {self.name} must lie between 0 and 1")
             if self.link == "exp" and not (mean > 0.0).all():
                 raise ValueError(f"base_score of {self.name} must be above 0")
             return self.margin(mean)
@@ -131,8 +133,7 @@ class Objective:
             log = np.log(np.maximum(total / total.sum(), TINY))
             return (log - log.mean()).astype(np.float32)
         if self.renewed is not None or self.kind == PSEUDO_HUBER:
-            share = 0.5 if self.renewed is None else self.renewed
-            return np.float32([quantile_of(y, weight, share)])
+            return np.float32([quantile_of(y, weight, s) for s in self.shares or (0.5,)])
         if self.scale_pos_weight != 1.0:
             g, h = np.empty((2, 1, len(y)), np.float32)
             self.differentiate(np.zeros((1, len(y))), y, weight, g, h, workers)
@@ -194,6 +195,20 @@ class Custom:
             raise ValueError("the objective returned negative hessians; they must be at least 0")
 
 
+def read_shares(given):
+    """Return the shares of quantiles, one or several, as a tuple of floats.
+
+    Raises
+    ------
+    ValueError
+        Where there is none, or one does not lie between 0 and 1.
+    """
+    shares = np.atleast_1d(np.asarray(given, np.float64))
+    if shares.ndim != 1 or not shares.size or not ((shares > 0.0) & (shares < 1.0)).all():
+        raise ValueError(f"quantile_alpha lies between 0 and 1, each of them; it is {given!r}")
+    return tuple(shares.tolist())
+
+
 def quantile_of(values, weight, share):
     """Return XGBoost's quantile of values, its share and they rounded to float32 as there."""
     weight = None if weight is None else weight.astype(np.float32)
@@ -223,13 +238,17 @@ def find_objective(params, n_classes):
         if name not in REGRESSION:
             raise ValueError(f"objective {name!r} is none of {sorted(REGRESSION)}")
         kind, link = REGRESSION[name]
+        if kind in (kinds.L1, kinds.QUANTILE):
+            shares = (0.5,) if kind == kinds.L1 else read_shares(params.quantile_alpha)
+            return Objective(name, kind, 0.0, len(shares), link, shares=shares)
         constants = {
+            kinds.LOGISTIC: 1.0,
             PSEUDO_HUBER: params.huber_slope,
-            kinds.QUANTILE: params.quantile_alpha,
             kinds.POISSON: max_step(params),
             kinds.TWEEDIE: params.tweedie_variance_power,
         }
-        return Objective(name, kind, float(constants.get(kind, 0.0)), 1, link)
+        weight = float(params.scale_pos_weight) if kind == kinds.LOGISTIC else 1.0
+        return Objective(name, kind, float(constants.get(kind, 0.0)), 1, link, weight)
     name = wanted or (CLASSES if several else BINARY)[0]
     if name not in (*CLASSES, *BINARY):
         raise ValueError(f"objective {name!r} is none of {[*BINARY, *CLASSES]}")

@@ -47,7 +47,7 @@ CONSTRAINTS = {
     "early_stopping_rounds": [COUNT, None],
     "warm_start": ["boolean"],
     "huber_slope": [Interval(Real, 0.0, None, closed="neither")],
-    "quantile_alpha": [Interval(Real, 0.0, 1.0, closed="neither")],
+    "quantile_alpha": [Interval(Real, 0.0, 1.0, closed="neither"), "array-like"],
     "tweedie_variance_power": [Interval(Real, 1.0, 2.0, closed="neither")],
     "parity": AS_XGBOOST,
     "n_jobs": [Integral, None],

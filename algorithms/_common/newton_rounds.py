@@ -101,5 +101,5 @@ class Rounds:
         for own in np.split(rows, ends):
             weight = None if self.weight is None else self.weight[own]
             left = self.y[own] - self.score[k, own]
-            value = quantile_of(left, weight, self.objective.renewed)
+            value = quantile_of(left, weight, self.objective.renewed[k])
             grown.nodes["value"][node[own[0]]] = value

@@ -112,6 +112,7 @@ def read_settings(estimator, n_features):
     if step is None:
         step = POISSON_STEP if objective == "count:poisson" else 0.0
     numbers = (given["reg_lambda"], given["reg_alpha"], given["min_child_weight"], step)
+    alpha = given["quantile_alpha"]
     rules = Rules(*map(np.float32, numbers), read_orders(estimator, n_features))
     return Settings(
         rules=rules,
@@ -128,7 +129,7 @@ def read_settings(estimator, n_features):
         scale_pos_weight=np.float32(given["scale_pos_weight"]),
         tweedie_variance_power=np.float32(given["tweedie_variance_power"]),
         huber_slope=np.float32(given["huber_slope"]),
-        quantile_alpha=np.array(given["quantile_alpha"] or [], np.float32, ndmin=1),
+        quantile_alpha=np.array(alpha if alpha is not None else [], np.float32, ndmin=1),
     )
 
 

@@ -310,3 +310,96 @@ def test_categories_that_are_not_asked_for_are_refused_as_by_xgboost():
         assert model.predict(frame).shape == (300,)
     both = NewtonBoostingRegressor(n_estimators=2, enable_categorical=False)
     assert both.fit(frame[["a"]], y).predict(frame[["a"]]).shape == (300,)
+
+
+# ------------------------------------------------------------------ several quantiles, and shares
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("method", ["hist", "exact", "approx"])
+@pytest.mark.parametrize("shares", [[0.1, 0.9], np.array([0.2, 0.5, 0.8])])
+def test_several_quantiles_are_xgboosts(shares, method, weighted):
+    X, y, weight = table()
+    weight = weight if weighted else None
+    params = {"objective": "reg:quantileerror", "quantile_alpha": shares, "n_estimators": 4}
+    found = []
+    for model in twins(VALUES, tree_method=method, **params):
+        model.fit(X, y, sample_weight=weight, eval_set=[(X, y)], verbose=False)
+        history = model.evals_result()["validation_0"]["quantile"]
+        found.append((model.predict(X), model.intercept_, history))
+    for mine, other in zip(*found, strict=True):
+        np.testing.assert_allclose(mine, other, rtol=1e-6)
+    assert found[0][0].shape == (300, len(shares))
+
+
+@pytest.mark.parametrize("method", ["hist", "exact", "approx"])
+def test_each_of_several_quantiles_is_what_it_is_alone(method, tmp_path):
+    X, y, weight = table()
+    params = {"objective": "reg:quantileerror", "n_estimators": 5, "random_state": 0}
+    model = NewtonBoostingRegressor(tree_method=method, quantile_alpha=[0.1, 0.5, 0.9], **params)
+    found = model.fit(X, y, weight).predict(X)
+    below = [np.average(y < found[:, k], weights=weight) for k in range(3)]
+    np.testing.assert_allclose(below, [0.1, 0.5, 0.9], atol=0.12)
+    alone = clone(model).set_params(quantile_alpha=0.1, tree_method=method).fit(X, y, weight)
+    assert alone.predict(X).shape == (300,)
+    np.testing.assert_allclose(found[:, 0], alone.predict(X), atol=0.2)
+    model.save_model(tmp_path / "model.json")
+    again = NewtonBoostingRegressor().load_model(tmp_path / "model.json")
+    assert np.array_equal(again.predict(X), found)
+    library = xgboost.XGBRegressor()
+    library.load_model(tmp_path / "model.json")
+    assert np.array_equal(library.predict(X), found.astype(np.float32))
+
+
+@pytest.mark.parametrize("alpha", [[], [0.5, 1.0], [[0.1, 0.2]], [0.0, 0.5]])
+def test_shares_that_are_none_are_refused(alpha):
+    X, y, _ = table()
+    model = NewtonBoostingRegressor(objective="reg:quantileerror", quantile_alpha=alpha)
+    with pytest.raises(ValueError, match="quantile_alpha lies between 0 and 1"):
+        model.fit(X, y)
+
+
+def test_several_quantiles_are_rated_by_their_own_metric():
+    X, y, _ = table()
+    model = NewtonBoostingRegressor(
+        objective="reg:quantileerror", quantile_alpha=[0.1, 0.9], n_estimators=2
+    )
+    with pytest.raises(ValueError, match="use 'quantile'"):
+        model.set_params(eval_metric="rmse").fit(X, y, eval_set=[(X, y)])
+
+    def width(_y, found):
+        return np.mean(found[:, 1] - found[:, 0])
+
+    model.set_params(eval_metric=width).fit(X, y, eval_set=[(X, y)])
+    told = model.evals_result()["validation_0"]["width"]
+    assert told[-1] == pytest.approx(width(y, model.predict(X)))
+
+
+@pytest.mark.parametrize("parity", [None, "xgboost"])
+@pytest.mark.parametrize("method", ["hist", "exact", "approx"])
+@pytest.mark.parametrize("scale", [1.0, 2.5])
+def test_shares_are_fitted_as_by_xgboost(method, parity, scale):
+    X, signal, weight = table()
+    y = np.clip(1.0 / (1.0 + np.exp(-signal)) - 0.1, 0.0, 1.0)
+    y[::7] = 1.0
+    params = {"objective": "reg:logistic", "n_estimators": 5, "tree_method": method}
+    params["scale_pos_weight"] = scale
+    ours = NewtonBoostingRegressor(**params, parity=parity, random_state=0)
+    theirs = xgboost.XGBRegressor(**params, n_jobs=1)
+    for model in (ours, theirs):
+        model.fit(X, y, sample_weight=weight, eval_set=[(X, y)], verbose=False)
+    found, wanted = ours.predict(X), theirs.predict(X)
+    np.testing.assert_allclose(ours.intercept_, theirs.intercept_, rtol=1e-5)
+    if parity is None:
+        assert ((found > 0.0) & (found < 1.0)).all()
+        assert np.mean((found - y) ** 2) < 1.1 * np.mean((wanted - y) ** 2)
+    else:
+        np.testing.assert_allclose(found, wanted, rtol=1e-6)
+        told, other = (m.evals_result()["validation_0"]["rmse"] for m in (ours, theirs))
+        np.testing.assert_allclose(told, other, rtol=1e-5)
+
+
+def test_shares_beyond_0_and_1_are_refused():
+    X, y, _ = table()
+    with pytest.raises(ValueError, match="needs 0 <= y <= 1"):
+        NewtonBoostingRegressor(objective="reg:logistic").fit(X, y)

@@ -30,6 +30,13 @@ class NewtonModel(SavedModel, Contributions, BaseEstimator):
         labels = getattr(self, "classes_", None)
         return join_trees(rounds, base, self._objective.link, labels, self.n_features_in_)
 
+    def _whole_model(self):
+        """Return all rounds that were trained, and XGBoost's attributes that say which is best."""
+        if not self._stopped:
+            return self.ensemble_, {}
+        told = {name: str(getattr(self, name)) for name in ("best_iteration", "best_score")}
+        return self._join(self._rounds), told
+
     def _take_model(self, ensemble):
         """Become the model that was read from a file."""
         self._rounds = rounds_from(ensemble)

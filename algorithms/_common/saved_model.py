@@ -53,9 +53,10 @@ class SavedModel:
         if kind == "harness":
             text = own_json.write(self.ensemble_, estimator=self._describe(names))
         elif kind == "xgboost":
-            kept = {ATTRIBUTE: json.dumps(self._describe(names))}
+            ensemble, told = self._whole_model()
+            kept = {**told, ATTRIBUTE: json.dumps(self._describe(names))}
             text = xgboost_writing.write(
-                self.ensemble_, objective=objective, names=names, attributes=kept
+                ensemble, objective=objective, names=names, attributes=kept
             )
         else:
             text = lightgbm_writing.write(
@@ -66,6 +67,10 @@ class SavedModel:
                 categories=listed_categories(self),
             )
         write_text(path, text)
+
+    def _whole_model(self):
+        """Return the trees that XGBoost's form holds, and what it says of early stopping."""
+        return self.ensemble_, {}
 
     def load_model(self, path, *, format=None):  # noqa: A002 - the name that users look for
         """Take a model from a file; the estimator then is fitted.

@@ -125,16 +125,35 @@ def test_frames_with_categories_are_read_as_in_training(tmp_path):
     ]
 
 
-def test_stopping_early_saves_the_rounds_in_use(tmp_path):
+@pytest.mark.parametrize("n_classes", [0, 3])
+def test_stopping_early_saves_all_rounds_and_predicts_by_those_in_use(n_classes, tmp_path):
     X, y = table()
-    model = NewtonBoostingRegressor(n_estimators=100, early_stopping_rounds=2)
+    y = np.digitize(y, [0, 1.5]) if n_classes else y
+    kind = NewtonBoostingClassifier if n_classes else NewtonBoostingRegressor
+    model = kind(n_estimators=100, early_stopping_rounds=2)
     model.fit(X[:300], y[:300], eval_set=[(X[300:], y[300:])])
     model.save_model(tmp_path / "model.json")
-    again = NewtonBoostingRegressor().load_model(tmp_path / "model.json")
-    assert np.array_equal(again.predict(X), model.predict(X))
-    assert again.best_iteration == model.best_iteration
+    again = kind().load_model(tmp_path / "model.json")
+    library = xgboost.XGBClassifier() if n_classes else xgboost.XGBRegressor()
+    library.load_model(tmp_path / "model.json")
+    every = (0, model.n_iter_)
+    for rounds in (None, every):
+        wanted = model.predict(X, output_margin=True, iteration_range=rounds)
+        for other in (again, library):
+            found = other.predict(X, output_margin=True, iteration_range=rounds)
+            assert np.array_equal(found, wanted)
+    assert again.n_iter_ == library.get_booster().num_boosted_rounds() == model.n_iter_
+    assert again.best_iteration == library.best_iteration == model.best_iteration
+    assert library.best_score == pytest.approx(model.best_score)
     assert again.evals_result() == model.evals_result()
-    assert read_model(tmp_path / "model.json").n_trees == model.best_iteration + 1
+    assert np.array_equal(again.feature_importances_, model.feature_importances_)
+    used = read_model(tmp_path / "model.json")
+    assert used.n_trees == (model.best_iteration + 1) * max(n_classes, 1)
+    assert np.array_equal(used.raw(X), model.ensemble_.raw(X))
+    again.save_model(tmp_path / "own.json", format="harness")
+    own = kind().load_model(tmp_path / "own.json")
+    assert own.n_iter_ == model.best_iteration + 1
+    assert np.array_equal(own.predict(X), model.predict(X))
 
 
 def test_contributions_of_classes_and_of_sparse_rows():

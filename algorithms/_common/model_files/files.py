@@ -15,6 +15,7 @@ from algorithms._common.model_files import (
     xgboost_writing,
 )
 from algorithms._common.model_files.errors import ModelFileError
+from algorithms._common.model_files.plain_sums import first_rounds
 from harness import HarnessError, TreeEnsemble
 
 FORMATS = ("harness", "xgboost", "lightgbm")
@@ -38,6 +39,8 @@ class ModelFile:
 def read_model(path, *, format=None):  # noqa: A002 - what scikit-learn's and pandas' users look for
     """Return the `harness.TreeEnsemble` of a model file, without the library that wrote it.
 
+    Of what our estimators wrote it has the rounds that they predict by.
+
     Parameters
     ----------
     path : str or path
@@ -53,7 +56,12 @@ def read_model(path, *, format=None):  # noqa: A002 - what scikit-learn's and pa
     OSError
         Where there is no such file.
     """
-    return read_file(path, format).ensemble
+    found = read_file(path, format)
+    facts = found.estimator.get("facts", {})
+    best = facts.get("best_iteration") if "class" in found.estimator else None
+    if not facts.get("_stopped") or not isinstance(best, int) or best < 0:
+        return found.ensemble
+    return first_rounds(found.ensemble, best + 1)
 
 
 def write_model(ensemble, path, *, format=None, objective=None, names=None):  # noqa: A002 - as above

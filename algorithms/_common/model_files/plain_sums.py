@@ -77,6 +77,20 @@ def rounds_of(e):
     return np.argsort(e.output, kind="stable").reshape(e.n_outputs, -1).T
 
 
+def first_rounds(e, count):
+    """Return an ensemble of the first rounds of another."""
+    numbers = rounds_of(e)[:count].ravel()
+    arrays = e.to_arrays()
+    rest = {f.name: getattr(e, f.name) for f in fields(e) if f.name not in arrays}
+    return TreeEnsemble.join(
+        [e.tree(t) for t in numbers.tolist()],
+        weight=e.weight[numbers],
+        output=e.output[numbers],
+        base=e.base,
+        **rest,
+    )
+
+
 def value_of(e):
     """Return each node's value times the weight of its tree, as it is added to a sum."""
     weight = np.repeat(e.weight, np.diff(e.offsets))

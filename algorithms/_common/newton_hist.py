@@ -51,7 +51,11 @@ class HistGrower:
         facts = limits.monotone, limits.groups, workers
         bins = bin_table(table, binner, *facts, Layout())
         rules = make_rules(limits, params, n_rows)
-        self.others = None
+        self.others, self.few_leaves = None, 0
+        by_levels = params.max_leaves and params.grow_policy == "depthwise"
+        if bins.is_set.any() and by_levels and not histograms_serve(rules, bins, params):
+            self.few_leaves = params.max_leaves
+            rules = rules._replace(num_leaves=max(2, 2 * params.max_leaves))
         if histograms_serve(rules, bins, params):
             self.grower = Grower(bins, binner, rules, workers)
         elif bins.is_set.any():
@@ -74,7 +78,7 @@ class HistGrower:
         scale = pack_rows(g, h, seed, self.records, self.workers)
         rows = None if used is None else np.flatnonzero(used).astype(np.uint32)
         some = draws.of_tree if len(draws.of_tree) < draws.n_features else None
-        tree = grower.grow(self.records, scale, 0, rows, some)
+        tree = self.grow_deep_enough(scale, rows, some)
         leaves = grower.leaves[: grower.n_leaves]
         nodes = as_nodes(tree, grower.binner)
         total = self.sums(rows) if grower.n_leaves == 1 else (leaves["g"].sum(), leaves["h"].sum())
@@ -82,6 +86,23 @@ class HistGrower:
         nodes["value"][0] = self.limits.weigh(root_g, root_h)
         nodes["cover"][0] = root_h
         return Grown(nodes, grower.leaf_of, self.right_sets(tree), leaves["node"].copy())
+
+    def grow_deep_enough(self, scale, rows, features):
+        """Return a tree from the grower, with at least as many levels as its first leaves need.
+
+        Where a tree has too few leaves down to some level, one more level makes at most twice as
+        many. So there is room for all, and those that are cut off later come last.
+        """
+        grower, most = self.grower, self.limits.max_depth or len(self.records)
+        if not self.few_leaves:
+            return grower.grow(self.records, scale, 0, rows, features)
+        depth, before = min(self.few_leaves.bit_length(), most), 0
+        while True:
+            grower.rules = grower.rules._replace(max_depth=depth)
+            tree = grower.grow(self.records, scale, 0, rows, features)
+            if grower.n_leaves >= self.few_leaves or grower.n_leaves == before or depth == most:
+                return tree
+            before, depth = grower.n_leaves, depth + 1
 
     def sums(self, rows):
         """Return Σg and Σh of a tree's rows, in steps."""

@@ -13,6 +13,7 @@ from sklearn.datasets import make_friedman1
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from algorithms import NewtonBoostingClassifier, NewtonBoostingRegressor
+from algorithms._common import newton_hist
 
 METHODS = ["exact", "approx", "hist"]
 WEIGHTS = {
@@ -338,6 +339,25 @@ def test_categories_part_as_well_as_xgboosts(own):
     assert np.array_equal(ours.predict(X), ours.ensemble_.predict(X))
     again = clone(ours).set_params(n_jobs=2).fit(X[:2000], y[:2000])
     assert digest(again) == digest(ours)
+
+
+@pytest.mark.parametrize("method", ["hist", "approx"])
+@pytest.mark.parametrize("leaves", [2, 7, 31])
+@pytest.mark.parametrize("depth", [0, 9])
+def test_few_upper_leaves_of_categories_need_no_room_for_all(method, leaves, depth, monkeypatch):
+    X, y = table(2000, d=4)
+    y[X[:, 1] > 2.2] += 40.0  # a narrow way that goes deep
+    frame = pd.DataFrame(X, columns=list("abcd"))
+    frame["c"] = pd.Categorical(np.round(2 * X[:, 2]).astype(int).astype(str))
+    params = {"max_leaves": leaves, "max_depth": depth, "tree_method": method}
+    model = NewtonBoostingRegressor(n_estimators=4, random_state=0, **params)
+    wanted = model.fit(frame, y).predict(frame)
+    sizes = np.diff(model.ensemble_.offsets)
+    monkeypatch.setattr(newton_hist, "MOST_BYTES", 1 << 21)
+    assert np.array_equal(model.fit(frame, y).predict(frame), wanted)  # nodes may be in other order
+    assert np.array_equal(np.diff(model.ensemble_.offsets), sizes)
+    with pytest.raises(ValueError, match="set max_depth or max_leaves"):
+        model.set_params(max_leaves=0).fit(frame, y)
 
 
 @pytest.mark.parametrize("own", [{"tree_method": "exact"}, {"proposal": "local"}])

@@ -164,6 +164,7 @@ class BaseNewtonBoosting(NewtonModel):
         """Train by our own engines."""
         if weight is not None:
             X, y, weight = drop_unweighted(X, y, weight)
+        given = None if weight is None or (weight == weight[0]).all() else weight
         weight = self._objective.weigh(y, weight)
         weight = None if weight is None or (weight == 1.0).all() else weight
         with Workers(count_threads(self.n_jobs)) as workers:
@@ -176,10 +177,10 @@ class BaseNewtonBoosting(NewtonModel):
             watch = self._watch(tables, rounds)
             score = self._score_rows(X, rounds)
             seed = check_random_state(self.random_state).randint(SEEDS)
+            grower = self._grower(X, workers, given)
             boosting = Rounds(
-                self, self._grower(X, workers), self._objective, y, weight, score, X.shape[1], seed,
-                workers, rounds,
-            )  # fmt: skip
+                self, grower, self._objective, y, weight, score, X.shape[1], seed, workers, rounds
+            )
             for _ in range(before.more):
                 trees = boosting.boost()
                 if watch.tables and watch.is_over(self._join([trees], first=False)):
@@ -207,8 +208,8 @@ class BaseNewtonBoosting(NewtonModel):
         )
         self._take_history(watch, 0)
 
-    def _grower(self, X, workers):
-        """Return what grows the trees."""
+    def _grower(self, X, workers, weight):
+        """Return what grows the trees; ``weight`` is None where all rows weigh the same."""
         names = list(getattr(self, "feature_names_in_", []))
         limits = make_limits(self, X.shape[1], names)
         categorical = find_categorical(self, "auto")
@@ -226,7 +227,7 @@ class BaseNewtonBoosting(NewtonModel):
             return ExactGrower(X, limits, workers, name, step)
         if self.tree_method == "approx":
             return ProposalGrower(X, categorical, limits, self, workers, name)
-        return HistGrower(X, categorical, limits, self, workers)
+        return HistGrower(X, categorical, limits, self, workers, weight)
 
     def _watch(self, tables, rounds):
         """Return the `Watch` of evaluation tables, after rounds that were trained before."""

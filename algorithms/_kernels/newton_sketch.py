@@ -74,6 +74,31 @@ def cut_cells(order, value, h, per_row, per_h, fewest, large, codes, edges, coun
 
 
 @kernel
+def weigh_runs(order, value, weight, per_weight, counts):
+    """Bring sorted values into their distinct ones, and weigh each; return how many there are.
+
+    Parameters
+    ----------
+    order : (n,) uint32, rows of the column's present entries
+    value : (n,) float32, their values, ascending; written
+    weight : (n_rows,) float64
+    per_weight : parts that a unit of weight has
+    counts : (n,) int64, written: whole parts of each value, at least one
+    """
+    n_runs = start = 0
+    while start < len(value):
+        end = end_of_run(value, start)
+        total = 0.0
+        for i in range(start, end):
+            total += weight[np.uint64(order[i])]
+        value[n_runs] = value[start]
+        counts[n_runs] = max(np.int64(per_weight * total), 1)
+        n_runs += 1
+        start = end
+    return n_runs
+
+
+@kernel
 def weigh_rows(codes, h, sums):
     """Add each row's h, float32, to its cell of one column; ``sums`` is float64 (n_cells + 1,)."""
     for i in range(np.uint64(len(codes))):

@@ -5,7 +5,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
+from algorithms._common.hist_bins import find_bins
 from algorithms._common.newton_cells import NO_WEIGHTS, Cells
+from algorithms._common.newton_weighed_bins import weigh_edges
 from algorithms._common.threads import ALONE, Workers
 from algorithms._kernels.newton_sketch import (
     CELLS,
@@ -122,6 +124,26 @@ def test_no_value_of_few_rows_closes_the_cell_before_it(digits):
     expected = oracles.cells(x, np.ones(len(x)), -(-len(x) // CELLS), np.inf)
     lowest = [own[0] for own in expected]
     assert np.array_equal(cells.codes[0], np.searchsorted(lowest, x, side="right") - 1)
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.integers(0, 10**6), st.integers(2, 60), st.sampled_from([1, 8, 1e6]))
+def test_bins_of_weights_are_those_of_rows_that_are_repeated(seed, max_bin, digits):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(400, 10))
+    X = (np.round(X * digits) / digits).astype(np.float32)
+    X[:, 1:3][rng.random((400, 2)) < 0.3] = np.nan
+    weight = rng.integers(1, 20, 400)
+    weight[0] += (1 << 13) - weight.sum()  # so that sums of parts are exact, and one row is heavy
+    is_set = np.arange(10) == 5
+    X[:, 5] = rng.integers(0, 9, 400)
+    own = find_bins(X, is_set, max_bin, 1 << 20, 1, ALONE)
+    found = weigh_edges(own, X, weight.astype(float), max_bin, ALONE, "test")
+    twice = find_bins(np.repeat(X, weight, axis=0), is_set, max_bin, 1 << 20, 1, ALONE)
+    for edges, expected in zip(found.edges, twice.edges, strict=True):
+        assert np.array_equal(edges, expected)
+    assert np.array_equal(found.missing[~is_set], twice.missing[~is_set])
+    assert found.codes is own.codes
 
 
 # ------------------------------------------------------------------ weights that differ

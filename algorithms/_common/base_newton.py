@@ -177,6 +177,7 @@ class BaseNewtonBoosting(NewtonModel):
         """Train by our own engines."""
         if weight is not None:
             X, y, weight, margin = drop_unweighted(X, y, weight, margin)
+        given = None if weight is None or (weight == weight[0]).all() else weight
         weight = self._objective.weigh(y, weight)
         weight = None if weight is None or (weight == 1.0).all() else weight
         with Workers(count_threads(self.n_jobs)) as workers:
@@ -189,10 +190,10 @@ class BaseNewtonBoosting(NewtonModel):
             watch = self._watch(tables, rounds)
             score = self._score_rows(X, rounds, margin)
             seed = check_random_state(self.random_state).randint(SEEDS)
+            grower = make_grower(self, params, X, given, workers)
             boosting = Rounds(
-                params, make_grower(self, params, X, workers), self._objective, y, weight, score,
-                X.shape[1], seed, workers, rounds,
-            )  # fmt: skip
+                params, grower, self._objective, y, weight, score, X.shape[1], seed, workers, rounds
+            )
             for _ in range(before.more):
                 trees = boosting.boost()
                 if watch.tables and watch.is_over(self._join([trees], first=False)):

@@ -1,20 +1,23 @@
-"""Put the values of each column into cells of neighbours, once a fit; candidates lie between cells.
+"""Put the values of each column into cells of neighbours; candidates lie between cells.
 
 The paper's sketch answers which values part Σh evenly, with a small error (Chen & Guestrin 2016,
-section 3.3). So do cells: a column has at most `MOST_CELLS`, sixteen for each of the most bins, of
-about equally many rows; Σh of every cell is then one pass over the rows in their order. Columns of
-fewer distinct values have a cell for each, and no error. Where few neighbours hold most of Σh, the
-error is that of their cell, as candidates lie between cells alone.
-"""
+section 3.3). So do cells: a column is cut once a fit into about `CELLS`, sixteen for each of the
+most bins, of about equally many rows; Σh of every cell is then one pass over the rows in their
+order. Columns of fewer distinct values have a cell for each, and no error.
 
-from dataclasses import dataclass
+A threshold within a cell is no candidate, so a cell of several values must not weigh much. Where
+one weighs more than half of what is wanted between two candidates, ε Σh / 2, its column is sorted
+and cut once more, into cells of few rows and little weight.
+"""
 
 import numpy as np
 from scipy import sparse
 
 from algorithms._common.newton_lists import sort_each, sort_sparse
 from algorithms._common.tables import read_columns
+from algorithms._common.threads import ALONE
 from algorithms._kernels.newton_sketch import (
+    CELLS,
     MOST_CELLS,
     count_runs,
     cut_cells,
@@ -23,22 +26,40 @@ from algorithms._kernels.newton_sketch import (
 )
 
 NO_CODES = np.empty(0, np.uint16)
+LARGE = 4  # cells; a value of so many rows has one of its own
+NO_WEIGHTS = np.empty(0, np.float32)
 
 
-@dataclass(frozen=True)
 class Cells:
     """The cells of all columns.
 
     ``edges[f]`` float64 (n_cells − 1,) lie between the cells of column f, ``counts[f]`` int64
-    (n_cells,) are their rows. ``codes`` uint16 (n_columns, n_rows) is each value's cell, n_cells
-    where it is missing. Of sparse X there are none, but ``orders[f]`` uint32, the rows of the
-    present entries by value.
+    (n_cells,) are their rows, ``several[f]`` int64 the cells of more than one value. ``codes``
+    uint16 (n_columns, n_rows) is each value's cell, n_cells where it is missing. Of sparse X there
+    are none, but ``orders[f]`` uint32, the rows of the present entries by value, and
+    ``values[f]`` float32, these values, where the column has a cell of several.
+
+    Parameters
+    ----------
+    X, workers, name : those of `newton_lists.sort_lists`, as are the errors
     """
 
-    edges: list
-    counts: list
-    codes: np.ndarray | None
-    orders: list
+    def __init__(self, X, workers, name):
+        n, n_columns = X.shape
+        self.X, self.name = X, name
+        self.edges, self.counts, self.several = ([None] * n_columns for _ in range(3))
+        self.codes, self.orders, self.values = None, [], []
+        if not sparse.issparse(X):
+            self.codes = np.empty((n_columns, n), np.uint16)
+            sort_each(read_columns(X, workers, name), workers, self.cut_by_rows)
+            return
+        lists = sort_sparse(X)
+        for f in range(n_columns):
+            own = slice(*lists.start[f : f + 2])
+            order, value = lists.order[own], lists.value[own]
+            self.cut_by_rows(f, order, value, order[:0])
+            self.orders.append(order)
+            self.values.append(value.copy() if len(self.several[f]) else None)
 
     def weigh(self, f, h):
         """Return Σh of each cell of a column, float64 (n_cells,)."""
@@ -49,33 +70,51 @@ class Cells:
             weigh_rows(self.codes[f], h, sums)
         return sums[:-1]
 
+    def weigh_finely(self, f, h, room):
+        """Return the same after cutting anew, where a cell of several values weighs too much.
 
-def make_cells(X, workers, name):
-    """Return the `Cells` of X; parameters and errors are those of `newton_lists.sort_lists`."""
-    n, n_columns = X.shape
-    if sparse.issparse(X):
-        lists = sort_sparse(X)
-        spans = [slice(*lists.start[f : f + 2]) for f in range(n_columns)]
-        orders = [lists.order[own] for own in spans]
-        found = [cells_of(o, lists.value[s], NO_CODES) for o, s in zip(orders, spans, strict=True)]
-        return Cells(*map(list, zip(*found, strict=True)), None, orders)
-    values = read_columns(X, workers, name)
-    codes = np.empty((n_columns, n), np.uint16)
-    found = [None] * n_columns
+        Parameters
+        ----------
+        f : int
+        h : (n_rows,) float32
+        room : int, 1/ε
+        """
+        weights = self.weigh(f, h)
+        heaviest = weights[self.several[f]].max(initial=0.0)
+        if heaviest <= np.maximum(weights, 0.0).sum() / (2 * room):
+            return weights
 
-    def cut(f, order, value, missing):
-        found[f] = cells_of(order, value, codes[f])
-        codes[f, missing] = len(found[f][1])
+        def cut(_, order, value, missing):
+            total = np.maximum(h[order], 0.0).sum(dtype=np.float64)
+            half = CELLS / 2  # cells by rows, and as many by weight
+            self.cut(f, order, value, missing, (h, half / len(order), half / total, 1.0, 1.0))
 
-    sort_each(values, workers, cut)
-    return Cells(*map(list, zip(*found, strict=True)), codes, [])
+        if self.codes is None:
+            cut(f, self.orders[f], self.values[f], self.orders[f][:0])
+        else:
+            sort_each(read_columns(self.X[:, f : f + 1], ALONE, self.name), ALONE, cut)
+        return self.weigh(f, h)
 
+    def cut_by_rows(self, f, order, value, missing):
+        """Cut a column into cells of about equally many rows; see `cut`."""
+        fewest = 1.0
+        if count_runs(value, CELLS) > CELLS:
+            fewest = np.ceil(len(value) / CELLS)
+        self.cut(f, order, value, missing, (NO_WEIGHTS, 1.0, 0.0, fewest, LARGE * fewest))
 
-def cells_of(order, value, codes):
-    """Return the edges between the cells of a sorted column, and their rows; write ``codes``."""
-    fewest = 1
-    if count_runs(value, MOST_CELLS) > MOST_CELLS:
-        fewest = -(-len(value) // MOST_CELLS)
-    edges, counts = np.empty(MOST_CELLS), np.empty(MOST_CELLS, np.int64)
-    n_cells = cut_cells(order, value, fewest, codes, edges, counts)
-    return edges[: max(n_cells - 1, 0)].copy(), counts[:n_cells].copy()
+    def cut(self, f, order, value, missing, sizes):
+        """Cut a column.
+
+        Parameters
+        ----------
+        f, order, value, missing : what `newton_lists.sort_each` hands over
+        sizes : h, per_row, per_h, fewest and large, as `cut_cells` takes them
+        """
+        codes = NO_CODES if self.codes is None else self.codes[f]
+        edges, counts = np.empty(MOST_CELLS), np.empty(MOST_CELLS, np.int64)
+        several = np.empty(MOST_CELLS, bool)
+        n_cells = cut_cells(order, value, *sizes, codes, edges, counts, several)
+        self.edges[f], self.counts[f] = edges[: max(n_cells - 1, 0)].copy(), counts[:n_cells].copy()
+        self.several[f] = np.flatnonzero(several[:n_cells])
+        if len(codes):
+            codes[missing] = n_cells

@@ -9,7 +9,7 @@ from algorithms._common.newton_params import make_limits
 from algorithms._common.newton_proposals import ProposalGrower
 
 
-def make_grower(model, params, X, workers):
+def make_grower(model, params, X, weight, workers):
     """Return what grows the trees.
 
     Parameters
@@ -17,6 +17,7 @@ def make_grower(model, params, X, workers):
     model : the estimator, which has read X
     params : the estimator, None replaced by defaults
     X : (n_rows, n_features) as `newton_tables.read_rows` returns it
+    weight : (n_rows,), or None where all rows weigh the same
     workers : Workers
 
     Raises
@@ -41,4 +42,4 @@ def make_grower(model, params, X, workers):
         return ExactGrower(X, limits, workers, name, step)
     if params.tree_method == "approx":
         return ProposalGrower(X, categorical, limits, params, workers, name)
-    return HistGrower(X, categorical, limits, params, workers)
+    return HistGrower(X, categorical, limits, params, workers, weight)

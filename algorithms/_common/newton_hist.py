@@ -16,6 +16,7 @@ from algorithms._common.newton_binned import BinnedGrower, floats_above
 from algorithms._common.newton_exact import LEAST_GAIN, Grown
 from algorithms._common.newton_tables import as_dense
 from algorithms._common.newton_tree import NODE
+from algorithms._common.newton_weighed_bins import weigh_edges
 from algorithms._kernels.hist_layout import HALF, LOW, Rules
 
 SAMPLE = 200_000  # rows on which bins are chosen
@@ -35,11 +36,15 @@ class HistGrower:
     limits : newton_params.Limits
     params : the estimator
     workers : Workers
+    weight : (n_rows,) float64, above 0, or None: all rows weigh the same
     """
 
-    def __init__(self, X, categorical, limits, params, workers):
+    def __init__(self, X, categorical, limits, params, workers, weight=None):
         table = part_table(X, workers, absent=np.nan, rounds=X.dtype == np.float64)
         binner = find_bins(table, categorical, params.max_bin, SAMPLE, 1, workers)
+        if weight is not None:
+            name = type(params).__name__
+            binner = weigh_edges(binner, X, weight, params.max_bin, workers, name)
         self.codes = seen_codes(X, categorical)
         self.start(X, table, binner, limits, params, workers)
 

@@ -13,7 +13,7 @@ from algorithms._common.hist_bins import Binner, find_bins
 from algorithms._common.hist_bundles import stride_of
 from algorithms._common.hist_parts import part_table
 from algorithms._common.hist_sampling import hash_numbers, seed_of
-from algorithms._common.newton_cells import make_cells
+from algorithms._common.newton_cells import Cells
 from algorithms._common.newton_hist import SAMPLE, HistGrower, seen_codes
 from algorithms._kernels.newton_sketch import choose_ends, code_rows, lay_rows
 
@@ -39,7 +39,7 @@ class ProposalGrower(HistGrower):
         self.X = X
         self.codes = seen_codes(X, categorical)
         self.binned = bins_of_categories(X, categorical, params.max_bin, workers)
-        self.cells = make_cells(X, workers, name)
+        self.cells = Cells(X, workers, name)
         self.gaps = np.array([counts.sum() < X.shape[0] for counts in self.cells.counts])
         self.room = count_candidates(params)
         self.is_random = params.proposal == "random"
@@ -105,8 +105,8 @@ class ProposalGrower(HistGrower):
                 return np.empty(0)
             if self.is_random:
                 return cells.edges[f][drawn_ends(counts, room, seed_of(seed, DRAWN, f))]
-            ends = np.empty(room, np.int64)
-            return cells.edges[f][ends[: choose_ends(cells.weigh(f, h), room, ends)]]
+            weights, ends = cells.weigh_finely(f, h, room), np.empty(room, np.int64)
+            return cells.edges[f][ends[: choose_ends(weights, room, ends)]]
 
         edges = tuple(self.workers.each(find, list(range(len(gaps)))))
         pairs = zip(edges, self.binned, strict=True)

@@ -11,7 +11,8 @@ from algorithms._kernels.hist_sketch import end_of_run, middle
 from algorithms._kernels.intrinsics import prefetch
 from algorithms._kernels.jit import kernel
 
-MOST_CELLS = 4096  # of a column
+CELLS = 4096  # of a column, where no value is frequent
+MOST_CELLS = 2 * CELLS + 1
 AHEAD = 24
 ROWS_AT_ONCE = 256
 
@@ -27,31 +28,74 @@ def count_runs(value, enough):
 
 
 @kernel
-def cut_cells(order, value, fewest, codes, edges, counts):
+def cut_cells(order, value, h, per_row, per_h, fewest, large, codes, edges, counts, several):
     """Part a sorted column into cells between distinct values; return how many there are.
+
+    A cell is closed once its size is ``fewest`` or more, and before a value of size ``large`` or
+    more. So cells of several values are smaller than both together.
 
     Parameters
     ----------
     order : (n,) uint32, rows of the column's present entries
     value : (n,) float32, their values, ascending
-    fewest : entries of a cell, but of the last one
+    h : (n_rows,) float32, weights, those below 0 taken for 0; or (0,)
+    per_row, per_h : the size of an entry is per_row + per_h h
+    fewest, large : float; as many as `CELLS` of the first may be in the column, and the second is
+        not smaller, so that there are at most `MOST_CELLS` cells
     codes : (n_rows,) uint16, written where a value is present; or (0,)
     edges : (MOST_CELLS,) float64, written: between a cell and the next one
     counts : (MOST_CELLS,) int64, written: entries of each
+    several : (MOST_CELLS,) bool, written: whether a cell has more than one value
     """
     if len(value) == 0:
         return 0
-    cell = start = 0
-    for i in range(len(value)):
-        if i - start >= fewest and value[i] != value[i - 1]:
-            edges[cell] = middle(value[i - 1], value[i])
-            counts[cell] = i - start
+    cell = first = start = 0
+    in_cell = 0.0
+    while start < len(value):
+        end = end_of_run(value, start)
+        size = per_row * (end - start)
+        if len(h):
+            for i in range(start, end):
+                size += per_h * max(np.float64(h[np.uint64(order[i])]), 0.0)
+        if start > first and (in_cell >= fewest or size >= large):
+            edges[cell] = middle(value[start - 1], value[start])
+            counts[cell] = start - first
             cell += 1
-            start = i
+            first = start
+            in_cell = 0.0
+        several[cell] = start > first
+        in_cell += size
         if len(codes):
-            codes[order[i]] = np.uint16(cell)
-    counts[cell] = len(value) - start
+            for i in range(start, end):
+                codes[np.uint64(order[i])] = np.uint16(cell)
+        start = end
+    counts[cell] = len(value) - first
     return cell + 1
+
+
+@kernel
+def weigh_runs(order, value, weight, per_weight, counts):
+    """Bring sorted values into their distinct ones, and weigh each; return how many there are.
+
+    Parameters
+    ----------
+    order : (n,) uint32, rows of the column's present entries
+    value : (n,) float32, their values, ascending; written
+    weight : (n_rows,) float64
+    per_weight : parts that a unit of weight has
+    counts : (n,) int64, written: whole parts of each value, at least one
+    """
+    n_runs = start = 0
+    while start < len(value):
+        end = end_of_run(value, start)
+        total = 0.0
+        for i in range(start, end):
+            total += weight[np.uint64(order[i])]
+        value[n_runs] = value[start]
+        counts[n_runs] = max(np.int64(per_weight * total), 1)
+        n_runs += 1
+        start = end
+    return n_runs
 
 
 @kernel

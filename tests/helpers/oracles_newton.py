@@ -66,6 +66,18 @@ def edges(x, h, room):
     return found
 
 
+def cells(x, size, fewest, large):
+    """Return the values of each cell, closed when it is full and before a large value."""
+    found = [[]]
+    for value in np.unique(x):
+        own = size[x == value].sum()
+        full = size[np.isin(x, found[-1])].sum() >= fewest
+        if found[-1] and (full or own >= large):
+            found.append([])
+        found[-1].append(value)
+    return found
+
+
 def walk(nodes, x):
     """Return the nodes that a row passes, the leaf at the end."""
     path = [0]

@@ -1,13 +1,10 @@
 import numpy as np
 import oracles_newton as oracles
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from scipy import sparse
 
 from algorithms import NewtonBoostingRegressor
 from algorithms._common.coded_columns import lay_flat
-from algorithms._common.newton_cells import cells_of, make_cells
 from algorithms._common.newton_exact import ExactGrower
 from algorithms._common.newton_levels import LeveledGrower
 from algorithms._common.newton_lists import sort_lists
@@ -23,14 +20,6 @@ from algorithms._common.threads import Workers
 from algorithms._kernels import newton_layout as layout
 from algorithms._kernels.newton_rows import start_rows, survey_nodes
 from algorithms._kernels.newton_search import search_columns
-from algorithms._kernels.newton_sketch import (
-    MOST_CELLS,
-    choose_ends,
-    code_rows,
-    lay_rows,
-    weigh_entries,
-    weigh_rows,
-)
 
 NONE = np.empty(0, bool)
 
@@ -99,58 +88,6 @@ def test_every_slot_finds_its_best_split(seed, given_rules):
                 assert any(
                     s[1] < best["threshold"] <= s[2] and s[3] == best["missing_left"] for s in ways
                 )
-
-
-@settings(max_examples=25, deadline=None)
-@given(st.integers(0, 10**6), st.integers(2, 40), st.sampled_from([0, 1, 5]))
-def test_edges_part_the_hessians_evenly(seed, room, distinct):
-    rng = np.random.default_rng(seed)
-    x = rng.normal(size=200).astype(np.float32)
-    x = np.round(x * distinct) if distinct else x
-    h = rng.integers(1, 8, 200).astype(np.float32)  # so that sums are exact
-    order = np.argsort(x, kind="stable").astype(np.uint32)
-    cell = np.empty(200, np.uint16)
-    edges, counts = cells_of(order, x[order], cell)
-    sums, listed = np.zeros((2, len(counts)))
-    weigh_rows(cell, h, sums)
-    weigh_entries(order, counts, h, listed)
-    assert np.array_equal(sums, listed)
-    ends = np.empty(room, np.int64)
-    found = edges[ends[: choose_ends(sums, room, ends)]]
-    expected = oracles.edges(x, h.astype(float), room)
-    assert len(found) == len(expected)
-    after = [x[x > low].min() for low in expected]
-    for edge, low, high in zip(found, expected, after, strict=True):
-        assert low <= edge < high
-    codes, rows = np.zeros((1, 200), np.uint8), np.zeros((200, 1), np.uint8)
-    bins = np.append(np.searchsorted(found, edges), len(found)).astype(np.uint8)
-    code_rows(cell, bins, codes[0])
-    assert np.array_equal(codes[0], np.searchsorted(found, x))
-    lay_rows(codes, rows, 0, 200)
-    assert np.array_equal(rows, codes.T)
-
-
-@pytest.mark.parametrize("missing", [0.0, 0.2])
-def test_cells_of_many_values_are_about_even_and_in_order(missing):
-    rng = np.random.default_rng(3)
-    X = rng.normal(size=(50_000, 2)).astype(np.float32)
-    X[:, 1] = np.round(X[:, 1], 1)
-    X[rng.random(X.shape) < missing] = np.nan
-    with Workers(2) as workers:
-        cells = make_cells(X, workers, "test")
-        listed = make_cells(sparse.csr_matrix(np.where(np.isnan(X), 0.0, X)), workers, "test")
-    for f in range(2):
-        there = ~np.isnan(X[:, f])
-        own = np.searchsorted(cells.edges[f], X[there, f])
-        assert np.array_equal(cells.codes[f, there], own)
-        assert (cells.codes[f, ~there] == len(cells.counts[f])).all()
-        assert np.array_equal(np.bincount(own), cells.counts[f])
-    assert cells.counts[0].max() <= 2 * -(-there.sum() // MOST_CELLS)
-    assert len(cells.counts[1]) == len(np.unique(X[there, 1]))
-    h = rng.integers(0, 4, len(X)).astype(np.float32)
-    if missing:
-        assert np.array_equal(listed.edges[0], cells.edges[0])
-        assert np.array_equal(listed.weigh(0, h), cells.weigh(0, h))
 
 
 def leave(X, used):

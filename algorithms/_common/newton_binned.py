@@ -6,7 +6,9 @@ thresholds are tried.
 """
 
 import numpy as np
+from scipy import sparse
 
+from algorithms._common.hist_bins import bin_table
 from algorithms._common.newton_exact import ExactGrower, Grown
 
 LARGEST = np.finfo(np.float32).max
@@ -17,17 +19,19 @@ class BinnedGrower:
 
     Parameters
     ----------
-    bins : hist_layout.Bins, without categories
-    binner : hist_bins.Binner
+    X : (n_rows, n_features) float32, or float64 that stands for it, C-contiguous, NaN where
+        missing; or CSR, whose absent entries are missing and stay absent
+    binner : hist_bins.Binner, without categories
     limits : newton_params.Limits
     workers : Workers
     name : name of the estimator, for error messages
     """
 
-    def __init__(self, bins, binner, limits, workers, name):
-        codes = bins.rows.astype(np.float32)
-        for f in np.flatnonzero(binner.missing >= 0):
-            codes[bins.columns[f] == binner.missing[f], f] = np.nan
+    def __init__(self, X, binner, limits, workers, name):
+        if sparse.issparse(X):
+            codes = list_codes(X, binner, workers)
+        else:
+            codes = dense_codes(X.astype(np.float32, copy=False), binner, limits, workers)
         self.binner = binner
         self.grower = ExactGrower(codes, limits, workers, name)
 
@@ -41,6 +45,28 @@ class BinnedGrower:
             self.binner.edges, nodes["feature"][inner], last_bins
         )
         return Grown(nodes, grown.at)
+
+
+def dense_codes(X, binner, limits, workers):
+    """Return the bin of each value of dense X, float32 (n_rows, n_features); NaN where missing."""
+    bins = bin_table(X, binner, limits.monotone, limits.groups, workers)
+    codes = bins.rows.astype(np.float32)
+    for f in np.flatnonzero(binner.missing >= 0):
+        codes[bins.columns[f] == binner.missing[f], f] = np.nan
+    return codes
+
+
+def list_codes(X, binner, workers):
+    """Return the bin of each entry of CSR, a float32 CSC matrix; NaN where the entry is NaN."""
+    columns = sparse.csc_array(X, dtype=np.float32, copy=True)
+
+    def code(first, last):
+        for f in range(first, last):
+            own = columns.data[columns.indptr[f] : columns.indptr[f + 1]]
+            own[:] = np.where(np.isnan(own), np.nan, np.searchsorted(binner.edges[f], own))
+
+    workers.share(code, X.shape[1])
+    return columns
 
 
 def floats_above(edges, features, last_bins):

@@ -14,7 +14,6 @@ from algorithms._common.hist_records import pack_rows
 from algorithms._common.hist_sampling import seed_of
 from algorithms._common.newton_binned import BinnedGrower, floats_above
 from algorithms._common.newton_exact import LEAST_GAIN, Grown
-from algorithms._common.newton_tables import as_dense
 from algorithms._common.newton_tree import NODE
 from algorithms._common.newton_weighed_bins import weigh_edges
 from algorithms._kernels.hist_layout import HALF, LOW, Rules
@@ -53,24 +52,23 @@ class HistGrower:
         n_rows = X.shape[0]
         self.limits, self.params, self.workers = limits, params, workers
         self.records = np.empty(n_rows, np.int64)
-        facts = limits.monotone, limits.groups, workers
-        bins = bin_table(table, binner, *facts, Layout())
-        rules = make_rules(limits, params, n_rows)
         self.others, self.few_leaves = None, 0
-        by_levels = params.max_leaves and params.grow_policy == "depthwise"
-        if bins.is_set.any() and by_levels and not histograms_serve(rules, bins, params):
-            self.few_leaves = params.max_leaves
-            rules = rules._replace(num_leaves=max(2, 2 * params.max_leaves))
-        if histograms_serve(rules, bins, params):
-            self.grower = Grower(bins, binner, rules, workers)
-        elif bins.is_set.any():
+        if min(params.colsample_bylevel, params.colsample_bynode) == 1.0:
+            rules = make_rules(limits, params, n_rows)
+            bins = bin_table(table, binner, limits.monotone, limits.groups, workers, Layout())
+            by_levels = params.max_leaves and params.grow_policy == "depthwise"
+            if bins.is_set.any() and by_levels and not histograms_fit(rules, bins):
+                self.few_leaves = params.max_leaves
+                rules = rules._replace(num_leaves=max(2, 2 * params.max_leaves))
+            if histograms_fit(rules, bins):
+                self.grower = Grower(bins, binner, rules, workers)
+                return
+        if any(codes is not None for codes in binner.codes):
             raise ValueError(
                 "categories cannot be had with columns drawn for levels or nodes, nor with trees "
                 "so deep: set max_depth or max_leaves, colsample_bylevel=1 and colsample_bynode=1"
             )
-        else:
-            bins = bin_table(as_dense(X), binner, *facts)  # lists of bins know no bundles
-            self.others = BinnedGrower(bins, binner, limits, workers, type(params).__name__)
+        self.others = BinnedGrower(X, binner, limits, workers, type(params).__name__)
 
     def grow(self, g, h, used, draws):
         """Return the `Grown` tree of some derivatives; see `ExactGrower.grow`."""
@@ -157,10 +155,10 @@ def make_rules(limits, params, n_rows):
     )
 
 
-def histograms_serve(rules, bins, params):
-    """Return whether histograms of all leaves fit the memory, and columns are drawn for trees."""
+def histograms_fit(rules, bins):
+    """Return whether histograms of all leaves fit the memory."""
     needed = rules.num_leaves * 16 * stride_of(bins.places) * len(bins.places.length)
-    return needed <= MOST_BYTES and min(params.colsample_bylevel, params.colsample_bynode) == 1.0
+    return needed <= MOST_BYTES
 
 
 def as_nodes(tree, binner):

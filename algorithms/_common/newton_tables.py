@@ -34,17 +34,18 @@ def read_rows(estimator, X, *, reset, y="no_validation", known=None, wide=False,
     elif reset:
         estimator.categories_ = go_on_with(known, {})
     stays = wide and isinstance(X, np.ndarray) and X.dtype == np.float64 and X.flags.c_contiguous
-    found = validate_data(
-        estimator,
-        X,
-        y,
-        reset=reset,
-        dtype=np.float64 if stays else np.float32,
-        order="C",
-        accept_sparse="csr",
-        ensure_all_finite=False if stays else "allow-nan",
-        **options,
-    )
+    with np.errstate(over="ignore"):  # what is too large for float32 is told as an error
+        found = validate_data(
+            estimator,
+            X,
+            y,
+            reset=reset,
+            dtype=np.float64 if stays else np.float32,
+            order="C",
+            accept_sparse="csr",
+            ensure_all_finite=False if stays else "allow-nan",
+            **options,
+        )
     X, rest = (found[0], found[1:]) if isinstance(found, tuple) else (found, None)
     if stays:
         check_range(X, estimator)

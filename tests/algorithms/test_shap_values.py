@@ -136,15 +136,6 @@ def test_xgboost_agrees(objective):
     np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-6 * scale)
 
 
-def test_the_shap_package_agrees():
-    shap = pytest.importorskip("shap", reason="the shap package is not among the dependencies")
-    X, y = table(np.random.default_rng(6))
-    booster = lightgbm.train({"verbose": -1, "num_threads": 1}, lightgbm.Dataset(X, y), 10)
-    trees, _, _ = lightgbm_text.read(booster.model_to_string())
-    expected = shap.TreeExplainer(booster).shap_values(X)
-    np.testing.assert_allclose(contributions(trees, X)[:, 0, :-1], expected, rtol=1e-6, atol=1e-9)
-
-
 def test_rows_are_shared_in_blocks(monkeypatch):
     rng = np.random.default_rng(7)
     trees = random_ensemble(rng)

@@ -52,7 +52,7 @@ def compare(a: Side, b: Side, training: Training, tolerance: float = TOLERANCE) 
         a, b = replace(a, name=f"{a.name} (A)"), replace(b, name=f"{b.name} (B)")
     one, other = a.ensemble, b.ensemble
     places, alike = first_places(one, other, training, tolerance)
-    pair = Pair(a, b, training, base_shifts(one, other))
+    pair = Pair(a, b, training, base_shifts(one, other, tolerance))
     explained = [explain(place, pair) for place in places]
     levels = {place.level for place in places}
     broken = next((level for level in ("structure", "values", "bits") if level in levels), None)

@@ -65,7 +65,7 @@ def explain(place: Place, pair: Pair) -> Difference:
         others=place.others,
     )
     if place.nodes[0] < 0:
-        return found
+        return replace(found, cause="rounding") if place.level == "bits" else found
     (a, b), training = pair.trees, pair.training
     one, other = (
         sketch(e, place.tree, path, training, exact=place.what in EXACT)
@@ -255,5 +255,6 @@ def _pattern(place: Place, pair: Pair) -> dict[str, Any]:
     if (zero != (other == 0)).any() or (~zero).sum() < 2:
         return {}
     ratio = other[~zero] / one[~zero]
-    alike = np.ptp(ratio) <= ALIKE * np.abs(ratio).max()
-    return {"scale": float(np.median(ratio))} if alike else {}
+    scale = float(np.median(ratio))
+    alike = np.ptp(ratio) <= ALIKE * np.abs(ratio).max() < np.abs(scale - 1.0)
+    return {"scale": scale} if alike else {}

@@ -46,8 +46,8 @@ def first_places(
         Leaf values agree where they differ by no more than this share of the larger one, or by
         one rounding unit of the tree's largest leaf.
     """
-    found = {place.level: place for place in _of_the_whole(a, b)}
-    shifts = base_shifts(a, b)
+    found = {place.level: place for place in _of_the_whole(a, b, tolerance)}
+    shifts = base_shifts(a, b, tolerance)
     alike, n_trees = 0, min(a.n_trees, b.n_trees)
     while alike < n_trees and "structure" not in found:
         for place in _of_a_tree(a, b, alike, training, tolerance, shifts):
@@ -59,7 +59,7 @@ def first_places(
     return sorted(found.values(), key=lambda p: (p.tree, LEVELS.index(p.level))), alike
 
 
-def _of_the_whole(a: TreeEnsemble, b: TreeEnsemble) -> Iterator[Place]:
+def _of_the_whole(a: TreeEnsemble, b: TreeEnsemble, tolerance: float) -> Iterator[Place]:
     """Yield in what the ensembles differ as wholes."""
     if _form(a) != _form(b):
         yield Place("values", "form", WHOLE)
@@ -67,6 +67,16 @@ def _of_the_whole(a: TreeEnsemble, b: TreeEnsemble) -> Iterator[Place]:
         yield Place("values", "link", WHOLE)
     elif not (a.n_trees and b.n_trees) and not np.array_equal(a.base, b.base):
         yield Place("values", "base score", WHOLE)
+    elif _bases_agree(a, b, tolerance) and not np.array_equal(a.base, b.base):
+        yield Place("bits", "base score", WHOLE)
+
+
+def _bases_agree(a: TreeEnsemble, b: TreeEnsemble, tolerance: float) -> bool:
+    """Return whether base scores differ by no more than this share of the larger one."""
+    if a.base.shape != b.base.shape:
+        return False
+    size = np.maximum(np.abs(a.base), np.abs(b.base))
+    return bool((np.abs(a.base - b.base) <= tolerance * size).all())
 
 
 def _form(e: TreeEnsemble) -> tuple[object, ...]:
@@ -145,13 +155,14 @@ def leaf_values(e: TreeEnsemble, tree: int, nodes: np.ndarray) -> np.ndarray:
     return values
 
 
-def base_shifts(a: TreeEnsemble, b: TreeEnsemble) -> Shifts:
+def base_shifts(a: TreeEnsemble, b: TreeEnsemble, tolerance: float) -> Shifts:
     """Return what to add to the leaves of each tree so that base scores are compared with them.
 
-    A library holds its initial score apart or within its first trees. Where the bases differ,
-    they are counted into the first tree of each output.
+    A library holds its initial score apart or within its first trees. Where the bases differ by
+    more than the tolerance, they are counted into the first tree of each output. Others are not:
+    where a leaf and the base all but cancel, their rounding would look like a rule.
     """
-    differ = a.combination == "sum" and not np.array_equal(a.base, b.base)
+    differ = a.combination == "sum" and not _bases_agree(a, b, tolerance)
     one, other = (_shift(e, counted=differ) for e in (a, b))
     return one, other
 

@@ -457,3 +457,25 @@ def test_another_form_of_ensemble_is_said_and_its_structure_still_compared():
     form, structure = found.differences[:2]
     assert (form.what, structure.level) == ("form", "structure")
     assert "Their leaves cannot be compared" in form.sentence
+
+
+def test_base_scores_that_rounding_parts_move_no_leaf():
+    training = rows(Task.REGRESSION)
+    side = grow("xgboost.exact", Task.REGRESSION, training)
+    e = side.ensemble
+    leaf = int(np.flatnonzero(e.left[: e.offsets[1]] < 0)[0])
+    values = put(e.value, leaf, -e.base * (1.0 + 1e-4))  # leaf and base all but cancel
+    one, other = (edited(side, value=values, base=e.base * k) for k in (1.0, 1.0 + 5e-7))
+    found, first = headline(one, other, training)
+    assert (found.agreement, first.what, first.cause) == ("values", "base score", "rounding")
+    assert "The scores start from" in first.sentence
+    assert len(found.differences) == 1
+
+
+def test_leaves_that_are_off_by_little_are_not_called_so_many_times_as_large():
+    training = rows(Task.REGRESSION)
+    side = grow("xgboost.exact", Task.REGRESSION, training)
+    off = 1.0 + 4e-6 * np.random.default_rng(0).uniform(0.5, 1.0, side.ensemble.value.shape)
+    found, first = headline(side, edited(side, value=side.ensemble.value * off), training)
+    assert (found.agreement, first.what, first.scale) == ("structure", "leaf value", None)
+    assert "of it apart" in first.sentence

@@ -1,6 +1,7 @@
 """Gains that are computed again are those of the libraries, and their bounds hold."""
 
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -111,22 +112,23 @@ def test_a_comparison_goes_on_without_gains_and_says_why():
 
 
 def slow_gain(terms, reach, left):
-    """Return the gain in exact sums, one term after the other."""
+    """Return the gain in exact sums, one term after the other; of fractions but for entropy."""
 
     def score(members):
-        total = [math.fsum(terms.g[i, k] for i in members) for k in range(terms.g.shape[1])]
-        weight = math.fsum(terms.h[i] for i in members)
         if terms.entropy:
+            total = [math.fsum(terms.g[i, k] for i in members) for k in range(terms.g.shape[1])]
+            weight = math.fsum(terms.h[i] for i in members)
             return math.fsum(t * math.log2(t / weight) for t in total if t > 0)
-        below = weight + terms.l2
-        return (
-            math.fsum(max(abs(t) - terms.l1, 0.0) ** 2 / below for t in total) if below > 0 else 0.0
-        )
+        total = [sum(Fraction(terms.g[i, k]) for i in members) for k in range(terms.g.shape[1])]
+        below = sum(Fraction(terms.h[i]) for i in members) + Fraction(terms.l2)
+        if below == 0:
+            return Fraction(0)
+        return sum(max(abs(t) - Fraction(terms.l1), Fraction(0)) ** 2 for t in total) / below
 
     parts = [
         [i for i, side in zip(reach, left, strict=True) if side is went] for went in (True, False)
     ]
-    return terms.scale * (sum(map(score, parts)) - score(list(reach)))
+    return terms.scale * float(sum(map(score, parts)) - score(list(reach)))
 
 
 def random_terms(seed, entropy=False):

@@ -35,6 +35,7 @@ from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import has_fit_parameter
 
+from algorithms._common import spaces, variants
 from algorithms._common.base_adaboost import BOOSTING_CONSTRAINTS, BaseAdaBoost
 from algorithms._common.boosted_votes import MedianOfValues, VotedClasses
 from algorithms._common.boosting_rounds import (
@@ -46,7 +47,6 @@ from algorithms._common.boosting_rounds import (
     warn_of_infinite_weights,
 )
 from algorithms._common.class_growing import fits
-from algorithms._common.spaces import ADABOOST
 from algorithms._common.threads import Workers, count_threads
 from algorithms.decision_tree import DecisionTreeClassifier, DecisionTreeRegressor
 from harness import ALL_TASKS, Accepts, Algorithm, Argument, estimator_adapter, hookimpl
@@ -289,7 +289,8 @@ def register_algorithms(register):
                 "min_samples": Argument("estimator__min_samples_leaf"),
                 "rate": Argument("learning_rate"),
             },
-            space=ADABOOST,
+            space=spaces.ADABOOST,
+            variants=variants.ENSEMBLE,
             reference="sklearn.adaboost",
             rungs={"default": "L0", "scikit-learn": "L3"},
             libraries=("numpy", "numba", "scikit-learn"),

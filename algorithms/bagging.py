@@ -27,9 +27,9 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
+from algorithms._common import spaces, variants
 from algorithms._common.base_bagging import BaseBagging, ask
 from algorithms._common.labels import code_classes
-from algorithms._common.spaces import BAGGING
 from algorithms._common.threads import count_threads
 from algorithms.decision_tree import DecisionTreeClassifier, DecisionTreeRegressor
 from harness import ALL_TASKS, Accepts, Algorithm, Argument, estimator_adapter, hookimpl
@@ -218,7 +218,8 @@ def register_algorithms(register):
                 "leaves": Argument("estimator__max_leaf_nodes"),
                 "min_samples": Argument("estimator__min_samples_leaf"),
             },
-            space=BAGGING,
+            space=spaces.BAGGING,
+            variants=variants.ENSEMBLE,
             reference="sklearn.bagging",
             rungs={"default": "L0", "scikit-learn": "L3"},
             libraries=("numpy", "numba", "scikit-learn"),

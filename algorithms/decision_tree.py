@@ -56,11 +56,11 @@ from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.multiclass import check_classification_targets
 
+from algorithms._common import spaces, variants
 from algorithms._common.base_tree import BaseDecisionTree
 from algorithms._common.cart import TREE_CONSTRAINTS, name_criterion
 from algorithms._common.growing import Target
 from algorithms._common.labels import code_classes, codes_among
-from algorithms._common.spaces import TREE
 from harness import ALL_TASKS, Accepts, Algorithm, Argument, estimator_adapter, hookimpl
 
 
@@ -287,7 +287,8 @@ def register_algorithms(register):
                 "leaves": Argument("max_leaf_nodes"),
                 "min_samples": Argument("min_samples_leaf"),
             },
-            space=TREE,
+            space=spaces.TREE,
+            variants=variants.TREE,
             reference="sklearn.decision_tree",
             rungs={"default": "L0", "scikit-learn": "L3"},
             libraries=("numpy", "numba", "scikit-learn"),

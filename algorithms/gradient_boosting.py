@@ -28,11 +28,10 @@ from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils._param_validation import HasMethods, Interval, Real, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
 
-from algorithms._common import class_losses, losses
+from algorithms._common import class_losses, losses, spaces, variants
 from algorithms._common.base_gradient_boosting import BaseGradientBoosting
 from algorithms._common.choosing_rounds import choose_rounds
 from algorithms._common.labels import code_classes
-from algorithms._common.spaces import GRADIENT_BOOSTING
 from harness import ALL_TASKS, Algorithm, Argument, estimator_adapter, hookimpl
 
 __all__ = ["GradientBoostingClassifier", "GradientBoostingRegressor", "choose_rounds"]
@@ -289,7 +288,8 @@ def register_algorithms(register):
                 "min_samples": Argument("min_samples_leaf"),
                 "rate": Argument("learning_rate"),
             },
-            space=GRADIENT_BOOSTING,
+            space=spaces.GRADIENT_BOOSTING,
+            variants=variants.GRADIENT_BOOSTING,
             reference="sklearn.gradient_boosting",
             rungs={"default": "L0", "scikit-learn": "L3"},
             libraries=("numpy", "numba", "scikit-learn"),

@@ -28,6 +28,7 @@ from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils import compute_sample_weight
 from sklearn.utils._param_validation import StrOptions
 
+from algorithms._common import spaces, variants
 from algorithms._common.base_histogram import BaseHistogramBoosting
 from algorithms._common.earlier import code_labels
 from algorithms._common.hist_objectives import ALIASES, CLASSES, REGRESSION, to_probabilities
@@ -35,7 +36,6 @@ from algorithms._common.hist_params import CONSTRAINTS
 from algorithms._common.hist_parity import probabilities_like
 from algorithms._common.hist_tables import trim
 from algorithms._common.labels import codes_among
-from algorithms._common.spaces import HISTOGRAM_BOOSTING
 from harness import ALL_TASKS, Accepts, Algorithm, Argument, estimator_adapter, hookimpl
 
 NAMES = StrOptions({*ALIASES, *CLASSES, *REGRESSION})
@@ -66,8 +66,7 @@ class HistogramBoostingClassifier(ClassifierMixin, BaseHistogramBoosting):
     reg_alpha, reg_lambda : float
         α and λ.
     random_state : int, RandomState, optional; decides rounding and samples
-    n_jobs : int, optional
-        Threads; None is one. The model is the same for any number.
+    n_jobs : int, optional; threads, None is one: the model is the same for any number
     importance_type : {"split", "gain"}, what `feature_importances_` counts
     max_bin, min_data_in_bin : int
         Most bins of a feature (at most 255), and fewest rows of a bin.
@@ -290,7 +289,8 @@ def register_algorithms(register):
                 ),
                 "l2": Argument("reg_lambda"),
             },
-            space=HISTOGRAM_BOOSTING,
+            space=spaces.HISTOGRAM_BOOSTING,
+            variants=variants.HISTOGRAM_BOOSTING,
             reference="lightgbm.gbdt",
             rungs={"default": "L0", "lightgbm": "L3", "scikit-learn": "L3"},
             libraries=("numpy", "numba", "scikit-learn"),

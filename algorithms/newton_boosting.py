@@ -24,13 +24,13 @@ import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils._param_validation import StrOptions
 
+from algorithms._common import spaces, variants
 from algorithms._common.base_newton import BaseNewtonBoosting
 from algorithms._common.earlier import code_labels
 from algorithms._common.labels import codes_among
 from algorithms._common.newton_model import flat
 from algorithms._common.newton_objectives import BINARY, CLASSES, REGRESSION
 from algorithms._common.newton_params import CONSTRAINTS
-from algorithms._common.spaces import NEWTON_BOOSTING
 from harness import ALL_TASKS, Accepts, Algorithm, Argument, estimator_adapter, hookimpl
 
 
@@ -287,7 +287,8 @@ def register_algorithms(register):
                 ),
                 "l2": Argument("reg_lambda"),
             },
-            space=NEWTON_BOOSTING,
+            space=spaces.NEWTON_BOOSTING,
+            variants=variants.NEWTON_BOOSTING,
             reference="xgboost.hist",
             rungs={"default": "L0", "xgboost": "L3"},
             libraries=("numpy", "numba", "scikit-learn"),

@@ -27,10 +27,10 @@ from sklearn.utils import compute_sample_weight
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.multiclass import check_classification_targets
 
+from algorithms._common import spaces, variants
 from algorithms._common.base_forest import FOREST_CONSTRAINTS, BaseForest
 from algorithms._common.cart import name_criterion
 from algorithms._common.labels import code_classes
-from algorithms._common.spaces import FOREST
 from algorithms.decision_tree import DecisionTreeClassifier, DecisionTreeRegressor
 from harness import ALL_TASKS, Accepts, Algorithm, Argument, estimator_adapter, hookimpl
 
@@ -288,7 +288,8 @@ def register_algorithms(register):
                 "leaves": Argument("max_leaf_nodes"),
                 "min_samples": Argument("min_samples_leaf"),
             },
-            space=FOREST,
+            space=spaces.FOREST,
+            variants=variants.ENSEMBLE,
             reference="sklearn.random_forest",
             rungs={"default": "L0", "scikit-learn": "L3"},
             libraries=("numpy", "numba", "scikit-learn"),

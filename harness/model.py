@@ -133,6 +133,7 @@ class Algorithm:
     params: Mapping[str, Any] = field(default_factory=dict)  # defaults, JSON
     capacity: Mapping[str, Argument] = field(default_factory=dict)
     space: Mapping[str, Any] = field(default_factory=dict)  # of the tuned track, see harness.tuning
+    variants: tuple[Mapping[str, Any], ...] = ()  # params that compile what `params` do not
     reference: str | None = None  # the algorithm it answers to
     rungs: Mapping[str, str] = field(default_factory=dict)  # mode → rung it claims
     libraries: tuple[str, ...] = ()  # distributions whose versions belong to the trial id

@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import tempfile
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 import psutil
 
@@ -23,7 +24,7 @@ from harness.progress import Progress
 from harness.runs import Request, run_experiment
 from harness.session import Session
 from harness.store import Store
-from harness.supervise import Compiled, Supervisor
+from harness.supervise import KINDS, Compiled, Supervisor
 
 PHASES = frozenset({"preparation", "native", "fit", "predict", "predict_one"})  # the algorithm's
 
@@ -126,24 +127,31 @@ def summarise(outcomes: list[Outcome], total: float) -> Overhead:
 
 @dataclass(frozen=True)
 class FirstCall:
-    """How long an algorithm's first calls take in a new process, one for each form of data."""
+    """What an algorithm compiles, and how long its first call takes in a new process."""
 
     algorithm: str
-    cold: float  # seconds, compiling what no algorithm before it has compiled
-    cpu: float  # processor seconds of the same
-    warm: float  # seconds, compiled kernels read from their cache
+    cpu: float  # processor seconds of compiling what none before it has, for all its variants
+    functions: int  # how many were compiled
+    warm: float  # seconds of the first call, compiled kernels read from their cache
     notes: tuple[str, ...]  # what could not be run
 
 
 def measure_first_calls(entries: Iterable[Entry]) -> list[FirstCall]:
-    """Call algorithms in turn with a kernel cache that is empty at first; each in two processes."""
+    """Call algorithms in turn with a kernel cache that is empty at first, in new processes."""
     with tempfile.TemporaryDirectory(prefix="harness-kernels-") as folder, kernels_in(folder):
         return [_first_call(entry) for entry in entries]
 
 
 def _first_call(entry: Entry) -> FirstCall:
-    cold, warm = _exercised(entry), _exercised(entry)
-    return FirstCall(entry.value.name, cold.seconds, cold.cpu, warm.seconds, cold.notes)
+    own, variants = _exercised(entry, [{}]), _exercised(entry, entry.value.variants, ["sparse"])
+    warm = _exercised(entry, [{}])
+    return FirstCall(
+        entry.value.name,
+        own.cpu + variants.cpu,
+        own.functions + variants.functions,
+        warm.first,
+        own.notes + variants.notes,
+    )
 
 
 @contextmanager
@@ -159,13 +167,19 @@ def kernels_in(folder: str) -> Iterator[None]:
             os.environ["HARNESS_KERNEL_CACHE"] = before
 
 
-def _exercised(entry: Entry) -> Compiled:
+def _exercised(
+    entry: Entry, variants: Iterable[Mapping[str, Any]], kinds: Iterable[str] = KINDS
+) -> Compiled:
     name = entry.value.name
     task = min(entry.value.tasks)
-    trial = Trial(name, entry.value.params, "native", "", Split(), 0, 1, "", "", task)
-    job = Job(name, entry.plugin, DatasetRef("", ""), (trial,))
+    trials = (
+        Trial(name, dict(params), "native", "", Split(), 0, 1, "", "", task) for params in variants
+    )
+    job = Job(name, entry.plugin, DatasetRef("", ""), tuple(trials))
+    if not job.trials:
+        return Compiled(name, 0.0)
     with (
         tempfile.TemporaryDirectory(prefix="harness-first-") as folder,
         Supervisor(Path(folder)) as supervisor,
     ):
-        return supervisor.warm(job)
+        return supervisor.warm(job, kinds)

@@ -40,8 +40,9 @@ TIMED = ("prepare", "fit", "predict", "fit", "predict", "predict_one", "finish")
 class Compiled:
     """What became of compiling one algorithm's kernels; a note tells what could not be run.
 
-    ``functions`` were compiled in these wall seconds; 0: all were read from the cache. ``cpu`` are
-    the processor seconds of the same.
+    ``functions`` were compiled in these wall seconds, of which each was run, too; 0: all were read
+    from the cache. ``cpu`` are the processor seconds of compiling alone, ``first`` the wall seconds
+    of the first fit and its predictions.
     """
 
     algorithm: str
@@ -51,6 +52,7 @@ class Compiled:
     threads: int = 1
     environment: str = "here"
     cpu: float = 0.0
+    first: float = 0.0
 
 
 class Supervisor:
@@ -146,9 +148,9 @@ class Supervisor:
                 self.pool.give_back(job, session)
         sample, notes = reply["samples"][0], tuple(reply["notes"])
         # A worker of an older source tree does not count them.
-        functions, where = reply.get("functions", 0), job.environment.name
-        taken = sample["wall"], notes, functions, job.threads, where, sample["cpu"]
-        return Compiled(job.algorithm, *taken)
+        functions, cpu = reply.get("functions", 0), reply.get("compiling", sample["cpu"])
+        taken = sample["wall"], notes, functions, job.threads, job.environment.name, cpu
+        return Compiled(job.algorithm, *taken, reply.get("first", sample["wall"]))
 
     def open_session(self, job: Job) -> Session:
         """Return a new worker, as a duel needs it: the caller pins and closes it."""

@@ -53,11 +53,7 @@ def partition(team, rank, rows, spare, column, goes_left, start, end, sums):
     ----------
     sums : int64 (size, N_SUMS), the members' own numbers
     """
-    if team.size == 1:
-        n_left = part(rows, spare, column, goes_left, start, end)
-        move(rows, spare, start, end, n_left, start, start + n_left)
-        return n_left
-    if end - start <= FEW:
+    if team.size == 1 or end - start <= FEW:
         if rank == 0:
             n_left = part(rows, spare, column, goes_left, start, end)
             move(rows, spare, start, end, n_left, start, start + n_left)

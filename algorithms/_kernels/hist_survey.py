@@ -99,14 +99,13 @@ def build_and_scan(team, rank, bins, records, growth, scratch, rules, scale, sma
     if large < 0 and scale.room:
         sums = scratch.sums[rank]
         sums[SPREAD], sums[TOTAL_G], sums[TOTAL_H] = tally(records, growth.rows, begin, stop)
-    if by_rows:
-        low = np.int64(0)
-        build(bins, records, growth, scratch, scale, rank, begin, stop, low, n_columns, leaf)
-        meet(team)
-    for low in range(first, last, TILE):
+    for low in range(first, max(last, first + 1), TILE):  # a member without a column builds, too
         high = min(low + TILE, last)
-        if not by_rows:
-            build(bins, records, growth, scratch, scale, rank, start, end, low, high, leaf)
+        if low == first or not by_rows:
+            begins, ends = (np.int64(0), np.int64(n_columns)) if by_rows else (low, high)
+            build(bins, records, growth, scratch, scale, rank, begin, stop, begins, ends, leaf)
+            if by_rows:
+                meet(team)
         scan_tile(team, rank, bins, growth, scratch, rules, scale, small, large, low, high, by_rows)
 
 
@@ -161,45 +160,30 @@ def scan_tile(team, rank, bins, growth, scratch, rules, scale, small, large, low
     rest_facts = facts_of(two, two["g"], two["h"], rules, scale)
     rest_wide = was_wide and is_wide(two, two["spread"] - spread, two["h"], scale)
     own = scratch.small[rank]
-    first, second = np.int64(0), np.int64(1)  # children, as `settle` counts them
     for j in range(low, high):
         c = growth.columns[j]
         n_cells, at = bins.places.length[c], c * stride
         gather(scratch, members, at, n_cells, own[0], own[1])
         if scan_two:
-            rest, groups = growth.planes[two["slot"]], growth.groups[large]
+            rest = growth.planes[two["slot"]]
             subtract(rest, at, n_cells, was_wide, own[0], own[1], own[2], own[3])
             keep(rest, at, n_cells, rest_wide, own[2], own[3])
-            search_column(
-                bins,
-                c,
-                own[2],
-                own[3],
-                groups,
-                growth.allowed,
-                rest_facts,
-                rules,
-                scale,
-                scratch,
-                rank,
-                second,
-            )
         if scan_one:
             keep(growth.planes[one["slot"]], at, n_cells, wide, own[0], own[1])
-            groups = growth.groups[small]
+        for which in range(0 if scan_one else 1, 2 if scan_two else 1):  # as `settle` counts them
             search_column(
                 bins,
                 c,
-                own[0],
-                own[1],
-                groups,
+                own[2 * which],
+                own[2 * which + 1],
+                growth.groups[large if which else small],
                 growth.allowed,
-                facts,
+                rest_facts if which else facts,
                 rules,
                 scale,
                 scratch,
                 rank,
-                first,
+                which,
             )
 
 

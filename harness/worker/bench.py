@@ -238,13 +238,13 @@ class Bench:
 
     def warm(self, params: Sequence[JSON] = ({},), kinds: Sequence[str] = ()) -> JSON:
         """Compile what the algorithm compiles, by running it on tiny tables."""
-        from harness.worker.warm import counted_functions, exercise
+        from harness.worker.warm import compile_all
 
         if self._algorithm is None:
             raise HarnessError("no plugin is loaded; ask `hello` first")
-        with counted_functions() as functions, self.meter.phase("compile"):
-            notes = exercise(self._algorithm, params, self._facts["threads"], kinds)
-        return {"samples": [self.meter.last], "notes": notes, "functions": functions()}
+        with self.meter.phase("compile"):
+            found = compile_all(self._algorithm, params, self._facts["threads"], kinds)
+        return {"samples": [self.meter.last], **found}
 
     def _current(self) -> Hand:
         if self._hand is None:

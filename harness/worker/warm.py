@@ -4,18 +4,41 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
-from harness.model import Algorithm, Spec, Task
+from harness.model import JSON, Algorithm, Spec, Task
 from harness.tuning import one_of_each
 from harness.worker.search import plain_specs
 
 ROWS = 60
 COLUMNS = 4
+
+
+def compile_all(
+    algorithm: Algorithm, params: Sequence[Mapping[str, Any]], threads: int, kinds: Sequence[str]
+) -> JSON:
+    """Run an algorithm in all ways, see `exercise`; tell what was compiled, and how fast.
+
+    Returns
+    -------
+    dict
+        ``notes`` of `exercise`; ``functions`` compiled, in ``compiling`` processor seconds;
+        ``first``, the wall seconds of the first fit and its predictions.
+    """
+    task = min(algorithm.tasks)
+    spec = Spec(task=task, params=algorithm.params, threads=threads, n_classes=_classes(task))
+    with watched_compiling() as compiling:
+        began = time.perf_counter()
+        call_once(algorithm, spec, sparse=False)
+        first = time.perf_counter() - began
+        notes = exercise(algorithm, params, threads, kinds)
+    found = {"functions": compiling.functions, "compiling": compiling.cpu}
+    return {"notes": notes, "first": first, **found}
 
 
 def exercise(
@@ -52,30 +75,50 @@ def exercise(
     return list(dict.fromkeys(notes))  # one for all the forms that fail alike
 
 
+@dataclass
+class Compiling:
+    """What numba has compiled so far: how many functions, and in how many processor seconds."""
+
+    functions: int = 0
+    cpu: float = 0.0
+    _began: list[float] = field(default_factory=list)  # one for each function that is under way
+
+    def start(self) -> None:
+        """Note that a function's compilation begins; it may lie in that of its caller."""
+        self.functions += 1
+        self._began.append(time.process_time())
+
+    def end(self) -> None:
+        """Note that one has ended; only what lies in no other's counts."""
+        began = self._began.pop()
+        if not self._began:
+            self.cpu += time.process_time() - began
+
+
 @contextlib.contextmanager
-def counted_functions() -> Iterator[Callable[[], int]]:
-    """Count the functions that numba compiles meanwhile; one that its cache holds is none.
+def watched_compiling() -> Iterator[Compiling]:
+    """Watch what numba compiles meanwhile; a function that its cache holds is not compiled.
 
     Yields
     ------
-    callable
-        Their number, so far; 0 where numba was not imported before.
+    Compiling
+        Stays at nothing where numba was not imported before.
     """
-    started: list[object] = []
+    found = Compiling()
     if "numba" not in sys.modules:
-        yield lambda: 0
+        yield found
         return
     from numba.core import event
 
-    class Counter(event.Listener):  # type: ignore[misc]
-        def on_start(self, event: object) -> None:
-            started.append(event)
+    class Watch(event.Listener):  # type: ignore[misc]
+        def on_start(self, event: object) -> None:  # noqa: ARG002 - numba's signature
+            found.start()
 
-        def on_end(self, event: object) -> None:
-            pass
+        def on_end(self, event: object) -> None:  # noqa: ARG002 - numba's signature
+            found.end()
 
-    with event.install_listener("numba:compile", Counter()):
-        yield lambda: len(started)
+    with event.install_listener("numba:compile", Watch()):
+        yield found
 
 
 def call_once(algorithm: Algorithm, spec: Spec, *, sparse: bool) -> None:

@@ -93,7 +93,6 @@ def test_first_calls_are_timed_in_processes_of_their_own() -> None:
     entry = load_registry([noop.__file__], modules=[]).entry("algorithm", noop.NAME)
     (found,) = overhead.measure_first_calls([entry])
     assert found.algorithm == noop.NAME
-    assert found.cold > 0
-    assert found.cpu > 0
-    assert found.warm > 0
+    assert (found.cpu, found.functions) == (0.0, 0)  # it compiles nothing
+    assert 0 < found.warm < 10
     assert found.notes == ()

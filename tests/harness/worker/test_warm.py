@@ -11,7 +11,14 @@ from scipy.sparse import csr_matrix, issparse
 from harness.model import ALL_TASKS, CLASSIFICATION, Accepts, Algorithm, Spec, Task
 from harness.worker.bench import Bench
 from harness.worker.hand import Hand, Rows
-from harness.worker.warm import call_once, counted_functions, exercise, forms
+from harness.worker.warm import (
+    Compiling,
+    call_once,
+    compile_all,
+    exercise,
+    forms,
+    watched_compiling,
+)
 
 
 class Recorder:
@@ -73,18 +80,39 @@ def test_what_fails_is_a_note_for_each_set_of_params():
 def test_functions_that_are_compiled_are_counted_and_those_of_the_cache_are_not(monkeypatch):
     import numba
 
-    def twice(x):
-        return 2 * x
-
-    compiled = numba.njit(twice)
-    with counted_functions() as count:
-        assert count() == 0
+    inner = numba.njit(lambda x: 2 * x)
+    compiled = numba.njit(lambda x: inner(x) + 0)
+    with watched_compiling() as found:
+        assert (found.functions, found.cpu) == (0, 0.0)
         assert [compiled(1), compiled(2), compiled(0.5)] == [2, 4, 1.0]
-        assert count() == 2  # for integers and for floats
+        assert found.functions == 4  # both for integers and for floats
+        assert found.cpu > 0.0
     monkeypatch.delitem(sys.modules, "numba")
-    with counted_functions() as count:
-        assert numba.njit(twice)(1) == 2
-        assert count() == 0
+    with watched_compiling() as found:
+        assert numba.njit(lambda x: 3 * x)(1) == 3
+        assert (found.functions, found.cpu) == (0, 0.0)
+
+
+def test_the_time_of_a_function_that_another_compiles_counts_once(monkeypatch):
+    clock = iter([10.0, 11.0, 15.0, 20.0, 21.0])
+    monkeypatch.setattr("harness.worker.warm.time.process_time", lambda: next(clock))
+    found = Compiling()
+    found.start()
+    found.start()
+    found.end()
+    found.end()
+    assert (found.functions, found.cpu) == (2, 5.0)  # from 10 to 15
+
+
+def test_all_is_run_and_the_first_call_is_timed(monkeypatch):
+    monkeypatch.setattr(Recorder, "seen", [])
+    found = compile_all(algorithm(), [{}, {"depth": 2}], 1, [])
+    assert found["functions"] == 0
+    assert found["compiling"] == 0.0
+    assert found["first"] > 0.0
+    assert found["notes"] == []
+    alone = len(list(forms(algorithm(), []))) * len(algorithm().tasks)
+    assert len(Recorder.seen) == 1 + 2 * alone
 
 
 class Careful(Recorder):

@@ -1,0 +1,33 @@
+"""Params under which an algorithm compiles what it does not with its own: see `Algorithm.variants`.
+
+They are for `harness doctor --deep`, which compiles all kernels. So they stand for ways of
+growing, not for results: rounds are few, and shares are whatever makes a table of sixty rows large.
+"""
+
+PARITY = {"parity": "scikit-learn"}
+TREE = ({"ccp_alpha": 0.01}, PARITY)
+ENSEMBLE = (PARITY,)
+GRADIENT_BOOSTING = ({"n_estimators": 3, "subsample": 0.5}, {"n_estimators": 3, **PARITY})
+NEWTON_BOOSTING = tuple(
+    {"n_estimators": 3, **params}
+    for params in (
+        {"tree_method": "exact"},
+        {"tree_method": "exact", "max_depth": 0, "subsample": 0.5},
+        {"tree_method": "approx", "max_bin": 8},
+        {"tree_method": "approx", "proposal": "local", "max_bin": 8},
+        {"colsample_bynode": 0.5},
+        {"parity": "xgboost", "max_bin": 8},
+        {"parity": "xgboost", "tree_method": "approx", "max_bin": 8},
+        {"parity": "xgboost", "tree_method": "exact"},
+    )
+)
+HISTOGRAM_BOOSTING = tuple(
+    {"n_estimators": 3, "min_child_samples": 5, **params}
+    for params in (
+        {"data_sample_strategy": "goss", "learning_rate": 1.0},
+        {"subsample": 0.5, "subsample_freq": 1, "colsample_bytree": 0.5},
+        {"boosting_type": "dart", "extra_trees": True, "reg_alpha": 0.1},
+        {"parity": "lightgbm"},
+        PARITY,
+    )
+)

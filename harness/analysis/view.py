@@ -138,7 +138,8 @@ class FirstUse:
     functions: int = 0
     threads: int = 1
     environment: str = "here"
-    cpu: float = 0.0  # processor seconds of the same
+    cpu: float = 0.0  # processor seconds of compiling alone
+    first: float = 0.0  # wall seconds of its first fit and predictions
 
 
 @dataclass(frozen=True)

@@ -155,7 +155,7 @@ class NewtonBoostingClassifier(ClassifierMixin, BaseNewtonBoosting):
         base_margin : array-like (n_rows,) or (n_rows, n_scores), optional
             Raw scores that the trees are added to in place of the base score.
         iteration_range : (int, int), optional
-            Rounds that are used, from the first to before the last; 0 as the last means all.
+            Rounds that are used, from the first to before the last; (…, 0): up to the best one.
         """
         raw = self._raw(X, iteration_range, base_margin, checks_names=validate_features)
         return self._predict_scores(raw)

@@ -216,7 +216,9 @@ def first_calls() -> Iterator[Check]:
     seconds, functions = sum(call.cpu for call in found), sum(call.functions for call in found)
     message = f"{functions} functions, {seconds:.0f} CPU seconds to compile them from nothing"
     slow = seconds > COMPILING
-    advice = "once for each version: the kernel cache keeps them; is the machine busy?" * slow
+    advice = (
+        f"more than the {COMPILING:.0f} aimed at; only once, the kernel cache keeps them" * slow
+    )
     yield Check("all kernels", "warn" if slow else "ok", message, advice)
 
 

@@ -145,13 +145,9 @@ def measure_first_calls(entries: Iterable[Entry]) -> list[FirstCall]:
 def _first_call(entry: Entry) -> FirstCall:
     own, variants = _exercised(entry, [{}]), _exercised(entry, entry.value.variants, ["sparse"])
     warm = _exercised(entry, [{}])
-    return FirstCall(
-        entry.value.name,
-        own.cpu + variants.cpu,
-        own.functions + variants.functions,
-        warm.first,
-        own.notes + variants.notes,
-    )
+    notes = dict.fromkeys(own.notes + variants.notes + warm.notes)
+    cpu, functions = own.cpu + variants.cpu, own.functions + variants.functions
+    return FirstCall(entry.value.name, cpu, functions, warm.first, tuple(notes))
 
 
 @contextmanager

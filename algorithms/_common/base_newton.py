@@ -223,10 +223,8 @@ class BaseNewtonBoosting(NewtonModel):
 
     def _watch(self, tables, rounds):
         """Return the `Watch` of evaluation tables, after rounds that were trained before."""
-        is_classifier = hasattr(self, "n_classes_")
-        metrics = find_metrics(
-            self.eval_metric, self._objective.name, filled(self), is_classifier=is_classifier
-        )
+        n_classes = getattr(self, "n_classes_", 0)
+        metrics = find_metrics(self.eval_metric, self._objective.name, filled(self), n_classes)
         watch = Watch(self, tables, metrics, self._base)
         if rounds:
             watch.begin(self._join(rounds, first=False))

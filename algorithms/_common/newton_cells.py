@@ -7,7 +7,9 @@ order. Columns of fewer distinct values have a cell for each, and no error.
 
 A threshold within a cell is no candidate, so a cell of several values must not weigh much. Where
 one weighs more than half of what is wanted between two candidates, ε Σh / 2, its column is sorted
-and cut once more, into cells of few rows and little weight.
+again and cut into cells of few rows and little weight: for all trees to come, until h moves so that
+one of these is heavy in turn. So where h is that uneven, rounds that go on from a model begin with
+cells by rows, and may choose other candidates than the same rounds in one fit.
 """
 
 import numpy as np

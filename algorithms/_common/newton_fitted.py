@@ -64,11 +64,8 @@ class NewtonModel(SavedModel, Contributions, BaseEstimator):
         if not hasattr(self, "ensemble_"):  # it costs as much as twenty trees to ask
             check_is_fitted(self, "ensemble_")
         k = len(self._base)
-        first, last = (0, 0) if iteration_range is None else iteration_range
-        walker = self._walker
-        if last > len(self.ensemble_.weight) // k:  # rounds after the best one
-            walker = FastPredictor(self._join(self._rounds))
-        trees = slice(first * k, last * k or None)
+        trees, goes_on = self._trees_of(iteration_range)
+        walker = FastPredictor(self._join(self._rounds)) if goes_on else self._walker
         if not checks_names and hasattr(X, "columns") and hasattr(self, "feature_names_in_"):
             X = X.set_axis(self.feature_names_in_, axis=1)
         if margin is not None:
@@ -80,6 +77,17 @@ class NewtonModel(SavedModel, Contributions, BaseEstimator):
         if found is not None:
             return found
         return walker.raw(read_rows(self, X, reset=False), count_threads(self.n_jobs), trees)
+
+    def _trees_of(self, iteration_range):
+        """Return the slice of some rounds' trees, and whether rounds after the best one are asked.
+
+        As in XGBoost, 0 as the last round stands for all rounds up to the best one.
+        """
+        k = len(self._base)
+        if iteration_range is None or not iteration_range[1]:
+            return slice(None), False
+        first, last = iteration_range
+        return slice(first * k, last * k), last * k > self.ensemble_.n_trees
 
     def _predict_scores(self, raw):
         """Return what raw scores say: values, or probabilities of the classes; float64."""
@@ -101,10 +109,10 @@ class NewtonModel(SavedModel, Contributions, BaseEstimator):
         """Return the leaf of each row in each tree of some rounds: int32 (n_rows, n_trees)."""
         check_is_fitted(self, "ensemble_")
         X = read_rows(self, X, reset=False)
-        first, last = (0, 0) if iteration_range is None else iteration_range
-        k = len(self._base)
-        found = self.ensemble_.leaves(X) - self.ensemble_.offsets[:-1].astype(np.int32)
-        return found[:, first * k : last * k or None]
+        trees, goes_on = self._trees_of(iteration_range)
+        ensemble = self._join(self._rounds) if goes_on else self.ensemble_
+        found = ensemble.leaves(X) - ensemble.offsets[:-1].astype(np.int32)
+        return found[:, trees]
 
     @property
     def intercept_(self):

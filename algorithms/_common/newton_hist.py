@@ -66,7 +66,7 @@ class HistGrower:
         if any(codes is not None for codes in binner.codes):
             raise ValueError(
                 "categories cannot be had with columns drawn for levels or nodes, nor with trees "
-                "so deep: set max_depth or max_leaves, colsample_bylevel=1 and colsample_bynode=1"
+                "so deep: set max_depth or few max_leaves, and colsample_bylevel=colsample_bynode=1"
             )
         self.others = BinnedGrower(X, binner, limits, workers, type(params).__name__)
 

@@ -82,7 +82,7 @@ DEFAULT = {
 }
 
 
-def find_metrics(wanted, objective, params, *, is_classifier):
+def find_metrics(wanted, objective, params, n_classes):
     """Return the metrics: a list of (name, metric, higher is better).
 
     ``metric(y, prediction, weight)`` returns a number; predictions of classes are probabilities.
@@ -92,7 +92,7 @@ def find_metrics(wanted, objective, params, *, is_classifier):
     wanted : name, callable (y, prediction) → number, or list of such; None: the objective's own
     objective : name of the objective
     params : the estimator, for constants
-    is_classifier : bool
+    n_classes : int, 0 for values
 
     Raises
     ------
@@ -102,14 +102,14 @@ def find_metrics(wanted, objective, params, *, is_classifier):
     if wanted is None:
         power = params.tweedie_variance_power
         own = {"reg:tweedie": f"tweedie-nloglik@{power}"}
-        usual = "logloss" if is_classifier else "rmse"
+        usual = "mlogloss" if n_classes > 2 else "logloss" if n_classes else "rmse"
         wanted = {**DEFAULT, **own}.get(objective, usual)
     given = wanted if isinstance(wanted, list) else [wanted]
     several = objective == "reg:quantileerror" and np.size(params.quantile_alpha) > 1
     others = [one for one in given if not callable(one) and one != "quantile"]
     if several and others:
         raise ValueError(f"eval_metric {others} is not for several quantiles: use 'quantile'")
-    return [find_metric(one, params, is_classifier=is_classifier) for one in given]
+    return [find_metric(one, params, is_classifier=n_classes > 0) for one in given]
 
 
 def find_metric(wanted, params, *, is_classifier):

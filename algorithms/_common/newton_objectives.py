@@ -11,8 +11,9 @@ touches the loss at F and lies above it elsewhere: its steps never raise the los
 Robust statistics, 2009, chapter 7). `parity` follows XGBoost, which takes the second derivative.
 
 The first score is the constant that fits best: after the link it is the mean of y, of classes their
-shares, of absolute and quantile errors the quantile, all as XGBoost 3 estimates them; leaves of
-these errors are that quantile too. Where there is no such form it is one Newton step from 0, but
+shares, of absolute and quantile errors the quantile, all as XGBoost 3 estimates them (weights of 1
+count as none; there they choose another neighbour); leaves of these errors are that quantile too.
+Where there is no such form it is one Newton step from 0, but
 for the pseudo-Huber loss, whose step from 0 ends about ȳ³ far away (so does XGBoost's; `parity`
 follows it): there it is the median.
 """

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 import numpy as np
+from sklearn.utils import assert_all_finite, column_or_1d
 from sklearn.utils.validation import _check_sample_weight, check_consistent_length
 
 from algorithms._common.hist_predict import FastPredictor
@@ -19,7 +20,7 @@ class Asked:
     Raises
     ------
     ValueError
-        Where ``verbose`` is negative.
+        Where ``verbose`` is negative, or there are not as many weights or margins as tables.
     """
 
     tables: list | None  # of (X, y)
@@ -30,6 +31,11 @@ class Asked:
     def __post_init__(self):
         if self.verbose and self.verbose < 0:
             raise ValueError(f"verbose is a number of rounds, not {self.verbose}")
+        own = {"sample_weight_eval_set": self.weights, "base_margin_eval_set": self.margins}
+        tables = 0 if self.tables is None else len(self.tables)
+        for name, given in own.items():
+            if given is not None and len(given) != tables:
+                raise ValueError(f"{name} has {len(given)} entries for {tables} tables of eval_set")
 
 
 class Watch:
@@ -115,9 +121,12 @@ class Table:
 
     def __init__(self, model, X, y, weight, base, margin):
         self.X = read_rows(model, X, reset=False)
-        self.y = model._encode_y(y)  # noqa: SLF001 - its own part
+        self.y = model._encode_y(column_or_1d(y))  # noqa: SLF001 - its own part
         check_consistent_length(self.X, self.y)
-        self.weight = None if weight is None else _check_sample_weight(weight, self.X)
+        assert_all_finite(self.y, input_name="y of eval_set")
+        if weight is not None:
+            weight = _check_sample_weight(weight, self.X, ensure_non_negative=True)
+        self.weight = weight
         shape = self.X.shape[0], len(base)
         self.score = np.empty(shape)
         self.score[:] = (

@@ -128,7 +128,8 @@ class SavedModel:
     def _describe(self, names):
         """Return what our own form keeps beside the trees."""
         params, left_out = self._plain_params()
-        facts = {name: own_json.spelt(getattr(self, name, None)) for name in self._saved_facts}
+        known = [name for name in self._saved_facts if hasattr(self, name)]
+        facts = {name: own_json.spelt(getattr(self, name)) for name in known}
         told = {
             "class": type(self).__name__,
             "params": params,

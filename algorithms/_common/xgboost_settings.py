@@ -147,6 +147,10 @@ def read_objective(estimator):
         return "multi:softprob"
     if objective is None:
         return "binary:logistic" if n_classes else "reg:squarederror"
+    if n_classes == 2 and isinstance(objective, str) and objective.startswith("multi:"):
+        raise ValueError(
+            f"parity='xgboost' follows two classes by 'binary:logistic' alone, not by {objective!r}"
+        )
     if isinstance(objective, str):
         return objective
     raise ValueError(f"parity='xgboost' does not follow objective={objective!r}: use a name")

@@ -65,7 +65,7 @@ def _of_the_whole(a: TreeEnsemble, b: TreeEnsemble, tolerance: float) -> Iterato
         yield Place("values", "form", WHOLE)
     elif (a.link, a.temperature) != (b.link, b.temperature):
         yield Place("values", "link", WHOLE)
-    elif not (a.n_trees and b.n_trees) and not np.array_equal(a.base, b.base):
+    elif not (a.n_trees and b.n_trees) and not _bases_agree(a, b, tolerance):
         yield Place("values", "base score", WHOLE)
     elif _bases_agree(a, b, tolerance) and not np.array_equal(a.base, b.base):
         yield Place("bits", "base score", WHOLE)
@@ -75,8 +75,10 @@ def _bases_agree(a: TreeEnsemble, b: TreeEnsemble, tolerance: float) -> bool:
     """Return whether base scores differ by no more than this share of the larger one."""
     if a.base.shape != b.base.shape:
         return False
-    size = np.maximum(np.abs(a.base), np.abs(b.base))
-    return bool((np.abs(a.base - b.base) <= tolerance * size).all())
+    finite = np.isfinite(a.base) & np.isfinite(b.base)
+    one, other = np.where(finite, a.base, 0.0), np.where(finite, b.base, 0.0)
+    near = np.abs(one - other) <= tolerance * np.maximum(np.abs(one), np.abs(other))
+    return bool(np.where(finite, near, a.base == b.base).all())
 
 
 def _form(e: TreeEnsemble) -> tuple[object, ...]:

@@ -358,6 +358,21 @@ def test_an_ensemble_without_trees_can_be_compared(e):
     assert [d.what for d in found.differences] == whats
 
 
+@pytest.mark.parametrize(
+    ("one", "other", "told"),
+    [
+        (math.inf, math.inf, []),
+        (math.inf, -math.inf, [("values", "base score")]),
+        (math.inf, 1.0, [("values", "base score")]),
+        (1.0, math.nextafter(1.0, 2.0), [("bits", "base score")]),
+    ],
+)
+def test_base_scores_without_trees_may_be_infinite_and_are_compared_as_values(one, other, told):
+    a, b = (TreeEnsemble.join([], n_features=2, base=np.array([base])) for base in (one, other))
+    found = compare(Side(a, "a"), Side(b, "b"), STEP).differences
+    assert [(d.level, d.what) for d in found] == told
+
+
 def test_two_of_one_name_are_told_apart():
     first = compare(Side(stump(), "x"), Side(stump(0.6), "x"), STEP).differences[0]
     assert "x (A) asks “c0 <= 0.5” and x (B) “c0 <= 0.6”" in first.sentence

@@ -396,7 +396,7 @@ def test_few_upper_leaves_of_categories_need_no_room_for_all(method, leaves, dep
     monkeypatch.setattr(newton_hist, "MOST_BYTES", 1 << 21)
     assert np.array_equal(model.fit(frame, y).predict(frame), wanted)  # nodes may be in other order
     assert np.array_equal(np.diff(model.ensemble_.offsets), sizes)
-    with pytest.raises(ValueError, match="set max_depth or max_leaves"):
+    with pytest.raises(ValueError, match="set max_depth or few max_leaves"):
         model.set_params(max_leaves=0).fit(frame, y)
 
 

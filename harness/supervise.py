@@ -40,9 +40,9 @@ TIMED = ("prepare", "fit", "predict", "fit", "predict", "predict_one", "finish")
 class Compiled:
     """What became of compiling one algorithm's kernels; a note tells what could not be run.
 
-    ``functions`` were compiled in these wall seconds, of which each was run, too; 0: all were read
-    from the cache. ``cpu`` are the processor seconds of compiling alone, ``first`` the wall seconds
-    of the first fit and its predictions.
+    ``functions`` were compiled, and run, in ``seconds`` of wall time; 0: all were read from the
+    cache. ``cpu`` are the processor seconds of compiling alone, ``first`` the wall seconds of the
+    first fit and its predictions.
     """
 
     algorithm: str

@@ -1,5 +1,6 @@
 """What fitted second-order boosting tells: scores, stages, leaves, importances."""
 
+from copy import copy
 from types import SimpleNamespace
 
 import numpy as np
@@ -34,8 +35,8 @@ class NewtonModel(SavedModel, Contributions, BaseEstimator):
         """Return all rounds that were trained, and XGBoost's attributes that say which is best."""
         if not self._stopped:
             return self.ensemble_, {}
-        told = {name: str(getattr(self, name)) for name in ("best_iteration", "best_score")}
-        return self._join(self._rounds), told
+        told = {name: getattr(self, name, None) for name in ("best_iteration", "best_score")}
+        return self._join(self._rounds), {k: str(v) for k, v in told.items() if v is not None}
 
     def _take_model(self, ensemble):
         """Become the model that was read from a file."""
@@ -67,7 +68,8 @@ class NewtonModel(SavedModel, Contributions, BaseEstimator):
         trees, goes_on = self._trees_of(iteration_range)
         walker = FastPredictor(self._join(self._rounds)) if goes_on else self._walker
         if not checks_names and hasattr(X, "columns") and hasattr(self, "feature_names_in_"):
-            X = X.set_axis(self.feature_names_in_, axis=1)
+            X = copy(X)  # of pandas and polars, the names alone
+            X.columns = list(self.feature_names_in_)
         if margin is not None:
             X = read_rows(self, X, reset=False)
             out = read_margin(margin, X.shape[0], k)

@@ -400,6 +400,15 @@ def test_few_upper_leaves_of_categories_need_no_room_for_all(method, leaves, dep
         model.set_params(max_leaves=0).fit(frame, y)
 
 
+@pytest.mark.parametrize("method", ["hist", "approx"])
+@pytest.mark.parametrize("drawn", ["colsample_bylevel", "colsample_bynode"])
+def test_columns_drawn_for_levels_and_nodes_take_no_categories(method, drawn):
+    X = pd.DataFrame({"a": pd.Categorical.from_codes([0, 1] * 20, ["x", "y"]), "b": range(40)})
+    model = NewtonBoostingRegressor(tree_method=method, **{drawn: 0.5})
+    with pytest.raises(ValueError, match="categories cannot be had with columns drawn"):
+        model.fit(X, np.arange(40))
+
+
 @pytest.mark.parametrize("own", [{"tree_method": "exact"}, {"proposal": "local"}])
 def test_exact_and_local_thresholds_take_no_categories(own):
     X = pd.DataFrame({"a": pd.Categorical.from_codes([0, 1] * 20, ["left", "right"])})
@@ -470,7 +479,7 @@ def test_bins_are_weighed_only_where_weights_differ(weight, monkeypatch):
         NewtonBoostingRegressor(n_estimators=1).fit(X, y, sample_weight=1 + (y > 0))
 
 
-@pytest.mark.parametrize("unit", [2.0**-1040, 2.0**1010])
+@pytest.mark.parametrize("unit", [2.0**-1040, 2.0**1013])  # whose sum is infinite
 def test_bins_do_not_depend_on_the_unit_of_weights(unit):
     X, _, weight = weighed_by_few(3000, missing=0.1)
     weight = 1.0 + np.round(weight)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 import xgboost
 from sklearn.base import clone
@@ -127,6 +128,12 @@ def test_names_of_columns_need_not_be_those_of_training():
             model.predict(other)
         proba = model.predict_proba(other, validate_features=False)
         assert np.array_equal(proba, model.predict_proba(frame))
+    assert list(other.columns) == list("wxyz")
+    frames = pl.DataFrame(X, schema=list("abcd")), pl.DataFrame(X, schema=list("wxyz"))
+    ours = NewtonBoostingClassifier(n_estimators=3).fit(frames[0], y > 0)
+    found = ours.predict_proba(frames[1], validate_features=False)
+    assert np.array_equal(found, ours.predict_proba(frames[0]))
+    assert frames[1].columns == list("wxyz")
 
 
 def test_leaves_of_some_rounds_are_those_columns():
@@ -435,14 +442,14 @@ def test_as_many_weights_and_margins_as_tables(name):
 @pytest.mark.parametrize(
     ("weight", "told"), [(-1.0, "Negative values"), (0.0, "at least one non-zero")]
 )
-def test_weights_of_evaluation_tables_count(weight, told):
+def test_weights_of_evaluation_tables_are_looked_at(weight, told):
     X, y, _ = table()
     given = np.full(len(y), weight)
     with pytest.raises(ValueError, match=told):
         NewtonBoostingRegressor().fit(X, y, eval_set=[(X, y)], sample_weight_eval_set=[given])
 
 
-def test_a_callable_of_many_classes_is_rated_as_xgboost_rates_it():
+def test_a_callable_of_many_classes_is_rated_by_the_loss_of_many():
     X, y, _ = table()
     y = np.digitize(y, np.quantile(y, [0.3, 0.6]))
 

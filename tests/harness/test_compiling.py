@@ -99,7 +99,7 @@ def test_what_compiling_took_is_noted_and_a_view_has_the_latest_of_it():
     class Slow(Told):
         def warm(self, warmed, kinds):
             super().warm(warmed, kinds)
-            return Compiled(warmed.algorithm, 8.5, ("no luck",), 120, 2, "base")
+            return Compiled(warmed.algorithm, 8.5, ("no luck",), 120, 2, "base", 7.5, 0.25)
 
     jobs = [named("algorithms.bagging"), named("algorithms.reference.sklearn")]
     jobs[1] = replace(jobs[1], algorithm="sklearn.bagging")
@@ -109,5 +109,5 @@ def test_what_compiling_took_is_noted_and_a_view_has_the_latest_of_it():
     older = {**data, "seconds": 99.0}
     told = [("compiled", older), ("diagnostic", {}), ("compiled", data)]
     events = [{"kind": kind, "data": data} for kind, data in told]
-    expected = FirstUse("bagging", 8.5, ("no luck",), 120, 2, "base")
+    expected = FirstUse("bagging", 8.5, ("no luck",), 120, 2, "base", 7.5, 0.25)
     assert first_uses_of(events) == (expected,)

@@ -9,6 +9,7 @@ import pytest
 from harness import doctor, machine
 from harness.doctor import Check
 from harness.errors import PluginError
+from harness.overhead import FirstCall
 from harness.plugins import Broken
 from harness.store import DATABASE
 
@@ -171,3 +172,22 @@ def test_a_cache_that_cannot_be_written_is_a_warning(
     check = doctor.kernel_cache()
     assert check.state == "warn"
     assert "HARNESS_KERNEL_CACHE" in check.advice
+
+
+@pytest.mark.parametrize(
+    ("warm", "cpu", "notes", "states", "told"),
+    [
+        (0.9, 59.0, (), ["ok", "ok"], ""),
+        (1.1, 59.0, (), ["warn", "ok"], "is the machine busy?"),
+        (0.9, 59.0, ("binary with {}: no",), ["warn", "ok"], "binary with {}: no"),
+        (0.9, 61.0, (), ["ok", "warn"], "the aim is 60"),
+    ],
+)
+def test_first_calls_and_compiling_have_their_limits(monkeypatch, warm, cpu, notes, states, told):
+    call = FirstCall("bagging", cpu, 12, warm, notes)
+    monkeypatch.setattr("harness.overhead.measure_first_calls", lambda entries: [call])
+    first, all_kernels = doctor.first_calls()
+    assert [first.state, all_kernels.state] == states
+    assert first.name == "first call of bagging"
+    assert told in first.advice + all_kernels.advice
+    assert f"{cpu:.0f} CPU seconds" in all_kernels.message

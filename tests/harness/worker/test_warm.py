@@ -1,4 +1,5 @@
 import sys
+import time
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import ClassVar
@@ -104,12 +105,26 @@ def test_the_time_of_a_function_that_another_compiles_counts_once(monkeypatch):
     assert (found.functions, found.cpu) == (2, 5.0)  # from 10 to 15
 
 
-def test_all_is_run_and_the_first_call_is_timed(monkeypatch):
+class Compiler(Recorder):
+    """An adapter whose first fit compiles something, and takes its time."""
+
+    def fit(self, native):
+        import numba
+
+        if len(self.seen) == 1:
+            time.sleep(0.02)
+            assert numba.njit(lambda x: x + 1)(1) == 2
+
+
+def test_all_is_run_and_the_first_call_is_timed_and_what_it_compiles_counted(monkeypatch):
+    import numba  # noqa: F401 - what is not there before is not watched
+
     monkeypatch.setattr(Recorder, "seen", [])
-    found = compile_all(algorithm(), [{}, {"depth": 2}], 1, [])
-    assert found["functions"] == 0
-    assert found["compiling"] == 0.0
-    assert found["first"] > 0.0
+    slow = replace(algorithm(), adapter=Compiler)
+    found = compile_all(slow, [{}, {"depth": 2}], 1, [])
+    assert found["functions"] == 1
+    assert 0.0 < found["compiling"] < found["first"]
+    assert found["first"] >= 0.02
     assert found["notes"] == []
     alone = len(list(forms(algorithm(), []))) * len(algorithm().tasks)
     assert len(Recorder.seen) == 1 + 2 * alone

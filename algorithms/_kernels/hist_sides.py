@@ -59,16 +59,11 @@ def keep(planes, first, n_bins, wide, g, h):
 
 
 @inner_kernel
-def subtract(planes, first, n_bins, wide, g, h, rest_g, rest_h):
-    """Write what a leaf's histogram has more than g and h: its other child's sums."""
+def subtract(planes, first, n_bins, g, h, rest_g, rest_h):
+    """Write what a wide leaf's histogram has more than g and h: its other child's sums."""
     for b in range(np.uint64(n_bins)):
-        if wide:
-            rest_g[b] = planes[0, np.uint64(first) + b] - g[b]
-            rest_h[b] = planes[1, np.uint64(first) + b] - h[b]
-        else:
-            cell = planes[0, np.uint64(first) + b]
-            rest_g[b] = (cell >> HALF) - g[b]
-            rest_h[b] = (cell & LOW) - h[b]
+        rest_g[b] = planes[0, np.uint64(first) + b] - g[b]
+        rest_h[b] = planes[1, np.uint64(first) + b] - h[b]
 
 
 @inner_kernel

@@ -128,14 +128,17 @@ def count_below(ascending, last, bound):
 @inner_kernel
 def rate(sums_g, sums_h, low, high, facts, scores):
     """Write G_L² / (H_L + λ) + G_R² / (H_R + λ) for the thresholds low … high − 1."""
-    total_g, total_h = np.float64(facts.g), facts.h + 2.0 * facts.ridge
     for b in range(np.uint64(low), np.uint64(high)):
-        g_left = np.float64(sums_g[b])
-        h_left = sums_h[b] + facts.ridge
-        g_right = total_g - g_left
-        h_right = total_h - h_left
-        top = g_left * g_left * h_right + g_right * g_right * h_left
-        scores[b] = top / (h_left * h_right)
+        scores[b] = score_of(sums_g[b], sums_h[b], facts)
+
+
+@inner_kernel
+def score_of(g, h, facts):
+    """Return G_L² / (H_L + λ) + G_R² / (H_R + λ) of a left side whose sums are g and h."""
+    g_left, h_left = np.float64(g), h + facts.ridge
+    g_right, h_right = np.float64(facts.g) - g_left, (facts.h + 2.0 * facts.ridge) - h_left
+    top = g_left * g_left * h_right + g_right * g_right * h_left
+    return top / (h_left * h_right)
 
 
 @inner_kernel

@@ -10,6 +10,7 @@ import numpy as np
 
 from algorithms._kernels.hist_build import build_bounded, build_narrow, build_wide, tally
 from algorithms._kernels.hist_column import search_column, write_sides
+from algorithms._kernels.hist_groups import may_use
 from algorithms._kernels.hist_layout import (
     FLUSHED,
     LEAVES,
@@ -24,6 +25,14 @@ from algorithms._kernels.hist_layout import (
     TOTAL_H,
 )
 from algorithms._kernels.hist_lists import build_listed
+from algorithms._kernels.hist_narrow import (
+    is_plain,
+    keep_cells,
+    part,
+    scan_cells,
+    subtract_cells,
+    take,
+)
 from algorithms._kernels.hist_sides import gather, keep, subtract
 from algorithms._kernels.hist_split import beats, clear, facts_of
 from algorithms._kernels.jit import inner_kernel
@@ -156,35 +165,60 @@ def scan_tile(team, rank, bins, growth, scratch, rules, scale, small, large, low
     h = one["h"] if large >= 0 else sum_of(scratch, members, TOTAL_H)
     wide = was_wide and is_wide(one, spread, h, scale)  # as `note_sums` will find
     scan_one, scan_two = may_split(one, rules), large >= 0 and may_split(two, rules)
-    facts = facts_of(one, g, h, rules, scale)
-    rest_facts = facts_of(two, two["g"], two["h"], rules, scale)
+    one_facts = facts_of(one, g, h, rules, scale)
+    two_facts = facts_of(two, two["g"], two["h"], rules, scale)
     rest_wide = was_wide and is_wide(two, two["spread"] - spread, two["h"], scale)
-    own = scratch.small[rank]
+    own, slots = scratch.small[rank], (one["slot"], two["slot"])
     for j in range(low, high):
         c = growth.columns[j]
         n_cells, at = bins.places.length[c], c * stride
-        gather(scratch, members, at, n_cells, own[0], own[1])
-        if scan_two:
-            rest = growth.planes[two["slot"]]
-            subtract(rest, at, n_cells, was_wide, own[0], own[1], own[2], own[3])
-            keep(rest, at, n_cells, rest_wide, own[2], own[3])
-        if scan_one:
-            keep(growth.planes[one["slot"]], at, n_cells, wide, own[0], own[1])
+        if was_wide:
+            gather(scratch, members, at, n_cells, own[0], own[1])
+            if scan_two:
+                rest = growth.planes[slots[1]]
+                subtract(rest, at, n_cells, own[0], own[1], own[2], own[3])
+                keep(rest, at, n_cells, rest_wide, own[2], own[3])
+            if scan_one:
+                keep(growth.planes[slots[0]], at, n_cells, wide, own[0], own[1])
+        else:
+            take(scratch, members, at, n_cells, own[4])
+            if scan_two:
+                subtract_cells(growth.planes[slots[1], 0], at, n_cells, own[4])
+            if scan_one:
+                keep_cells(growth.planes[slots[0], 0], at, n_cells, own[4])
         for which in range(0 if scan_one else 1, 2 if scan_two else 1):  # as `settle` counts them
+            leaf, facts = (large, two_facts) if which else (small, one_facts)
+            if not was_wide:
+                cells = growth.planes[slots[which], 0, at : at + n_cells]
+                if is_plain(bins, c, rules):
+                    scan_column(bins, c, cells, growth, leaf, facts, rules, scratch, rank, which)
+                    continue
+                part(cells, n_cells, own[2 * which], own[2 * which + 1])
             search_column(
                 bins,
                 c,
                 own[2 * which],
                 own[2 * which + 1],
-                growth.groups[large if which else small],
+                growth.groups[leaf],
                 growth.allowed,
-                rest_facts if which else facts,
+                facts,
                 rules,
                 scale,
                 scratch,
                 rank,
                 which,
             )
+
+
+@inner_kernel
+def scan_column(bins, c, cells, growth, leaf, facts, rules, scratch, rank, which):
+    """Scan a plain column of a narrow leaf, where the leaf may use its feature."""
+    f = bins.places.members[bins.places.start[c]]
+    if growth.allowed[f] and may_use(growth.groups[leaf], bins.groups[f]):
+        best, scores = scratch.best[rank, which], scratch.scores[rank]
+        sums = scratch.small[rank, 5]
+        n_bins, missing_bin = bins.count[f], bins.missing[f]
+        scan_cells(cells, n_bins, missing_bin, f, facts, rules, sums, scores, best)
 
 
 @inner_kernel

@@ -1,0 +1,134 @@
+"""Children of a narrow leaf: their histograms are subtracted and scanned as cells.
+
+A cell holds g and h in one number, and so does a sum of cells, as long as the leaf's own sums fit:
+
+    cells of the larger child = cells of the leaf − cells of the smaller child
+    left sums of a threshold  = cells of the bins up to it, added up
+
+So both take half the steps that g and h would apart, and g and h are only parted at thresholds that
+leave enough on both sides. In leaves of few rows, which are most, these are few.
+"""
+
+import numpy as np
+
+from algorithms._kernels.hist_layout import HALF, LOW
+from algorithms._kernels.hist_split import (
+    beats,
+    draw_one,
+    find_highest,
+    improve,
+    score_of,
+    score_to_exceed,
+)
+from algorithms._kernels.jit import inner_kernel, kernel
+
+
+@inner_kernel
+def take(scratch, members, first, n_bins, cells):
+    """Write the cells that members have summed of a column, and clear them for the next histogram.
+
+    Parameters
+    ----------
+    members : (first, last + 1)
+    first : the column's first cell
+    n_bins : how many cells it has
+    cells : (MAX_BINS,) int64, written
+    """
+    for member in range(members[0], members[1]):
+        summed = scratch.cells[member]
+        for b in range(np.uint64(n_bins)):
+            cell = summed[np.uint64(first) + b]
+            cells[b] = cell + (cells[b] if member > members[0] else 0)
+            summed[np.uint64(first) + b] = 0
+
+
+@inner_kernel
+def keep_cells(plane, first, n_bins, cells):
+    """Write a column's cells into a leaf's histogram, int64 (n_cells,)."""
+    for b in range(np.uint64(n_bins)):
+        plane[np.uint64(first) + b] = cells[b]
+
+
+@inner_kernel
+def subtract_cells(plane, first, n_bins, cells):
+    """Leave in a leaf's histogram the cells of its other child."""
+    for b in range(np.uint64(n_bins)):
+        plane[np.uint64(first) + b] -= cells[b]
+
+
+@inner_kernel
+def part(cells, n_bins, g, h):
+    """Write the two sums of each cell; ``g`` and ``h`` are int64 (MAX_BINS,)."""
+    for b in range(np.uint64(n_bins)):
+        g[b] = cells[b] >> HALF
+        h[b] = cells[b] & LOW
+
+
+@inner_kernel
+def is_plain(bins, c, rules):
+    """Return whether a column is one feature, to be scanned by thresholds with the plain gain."""
+    places = bins.places
+    f = places.members[places.start[c]]
+    alone = places.start[c + 1] == places.start[c] + 1 and places.default[f] < 0
+    return alone and rules.plain and not bins.is_set[f]
+
+
+@kernel
+def scan_cells(cells, n_bins, missing_bin, feature, facts, rules, sums, scores, best):
+    """Try every threshold of a feature, as `hist_split.scan` does.
+
+    Parameters
+    ----------
+    cells : (n_bins,) int64, of a narrow leaf
+    n_bins : of the feature, that of missing values included
+    missing_bin : the last bin, or −1
+    facts : of the leaf
+    sums : int64 (MAX_BINS,), scratch space
+    scores : float64 (MAX_BINS,), scratch space
+    best : BEST, improved where a split is better
+    """
+    missing = missing_bin >= 0 and (cells[missing_bin] & LOW) > 0
+    values = n_bins - 1 if missing_bin >= 0 else n_bins
+    for to_left in range(2 if missing else 1):
+        start = cells[missing_bin] if to_left else np.int64(0)
+        last = values if missing and not to_left else values - 1
+        low, high = add_up(cells, last, start, facts, sums)
+        if rules.extra and low < high:
+            low, high = draw_one(low, high, feature, facts, rules)
+        for b in range(np.uint64(low), np.uint64(high)):
+            scores[b] = score_of(sums[b] >> HALF, sums[b] & LOW, facts)
+        at = find_highest(scores, low, high, score_to_exceed(best, facts))
+        if at >= 0:
+            gain = (scores[at] - facts.base) * facts.unit
+            if beats(gain, feature, best):
+                g, h = sums[at] >> HALF, sums[at] & LOW
+                improve(best, gain, feature, at, to_left, g, h, rules.ridge)
+
+
+@inner_kernel
+def add_up(cells, last, start, facts, sums):
+    """Write the left side's cell for each threshold; return the first and last + 1 allowed.
+
+    Parameters
+    ----------
+    last : number of thresholds
+    start : cell with which the left side starts
+    """
+    for b in range(np.uint64(last)):
+        start += cells[b]
+        sums[b] = start
+    high = count_below(sums, last, facts.h - facts.least + 1)
+    return count_below(sums, high, facts.least), high
+
+
+@inner_kernel
+def count_below(sums, last, bound):
+    """Return how many of the first ``last`` cells, whose h never falls, have an h below a bound."""
+    low, high = 0, last
+    while low < high:
+        middle = (low + high) // 2
+        if (sums[middle] & LOW) < bound:
+            low = middle + 1
+        else:
+            high = middle
+    return low

@@ -1,0 +1,58 @@
+"""Histograms of narrow leaves are scanned as cells, with the result of their two sums."""
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from algorithms._common.hist_params import make_rules
+from algorithms._kernels.hist_layout import BEST, HALF, LOW, MAX_BINS, MOST_G, MOST_H
+from algorithms._kernels.hist_narrow import scan_cells
+from algorithms._kernels.hist_split import Facts, scan
+from algorithms.histogram_boosting import HistogramBoostingRegressor
+
+
+def histogram(rng, n_bins, share, *, large):
+    """Return g and h of bins, int64, some of them empty; large ones just fit a cell."""
+    g = rng.integers(-1000, 1001, n_bins)
+    h = rng.integers(0, 2000, n_bins)
+    empty = rng.random(n_bins) >= share
+    g[empty] = h[empty] = 0
+    if large:
+        g = g * (MOST_G // max(1, np.abs(g).sum()))
+        h = h * (MOST_H // max(1, h.sum()))
+    return g, h
+
+
+@given(
+    st.integers(0, 2**32 - 1),
+    st.integers(2, MAX_BINS),
+    st.sampled_from([0.05, 0.5, 1.0]),
+    st.booleans(),
+    st.booleans(),
+    st.booleans(),
+)
+@settings(max_examples=200, deadline=None)
+def test_cells_are_scanned_as_their_sums(seed, n_bins, share, missing, large, extra):
+    rng = np.random.default_rng(seed)
+    g, h = histogram(rng, n_bins, share, large=large)
+    n_rows = max(1, int(rng.integers(1, 500)))
+    total_g, total_h = int(g.sum()), int(h.sum())
+    model = HistogramBoostingRegressor(extra_trees=extra, reg_lambda=1.0)
+    rules = make_rules(model, np.zeros(1, np.int64))
+    base = total_g**2 / (total_h + rules.ridge)
+    least = max(1, int(rng.integers(1, 3) * total_h // 10))
+    facts = Facts(
+        total_g, total_h, n_rows, least, base, 0.0, rules.ridge, 1.0, -np.inf, np.inf, 0.0, 3
+    )
+    missing_bin = n_bins - 1 if missing else -1
+    scores = np.zeros(MAX_BINS)
+    wanted, found = np.zeros(1, BEST), np.zeros(1, BEST)
+    wanted["feature"] = found["feature"] = -1
+    two = np.zeros((2, MAX_BINS), np.int64)
+    scan(g, h, n_bins, missing_bin, 4, facts, rules, two, scores, wanted[0])
+    cells = (g << HALF) + h
+    assert np.array_equal(cells >> HALF, g)
+    assert np.array_equal(cells & LOW, h)
+    sums = np.zeros(MAX_BINS, np.int64)
+    scan_cells(cells, n_bins, missing_bin, 4, facts, rules, sums, scores, found[0])
+    assert found.tobytes() == wanted.tobytes()

@@ -30,13 +30,8 @@ def compile_all(
         ``notes`` of `exercise`; ``functions`` compiled, in ``compiling`` processor seconds;
         ``first``, the wall seconds of the first fit and its predictions.
     """
-    task = min(algorithm.tasks)
-    spec = Spec(task=task, params=algorithm.params, threads=threads, n_classes=_classes(task))
     with watched_compiling() as compiling:
-        began = time.perf_counter()
-        call_once(algorithm, spec, sparse=False)
-        first = time.perf_counter() - began
-        notes = exercise(algorithm, params, threads, kinds)
+        notes, first = exercise(algorithm, params, threads, kinds)
     found = {"functions": compiling.functions, "compiling": compiling.cpu}
     return {"notes": notes, "first": first, **found}
 
@@ -46,7 +41,7 @@ def exercise(
     params: Sequence[Mapping[str, Any]],
     threads: int,
     kinds: Sequence[str] = (),
-) -> list[str]:
+) -> tuple[list[str], float]:
     """Fit and predict once for each task, form of the data, and set of params.
 
     Tables with columns of categories, and sparse ones, are only tried where ``kinds`` has
@@ -56,8 +51,11 @@ def exercise(
     -------
     list of str
         What could not be run; compiling is a help, never a condition.
+    float
+        Wall seconds of the first fit and its predictions.
     """
-    notes = []
+    notes: list[str] = []
+    seconds: list[float] = []
     for task in sorted(algorithm.tasks):
         for chosen in (one for given in params for one in one_of_each(given)):
             for X, weight, columns in forms(algorithm, kinds):
@@ -68,11 +66,13 @@ def exercise(
                     n_classes=_classes(task),
                     categorical=columns,
                 )
+                began = time.perf_counter()
                 try:
                     _once(algorithm, spec, X, weight)
                 except Exception as error:  # noqa: BLE001 - the trial itself will tell
                     notes.append(f"{task} with {dict(chosen)}: {type(error).__name__}: {error}")
-    return list(dict.fromkeys(notes))  # one for all the forms that fail alike
+                seconds.append(time.perf_counter() - began)
+    return list(dict.fromkeys(notes)), seconds[0]  # one for all the forms that fail alike
 
 
 @dataclass

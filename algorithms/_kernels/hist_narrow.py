@@ -13,6 +13,7 @@ import numpy as np
 
 from algorithms._kernels.hist_layout import HALF, LOW
 from algorithms._kernels.hist_split import (
+    allowed,
     beats,
     draw_one,
     find_highest,
@@ -117,18 +118,4 @@ def add_up(cells, last, start, facts, sums):
     for b in range(np.uint64(last)):
         start += cells[b]
         sums[b] = start
-    high = count_below(sums, last, facts.h - facts.least + 1)
-    return count_below(sums, high, facts.least), high
-
-
-@inner_kernel
-def count_below(sums, last, bound):
-    """Return how many of the first ``last`` cells, whose h never falls, have an h below a bound."""
-    low, high = 0, last
-    while low < high:
-        middle = (low + high) // 2
-        if (sums[middle] & LOW) < bound:
-            low = middle + 1
-        else:
-            high = middle
-    return low
+    return allowed(sums, last, LOW, facts)

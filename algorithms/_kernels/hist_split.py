@@ -26,6 +26,7 @@ from algorithms._kernels.hist_math import hash_of
 from algorithms._kernels.hist_values import standing_value
 from algorithms._kernels.jit import inner_kernel, kernel
 
+ALL = -1  # bits of a number
 NOISE = 4.0  # gains below this many squared steps a row can come from rounding alone
 NEAR = 1.0 - 2.0**-50  # scores below this share of another have smaller gains, rounded or not
 
@@ -108,17 +109,30 @@ def sum_left(cells_g, cells_h, last, g, h, facts, sums_g, sums_h):
         h += cells_h[b]
         sums_g[b] = g
         sums_h[b] = h
-    high = count_below(sums_h, last, facts.h - facts.least + 1)
-    return count_below(sums_h, high, facts.least), high
+    return allowed(sums_h, last, ALL, facts)
 
 
 @inner_kernel
-def count_below(ascending, last, bound):
-    """Return how many of the first ``last`` numbers, which never fall, are below a bound."""
+def allowed(sums, last, bits, facts):
+    """Return the first and last + 1 of the thresholds that leave enough h on both sides.
+
+    Parameters
+    ----------
+    sums : int64, of the left sides
+    last : number of thresholds
+    bits : of a sum, those that hold h
+    """
+    high = count_below(sums, last, bits, facts.h - facts.least + 1)
+    return count_below(sums, high, bits, facts.least), high
+
+
+@inner_kernel
+def count_below(ascending, last, bits, bound):
+    """Return how many of the first ``last`` numbers, whose bits never fall, are below a bound."""
     low, high = 0, last
     while low < high:
         middle = (low + high) // 2
-        if ascending[middle] < bound:
+        if (ascending[middle] & bits) < bound:
             low = middle + 1
         else:
             high = middle

@@ -66,7 +66,8 @@ class Grower:
             members=np.zeros((leaves, layout.MAX_BINS), np.uint8),
             nodes=np.zeros(2 * leaves - 1, layout.NODE),
             goes_left=np.zeros((2 * leaves - 1, layout.MAX_BINS), np.uint8),
-            planes=np.empty((leaves, 2, n_cells), np.int64),
+            cells=np.empty((leaves, n_cells), np.int64),
+            heavy=np.empty((leaves, n_cells), np.int64),  # memory is taken where leaves are wide
             state=np.zeros(layout.STATES, np.int64),
         )
 

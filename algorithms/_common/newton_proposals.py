@@ -67,7 +67,7 @@ class ProposalGrower(HistGrower):
         grower = self.grower
         bins = grower.bins
         places = bins.places._replace(length=binner.counts)
-        if stride_of(places) * self.X.shape[1] > grower.growth.planes.shape[2]:
+        if stride_of(places) * self.X.shape[1] > grower.growth.cells.shape[1]:
             self.restart(binner)
             return
 

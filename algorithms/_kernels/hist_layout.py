@@ -158,7 +158,8 @@ class Growth(NamedTuple):
     members: np.ndarray  # uint8 (num_leaves, MAX_BINS): bins that go left, where `is_set`
     nodes: np.ndarray  # NODE (2 num_leaves − 1,)
     goes_left: np.ndarray  # uint8 (2 num_leaves − 1, MAX_BINS): of each inner node and bin
-    planes: np.ndarray  # int64 (num_leaves, 2, n_cells): cells, or g and h
+    cells: np.ndarray  # int64 (num_leaves, n_cells), by slot: a narrow leaf's, or g of a wide one
+    heavy: np.ndarray  # int64 (num_leaves, n_cells), by slot: h of a wide leaf
     state: np.ndarray  # int64: see below
 
 

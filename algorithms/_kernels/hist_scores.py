@@ -93,7 +93,7 @@ def walk_listed(bins, growth, leaf, others, leaf_of):
     leaf : int64 (n_nodes,), as of `Walk`
     """
     nodes = growth.nodes
-    stride = growth.planes.shape[2] // len(bins.places.length)
+    stride = growth.cells.shape[1] // len(bins.places.length)
     for i in range(np.uint64(len(others))):
         row = np.uint64(others[i])
         at = 0

@@ -42,28 +42,30 @@ def gather(scratch, members, first, n_bins, g, h):
 
 
 @inner_kernel
-def keep(planes, first, n_bins, wide, g, h):
+def keep(growth, slot, first, n_bins, wide, g, h):
     """Write a column's sums into a leaf's histogram.
 
     Parameters
     ----------
-    planes : (2, n_cells) int64
+    slot : of the histogram
     wide : whether the leaf keeps g and h apart
     """
+    cells, heavy = growth.cells[slot], growth.heavy[slot]
     for b in range(np.uint64(n_bins)):
         if wide:
-            planes[0, np.uint64(first) + b] = g[b]
-            planes[1, np.uint64(first) + b] = h[b]
+            cells[np.uint64(first) + b] = g[b]
+            heavy[np.uint64(first) + b] = h[b]
         else:
-            planes[0, np.uint64(first) + b] = (g[b] << HALF) + h[b]
+            cells[np.uint64(first) + b] = (g[b] << HALF) + h[b]
 
 
 @inner_kernel
-def subtract(planes, first, n_bins, g, h, rest_g, rest_h):
+def subtract(growth, slot, first, n_bins, g, h, rest_g, rest_h):
     """Write what a wide leaf's histogram has more than g and h: its other child's sums."""
+    cells, heavy = growth.cells[slot], growth.heavy[slot]
     for b in range(np.uint64(n_bins)):
-        rest_g[b] = planes[0, np.uint64(first) + b] - g[b]
-        rest_h[b] = planes[1, np.uint64(first) + b] - h[b]
+        rest_g[b] = cells[np.uint64(first) + b] - g[b]
+        rest_h[b] = heavy[np.uint64(first) + b] - h[b]
 
 
 @inner_kernel

@@ -92,7 +92,7 @@ def build_and_scan(team, rank, bins, records, growth, scratch, rules, scale, sma
     by_rows = shares_rows(team, leaf, bins, n_columns)
     begin, stop = share_of(team, rank, start, end) if by_rows else (start, end)
     if len(bins.lists.cells) > 0:
-        stride = growth.planes.shape[2] // len(bins.places.length)
+        stride = growth.cells.shape[1] // len(bins.places.length)
         build_listed(
             bins.lists,
             records,
@@ -122,7 +122,7 @@ def build_and_scan(team, rank, bins, records, growth, scratch, rules, scale, sma
 def build(bins, records, growth, scratch, scale, rank, first, last, low, high, leaf):
     """Add rows to a member's own cells, of the dense columns at low … high − 1 of the list."""
     rows, columns = growth.rows, growth.columns
-    stride = growth.planes.shape[2] // len(bins.places.length)
+    stride = growth.cells.shape[1] // len(bins.places.length)
     cells, planes, sums = scratch.cells[rank], scratch.wide[rank], scratch.sums[rank]
     while high > low and columns[high - 1] >= bins.rows.shape[1]:  # listed
         high -= 1
@@ -157,7 +157,7 @@ def build(bins, records, growth, scratch, scale, rank, first, last, low, high, l
 def scan_tile(team, rank, bins, growth, scratch, rules, scale, small, large, low, high, by_rows):
     """Take the cells of some columns, subtract, and scan both leaves."""
     one, two = growth.leaves[small], growth.leaves[max(large, 0)]
-    stride = growth.planes.shape[2] // len(bins.places.length)
+    stride = growth.cells.shape[1] // len(bins.places.length)
     members = (0, team.size) if by_rows else (rank, rank + 1)
     was_wide = one["wide"]
     spread = sum_of(scratch, members, SPREAD)
@@ -175,21 +175,20 @@ def scan_tile(team, rank, bins, growth, scratch, rules, scale, small, large, low
         if was_wide:
             gather(scratch, members, at, n_cells, own[0], own[1])
             if scan_two:
-                rest = growth.planes[slots[1]]
-                subtract(rest, at, n_cells, own[0], own[1], own[2], own[3])
-                keep(rest, at, n_cells, rest_wide, own[2], own[3])
+                subtract(growth, slots[1], at, n_cells, own[0], own[1], own[2], own[3])
+                keep(growth, slots[1], at, n_cells, rest_wide, own[2], own[3])
             if scan_one:
-                keep(growth.planes[slots[0]], at, n_cells, wide, own[0], own[1])
+                keep(growth, slots[0], at, n_cells, wide, own[0], own[1])
         else:
             take(scratch, members, at, n_cells, own[4])
             if scan_two:
-                subtract_cells(growth.planes[slots[1], 0], at, n_cells, own[4])
+                subtract_cells(growth.cells[slots[1]], at, n_cells, own[4])
             if scan_one:
-                keep_cells(growth.planes[slots[0], 0], at, n_cells, own[4])
+                keep_cells(growth.cells[slots[0]], at, n_cells, own[4])
         for which in range(0 if scan_one else 1, 2 if scan_two else 1):  # as `settle` counts them
             leaf, facts = (large, two_facts) if which else (small, one_facts)
             if not was_wide:
-                cells = growth.planes[slots[which], 0, at : at + n_cells]
+                cells = growth.cells[slots[which], at : at + n_cells]
                 if is_plain(bins, c, rules):
                     scan_column(bins, c, cells, growth, leaf, facts, rules, scratch, rank, which)
                     continue

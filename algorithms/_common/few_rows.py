@@ -6,11 +6,21 @@ Most of what they look for cannot be in an array of floats that has the right nu
 """
 
 import numpy as np
+import pandas as pd
 from scipy import sparse
 
 MOST_VALUES = 1 << 22  # of more, scikit-learn's own look at them is what takes the time
+FEW_VALUES = 1024  # that are looked at one by one sooner than added up
 FLOATS = frozenset({np.dtype(np.float32), np.dtype(np.float64)})
 CSR = (sparse.csr_array, sparse.csr_matrix)
+
+
+def plain_table(estimator, X, dtype=None):
+    """Return `plain_sparse_rows`, `plain_frame` or `plain_rows` of X, by what it is."""
+    if sparse.issparse(X):
+        return plain_sparse_rows(estimator, X, dtype)
+    plain = plain_frame if isinstance(X, pd.DataFrame) else plain_rows
+    return plain(estimator, X, dtype)
 
 
 def plain_rows(estimator, X, dtype=None, *, allow_nan=True):
@@ -75,8 +85,54 @@ def plain_sparse_rows(estimator, X, dtype=None):
     return found if is_plain(found.data) else None
 
 
+def plain_frame(estimator, X, dtype=None):
+    """Return the values of a frame as `validate_data` would, or None where that has to look itself.
+
+    Parameters
+    ----------
+    estimator : fitted, with the ``categories_`` of `hist_tables.encode_frame`
+    X, dtype : as in `plain_rows`
+
+    Returns
+    -------
+    (n_rows, n_features) C-contiguous array, codes in place of categories, or None: where X is
+    anything but a frame of at least one row and at most MOST_VALUES values, whose columns have the
+    names that training saw and hold float64 numbers, or the categories that training saw; or where
+    a value is infinite or becomes so in ``dtype``.
+    """
+    names = getattr(estimator, "feature_names_in_", None)
+    if type(X) is not pd.DataFrame or names is None or not 0 < X.size <= MOST_VALUES:
+        return None
+    if list(X.columns) != list(names):
+        return None
+    known = estimator.categories_ or {}
+    found = np.empty(X.shape, dtype or np.float64)
+    with np.errstate(over="ignore"):
+        for j, (name, column) in enumerate(X.items()):
+            values = column.array
+            if name in known:
+                if not has_categories(values.dtype, known[name]):
+                    return None
+                found[:, j] = values.codes
+                found[values.codes < 0, j] = np.nan
+            elif column.dtype == np.float64:
+                found[:, j] = values
+            else:
+                return None
+    return found if is_plain(found) else None
+
+
+def has_categories(kind, known):
+    """Return whether a dtype is that of these categories, in this order."""
+    if not isinstance(kind, pd.CategoricalDtype):
+        return False
+    return kind.categories is known or kind.categories.equals(known)
+
+
 def is_plain(values, *, allow_nan=True):
     """Return whether no value is infinite, nor NaN; a sum that is finite says so at once."""
+    if values.size < FEW_VALUES and np.isfinite(values).all():
+        return True
     with np.errstate(over="ignore", invalid="ignore"):
         total = values.sum()
     if np.isfinite(total):

@@ -9,7 +9,7 @@ from algorithms._common.category_numbers import WORD, CategoryNumbers, count_wor
 from algorithms._common.few_rows import plain_array
 from algorithms._common.node_rules import ends_left, nan_goes_left
 from algorithms._common.odd_questions import OddQuestions
-from algorithms._common.sparse_predict import each_block, narrowed
+from algorithms._common.sparse_predict import AskedColumns, narrowed
 from algorithms._common.threads import Workers, count_threads
 from algorithms._kernels.hist_predict import (
     BLOCK,
@@ -105,19 +105,21 @@ class FastPredictor:
 
     @cached_property
     def _narrow(self):
-        """What predicts with the columns alone that nodes ask for, and where these are."""
+        """What predicts with the columns alone that nodes ask for, and lays these out."""
         ensemble, place = narrowed(self.ensemble)
-        return FastPredictor(ensemble), place
+        return FastPredictor(ensemble), AskedColumns(place, ensemble.absent)
 
     def _add_sparse(self, X, out, threads, trees):
-        narrow, place = self._narrow
-        absent = np.nan if self.ensemble.absent == "nan" else 0.0
+        narrow, asked = self._narrow
+        if asked.is_one_block(X):
+            narrow.add(asked.lay_out(X), out, 1, trees)
+            return
         few = X.shape[0] * len(self.roots[trees]) < FEW_STEPS
 
         def add(rows, dense):
             narrow.add(dense, out[rows], 1, trees)
 
-        each_block(X, place, absent, 1 if few else threads, add)
+        asked.each_block(X, 1 if few else threads, add)
 
     def _walk(self, X, out, threads, trees, most=np.inf):
         """Add the scores of some trees to ``out``; X as the packed nodes ask it.

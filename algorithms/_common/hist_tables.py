@@ -8,7 +8,7 @@ import pandas as pd
 from scipy import sparse
 from sklearn.utils.validation import validate_data
 
-from algorithms._common.few_rows import plain_rows, plain_sparse_rows
+from algorithms._common.few_rows import plain_table
 
 
 def read_table(estimator, X, *, reset, y="no_validation", known=None, **options):
@@ -25,7 +25,7 @@ def read_table(estimator, X, *, reset, y="no_validation", known=None, **options)
         The ``categories_`` of an earlier model, whose codes are kept; new categories come behind.
     """
     if not reset:
-        few = plain_sparse_rows(estimator, X) if sparse.issparse(X) else plain_rows(estimator, X)
+        few = plain_table(estimator, X)
         if few is not None:
             return few
     if isinstance(X, pd.DataFrame):

@@ -6,7 +6,7 @@ from scipy import sparse
 from sklearn.utils import assert_all_finite
 from sklearn.utils.validation import validate_data
 
-from algorithms._common.few_rows import plain_rows, plain_sparse_rows
+from algorithms._common.few_rows import plain_table
 from algorithms._common.hist_tables import add_up, encode_frame, go_on_with
 from algorithms._common.threads import Workers, count_threads
 
@@ -24,8 +24,7 @@ def read_rows(estimator, X, *, reset, y="no_validation", known=None, wide=False,
     being those of an earlier model, as in `hist_tables.read_table`.
     """
     if not reset:
-        plain = plain_sparse_rows if sparse.issparse(X) else plain_rows
-        if (few := plain(estimator, X, np.float32)) is not None:
+        if (few := plain_table(estimator, X, np.float32)) is not None:
             return drop_missing(few, estimator.missing)
     if isinstance(X, pd.DataFrame):
         if not estimator.enable_categorical:

@@ -28,28 +28,52 @@ def narrowed(ensemble):
     return replace(ensemble, feature=feature, n_features=len(asked) + 1), place
 
 
-def each_block(X, place, absent, threads, task):
-    """Call ``task(rows, dense)`` for blocks of rows, side by side.
+class AskedColumns:
+    """Lays out rows of CSR X, without entries that stand twice, for a predictor.
 
     Parameters
     ----------
-    X : CSR (n_rows, n_columns), without entries that stand twice
     place : of `narrowed`
-    absent : what an entry that X omits stands for
-    task : callable, given a slice of rows and these rows, C-contiguous, its to read until it ends
+    absent : "zero" or "nan", what entries that X omits stand for
     """
-    n_rows, width = X.shape[0], int(place.max(initial=-1)) + 1
-    step = max(1, min(n_rows, VALUES // width))
-    at = X.indptr, X.indices
 
-    def walk(first, last):
-        dense = np.full((step, width), absent, X.dtype)
-        value = dense.dtype.type(absent)
-        for start in range(first * step, min(last * step, n_rows), step):
-            end = min(start + step, n_rows)
-            write_rows(*at, X.data, place, dense, start, end)
-            task(slice(start, end), dense[: end - start])
-            wipe_rows(*at, value, place, dense, start, end)
+    def __init__(self, place, absent):
+        self.place, self.width = place, int(place.max(initial=-1)) + 1
+        self.absent = np.nan if absent == "nan" else 0.0
 
-    with Workers(threads) as workers:
-        workers.share(walk, -(-n_rows // step))
+    def is_one_block(self, X):
+        """Return whether all rows are few enough to be dense at once."""
+        return X.shape[0] * self.width <= VALUES
+
+    def lay_out(self, X):
+        """Return all rows, of the asked columns, (n_rows, width) C-contiguous."""
+        n_rows = X.shape[0]
+        dense = np.empty((n_rows, self.width), X.dtype)
+        dense.fill(self.absent)
+        write_rows(X.indptr, X.indices, X.data, self.place, dense, 0, n_rows)
+        return dense
+
+    def each_block(self, X, threads, task):
+        """Call ``task(rows, dense)`` for blocks of rows, side by side.
+
+        Parameters
+        ----------
+        X : CSR (n_rows, n_columns)
+        task : callable, given a slice of rows and these rows, C-contiguous, its to read until it
+            ends
+        """
+        n_rows, place = X.shape[0], self.place
+        step = max(1, min(n_rows, VALUES // self.width))
+        at = X.indptr, X.indices
+
+        def walk(first, last):
+            dense = np.full((step, self.width), self.absent, X.dtype)
+            value = dense.dtype.type(self.absent)
+            for start in range(first * step, min(last * step, n_rows), step):
+                end = min(start + step, n_rows)
+                write_rows(*at, X.data, place, dense, start, end)
+                task(slice(start, end), dense[: end - start])
+                wipe_rows(*at, value, place, dense, start, end)
+
+        with Workers(threads) as workers:
+            workers.share(walk, -(-n_rows // step))

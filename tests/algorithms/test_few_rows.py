@@ -8,7 +8,7 @@ import pytest
 from scipy import sparse
 
 from algorithms._common import few_rows, newton_fitted
-from algorithms._common.few_rows import is_plain, plain_rows, plain_sparse_rows
+from algorithms._common.few_rows import is_plain, plain_frame, plain_rows, plain_sparse_rows
 from algorithms.bagging import BaggingClassifier
 from algorithms.decision_tree import DecisionTreeClassifier
 from algorithms.gradient_boosting import GradientBoostingRegressor
@@ -119,6 +119,61 @@ def test_names_are_still_checked_of_sparse_rows():
     )
     with pytest.warns(UserWarning, match="feature names"):
         named.predict(sparse.csr_array(X[:1]))
+
+
+def frame(rows=200, order="abc"):
+    """Return numbers and two columns of categories, one of them with gaps."""
+    letters = pd.Categorical(np.array(list("abc"))[np.arange(rows) % 3], categories=list(order))
+    numbers = pd.Categorical.from_codes(np.arange(rows) % 5 - 1, categories=[3, 1, 2, 0])
+    columns = {"x": X[:rows, 0], "letter": letters, "number": numbers, "z": X[:rows, 1]}
+    return pd.DataFrame(columns)
+
+
+def grown_on_frame(kind):
+    own = {"enable_categorical": True} if kind is NewtonBoostingClassifier else {}
+    target = (X[:, 0] + np.arange(len(X)) % 3 > 1.0).astype(int)
+    return kind(n_estimators=5, **own).fit(frame(), target)
+
+
+@pytest.mark.parametrize("kind", [HistogramBoostingClassifier, NewtonBoostingClassifier])
+def test_one_row_of_a_frame_is_predicted_as_on_the_long_way(kind, monkeypatch):
+    model, given = grown_on_frame(kind), frame()
+    one_by_one = [model.predict_proba(given[i : i + 1])[0] for i in range(60)]
+    again = pickle.loads(pickle.dumps(model))  # its categories are equal, and not the same object
+    assert plain_frame(again, given) is not None
+    assert np.array_equal(again.predict_proba(given)[:60], one_by_one)
+    monkeypatch.setattr(few_rows, "MOST_VALUES", 0)
+    assert plain_frame(model, given) is None
+    assert np.array_equal(model.predict_proba(given)[:60], one_by_one)
+    assert len(np.unique(one_by_one)) > 5
+
+
+@pytest.mark.parametrize("kind", [HistogramBoostingClassifier, NewtonBoostingClassifier])
+def test_frames_that_are_not_plain_take_the_long_way(kind):
+    model = grown_on_frame(kind)
+    named = frame(order="cab")  # the same categories in another order: other codes
+    assert plain_frame(model, named) is None
+    plain = frame()
+    plain["letter"] = named["letter"].cat.set_categories(list("abc"))
+    assert np.array_equal(model.predict_proba(named), model.predict_proba(plain))
+    wholes = frame().assign(x=1)
+    assert plain_frame(model, wholes) is None
+    assert np.array_equal(model.predict_proba(wholes), model.predict_proba(wholes.assign(x=1.0)))
+    for bad, message in (
+        (frame().rename(columns={"x": "y"}), "feature names"),
+        (frame()[["z", "x", "letter", "number"]], "feature names"),
+        (frame().assign(x=np.inf), "infinity"),
+        (frame()[:0], "minimum of 1 is required"),
+    ):
+        assert plain_frame(model, bad) is None
+        with pytest.raises(ValueError, match=message):
+            model.predict_proba(bad)
+
+
+def test_a_frame_beyond_float32_is_refused_where_the_model_reads_float32():
+    model = grown_on_frame(NewtonBoostingClassifier)
+    with pytest.raises(ValueError, match="too large"):
+        model.predict(frame().assign(x=1e39))
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])

@@ -54,9 +54,10 @@ def test_only_asked_columns_are_laid_out():
     assert np.array_equal(np.flatnonzero(place < len(asked)), asked)
     seen = []
     sparse = csr_matrix(X)
-    sparse_predict.each_block(
-        sparse, place, 0.0, 1, lambda at, part: seen.append((at, part.copy()))
-    )
+    columns = sparse_predict.AskedColumns(place, "zero")
+    columns.each_block(sparse, 1, lambda at, part: seen.append((at, part.copy())))
+    assert columns.is_one_block(sparse)
+    assert np.array_equal(columns.lay_out(sparse), np.concatenate([part for _, part in seen]))
     found = np.concatenate([part for _, part in seen])
     assert np.array_equal(found[:, :-1], X[:, asked])
     assert [at.start for at, _ in seen] == sorted(at.start for at, _ in seen)

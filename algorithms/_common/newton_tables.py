@@ -23,9 +23,8 @@ def read_rows(estimator, X, *, reset, y="no_validation", known=None, wide=False,
     ``missing`` become NaN; columns of a frame whose dtype is categorical become codes, ``known``
     being those of an earlier model, as in `hist_tables.read_table`.
     """
-    if not reset:
-        if (few := plain_table(estimator, X, np.float32)) is not None:
-            return drop_missing(few, estimator.missing)
+    if not reset and (few := plain_table(estimator, X, np.float32)) is not None:
+        return drop_missing(few, estimator.missing)
     if isinstance(X, pd.DataFrame):
         if not estimator.enable_categorical:
             refuse_categories(X)

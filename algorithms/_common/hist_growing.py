@@ -6,14 +6,13 @@ from algorithms._common.hist_bundles import stride_of
 from algorithms._common.hist_model import copy_tree
 from algorithms._common.threads import make_team
 from algorithms._kernels import hist_layout as layout
-from algorithms._kernels.hist_draw import list_others
 from algorithms._kernels.hist_grow import grow
 from algorithms._kernels.hist_scores import (
-    Walk,
     add_leaves,
+    list_unmarked,
     mark_leaves,
+    part_others,
     walk_listed,
-    walk_rows,
 )
 
 ROWS_AT_ONCE = 1 << 15
@@ -100,7 +99,7 @@ class Grower:
         self.workers.share(run, self.size)
         self._own = own
         self.n_leaves = int(own.state[layout.LEAVES])
-        self._mark(rows)
+        self._mark()
         return self._take()
 
     def _only(self, features):
@@ -118,32 +117,18 @@ class Grower:
             columns = np.zeros(1, np.int64)
         return {"columns": columns, "allowed": allowed}
 
-    def _mark(self, rows):
+    def _mark(self):
         """Write every row's leaf."""
         own, leaf_of = self._own, self.leaf_of
-        self.share_rows(
-            lambda first, last: mark_leaves(own, self.n_leaves, leaf_of, first, last),
-            len(own.rows),
-        )
-        if rows is None or len(rows) == len(leaf_of):
-            return
-        walk, bins = self._walk(), self.bins
+        nodes, bins = own.nodes[: 2 * self.n_leaves - 1], self.bins
+        leaf = numbers_of_leaves(len(nodes), self.leaves["node"][: self.n_leaves])
         if len(bins.lists.cells):
 
             def task(others):
-                walk_listed(bins, own, walk.leaf, others, leaf_of)
+                walk_listed(bins, own, leaf, others, leaf_of)
         else:
-
-            def task(others):
-                walk_rows(bins.rows, walk, own.goes_left, others, leaf_of)
-
-        self.share_rows(for_others(task, rows), len(leaf_of))
-
-    def _walk(self):
-        """Return the `Walk` of the last tree."""
-        n_nodes = 2 * self.n_leaves - 1
-        nodes = self._own.nodes[:n_nodes]
-        return make_walk(nodes, self.leaves["node"][: self.n_leaves], self.bins.places.column)
+            task = parting(nodes, own.goes_left, bins.columns, bins.places.column, leaf, leaf_of)
+        mark_rows(self.share_rows, own, self.n_leaves, leaf_of, task)
 
     def share_rows(self, task, count):
         """Share a task over rows, unless there are few."""
@@ -179,39 +164,48 @@ def begin_with(rows, out):
         out[first:last] = own
 
 
-def for_others(task, rows):
-    """Return a task of first and last, which calls another for those rows that are not among some.
+def mark_rows(share, grown, n_leaves, leaf_of, task):
+    """Write every row's leaf.
 
     Parameters
     ----------
-    task : of a uint32 array, ascending
-    rows : uint32, ascending
+    share : shares a task of first and last over so many rows
+    grown : its ``leaves``, and its ``rows`` that the tree was grown on
+    leaf_of : (n_rows,) uint16 or uint32, written
+    task : writes the leaves of the other rows: a uint32 array, ascending, its to reorder
     """
+    none = np.iinfo(leaf_of.dtype).max  # no leaf has this number
+    some = len(grown.rows) < len(leaf_of)
+    if some:
+        leaf_of.fill(none)
 
-    def share(first, last):
-        ends = np.array([first, last], rows.dtype)  # else numpy makes all rows int64
-        own = rows[slice(*np.searchsorted(rows, ends))]
-        others = np.empty(last - first - len(own), np.uint32)
-        list_others(own, first, last, others)
-        task(others)
+    def of_others(first, last):
+        others = np.empty(last - first, np.uint32)
+        task(others[: list_unmarked(leaf_of, none, first, last, others)])
 
-    return share
+    share(lambda first, last: mark_leaves(grown, n_leaves, leaf_of, first, last), len(grown.rows))
+    if some:
+        share(of_others, len(leaf_of))
 
 
-def make_walk(nodes, leaf_nodes, columns):
-    """Return the `Walk` of a tree.
+def parting(nodes, *given):
+    """Return a task of others, uint32 and its to reorder: the rest as of `part_others`."""
+
+    def task(others):
+        spans = np.empty((len(nodes), 2), np.int64)
+        before, leaf_of = given[:-1], given[-1]
+        part_others(nodes, *before, others, np.empty_like(others), spans, leaf_of)
+
+    return task
+
+
+def numbers_of_leaves(n_nodes, leaf_nodes):
+    """Return the number of the leaf that each node is, int64 (n_nodes,); of others 0.
 
     Parameters
     ----------
-    nodes : hist_layout.NODE (n_nodes,)
     leaf_nodes : int64 (n_leaves,), node of each leaf
-    columns : int64 (n_features,), of each feature
     """
-    inner = nodes["left"] >= 0
-    children = np.repeat(np.arange(len(nodes), dtype=np.int32)[:, None], 2, axis=1)
-    children[inner, 0], children[inner, 1] = nodes["right"][inner], nodes["left"][inner]
-    column = np.zeros(len(nodes), np.int32)
-    column[inner] = columns[nodes["feature"][inner]]
-    leaf = np.zeros(len(nodes), np.int64)
+    leaf = np.zeros(n_nodes, np.int64)
     leaf[leaf_nodes] = np.arange(len(leaf_nodes))
-    return Walk(children, column, leaf)
+    return leaf

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from algorithms._common.hist_bundles import stride_of
-from algorithms._common.hist_growing import begin_with, for_others, make_walk
+from algorithms._common.hist_growing import begin_with, mark_rows, numbers_of_leaves, parting
 from algorithms._common.hist_model import copy_tree
 from algorithms._distributed.bins import owners_of
 from algorithms._distributed.collective import width_of
@@ -33,7 +33,7 @@ from algorithms._kernels.dist_grow import (
 )
 from algorithms._kernels.hist_build import build_wide
 from algorithms._kernels.hist_groups import ALL
-from algorithms._kernels.hist_scores import add_leaves, mark_leaves, walk_rows
+from algorithms._kernels.hist_scores import add_leaves
 
 BESTS = 2 * layout.BEST.itemsize  # bytes
 NONE = -1, -1  # leaves
@@ -137,7 +137,7 @@ class RankGrower:
         while self.split():
             pass
         self.n_leaves = int(self.board.state[layout.LEAVES])
-        self.mark(rows)
+        self.mark()
         return self.copy_tree()
 
     def begin(self):
@@ -267,25 +267,14 @@ class RankGrower:
         take_better(self.desk, self.heard_best, self.heard_members)
         return self.told[: self.told_length]
 
-    def mark(self, rows):
+    def mark(self):
         """Write the leaf of every row of the rank."""
-        own, n = self.leaves.copy(), self.n_leaves
+        own, n, board, columns = self.leaves.copy(), self.n_leaves, self.board, self.bins.columns
         own["start"][:n], own["end"][:n] = self.spans[:n].T
-        marked = Marked(own, self.rows)
-        self.workers.share(
-            lambda first, last: mark_leaves(marked, self.n_leaves, self.leaf_of, first, last),
-            len(self.rows),
-        )
-        if rows is None or len(rows) == len(self.leaf_of):
-            return
-        bins, board = self.bins.rows, self.board
-        nodes = board.nodes[: 2 * n - 1]
-        walk = make_walk(nodes, self.leaves["node"][:n], np.arange(bins.shape[1]))
-
-        def task(others):
-            walk_rows(bins, walk, board.goes_left, others, self.leaf_of)
-
-        self.workers.share(for_others(task, rows), len(self.leaf_of))
+        nodes, place = board.nodes[: 2 * n - 1], np.arange(len(columns))
+        leaf = numbers_of_leaves(len(nodes), self.leaves["node"][:n])
+        task = parting(nodes, board.goes_left, columns, place, leaf, self.leaf_of)
+        mark_rows(self.workers.share, Marked(own, self.rows), n, self.leaf_of, task)
 
     def add_to(self, score, tree):
         """Add the last tree's values to the score of each of the rank's rows."""

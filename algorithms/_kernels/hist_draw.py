@@ -114,26 +114,3 @@ def hash_rows(seed, out):
     """Write the hash of each number 0 … n − 1 into a uint32 array."""
     for i in range(np.uint64(len(out))):
         out[i] = hash_of(seed, i)
-
-
-@kernel
-def list_others(rows, first, last, out):
-    """Write the numbers in first … last − 1 that are not among some.
-
-    Parameters
-    ----------
-    rows : uint32, ascending, in first … last − 1
-    out : uint32 (last − first − len(rows),), written
-    """
-    count, number = np.uint64(0), np.uint64(first)
-    for i in range(np.uint64(len(rows))):
-        row = np.uint64(rows[i])
-        while number < row:
-            out[count] = number
-            count += np.uint64(1)
-            number += np.uint64(1)
-        number = row + np.uint64(1)
-    while number < np.uint64(last):
-        out[count] = number
-        count += np.uint64(1)
-        number += np.uint64(1)

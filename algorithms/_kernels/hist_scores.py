@@ -1,23 +1,14 @@
 """Add a grown tree to the scores of all rows.
 
 The rows of a leaf stand together after growth, so each row's leaf is known without a walk; rows
-that the tree was not grown on walk down its bins.
+that the tree was not grown on are parted likewise.
 """
-
-from typing import NamedTuple
 
 import numpy as np
 
 from algorithms._kernels.hist_lists import cell_of
-from algorithms._kernels.jit import inner_kernel, kernel
-
-
-class Walk(NamedTuple):
-    """What rows need that walk down a tree on dense columns."""
-
-    children: np.ndarray  # int32 (n_nodes, 2): where not left, where left; of a leaf, itself twice
-    column: np.ndarray  # int32 (n_nodes,), that a node asks; 0 of a leaf
-    leaf: np.ndarray  # int64 (n_nodes,), number of the leaf that a node is
+from algorithms._kernels.hist_partition import move, part
+from algorithms._kernels.jit import kernel
 
 
 @kernel
@@ -36,61 +27,54 @@ def mark_leaves(growth, n_leaves, leaf_of, first, last):
 
 
 @kernel
-def walk_rows(bins, walk, goes_left, others, leaf_of):
-    """Write the number of its leaf for each of some rows, by walking the tree.
+def list_unmarked(leaf_of, mark, first, last, out):
+    """Write those of the rows first … last − 1 whose leaf is ``mark``; return how many."""
+    count = np.uint64(0)
+    for i in range(np.uint64(first), np.uint64(last)):
+        out[count] = np.uint32(i)
+        count += np.uint64(leaf_of[i] == mark)
+    return np.int64(count)
 
-    Four rows walk at once, so that their waits for memory overlap; a leaf is its own child.
+
+@kernel
+def part_others(nodes, goes_left, columns, place, leaf, rows, spare, spans, leaf_of):
+    """Write the number of its leaf for each of some rows, by parting them as growth did its own.
+
+    To part a row takes a fifth of the time of a step down the tree: its column is read in order.
 
     Parameters
     ----------
-    bins : (n_rows, n_columns) uint8
-    walk : Walk
+    nodes : NODE (n_nodes,), parents before their children, right children behind left ones
     goes_left : uint8 (n_nodes, MAX_BINS)
-    others : uint32, rows of the table
+    columns : uint8 (n_columns, n_rows)
+    place : int64 (n_features,), column of each feature
+    leaf : int64 (n_nodes,), number of the leaf that a node is
+    rows : uint32, rows of the table; brought into another order
+    spare : uint32, as long, scratch space
+    spans : int64 (n_nodes, 2), scratch space: where a node's rows begin and end
     leaf_of : (n_rows,) uint16 or uint32, written
     """
-    i, end = np.uint64(0), np.uint64(len(others))
-    one, two, three = np.uint64(1), np.uint64(2), np.uint64(3)
-    while i + three < end:
-        row_a, row_b = np.uint64(others[i]), np.uint64(others[i + one])
-        row_c, row_d = np.uint64(others[i + two]), np.uint64(others[i + three])
-        a = b = c = d = np.uint64(0)
-        moving = True
-        while moving:
-            next_a = step(bins, walk, goes_left, row_a, a)
-            next_b = step(bins, walk, goes_left, row_b, b)
-            next_c = step(bins, walk, goes_left, row_c, c)
-            next_d = step(bins, walk, goes_left, row_d, d)
-            moving = next_a != a or next_b != b or next_c != c or next_d != d
-            a, b, c, d = next_a, next_b, next_c, next_d
-        leaf_of[row_a], leaf_of[row_b] = walk.leaf[a], walk.leaf[b]
-        leaf_of[row_c], leaf_of[row_d] = walk.leaf[c], walk.leaf[d]
-        i += np.uint64(4)
-    while i < end:
-        row = np.uint64(others[i])
-        at = np.uint64(0)
-        to = step(bins, walk, goes_left, row, at)
-        while to != at:
-            at = to
-            to = step(bins, walk, goes_left, row, at)
-        leaf_of[row] = walk.leaf[at]
-        i += one
-
-
-@inner_kernel
-def step(bins, walk, goes_left, row, at):
-    """Return the node that a row goes to from one, uint64."""
-    is_left = goes_left[at, np.uint64(bins[row, np.uint64(walk.column[at])])]
-    return np.uint64(walk.children[at, np.uint64(is_left)])
+    spans[0, 0], spans[0, 1] = 0, len(rows)
+    for at in range(len(nodes)):
+        start, end, left = spans[at, 0], spans[at, 1], nodes[at]["left"]
+        if left < 0:
+            for i in range(np.uint64(start), np.uint64(end)):
+                leaf_of[np.uint64(rows[i])] = leaf[at]
+            continue
+        column = columns[place[nodes[at]["feature"]]]
+        n_left = part(rows, spare, column, goes_left[at], start, end)
+        move(rows, spare, start, end, n_left, start, start + n_left)
+        spans[left, 0], spans[left, 1] = start, start + n_left
+        spans[left + 1, 0], spans[left + 1, 1] = start + n_left, end
 
 
 @kernel
 def walk_listed(bins, growth, leaf, others, leaf_of):
-    """Do as `walk_rows`, where some columns are listed.
+    """Do as `part_others` where some columns are listed: walk down the tree.
 
     Parameters
     ----------
-    leaf : int64 (n_nodes,), as of `Walk`
+    leaf : int64 (n_nodes,), number of the leaf that a node is
     """
     nodes = growth.nodes
     stride = growth.cells.shape[1] // len(bins.places.length)

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from algorithms._common.hist_bins import bin_table, find_bins
-from algorithms._common.hist_growing import Grower, make_walk
+from algorithms._common.hist_growing import Grower, numbers_of_leaves, parting
 from algorithms._common.hist_params import all_free, make_rules
 from algorithms._common.threads import Workers
 from algorithms._distributed.rows import Rows
@@ -23,7 +23,6 @@ from algorithms._kernels.dist_rows import pack_run
 from algorithms._kernels.hist_draw import draw_rows
 from algorithms._kernels.hist_layout import Scale
 from algorithms._kernels.hist_pack import pack
-from algorithms._kernels.hist_scores import walk_rows
 from algorithms.histogram_boosting import HistogramBoostingRegressor
 
 SEEDS = st.integers(0, 2**32 - 1)
@@ -90,7 +89,7 @@ def test_exported_cells_are_unpacked_and_cleared(seed, flushed):
 
 
 @pytest.mark.parametrize("categorical", [False, True])
-def test_rows_walk_to_the_leaves_that_growth_put_them_in(categorical):
+def test_rows_are_parted_into_the_leaves_that_growth_put_them_in(categorical):
     rng = np.random.default_rng(1)
     X = rng.integers(0, 30, (400, 3)).astype(float)
     X[rng.random(X.shape) < 0.1] = np.nan
@@ -102,10 +101,14 @@ def test_rows_walk_to_the_leaves_that_growth_put_them_in(categorical):
         g = np.round(rng.normal(size=400) * 1000).astype(np.int64)
         tree = grower.grow((g << 32) + 1, Scale(1.0, 1.0), 0)
     found = np.zeros(400, np.uint16)
-    walk = make_walk(tree.nodes, grower.leaves["node"][: tree.n_leaves], bins.places.column)
+    leaf = numbers_of_leaves(len(tree.nodes), grower.leaves["node"][: tree.n_leaves])
+    goes_left, places = grower.growth.goes_left, bins.places.column
+    task = parting(tree.nodes, goes_left, bins.columns, places, leaf, found)
     every = np.arange(400, dtype=np.uint32)
-    walk_rows(bins.rows, walk, grower.growth.goes_left, every[:399], found)
-    walk_rows(bins.rows, walk, grower.growth.goes_left, every[399:], found)
+    task(every[:0])
+    assert not found.any()
+    task(every[:399].copy())
+    task(every[399:].copy())
     assert tree.n_leaves == 9
     assert np.array_equal(found, grower.leaf_of)
 

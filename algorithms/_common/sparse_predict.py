@@ -36,20 +36,20 @@ def each_block(X, place, absent, threads, task):
     X : CSR (n_rows, n_columns), without entries that stand twice
     place : of `narrowed`
     absent : what an entry that X omits stands for
-    task : callable, given a slice of rows and these rows, C-contiguous, its to read until it ends
+    task : callable, given a slice of rows and these rows, float64 and C-contiguous, its to read
+        until it ends
     """
     n_rows, width = X.shape[0], int(place.max(initial=-1)) + 1
     step = max(1, min(n_rows, VALUES // width))
     at = X.indptr, X.indices
 
     def walk(first, last):
-        dense = np.full((step, width), absent, X.dtype)
-        value = dense.dtype.type(absent)
+        dense = np.full((step, width), absent, np.float64)  # else the walks are compiled twice
         for start in range(first * step, min(last * step, n_rows), step):
             end = min(start + step, n_rows)
             write_rows(*at, X.data, place, dense, start, end)
             task(slice(start, end), dense[: end - start])
-            wipe_rows(*at, value, place, dense, start, end)
+            wipe_rows(*at, absent, place, dense, start, end)
 
     with Workers(threads) as workers:
         workers.share(walk, -(-n_rows // step))

@@ -24,7 +24,7 @@ class VotingTree:
         chosen = tree.values.argmax(axis=1)[:, None] == np.arange(tree.max_n_classes)
         others = max(1, tree.max_n_classes - 1)
         given = np.where(chosen, vote, -1.0 / others * vote)
-        self.values = given[:, 1:] if tree.max_n_classes == 2 else given
+        self.values = given[:, 1:].copy() if tree.max_n_classes == 2 else given  # C-contiguous
         self.max_n_classes = self.values.shape[1]
         self.max_depth = tree.max_depth
 

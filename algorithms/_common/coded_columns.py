@@ -39,6 +39,7 @@ def sort_coded(X, workers, name, close=CLOSE):
         Where a value is infinite, or too large for float32.
     """
     n, n_columns = X.shape
+    close = np.float32(close)  # of one type, so that kernels are compiled once
     values = read_columns(X, workers, name)
     order = values.view(np.uint32)
     wanted = count_bins(n)
@@ -62,7 +63,7 @@ def sort_coded(X, workers, name, close=CLOSE):
             order[f] = own[0]
 
     workers.share(sort, n_columns)
-    return lay_flat(X, order, missing, np.float32(close)), codes
+    return lay_flat(X, order, missing, close), codes
 
 
 def lay_flat(X, order, missing, close):

@@ -85,6 +85,7 @@ def find_bins(X, categorical, max_bin, sample, min_in_bin, workers):
         room = max_bin - 1 if gaps[f] else max_bin
         room = max(1, min(room, int(counts.sum()) // min_in_bin))
         edges = np.empty(room)
+        values = values.astype(np.float64, copy=False)  # float32 would be compiled for as well
         return edges[: find_edges(values, counts, room, min_in_bin, edges)].copy()
 
     def find_listed(j):

@@ -28,6 +28,7 @@ from harness import Missing
 LARGEST = {4: float(np.finfo(np.float32).max), 8: float(np.finfo(np.float64).max)}  # by bytes
 FEW_STEPS = 1 << 17  # rows × trees below which threads cost more than they bring
 BLOCK_VALUES = 1 << 21  # of a table whose codes are numbered anew at once
+WIDENED = 1 << 17  # values that are read as float64 at once: a second-level cache
 MANY_WORDS = 1 << 17  # of all category sets, 64 codes each, beyond which codes are numbered anew
 
 
@@ -147,15 +148,8 @@ class FastPredictor:
                         nodes, roots, depth, values, output, x, width, limit, rounds, *where
                     )
                 )
-            elif not self.odd.are_worth_it(n_rows, self.depth[trees], trees):
-                steps, bits, values = self.steps, self.bits, self.values_of_steps
-                add_trees(steps, bits, roots, values, output, X, reading, at, out, first, last)
             else:
-                odd = self.odd.of(trees)
-                add_odd_trees(
-                    nodes, roots, depth, values, output, *odd, X, reading,
-                    *self.odd.new_block(), at, out, first, last,
-                )  # fmt: skip
+                self._walk_odd(X, out, trees, n_rows, at, first, last)
 
         blocks = -(-n_rows // BLOCK)
         if blocks == 1:
@@ -164,6 +158,28 @@ class FastPredictor:
             with Workers(threads) as workers:
                 workers.share(share, blocks)
         return any(beyond)
+
+    def _walk_odd(self, X, out, trees, n_rows, at, first, last):
+        """Add the scores of some trees that ask for categories, for the rows first … last − 1.
+
+        float32 X is read as float64, some rows at a time: else these walks are compiled twice.
+        """
+        roots, output, depth = self.roots[trees], self.output[trees], self.depth[trees]
+        in_advance = self.odd.are_worth_it(n_rows, depth, trees)
+        room = self.odd.new_block() if in_advance else ()
+        step = max(BLOCK, WIDENED // max(X.shape[1], 1) // BLOCK * BLOCK)
+        for start in range(first, last, step):
+            rows = slice(start, min(start + step, last))
+            wide = X[rows].astype(np.float64, copy=False)
+            where = at, out[rows], 0, len(wide)
+            if in_advance:
+                add_odd_trees(
+                    self.nodes, roots, depth, self.values, output, *self.odd.of(trees), wide,
+                    self.reading, *room, *where,
+                )  # fmt: skip
+            else:
+                values = self.values_of_steps
+                add_trees(self.steps, self.bits, roots, values, output, wide, self.reading, *where)
 
     def finish(self, out):
         """Return the raw scores of sums over all trees."""

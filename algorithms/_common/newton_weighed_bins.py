@@ -39,8 +39,8 @@ def weigh_edges(binner, X, weight, max_bin, workers, name):
         counts = np.empty(len(value), np.int64)
         n_runs = weigh_runs(order, value, weight, per_weight, counts)
         room = max_bin - (missing[f] >= 0)
-        own = np.empty(room)
-        edges[f] = own[: find_edges(value[:n_runs], counts[:n_runs], room, 1, own)].copy()
+        own, distinct = np.empty(room), value[:n_runs].astype(np.float64)
+        edges[f] = own[: find_edges(distinct, counts[:n_runs], room, 1, own)].copy()
         if missing[f] >= 0:
             missing[f] = len(edges[f]) + 1
 

@@ -172,12 +172,13 @@ def split_rows(table, rows, rules, growth, scratch):
     node["missing_left"] = split["missing_left"]
     stop = first_missing(table, rows, f, column, start, end)
     middle = start + split["n_left"]
+    bits = rows.target.view(np.int64), rows.weight.view(np.int64)
+    entry, missing_left = split["entry"], split["missing_left"]
     if len(table.ranks):
-        reorder(rows, f, start, split["entry"], stop, end, split["missing_left"], scratch)
+        reorder(rows, bits, f, start, entry, stop, end, missing_left, scratch)
     else:
-        renumber(
-            rows, f, start, split["entry"], stop, end, split["missing_left"], growth.place, scratch
-        )
+        place = growth.place
+        renumber(rows, bits, f, start, entry, stop, end, missing_left, place, scratch)
     push_task(rules, growth, split, middle, end, False, split["impurity_right"])
     push_task(rules, growth, split, start, middle, True, split["impurity_left"])
     state[PHASE] = OPEN

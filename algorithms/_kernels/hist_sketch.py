@@ -66,7 +66,7 @@ def find_edges(values, counts, most_bins, fewest_rows, edges):
 
     Parameters
     ----------
-    values : (n,) float32 or float64, ascending and distinct
+    values : (n,) float64, ascending and distinct
     counts : int64 (n,), rows that have each
     most_bins : at least 1
     fewest_rows : of a bin

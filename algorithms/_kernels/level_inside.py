@@ -68,16 +68,16 @@ def search_doubts(table, codes, limits, level, doubts, best, space, first, last)
     """
     for k in range(first, last):
         doubt = doubts[k]
-        slot = doubt["slot"]
-        least = least_of(level, best, doubt["column"], slot)
+        f, slot = np.int64(doubt["column"]), np.int64(doubt["slot"])
+        least = least_of(level, best, f, slot)
         at = doubt["w_left"], doubt["s_left"]
         held = doubt["w"], doubt["above"], doubt["below"]
         if bin_may_pass(level.totals[slot], at, held, limits.l2, least):
-            search_bin(table, codes, limits, level, doubt, least, space)
+            search_bin(table, codes, limits, level, f, slot, doubt, least, space)
 
 
 @inner_kernel
-def search_bin(table, codes, limits, level, doubt, least, space):
+def search_bin(table, codes, limits, level, f, slot, doubt, least, space):
     """Score every threshold inside a bin that may be better than what is known.
 
     Some entries at a time: those of the slot are listed, what lies left of each is summed, all are
@@ -85,10 +85,11 @@ def search_bin(table, codes, limits, level, doubt, least, space):
 
     Parameters
     ----------
+    f, slot : of the doubt
     doubt : DOUBT
     least : scores up to it are no better
     """
-    f, slot, b = doubt["column"], doubt["slot"], doubt["bin"]
+    b, turn = np.int64(doubt["bin"]), np.int64(doubt["turn"])
     n_left, w_left, s_left = doubt["n_left"], doubt["w_left"], doubt["s_left"]
     totals = level.totals[slot]
     end = first_entry(codes, level, f, b + 1)
@@ -104,7 +105,7 @@ def search_bin(table, codes, limits, level, doubt, least, space):
                 place = n_left + k, space.w_left[k], space.s_left[k]
                 score = score_if_allowed(limits, totals, *place)
                 if score > -np.inf:
-                    keep_best(level, f, slot, score, n_left + k, doubt["turn"], space.entry[k])
+                    keep_best(level, f, slot, score, n_left + k, turn, space.entry[k])
             before = row
         n_left += count
 

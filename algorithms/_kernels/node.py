@@ -25,6 +25,7 @@ EPSILON = 2.0**-52
 ROUNDING = 1e-12  # of a mean of gains
 NO_FEATURE = -2
 LEAF = -1
+LEFT, RIGHT = 1, 2  # rows of `Scratch.sums`
 
 
 @inner_kernel
@@ -126,16 +127,32 @@ def best_ratio(table, rows, rules, growth, scratch, start, end):
 @inner_kernel
 def split_information(table, rows, rules, growth, scratch, v, start, end):
     """Return −(n_L / n) log₂ (n_L / n) − (n_R / n) log₂ (n_R / n) of a feature's best place."""
-    feature = growth.visit[v]
-    f = v if len(table.ranks) else feature
-    left = scratch.sums[1]
-    left[:] = 0.0
-    add_entries(rules, rows, f, start, growth.position[v], left)
-    if growth.to_left[v]:
-        stop = first_missing(table, rows, f, rows.columns[feature], start, end)
-        add_entries(rules, rows, f, stop, end, left)
+    sum_sides(table, rows, rules, growth, scratch, v, start, end, False)
+    left = scratch.sums[LEFT]
     share = left[0] / growth.totals[0]
     return -(share * math.log(share) + (1.0 - share) * math.log(1.0 - share)) / LN2
+
+
+@inner_kernel
+def sum_sides(table, rows, rules, growth, scratch, v, start, end, both):
+    """Write the totals of the left side of a feature's best place, or of both sides.
+
+    Returns
+    -------
+    int : the first entry that is missing
+    """
+    feature = growth.visit[v]
+    f = v if len(table.ranks) else feature
+    entry = growth.position[v]
+    stop = first_missing(table, rows, f, rows.columns[feature], start, end)
+    scratch.sums[LEFT:] = 0.0
+    for part in range(3):  # the entries before the place, behind it, and the missing ones
+        first = entry if part == 1 else (stop if part == 2 else start)
+        last = entry if part == 0 else (stop if part == 1 else end)
+        is_left = part == 0 or (part == 2 and growth.to_left[v] != 0)
+        if is_left or both:
+            add_entries(rules, rows, f, first, last, scratch.sums[LEFT if is_left else RIGHT])
+    return stop
 
 
 @inner_kernel
@@ -153,15 +170,10 @@ def complete_split(table, rows, rules, growth, scratch, split, best, h):
     column = rows.columns[feature]
     entry = growth.position[best]
     missing_left = growth.to_left[best]
-    stop = first_missing(table, rows, f, column, start, end)
+    stop = sum_sides(table, rows, rules, growth, scratch, best, start, end, True)
     n_left = entry - start + (end - stop if missing_left else 0)
     whole = growth.totals
-    left, right = scratch.sums[1], scratch.sums[2]
-    left[:] = 0.0
-    right[:] = 0.0
-    add_entries(rules, rows, f, start, entry, left)
-    add_entries(rules, rows, f, entry, stop, right)
-    add_entries(rules, rows, f, stop, end, left if missing_left else right)
+    left, right = scratch.sums[LEFT], scratch.sums[RIGHT]
     split["feature"] = feature
     split["list"] = f
     split["entry"] = entry

@@ -18,11 +18,12 @@ from algorithms._kernels.layout import DISTINCT, FLAG, ROW
 
 
 @inner_kernel
-def renumber(rows, f, start, middle, stop, end, missing_left, place, scratch):
+def renumber(rows, bits, f, start, middle, stop, end, missing_left, place, scratch):
     """Give a node's rows new numbers, by the list of its splitting feature, left side first.
 
     Parameters
     ----------
+    bits : ``target`` and ``weight`` of the rows, as int64
     middle : entry before which the split lies
     stop : first entry whose value is missing
     missing_left : whether the missing ones go left, after those that are there
@@ -42,15 +43,16 @@ def renumber(rows, f, start, middle, stop, end, missing_left, place, scratch):
     move(rows.source, start, end, place, scratch.entries)
     if len(rows.mark):
         move(rows.mark, start, end, place, scratch.wide)
-    if len(rows.target):
-        move(rows.target.view(np.int64), start, end, place, scratch.wide)
-    if len(rows.weight):
-        move(rows.weight.view(np.int64), start, end, place, scratch.wide)
+    target, weight = bits
+    if len(target):
+        move(target, start, end, place, scratch.wide)
+    if len(weight):
+        move(weight, start, end, place, scratch.wide)
     return middle + n_missing
 
 
 @inner_kernel
-def reorder(rows, f, start, middle, stop, end, missing_left, scratch):
+def reorder(rows, bits, f, start, middle, stop, end, missing_left, scratch):
     """Bring a node's rows into the order of a list, as `renumber` does; no other list follows."""
     entries = rows.lists[f]
     if missing_left and stop < end:
@@ -62,9 +64,8 @@ def reorder(rows, f, start, middle, stop, end, missing_left, scratch):
             entries[end - stop + j] = scratch.entries[j]
     follow(rows.source, entries, start, end, scratch.entries)
     follow(rows.mark, entries, start, end if len(rows.mark) else start, scratch.wide)
-    target = rows.target.view(np.int64)
+    target, weight = bits
     follow(target, entries, start, end if len(target) else start, scratch.wide)
-    weight = rows.weight.view(np.int64)
     follow(weight, entries, start, end if len(weight) else start, scratch.wide)
 
 

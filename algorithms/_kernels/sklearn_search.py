@@ -74,27 +74,51 @@ def search_features(given, rules, search, split):
             continue
         f_i -= 1
         swap(features, f_i, f_j)
-        if rules.at_random:
-            drawn = draw_threshold(search.state, low, high, n_missing)
-            best = try_threshold(given, rules, search, split, feature, n_missing, drawn, best)
-            continue
-        for to_left in range(2 if n_missing else 1):
-            if to_left:
-                shift_missing(search, start, end, n_missing)
-            best = search_feature(given, rules, search, split, feature, n_missing, to_left, best)
+        best = search_feature(given, rules, search, split, low, high, n_missing, best)
     copy(constants, features, 0, n_known)
     copy(features, constants, n_known, n_total)
     split["n_constants"] = n_total
 
 
 @inner_kernel
-def search_feature(given, rules, search, split, feature, n_missing, to_left, best):
-    """Try all splits of a sorted feature, missing values on one side; return the best proxy."""
+def search_feature(given, rules, search, split, low, high, n_missing, best):
+    """Try the splits of a feature, all of them or one at random; return the best proxy.
+
+    Parameters
+    ----------
+    split : as in `search_features`, the feature being ``list``
+    low, high : least and largest value, where the split is drawn; else rows are sorted
+    """
     start, end = split["start"], split["end"]
+    for turn in range(2 if n_missing and not rules.at_random else 1):
+        to_left, drawn = turn, 0.0
+        before, last = start, end - n_missing
+        if rules.at_random:
+            drawn, to_left = draw_threshold(search.state, low, high, n_missing)
+            last = part_by(search, start, end, drawn, to_left)
+            before = last - 1
+        elif turn == 1:
+            shift_missing(search, start, end, n_missing)
+            before, last = start + n_missing, end
+        best = try_places(
+            given, rules, search, split, n_missing, to_left, before, last, drawn, best
+        )
+    return best
+
+
+@inner_kernel
+def try_places(given, rules, search, split, n_missing, to_left, before, last, drawn, best):
+    """Try the splits at places, missing values on one side; return the best proxy.
+
+    Parameters
+    ----------
+    before, last : the place before the first, and the last one
+    drawn : threshold, where it is drawn
+    """
+    start, end, feature = split["start"], split["end"], split["list"]
     x = search.x
-    last = end if to_left else end - n_missing
-    place = start + n_missing if to_left else start
     start_sides(given, rules, search, start, end)
+    place = before
     while place < last:
         place += 1
         while place < last and is_close(x, place):
@@ -107,27 +131,12 @@ def search_feature(given, rules, search, split, feature, n_missing, to_left, bes
             split["feature"] = feature
             split["entry"] = place
             split["missing_left"] = to_left if n_missing else place - start > end - place
-            if place == end - n_missing and not to_left:
+            if rules.at_random:
+                split["threshold"] = drawn
+            elif place == end - n_missing and not to_left:
                 split["threshold"] = np.inf  # missing values alone on the right
             else:
                 split["threshold"] = x[place - 1] / 2.0 + x[place] / 2.0
-    return best
-
-
-@inner_kernel
-def try_threshold(given, rules, search, split, feature, n_missing, drawn, best):
-    """Try a threshold, missing values on the side drawn; return the best proxy."""
-    start, end = split["start"], split["end"]
-    threshold, to_left = drawn
-    place = part_by(search, start, end, threshold, to_left)
-    start_sides(given, rules, search, start, end)
-    found = score(given, rules, search, split, feature, place)
-    if found > best:
-        best = found
-        split["feature"] = feature
-        split["entry"] = place
-        split["threshold"] = threshold
-        split["missing_left"] = to_left if n_missing else place - start > end - place
     return best
 
 

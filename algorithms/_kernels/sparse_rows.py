@@ -13,7 +13,7 @@ def write_rows(indptr, indices, data, place, dense, first, last):
     ----------
     indptr, indices, data : of a CSR table
     place : (n_columns,) int32, which column of ``dense`` each column is
-    dense : (at least last − first, n) of data's dtype, written where there are entries
+    dense : (at least last − first, n) float64, written where there are entries
     """
     for row in range(first, last):
         for entry in range(np.uint64(indptr[row]), np.uint64(indptr[row + 1])):

@@ -29,7 +29,8 @@ def test_a_split_parts_rows_and_lists(seed, n, missing_left):
     left |= ~known & missing_left
     place = np.empty(n, np.uint32)
     _, scratch = growth_of(n, rules_of(), 4)
-    first_right = renumber(rows, 0, 0, middle, known.sum(), n, missing_left, place, scratch)
+    bits = rows.target.view(np.int64), rows.weight.view(np.int64)
+    first_right = renumber(rows, bits, 0, 0, middle, known.sum(), n, missing_left, place, scratch)
 
     assert first_right == left.sum()
     assert sorted(place) == list(range(n))

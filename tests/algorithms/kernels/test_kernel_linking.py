@@ -4,7 +4,7 @@ import gc
 
 import numpy as np
 import pytest
-from numba import njit
+from numba import config, njit, types
 from numba.core.types.functions import BaseFunction
 
 from algorithms._kernels.jit import inner_kernel, kernel
@@ -43,6 +43,24 @@ def test_no_machine_code_is_made_of_an_inner_kernel():
         assert "define" in compiled.library.get_llvm_str()
     made = [compiled.library for compiled in sum_two.overloads.values()]
     assert not any(isinstance(library, LinkedLibrary) for library in made)
+
+
+@inner_kernel
+def step(x, backwards, by):
+    return x - by if backwards else x + by
+
+
+@kernel
+def wander(x):
+    return step(step(x, True, 5), x > 0, by=7)
+
+
+def test_an_inner_kernel_is_compiled_once_whatever_literals_it_is_given():
+    assert [wander(x) for x in (-3, 3)] == [-1, -9]
+    if not config.DISABLE_JIT:  # the kernel may have come from the cache, so it is asked itself
+        for by in (1, 2):
+            step.get_call_template([types.int64, types.literal(by == 1)], {"by": types.literal(by)})
+        assert step.signatures == [(types.int64, types.boolean, types.int64)]
 
 
 def test_a_kernel_is_compiled_without_asking_twice_and_leaves_numba_as_it_was():

@@ -9,7 +9,8 @@ counts no references, so it allocates nothing and gets its scratch space from it
 is atomic, and took half the time of growing a tree. An `inner_kernel` is put in place of its
 calls: passing it the tuples of arrays that kernels share took a third of what was left. It is not
 compiled on its own, see `linking`: that took two fifths of the time to compile the exact grower.
-Nor is it compiled apart for each literal that it is given.
+Nor is it compiled apart for each literal that it is given. A `linked_kernel` is the same, but stays
+a call where it is too large to be put in place.
 """
 
 import hashlib
@@ -83,8 +84,16 @@ def inner_kernel(function: Callable) -> Callable:
     return _linked(function, forceinline=True)
 
 
+def linked_kernel(function: Callable) -> Callable:
+    """Compile a large function that only kernels call, beside them; Python cannot call it.
+
+    LLVM decides by its size whether it is put in place of a call.
+    """
+    return _linked(function)
+
+
 def _linked(function: Callable, **options) -> Callable:
     if config.DISABLE_JIT:
         return function
     options |= OPTIONS | {"nopython": True, "no_cpython_wrapper": True}
-    return LinkedDispatcher(function, options)
+    return LinkedDispatcher(function, targetoptions=options)

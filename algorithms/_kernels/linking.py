@@ -78,9 +78,9 @@ class LinkedDispatcher(CPUDispatcher):
     ``f(1)`` had different types. LLVM sees a literal anyway, where it puts the function in place.
     """
 
-    def __init__(self, function, options):
-        """Take a function of Python and numba's options."""
-        super().__init__(function, targetoptions=options, pipeline_class=LinkingCompiler)
+    def __init__(self, *given, **options):
+        """Take what numba's dispatcher does, but for the compiler."""
+        super().__init__(*given, pipeline_class=LinkingCompiler, **options)
 
     def get_call_template(self, args, kws):
         """Return what numba needs to type a call; compile the function for it if need be."""

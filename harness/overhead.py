@@ -24,7 +24,7 @@ from harness.progress import Progress
 from harness.runs import Request, run_experiment
 from harness.session import Session
 from harness.store import Store
-from harness.supervise import KINDS, Compiled, Supervisor
+from harness.supervise import Supervisor
 
 PHASES = frozenset({"preparation", "native", "fit", "predict", "predict_one"})  # the algorithm's
 
@@ -143,8 +143,11 @@ def measure_first_calls(entries: Iterable[Entry]) -> list[FirstCall]:
 
 
 def _first_call(entry: Entry) -> FirstCall:
-    own, variants = _exercised(entry, [{}]), _exercised(entry, entry.value.variants, ["sparse"])
-    warm = _exercised(entry, [{}])
+    with _worker() as worker:  # the same one for both, else it compiles what they share twice
+        own = worker.warm(_job(entry, [{}]))
+        variants = worker.warm(_job(entry, entry.value.variants), ["sparse"])
+    with _worker() as worker:
+        warm = worker.warm(_job(entry, [{}]))
     notes = dict.fromkeys(own.notes + variants.notes + warm.notes)
     cpu, functions = own.cpu + variants.cpu, own.functions + variants.functions
     return FirstCall(entry.value.name, cpu, functions, warm.first, tuple(notes))
@@ -163,19 +166,17 @@ def kernels_in(folder: str) -> Iterator[None]:
             os.environ["HARNESS_KERNEL_CACHE"] = before
 
 
-def _exercised(
-    entry: Entry, variants: Iterable[Mapping[str, Any]], kinds: Iterable[str] = KINDS
-) -> Compiled:
-    name = entry.value.name
-    task = min(entry.value.tasks)
-    trials = (
-        Trial(name, dict(params), "native", "", Split(), 0, 1, "", "", task) for params in variants
-    )
-    job = Job(name, entry.plugin, DatasetRef("", ""), tuple(trials))
-    if not job.trials:
-        return Compiled(name, 0.0)
+@contextmanager
+def _worker() -> Iterator[Supervisor]:
+    """Yield the supervisor of one new worker, which serves all that is asked of it."""
     with (
         tempfile.TemporaryDirectory(prefix="harness-first-") as folder,
-        Supervisor(Path(folder)) as supervisor,
+        Supervisor(Path(folder), idle=1) as supervisor,
     ):
-        return supervisor.warm(job, kinds)
+        yield supervisor
+
+
+def _job(entry: Entry, params: Iterable[Mapping[str, Any]]) -> Job:
+    name, task = entry.value.name, min(entry.value.tasks)
+    trials = (Trial(name, dict(p), "native", "", Split(), 0, 1, "", "", task) for p in params)
+    return Job(name, entry.plugin, DatasetRef("", ""), tuple(trials))

@@ -9,7 +9,7 @@ halves of 27 and 26 bits.
 
 import numpy as np
 
-from algorithms._kernels.jit import inner_kernel, kernel
+from algorithms._kernels.jit import inner_kernel, kernel, linked_kernel
 
 EXPONENTS, SINGLE_EXPONENTS = 2048, 256
 LOW_BITS = 27
@@ -61,7 +61,7 @@ def add_sizes(values, start, first, last, stride, table):
     table[SINGLE_EXPONENTS] = max(table[SINGLE_EXPONENTS], np.int64(most))
 
 
-@kernel
+@linked_kernel
 def add_sizes_at(values, places, first, last, table):
     """Add the sizes of those float32 numbers that places[first : last] name; see `add_sizes`."""
     bits = values.view(np.int32)

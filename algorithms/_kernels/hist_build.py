@@ -22,7 +22,7 @@ from algorithms._kernels.hist_layout import (
     TOTAL_H,
 )
 from algorithms._kernels.intrinsics import prefetch
-from algorithms._kernels.jit import inner_kernel, kernel
+from algorithms._kernels.jit import inner_kernel, kernel, linked_kernel
 
 AHEAD = 16  # rows
 LINE = 64  # bytes of a cache line
@@ -116,7 +116,7 @@ def build_narrow(bins, records, rows, first, last, features, low, high, stride, 
     add_rows(bins, records, rows, first, last, features, low, high, stride, cells)
 
 
-@kernel
+@linked_kernel
 def build_bounded(bins, records, rows, first, last, features, low, high, stride, cells, wide, room):
     """Add rows as `build_wide` does, where any `room` rows fit: no look at them is needed.
 
@@ -186,7 +186,7 @@ def tally(records, rows, start, end):
     return spread, total_g, total_h
 
 
-@kernel
+@linked_kernel
 def flush(cells, wide, features, low, high, stride):
     """Move the cells of some features into the wide planes."""
     for j in range(low, high):

@@ -16,7 +16,7 @@ import numpy as np
 
 from algorithms._kernels.hist_split import beats, draw_one, improve, sum_left
 from algorithms._kernels.hist_values import value_of
-from algorithms._kernels.jit import inner_kernel, kernel
+from algorithms._kernels.jit import inner_kernel, linked_kernel
 
 
 @inner_kernel
@@ -26,7 +26,7 @@ def gain_of(g, h, ridge, value, rules):
     return -(2.0 * shrunk * value + (h + ridge) * value * value)
 
 
-@kernel
+@linked_kernel
 def gain_of_sides(g, h, ridge, direction, facts, rules, scale):
     """Return the gain of a split, or −inf where a monotone feature forbids it.
 
@@ -50,7 +50,7 @@ def gain_of_sides(g, h, ridge, direction, facts, rules, scale):
     return sides - gain_of(g_all, h_all, rules.ridge, facts.value, rules)
 
 
-@kernel
+@linked_kernel
 def scan_careful(
     cells_g, cells_h, n_bins, missing_bin, feature, direction, facts, rules, scale, sums, best
 ):
@@ -74,7 +74,7 @@ def scan_careful(
                 improve(best, found, feature, b, to_left, sums_g[b], sums_h[b], rules.ridge)
 
 
-@kernel
+@linked_kernel
 def scan_set(
     cells_g, cells_h, n_bins, missing_bin, feature, facts, rules, scale, order, best, members
 ):
@@ -134,7 +134,7 @@ def sort_by_slope(cells_g, cells_h, smooth, order, used):
         order[j] = b
 
 
-@kernel
+@linked_kernel
 def try_set(
     cells_g, cells_h, order, used, most, ridge, feature, facts, rules, scale, best, members
 ):

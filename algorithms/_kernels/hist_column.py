@@ -14,7 +14,7 @@ from algorithms._kernels.hist_groups import may_use
 from algorithms._kernels.hist_layout import MAX_BINS
 from algorithms._kernels.hist_sides import search
 from algorithms._kernels.hist_split import beats, improve, score_to_exceed
-from algorithms._kernels.jit import inner_kernel, kernel
+from algorithms._kernels.jit import inner_kernel, linked_kernel
 
 
 @inner_kernel
@@ -77,7 +77,7 @@ def unbundle(bins, f, g, h, facts, own_g, own_h):
     own_g[default], own_h[default] = rest_g, rest_h
 
 
-@kernel
+@linked_kernel
 def scan_pairs(bins, first, last, g, h, groups, allowed, facts, rules, scores, best):
     """Try the one threshold of each feature of two bins, with the plain gain of `hist_split`.
 

@@ -19,7 +19,7 @@ from algorithms._kernels.hist_layout import (
     TOTAL_H,
 )
 from algorithms._kernels.intrinsics import prefetch
-from algorithms._kernels.jit import inner_kernel, kernel
+from algorithms._kernels.jit import inner_kernel, linked_kernel
 
 AHEAD = 16  # rows
 
@@ -40,7 +40,7 @@ def add_listed(lists, records, rows, start, end, last, cells):
             cells[np.uint64(lists.cells[k])] += record
 
 
-@kernel
+@linked_kernel
 def build_listed(lists, records, rows, first, last, wide, cells, planes, begin, sums):
     """Add rows[first : last] to the cells of all listed columns.
 

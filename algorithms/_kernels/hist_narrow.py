@@ -21,7 +21,7 @@ from algorithms._kernels.hist_split import (
     score_of,
     score_to_exceed,
 )
-from algorithms._kernels.jit import inner_kernel, kernel
+from algorithms._kernels.jit import inner_kernel, linked_kernel
 
 
 @inner_kernel
@@ -74,7 +74,7 @@ def is_plain(bins, c, rules):
     return alone and rules.plain and not bins.is_set[f]
 
 
-@kernel
+@linked_kernel
 def scan_cells(cells, n_bins, missing_bin, feature, facts, rules, sums, scores, best):
     """Try every threshold of a feature, as `hist_split.scan` does.
 

@@ -8,13 +8,13 @@ where they belong. So the result does not depend on how many members there are.
 import numpy as np
 
 from algorithms._kernels.hist_layout import TO_LEFT
-from algorithms._kernels.jit import kernel
+from algorithms._kernels.jit import linked_kernel
 from algorithms._kernels.team import meet, share_of
 
 FEW = 4096  # rows that one member parts alone
 
 
-@kernel
+@linked_kernel
 def part(rows, spare, column, goes_left, first, last):
     """Part rows[first : last] into the spare list; return how many go left.
 
@@ -36,7 +36,7 @@ def part(rows, spare, column, goes_left, first, last):
     return np.int64(left - first)
 
 
-@kernel
+@linked_kernel
 def move(rows, spare, first, last, n_left, to_left, to_right):
     """Copy a share that was parted to its places; the right side was written backwards."""
     for i in range(np.uint64(n_left)):
@@ -45,7 +45,7 @@ def move(rows, spare, first, last, n_left, to_left, to_right):
         rows[np.uint64(to_right) + i] = spare[np.uint64(last - 1) - i]
 
 
-@kernel
+@linked_kernel
 def partition(team, rank, rows, spare, column, goes_left, start, end, sums):
     """Part rows[start : end], together; return how many go left.
 

@@ -24,7 +24,7 @@ import numpy as np
 from algorithms._kernels.hist_layout import NO_FEATURE
 from algorithms._kernels.hist_math import hash_of
 from algorithms._kernels.hist_values import standing_value
-from algorithms._kernels.jit import inner_kernel, kernel
+from algorithms._kernels.jit import inner_kernel, linked_kernel
 
 ALL = -1  # bits of a number
 NOISE = 4.0  # gains below this many squared steps a row can come from rounding alone
@@ -179,7 +179,7 @@ def find_highest(scores, low, high, top):
     return at
 
 
-@kernel
+@linked_kernel
 def scan(cells_g, cells_h, n_bins, missing_bin, feature, facts, rules, sums, scores, best):
     """Try every threshold of a feature, with the plain gain.
 

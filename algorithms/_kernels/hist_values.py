@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from algorithms._kernels.jit import inner_kernel, kernel
+from algorithms._kernels.jit import inner_kernel, linked_kernel
 
 
-@kernel
+@linked_kernel
 def value_of(g, h, n_rows, ridge, parent, lower, upper, rules):
     """Return the value of a leaf whose sums are g and h, in units of their own.
 

@@ -9,6 +9,8 @@ counts no references, so it allocates nothing and gets its scratch space from it
 is atomic, and took half the time of growing a tree. An `inner_kernel` is put in place of its
 calls: passing it the tuples of arrays that kernels share took a third of what was left. It is not
 compiled on its own, see `linking`: that took two fifths of the time to compile the exact grower.
+Nor is it compiled apart for each literal that it is given. A `linked_kernel` is the same, but stays
+a call where it is too large to be put in place.
 """
 
 import hashlib
@@ -21,10 +23,11 @@ import platformdirs
 from numba import config, njit
 
 from algorithms._kernels.keeping import KernelCache
-from algorithms._kernels.linking import LinkingCompiler
+from algorithms._kernels.linking import LinkedDispatcher
 from algorithms._kernels.lookups import KernelCompiler
 
 FOLDER = Path(__file__).resolve().parent
+OPTIONS = {"nogil": True, "error_model": "numpy", "_nrt": False, "no_cfunc_wrapper": True}
 
 
 def digest_sources(folder: Path) -> str:
@@ -59,10 +62,6 @@ def cache_folder() -> Path:
 CACHE_FOLDER = cache_folder()
 
 
-def _compile(function: Callable, **options) -> Callable:
-    return njit(function, nogil=True, error_model="numpy", _nrt=False, **options)
-
-
 def _kept(function: Callable) -> KernelCache:
     before = config.CACHE_DIR
     config.CACHE_DIR = str(CACHE_FOLDER)  # read while a cache is made, and not later
@@ -74,7 +73,7 @@ def _kept(function: Callable) -> KernelCache:
 
 def kernel(function: Callable) -> Callable:
     """Compile a function of arrays and numbers; it runs without the GIL, and allocates nothing."""
-    compiled = _compile(function, no_cfunc_wrapper=True, pipeline_class=KernelCompiler)
+    compiled = njit(function, pipeline_class=KernelCompiler, **OPTIONS)
     if not config.DISABLE_JIT:
         compiled._cache = _kept(function)  # noqa: SLF001 - numba takes no other cache
     return compiled
@@ -82,5 +81,19 @@ def kernel(function: Callable) -> Callable:
 
 def inner_kernel(function: Callable) -> Callable:
     """Compile a function that only kernels call, into each of them; Python cannot call it."""
-    options = {"no_cfunc_wrapper": True, "no_cpython_wrapper": True, "forceinline": True}
-    return _compile(function, pipeline_class=LinkingCompiler, **options)
+    return _linked(function, forceinline=True)
+
+
+def linked_kernel(function: Callable) -> Callable:
+    """Compile a large function that only kernels call, beside them; Python cannot call it.
+
+    LLVM decides by its size whether it is put in place of a call.
+    """
+    return _linked(function)
+
+
+def _linked(function: Callable, **options) -> Callable:
+    if config.DISABLE_JIT:
+        return function
+    options |= OPTIONS | {"nopython": True, "no_cpython_wrapper": True}
+    return LinkedDispatcher(function, targetoptions=options)

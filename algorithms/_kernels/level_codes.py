@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from algorithms._kernels.jit import kernel
+from algorithms._kernels.jit import kernel, linked_kernel
 from algorithms._kernels.layout import ROW
 from algorithms._kernels.level_layout import MISSING
 
@@ -31,7 +31,7 @@ def code_columns(values, order, missing, codes, wanted, close, first, last):
             codes.code[f, order[f, i] & ROW] = MISSING
 
 
-@kernel
+@linked_kernel
 def count_apart(values, order, n_present, enough, close):
     """Return how many values can be told apart; counting stops above ``enough``."""
     count = min(n_present, 1)
@@ -42,7 +42,7 @@ def count_apart(values, order, n_present, enough, close):
     return count
 
 
-@kernel
+@linked_kernel
 def cut_bins(values, order, n_present, fewest, close, codes, f):
     """Write the bins of one column, each of at least so many rows but the last; count them."""
     if n_present == 0:

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from algorithms._kernels.intrinsics import add_atomic
-from algorithms._kernels.jit import inner_kernel, kernel
+from algorithms._kernels.jit import inner_kernel, kernel, linked_kernel
 from algorithms._kernels.layout import ROW
 from algorithms._kernels.level_layout import CODES, value_at
 from algorithms._kernels.level_scores import (
@@ -60,7 +60,7 @@ def go_together(doubts, at):
     return one["column"] == other["column"] and one["slot"] == other["slot"]
 
 
-@kernel
+@linked_kernel
 def search_doubts(table, codes, limits, level, doubts, best, space, first, last):
     """Search the bins of the doubts first … last − 1; others are as in `search_inside`.
 

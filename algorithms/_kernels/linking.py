@@ -6,14 +6,16 @@ caller's is thrown away. So here such a function is typed and lowered to LLVM's 
 into its callers as it is: there it is optimised once, with all that is around it.
 
 The classes extend numba's compiler by its own extension points: a pipeline with one pass
-replaced, and a library that stops before machine code. numba keeps its callables by a builtin
-function, so one without an address stands for the function.
+replaced, a library that stops before machine code, and a dispatcher that is asked for the
+compiled function of a call's types. numba keeps its callables by a builtin function, so one
+without an address stands for the function.
 """
 
-from numba import _dynfunc
+from numba import _dynfunc, types
 from numba.core.codegen import CPUCodeLibrary
 from numba.core.compiler import CompilerBase, DefaultPassBuilder
 from numba.core.compiler_machinery import register_pass
+from numba.core.registry import CPUDispatcher
 from numba.core.typed_passes import NativeLowering
 
 
@@ -67,3 +69,22 @@ class LinkingCompiler(CompilerBase):
         ]
         pipeline.finalize()
         return [pipeline]
+
+
+class LinkedDispatcher(CPUDispatcher):
+    """A function that is only linked into its callers, compiled once for each set of plain types.
+
+    numba compiles a function anew for each literal that a caller passes, as if ``f(0)`` and
+    ``f(1)`` had different types. LLVM sees a literal anyway, where it puts the function in place.
+    """
+
+    def __init__(self, *given, **options):
+        """Take what numba's dispatcher does, but for the compiler."""
+        super().__init__(*given, pipeline_class=LinkingCompiler, **options)
+
+    def get_call_template(self, args, kws):
+        """Return what numba needs to type a call; compile the function for it if need be."""
+        plain = [types.unliteral(given) for given in args]
+        return super().get_call_template(
+            plain, {name: types.unliteral(given) for name, given in kws.items()}
+        )

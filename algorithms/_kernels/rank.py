@@ -11,7 +11,7 @@ so the lists are the same everywhere.
 
 import numpy as np
 
-from algorithms._kernels.jit import inner_kernel, kernel
+from algorithms._kernels.jit import inner_kernel, kernel, linked_kernel
 from algorithms._kernels.layout import CLOSE, FLAG, ROW
 
 FEW_BITS = np.uint32(6)
@@ -146,7 +146,7 @@ def sort_list(table, rows, scratch, v, c, start, end):
         before = rank
 
 
-@kernel
+@linked_kernel
 def sort_items(items, n, span, counts, few):
     """Sort the first n items of the first row; return the row where they stand then.
 

@@ -10,7 +10,7 @@ over the ranks of their values keeps Σ w and Σ w y below each rank, and finds 
 walking down its powers of two: n log n for a node and a feature.
 """
 
-from algorithms._kernels.jit import inner_kernel, kernel
+from algorithms._kernels.jit import inner_kernel, linked_kernel
 from algorithms._kernels.sklearn_layout import (
     ERROR_LEFT,
     ERROR_RIGHT,
@@ -25,7 +25,7 @@ from algorithms._kernels.sklearn_layout import (
 from algorithms._kernels.sklearn_sort import sort_pairs
 
 
-@kernel
+@linked_kernel
 def measure_deviations(y, weight, samples, start, end, deviations, ranks, pending):
     """Write the errors and medians of all left and right sides of a node.
 

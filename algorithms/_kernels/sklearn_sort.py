@@ -7,12 +7,12 @@ order of their rows, and with it the rounding of sums over them, is what these s
 """
 
 from algorithms._kernels.arrays import swap
-from algorithms._kernels.jit import inner_kernel, kernel
+from algorithms._kernels.jit import inner_kernel, linked_kernel
 
 SHORT = 15  # entries up to which a part is sorted by insertion
 
 
-@kernel
+@linked_kernel
 def sort_pairs(values, rows, start, end, pending):
     """Sort the entries start … end − 1 of ``values``, float64, and ``rows``, int64, by value.
 

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from algorithms._kernels.intrinsics import add_atomic, load_atomic, pause, yield_processor
-from algorithms._kernels.jit import inner_kernel, kernel
+from algorithms._kernels.jit import inner_kernel, kernel, linked_kernel
 
 ARRIVED, ROUND = 0, 8  # places that lie in different cache lines
 HANDED, ANSWERED, SIGNS = 0, 8, 16  # likewise, of signs, and how many entries these have
@@ -37,7 +37,7 @@ def wait(spins):
         yield_processor()
 
 
-@kernel
+@linked_kernel
 def meet(team):
     """Return when every member has called this; what they wrote before, all see after it."""
     if team.size == 1:

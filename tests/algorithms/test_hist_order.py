@@ -5,6 +5,7 @@ import hashlib
 import numpy as np
 import pandas as pd
 import pytest
+from kernels import callable_kernel
 from ranks_kit import digest_of, train_ranks
 from scipy import sparse
 from sklearn.base import clone
@@ -18,6 +19,7 @@ from algorithms._common.threads import Workers
 from algorithms._kernels.exact_sums import add_sizes, add_sizes_at
 from algorithms._kernels.hist_layout import NODE
 
+add_sizes_at = callable_kernel(add_sizes_at)
 N = 17_000  # the mean |g| is taken of every eighth row
 
 

@@ -10,6 +10,7 @@ from harness import Spec, Task, noop, overhead
 from harness.errors import HarnessError
 from harness.model import Failure, Outcome, Sample, Split, Status, Trial
 from harness.plugins import load_registry
+from harness.pool import Pool
 
 TRIAL = Trial("noop", {}, "native", "d", Split(), 0, 1, "c", "t", Task.REGRESSION)
 START = datetime(2026, 1, 1, tzinfo=UTC)
@@ -89,10 +90,19 @@ def test_the_kernel_cache_of_workers_is_set_and_put_back(monkeypatch: pytest.Mon
     assert overhead.os.environ["HARNESS_KERNEL_CACHE"] == "/before"
 
 
-def test_first_calls_are_timed_in_processes_of_their_own() -> None:
+def test_first_calls_are_timed_in_processes_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    started = []
+    start = Pool.start
+
+    def noted(*given, **options):
+        started.append(given)
+        return start(*given, **options)
+
+    monkeypatch.setattr(Pool, "start", noted)
     entry = load_registry([noop.__file__], modules=[]).entry("algorithm", noop.NAME)
     (found,) = overhead.measure_first_calls([entry])
     assert found.algorithm == noop.NAME
     assert (found.cpu, found.functions) == (0.0, 0)  # it compiles nothing
     assert 0 < found.warm < 10
     assert found.notes == ()
+    assert len(started) == 2  # one compiles for all params, one is timed

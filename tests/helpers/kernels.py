@@ -11,10 +11,10 @@ from algorithms._kernels.scan import fits
 
 
 def callable_kernel(inner):
-    """Return an inner kernel in a form that Python can call."""
+    """Return an inner or linked kernel in a form that Python can call."""
     if config.DISABLE_JIT:
         return inner
-    return njit(inner.py_func, error_model="numpy", _nrt=False)
+    return njit(inner.py_func, nogil=True, error_model="numpy", _nrt=False)
 
 
 _fits = callable_kernel(fits)

@@ -6,6 +6,7 @@ import oracles_histogram
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from kernels import callable_kernel
 from scipy import sparse
 
 from algorithms._common.hist_bins import bin_table, find_bins, runs_of
@@ -19,6 +20,7 @@ from algorithms._kernels.hist_bundle import find_bundles
 from algorithms._kernels.hist_lists import build_listed
 from algorithms.histogram_boosting import HistogramBoostingRegressor
 
+build_listed = callable_kernel(build_listed)
 few = settings(max_examples=25, deadline=None)
 seeds = st.integers(0, 2**32 - 1)
 LAYOUTS = [

@@ -7,6 +7,7 @@ import oracles_histogram as oracles
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from kernels import callable_kernel
 
 from algorithms._common import exact_sums, hist_records
 from algorithms._common.hist_bins import Binner, bin_table, find_bins, runs_of
@@ -25,6 +26,7 @@ from algorithms.histogram_boosting import HistogramBoostingRegressor
 
 ONE = np.empty(0, np.float32)
 NO_WEIGHT = np.empty(0)
+build_bounded, partition = callable_kernel(build_bounded), callable_kernel(partition)
 few = settings(max_examples=25, deadline=None)
 
 

@@ -114,11 +114,28 @@ def test_a_full_disk_keeps_nothing_and_loses_nothing(tmp_path, monkeypatch):
 WITHOUT_KERNELS = {"jit.py", "keeping.py", "linking.py", "lookups.py", "intrinsics.py"}
 
 
-def test_every_kernel_file_decorates_by_our_names():
+def decorated_functions():
+    """Yield the name and the decorators of every function in a file of kernels."""
     for path in FOLDER.glob("*.py"):
         if path.name in WITHOUT_KERNELS:
             continue
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.FunctionDef):
-                names = [ast.unparse(d) for d in node.decorator_list]
-                assert names in (["kernel"], ["inner_kernel"]), node.name
+                yield node.name, [ast.unparse(d) for d in node.decorator_list]
+
+
+def test_every_kernel_file_decorates_by_our_names():
+    for function, names in decorated_functions():
+        assert names in (["kernel"], ["inner_kernel"], ["linked_kernel"]), function
+
+
+def test_what_only_kernels_call_is_not_compiled_on_its_own():
+    root = FOLDER.parent.parent
+    called = set()
+    for path in (*root.glob("algorithms/**/*.py"), *root.glob("costs/*.py")):
+        if path.parent != FOLDER:
+            nodes = list(ast.walk(ast.parse(path.read_text())))
+            called |= {node.id for node in nodes if isinstance(node, ast.Name)}
+            called |= {node.attr for node in nodes if isinstance(node, ast.Attribute)}
+    lone = [name for name, by in decorated_functions() if by == ["kernel"] and name not in called]
+    assert lone == []  # else make them linked kernels

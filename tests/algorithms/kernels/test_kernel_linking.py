@@ -4,10 +4,11 @@ import gc
 
 import numpy as np
 import pytest
-from numba import njit
+from numba import config, njit, types
+from numba.core.compiler_lock import global_compiler_lock
 from numba.core.types.functions import BaseFunction
 
-from algorithms._kernels.jit import inner_kernel, kernel
+from algorithms._kernels.jit import inner_kernel, kernel, linked_kernel
 from algorithms._kernels.linking import LinkedLibrary
 from algorithms._kernels.lookups import remembering, without_collecting
 
@@ -43,6 +44,61 @@ def test_no_machine_code_is_made_of_an_inner_kernel():
         assert "define" in compiled.library.get_llvm_str()
     made = [compiled.library for compiled in sum_two.overloads.values()]
     assert not any(isinstance(library, LinkedLibrary) for library in made)
+
+
+@inner_kernel
+def step(x, backwards, by):
+    return x - by if backwards else x + by
+
+
+@kernel
+def wander(x):
+    return step(step(x, True, 5), x > 0, by=7)
+
+
+def test_an_inner_kernel_is_compiled_once_whatever_literals_it_is_given():
+    assert [wander(x) for x in (-3, 3)] == [-1, -9]
+    if not config.DISABLE_JIT:  # the kernel may have come from the cache, so it is asked itself
+        for by in (1, 2):
+            step.get_call_template([types.int64, types.literal(by == 1)], {"by": types.literal(by)})
+        assert step.signatures == [(types.int64, types.boolean, types.int64)]
+
+
+@linked_kernel
+def sort_in_place(values):
+    for i in range(1, len(values)):
+        for j in range(i, 0, -1):
+            if values[j] < values[j - 1]:
+                values[j], values[j - 1] = values[j - 1], values[j]
+
+
+@kernel
+def sort_one(values):
+    sort_in_place(values)
+
+
+@kernel
+def sort_both(a, b):
+    sort_in_place(a)
+    sort_one(b)  # holds a copy of its own
+
+
+def test_linked_kernels_may_stay_calls_and_lie_in_several_kernels():
+    a, b = np.array([3, 1, 2]), np.array([5, 4])
+    sort_one(a)
+    assert a.tolist() == [1, 2, 3]
+    a = a[::-1].copy()
+    sort_both(a, b)
+    assert (a.tolist(), b.tolist()) == ([1, 2, 3], [4, 5])
+    if not config.DISABLE_JIT:
+        sort_in_place.compile((types.int64[::1],))  # the kernels may have come from the cache
+        (compiled,) = sort_in_place.overloads.values()
+        assert isinstance(compiled.library, LinkedLibrary)
+        assert "alwaysinline" not in compiled.library.get_llvm_str()
+        with global_compiler_lock:
+            shared = compiled.library._get_module_for_linking()
+        made = [f for f in shared.functions if not f.is_declaration]
+        assert {f.linkage.name for f in made} <= {"linkonce_odr", "linkonce", "internal"}
 
 
 def test_a_kernel_is_compiled_without_asking_twice_and_leaves_numba_as_it_was():

@@ -6,6 +6,7 @@ import pytest
 from columns import column, seeds, table
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from kernels import callable_kernel
 from sktrees import difference
 
 from algorithms import DecisionTreeClassifier, DecisionTreeRegressor
@@ -13,6 +14,8 @@ from algorithms._common import growing, tables
 from algorithms._common.threads import Workers
 from algorithms._kernels.layout import EXACT
 from algorithms._kernels.rank import BUCKETS, FEW, PASSES, sort_items
+
+sort_items = callable_kernel(sort_items)
 
 
 @given(seed=seeds, n=st.integers(1, 300), missing=st.sampled_from([0.0, 0.5]))

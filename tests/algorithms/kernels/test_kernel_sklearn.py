@@ -19,6 +19,8 @@ from algorithms._kernels.sklearn_deviations import measure_deviations
 from algorithms._kernels.sklearn_rows import shift_missing, sort_rows
 from algorithms._kernels.sklearn_sort import sort_pairs
 
+_measure_deviations = callable_kernel(measure_deviations)
+_sort_pairs = callable_kernel(sort_pairs)
 _sort_rows = callable_kernel(sort_rows)
 _shift_missing = callable_kernel(shift_missing)
 
@@ -35,7 +37,7 @@ def sort_all_ways(values):
         _py_simultaneous_sort(*wanted, n, use_three_way_partition=True)
     around = np.concatenate([[np.inf], values, [-np.inf]])
     rows = np.arange(-1, n + 1)
-    sort_pairs(around, rows, 1, n + 1, pending())
+    _sort_pairs(around, rows, 1, n + 1, pending())
     assert np.array_equal(around[1:-1], wanted[0])
     assert np.array_equal(rows[1:-1], wanted[1])
     assert (around[0], around[-1], rows[0], rows[-1]) == (np.inf, -np.inf, -1, n)
@@ -73,7 +75,7 @@ def test_absolute_errors_of_all_sides_are_scikit_learns(seed, n, digits, unit):
     start, end = 4, 4 + n
     found = np.full((layout.DEVIATIONS, n + 11), np.nan)
     ranks = np.empty((2, n + 10), np.int64)
-    measure_deviations(y, w, samples, start, end, found, ranks, pending())
+    _measure_deviations(y, w, samples, start, end, found, ranks, pending())
     passes = (
         (layout.ERROR_LEFT, layout.MEDIAN_LEFT, start, end),
         (layout.ERROR_RIGHT, layout.MEDIAN_RIGHT, end - 1, start - 1),

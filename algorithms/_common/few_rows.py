@@ -80,9 +80,10 @@ def plain_sparse_rows(estimator, X, dtype=None):
         return None
     if hasattr(estimator, "feature_names_in_") or not X.has_canonical_format:
         return None
-    with np.errstate(over="ignore"):
-        found = X if dtype is None else X.astype(dtype, copy=False)
-    return found if is_plain(found.data) else None
+    if dtype is not None and dtype != X.dtype:
+        with np.errstate(over="ignore"):
+            X = X.astype(dtype)
+    return X if is_plain(X.data) else None
 
 
 def plain_frame(estimator, X, dtype=None):

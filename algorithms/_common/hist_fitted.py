@@ -55,7 +55,8 @@ class HistogramModel(SavedModel, Contributions, BaseEstimator):
         trees = slice(None if every else rounds * len(self._base))
         if (found := self._walker.raw_at_once(self, X, trees)) is not None:
             return found
-        return self._walker.raw(self._read_rows(X), count_threads(self.n_jobs), trees)
+        X = self._read_rows(X)
+        return self._walker.raw(X, count_threads(self.n_jobs, X.shape[0]), trees)
 
     def _staged_raw(self, X):
         """Yield raw scores after each round."""

@@ -86,7 +86,7 @@ class FastPredictor:
         if self.odd is not None or plain_array(estimator, X) is None:
             return None
         X = np.ascontiguousarray(X)
-        threads = count_threads(estimator.n_jobs) if len(X) > 1 else 1
+        threads = count_threads(estimator.n_jobs, len(X))
         out = np.empty((X.shape[0], len(self.start)))
         out[:] = self.start
         most = LARGEST[4 if self.reading.rounds_values else X.itemsize]

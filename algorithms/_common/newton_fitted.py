@@ -73,12 +73,13 @@ class NewtonModel(SavedModel, Contributions, BaseEstimator):
         if margin is not None:
             X = read_rows(self, X, reset=False)
             out = read_margin(margin, X.shape[0], k)
-            walker.add(X, out, count_threads(self.n_jobs), trees)
+            walker.add(X, out, count_threads(self.n_jobs, X.shape[0]), trees)
             return out.astype(np.float32)
         found = walker.raw_at_once(self, X, trees) if np.isnan(self.missing) else None
         if found is not None:
             return found
-        return walker.raw(read_rows(self, X, reset=False), count_threads(self.n_jobs), trees)
+        X = read_rows(self, X, reset=False)
+        return walker.raw(X, count_threads(self.n_jobs, X.shape[0]), trees)
 
     def _trees_of(self, iteration_range):
         """Return the slice of some rounds' trees, and whether rounds after the best one are asked.

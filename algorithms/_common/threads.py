@@ -18,12 +18,13 @@ from algorithms._kernels.team import ANSWERED, HANDED, SIGNS, Team, look_out
 LOOKS = 500  # for more to do, or an answer, before a thread sleeps: some 100 microseconds
 
 
-def count_threads(n_jobs: int | None) -> int:
+def count_threads(n_jobs: int | None, n_rows: int | None = None) -> int:
     """Return how many threads an ``n_jobs`` asks for: None is 1, and -1 is one a core.
 
-    None is what `joblib.parallel_config` says inside such a block.
+    None is what `joblib.parallel_config` says inside such a block. For a lone row it is 1: to ask
+    takes as long as to predict it.
     """
-    if n_jobs == 1:
+    if n_jobs == 1 or n_rows == 1:
         return 1
     return max(1, min(effective_n_jobs(n_jobs), 4 * (os.cpu_count() or 1)))
 

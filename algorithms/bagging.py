@@ -100,7 +100,7 @@ class BaggingClassifier(ClassifierMixin, BaseBagging):
         X = self._read_rows(X)
         walker = self._walker
         if walker is not None:
-            return walker.sum(X, count_threads(self.n_jobs, len(X))) / self.n_estimators
+            return walker.sum(X, count_threads(self.n_jobs, X.shape[0])) / self.n_estimators
         total = np.zeros((X.shape[0], self.n_classes_))
         for model, columns in zip(self.estimators_, self.estimators_features_, strict=True):
             total += self._vote(model, X, columns)
@@ -165,7 +165,7 @@ class BaggingRegressor(RegressorMixin, BaseBagging):
         X = self._read_rows(X)
         walker = self._walker
         if walker is not None:
-            return walker.sum(X, count_threads(self.n_jobs, len(X)))[:, 0] / self.n_estimators
+            return walker.sum(X, count_threads(self.n_jobs, X.shape[0]))[:, 0] / self.n_estimators
         return self._mean(X, "predict")
 
     def _vote(self, model, X, columns):

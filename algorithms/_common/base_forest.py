@@ -229,7 +229,7 @@ class BaseForest(BaseEstimator):
     def _predict(self, X):
         """Return the mean of the values of the leaves, float64 (n_rows, n_values)."""
         X = self._read_rows(X)
-        return self._walker.sum(X, count_threads(self.n_jobs, len(X))) / len(self.estimators_)
+        return self._walker.sum(X, count_threads(self.n_jobs, X.shape[0])) / len(self.estimators_)
 
     def _predict_out_of_bag(self, X):
         """Return the mean over the trees that did not draw a row, float64 (n_rows, n_values)."""

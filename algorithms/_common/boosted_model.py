@@ -40,7 +40,9 @@ class BoostedModel(BaseEstimator):
         """Add what the rounds first … last − 1 say."""
         stages = self.estimators_[first:last]
         if self.estimator is None:
-            self._walker.add(stages, self.learning_rate, X, raw, count_threads(self.n_jobs, len(X)))
+            self._walker.add(
+                stages, self.learning_rate, X, raw, count_threads(self.n_jobs, X.shape[0])
+            )
             return
         for stage, steps in zip(stages, self.steps_[first:last], strict=True):
             for k, (member, step) in enumerate(zip(stage, steps, strict=True)):

@@ -119,16 +119,18 @@ class Grower:
 
     def _mark(self):
         """Write every row's leaf."""
-        own, leaf_of = self._own, self.leaf_of
-        nodes, bins = own.nodes[: 2 * self.n_leaves - 1], self.bins
-        leaf = numbers_of_leaves(len(nodes), self.leaves["node"][: self.n_leaves])
-        if len(bins.lists.cells):
+        mark_rows(self.share_rows, self._own, self.n_leaves, self.leaf_of, self._of_others)
 
-            def task(others):
-                walk_listed(bins, own, leaf, others, leaf_of)
-        else:
-            task = parting(nodes, own.goes_left, bins.columns, bins.places.column, leaf, leaf_of)
-        mark_rows(self.share_rows, own, self.n_leaves, leaf_of, task)
+    def _of_others(self):
+        """Return what writes the leaves of rows that the last tree was not grown on."""
+        own, bins, leaf_of = self._own, self.bins, self.leaf_of
+        nodes, of_leaves = own.nodes[: 2 * self.n_leaves - 1], self.leaves["node"][: self.n_leaves]
+        if not len(bins.lists.cells):
+            return parting(
+                nodes, of_leaves, own.goes_left, bins.columns, bins.places.column, leaf_of
+            )
+        leaf = numbers_of_leaves(len(nodes), of_leaves)
+        return lambda others: walk_listed(bins, own, leaf, others, leaf_of)
 
     def share_rows(self, task, count):
         """Share a task over rows, unless there are few."""
@@ -164,7 +166,7 @@ def begin_with(rows, out):
         out[first:last] = own
 
 
-def mark_rows(share, grown, n_leaves, leaf_of, task):
+def mark_rows(share, grown, n_leaves, leaf_of, of_others):
     """Write every row's leaf.
 
     Parameters
@@ -172,29 +174,38 @@ def mark_rows(share, grown, n_leaves, leaf_of, task):
     share : shares a task of first and last over so many rows
     grown : its ``leaves``, and its ``rows`` that the tree was grown on
     leaf_of : (n_rows,) uint16 or uint32, written
-    task : writes the leaves of the other rows: a uint32 array, ascending, its to reorder
+    of_others : returns a task that writes the leaves of the other rows; these are a uint32 array,
+        ascending, its to reorder. It is not called where there are none.
     """
     none = np.iinfo(leaf_of.dtype).max  # no leaf has this number
     some = len(grown.rows) < len(leaf_of)
     if some:
         leaf_of.fill(none)
+    share(lambda first, last: mark_leaves(grown, n_leaves, leaf_of, first, last), len(grown.rows))
+    if not some:
+        return
+    task = of_others()
 
-    def of_others(first, last):
+    def mark_others(first, last):
         others = np.empty(last - first, np.uint32)
         task(others[: list_unmarked(leaf_of, none, first, last, others)])
 
-    share(lambda first, last: mark_leaves(grown, n_leaves, leaf_of, first, last), len(grown.rows))
-    if some:
-        share(of_others, len(leaf_of))
+    share(mark_others, len(leaf_of))
 
 
-def parting(nodes, *given):
-    """Return a task of others, uint32 and its to reorder: the rest as of `part_others`."""
+def parting(nodes, leaf_nodes, goes_left, columns, place, leaf_of):
+    """Return a task of others, uint32 and its to reorder, that writes their leaves.
+
+    Parameters
+    ----------
+    leaf_nodes : int64 (n_leaves,), node of each leaf
+    nodes, goes_left, columns, place, leaf_of : as of `part_others`
+    """
+    leaf = numbers_of_leaves(len(nodes), leaf_nodes)
 
     def task(others):
-        spans = np.empty((len(nodes), 2), np.int64)
-        before, leaf_of = given[:-1], given[-1]
-        part_others(nodes, *before, others, np.empty_like(others), spans, leaf_of)
+        scratch = np.empty_like(others), np.empty((len(nodes), 2), np.int64)
+        part_others(nodes, goes_left, columns, place, leaf, others, *scratch, leaf_of)
 
     return task
 

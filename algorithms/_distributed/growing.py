@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from algorithms._common.hist_bundles import stride_of
-from algorithms._common.hist_growing import begin_with, mark_rows, numbers_of_leaves, parting
+from algorithms._common.hist_growing import begin_with, mark_rows, parting
 from algorithms._common.hist_model import copy_tree
 from algorithms._distributed.bins import owners_of
 from algorithms._distributed.collective import width_of
@@ -269,12 +269,16 @@ class RankGrower:
 
     def mark(self):
         """Write the leaf of every row of the rank."""
-        own, n, board, columns = self.leaves.copy(), self.n_leaves, self.board, self.bins.columns
+        own, n = self.leaves.copy(), self.n_leaves
         own["start"][:n], own["end"][:n] = self.spans[:n].T
-        nodes, place = board.nodes[: 2 * n - 1], np.arange(len(columns))
-        leaf = numbers_of_leaves(len(nodes), self.leaves["node"][:n])
-        task = parting(nodes, board.goes_left, columns, place, leaf, self.leaf_of)
-        mark_rows(self.workers.share, Marked(own, self.rows), n, self.leaf_of, task)
+        mark_rows(self.workers.share, Marked(own, self.rows), n, self.leaf_of, self.of_others)
+
+    def of_others(self):
+        """Return what writes the leaves of rows that the last tree was not grown on."""
+        n, board, columns = self.n_leaves, self.board, self.bins.columns
+        nodes, of_leaves = board.nodes[: 2 * n - 1], self.leaves["node"][:n]
+        place = np.arange(len(columns))
+        return parting(nodes, of_leaves, board.goes_left, columns, place, self.leaf_of)
 
     def add_to(self, score, tree):
         """Add the last tree's values to the score of each of the rank's rows."""

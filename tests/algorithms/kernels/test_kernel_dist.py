@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from algorithms._common.hist_bins import bin_table, find_bins
-from algorithms._common.hist_growing import Grower, numbers_of_leaves, parting
+from algorithms._common.hist_growing import Grower, parting
 from algorithms._common.hist_params import all_free, make_rules
 from algorithms._common.threads import Workers
 from algorithms._distributed.rows import Rows
@@ -101,9 +101,9 @@ def test_rows_are_parted_into_the_leaves_that_growth_put_them_in(categorical):
         g = np.round(rng.normal(size=400) * 1000).astype(np.int64)
         tree = grower.grow((g << 32) + 1, Scale(1.0, 1.0), 0)
     found = np.zeros(400, np.uint16)
-    leaf = numbers_of_leaves(len(tree.nodes), grower.leaves["node"][: tree.n_leaves])
+    of_leaves = grower.leaves["node"][: tree.n_leaves]
     goes_left, places = grower.growth.goes_left, bins.places.column
-    task = parting(tree.nodes, goes_left, bins.columns, places, leaf, found)
+    task = parting(tree.nodes, of_leaves, goes_left, bins.columns, places, found)
     every = np.arange(400, dtype=np.uint32)
     task(every[:0])
     assert not found.any()

@@ -32,6 +32,7 @@ from algorithms._common.hist_records import IN_ORDER
 from algorithms._common.hist_start import Start
 from algorithms._common.hist_stopping import Watch
 from algorithms._common.hist_tables import are_ordered, find_categorical, read_table
+from algorithms._common.memory import give_back
 from algorithms._common.threads import Workers, count_threads
 
 SEEDS = 2**31 - 1
@@ -171,7 +172,9 @@ class BaseHistogramBoosting(HistogramModel):
         with Workers(count_threads(self.n_jobs)) as workers:
             booster = self._booster(X, y, weight, workers, start)
             grower = Dart(booster, X) if self.boosting_type == "dart" else booster
+            size = X.size
             del X, y, weight  # what is read from here on are the bins and the target
+            give_back(size)
             self._run(grower.boost, booster.rounds, watch, start)
         return self
 

@@ -1,0 +1,33 @@
+"""Freed memory is handed back, where a table is large."""
+
+import ctypes
+
+import numpy as np
+import psutil
+import pytest
+
+from algorithms._common.memory import LARGE, give_back
+
+MIB = 1 << 20
+
+
+def resident():
+    return psutil.Process().memory_info().rss
+
+
+@pytest.mark.skipif(not hasattr(ctypes.CDLL(None), "malloc_trim"), reason="another C library")
+def test_what_was_freed_is_handed_back_after_large_tables_alone():
+    pieces = [np.ones(1 << 13) for _ in range(1 << 10)]  # 64 MiB, too small to be mapped alone
+    kept = pieces[::64]  # so that what is freed lies between what is in use
+    full = resident()
+    del pieces
+    give_back(LARGE - 1)
+    assert resident() > full - 32 * MIB
+    give_back(LARGE)
+    assert resident() < full - 32 * MIB
+    assert all((piece == 1.0).all() for piece in kept)
+
+
+def test_another_c_library_is_no_obstacle(monkeypatch):
+    monkeypatch.setattr(ctypes, "CDLL", lambda _: object())
+    give_back(LARGE)

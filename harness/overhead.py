@@ -144,12 +144,13 @@ def measure_first_calls(entries: Iterable[Entry]) -> list[FirstCall]:
 
 def _first_call(entry: Entry) -> FirstCall:
     with _worker() as worker:  # the same one for both, else it compiles what they share twice
-        own = worker.warm(_job(entry, [{}]))
-        variants = worker.warm(_job(entry, entry.value.variants), ["sparse"])
+        compiled = [worker.warm(_job(entry, [{}]))]
+        if entry.value.variants:
+            compiled.append(worker.warm(_job(entry, entry.value.variants), ["sparse"]))
     with _worker() as worker:
         warm = worker.warm(_job(entry, [{}]))
-    notes = dict.fromkeys(own.notes + variants.notes + warm.notes)
-    cpu, functions = own.cpu + variants.cpu, own.functions + variants.functions
+    notes = dict.fromkeys(note for found in (*compiled, warm) for note in found.notes)
+    cpu, functions = sum(c.cpu for c in compiled), sum(c.functions for c in compiled)
     return FirstCall(entry.value.name, cpu, functions, warm.first, tuple(notes))
 
 

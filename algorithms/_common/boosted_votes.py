@@ -52,8 +52,8 @@ class VotedClasses:
         votes = self.estimator_weights_.sum()
         if self._walker is None:
             return self._shape(sum(given for _, given in self._votes(X)) / votes)
-        threads = count_threads(self.n_jobs)
-        score = np.concatenate([self._walker.sum(part, threads) for part in self._parts(X)])
+        parts = [self._walker.sum(p, count_threads(self.n_jobs, len(p))) for p in self._parts(X)]
+        score = np.concatenate(parts)
         score /= votes
         return 2.0 * score[:, 0] if self.n_classes_ == TWO else self._shape(score)  # F_0 = −F_1
 
@@ -149,9 +149,11 @@ class MedianOfValues:
         check_is_fitted(self)
         trees, votes = self._trees_and_votes()
         if self._is_trees:
-            threads = count_threads(self.n_jobs)
-            parts = [median_of_trees(trees, votes, part, threads) for part in self._parts(X)]
-            return np.concatenate(parts)
+
+            def median(rows):
+                return median_of_trees(trees, votes, rows, count_threads(self.n_jobs, len(rows)))
+
+            return np.concatenate([median(rows) for rows in self._parts(X)])
         return weighted_median(np.column_stack(list(self._each(X))), votes)
 
     def staged_score(self, X, y, sample_weight=None):

@@ -36,7 +36,7 @@ class Target:
     """What is to be explained: y as the objective takes it, and weights."""
 
     objective: object  # Objective, or a callable (y, raw) → (g, h)
-    y: np.ndarray  # float64 (n_scores, n_rows), or codes (1, n_rows) of softmax
+    y: np.ndarray  # (n_scores, n_rows), of `Objective.targets`; float64 for a callable
     weight: np.ndarray | None
     constant: np.ndarray | None = None  # (n_scores,), of first trees without a split; None: 0
 

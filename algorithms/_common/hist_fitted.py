@@ -63,9 +63,9 @@ class HistogramModel(SavedModel, Contributions, BaseEstimator):
         check_is_fitted(self, "ensemble_")
         X = self._read_rows(X)
         out = self._walker.raw(X, 1, slice(0))
-        k = len(self._base)
+        k, threads = len(self._base), count_threads(self.n_jobs, X.shape[0])
         for done in range(self.n_estimators_):
-            self._walker.add(X, out, count_threads(self.n_jobs), slice(done * k, (done + 1) * k))
+            self._walker.add(X, out, threads, slice(done * k, (done + 1) * k))
             yield out.copy()
 
     @property

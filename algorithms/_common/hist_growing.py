@@ -66,7 +66,7 @@ class Grower:
             nodes=np.zeros(2 * leaves - 1, layout.NODE),
             goes_left=np.zeros((2 * leaves - 1, layout.MAX_BINS), np.uint8),
             cells=np.empty((leaves, n_cells), np.int64),
-            heavy=np.empty((leaves, n_cells), np.int64),  # memory is taken where leaves are wide
+            heavy=np.empty((leaves, n_cells), np.int64),  # memory is taken for wide leaves alone
             state=np.zeros(layout.STATES, np.int64),
         )
 
@@ -119,7 +119,8 @@ class Grower:
 
     def _mark(self):
         """Write every row's leaf."""
-        mark_rows(self.share_rows, self._own, self.n_leaves, self.leaf_of, self._of_others)
+        own, leaf_of = self._own, self.leaf_of
+        mark_rows(self.share_rows, own, self.n_leaves, leaf_of, own.spare, self._of_others)
 
     def _of_others(self):
         """Return what writes the leaves of rows that the last tree was not grown on."""
@@ -166,7 +167,7 @@ def begin_with(rows, out):
         out[first:last] = own
 
 
-def mark_rows(share, grown, n_leaves, leaf_of, of_others):
+def mark_rows(share, grown, n_leaves, leaf_of, spare, of_others):
     """Write every row's leaf.
 
     Parameters
@@ -174,6 +175,7 @@ def mark_rows(share, grown, n_leaves, leaf_of, of_others):
     share : shares a task of first and last over so many rows
     grown : its ``leaves``, and its ``rows`` that the tree was grown on
     leaf_of : (n_rows,) uint16 or uint32, written
+    spare : (n_rows,) uint32, scratch space
     of_others : returns a task that writes the leaves of the other rows; these are a uint32 array,
         ascending, its to reorder. It is not called where there are none.
     """
@@ -187,7 +189,7 @@ def mark_rows(share, grown, n_leaves, leaf_of, of_others):
     task = of_others()
 
     def mark_others(first, last):
-        others = np.empty(last - first, np.uint32)
+        others = spare[first:last]
         task(others[: list_unmarked(leaf_of, none, first, last, others)])
 
     share(mark_others, len(leaf_of))

@@ -65,10 +65,14 @@ class Objective:
         return self.constant if self.kind == kinds.QUANTILE else None
 
     def targets(self, y):
-        """Return what each score is to explain, float64 (n_scores, n_rows); softmax: codes."""
+        """Return what each score is to explain, (n_scores, n_rows); softmax: codes.
+
+        Values are float64, codes of classes float32, which holds them as well.
+        """
+        dtype = np.float32 if self.name in CLASSES else np.float64
         if self.kind is None or self.n_scores == 1:
-            return np.ascontiguousarray(y, np.float64)[None]
-        return (y == np.arange(self.n_scores)[:, None]).astype(np.float64)
+            return np.ascontiguousarray(y, dtype)[None]
+        return (y == np.arange(self.n_scores)[:, None]).astype(dtype)
 
     def first_scores(self, y, weight, total=exact_total):
         """Return the constant that fits best, float64 (n_scores,).

@@ -16,7 +16,7 @@ from algorithms._common.hist_predict import FastPredictor
 from algorithms._common.hist_records import IN_ORDER, pack_rows, stride_of_sizes
 from algorithms._kernels.hist_layout import Rules
 
-FEWEST_VALUES = 1 << 23  # bins of fewer mostly stay in the cache anyway
+FEWEST_VALUES = 1 << 22  # bins of fewer mostly stay in the cache anyway
 MOST_COLUMNS = 128  # a row of more bytes takes whole lines of the cache wherever it lies
 FEWEST_TREES = 10
 SAMPLE = 20_000
@@ -65,7 +65,7 @@ def find_order(table, binner, objective, targets, workers):
     table : Parts, all of whose columns are dense
     binner : Binner
     objective : Objective
-    targets : float64 (n_scores, n_rows), or codes (1, n_rows) of softmax
+    targets : of `Objective.targets`
     """
     X, n_features = table.array, table.shape[1]
     drawn = sample_rows(len(X), SAMPLE)
@@ -96,6 +96,7 @@ def first_gradients(objective, targets):
         values = mix[values.astype(np.int64)]
     elif len(targets) > 1:
         values = mix @ targets
+    values = values.astype(np.float64, copy=False)
     values = values / max(np.abs(values).max(), TINY)
     return (values.mean() - values).astype(np.float32)
 

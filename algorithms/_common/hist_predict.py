@@ -9,6 +9,7 @@ from algorithms._common.category_numbers import WORD, CategoryNumbers, count_wor
 from algorithms._common.few_rows import plain_array
 from algorithms._common.node_rules import ends_left, nan_goes_left
 from algorithms._common.odd_questions import OddQuestions
+from algorithms._common.plain_nodes import pack_nodes
 from algorithms._common.sparse_predict import AskedColumns, narrowed
 from algorithms._common.threads import Workers, count_threads
 from algorithms._kernels.hist_predict import (
@@ -22,7 +23,7 @@ from algorithms._kernels.hist_predict import (
     add_trees,
 )
 from algorithms._kernels.odd_walk import add_odd_trees
-from algorithms._kernels.plain_walk import NODE, add_plain_trees
+from algorithms._kernels.plain_walk import add_plain_trees
 from harness import Missing
 
 LARGEST = {4: float(np.finfo(np.float32).max), 8: float(np.finfo(np.float64).max)}  # by bytes
@@ -55,7 +56,7 @@ class FastPredictor:
             self.steps, self.bits, self.values_of_steps = steps, bits, self.values
             self.odd = OddQuestions(steps, bits, self.roots)
             steps = self.odd.take_plain()
-        self.nodes, order, self.depth = pack_nodes(steps, self.roots)
+        self.nodes, order, self.paths = pack_nodes(steps, self.roots, ensemble.cover)
         self.values = np.ascontiguousarray(self.values[order])
 
     def __getstate__(self):
@@ -139,13 +140,13 @@ class FastPredictor:
             at = np.empty(BLOCK, np.int64)
             first, last = first * BLOCK, min(last * BLOCK, n_rows)
             values, reading = self.values, self.reading
-            nodes, depth, rounds = self.nodes, self.depth[trees], reading.rounds_sums
+            nodes, paths, rounds = self.nodes, self.paths[trees], reading.rounds_sums
             if self.odd is None:
                 x, width, limit = X.reshape(-1), X.shape[1], X.dtype.type(most)
                 where = at, out, first, last
                 beyond.append(
                     add_plain_trees(
-                        nodes, roots, depth, values, output, x, width, limit, rounds, *where
+                        nodes, roots, paths, values, output, x, width, limit, rounds, *where
                     )
                 )
             else:
@@ -164,8 +165,8 @@ class FastPredictor:
 
         float32 X is read as float64, some rows at a time: else these walks are compiled twice.
         """
-        roots, output, depth = self.roots[trees], self.output[trees], self.depth[trees]
-        in_advance = self.odd.are_worth_it(n_rows, depth, trees)
+        roots, output, paths = self.roots[trees], self.output[trees], self.paths[trees]
+        in_advance = self.odd.are_worth_it(n_rows, paths[:, 0], trees)
         room = self.odd.new_block() if in_advance else ()
         step = max(BLOCK, WIDENED // max(X.shape[1], 1) // BLOCK * BLOCK)
         for start in range(first, last, step):
@@ -174,7 +175,7 @@ class FastPredictor:
             where = at, out[rows], 0, len(wide)
             if in_advance:
                 add_odd_trees(
-                    self.nodes, roots, depth, self.values, output, *self.odd.of(trees), wide,
+                    self.nodes, roots, paths, self.values, output, *self.odd.of(trees), wide,
                     self.reading, *room, *where,
                 )  # fmt: skip
             else:
@@ -229,41 +230,6 @@ def pack_steps(ensemble):
     steps["words"][asks_set] = length[number]
     steps["kind"][asks_set] += IS_SET + MEMBERS_LEFT * ensemble.members_left[number]
     return steps, bits
-
-
-def pack_nodes(steps, roots):
-    """Return nodes as NODE, trees level by level, for the walk that asks numbers alone.
-
-    Returns
-    -------
-    nodes : NODE (n_nodes,), the root of each tree where it was
-    order : int64 (n_nodes,), which step each node is
-    depth : int64 (n_trees,), the most steps to a leaf
-    """
-    here = np.arange(len(steps))
-    is_leaf = steps["left"] == here
-    tree = np.searchsorted(roots, here, side="right") - 1
-    level = np.zeros(len(steps), np.int64)
-    parent = np.full(len(steps), -1)
-    nodes, deep = roots, 0
-    while len(nodes):
-        level[nodes] = deep
-        inner = nodes[~is_leaf[nodes]]
-        for side in ("left", "right"):
-            parent[steps[side][inner]] = inner
-        nodes, deep = np.concatenate([steps["left"][inner], steps["right"][inner]]), deep + 1
-    is_right = np.zeros(len(steps), bool)
-    is_right[steps["right"][~is_leaf]] = True
-    order = np.lexsort((is_right, parent, level, tree))
-    place = np.empty(len(steps), np.int64)
-    place[order] = here
-    nodes = np.zeros(len(steps), NODE)
-    nodes["threshold"] = steps["threshold"][order]
-    nodes["left"] = place[steps["left"][order]]
-    nodes["asks"] = 2 * steps["feature"][order] + (is_leaf | (steps["kind"] & 1 > 0))[order]
-    depth = np.zeros(len(roots), np.int64)
-    np.maximum.at(depth, tree, level)
-    return nodes, order, depth
 
 
 def pack(ensemble):

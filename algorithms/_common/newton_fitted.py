@@ -100,12 +100,12 @@ class NewtonModel(SavedModel, Contributions, BaseEstimator):
         """Yield raw scores after each round."""
         check_is_fitted(self, "ensemble_")
         X = read_rows(self, X, reset=False)
-        k = len(self._base)
+        k, threads = len(self._base), count_threads(self.n_jobs, X.shape[0])
         out = np.empty((X.shape[0], k))
         out[:] = self._base
         for done in range(self.ensemble_.n_trees // k):
             trees = slice(done * k, (done + 1) * k)
-            self._walker.add(X, out, count_threads(self.n_jobs), trees)
+            self._walker.add(X, out, threads, trees)
             yield out.astype(np.float32)
 
     def apply(self, X, iteration_range=None):

@@ -26,7 +26,8 @@ def read_rows(estimator, X, *, reset, y="no_validation", known=None, wide=False,
     if not reset and (few := plain_table(estimator, X, np.float32)) is not None:
         return drop_missing(few, estimator.missing)
     if isinstance(X, pd.DataFrame):
-        if not estimator.enable_categorical:
+        knows_none = reset or estimator.categories_ == {}
+        if knows_none and not estimator.enable_categorical:
             refuse_categories(X)
         X = encode_frame(estimator, X, reset=reset, known=known)
     elif reset:

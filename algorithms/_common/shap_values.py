@@ -31,7 +31,8 @@ class Contributions:
         scores a row, (n_rows, n_scores, n_features + 1).
         """
         check_is_fitted(self, "ensemble_")
-        found = contributions(self.ensemble_, self._read_rows(X), count_threads(self.n_jobs))
+        X = self._read_rows(X)
+        found = contributions(self.ensemble_, X, count_threads(self.n_jobs, X.shape[0]))
         return found[:, 0] if found.shape[1] == 1 else found
 
 

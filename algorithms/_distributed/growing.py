@@ -271,7 +271,8 @@ class RankGrower:
         """Write the leaf of every row of the rank."""
         own, n = self.leaves.copy(), self.n_leaves
         own["start"][:n], own["end"][:n] = self.spans[:n].T
-        mark_rows(self.workers.share, Marked(own, self.rows), n, self.leaf_of, self.of_others)
+        grown, share = Marked(own, self.rows), self.workers.share
+        mark_rows(share, grown, n, self.leaf_of, self.spare, self.of_others)
 
     def of_others(self):
         """Return what writes the leaves of rows that the last tree was not grown on."""

@@ -12,7 +12,7 @@ import numpy as np
 from algorithms._kernels.hist_groups import may_use
 from algorithms._kernels.hist_grow import divide
 from algorithms._kernels.hist_layout import HALF, LEAVES, LOW, MAX_BINS, NEXT, NO_FEATURE
-from algorithms._kernels.hist_partition import move, part
+from algorithms._kernels.hist_partition import part_alone
 from algorithms._kernels.hist_sides import search
 from algorithms._kernels.hist_split import beats, clear, facts_of
 from algorithms._kernels.hist_survey import copy_best, may_split
@@ -121,8 +121,7 @@ def next_split(desk, board, bins, columns, rows, spare, spans, small, large, rul
     goes_left = board.goes_left[leaf["node"]]
     write_sides(bins, best, board.members[at], goes_left)
     start, end = spans[at, 0], spans[at, 1]
-    n_left = part(rows, spare, columns[best["feature"]], goes_left, start, end)
-    move(rows, spare, start, end, n_left, start, start + n_left)
+    n_left = part_alone(rows, spare, columns[best["feature"]], goes_left, start, end)
     middle = start + n_left
     spans[at, 1], spans[new, 0], spans[new, 1] = middle, middle, end
     left_is_small = 2 * best["h"] <= leaf["h"]

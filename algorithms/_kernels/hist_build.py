@@ -43,7 +43,7 @@ def fetch_ahead(bins, records, rows, i, last, low, high):
             prefetch(bins, at + byte)
 
 
-@kernel
+@linked_kernel
 def add_rows(bins, records, rows, first, last, features, low, high, stride, cells):
     """Add the records of rows[first : last] to their cells of the features low … high − 1.
 

@@ -36,7 +36,8 @@ def differentiate(kind, a, score, y, weight, g, h, first, last):
     ----------
     kind : of the loss
     a : its constant
-    score, y : (n,) float64
+    score : (n,) float64
+    y : (n,) float64, or float32
     weight : (n,) float64, or (0,) where every row weighs 1
     g, h : (n,) float32, written; h is not where it equals the weight
     """
@@ -102,7 +103,7 @@ def differentiate_classes(score, code, weight, work, g, h, first, last):
     Parameters
     ----------
     score : (n_classes, n) float64
-    code : (n,) float64, the class of each row
+    code : (n,) float32, the class of each row
     weight : (n,) float64, or (0,)
     work : (n_classes + 2, ROWS) float64, scratch space
     g, h : (n_classes, n) float32, written

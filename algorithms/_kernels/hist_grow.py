@@ -14,7 +14,7 @@ by columns; those of large leaves by rows, so that no row's bins are fetched twi
 import numpy as np
 
 from algorithms._kernels.hist_groups import leave_all, narrow
-from algorithms._kernels.hist_layout import LEAVES, NEXT, NO_FEATURE
+from algorithms._kernels.hist_layout import LEAVES, NEXT, NO_FEATURE, PLANES
 from algorithms._kernels.hist_lists import clear_column, spread_column
 from algorithms._kernels.hist_partition import partition
 from algorithms._kernels.hist_survey import survey
@@ -78,9 +78,9 @@ def make_root(growth):
     """Start with one leaf of all rows; its sums are not known yet."""
     root = growth.leaves[0]
     root["start"], root["end"], root["depth"], root["node"] = 0, len(growth.rows), 0, 0
-    root["wide"], root["slot"] = 1, 0
+    root["wide"], root["slot"], root["plane"] = 1, 0, 0
     root["lower"], root["upper"], root["value"] = -np.inf, np.inf, 0.0
-    growth.state[LEAVES] = 1
+    growth.state[LEAVES] = growth.state[PLANES] = 1
     leave_all(growth.groups[0])
     make_leaf(growth.nodes[0], root)
 
@@ -113,10 +113,11 @@ def divide(at, new, n_left, bins, growth, rules, scale):
     right["g"], right["h"] = leaf["g"] - g_left, leaf["h"] - h_left
     right["lower"], right["upper"], right["wide"] = leaf["lower"], leaf["upper"], leaf["wide"]
     right["node"], right["spread"] = 2 * new, leaf["spread"]
+    right["slot"], right["plane"] = new, growth.state[PLANES]
+    growth.state[PLANES] += leaf["wide"]
     if n_left <= leaf["end"] - leaf["start"] - n_left:  # the larger child keeps the histogram
-        right["slot"], leaf["slot"] = leaf["slot"], new
-    else:
-        right["slot"] = new
+        right["slot"], leaf["slot"] = leaf["slot"], right["slot"]
+        right["plane"], leaf["plane"] = leaf["plane"], right["plane"]
     narrow(growth.groups, at, new, bins.groups[best["feature"]])
     leaf["end"], leaf["g"], leaf["h"] = leaf["start"] + n_left, g_left, h_left
     leaf["node"] = 2 * new - 1

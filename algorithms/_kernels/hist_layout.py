@@ -43,6 +43,7 @@ LEAF = np.dtype(
         ("spread", np.int64),  # Σ|g|, in steps; read of wide leaves only
         ("wide", np.int64),
         ("slot", np.int64),  # of its histogram
+        ("plane", np.int64),  # of the h of its histogram, where it is wide
         ("lower", np.float64),  # bounds on its value
         ("upper", np.float64),
         ("value", np.float64),
@@ -159,7 +160,7 @@ class Growth(NamedTuple):
     nodes: np.ndarray  # NODE (2 num_leaves − 1,)
     goes_left: np.ndarray  # uint8 (2 num_leaves − 1, MAX_BINS): of each inner node and bin
     cells: np.ndarray  # int64 (num_leaves, n_cells), by slot: a narrow leaf's, or g of a wide one
-    heavy: np.ndarray  # int64 (num_leaves, n_cells), by slot: h of a wide leaf
+    heavy: np.ndarray  # int64 (num_leaves, n_cells), by plane: h of a wide leaf
     state: np.ndarray  # int64: see below
 
 
@@ -178,7 +179,7 @@ class Scratch(NamedTuple):
 
 
 # Places in `state` and in `sums`.
-LEAVES, NEXT = range(2)  # how many there are, and which is split next (−1: none)
+LEAVES, NEXT, PLANES = range(3)  # how many there are, which is split next (−1: none), planes taken
 STATES = 8
 SPREAD, TOTAL_G, TOTAL_H, FLUSHED, TO_LEFT, LISTED_FLUSHED = range(6)
 N_SUMS = 16  # two cache lines

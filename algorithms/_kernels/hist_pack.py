@@ -21,7 +21,7 @@ from algorithms._kernels.exact_sums import (
 )
 from algorithms._kernels.hist_layout import HALF
 from algorithms._kernels.hist_math import uniform
-from algorithms._kernels.jit import inner_kernel, kernel
+from algorithms._kernels.jit import inner_kernel, kernel, linked_kernel
 from algorithms._kernels.team import meet, share_of
 
 H_SEED = np.uint32(0x85EBCA6B)
@@ -31,7 +31,7 @@ INFINITE = 0x7F800000  # bits of float32's infinity; those of NaN are above
 BLOCK = 1 << 13  # rows that one member packs at least
 
 
-@kernel
+@linked_kernel
 def pack(g, h, per_g, per_h, seed, number, records, first, last):
     """Write the records of the rows first … last − 1.
 

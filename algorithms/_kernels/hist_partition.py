@@ -8,7 +8,7 @@ where they belong. So the result does not depend on how many members there are.
 import numpy as np
 
 from algorithms._kernels.hist_layout import TO_LEFT
-from algorithms._kernels.jit import linked_kernel
+from algorithms._kernels.jit import inner_kernel, linked_kernel
 from algorithms._kernels.team import meet, share_of
 
 FEW = 4096  # rows that one member parts alone
@@ -45,6 +45,14 @@ def move(rows, spare, first, last, n_left, to_left, to_right):
         rows[np.uint64(to_right) + i] = spare[np.uint64(last - 1) - i]
 
 
+@inner_kernel
+def part_alone(rows, spare, column, goes_left, start, end):
+    """Part rows[start : end] in place; return how many go left. Parameters are those of `part`."""
+    n_left = part(rows, spare, column, goes_left, start, end)
+    move(rows, spare, start, end, n_left, start, start + n_left)
+    return n_left
+
+
 @linked_kernel
 def partition(team, rank, rows, spare, column, goes_left, start, end, sums):
     """Part rows[start : end], together; return how many go left.
@@ -55,9 +63,7 @@ def partition(team, rank, rows, spare, column, goes_left, start, end, sums):
     """
     if team.size == 1 or end - start <= FEW:
         if rank == 0:
-            n_left = part(rows, spare, column, goes_left, start, end)
-            move(rows, spare, start, end, n_left, start, start + n_left)
-            sums[0, TO_LEFT] = n_left
+            sums[0, TO_LEFT] = part_alone(rows, spare, column, goes_left, start, end)
         meet(team)
         return sums[0, TO_LEFT]
     first, last = share_of(team, rank, start, end)

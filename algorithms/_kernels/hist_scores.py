@@ -7,7 +7,7 @@ that the tree was not grown on are parted likewise.
 import numpy as np
 
 from algorithms._kernels.hist_lists import cell_of
-from algorithms._kernels.hist_partition import move, part
+from algorithms._kernels.hist_partition import part_alone
 from algorithms._kernels.jit import kernel
 
 
@@ -62,8 +62,7 @@ def part_others(nodes, goes_left, columns, place, leaf, rows, spare, spans, leaf
                 leaf_of[np.uint64(rows[i])] = leaf[at]
             continue
         column = columns[place[nodes[at]["feature"]]]
-        n_left = part(rows, spare, column, goes_left[at], start, end)
-        move(rows, spare, start, end, n_left, start, start + n_left)
+        n_left = part_alone(rows, spare, column, goes_left[at], start, end)
         spans[left, 0], spans[left, 1] = start, start + n_left
         spans[left + 1, 0], spans[left + 1, 1] = start + n_left, end
 

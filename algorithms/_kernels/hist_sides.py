@@ -42,15 +42,9 @@ def gather(scratch, members, first, n_bins, g, h):
 
 
 @inner_kernel
-def keep(growth, slot, first, n_bins, wide, g, h):
-    """Write a column's sums into a leaf's histogram.
-
-    Parameters
-    ----------
-    slot : of the histogram
-    wide : whether the leaf keeps g and h apart
-    """
-    cells, heavy = growth.cells[slot], growth.heavy[slot]
+def keep(growth, leaf, first, n_bins, wide, g, h):
+    """Write a column's sums into a leaf's histogram; where ``wide``, g and h apart."""
+    cells, heavy = growth.cells[leaf["slot"]], growth.heavy[leaf["plane"]]
     for b in range(np.uint64(n_bins)):
         if wide:
             cells[np.uint64(first) + b] = g[b]
@@ -60,9 +54,9 @@ def keep(growth, slot, first, n_bins, wide, g, h):
 
 
 @inner_kernel
-def subtract(growth, slot, first, n_bins, g, h, rest_g, rest_h):
+def subtract(growth, leaf, first, n_bins, g, h, rest_g, rest_h):
     """Write what a wide leaf's histogram has more than g and h: its other child's sums."""
-    cells, heavy = growth.cells[slot], growth.heavy[slot]
+    cells, heavy = growth.cells[leaf["slot"]], growth.heavy[leaf["plane"]]
     for b in range(np.uint64(n_bins)):
         rest_g[b] = cells[np.uint64(first) + b] - g[b]
         rest_h[b] = heavy[np.uint64(first) + b] - h[b]

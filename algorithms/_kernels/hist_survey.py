@@ -19,6 +19,7 @@ from algorithms._kernels.hist_layout import (
     MOST_H,
     NEXT,
     NO_FEATURE,
+    PLANES,
     SPREAD,
     TILE,
     TOTAL_G,
@@ -175,10 +176,10 @@ def scan_tile(team, rank, bins, growth, scratch, rules, scale, small, large, low
         if was_wide:
             gather(scratch, members, at, n_cells, own[0], own[1])
             if scan_two:
-                subtract(growth, slots[1], at, n_cells, own[0], own[1], own[2], own[3])
-                keep(growth, slots[1], at, n_cells, rest_wide, own[2], own[3])
+                subtract(growth, two, at, n_cells, own[0], own[1], own[2], own[3])
+                keep(growth, two, at, n_cells, rest_wide, own[2], own[3])
             if scan_one:
-                keep(growth, slots[0], at, n_cells, wide, own[0], own[1])
+                keep(growth, one, at, n_cells, wide, own[0], own[1])
         else:
             take(scratch, members, at, n_cells, own[4])
             if scan_two:
@@ -240,6 +241,8 @@ def note_sums(team, bins, growth, scratch, scale, small, large):
         two = growth.leaves[large]
         two["spread"] -= one["spread"]
         two["wide"] = is_wide(two, two["spread"], two["h"], scale)
+        if not is_wide(one, one["spread"], one["h"], scale):
+            growth.state[PLANES] -= 1  # its plane was the last one taken
     else:
         one["g"] = sum_of(scratch, members, TOTAL_G)
         one["h"] = sum_of(scratch, members, TOTAL_H)

@@ -34,7 +34,7 @@ BEYOND = np.int64(1 << 32)
 def add_odd_trees(
     nodes,
     roots,
-    depth,
+    paths,
     values,
     output,
     questions,
@@ -56,7 +56,7 @@ def add_odd_trees(
 
     Parameters
     ----------
-    nodes, roots, depth, values, output, at, out : as in `plain_walk.add_plain_trees`, but what a
+    nodes, roots, paths, values, output, at, out : as in `plain_walk.add_plain_trees`, but what a
         node asks is the place in ``block`` of a column's first row
     questions : (n_questions,) hist_predict.STEP, whose features are such places
         Of those for sets, ``threshold`` is the first word and ``words`` how many are for codes.
@@ -81,7 +81,7 @@ def add_odd_trees(
                 answer(questions[k], bits, reading, block, answers, codes, to, n)
                 to += BLOCK
             for i in range(0, n, EIGHT):
-                descend(nodes, block, i, 1, eight_of(roots[t]), depth[t], True, at, i)
+                descend(nodes, block, i, 1, eight_of(roots[t]), paths[t], True, at, i)
             add_leaves(values, at, output[t], reading.rounds_sums, out, start, n)
 
 

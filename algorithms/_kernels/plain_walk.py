@@ -16,7 +16,6 @@ from algorithms._kernels.hist_predict import BLOCK, add_leaves
 from algorithms._kernels.jit import inner_kernel, kernel
 
 EIGHT = 8
-BURST = 12  # steps after which is seen whether all rows have arrived
 GAPS_LEFT = 1  # the lowest bit of what a node asks: NaN goes left
 GAPS, FAR = 1, 2  # what a look at values finds
 NODE = np.dtype(
@@ -30,14 +29,16 @@ NODE = np.dtype(
 
 @kernel
 def add_plain_trees(
-    nodes, roots, depth, values, output, x, width, most, rounds_sums, at, out, first, last
+    nodes, roots, paths, values, output, x, width, most, rounds_sums, at, out, first, last
 ):
     """Add the trees' leaves to the scores of the rows first … last − 1.
 
     Parameters
     ----------
     nodes : (n_nodes,) NODE
-    roots, depth : (n_trees,) int64, the first node and the most steps to a leaf
+    roots : (n_trees,) int64, the first node
+    paths : (n_trees, 2) int64, the most steps to a leaf, and after how many it is seen whether all
+        rows have arrived
     values : (n_nodes, n_values) float64, times the weights of the trees
     output : (n_trees,) int64, the first score that a tree adds to
     x : (n_rows · width,) float32 or float64, X row by row
@@ -65,29 +66,29 @@ def add_plain_trees(
             for i in range(0, whole, EIGHT):
                 row = (start + i) * width
                 if gaps:
-                    descend(nodes, x, row, width, eight_of(roots[t]), depth[t], True, at, i)
+                    descend(nodes, x, row, width, eight_of(roots[t]), paths[t], True, at, i)
                 else:
-                    descend(nodes, x, row, width, eight_of(roots[t]), depth[t], False, at, i)
+                    descend(nodes, x, row, width, eight_of(roots[t]), paths[t], False, at, i)
             add_leaves(values, at, output[t], rounds_sums, out, start, whole)
         for row in range(start + whole, start + n):
-            add_to_row(nodes, roots, depth, values, output, x, width, rounds_sums, at, out, row)
+            add_to_row(nodes, roots, paths, values, output, x, width, rounds_sums, at, out, row)
     return all_found & FAR != 0
 
 
 @inner_kernel
-def add_to_row(nodes, roots, depth, values, output, x, width, rounds_sums, at, out, row):
+def add_to_row(nodes, roots, paths, values, output, x, width, rounds_sums, at, out, row):
     """Add the trees' leaves to the scores of one row, which walks down eight trees at once."""
     n_trees = len(roots)
     for t in range(0, n_trees - n_trees % EIGHT, EIGHT):
-        steps = 0
+        most = at_once = 0
         for k in range(t, t + EIGHT):
-            steps = max(steps, depth[k])
-        descend(nodes, x, row * width, 0, roots_from(roots, t), steps, True, at, 0)
+            most, at_once = max(most, paths[k, 0]), max(at_once, paths[k, 1])
+        descend(nodes, x, row * width, 0, roots_from(roots, t), (most, at_once), True, at, 0)
         for k in range(EIGHT):
             add_leaf(values, at[k], output[t + k], rounds_sums, out, row)
     for t in range(n_trees - n_trees % EIGHT, n_trees):
         here = roots[t]
-        for _ in range(depth[t]):
+        for _ in range(paths[t, 0]):
             here = go(nodes, x, row * width, here, True)
         add_leaf(values, here, output[t], rounds_sums, out, row)
 
@@ -134,19 +135,20 @@ def look(x, first, last, most):
 
 
 @inner_kernel
-def descend(nodes, x, row, width, here, steps, gaps, at, first):
+def descend(nodes, x, row, width, here, path, gaps, at, first):
     """Write the leaves of eight rows, the first of which begins at ``row`` of x.
 
     Parameters
     ----------
     width : how far the next row is; 0: there is but one
     here : eight roots
+    path : the most steps to a leaf, and after how many it is seen whether all rows have arrived
     """
-    left = steps
+    left, at_once = path[0], path[1]
     while left > 0:
-        for _ in range(min(left, BURST)):
+        for _ in range(min(left, at_once)):
             here = go_all(nodes, x, row, width, here, gaps)
-        left -= BURST
+        left -= at_once
         if left > 0 and have_arrived(nodes, here):
             break
     at[first] = here[0]

@@ -8,7 +8,13 @@ import pytest
 from scipy import sparse
 
 from algorithms._common import few_rows, newton_fitted
-from algorithms._common.few_rows import is_plain, plain_frame, plain_rows, plain_sparse_rows
+from algorithms._common.few_rows import (
+    FEW_VALUES,
+    is_plain,
+    plain_frame,
+    plain_rows,
+    plain_sparse_rows,
+)
 from algorithms.bagging import BaggingClassifier
 from algorithms.decision_tree import DecisionTreeClassifier
 from algorithms.gradient_boosting import GradientBoostingRegressor
@@ -177,7 +183,9 @@ def test_a_frame_beyond_float32_is_refused_where_the_model_reads_float32():
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
-def test_infinity_is_told_from_sums_that_overflow_and_from_missing_values(dtype):
+@pytest.mark.parametrize("few", [FEW_VALUES, 0])
+def test_infinity_is_told_from_sums_that_overflow_and_from_missing_values(dtype, few, monkeypatch):
+    monkeypatch.setattr(few_rows, "FEW_VALUES", few)  # of 0, every look adds up
     largest = np.finfo(dtype).max
     for values in ([], [1.0], [largest, largest], [np.nan, largest], [np.nan]):
         assert is_plain(np.array(values, dtype))

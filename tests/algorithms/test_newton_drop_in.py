@@ -314,7 +314,12 @@ def test_categories_that_are_not_asked_for_are_refused_as_by_xgboost():
         with pytest.raises(ValueError, match="enable_categorical"):
             kind(n_estimators=2, enable_categorical=False).fit(frame, y)
         model = kind(n_estimators=2, enable_categorical=True).fit(frame, y)
-        assert model.predict(frame).shape == (300,)
+        found = model.predict(frame)
+        assert found.shape == (300,)
+        model.set_params(enable_categorical=False)  # it knows them: they are only coded
+        assert np.array_equal(model.predict(frame), found)
+        other_order = frame.assign(c=frame["c"].cat.reorder_categories(["y", "x"]))
+        assert np.array_equal(model.predict(other_order), found)
     both = NewtonBoostingRegressor(n_estimators=2, enable_categorical=False)
     assert both.fit(frame[["a"]], y).predict(frame[["a"]]).shape == (300,)
 

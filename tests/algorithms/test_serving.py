@@ -39,6 +39,10 @@ def agree(trees, X):
                 patch.setattr(odd_questions, "FEW_ROWS", few_rows)
                 patch.setattr(odd_questions, "ANSWERS_A_STEP", answers)
                 every.append(server.raw(X))
+        with pytest.MonkeyPatch.context() as patch:  # a block at a time, and two threads
+            patch.setattr(hist_predict, "WIDENED", 1)
+            patch.setattr(hist_predict, "FEW_STEPS", 0)
+            every += [server.raw(X), serve(trees, n_jobs=2).raw(X)]
     for found in every:
         assert found.dtype == expected.dtype == trees.sum_dtype
         assert np.array_equal(found, expected)

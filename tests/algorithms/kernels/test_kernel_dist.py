@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from kernels import callable_kernel
 
 from algorithms._common.hist_bins import bin_table, find_bins
 from algorithms._common.hist_growing import Grower, parting
@@ -11,6 +12,7 @@ from algorithms._common.hist_params import all_free, make_rules
 from algorithms._common.threads import Workers
 from algorithms._distributed.rows import Rows
 from algorithms._kernels import hist_layout as layout
+from algorithms._kernels import hist_pack
 from algorithms._kernels.dist_grow import (
     Board,
     Desk,
@@ -22,12 +24,12 @@ from algorithms._kernels.dist_grow import (
 from algorithms._kernels.dist_rows import pack_run
 from algorithms._kernels.hist_draw import draw_rows
 from algorithms._kernels.hist_layout import Scale
-from algorithms._kernels.hist_pack import pack
 from algorithms.histogram_boosting import HistogramBoostingRegressor
 
 SEEDS = st.integers(0, 2**32 - 1)
 NUMBERED = np.empty(0, np.uint32)  # by place
 few = settings(max_examples=25, deadline=None)
+pack = callable_kernel(hist_pack.pack)
 
 
 @given(SEEDS, st.lists(st.integers(0, 40), min_size=1, max_size=5))

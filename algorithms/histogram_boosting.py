@@ -92,6 +92,7 @@ class HistogramBoostingClassifier(ClassifierMixin, BaseHistogramBoosting):
         a list every feature may be.
     categorical_feature : "auto", list of int or str, or mask, bool (n_features,)
         Columns whose values are codes of categories; "auto": those of a frame's categorical dtype.
+        Of more than max_bin − 1 categories some share a bin, others for each tree.
     cat_smooth, cat_l2, max_cat_threshold, max_cat_to_onehot, min_data_per_group : number
         Of splits on categories.
     boost_from_average : bool

@@ -22,6 +22,7 @@ from algorithms._kernels.hist_split import (
     draw_one,
     find_highest,
     improve,
+    parts_of_score,
     score_of,
     score_to_exceed,
 )
@@ -110,11 +111,28 @@ def scan_sums(left, n_bins, missing_bin, feature, facts, rules, spare, scores, b
         low, high = allowed(sums, last, LOW, facts)
         if rules.extra and low < high:
             low, high = draw_one(low, high, feature, facts, rules)
+        top = score_to_exceed(best, facts)
+        if not may_exceed(sums, low, high, facts, top):
+            continue
         for b in range(np.uint64(low), np.uint64(high)):
             scores[b] = score_of(sums[b] >> HALF, sums[b] & LOW, facts)
-        at = find_highest(scores, low, high, score_to_exceed(best, facts))
+        at = find_highest(scores, low, high, top)
         if at >= 0:
             gain = (scores[at] - facts.base) * facts.unit
             if beats(gain, feature, best):
                 g, h = sums[at] >> HALF, sums[at] & LOW
                 improve(best, gain, feature, at, to_left, g, h, rules.ridge)
+
+
+@inner_kernel
+def may_exceed(sums, low, high, facts, top):
+    """Return whether a score of the thresholds low … high − 1 may be above ``top``.
+
+    A fraction above it, rounded, has a numerator of at least its denominator times ``top``,
+    rounded. Most features have no such threshold, and a product takes less than a division.
+    """
+    found = False
+    for b in range(np.uint64(low), np.uint64(high)):
+        over, under = parts_of_score(sums[b] >> HALF, sums[b] & LOW, facts)
+        found |= over >= under * top
+    return found

@@ -122,21 +122,27 @@ def allowed(sums, last, bits, facts):
     last : number of thresholds
     bits : of a sum, those that hold h
     """
+    low = count_below(sums, last, bits, facts.least)
     high = count_below(sums, last, bits, facts.h - facts.least + 1)
-    return count_below(sums, high, bits, facts.least), high
+    return min(low, high), high
 
 
 @inner_kernel
 def count_below(ascending, last, bits, bound):
-    """Return how many of the first ``last`` numbers, whose bits never fall, are below a bound."""
-    low, high = 0, last
-    while low < high:
-        middle = (low + high) // 2
-        if (ascending[middle] & bits) < bound:
-            low = middle + 1
-        else:
-            high = middle
-    return low
+    """Return how many of the first ``last`` numbers, whose bits never fall, are below a bound.
+
+    A shift adds each half, not a choice: LLVM would make that a branch, and every other one would
+    be foretold wrongly.
+    """
+    low, end = np.uint64(0), np.uint64(last)
+    bit = np.uint64(0)
+    while end >> bit > np.uint64(0):
+        bit += np.uint64(1)
+    while bit > np.uint64(0):
+        bit -= np.uint64(1)
+        at = min(low + (np.uint64(1) << bit), end) - np.uint64(1)
+        low += np.uint64((ascending[at] & bits) < bound) << bit
+    return np.int64(min(low, end))
 
 
 @inner_kernel

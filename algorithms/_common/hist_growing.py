@@ -185,13 +185,16 @@ def mark_rows(share, grown, n_leaves, leaf_of, spare, of_others):
     of_others : returns a task that writes the leaves of the other rows; these are a uint32 array,
         ascending, its to reorder. It is not called where there are none.
     """
-    none = np.iinfo(leaf_of.dtype).max  # no leaf has this number
-    some = len(grown.rows) < len(leaf_of)
-    if some:
-        leaf_of.fill(none)
-    share(lambda first, last: mark_leaves(grown, n_leaves, leaf_of, first, last), len(grown.rows))
-    if not some:
+
+    def mark_own(first, last):
+        mark_leaves(grown, n_leaves, leaf_of, first, last)
+
+    if len(grown.rows) == len(leaf_of):
+        share(mark_own, len(leaf_of))
         return
+    none = np.iinfo(leaf_of.dtype).max  # no leaf has this number
+    leaf_of.fill(none)
+    share(mark_own, len(grown.rows))
     task = of_others()
 
     def mark_others(first, last):

@@ -33,8 +33,11 @@ def copy_tree(nodes, goes_left, codes, n_leaves):
     codes : for each categorical feature its codes, and the bin of each
     n_leaves : int
     """
-    nodes = nodes[: 2 * n_leaves - 1].copy()
+    kind = nodes.dtype
+    nodes = nodes[: 2 * n_leaves - 1].view(np.uint8).copy().view(kind)  # else field by field
     sets = {}
+    if not np.count_nonzero(nodes["is_set"]):  # sooner counted than found
+        return GrownTree(nodes, sets)
     for node in np.flatnonzero(nodes["is_set"]).tolist():
         own, bins = codes[nodes["feature"][node]]
         sets[node] = np.sort(own[goes_left[node, bins] == 1])
@@ -57,9 +60,7 @@ def join_trees(rounds, binner, base, link="identity", classes=None):
 
     trees = [tree for round_ in rounds for tree in round_]
     offsets = np.cumsum([0] + [len(tree.nodes) for tree in trees])
-    nodes = np.empty(offsets[-1], NODE)  # numpy's own way looks at every field of every tree
-    for tree, end in zip(trees, offsets[1:].tolist(), strict=True):
-        nodes[end - len(tree.nodes) : end] = tree.nodes
+    nodes = np.frombuffer(b"".join(tree.nodes for tree in trees), NODE)  # else field by field
     start = np.repeat(offsets[:-1], np.diff(offsets))
     inner = nodes["left"] >= 0
     left, right = (np.where(inner, nodes[side] + start, -1) for side in ("left", "right"))

@@ -1,5 +1,7 @@
 """From derivatives to records: choose what a step is worth, and round."""
 
+import math
+
 import numpy as np
 
 from algorithms._common.threads import make_team
@@ -37,7 +39,7 @@ def step_of(table, n_rows, what):
 
 def checked(step, what):
     """Return a step; raise ValueError where it is NaN, as that of what is not finite is."""
-    if np.isnan(step):
+    if math.isnan(step):
         raise ValueError(f"{what} of the loss are not finite: targets or weights are too large")
     return float(step)
 
@@ -57,12 +59,13 @@ def pack_rows(g, h, seed, records, workers, order=IN_ORDER):
     size, stride = workers.threads, stride_of_sizes(len(g))
     team = make_team(size)
     tables = np.empty((size, 2, SINGLE_EXPONENTS + 1), np.int64)
-    steps, bounds = np.ones(2), np.ones(2, np.int64)
+    steps, bounds = np.array([1.0, 1.0]), np.array([1, 1], np.int64)
 
     def share(rank, _):
         write_records(team, rank, g, h, seed, stride, order, tables, steps, bounds, records)
 
     workers.share(share, size)
-    step_g, step_h = checked(steps[0], "gradients"), checked(steps[1], "hessians")
-    room = int(min(MOST_G // bounds[0], MOST_H // bounds[1]))
-    return Scale(step_g, step_h, room if room >= LEAST_ROOM else 0)
+    (step_g, step_h), (most_g, most_h) = steps.tolist(), bounds.tolist()
+    scale = checked(step_g, "gradients"), checked(step_h, "hessians")
+    room = min(MOST_G // most_g, MOST_H // most_h)
+    return Scale(*scale, room if room >= LEAST_ROOM else 0)

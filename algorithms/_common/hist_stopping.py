@@ -68,7 +68,7 @@ class Watch:
         p = self.params
         drawn = p.data_sample_strategy == "goss" or p.boosting_type == "dart" or p.extra_trees
         drawn = drawn or p.subsample < 1.0 or p.colsample_bytree < 1.0
-        return not drawn and not any(tree.nodes["value"].any() for tree in trees)
+        return not drawn and not any(np.count_nonzero(tree.nodes["value"]) for tree in trees)
 
 
 def improves(value, best, higher):

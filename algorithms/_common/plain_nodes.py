@@ -28,31 +28,39 @@ def pack_nodes(steps, roots, cover):
     here = np.arange(len(steps))
     is_leaf = steps["left"] == here
     tree = np.searchsorted(roots, here, side="right") - 1
-    level = np.zeros(len(steps), np.int64)
-    parent = np.full(len(steps), -1)
-    nodes, deep = roots, 0
-    while len(nodes):
-        level[nodes] = deep
-        inner = nodes[~is_leaf[nodes]]
-        for side in ("left", "right"):
-            parent[steps[side][inner]] = inner
-        nodes, deep = np.concatenate([steps["left"][inner], steps["right"][inner]]), deep + 1
-    is_right = np.zeros(len(steps), bool)
-    is_right[steps["right"][~is_leaf]] = True
-    order = np.lexsort((is_right, parent, level, tree))
+    levels = levels_of(steps, roots, is_leaf)
+    level, depth = np.zeros(len(steps), np.int64), np.zeros(len(roots), np.int64)
+    for number, nodes in enumerate(levels):
+        level[nodes], depth[tree[nodes]] = number, number
+    order = np.concatenate([*levels, np.empty(0, np.int64)])
+    order = order[np.argsort(tree[order], kind="stable")]
     place = np.empty(len(steps), np.int64)
     place[order] = here
     nodes = np.zeros(len(steps), NODE)
     nodes["threshold"] = steps["threshold"][order]
     nodes["left"] = place[steps["left"][order]]
     nodes["asks"] = 2 * steps["feature"][order] + (is_leaf | (steps["kind"] & 1 > 0))[order]
-    depth = np.zeros(len(roots), np.int64)
-    np.maximum.at(depth, tree, level)
     known = ((cover >= 0.0) & (cover < HUGE))[is_leaf].all()
     share = np.where(is_leaf, cover if known else 0.5**level, 0.0)
-    arrived = np.zeros((len(roots), deep))
-    np.add.at(arrived, (tree, level), share)
+    deep = len(levels)
+    arrived = np.bincount(tree * deep + level, share, len(roots) * deep).reshape(len(roots), deep)
     return nodes, order, np.column_stack([depth, steps_at_once(arrived.cumsum(axis=1), depth)])
+
+
+def levels_of(steps, roots, is_leaf):
+    """Return the nodes of each level of all trees, by their parents, left ones before right ones.
+
+    Parameters
+    ----------
+    steps, roots : as of `pack_nodes`
+    is_leaf : bool (n_nodes,)
+    """
+    sides = np.column_stack([steps["left"], steps["right"]])
+    levels, nodes = [], roots
+    while len(nodes):
+        levels.append(nodes)
+        nodes = sides[np.sort(nodes[~is_leaf[nodes]])].ravel()
+    return levels
 
 
 def steps_at_once(arrived, depth):

@@ -113,6 +113,9 @@ class Workers:
     def share(self, task: Callable[[int, int], None], count: int) -> None:
         """Call ``task(first, last)`` for as many equal parts of ``range(count)`` as threads."""
         parts = max(1, min(self.threads, count))
+        if parts == 1:
+            task(0, count)
+            return
         ends = [count * i // parts for i in range(parts + 1)]
         self._run(task, list(pairwise(ends)))
 

@@ -160,7 +160,8 @@ class Growth(NamedTuple):
     members: np.ndarray  # uint8 (num_leaves, MAX_BINS): bins that go left, where `is_set`
     nodes: np.ndarray  # NODE (2 num_leaves − 1,)
     goes_left: np.ndarray  # uint8 (2 num_leaves − 1, MAX_BINS): of each inner node and bin
-    cells: np.ndarray  # int64 (num_leaves, n_cells), by slot: a narrow leaf's, or g of a wide one
+    cells: np.ndarray  # int64 (num_leaves, n_cells), by slot: a narrow leaf's, see `hist_narrow`,
+    # or g of a wide one
     heavy: np.ndarray  # int64 (num_leaves, n_cells), by plane: h of a wide leaf
     state: np.ndarray  # int64: see below
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from algorithms._kernels.hist_careful import scan_careful, scan_set
 from algorithms._kernels.hist_layout import FLUSHED, HALF, LISTED_FLUSHED, LOW
+from algorithms._kernels.hist_narrow import add_up
 from algorithms._kernels.hist_split import scan
 from algorithms._kernels.jit import inner_kernel
 
@@ -42,8 +43,11 @@ def gather(scratch, members, first, n_bins, g, h):
 
 
 @inner_kernel
-def keep(growth, leaf, first, n_bins, wide, g, h):
-    """Write a column's sums into a leaf's histogram; where ``wide``, g and h apart."""
+def keep(growth, leaf, first, n_bins, wide, by_sums, g, h):
+    """Write a column's sums into a leaf's histogram; where ``wide``, g and h apart.
+
+    Else they become cells; ``by_sums``, each with all before it.
+    """
     cells, heavy = growth.cells[leaf["slot"]], growth.heavy[leaf["plane"]]
     for b in range(np.uint64(n_bins)):
         if wide:
@@ -51,6 +55,8 @@ def keep(growth, leaf, first, n_bins, wide, g, h):
             heavy[np.uint64(first) + b] = h[b]
         else:
             cells[np.uint64(first) + b] = (g[b] << HALF) + h[b]
+    if by_sums and not wide:
+        add_up(cells[first : first + n_bins], n_bins)
 
 
 @inner_kernel

@@ -122,21 +122,27 @@ def allowed(sums, last, bits, facts):
     last : number of thresholds
     bits : of a sum, those that hold h
     """
+    low = count_below(sums, last, bits, facts.least)
     high = count_below(sums, last, bits, facts.h - facts.least + 1)
-    return count_below(sums, high, bits, facts.least), high
+    return min(low, high), high
 
 
 @inner_kernel
 def count_below(ascending, last, bits, bound):
-    """Return how many of the first ``last`` numbers, whose bits never fall, are below a bound."""
-    low, high = 0, last
-    while low < high:
-        middle = (low + high) // 2
-        if (ascending[middle] & bits) < bound:
-            low = middle + 1
-        else:
-            high = middle
-    return low
+    """Return how many of the first ``last`` numbers, whose bits never fall, are below a bound.
+
+    A shift adds each half, not a choice: LLVM would make that a branch, and every other one would
+    be foretold wrongly.
+    """
+    low, end = np.uint64(0), np.uint64(last)
+    bit = np.uint64(0)
+    while end >> bit > np.uint64(0):
+        bit += np.uint64(1)
+    while bit > np.uint64(0):
+        bit -= np.uint64(1)
+        at = min(low + (np.uint64(1) << bit), end) - np.uint64(1)
+        low += np.uint64((ascending[at] & bits) < bound) << bit
+    return np.int64(min(low, end))
 
 
 @inner_kernel
@@ -149,10 +155,16 @@ def rate(sums_g, sums_h, low, high, facts, scores):
 @inner_kernel
 def score_of(g, h, facts):
     """Return G_L² / (H_L + λ) + G_R² / (H_R + λ) of a left side whose sums are g and h."""
+    over, under = parts_of_score(g, h, facts)
+    return over / under
+
+
+@inner_kernel
+def parts_of_score(g, h, facts):
+    """Return the numerator and the denominator of `score_of`."""
     g_left, h_left = np.float64(g), h + facts.ridge
     g_right, h_right = np.float64(facts.g) - g_left, (facts.h + 2.0 * facts.ridge) - h_left
-    top = g_left * g_left * h_right + g_right * g_right * h_left
-    return top / (h_left * h_right)
+    return g_left * g_left * h_right + g_right * g_right * h_left, h_left * h_right
 
 
 @inner_kernel

@@ -28,9 +28,8 @@ from algorithms._kernels.hist_layout import (
 from algorithms._kernels.hist_lists import build_listed
 from algorithms._kernels.hist_narrow import (
     is_plain,
-    keep_cells,
     part,
-    scan_cells,
+    scan_sums,
     subtract_cells,
     take,
 )
@@ -172,24 +171,24 @@ def scan_tile(team, rank, bins, growth, scratch, rules, scale, small, large, low
     for j in range(low, high):
         c = growth.columns[j]
         n_cells, at = bins.places.length[c], c * stride
+        by_sums = is_plain(bins, c, rules)
         if was_wide:
             gather(scratch, members, at, n_cells, own[0], own[1])
             if scan_two:
                 subtract(growth, two, at, n_cells, own[0], own[1], own[2], own[3])
-                keep(growth, two, at, n_cells, rest_wide, own[2], own[3])
+                keep(growth, two, at, n_cells, rest_wide, by_sums, own[2], own[3])
             if scan_one:
-                keep(growth, one, at, n_cells, wide, own[0], own[1])
+                keep(growth, one, at, n_cells, wide, by_sums, own[0], own[1])
         else:
-            take(scratch, members, at, n_cells, own[4])
+            to = growth.cells[slots[0], at : at + n_cells] if scan_one else own[4]
+            take(scratch, members, at, n_cells, by_sums, to)
             if scan_two:
-                subtract_cells(growth.cells[slots[1]], at, n_cells, own[4])
-            if scan_one:
-                keep_cells(growth.cells[slots[0]], at, n_cells, own[4])
+                subtract_cells(growth.cells[slots[1]], at, n_cells, to)
         for which in range(0 if scan_one else 1, 2 if scan_two else 1):  # as `settle` counts them
             leaf, facts = (large, two_facts) if which else (small, one_facts)
             if not was_wide:
                 cells = growth.cells[slots[which], at : at + n_cells]
-                if is_plain(bins, c, rules):
+                if by_sums:
                     scan_column(bins, c, cells, growth, leaf, facts, rules, scratch, rank, which)
                     continue
                 part(cells, n_cells, own[2 * which], own[2 * which + 1])
@@ -215,9 +214,9 @@ def scan_column(bins, c, cells, growth, leaf, facts, rules, scratch, rank, which
     f = bins.places.members[bins.places.start[c]]
     if growth.allowed[f] and may_use(growth.groups[leaf], bins.groups[f]):
         best, scores = scratch.best[rank, which], scratch.scores[rank]
-        sums = scratch.small[rank, 5]
+        spare = scratch.small[rank, 5]
         n_bins, missing_bin = bins.count[f], bins.missing[f]
-        scan_cells(cells, n_bins, missing_bin, f, facts, rules, sums, scores, best)
+        scan_sums(cells, n_bins, missing_bin, f, facts, rules, spare, scores, best)
 
 
 @inner_kernel

@@ -1,4 +1,4 @@
-"""Histograms of narrow leaves are scanned as cells, with the result of their two sums."""
+"""Histograms of narrow leaves are scanned as sums of cells, with the result of their two sums."""
 
 import numpy as np
 from hypothesis import given, settings
@@ -7,11 +7,11 @@ from kernels import callable_kernel
 
 from algorithms._common.hist_params import make_rules
 from algorithms._kernels.hist_layout import BEST, HALF, LOW, MAX_BINS, MOST_G, MOST_H
-from algorithms._kernels.hist_narrow import scan_cells
+from algorithms._kernels.hist_narrow import scan_sums
 from algorithms._kernels.hist_split import Facts, scan
 from algorithms.histogram_boosting import HistogramBoostingRegressor
 
-scan, scan_cells = callable_kernel(scan), callable_kernel(scan_cells)
+scan, scan_sums = callable_kernel(scan), callable_kernel(scan_sums)
 
 
 def histogram(rng, n_bins, share, *, large):
@@ -35,7 +35,7 @@ def histogram(rng, n_bins, share, *, large):
     st.booleans(),
 )
 @settings(max_examples=200, deadline=None)
-def test_cells_are_scanned_as_their_sums(seed, n_bins, share, missing, large, extra):
+def test_sums_of_cells_are_scanned_as_two_sums(seed, n_bins, share, missing, large, extra):
     rng = np.random.default_rng(seed)
     g, h = histogram(rng, n_bins, share, large=large)
     n_rows = max(1, int(rng.integers(1, 500)))
@@ -56,6 +56,6 @@ def test_cells_are_scanned_as_their_sums(seed, n_bins, share, missing, large, ex
     cells = (g << HALF) + h
     assert np.array_equal(cells >> HALF, g)
     assert np.array_equal(cells & LOW, h)
-    sums = np.zeros(MAX_BINS, np.int64)
-    scan_cells(cells, n_bins, missing_bin, 4, facts, rules, sums, scores, found[0])
+    spare = np.zeros(MAX_BINS, np.int64)
+    scan_sums(cells.cumsum(), n_bins, missing_bin, 4, facts, rules, spare, scores, found[0])
     assert found.tobytes() == wanted.tobytes()

@@ -23,8 +23,6 @@ from algorithms._kernels.newton_rows import place_unused, survey_nodes
 from algorithms._kernels.newton_search import NEAR_END
 from algorithms._kernels.newton_thresholds import narrow_thresholds
 
-LARGEST = np.finfo(np.float32).max
-
 
 def fits(X, limits, params):
     """Return whether trees of these parameters can be grown here."""
@@ -92,7 +90,7 @@ class LeveledGrower:
         near = middle.astype(np.float32)
         asked = np.where(finite, feature, -1).astype(np.int64)
         narrow_thresholds(self.grower.table, asked, middle, near)
-        nodes["threshold"] = np.where(finite, near, np.where(inner, LARGEST, 0.0))
+        nodes["threshold"] = np.where(finite, near, np.where(inner, np.inf, 0.0))
         to_left = np.where(self.gaps[feature], own["missing_left"], 1)
         nodes["missing_left"] = np.where(inner, to_left, 0)
         nodes["value"], nodes["cover"] = grown.values, own["weight"]
@@ -125,7 +123,8 @@ class LeveledGrower:
         in_gaps = (nodes["left"] >= 0) & self.gaps[nodes["feature"]]
         nodes["missing_left"][in_gaps & ~missing.any(axis=0)] = 0
         last = largest.max(axis=0)[alone]
-        nodes["threshold"][alone] = last + (np.abs(last) + NEAR_END)
+        with np.errstate(over="ignore"):  # above the largest float32 it is infinite
+            nodes["threshold"][alone] = last + (np.abs(last) + NEAR_END)
 
     def count_shares(self):
         """Return into how many parts the rows are cut at most."""

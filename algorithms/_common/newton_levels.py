@@ -17,7 +17,7 @@ from algorithms._common.newton_exact import (
     ExactGrower,
     Grown,
 )
-from algorithms._common.newton_tree import NODE
+from algorithms._common.newton_tree import NODE, rounded_gain
 from algorithms._kernels.level_layout import Limits
 from algorithms._kernels.newton_rows import place_unused, survey_nodes
 from algorithms._kernels.newton_search import NEAR_END
@@ -96,7 +96,7 @@ class LeveledGrower:
         nodes["value"], nodes["cover"] = grown.values, own["weight"]
         score = grown.values**2 * (own["weight"] + self.limits.ridge)  # G² / (H + λ)
         gain = score[own["left"]] + score[own["right"]] - score
-        nodes["gain"] = np.where(inner, gain, 0.0)
+        nodes["gain"] = rounded_gain(np.where(inner, gain, 0.0))
         return nodes
 
     def settle_missing(self, nodes, alone, used):

@@ -33,7 +33,7 @@ def read_rows(estimator, X, *, reset, y="no_validation", known=None, wide=False,
     elif reset:
         estimator.categories_ = go_on_with(known, {})
     stays = wide and isinstance(X, np.ndarray) and X.dtype == np.float64 and X.flags.c_contiguous
-    with np.errstate(over="ignore"):  # what is too large for float32 is told as an error
+    with np.errstate(over="ignore", invalid="ignore"):  # sums of what is, or nearly, too large
         found = validate_data(
             estimator,
             X,

@@ -63,10 +63,7 @@ class LeveledGrower:
             if self.lists is None:
                 self.lists = ExactGrower(*self.others)
             return self.lists.grow(g, h, used, draws)
-        weight = None if (h == 1.0).all() else h.astype(np.float64)
-        value = -g.astype(np.float64)
-        if weight is not None:
-            value /= weight
+        value, weight = weigh_values(g, h)
         grown = self.grower.grow(value, weight, self.rules, self.limits.max_depth, used)
         nodes = self.as_nodes(grown)
         if self.gaps.any():
@@ -137,3 +134,16 @@ class LeveledGrower:
             task(first, first * ROWS_A_SHARE, min(last * ROWS_A_SHARE, len(self.X)))
 
         self.workers.share(part, self.count_shares())
+
+
+def weigh_values(g, h):
+    """Return v = −g / h and its weight w = h > 0, float64 (n_rows,): then Σ w v = −G, Σ w = H.
+
+    So (Σ w v)² / (Σ w + λ), what a side scores, is G² / (H + λ), and its value Σ w v / (Σ w + λ)
+    is w*. The weight is None where every h is 1.
+    """
+    weight = None if (h == 1.0).all() else h.astype(np.float64)
+    value = -g.astype(np.float64)
+    if weight is not None:
+        value /= weight
+    return value, weight

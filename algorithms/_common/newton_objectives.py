@@ -91,6 +91,9 @@ class Objective:
             if self.kind == SOFTMAX:
                 work = np.empty((len(score) + 2, ROWS))
                 differentiate_classes(score, y, weights, work, g, h, first, last)
+                # The kernel's h is LightGBM's, K/(K−1) p (1−p). XGBoost's is 2 p (1−p), the row's
+                # sum of |∂²l/∂F_k ∂F_j| over j: a diagonal that is no less than the matrix, so that
+                # the steps of all classes may be taken at once. Both are the same for K = 2.
                 own = h[:, first:last]
                 own *= np.float32(2.0 * (self.n_scores - 1.0) / self.n_scores)
                 np.maximum(own, FEWEST_H, out=own)

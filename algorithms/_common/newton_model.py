@@ -5,7 +5,7 @@ import numpy as np
 from algorithms._common.hist_model import class_codes
 from algorithms._common.model_files.errors import ModelFileError
 from algorithms._common.model_files.plain_sums import require_sum, rounds_of, value_of
-from algorithms._common.newton_tree import NODE, NewtonTree
+from algorithms._common.newton_tree import NODE, NewtonTree, rounded_gain
 
 LIBRARY = "tree-harness"
 
@@ -96,8 +96,8 @@ def rounds_from(e):
 
 
 def gain_of(e):
-    """Return the gains of an ensemble's nodes; a file may round them to infinity, as of float32."""
-    return np.nan_to_num(e.gain, posinf=float(np.finfo(np.float32).max))
+    """Return the gains of an ensemble's nodes, 0 at leaves and the largest where infinite."""
+    return rounded_gain(np.nan_to_num(e.gain, posinf=float(np.finfo(np.float32).max)))
 
 
 def sets_of(e, first, last):

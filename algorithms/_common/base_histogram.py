@@ -7,6 +7,7 @@ from sklearn.base import _fit_context
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_sample_weight
 
+from algorithms._common.constraints import read_interactions, read_signs
 from algorithms._common.earlier import look_at
 from algorithms._common.hist_bins import bin_table, find_bins
 from algorithms._common.hist_boosting import Booster, Target
@@ -22,9 +23,7 @@ from algorithms._common.hist_params import (
     CONSTRAINTS,
     check_together,
     make_rules,
-    read_groups,
     read_layout,
-    read_monotone,
 )
 from algorithms._common.hist_parity import train_like
 from algorithms._common.hist_parts import part_table
@@ -182,8 +181,8 @@ class BaseHistogramBoosting(HistogramModel):
     def _booster(self, X, y, weight, workers, start):
         """Return the booster before its first round."""
         n_features = X.shape[1]
-        monotone = read_monotone(self.monotone_constraints, n_features)
-        groups = read_groups(self.interaction_constraints, n_features, others_alone=False)
+        monotone = read_signs(self.monotone_constraints, n_features, every=True)
+        groups = read_interactions(self.interaction_constraints, n_features, others_alone=False)
         layout = read_layout(self)
         table = part_table(X, workers, bundles=layout.bundles)
         wanted = self.max_bin, self.subsample_for_bin, self.min_data_in_bin

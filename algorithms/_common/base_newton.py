@@ -7,6 +7,8 @@ from sklearn.base import _fit_context
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_sample_weight
 
+from algorithms._common.constraints import read_signs
+from algorithms._common.eval_tables import read_tables
 from algorithms._common.hist_params import renewed_refusal
 from algorithms._common.hist_predict import FastPredictor
 from algorithms._common.newton_fitted import NewtonModel
@@ -14,7 +16,7 @@ from algorithms._common.newton_growers import make_grower
 from algorithms._common.newton_margins import drop_unweighted, read_margin
 from algorithms._common.newton_metrics import find_metrics
 from algorithms._common.newton_objectives import find_objective
-from algorithms._common.newton_params import CONSTRAINTS, filled, read_signs
+from algorithms._common.newton_params import CONSTRAINTS, filled
 from algorithms._common.newton_rounds import Rounds
 from algorithms._common.newton_start import rounds_before
 from algorithms._common.newton_stopping import Asked, Watch
@@ -154,7 +156,7 @@ class BaseNewtonBoosting(NewtonModel):
             )
             self._check_weights(y, weight)
         self._objective = find_objective(params, getattr(self, "n_classes_", 0))
-        tables = Asked(eval_set, sample_weight_eval_set, base_margin_eval_set, verbose)
+        tables = Asked(read_tables(eval_set), sample_weight_eval_set, base_margin_eval_set, verbose)
         margin = None
         if base_margin is not None:
             margin = read_margin(base_margin, len(y), self._objective.n_scores)
@@ -199,7 +201,8 @@ class BaseNewtonBoosting(NewtonModel):
                 if watch.tables and watch.is_over(self._join([trees], first=False)):
                     break
         self._rounds = boosting.done
-        self._take_history(watch, trained)
+        if before.more:  # else the model stays what it is, stopped early or not
+            self._take_history(watch, trained)
 
     def _boost_as_library(self, X, y, weight, margin, before, tables, cuts):
         """Train by XGBoost's own arithmetic."""

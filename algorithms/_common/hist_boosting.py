@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from algorithms._common.eval_tables import read_derivatives
 from algorithms._common.hist_crowds import give_bins, share_bins, sum_places
 from algorithms._common.hist_growing import Grower
 from algorithms._common.hist_objectives import weighted_quantile
@@ -159,19 +160,9 @@ class Booster:
     def ask(self, function):
         """Take g and h from a user's function; weights are applied to both."""
         raw = np.array(self.score[0] if len(self.score) == 1 else self.score.T)  # theirs to change
-        found = function(self.target.y[0], raw)
-        for to, given, what in zip((self.g, self.h), found, ("gradients", "hessians"), strict=True):
-            values = np.asarray(given, np.float64)
-            if values.shape != raw.shape:
-                raise ValueError(
-                    f"the objective returned {what} of shape {values.shape}; scores have "
-                    f"{raw.shape}"
-                )
-            if to is self.h and (values < 0.0).any():
-                raise ValueError(
-                    "the objective returned negative hessians; they must be at least 0"
-                )
-            weight = 1.0 if self.target.weight is None else self.target.weight
+        found = read_derivatives(function(self.target.y[0], raw), raw.shape)
+        weight = 1.0 if self.target.weight is None else self.target.weight
+        for to, values in zip((self.g, self.h), found, strict=True):
             to[:] = values.T.reshape(to.shape) * weight
 
     def sample(self, number):

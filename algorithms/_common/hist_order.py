@@ -8,10 +8,10 @@ drawn by a row's number is drawn by its number before: the model stays the same 
 
 import numpy as np
 
+from algorithms._common.constraints import all_free
 from algorithms._common.hist_bins import bin_table, sample_rows
 from algorithms._common.hist_growing import Grower
 from algorithms._common.hist_model import join_trees
-from algorithms._common.hist_params import all_free
 from algorithms._common.hist_predict import FastPredictor
 from algorithms._common.hist_records import IN_ORDER, pack_rows, stride_of_sizes
 from algorithms._kernels.hist_layout import Rules

@@ -11,7 +11,6 @@ from algorithms._kernels.hist_layout import MAX_BINS, Rules
 SHARE = Interval(Real, 0.0, 1.0, closed="right")
 AT_LEAST_0 = Interval(Real, 0.0, None, closed="left")
 COUNT = Interval(Integral, 1, None, closed="left")
-WORD = 64  # bits
 
 CONSTRAINTS = {
     "num_leaves": [Interval(Integral, 2, 131072, closed="both")],
@@ -134,58 +133,3 @@ def read_layout(params):
         order=params.bundle_order,
         lists=bool(params.is_enable_sparse),
     )
-
-
-def read_monotone(wanted, n_features):
-    """Return monotone constraints as int64 (n_features,).
-
-    Raises
-    ------
-    ValueError
-        Where their number or a value is not right.
-    """
-    if wanted is None:
-        return np.zeros(n_features, np.int64)
-    found = np.asarray(wanted)
-    if found.shape != (n_features,) or not np.isin(found, (-1, 0, 1)).all():
-        raise ValueError(
-            f"monotone_constraints needs one of -1, 0, 1 for each of the {n_features} features"
-        )
-    return found.astype(np.int64)
-
-
-def all_free(n_features):
-    """Return the groups of features that may all interact: no words of bits."""
-    return np.zeros((n_features, 0), np.uint64)
-
-
-def read_groups(wanted, n_features, *, others_alone):
-    """Return, as bits, the groups that each feature may interact in: uint64 (n_features, n_words).
-
-    There are no words where all features may interact.
-
-    Parameters
-    ----------
-    wanted : lists of features, or None: all may interact
-    others_alone : bool
-        Whether features that no group names are each a group alone, as in XGBoost; else they are
-        not used, as in LightGBM.
-
-    Raises
-    ------
-    ValueError
-        Where a feature is not there.
-    """
-    if wanted is None:
-        return all_free(n_features)
-    groups = [sorted({int(f) for f in group}) for group in wanted]
-    named = {f for group in groups for f in group}
-    if named and not 0 <= min(named) <= max(named) < n_features:
-        raise ValueError("interaction_constraints names a feature that X does not have")
-    if others_alone:
-        groups += [[f] for f in range(n_features) if f not in named]
-    bits = np.zeros((n_features, -(-len(groups) // WORD)), np.uint64)
-    for number, group in enumerate(groups):
-        word, bit = divmod(number, WORD)
-        bits[group, word] |= np.uint64(1 << bit)
-    return bits

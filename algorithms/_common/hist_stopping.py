@@ -3,6 +3,7 @@
 import numpy as np
 from sklearn.utils.validation import _check_sample_weight, check_consistent_length
 
+from algorithms._common.eval_tables import read_tables
 from algorithms._common.hist_model import join_trees
 from algorithms._common.hist_predict import FastPredictor
 from algorithms._common.hist_tables import read_table
@@ -21,6 +22,8 @@ class Watch:
 
     Raises
     ------
+    TypeError
+        Where tables are no list of pairs.
     ValueError
         Where stopping is wanted and there is no table to decide it, or rounds change later.
     """
@@ -28,10 +31,7 @@ class Watch:
     def __init__(self, params, start, tables, weights, metric):
         self.params = params
         self.patience = params.early_stopping_round
-        if tables is None:
-            tables = []
-        elif isinstance(tables, tuple):
-            tables = [tables]
+        tables = read_tables(tables, may_be_one=True)
         if self.patience is not None and not tables:
             raise ValueError("early_stopping_round needs an eval_set to watch")
         if self.patience is not None and params.boosting_type == "dart":

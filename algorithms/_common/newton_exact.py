@@ -10,7 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from algorithms._common.newton_lists import sort_lists
-from algorithms._common.newton_tree import NODE
+from algorithms._common.newton_tree import NODE, rounded_gain
 from algorithms._kernels import newton_layout as layout
 from algorithms._kernels.hist_groups import ALL
 from algorithms._kernels.newton_rows import route_lists, route_rows, start_rows, sum_rows
@@ -139,7 +139,7 @@ class ExactGrower:
         first = base + len(nodes) + 2 * np.arange(len(inner))
         nodes["feature"][inner] = feature[inner]
         nodes["left"][inner], nodes["right"][inner] = first, first + 1
-        nodes["gain"][inner] = gain[inner]
+        nodes["gain"][inner] = rounded_gain(gain[inner])
         for name in ("threshold", "missing_left"):
             nodes[name][inner] = best[name][inner]
         children = np.repeat(inner, 2)

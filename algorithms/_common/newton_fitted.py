@@ -1,6 +1,7 @@
 """What fitted second-order boosting tells: scores, stages, leaves, importances."""
 
 from copy import copy
+from operator import index
 from types import SimpleNamespace
 
 import numpy as np
@@ -87,9 +88,11 @@ class NewtonModel(SavedModel, Contributions, BaseEstimator):
         As in XGBoost, 0 as the last round stands for all rounds up to the best one.
         """
         k = len(self._base)
-        if iteration_range is None or not iteration_range[1]:
+        if iteration_range is None:
             return slice(None), False
-        first, last = iteration_range
+        first, last = read_range(iteration_range, len(self._rounds))
+        if last == 0:
+            return slice(None), False
         return slice(first * k, last * k), last * k > self.ensemble_.n_trees
 
     def _predict_scores(self, raw):
@@ -141,3 +144,23 @@ class NewtonModel(SavedModel, Contributions, BaseEstimator):
         tags.input_tags.allow_nan = True
         tags.input_tags.sparse = True
         return tags
+
+
+def read_range(given, n_rounds):
+    """Return the first of some rounds and the one behind their last, 0: all that predict.
+
+    Raises
+    ------
+    ValueError
+        Where they are not two whole numbers, or there are no such rounds.
+    """
+    try:
+        first, last = map(index, given)
+    except (TypeError, ValueError):
+        first = last = -1
+    if last and not 0 <= first < last <= n_rounds:
+        raise ValueError(
+            f"iteration_range={given!r} is not (first, last) with 0 <= first < last <= {n_rounds}, "
+            "the rounds that were trained; for all that predict, give (0, 0) or leave it out"
+        )
+    return first, last

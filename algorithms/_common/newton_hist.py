@@ -14,7 +14,7 @@ from algorithms._common.hist_records import pack_rows
 from algorithms._common.hist_sampling import seed_of
 from algorithms._common.newton_binned import BinnedGrower, floats_above
 from algorithms._common.newton_exact import LEAST_GAIN, Grown
-from algorithms._common.newton_tree import NODE
+from algorithms._common.newton_tree import NODE, rounded_gain
 from algorithms._common.newton_weighed_bins import weigh_edges
 from algorithms._kernels.hist_layout import HALF, LOW, Rules
 
@@ -174,5 +174,5 @@ def as_nodes(tree, binner):
     split = own["feature"][numeric], own["bin"][numeric]
     nodes["threshold"][numeric] = floats_above(binner.edges, *split)
     nodes["missing_left"] = np.where(inner, own["missing_left"], 0)
-    nodes["gain"] = np.where(inner, own["gain"], 0.0)
+    nodes["gain"] = rounded_gain(np.where(inner, own["gain"], 0.0))
     return nodes

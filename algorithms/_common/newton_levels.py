@@ -17,13 +17,11 @@ from algorithms._common.newton_exact import (
     ExactGrower,
     Grown,
 )
-from algorithms._common.newton_tree import NODE
+from algorithms._common.newton_tree import NODE, rounded_gain
 from algorithms._kernels.level_layout import Limits
 from algorithms._kernels.newton_rows import place_unused, survey_nodes
 from algorithms._kernels.newton_search import NEAR_END
 from algorithms._kernels.newton_thresholds import narrow_thresholds
-
-LARGEST = np.finfo(np.float32).max
 
 
 def fits(X, limits, params):
@@ -65,10 +63,7 @@ class LeveledGrower:
             if self.lists is None:
                 self.lists = ExactGrower(*self.others)
             return self.lists.grow(g, h, used, draws)
-        weight = None if (h == 1.0).all() else h.astype(np.float64)
-        value = -g.astype(np.float64)
-        if weight is not None:
-            value /= weight
+        value, weight = weigh_values(g, h)
         grown = self.grower.grow(value, weight, self.rules, self.limits.max_depth, used)
         nodes = self.as_nodes(grown)
         if self.gaps.any():
@@ -92,13 +87,13 @@ class LeveledGrower:
         near = middle.astype(np.float32)
         asked = np.where(finite, feature, -1).astype(np.int64)
         narrow_thresholds(self.grower.table, asked, middle, near)
-        nodes["threshold"] = np.where(finite, near, np.where(inner, LARGEST, 0.0))
+        nodes["threshold"] = np.where(finite, near, np.where(inner, np.inf, 0.0))
         to_left = np.where(self.gaps[feature], own["missing_left"], 1)
         nodes["missing_left"] = np.where(inner, to_left, 0)
         nodes["value"], nodes["cover"] = grown.values, own["weight"]
         score = grown.values**2 * (own["weight"] + self.limits.ridge)  # G² / (H + λ)
         gain = score[own["left"]] + score[own["right"]] - score
-        nodes["gain"] = np.where(inner, gain, 0.0)
+        nodes["gain"] = rounded_gain(np.where(inner, gain, 0.0))
         return nodes
 
     def settle_missing(self, nodes, alone, used):
@@ -125,7 +120,8 @@ class LeveledGrower:
         in_gaps = (nodes["left"] >= 0) & self.gaps[nodes["feature"]]
         nodes["missing_left"][in_gaps & ~missing.any(axis=0)] = 0
         last = largest.max(axis=0)[alone]
-        nodes["threshold"][alone] = last + (np.abs(last) + NEAR_END)
+        with np.errstate(over="ignore"):  # above the largest float32 it is infinite
+            nodes["threshold"][alone] = last + (np.abs(last) + NEAR_END)
 
     def count_shares(self):
         """Return into how many parts the rows are cut at most."""
@@ -138,3 +134,16 @@ class LeveledGrower:
             task(first, first * ROWS_A_SHARE, min(last * ROWS_A_SHARE, len(self.X)))
 
         self.workers.share(part, self.count_shares())
+
+
+def weigh_values(g, h):
+    """Return v = −g / h and its weight w = h > 0, float64 (n_rows,): then Σ w v = −G, Σ w = H.
+
+    So (Σ w v)² / (Σ w + λ), what a side scores, is G² / (H + λ), and its value Σ w v / (Σ w + λ)
+    is w*. The weight is None where every h is 1.
+    """
+    weight = None if (h == 1.0).all() else h.astype(np.float64)
+    value = -g.astype(np.float64)
+    if weight is not None:
+        value /= weight
+    return value, weight

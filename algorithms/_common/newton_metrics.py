@@ -69,6 +69,7 @@ MEANS = {
 OF_CLASSES = {"mlogloss": log_loss, "merror": wrong}
 CURVES = {"auc": roc_area, "aucpr": precision_area}
 WITH_CONSTANT = {"error": beyond, "tweedie-nloglik": lambda power, *rows: tweedie(power)(*rows)}
+RANGES = {"error": (-np.inf, np.inf), "tweedie-nloglik": (1.0, 2.0)}  # of these constants
 ROOTS = ("rmse", "rmsle")
 DEFAULT = {
     "reg:squarederror": "rmse",
@@ -116,6 +117,8 @@ def find_metric(wanted, params, *, is_classifier):
     """Return one metric, see `find_metrics`."""
     if callable(wanted):
         return wanted.__name__, partial(ask, wanted, is_classifier), False
+    if not isinstance(wanted, str):
+        raise TypeError(f"eval_metric holds names and callables; {wanted!r} is neither")
     if wanted in CURVES:
         return wanted, partial(area, CURVES[wanted]), True
     if wanted in OF_CLASSES:
@@ -130,13 +133,33 @@ def find_metric(wanted, params, *, is_classifier):
     }
     name, _, constant = wanted.partition("@")
     if constant and name in WITH_CONSTANT:
-        loss = partial(WITH_CONSTANT[name], float(constant))
+        loss = partial(WITH_CONSTANT[name], read_constant(wanted, name, constant))
     else:
         loss = {**MEANS, **own}.get(wanted)
     if loss is None:
         known = sorted([*MEANS, *own, *OF_CLASSES, *CURVES, "error@0.3", "tweedie-nloglik@1.5"])
         raise ValueError(f"there is no eval_metric {wanted!r}; there are {known}")
     return wanted, partial(mean_of, partial(of_numbers, loss), wanted in ROOTS), False
+
+
+def read_constant(wanted, name, constant):
+    """Return the number behind the @ of a metric's name.
+
+    Raises
+    ------
+    ValueError
+        Where it is none, or out of the range that the metric is for.
+    """
+    low, high = RANGES[name]
+    try:
+        found = float(constant)
+    except ValueError:
+        found = np.nan
+    if not low < found < high:
+        raise ValueError(
+            f"eval_metric {wanted!r} needs a number between {low:g} and {high:g} behind its @"
+        )
+    return found
 
 
 def of_numbers(loss, y, found):

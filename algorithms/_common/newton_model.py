@@ -5,7 +5,7 @@ import numpy as np
 from algorithms._common.hist_model import class_codes
 from algorithms._common.model_files.errors import ModelFileError
 from algorithms._common.model_files.plain_sums import require_sum, rounds_of, value_of
-from algorithms._common.newton_tree import NODE, NewtonTree
+from algorithms._common.newton_tree import NODE, NewtonTree, rounded_gain
 
 LIBRARY = "tree-harness"
 
@@ -89,10 +89,15 @@ def rounds_from(e):
     nodes["left"], nodes["right"] = (np.where(inner, c - start, -1) for c in (e.left, e.right))
     with np.errstate(over="ignore"):  # a file may say more than float32 holds
         nodes["threshold"], nodes["value"] = e.threshold, np.nan_to_num(value_of(e))
-        nodes["gain"], nodes["cover"] = np.nan_to_num(e.gain), np.nan_to_num(e.cover)
+        nodes["gain"], nodes["cover"] = gain_of(e), np.nan_to_num(e.cover)
     parts = zip(e.offsets[:-1].tolist(), e.offsets[1:].tolist(), strict=True)
     trees = [NewtonTree(nodes[a:b].copy(), sets_of(e, a, b)) for a, b in parts]
     return [[trees[t] for t in round_] for round_ in rounds_of(e).tolist()]
+
+
+def gain_of(e):
+    """Return the gains of an ensemble's nodes, 0 at leaves and the largest where infinite."""
+    return rounded_gain(np.nan_to_num(e.gain, posinf=float(np.finfo(np.float32).max)))
 
 
 def sets_of(e, first, last):

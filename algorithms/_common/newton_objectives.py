@@ -22,7 +22,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from algorithms._common.newton_params import max_step
+from algorithms._common.eval_tables import read_derivatives
+from algorithms._common.newton_params import max_step, read_base
 from algorithms._common.xgboost_objectives import quantile
 from algorithms._kernels import hist_gradient as kinds
 from algorithms._kernels.hist_gradient import ROWS, differentiate, differentiate_classes
@@ -90,6 +91,9 @@ class Objective:
             if self.kind == SOFTMAX:
                 work = np.empty((len(score) + 2, ROWS))
                 differentiate_classes(score, y, weights, work, g, h, first, last)
+                # The kernel's h is LightGBM's, K/(K−1) p (1−p). XGBoost's is 2 p (1−p), the row's
+                # sum of |∂²l/∂F_k ∂F_j| over j: a diagonal that is no less than the matrix, so that
+                # the steps of all classes may be taken at once. Both are the same for K = 2.
                 own = h[:, first:last]
                 own *= np.float32(2.0 * (self.n_scores - 1.0) / self.n_scores)
                 np.maximum(own, FEWEST_H, out=own)
@@ -123,7 +127,7 @@ class Objective:
         workers : Workers
         """
         if given is not None:
-            mean = np.asarray(given, np.float64).ravel()
+            mean = read_base(given, self.n_scores)
             if self.link == "sigmoid" and not ((mean > 0.0) & (mean < 1.0)).all():
                 raise ValueError(f"base_score of {self.name} must lie between 0 and 1")
             if self.link == "exp" and not (mean > 0.0).all():
@@ -149,8 +153,6 @@ class Objective:
             mean = np.log(p / (1.0 - p))
         elif self.link == "exp":
             mean = np.log(np.maximum(mean, TINY))
-        if len(mean) not in (1, self.n_scores):
-            raise ValueError(f"base_score has {len(mean)} values; the model has {self.n_scores}")
         return np.broadcast_to(mean, self.n_scores).astype(np.float32)
 
 
@@ -170,7 +172,7 @@ class Custom:
 
     def first_scores(self, _y, _weight, given, _workers):
         """Return what was given, or zeros."""
-        start = 0.0 if given is None else np.asarray(given, np.float32).ravel()
+        start = 0.0 if given is None else read_base(given, self.n_scores)
         return np.broadcast_to(start, self.n_scores).astype(np.float32)
 
     def differentiate(self, score, y, weight, g, h, _workers):
@@ -178,22 +180,14 @@ class Custom:
 
         Raises
         ------
-        ValueError
-            Where shapes are others, or a number is not finite.
+        TypeError, ValueError
+            Those of `read_derivatives`.
         """
         raw = np.array(score[0] if len(score) == 1 else score.T, order="C")  # theirs to change
         options = {} if weight is None else {"sample_weight": weight}
-        found = self.function(y, raw, **options)
-        for to, given, what in zip((g, h), found, ("gradients", "hessians"), strict=True):
-            values = np.asarray(given, np.float64)
-            if values.size != raw.size:
-                raise ValueError(
-                    f"the objective returned {what} of shape {values.shape}; scores have "
-                    f"{raw.shape}"
-                )
-            to[:] = values.reshape(raw.shape).T.reshape(to.shape)
-        if (h < 0.0).any():
-            raise ValueError("the objective returned negative hessians; they must be at least 0")
+        found = read_derivatives(self.function(y, raw, **options), raw.shape, may_be_flat=True)
+        for to, values in zip((g, h), found, strict=True):
+            to[:] = values.T.reshape(to.shape)
 
 
 def read_shares(given):

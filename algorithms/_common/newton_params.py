@@ -1,6 +1,5 @@
 """The parameters of second-order boosting: what each may be, and the limits they set on trees."""
 
-import json
 from copy import copy
 from dataclasses import dataclass
 from inspect import signature
@@ -9,7 +8,8 @@ from numbers import Integral, Real
 import numpy as np
 from sklearn.utils._param_validation import Interval, Options, StrOptions
 
-from algorithms._common.hist_params import AT_LEAST_0, COUNT, SHARE, all_free, read_groups
+from algorithms._common.constraints import read_interactions, read_signs
+from algorithms._common.hist_params import AT_LEAST_0, COUNT, SHARE
 from algorithms._common.parity import AS_XGBOOST
 
 WHOLE = Interval(Integral, 0, None, closed="left")
@@ -131,7 +131,7 @@ def make_limits(params, n_features, names):
     ValueError
         Where a constraint names a column that is not there, or cannot be read.
     """
-    groups = read_interactions(params.interaction_constraints, n_features, names)
+    asked = params.interaction_constraints
     return Limits(
         max_depth=int(params.max_depth),
         min_child_weight=float(params.min_child_weight),
@@ -140,7 +140,7 @@ def make_limits(params, n_features, names):
         max_step=max_step(params),
         least_gain=float(params.gamma) if prunes_before(params) else 0.0,
         monotone=read_signs(params.monotone_constraints, n_features, names),
-        groups=groups,
+        groups=read_interactions(asked, n_features, names, others_alone=True),
     )
 
 
@@ -151,56 +151,27 @@ def max_step(params):
     return float(params.max_delta_step)
 
 
+def read_base(given, n_scores):
+    """Return the base score, float64 (1,) or (n_scores,).
+
+    Raises
+    ------
+    ValueError
+        Where it is no number of float32 for all scores or for each.
+    """
+    try:
+        found = np.asarray(given, np.float64).ravel()
+    except (TypeError, ValueError):
+        found = np.full(1, np.nan)
+    if not (np.abs(found) <= np.finfo(np.float32).max).all():
+        raise ValueError(f"base_score={given!r} must be finite, within the range of float32")
+    if len(found) not in (1, n_scores):
+        raise ValueError(f"base_score has {len(found)} values; the model has {n_scores}")
+    return found
+
+
 def prunes_before(params):
     """Return whether γ stops growth: the exact method prunes grown trees, the others stop."""
     if params.prune is not None:
         return params.prune == "pre"
     return params.tree_method != "exact"
-
-
-def read_signs(wanted, n_features, names):
-    """Return monotone constraints, int64 (n_features,): −1, 0, 1.
-
-    Parameters
-    ----------
-    wanted : one number for each column, as a sequence or as XGBoost's "(1,-1)"; or a dict, column
-        or its name → sign; or None
-    """
-    found = np.zeros(n_features, np.int64)
-    if wanted is None:
-        return found
-    if isinstance(wanted, dict):
-        for column, sign in wanted.items():
-            found[find_column(column, n_features, names, "monotone_constraints")] = sign
-    else:
-        if isinstance(wanted, str):
-            wanted = json.loads(wanted.replace("(", "[").replace(")", "]"))
-        given = np.asarray(wanted)
-        if given.ndim != 1 or len(given) > n_features:
-            raise ValueError(
-                f"monotone_constraints has shape {given.shape}; X has {n_features} columns"
-            )
-        found[: len(given)] = given  # XGBoost lets the last ones be left out
-    if not np.isin(found, (-1, 0, 1)).all():
-        raise ValueError("monotone_constraints may hold -1, 0 and 1 alone")
-    return found
-
-
-def read_interactions(wanted, n_features, names):
-    """Return the groups of each feature as bits; see `read_groups`."""
-    if wanted is None or len(wanted) == 0:
-        return all_free(n_features)
-    if isinstance(wanted, str):
-        wanted = json.loads(wanted)
-    which = "interaction_constraints"
-    groups = [[find_column(c, n_features, names, which) for c in group] for group in wanted]
-    return read_groups(groups, n_features, others_alone=True)
-
-
-def find_column(column, n_features, names, parameter):
-    """Return the number of a column that is given by number or by name."""
-    if isinstance(column, str) and column in names:
-        return names.index(column)
-    if isinstance(column, str) or not 0 <= int(column) < n_features:
-        raise ValueError(f"{parameter} names {column!r}, which is no column of X")
-    return int(column)

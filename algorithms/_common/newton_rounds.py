@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from algorithms._common.hist_sampling import seed_of
-from algorithms._common.newton_objectives import quantile_of
+from algorithms._common.newton_objectives import Custom, quantile_of
 from algorithms._common.newton_params import prunes_before
 from algorithms._common.newton_pruning import shape
 from algorithms._common.newton_sampling import Columns, draw_rows
@@ -84,13 +84,23 @@ class Rounds:
         return NewtonTree(nodes, grown.sets)
 
     def check_derivatives(self):
-        """Raise where a derivative is not finite."""
-        for values, what in ((self.g, "gradients"), (self.h, "hessians")):
-            if not np.isfinite([values.min(), values.max()]).all():
-                raise ValueError(
-                    f"{what} of the loss are not finite: its targets or weights are too large, or "
-                    "the objective returned such numbers"
-                )
+        """Raise where a derivative is not finite, and say why."""
+        finite = (np.isfinite([d.min(), d.max()]).all() for d in (self.g, self.h))
+        for is_finite, what in zip(finite, ("gradients", "hessians"), strict=True):
+            if not is_finite:
+                raise ValueError(f"{what} of the loss are not finite: {self.why_not_finite()}")
+
+    def why_not_finite(self):
+        """Return the likely cause: what was given, or where the rounds have led."""
+        if isinstance(self.objective, Custom):
+            return "the objective returned such numbers"
+        if not self.done:
+            return "targets, weights or the scores to start from are too large"
+        low, high = self.score.min(), self.score.max()
+        return (
+            f"boosting has diverged, after {len(self.done)} rounds scores reach from {low:.3g} to "
+            f"{high:.3g}. Bound its steps by max_delta_step=0.7, or by a lower learning_rate"
+        )
 
     def renew(self, grown, k, used):
         """Make the quantile of what is left to explain each leaf's value."""

@@ -23,7 +23,7 @@ class Asked:
         Where ``verbose`` is negative, or there are not as many weights or margins as tables.
     """
 
-    tables: list | None  # of (X, y)
+    tables: list  # of (X, y)
     weights: list | None  # of arrays or None, one a table
     margins: list | None  # of arrays or None, one a table
     verbose: bool | int | None
@@ -32,10 +32,12 @@ class Asked:
         if self.verbose and self.verbose < 0:
             raise ValueError(f"verbose is a number of rounds, not {self.verbose}")
         own = {"sample_weight_eval_set": self.weights, "base_margin_eval_set": self.margins}
-        tables = 0 if self.tables is None else len(self.tables)
+        n_tables = len(self.tables)
         for name, given in own.items():
-            if given is not None and len(given) != tables:
-                raise ValueError(f"{name} has {len(given)} entries for {tables} tables of eval_set")
+            if given is not None and len(given) != n_tables:
+                raise ValueError(
+                    f"{name} has {len(given)} entries for {n_tables} tables of eval_set"
+                )
 
 
 class Watch:
@@ -58,7 +60,7 @@ class Watch:
 
     def __init__(self, model, asked, metrics, base):
         self.patience = model.early_stopping_rounds
-        tables = [] if asked.tables is None else list(asked.tables)
+        tables = asked.tables
         if self.patience is not None and not tables:
             raise ValueError("early_stopping_rounds needs an eval_set to watch")
         none = [None] * len(tables)

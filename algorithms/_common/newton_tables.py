@@ -33,7 +33,7 @@ def read_rows(estimator, X, *, reset, y="no_validation", known=None, wide=False,
     elif reset:
         estimator.categories_ = go_on_with(known, {})
     stays = wide and isinstance(X, np.ndarray) and X.dtype == np.float64 and X.flags.c_contiguous
-    with np.errstate(over="ignore"):  # what is too large for float32 is told as an error
+    with np.errstate(over="ignore", invalid="ignore"):  # sums of what is, or nearly, too large
         found = validate_data(
             estimator,
             X,
@@ -42,13 +42,16 @@ def read_rows(estimator, X, *, reset, y="no_validation", known=None, wide=False,
             dtype=np.float64 if stays else np.float32,
             order="C",
             accept_sparse="csr",
-            ensure_all_finite=False if stays else "allow-nan",
+            ensure_all_finite=False if stays or np.isinf(estimator.missing) else "allow-nan",
             **options,
         )
     X, rest = (found[0], found[1:]) if isinstance(found, tuple) else (found, None)
     if stays:
         check_range(X, estimator)
     X = drop_missing(add_up(X), estimator.missing)
+    if np.isinf(estimator.missing):  # then the other infinity is looked for once it is known
+        name = type(estimator).__name__
+        assert_all_finite(X, allow_nan=True, estimator_name=name, input_name="X")
     return X if rest is None else (X, *rest)
 
 

@@ -12,10 +12,17 @@ NODE = np.dtype(
         ("missing_left", np.uint8),
         ("threshold", np.float32),  # x < threshold goes left
         ("value", np.float32),  # η w*; at inner nodes what it would be as a leaf
-        ("gain", np.float32),  # 0 at leaves
+        ("gain", np.float64),  # 0 at leaves; of targets above 1e19 more than float32 holds
         ("cover", np.float32),  # H, the sum of the hessians
     ]
 )
+
+
+def rounded_gain(gain):
+    """Return gains, float64, rounded to float32 where that holds them, as the library has them."""
+    with np.errstate(over="ignore"):
+        near = gain.astype(np.float32).astype(np.float64)
+    return np.where(np.isinf(near), gain, near)
 
 
 @dataclass(frozen=True)

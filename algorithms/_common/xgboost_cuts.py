@@ -12,6 +12,7 @@ import math
 import numpy as np
 
 from algorithms._kernels import xgboost_sketch as kernels
+from algorithms._kernels.xgboost_layout import Cuts
 from algorithms._kernels.xgboost_sort import PENDING, sort_columns
 from algorithms._kernels.xgboost_sorted_sketch import prune_between, summarise_sorted
 
@@ -153,3 +154,31 @@ def combined(first, second):
     """Return two summaries merged."""
     out = np.empty((len(first) + len(second), kernels.ENTRY), np.float32)
     return out[: kernels.combine(first, second, out)]
+
+
+def read_cuts(cuts, n_features):
+    """Return `Cuts` of what the library gives.
+
+    Raises
+    ------
+    TypeError
+        Where they are no pair.
+    ValueError
+        Where they are those of another table, or do not ascend within each feature.
+    """
+    if not isinstance(cuts, list | tuple) or len(cuts) != 2:
+        raise TypeError("cuts are (indptr, values), as get_quantile_cut() returns them")
+    indptr, values = np.asarray(cuts[0], np.int64), np.asarray(cuts[1], np.float32)
+    fits = len(indptr) == n_features + 1 and indptr[-1] == len(values)
+    if not fits or (np.diff(indptr) < 2).any():
+        raise ValueError(
+            f"cuts are not those of {n_features} features: each has its least value and at least "
+            "one end of a bin"
+        )
+    is_least = np.zeros(len(values), bool)
+    is_least[indptr[:-1]] = True
+    falls = (values[1:] < values[:-1]) & ~is_least[1:]
+    if falls.any() or np.isnan(values).any():
+        raise ValueError("cuts must ascend within each feature, and none may be NaN")
+    start = indptr - np.arange(n_features + 1)
+    return Cuts(start, values[~is_least], values[is_least])

@@ -12,11 +12,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from algorithms._common.newton_tree import NODE, NewtonTree
-from algorithms._common.xgboost_cuts import find_cuts, find_weighted_cuts
+from algorithms._common.xgboost_cuts import find_cuts, find_weighted_cuts, read_cuts
 from algorithms._common.xgboost_exact_growing import LEAF, bound_sides, sort_present
 from algorithms._kernels.xgboost_gain import weigh
 from algorithms._kernels.xgboost_hist import add_rows, scan_bins
-from algorithms._kernels.xgboost_layout import LARGEST, LEAST_GAIN, SPLIT, STATS, Cuts
+from algorithms._kernels.xgboost_layout import LARGEST, LEAST_GAIN, SPLIT, STATS
 
 MOST_AT_ONCE = 256  # nodes of a level
 LEFT, RIGHT = 0, 1
@@ -260,27 +260,6 @@ class Growth:
         nodes = np.concatenate(self.nodes)
         nodes["value"] *= self.settings.learning_rate
         return nodes
-
-
-def read_cuts(cuts, n_features):
-    """Return `Cuts` of what the library gives.
-
-    Raises
-    ------
-    ValueError
-        Where they are those of another table.
-    """
-    indptr, values = np.asarray(cuts[0], np.int64), np.asarray(cuts[1], np.float32)
-    fits = len(indptr) == n_features + 1 and indptr[-1] == len(values)
-    if not fits or (np.diff(indptr) < 2).any():
-        raise ValueError(
-            f"cuts are not those of {n_features} features: each has its least value and at least "
-            "one end of a bin"
-        )
-    is_least = np.zeros(len(values), bool)
-    is_least[indptr[:-1]] = True
-    start = indptr - np.arange(n_features + 1)
-    return Cuts(start, values[~is_least], values[is_least])
 
 
 def bin_values(X, cuts):

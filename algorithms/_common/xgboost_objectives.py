@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from algorithms._common.newton_params import read_base
 from algorithms._kernels import xgboost_gradient as kernels
 from algorithms._kernels.xgboost_layout import LEAST_GAIN
 
@@ -123,11 +124,7 @@ class Objective:
     def base(self):
         """Return the raw scores that training starts from, float32 (n_scores,)."""
         if self.settings.base_score is not None:
-            given = np.atleast_1d(np.asarray(self.settings.base_score, np.float32))
-            if len(given) not in (1, self.n_scores):
-                raise ValueError(
-                    f"base_score has {len(given)} values, but there are {self.n_scores} scores"
-                )
+            given = read_base(self.settings.base_score, self.n_scores).astype(np.float32)
             return self.to_score(np.broadcast_to(given, self.n_scores).copy())
         if self.loss.kind is None:
             return self.log_shares()

@@ -5,7 +5,8 @@ from types import MappingProxyType
 
 import numpy as np
 
-from algorithms._common.newton_params import POISSON_STEP, read_signs
+from algorithms._common.constraints import read_signs
+from algorithms._common.newton_params import POISSON_STEP
 from algorithms._kernels.xgboost_layout import Rules
 
 DEFAULTS = MappingProxyType(

@@ -4,12 +4,13 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from algorithms._common.constraints import read_interactions, read_signs
 from algorithms._common.exact_sums import merge_sizes, size_table, sum_table, total_of
 from algorithms._common.hist_bins import bin_table
 from algorithms._common.hist_boosting import BAG, Booster, Target
 from algorithms._common.hist_crowds import find_crowds
 from algorithms._common.hist_model import join_trees
-from algorithms._common.hist_params import make_rules, read_groups, read_monotone
+from algorithms._common.hist_params import make_rules
 from algorithms._common.hist_predict import FastPredictor
 from algorithms._common.hist_records import IN_ORDER, step_of, stride_of_sizes
 from algorithms._common.hist_sampling import ALL, seed_of
@@ -174,8 +175,8 @@ def prepare(ranks, training, table, workers):
         workers,
     )
     n_features = len(binner.missing)
-    monotone = read_monotone(p.monotone_constraints, n_features)
-    groups = read_groups(p.interaction_constraints, n_features, others_alone=False)
+    monotone = read_signs(p.monotone_constraints, n_features, every=True)
+    groups = read_interactions(p.interaction_constraints, n_features, others_alone=False)
     bins = bin_table(table.X, binner, monotone, groups, workers)
     objective = p._objective  # noqa: SLF001 - its own part
     base = objective.first_scores(

@@ -7,6 +7,7 @@ computes a collection would wait for a place among tasks that wait for it.
 import numpy as np
 from sklearn.utils.validation import column_or_1d
 
+from algorithms._common import eval_tables
 from algorithms._distributed.blocks import is_collection
 from algorithms._distributed.reaching import settle
 
@@ -19,11 +20,7 @@ def read_tables(tables, weights):
     TypeError
         Where tables are no pairs, or weights no list.
     """
-    if tables is None:
-        return []
-    tables = [tables] if isinstance(tables, tuple) else tables
-    if not isinstance(tables, list) or not all(is_pair(table) for table in tables):
-        raise TypeError("eval_set must be a list of (X, y)")
+    tables = eval_tables.read_tables(tables, may_be_one=True)
     if not isinstance(weights, (list, tuple, type(None))):
         raise TypeError("eval_sample_weight must be a list, with an entry for each of eval_set")
     return tables
@@ -50,8 +47,3 @@ def bring_tables(client, tables, weights, workers):
 
     tables = [(found.get(id(X), X), column(y)) for X, y in tables]
     return tables, None if weights is None else [column(one) for one in weights]
-
-
-def is_pair(table):
-    """Return whether a table of ``eval_set`` is a pair."""
-    return isinstance(table, (tuple, list)) and len(table) == 2

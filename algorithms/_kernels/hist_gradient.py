@@ -13,7 +13,8 @@ a and b; classes of softmax are k = 1 … K, p_k = e^F_k / Σ e^F_j:
     LOGISTIC   g = p − y                             h = p (1 − p)          p of a F
     SOFTMAX    g_k = p_k − [y = k]                   h_k = K/(K−1) p_k (1 − p_k)
 
-LightGBM's forms; both are multiplied by w. Results are float32.
+LightGBM's forms; both are multiplied by w. Results are float32. XGBoost's h of softmax is
+2 p_k (1 − p_k), which `newton_objectives` makes of this one.
 """
 
 import numpy as np

@@ -158,7 +158,9 @@ def scan(lists, rows, rules, direction, is_full, states, start, end):
     for slot in range(1, len(states)):
         s = states[slot]
         if s["gaps"] and not s["skip"] and not np.isnan(s["last"]):
-            attempt(s, s["last"] + abs(s["last"]) + NEAR_END, rules, direction, is_full)
+            attempt(s, np.float32(np.inf), rules, direction, is_full)
+            if s["threshold"] == np.inf:  # it parts missing rows from all others
+                s["threshold"] = s["last"] + (abs(s["last"]) + NEAR_END)
 
 
 @inner_kernel

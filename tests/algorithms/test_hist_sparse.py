@@ -17,9 +17,9 @@ from algorithms import (
     NewtonBoostingRegressor,
 )
 from algorithms._common import hist_parts
+from algorithms._common.constraints import all_free
 from algorithms._common.hist_bins import bin_table
 from algorithms._common.hist_bundles import Layout
-from algorithms._common.hist_params import all_free
 from algorithms._common.hist_parts import part_table
 from algorithms._common.threads import Workers
 

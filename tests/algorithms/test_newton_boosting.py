@@ -1,24 +1,18 @@
-import hashlib
 import itertools
 import json
 import pickle
-import tracemalloc
 
 import numpy as np
 import pandas as pd
 import pytest
 import xgboost
-from scipy import sparse
+from newton_kit import digest, table
 from sklearn.base import clone
 from sklearn.datasets import make_friedman1
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from algorithms import NewtonBoostingClassifier, NewtonBoostingRegressor
 from algorithms._common import newton_hist
-from algorithms._common.hist_bins import find_bins
-from algorithms._common.newton_cells import Cells
-from algorithms._common.newton_weighed_bins import weigh_edges
-from algorithms._common.threads import Workers
 
 METHODS = ["exact", "approx", "hist"]
 WEIGHTS = [f"check_sample_weight_equivalence_on_{kind}_data" for kind in ("dense", "sparse")]
@@ -79,21 +73,6 @@ def test_a_row_of_weight_two_or_four_is_so_many_rows(own):
     weighted = clone(model).fit(X, y, sample_weight=weight)
     repeated = clone(model).fit(np.repeat(X, weight, axis=0), np.repeat(y, weight))
     assert np.array_equal(weighted.predict_proba(X), repeated.predict_proba(X))
-
-
-def table(n, seed=0, d=8, missing=0.0):
-    """Return X and a noisy signal."""
-    rng = np.random.default_rng(seed)
-    X = rng.normal(size=(n, d)).astype(np.float32)
-    signal = X[:, 0] * X[:, 1] + X[:, 2] + np.sin(2 * X[:, 3])
-    X[rng.random(X.shape) < missing] = np.nan
-    return X, signal + 0.5 * rng.normal(size=n)
-
-
-def digest(model):
-    names = ("feature", "threshold", "left", "default_left", "value", "gain")
-    arrays = [np.ascontiguousarray(getattr(model.ensemble_, name)) for name in names]
-    return hashlib.sha256(b"".join(a.tobytes() for a in arrays)).hexdigest()
 
 
 # ------------------------------------------------------------------ the same bits
@@ -416,90 +395,6 @@ def test_exact_and_local_thresholds_take_no_categories(own):
         NewtonBoostingRegressor(**{"tree_method": "approx"} | own).fit(X, np.arange(40))
 
 
-def test_few_local_candidates_do_what_many_global_ones_do():
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(8000, 6)).astype(np.float32)
-    signal = X[:, 0] * X[:, 1] + X[:, 2] + np.sin(3 * X[:, 3]) + np.abs(X[:, 4])
-    y = (signal + 0.5 * rng.normal(size=8000) > 0.8).astype(int)
-    loss = {}
-    for name, eps in (("global", 0.3), ("local", 0.3), ("global", 0.05), ("local", 0.004)):
-        params = {"tree_method": "approx", "proposal": name, "sketch_eps": eps}
-        model = NewtonBoostingClassifier(n_estimators=20, random_state=0, **params)
-        proba = model.fit(X[:4000], y[:4000]).predict_proba(X[4000:])
-        loss[name, eps] = -np.log(proba[np.arange(4000), y[4000:]]).mean()
-    assert loss["local", 0.3] < 0.9 * loss["global", 0.3]
-    assert loss["local", 0.3] < 1.1 * loss["global", 0.05]
-    assert loss["local", 0.004] < 1.05 * loss["global", 0.05]
-
-
-def weighed_by_few(n, missing=0.0):
-    """Return X, y and weights: eight neighbours in the first column weigh a billion times more."""
-    rng = np.random.default_rng(0)
-    X = rng.uniform(size=(n, 3)).astype(np.float32)
-    y = rng.normal(size=n)
-    heavy = np.argsort(X[:, 0])[n // 2 :][:8]
-    weight = np.full(n, 1e-6)
-    weight[heavy] = 1e3
-    y[heavy] += [5, -5] * 4
-    X[rng.random(X.shape) < missing] = np.nan
-    return X, y, weight
-
-
-@pytest.mark.parametrize("n", [40_000, 400_000])  # ten rows a cell; more than a sample
-def test_candidates_lie_where_the_weight_is(n):
-    X, y, weight = weighed_by_few(n)
-    heavy = weight > 1
-    for method in METHODS:
-        model = NewtonBoostingRegressor(tree_method=method, n_estimators=40, min_child_weight=0)
-        found = model.fit(X[:, :1], y, sample_weight=weight).predict(X[heavy, :1])
-        np.testing.assert_allclose(found, y[heavy], atol=0.05)
-
-
-@pytest.mark.parametrize("missing", [0.0, 0.4])
-@pytest.mark.parametrize("method", ["approx", "hist"])
-def test_weighed_columns_part_alike_for_any_number_of_threads_and_in_sparse_rows(method, missing):
-    X, y, weight = weighed_by_few(20_000, missing)
-    params = {"tree_method": method, "n_estimators": 4, "random_state": 0}
-    listed = sparse.csr_matrix(np.where(np.isnan(X), 0.0, X))
-    wholes = [X, X, listed, listed] if missing else [X, X]
-    found = set()
-    for rows, n_jobs in zip(wholes, [1, 3, 1, 3], strict=False):
-        model = NewtonBoostingRegressor(**params, n_jobs=n_jobs)
-        found.add(digest(model.fit(rows, y, sample_weight=weight)))
-    assert len(found) == 1
-
-
-@pytest.mark.parametrize("weight", [None, 2.0])
-def test_bins_are_weighed_only_where_weights_differ(weight, monkeypatch):
-    X, y = table(500)
-    weights = None if weight is None else np.full(500, weight)
-    monkeypatch.setattr(newton_hist, "weigh_edges", None)
-    NewtonBoostingRegressor(n_estimators=1).fit(X, y, sample_weight=weights)
-    with pytest.raises(TypeError):
-        NewtonBoostingRegressor(n_estimators=1).fit(X, y, sample_weight=1 + (y > 0))
-
-
-@pytest.mark.parametrize("unit", [2.0**-1040, 2.0**1013])  # whose sum is infinite
-def test_bins_do_not_depend_on_the_unit_of_weights(unit):
-    X, _, weight = weighed_by_few(3000, missing=0.1)
-    weight = 1.0 + np.round(weight)
-    with Workers(1) as workers:
-        own = find_bins(X, np.zeros(3, bool), 256, 3000, 1, workers)
-        given = [weigh_edges(own, X, w, 256, workers, "test") for w in (weight, unit * weight)]
-    assert all(map(np.array_equal, given[0].edges, given[1].edges))
-
-
-@pytest.mark.parametrize("digits", [9, 3])
-def test_columns_are_not_cut_anew_where_weights_are_even(digits, monkeypatch):
-    X, y = table(20_000)
-    X = np.round(X, digits)
-    weight = np.random.default_rng(0).uniform(0.5, 1.0, len(y))
-    model = NewtonBoostingRegressor(tree_method="approx", n_estimators=5, random_state=0)
-    found = digest(model.fit(X, y, sample_weight=weight))
-    monkeypatch.setattr(Cells, "weigh_finely", lambda cells, f, h, room: cells.weigh(f, h))
-    assert digest(model.fit(X, y, sample_weight=weight)) == found
-
-
 def test_training_stops_when_the_last_table_no_longer_improves():
     X, y = table(1500)
     params = {"n_estimators": 200, "early_stopping_rounds": 5, "learning_rate": 0.5}
@@ -535,64 +430,6 @@ def test_further_rounds_go_on_from_those_there_are():
         NewtonBoostingClassifier().fit(X, np.digitize(y, [0, 1]), xgb_model=first)
     with pytest.raises(ValueError, match="less than the 10 rounds"):
         warm.set_params(n_estimators=5).fit(X, y)
-
-
-# ------------------------------------------------------------------ sparse rows
-
-
-@pytest.mark.parametrize("method", METHODS)
-def test_absent_entries_are_missing_values(method):
-    X, y = table(1500, missing=0.4)
-    rows = sparse.csr_matrix(np.where(np.isnan(X), 0, X))
-    ours = [
-        NewtonBoostingRegressor(n_estimators=5, tree_method=method, random_state=0).fit(data, y)
-        for data in (X, rows)
-    ]
-    if method == "exact":  # of dense rows trees grow by other sums
-        assert ours[0].ensemble_.n_nodes == ours[1].ensemble_.n_nodes
-        np.testing.assert_allclose(ours[1].predict(rows), ours[0].predict(X), atol=1e-4)
-    else:
-        assert digest(ours[0]) == digest(ours[1])
-    assert np.array_equal(ours[1].predict(rows), ours[1].ensemble_.predict(rows))
-
-
-@pytest.mark.parametrize(
-    "drawn",
-    [
-        {"colsample_bynode": 0.5},
-        {"colsample_bylevel": 0.5, "subsample": 0.7},
-        {"colsample_bynode": 0.5, "max_bin": 16, "max_depth": 0},
-    ],
-)
-@pytest.mark.parametrize(
-    "own",
-    [{}, {"tree_method": "approx"}, {"tree_method": "approx", "proposal": "random"}],
-)
-def test_columns_drawn_for_nodes_of_absent_entries_are_those_of_missing_values(own, drawn):
-    X, y = table(1500, missing=0.4)
-    X[:, 5] = np.round(X[:, 5], 1)
-    X[X == 0.0] = np.nan
-    rows = sparse.csr_matrix(np.nan_to_num(X))
-    rows.data[::50] = np.nan  # an entry that is missing
-    dense = rows.toarray()
-    dense[dense == 0.0] = np.nan
-    model = NewtonBoostingRegressor(n_estimators=3, random_state=0, **own, **drawn)
-    assert digest(clone(model).fit(rows, y)) == digest(clone(model).fit(dense, y))
-
-
-@pytest.mark.parametrize("own", [{}, {"tree_method": "approx"}, {"tree_method": "exact"}])
-@pytest.mark.parametrize("drawn", ["colsample_bynode", "colsample_bylevel"])
-def test_sparse_rows_stay_sparse_where_columns_are_drawn_for_nodes(own, drawn):
-    n_rows, n_columns = 8000, 1000
-    X = sparse.random(n_rows, n_columns, 0.01, format="csr", random_state=0, dtype=np.float32)
-    y = np.asarray(X[:, :100].sum(axis=1)).ravel()
-    model = NewtonBoostingRegressor(n_estimators=1, random_state=0, **{drawn: 0.5}, **own)
-    model.fit(X[:100], y[:100])  # compiled
-    tracemalloc.start()
-    model.fit(X, y)
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    assert peak < n_rows * n_columns  # a quarter of the dense table
 
 
 # ------------------------------------------------------------------ odd inputs
@@ -728,13 +565,3 @@ def test_a_base_score_that_is_no_probability_is_refused(base_score):
     X, y = table(100)
     with pytest.raises(ValueError, match="between 0 and 1"):
         NewtonBoostingClassifier(base_score=base_score).fit(X, y > 0)
-
-
-def test_stages_of_sparse_rows_are_those_of_dense_ones():
-    X, y = table(300)
-    X[:, 1] = np.nan
-    model = NewtonBoostingRegressor(n_estimators=3).fit(X, y)
-    listed = sparse.csr_array(np.nan_to_num(X))
-    dense = np.where(np.nan_to_num(X) == 0.0, np.nan, X)
-    for one, other in zip(model.staged_predict(listed), model.staged_predict(dense), strict=True):
-        assert np.array_equal(one, other)

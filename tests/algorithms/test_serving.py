@@ -5,6 +5,7 @@ import dataclasses
 import numpy as np
 import pandas as pd
 import pytest
+import xgboost
 from ensembles import CODES, WIDTH, random_ensemble, rows_for
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -260,3 +261,16 @@ def test_a_file_is_served(tmp_path):
     write_model(trees, tmp_path / "model.json")
     X = rows_for(trees, rng)
     assert np.array_equal(serve(read_model(tmp_path / "model.json")).predict(X), trees.predict(X))
+
+
+def test_all_trees_of_a_librarys_file_are_served_as_by_its_booster(tmp_path):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 3)).astype(np.float32)
+    y = X[:, 0] + rng.normal(size=400)
+    theirs = xgboost.XGBRegressor(n_estimators=60, early_stopping_rounds=3, n_jobs=1)
+    theirs.fit(X[:200], y[:200], eval_set=[(X[200:], y[200:])], verbose=False)
+    theirs.save_model(tmp_path / "model.json")
+    served = serve(read_model(tmp_path / "model.json")).predict(X)
+    booster = xgboost.Booster(model_file=tmp_path / "model.json")
+    assert np.array_equal(served.astype(np.float32), booster.predict(xgboost.DMatrix(X)))
+    assert not np.array_equal(served.astype(np.float32), theirs.predict(X))

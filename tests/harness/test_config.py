@@ -2,7 +2,7 @@ from typing import get_args
 
 import pytest
 
-from harness.config import load_experiment, parse_experiment
+from harness.config import Choice, load_experiment, parse_experiment
 from harness.config_diagnostics import Name
 from harness.errors import ConfigError
 from harness.experiment_files import experiments_of, shipped_experiments
@@ -43,6 +43,26 @@ def test_a_series_is_a_folder_of_experiments_shipped_or_your_own(tmp_path):
         (tmp_path / f"{name}.toml").write_text('datasets = ["iris"]')
     assert experiments_of(str(tmp_path)) == [str(tmp_path / "a.toml"), str(tmp_path / "b.toml")]
     assert experiments_of("no such thing") == ["no such thing"]
+
+
+def test_second_order_boosting_is_raced_by_each_method_against_the_librarys_own():
+    fought = set()
+    for name in experiments_of("newton_speed"):
+        found = load_experiment(name)
+        ours, theirs = (Choice(name=c) if isinstance(c, str) else c for c in found.algorithms)
+        method = ours.params["tree_method"]
+        assert found.duels.pairs == found.verdicts.pairs == [("newton_boosting", theirs.name)]
+        assert theirs.name == f"xgboost.{method}"
+        assert theirs.params == {k: v for k, v in ours.params.items() if k != "tree_method"}
+        assert found.duels.datasets == found.datasets
+        assert found.duels.threads == found.run.threads == 2
+        size = (found.capacity.get("leaves"), found.capacity.get("depth"))
+        fought.add((method, *found.datasets, *size))
+    higgs = [f"higgs_like:rows={rows}" for rows in (100_000, 1_000_000)]
+    both = {(method, data) for method in ("exact", "approx", "hist") for data in higgs}
+    deep = {"exact": (None, 8), "approx": (255, None), "hist": (255, None)}
+    wanted = {(*pair, *size) for pair in both for size in ((None, 6), deep[pair[0]])}
+    assert fought == wanted | {("hist", "onehot_sparse:rows=500000", None, 6)}
 
 
 def test_all_four_mistakes_are_told_at_once_with_what_was_meant(tmp_path):

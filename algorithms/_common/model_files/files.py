@@ -39,7 +39,8 @@ class ModelFile:
 def read_model(path, *, format=None):  # noqa: A002 - what scikit-learn's and pandas' users look for
     """Return the `harness.TreeEnsemble` of a model file, without the library that wrote it.
 
-    Of what our estimators wrote it has the rounds that they predict by.
+    Of what our estimators wrote it has the rounds that they predict by; of a library's file all
+    that are in it, those after the best one too.
 
     Parameters
     ----------

@@ -9,10 +9,11 @@ from hypothesis import strategies as st
 from kernels import callable_kernel
 from scipy import sparse
 
+from algorithms._common.constraints import all_free
 from algorithms._common.hist_bins import bin_table, find_bins, runs_of
 from algorithms._common.hist_bundles import NO_BUNDLES, Layout, stride_of
 from algorithms._common.hist_growing import Grower
-from algorithms._common.hist_params import all_free, make_rules
+from algorithms._common.hist_params import make_rules
 from algorithms._common.hist_parts import entries_of, exclusive_columns, part_table
 from algorithms._common.threads import Workers
 from algorithms._kernels import hist_layout

@@ -6,9 +6,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from kernels import callable_kernel
 
+from algorithms._common.constraints import all_free
 from algorithms._common.hist_bins import bin_table, find_bins
 from algorithms._common.hist_growing import Grower, parting
-from algorithms._common.hist_params import all_free, make_rules
+from algorithms._common.hist_params import make_rules
 from algorithms._common.threads import Workers
 from algorithms._distributed.rows import Rows
 from algorithms._kernels import hist_layout as layout

@@ -10,9 +10,10 @@ from hypothesis import strategies as st
 from kernels import callable_kernel
 
 from algorithms._common import exact_sums, hist_records
+from algorithms._common.constraints import all_free
 from algorithms._common.hist_bins import Binner, bin_table, find_bins, runs_of
 from algorithms._common.hist_growing import Grower
-from algorithms._common.hist_params import CONSTRAINTS, all_free, make_rules
+from algorithms._common.hist_params import CONSTRAINTS, make_rules
 from algorithms._common.threads import Workers, make_team
 from algorithms._kernels import hist_build, hist_gradient, hist_layout, hist_pack
 from algorithms._kernels.exact_sums import add_sizes

@@ -8,9 +8,9 @@ from columns import seeds
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from algorithms._common.xgboost_cuts import combined, pruned, queue_summary
+from algorithms._common.xgboost_cuts import combined, pruned, queue_summary, read_cuts
 from algorithms._common.xgboost_exact_growing import sort_present
-from algorithms._common.xgboost_hist_growing import bin_values, read_cuts
+from algorithms._common.xgboost_hist_growing import bin_values
 from algorithms._kernels import xgboost_gradient as gradient
 from algorithms._kernels.xgboost_exact import scan_columns
 from algorithms._kernels.xgboost_gain import weigh

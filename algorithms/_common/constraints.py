@@ -1,0 +1,118 @@
+"""Read monotone and interaction constraints, as all boosters of binned or sorted columns do."""
+
+import json
+from numbers import Integral
+from reprlib import repr as short
+
+import numpy as np
+
+WORD = 64  # bits
+MONOTONE, INTERACTION = "monotone_constraints", "interaction_constraints"
+
+
+def read_signs(wanted, n_features, names=(), *, every=False):
+    """Return monotone constraints, int64 (n_features,): −1, 0, 1.
+
+    Parameters
+    ----------
+    wanted : one number for each column, as a sequence or as XGBoost's "(1,-1)"; or a dict, column
+        or its name → sign; or None
+    n_features : int
+    names : list of the columns' names, or empty
+    every : bool
+        Whether there must be one for each column, as in LightGBM; XGBoost lets the last be left
+        out.
+
+    Raises
+    ------
+    ValueError, TypeError
+        Where they cannot be read, or are for columns that X does not have.
+    """
+    found = np.zeros(n_features, np.int64)
+    if wanted is None:
+        return found
+    if isinstance(wanted, str):
+        wanted = read_text(wanted, MONOTONE, "(1,0,-1)")
+    if isinstance(wanted, dict):
+        columns = [find_column(column, n_features, names, MONOTONE) for column in wanted]
+        given = list(wanted.values())
+    else:
+        columns, given = slice(len(wanted)), wanted
+        if len(wanted) > n_features or (every and len(wanted) < n_features):
+            raise ValueError(
+                f"{MONOTONE}={short(wanted)} has {len(wanted)} numbers; X has {n_features} columns"
+            )
+    if any(not np.isscalar(sign) or sign not in (-1, 0, 1) for sign in given):
+        raise ValueError(
+            f"{MONOTONE}={short(wanted)} must hold -1, 0 or 1 for each column, and nothing else"
+        )
+    found[columns] = given
+    return found
+
+
+def read_interactions(wanted, n_features, names=(), *, others_alone):
+    """Return, as bits, the groups that each feature may interact in: uint64 (n_features, n_words).
+
+    There are no words where all features may interact.
+
+    Parameters
+    ----------
+    wanted : lists of columns or of their names, or text of these lists; None: all may interact
+    n_features : int
+    names : list of the columns' names, or empty
+    others_alone : bool
+        Whether features that no group names are each a group alone, as in XGBoost; else they are
+        not used, as in LightGBM.
+
+    Raises
+    ------
+    ValueError, TypeError
+        Where they cannot be read, or name a column that X does not have.
+    """
+    if isinstance(wanted, str):
+        wanted = read_text(wanted, INTERACTION, "[[0, 1], [2, 3]]")
+    if wanted is None or (others_alone and len(wanted) == 0):
+        return all_free(n_features)
+    if any(not isinstance(group, list | tuple | set | frozenset | np.ndarray) for group in wanted):
+        raise ValueError(
+            f"{INTERACTION}={short(wanted)} must be lists of columns, such as [[0, 1], [2, 3]]"
+        )
+    groups = [{find_column(c, n_features, names, INTERACTION) for c in group} for group in wanted]
+    if others_alone:
+        groups += [{f} for f in range(n_features) if not any(f in group for group in groups)]
+    bits = np.zeros((n_features, -(-len(groups) // WORD)), np.uint64)
+    for number, group in enumerate(groups):
+        word, bit = divmod(number, WORD)
+        bits[sorted(group), word] |= np.uint64(1 << bit)
+    return bits
+
+
+def all_free(n_features):
+    """Return the groups of features that may all interact: no words of bits."""
+    return np.zeros((n_features, 0), np.uint64)
+
+
+def find_column(column, n_features, names, parameter):
+    """Return the number of a column that is given by number or by name."""
+    if isinstance(column, str) and column in names:
+        return names.index(column)
+    if not isinstance(column, str | Integral):
+        raise TypeError(
+            f"{parameter} has {column!r} for a column, which is neither a number nor a name of one"
+        )
+    if isinstance(column, str) or not 0 <= column < n_features:
+        raise ValueError(f"{parameter} names {column!r}, which is no column of X")
+    return int(column)
+
+
+def read_text(text, parameter, example):
+    """Return the list that constraints are written as, in round or square brackets."""
+    plain = text.replace("(", "[").replace(")", "]").replace(",]", "]")
+    try:
+        found = json.loads(plain)
+    except json.JSONDecodeError:
+        found = None
+    is_list = isinstance(found, list)
+    if not is_list:
+        raise ValueError(f"{parameter}={text!r} cannot be read: write it as in '{example}'")
+    return found

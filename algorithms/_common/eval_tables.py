@@ -1,0 +1,75 @@
+"""Read what ``fit`` is told of evaluation tables, and what a user's own objective returns."""
+
+import numpy as np
+
+
+def read_tables(given, *, may_be_one=False):
+    """Return the list of pairs (X, y) that ``eval_set`` stands for; None is none.
+
+    Parameters
+    ----------
+    given : what the user has handed over
+    may_be_one : bool
+        Whether a tuple is one table, as in LightGBM; else it is a sequence of them.
+
+    Raises
+    ------
+    TypeError
+        Where it is no list of pairs.
+    """
+    if given is None:
+        return []
+    tables = [given] if may_be_one and isinstance(given, tuple) else given
+    if not isinstance(tables, list | tuple) or not all(map(is_pair, tables)):
+        raise TypeError(
+            f"eval_set must be a list of (X, y), such as eval_set=[(X, y)]; it is {kind_of(given)}"
+        )
+    return list(tables)
+
+
+def is_pair(table):
+    """Return whether a table of ``eval_set`` is a pair."""
+    return isinstance(table, list | tuple) and len(table) == 2
+
+
+def read_derivatives(found, shape, *, may_be_flat=False):
+    """Return the gradients and hessians that an objective has returned, float64 of a shape.
+
+    Parameters
+    ----------
+    found : what the user's function returned
+    shape : of the scores that it was given
+    may_be_flat : bool
+        Whether they may be in one dimension, row after row.
+
+    Raises
+    ------
+    TypeError
+        Where they are no two arrays.
+    ValueError
+        Where one has another shape, or a hessian is negative.
+    """
+    if not isinstance(found, list | tuple | np.ndarray) or len(found) != 2:
+        raise TypeError(
+            "the objective must return two arrays, gradients and hessians; it returned "
+            f"{kind_of(found)}"
+        )
+    g, h = (np.asarray(one, np.float64) for one in found)
+    for values, what in ((g, "gradients"), (h, "hessians")):
+        fits = values.size == np.prod(shape) if may_be_flat else values.shape == shape
+        if not fits:
+            raise ValueError(
+                f"the objective returned {what} of shape {values.shape}; scores have {shape}"
+            )
+    if (h < 0.0).any():
+        raise ValueError("the objective returned negative hessians; they must be at least 0")
+    return g.reshape(shape), h.reshape(shape)
+
+
+def kind_of(given):
+    """Return the type of an object, and of a sequence those of its parts."""
+    if not isinstance(given, list | tuple):
+        return "None" if given is None else f"a {type(given).__name__}"
+    parts = ", ".join(type(one).__name__ for one in given[:3])
+    more = f", … ({len(given)})" if len(given) > 3 else ""
+    return f"a {type(given).__name__} of {parts or 'nothing'}{more}"

@@ -1,0 +1,67 @@
+"""Targets and values near the ends of float32's range: right answers, and no warnings."""
+
+import numpy as np
+import pytest
+import xgboost
+
+from algorithms import NewtonBoostingRegressor
+
+WAYS = {
+    "hist": {},
+    "hist, drawn": {"colsample_bynode": 0.9},
+    "few leaves": {"max_leaves": 5, "grow_policy": "lossguide"},
+    "exact": {"tree_method": "exact"},
+    "exact, lists": {"tree_method": "exact", "max_depth": 0},
+    "pruned": {"tree_method": "exact", "gamma": 1.0},
+    "global": {"tree_method": "approx"},
+    "local": {"tree_method": "approx", "proposal": "local"},
+}
+every_way = pytest.mark.parametrize("way", WAYS)
+
+
+def table(n=300):
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-3.0, 3.0, (n, 4)).astype(np.float32)
+    X[rng.random(X.shape) < 0.1] = np.nan
+    y = np.nan_to_num(X[:, 0]) + 0.3 * np.nan_to_num(X[:, 1]) + 0.1 * rng.normal(size=n)
+    return X, y / np.abs(y).max()
+
+
+def model_of(way):
+    return NewtonBoostingRegressor(n_estimators=5, random_state=0, **WAYS[way])
+
+
+@every_way
+@pytest.mark.parametrize("size", [1e18, 1e30, 3e38])
+def test_importances_do_not_depend_on_the_unit_of_large_targets(way, size, tmp_path):
+    X, y = table()
+    usual, large = model_of(way).fit(X, 2.0**59 * y), model_of(way).fit(X, size * y)
+    np.testing.assert_allclose(large.predict(X) / size, usual.predict(X) / 2.0**59, rtol=1e-3)
+    for kind in ("gain", "total_gain", "weight"):
+        found, wanted = (
+            model.set_params(importance_type=kind).feature_importances_ for model in (large, usual)
+        )
+        np.testing.assert_allclose(found, wanted, rtol=1e-3, atol=1e-5)
+    large.save_model(tmp_path / "model.json")
+    again = NewtonBoostingRegressor()
+    again.load_model(tmp_path / "model.json")
+    assert np.isfinite(again.feature_importances_).all()
+    np.testing.assert_array_equal(again.predict(X), large.predict(X))
+
+
+@pytest.mark.parametrize("method", ["exact", "hist"])
+def test_the_parity_mode_finds_no_splits_of_such_targets_as_the_library(method):
+    X, y = table()
+    given = {"n_estimators": 3, "tree_method": method}
+    ours = NewtonBoostingRegressor(parity="xgboost", **given).fit(X, 1e30 * y)
+    theirs = xgboost.XGBRegressor(n_jobs=1, **given).fit(X, 1e30 * y)
+    np.testing.assert_array_equal(ours.feature_importances_, theirs.feature_importances_)
+    np.testing.assert_array_equal(ours.predict(X).astype(np.float32), theirs.predict(X))
+
+
+@every_way
+def test_values_near_the_largest_float_part_rows_as_well(way):
+    X, y = table()
+    usual, large = model_of(way).fit(X, y), model_of(way).fit(X * np.float32(1e38), y)
+    np.testing.assert_allclose(large.predict(X * np.float32(1e38)), usual.predict(X), atol=1e-5)
+    np.testing.assert_allclose(large.feature_importances_, usual.feature_importances_, atol=1e-5)

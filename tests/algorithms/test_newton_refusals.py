@@ -1,0 +1,192 @@
+"""What second-order boosting cannot do is refused with what to do instead, or done as XGBoost."""
+
+import numpy as np
+import pandas as pd
+import pytest
+import xgboost
+from scipy import sparse
+
+from algorithms import NewtonBoostingClassifier, NewtonBoostingRegressor
+
+
+def table(n=200, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 4))
+    return X, X[:, 0] + 0.1 * rng.normal(size=n)
+
+
+# ------------------------------------------------------------------ rounds that predict
+
+
+@pytest.mark.parametrize(
+    "rounds", [(-1, 2), (2, 1), (1, 1), (5, 6), (0, 100), (0, -1), (0, 2.5), (1,), "ab", 3]
+)
+@pytest.mark.parametrize("n_classes", [0, 2, 3])
+def test_rounds_that_there_are_not(rounds, n_classes):
+    X, y = table()
+    kind = NewtonBoostingClassifier if n_classes else NewtonBoostingRegressor
+    codes = np.digitize(y, np.linspace(-0.5, 0.5, n_classes - 1)) if n_classes else y
+    model = kind(n_estimators=3).fit(X, codes)
+    told = r"iteration_range=.* is not \(first, last\) with 0 <= first < last <= 3"
+    asks = [model.predict, model.apply] + ([model.predict_proba] if n_classes else [])
+    for ask in asks:
+        with pytest.raises(ValueError, match=told):
+            ask(X, iteration_range=rounds)
+
+
+def test_rounds_that_there_are_may_be_given_in_any_sequence():
+    X, y = table()
+    model = NewtonBoostingRegressor(n_estimators=3).fit(X, y)
+    wanted = list(model.staged_predict(X))[1]
+    for rounds in [(0, 2), [0, 2], np.array([0, 2])]:
+        np.testing.assert_array_equal(model.predict(X, iteration_range=rounds), wanted)
+    for rounds in [None, (0, 0), (0, 3), (1, 0)]:
+        np.testing.assert_array_equal(model.predict(X, iteration_range=rounds), model.predict(X))
+
+
+# ------------------------------------------------------------------ a warm start of no rounds
+
+
+@pytest.mark.parametrize("n_classes", [0, 3])
+def test_a_warm_start_that_adds_no_round_changes_nothing(n_classes):
+    X, y = table(400)
+    y += np.random.default_rng(1).normal(size=400)
+    kind = NewtonBoostingClassifier if n_classes else NewtonBoostingRegressor
+    y = np.digitize(y, [-0.5, 0.5]) if n_classes else y
+    given = {"learning_rate": 0.5, "random_state": 0, "early_stopping_rounds": 3}
+    model = kind(n_estimators=60, warm_start=True, **given)
+    fitted = X[:200], y[:200]
+    model.fit(*fitted, eval_set=[(X[200:], y[200:])])
+    assert model.best_iteration + 1 < model.n_iter_ < 60
+    before = model.predict(X), model.best_iteration, model.best_score, model.evals_result()
+    model.set_params(n_estimators=model.n_iter_).fit(*fitted, eval_set=[(X[200:], y[200:])])
+    np.testing.assert_array_equal(model.predict(X), before[0])
+    assert (model.best_iteration, model.best_score, model.evals_result()) == before[1:]
+
+
+# ------------------------------------------------------------------ parameters
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("monotone_constraints", "(1,0"),
+        ("monotone_constraints", "1"),
+        ("interaction_constraints", "[[0,1]"),
+        ("interaction_constraints", '{"a": 1}'),
+    ],
+)
+def test_constraints_in_broken_text(name, text):
+    with pytest.raises(ValueError, match=f"{name}='.*' cannot be read: write it as in"):
+        NewtonBoostingRegressor(**{name: text}).fit(*table())
+
+
+def test_a_sign_by_the_name_of_its_column():
+    X, y = table()
+    X = pd.DataFrame(X, columns=list("abcd"))
+    with pytest.raises(ValueError, match=r"monotone_constraints=\{'b': 0.7\} must hold -1, 0 or 1"):
+        NewtonBoostingRegressor(monotone_constraints={"b": 0.7}).fit(X, y)
+    model = NewtonBoostingRegressor(n_estimators=3, random_state=0)
+    one, other = (
+        model.set_params(monotone_constraints=signs).fit(X, y).predict(X)
+        for signs in ({"a": 1}, "(1,)")
+    )
+    np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.parametrize("base_score", [np.nan, np.inf, 1e300, [np.nan], ["a"]])
+@pytest.mark.parametrize(
+    "own", [{}, {"parity": "xgboost"}, {"objective": lambda y, raw: (raw - y, np.ones(len(y)))}]
+)
+def test_a_base_score_that_is_no_number(base_score, own):
+    with pytest.raises(ValueError, match=r"base_score=.* must be finite, within the range of"):
+        NewtonBoostingRegressor(base_score=base_score, **own).fit(*table())
+
+
+def test_a_base_score_for_more_scores_than_there_are():
+    own = {"objective": lambda y, raw: (raw - y, np.ones(len(y)))}
+    for given in ({}, own, {"parity": "xgboost"}):
+        with pytest.raises(ValueError, match="base_score has 2 values; the model has 1"):
+            NewtonBoostingRegressor(base_score=[1.0, 2.0], **given).fit(*table())
+
+
+@pytest.mark.parametrize(
+    ("metric", "told"),
+    [
+        ("tweedie-nloglik@x", "'tweedie-nloglik@x' needs a number between 1 and 2 behind its @"),
+        ("tweedie-nloglik@3", "'tweedie-nloglik@3' needs a number between 1 and 2 behind its @"),
+        ("error@x", "'error@x' needs a number"),
+        ([3], "3 is neither"),
+    ],
+)
+def test_a_metric_that_is_none(metric, told):
+    X, y = table()
+    with pytest.raises((TypeError, ValueError), match=f"eval_metric .*{told}"):
+        NewtonBoostingRegressor(eval_metric=metric).fit(X, y, eval_set=[(X, y)])
+
+
+def changed_cuts(X, change):
+    start, values = xgboost.QuantileDMatrix(X, max_bin=8).get_quantile_cut()
+    values = values.copy()
+    change(values)
+    return start, values
+
+
+@pytest.mark.parametrize(
+    "change",
+    [lambda v: v.__setitem__(3, np.nan), lambda v: v.__setitem__(slice(1, 7), v[6:0:-1].copy())],
+    ids=["nan", "descending"],
+)
+def test_cuts_that_do_not_ascend(change):
+    X, y = table()
+    with pytest.raises(ValueError, match="cuts must ascend within each feature, and none may be"):
+        NewtonBoostingRegressor(parity="xgboost").fit(X, y, cuts=changed_cuts(X, change))
+
+
+def test_cuts_that_are_no_pair():
+    with pytest.raises(TypeError, match=r"cuts are \(indptr, values\)"):
+        NewtonBoostingRegressor(parity="xgboost").fit(*table(), cuts="ab")
+
+
+# ------------------------------------------------------------------ infinity stands for missing
+
+
+@pytest.mark.parametrize(
+    "own", [{}, {"tree_method": "exact"}, {"tree_method": "approx"}, {"parity": "xgboost"}]
+)
+def test_infinity_may_stand_for_a_missing_value(own):
+    X, y = table()
+    X[::7, 0] = X[::5, 1] = np.inf
+    there = np.where(np.isinf(X), np.nan, X)
+    wanted = NewtonBoostingRegressor(n_estimators=3, random_state=0, **own).fit(there, y)
+    model = NewtonBoostingRegressor(n_estimators=3, random_state=0, missing=np.inf, **own)
+    for rows in (X, pd.DataFrame(X), sparse.csr_array(X)):
+        model.fit(rows, y)
+        np.testing.assert_array_equal(model.predict(rows), wanted.predict(there))
+        np.testing.assert_array_equal(model.predict(rows[:1]), wanted.predict(there[:1]))
+    if own:
+        method = {"tree_method": own.get("tree_method", "hist"), "missing": np.inf, "n_jobs": 1}
+        theirs = xgboost.XGBRegressor(n_estimators=3, **method).fit(X, y)
+        np.testing.assert_allclose(model.predict(X), theirs.predict(X), atol=0.2)
+    X[3, 2] = -np.inf
+    for ask in (lambda: model.fit(X, y), lambda: wanted.set_params(missing=np.inf).predict(X)):
+        with pytest.raises(ValueError, match="Input X contains infinity"):
+            ask()
+
+
+# ------------------------------------------------------------------ boosting that diverges
+
+
+@pytest.mark.parametrize("method", ["exact", "approx"])
+def test_steps_that_diverge_are_told_as_such_and_can_be_bound(method):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(20_000, 2)).astype(np.float32)
+    y = np.exp(3.0 * rng.normal(size=len(X)) + X[:, 0])
+    weight = np.exp(4.0 * rng.normal(size=len(X)))
+    given = {"n_estimators": 60, "objective": "reg:gamma", "tree_method": method}
+    model = NewtonBoostingRegressor(random_state=0, **given)
+    with pytest.raises(ValueError, match=r"has diverged, after \d+ rounds .* max_delta_step=0.7"):
+        model.fit(X, y, sample_weight=weight)
+    model.set_params(max_delta_step=0.7, n_estimators=20).fit(X, y, sample_weight=weight)
+    found = np.log(model.predict(X))
+    assert np.average(y / np.exp(found) + found, weights=weight) < 20.0

@@ -9,15 +9,17 @@ from scipy import sparse
 from sklearn.utils.validation import validate_data
 
 from algorithms._common.few_rows import plain_table
+from algorithms._common.frames import is_polars, with_categories
 
 
 def read_table(estimator, X, *, reset, y="no_validation", known=None, **options):
     """Return X as a C-contiguous float array, NaN where missing, as scikit-learn would check it.
 
     Sparse X becomes CSR or CSC; entries that stand twice for one place are added up. float32 and
-    float64 stay what they are; all else becomes float64. Columns of a frame whose dtype is
-    categorical become codes, by the categories that training saw; with ``reset`` these are kept in
-    ``estimator.categories_``, column name, or place where names are not text → categories.
+    float64 stay what they are; all else becomes float64. Columns of a frame, of pandas or polars,
+    whose dtype is categorical become codes, by the categories that training saw; with ``reset``
+    these are kept in ``estimator.categories_``, column name, or place where names are not text →
+    categories.
 
     Parameters
     ----------
@@ -28,6 +30,7 @@ def read_table(estimator, X, *, reset, y="no_validation", known=None, **options)
         few = plain_table(estimator, X)
         if few is not None:
             return few
+    X = with_categories(X, None if reset else estimator.categories_)
     if isinstance(X, pd.DataFrame):
         X = encode_frame(estimator, X, reset=reset, known=known)
     elif reset:
@@ -125,7 +128,7 @@ def go_on_with(known, found):
 
 def are_ordered(X):
     """Return which columns of a frame hold categories with an order, list of bool; else none."""
-    kinds = X.dtypes if isinstance(X, pd.DataFrame) else ()
+    kinds = X.dtypes if isinstance(X, pd.DataFrame) or is_polars(X) else ()
     return [isinstance(kind, pd.CategoricalDtype) and bool(kind.ordered) for kind in kinds]
 
 

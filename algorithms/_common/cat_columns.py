@@ -10,6 +10,8 @@ import pandas as pd
 from scipy.sparse import issparse
 from sklearn.utils._param_validation import StrOptions
 
+from algorithms._common.frames import as_pandas, is_polars
+
 UNSEEN = -1.0  # what `Index.get_indexer` returns
 MOST_CODES = 1 << 24  # float32 tells whole numbers apart up to here
 CATEGORICAL = ["array-like", StrOptions({"from_dtype"}), None]  # what the parameter may be
@@ -55,13 +57,11 @@ def as_frame(X):
     """Return X as a pandas frame; categorical columns of polars keep their kind."""
     if isinstance(X, pd.DataFrame):
         return X
+    if is_polars(X):
+        return as_pandas(X)
     if not is_named(X):
         return pd.DataFrame(np.asarray(X))
-    columns = {}
-    for name in X.columns:
-        kept = str(X[name].dtype).startswith(("Categorical", "Enum"))
-        columns[name] = pd.Categorical(X[name].to_list()) if kept else X[name].to_numpy()
-    return pd.DataFrame(columns)
+    return pd.DataFrame({name: X[name].to_numpy() for name in X.columns})
 
 
 def find_categorical(frame, wanted, named):

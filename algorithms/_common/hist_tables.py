@@ -9,15 +9,17 @@ from scipy import sparse
 from sklearn.utils.validation import validate_data
 
 from algorithms._common.few_rows import plain_table
+from algorithms._common.frames import is_polars, with_categories
 
 
 def read_table(estimator, X, *, reset, y="no_validation", known=None, **options):
     """Return X as a C-contiguous float array, NaN where missing, as scikit-learn would check it.
 
     Sparse X becomes CSR or CSC; entries that stand twice for one place are added up. float32 and
-    float64 stay what they are; all else becomes float64. Columns of a frame whose dtype is
-    categorical become codes, by the categories that training saw; with ``reset`` these are kept in
-    ``estimator.categories_``, column name, or place where names are not text → categories.
+    float64 stay what they are; all else becomes float64. Columns of a frame, of pandas or polars,
+    whose dtype is categorical become codes, by the categories that training saw; with ``reset``
+    these are kept in ``estimator.categories_``, column name, or place where names are not text →
+    categories.
 
     Parameters
     ----------
@@ -28,6 +30,7 @@ def read_table(estimator, X, *, reset, y="no_validation", known=None, **options)
         few = plain_table(estimator, X)
         if few is not None:
             return few
+    X = with_categories(X, None if reset else estimator.categories_)
     if isinstance(X, pd.DataFrame):
         X = encode_frame(estimator, X, reset=reset, known=known)
     elif reset:
@@ -81,16 +84,40 @@ def encode_frame(estimator, X, *, reset, known=None):
         return X
     X = X.copy(deep=False)
     for key, categories in estimator.categories_.items():
-        at = X.columns.get_indexer_for([key])[0] if isinstance(key, str) else key
+        at = place_of(estimator, X, key)
         if 0 <= at < X.shape[1]:  # else scikit-learn's own check tells what is not there
             codes = place_among(X.iloc[:, at], categories).astype(np.float64)
             X.isetitem(at, np.where(codes < 0.0, np.nan, codes))
     return X
 
 
+def place_of(estimator, X, key):
+    """Return the place of a frame's column that ``categories_`` has under a key; -1 if not there.
+
+    A frame whose names are not text is read by place, as in scikit-learn.
+    """
+    if not isinstance(key, str):
+        return key
+    if all(isinstance(name, str) for name in X.columns):
+        return X.columns.get_indexer_for([key])[0]
+    return list(estimator.feature_names_in_).index(key)
+
+
 def place_among(column, categories):
-    """Return the place of each value of a column among categories, intp; -1 where it is none."""
+    """Return the place of each value of a column among categories, intp; -1 where it is none.
+
+    Raises
+    ------
+    ValueError
+        Where there are numbers, most likely codes, in place of categories that are all text.
+    """
     if not isinstance(column.dtype, pd.CategoricalDtype):
+        numbers = column.dtype.kind in "iuf" and column.notna().any()
+        if numbers and len(categories) and all(isinstance(name, str) for name in categories):
+            raise ValueError(
+                f"column {column.name!r} holds numbers, its categories are text: give these, or "
+                "codes in an array of all columns"
+            )
         return categories.get_indexer(column.astype(object))
     own = categories.get_indexer(column.cat.categories.astype(object))
     return np.append(own, -1)[column.cat.codes]  # a missing value has the code -1, the last place
@@ -125,7 +152,7 @@ def go_on_with(known, found):
 
 def are_ordered(X):
     """Return which columns of a frame hold categories with an order, list of bool; else none."""
-    kinds = X.dtypes if isinstance(X, pd.DataFrame) else ()
+    kinds = X.dtypes if isinstance(X, pd.DataFrame) or is_polars(X) else ()
     return [isinstance(kind, pd.CategoricalDtype) and bool(kind.ordered) for kind in kinds]
 
 

@@ -7,6 +7,7 @@ from sklearn.utils import assert_all_finite
 from sklearn.utils.validation import validate_data
 
 from algorithms._common.few_rows import plain_table
+from algorithms._common.frames import with_categories
 from algorithms._common.hist_tables import add_up, encode_frame, go_on_with
 from algorithms._common.threads import Workers, count_threads
 
@@ -20,11 +21,12 @@ def read_rows(estimator, X, *, reset, y="no_validation", known=None, wide=False,
     Where ``wide``, a dense array of float64 stays what it is, its values within float32's range.
 
     Of sparse X absent entries are missing, as in XGBoost. Values equal to the estimator's
-    ``missing`` become NaN; columns of a frame whose dtype is categorical become codes, ``known``
-    being those of an earlier model, as in `hist_tables.read_table`.
+    ``missing`` become NaN; columns of a frame, of pandas or polars, whose dtype is categorical
+    become codes, ``known`` being those of an earlier model, as in `hist_tables.read_table`.
     """
     if not reset and (few := plain_table(estimator, X, np.float32)) is not None:
         return drop_missing(few, estimator.missing)
+    X = with_categories(X, None if reset else estimator.categories_)
     if isinstance(X, pd.DataFrame):
         knows_none = reset or estimator.categories_ == {}
         if knows_none and not estimator.enable_categorical:

@@ -56,7 +56,11 @@ class SavedModel:
             ensemble, told = self._whole_model()
             kept = {**told, ATTRIBUTE: json.dumps(self._describe(names))}
             text = xgboost_writing.write(
-                ensemble, objective=objective, names=names, attributes=kept
+                ensemble,
+                objective=objective,
+                names=names,
+                attributes=kept,
+                categories=placed_categories(self),
             )
         else:
             text = lightgbm_writing.write(
@@ -158,9 +162,16 @@ def listed_categories(model):
     kept, names = getattr(model, "categories_", None) or {}, default_names(model.n_features_in_)
     keys = (key if isinstance(key, str) else names[key] for key in kept)
     found = {k: plain(c.to_numpy()) for k, c in zip(keys, kept.values(), strict=True)}
-    if not is_json(found):
+    dates = any(c.dtype.kind in "mM" for c in kept.values())  # else plain numbers of nanoseconds
+    if dates or not is_json(found):
         raise ModelFileError("a file holds categories that are text or numbers, and no others")
     return found
+
+
+def placed_categories(model):
+    """Return place of a column → pd.Index of its categories, of an estimator that saw a frame."""
+    kept, names = getattr(model, "categories_", None) or {}, getattr(model, "feature_names_in_", ())
+    return {list(names).index(k) if isinstance(k, str) else k: c for k, c in kept.items()}
 
 
 def categories_of(found):

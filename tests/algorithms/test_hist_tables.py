@@ -58,6 +58,26 @@ def test_files_keep_the_places_of_such_columns(suffix, tmp_path):
     np.testing.assert_allclose(again.predict(X), model.predict(X), rtol=1e-12)
 
 
+@pytest.mark.parametrize("kind", REGRESSORS)
+def test_numbers_in_place_of_text_are_refused(kind):
+    X, y = frame(("c", "x"))
+    model = rounds(kind).fit(X, y)
+    for numbers in (X["c"].cat.codes, X["c"].cat.codes.astype(float)):
+        with pytest.raises(ValueError, match="column 'c' holds numbers, its categories are text"):
+            model.predict(X.assign(c=numbers))
+    gone = X.assign(c=pd.Categorical([None] * len(X)))
+    assert np.array_equal(model.predict(X.assign(c=np.nan)), model.predict(gone))
+
+
+@pytest.mark.parametrize("kind", REGRESSORS)
+def test_categories_of_a_frame_without_names_are_found_by_place(kind):
+    X, y = frame(("c", "x"))
+    model = rounds(kind).fit(X, y)
+    with pytest.warns(UserWarning, match="valid feature names"):
+        found = model.predict(X.set_axis([0, 1], axis=1))
+    assert np.array_equal(found, model.predict(X))
+
+
 # ------------------------------------------------------------------ which columns are categories
 
 

@@ -31,7 +31,7 @@ class ModelFile:
 
     ensemble: TreeEnsemble
     names: list | None = None  # of the columns
-    categories: dict = field(default_factory=dict)  # column name → its categories
+    categories: dict = field(default_factory=dict)  # column name → its categories, list or array
     objective: str | None = None  # its name in the library of the format
     estimator: dict = field(default_factory=dict)  # what an estimator of ours said of itself
 
@@ -154,8 +154,25 @@ def read_text(text, wanted):
         told = xgboost_json.attribute_of(document, ATTRIBUTE)
         about = json.loads(told) if told else {"facts": xgboost_json.stopping_of(document)}
         found = described(ensemble, about)
-        return replace(found, names=names, objective=xgboost_json.objective_of(document))
+        columns = names or lightgbm_text.default_names(ensemble.n_features)
+        named = xgboost_json.categories_of(document, ensemble.n_features)
+        named = {columns[place]: values for place, values in named.items()}
+        return replace(
+            found,
+            names=names,
+            categories=settled(named, found.categories),
+            objective=xgboost_json.objective_of(document),
+        )
     return described(*own_json.read(document))
+
+
+def settled(named, kept):
+    """Return column name → categories, of what XGBoost names and an estimator of ours has kept.
+
+    The latter knows kinds that XGBoost holds as text; the former, arrays, the type of numbers.
+    """
+    same = {n for n, values in kept.items() if n in named and named[n].tolist() == values}
+    return {**kept, **{n: v for n, v in named.items() if n in same or n not in kept}}
 
 
 def described(ensemble, about):

@@ -9,6 +9,7 @@ import json
 
 import numpy as np
 
+from algorithms._common.model_files import xgboost_cats
 from algorithms._common.model_files.errors import ModelFileError
 from algorithms._common.model_files.limits import check_codes, check_outputs
 from algorithms._common.model_files.objectives import MANY, TWO, XGBOOST, link_of
@@ -67,6 +68,12 @@ def read(document):
         cover_kind="hessian",
     )
     return ensemble, learner.get("feature_names") or None
+
+
+def categories_of(document, n_features):
+    """Return the categories that a model names, see `xgboost_cats.read`."""
+    model = trees_of(document["learner"]["gradient_booster"])[0]
+    return xgboost_cats.read(model, n_features, document["version"])
 
 
 def objective_of(document):

@@ -10,6 +10,7 @@ import json
 import numpy as np
 
 from algorithms._common.category_numbers import codes_of
+from algorithms._common.model_files import xgboost_cats
 from algorithms._common.model_files.errors import ModelFileError
 from algorithms._common.model_files.objectives import MANY, XGBOOST, name_for
 from algorithms._common.model_files.plain_sums import base_in_trees, plain_sum, require_sum
@@ -30,7 +31,7 @@ DETAILS = {  # what an objective needs to be read back
 USUAL = {"reg_loss_param": {"scale_pos_weight": "1"}}
 
 
-def write(ensemble, *, objective=None, names=None, attributes=None):
+def write(ensemble, *, objective=None, names=None, attributes=None, categories=None):
     """Return the JSON text of a model.
 
     Parameters
@@ -42,6 +43,8 @@ def write(ensemble, *, objective=None, names=None, attributes=None):
         Of the columns.
     attributes : dict of str to str, optional
         What XGBoost keeps beside the model without reading it.
+    categories : dict, optional
+        Place of a column → pd.Index of its categories, in the order of their codes.
 
     Raises
     ------
@@ -58,13 +61,16 @@ def write(ensemble, *, objective=None, names=None, attributes=None):
     if scores is None:
         ensemble = base_in_trees(ensemble)
         scores = base_scores(ensemble)
-    outputs = ensemble.n_outputs
+    outputs, categories = ensemble.n_outputs, categories or {}
+    kinds = ["c" if j in categories else "float" for j in range(ensemble.n_features)]
+    model = model_of(ensemble)
+    model["cats"] = xgboost_cats.write(categories, ensemble.n_features)
     many = name in MANY
     learner = {
         "attributes": attributes or {},
         "feature_names": [str(n) for n in names or []],
-        "feature_types": [],
-        "gradient_booster": {"model": model_of(ensemble), "name": "gbtree"},
+        "feature_types": kinds if categories else [],
+        "gradient_booster": {"model": model, "name": "gbtree"},
         "learner_model_param": {
             "base_score": f"[{','.join(str(s) for s in scores)}]",
             "boost_from_average": "1",
@@ -123,7 +129,6 @@ def model_of(ensemble):
         "cover": singles(np.nan_to_num(ensemble.cover)),
     }
     return {
-        "cats": {"enc": [], "feature_segments": [], "sorted_idx": []},
         "gbtree_model_param": {"num_parallel_tree": "1", "num_trees": str(len(order))},
         "iteration_indptr": list(range(0, rounds * outputs + 1, outputs)),
         "tree_info": list(range(outputs)) * rounds,

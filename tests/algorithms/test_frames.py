@@ -1,0 +1,123 @@
+"""Columns of polars that hold categories are read as those of pandas are, by every estimator."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+from algorithms import (
+    DecisionTreeRegressor,
+    HistogramBoostingClassifier,
+    HistogramBoostingRegressor,
+    NewtonBoostingClassifier,
+    NewtonBoostingRegressor,
+)
+
+REGRESSORS = [HistogramBoostingRegressor, NewtonBoostingRegressor]
+GOES_ON = {HistogramBoostingRegressor: "init_model", NewtonBoostingRegressor: "xgb_model"}
+ORDER = ["z", "x", "unused", "w", "y"]
+
+
+def table(n=400, names="wxyz"):
+    """Return letters, some missing, numbers, and what both say."""
+    rng = np.random.default_rng(0)
+    letters, number = rng.choice(list(names), n), rng.normal(size=n).astype(np.float32)
+    y = np.isin(letters, ["w", "z"]) * 2.0 + (number > 0)
+    return [None if rng.random() < 0.1 else one for one in letters], number, y
+
+
+def frames(enum, **options):
+    """Return a frame of polars, the same of pandas, and y."""
+    letters, number, y = table(**options)
+    kind = pl.Enum(ORDER) if enum else pl.Categorical
+    whole = [None, *range(len(y) - 1)]
+    ours = {"letter": pl.Series(letters, dtype=kind), "number": number, "whole": pl.Series(whole)}
+    word = pd.Categorical(letters, categories=ORDER if enum else None)
+    theirs = {"letter": word, "number": number, "whole": np.array(whole, float)}
+    return pl.DataFrame(ours), pd.DataFrame(theirs), y
+
+
+@pytest.mark.parametrize("enum", [False, True])
+@pytest.mark.parametrize("kind", REGRESSORS)
+def test_polars_categories_are_those_of_pandas(kind, enum):
+    X, same, y = frames(enum)
+    model = kind(n_estimators=5, random_state=0).fit(X, y)
+    twin = kind(n_estimators=5, random_state=0).fit(same, y)
+    assert model.categories_["letter"].tolist() == (ORDER if enum else list("wxyz"))
+    assert len(model.ensemble_.set_codes)
+    for asked in (X, same, X[:1], X.with_columns(pl.col("letter").cast(pl.String))):
+        assert np.array_equal(model.predict(asked), twin.predict(same)[: len(asked)])
+    assert np.array_equal(model.predict_contributions(X), twin.predict_contributions(same))
+    assert list(model.feature_names_in_) == ["letter", "number", "whole"]
+    assert X["letter"].dtype in (pl.Enum, pl.Categorical)  # the user's frame stays
+
+
+@pytest.mark.parametrize("enum", [False, True])
+@pytest.mark.parametrize("kind", [HistogramBoostingClassifier, NewtonBoostingClassifier])
+def test_classes_are_told_from_polars_frames(kind, enum):
+    X, same, y = frames(enum)
+    model = kind(n_estimators=5, random_state=0).fit(X, pl.Series(y > 1))
+    twin = kind(n_estimators=5, random_state=0).fit(same, y > 1)
+    assert np.array_equal(model.predict_proba(X), twin.predict_proba(same))
+
+
+@pytest.mark.parametrize("enum", [False, True])
+@pytest.mark.parametrize("kind", REGRESSORS)
+def test_polars_frames_are_watched_and_gone_on_with(kind, enum):
+    X, same, y = frames(enum)
+    found, wanted = [], []
+    for frame, kept in ((X, found), (same, wanted)):
+        first = kind(n_estimators=3, random_state=0).fit(frame, y, eval_set=[(frame[:99], y[:99])])
+        more = kind(n_estimators=3, random_state=0).fit(frame, y, **{GOES_ON[kind]: first})
+        histories = getattr(first, "evals_result_", None) or first.evals_result()
+        kept += [more.predict(frame), *(v for t in histories.values() for v in t.values())]
+    assert all(np.array_equal(a, b) for a, b in zip(found, wanted, strict=True))
+
+
+def test_warm_start_goes_on_with_polars_frames():
+    X, same, y = frames(enum=False)
+    new, _, _ = frames(enum=False, names="abwxyz")
+    model = NewtonBoostingRegressor(n_estimators=3, warm_start=True).fit(X, y)
+    model.set_params(n_estimators=6).fit(new, y)
+    assert model.categories_["letter"].tolist() == [*"wxyz", *"ab"]
+    model.set_params(n_estimators=8).fit(X, y)
+    assert np.array_equal(model.predict(X), model.predict(same))
+    assert np.array_equal(model.apply(X), model.apply(same))
+    assert np.array_equal(list(model.staged_predict(X)), list(model.staged_predict(same)))
+
+
+def test_categories_that_are_not_asked_for_are_refused():
+    X, _, y = frames(enum=False)
+    with pytest.raises(ValueError, match=r"columns \['letter'\] are categories: set enable"):
+        NewtonBoostingRegressor(enable_categorical=False).fit(X, y)
+
+
+def test_names_may_be_left_unchecked():
+    X, _, y = frames(enum=True)
+    model = NewtonBoostingRegressor(n_estimators=5).fit(X, y)
+    other = X.rename({"letter": "a", "number": "b", "whole": "c"})
+    assert np.array_equal(model.predict(other, validate_features=False), model.predict(X))
+
+
+def test_lightgbms_way_takes_an_enum_for_categories():
+    X, same, y = frames(enum=True)
+    params = {"n_estimators": 5, "parity": "lightgbm"}
+    found, wanted = (HistogramBoostingRegressor(**params).fit(one, y) for one in (X, same))
+    assert np.array_equal(found.predict(X), wanted.predict(same))
+
+
+def test_text_that_is_no_category_stays_refused():
+    X, _, y = frames(enum=False)
+    for kind in REGRESSORS:
+        with pytest.raises(ValueError, match="could not convert string to float"):
+            kind().fit(X.with_columns(pl.col("letter").cast(pl.String)), y)
+
+
+@pytest.mark.parametrize("enum", [False, True])
+def test_trees_read_an_enum_in_its_own_order(enum):
+    X, same, y = frames(enum)
+    X, same = X.drop("whole"), same.drop(columns="whole")
+    model = DecisionTreeRegressor(categorical_features="from_dtype").fit(X, y)
+    assert model.categories_[0].tolist() == (ORDER if enum else list("wxyz"))
+    twin = DecisionTreeRegressor(categorical_features="from_dtype").fit(same, y)
+    assert np.array_equal(model.predict(X), twin.predict(same))

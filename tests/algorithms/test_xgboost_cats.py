@@ -1,0 +1,304 @@
+"""XGBoost's file names the categories of frames: what is written, what is read, what cannot be."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+import xgboost
+
+from algorithms import (
+    HistogramBoostingRegressor,
+    NewtonBoostingClassifier,
+    NewtonBoostingRegressor,
+)
+from algorithms._common.model_files.errors import ModelFileError
+
+WORDS = ["z", "", "yes", "w"]  # in no order
+SHORT = ["i1", "u1", "i2", "i4", "i8"]  # whole numbers that XGBoost 3.2 can train on
+
+
+def codes(n=400):
+    """Return codes of four categories, and what they say."""
+    rng = np.random.default_rng(0)
+    found = rng.integers(0, 4, n)
+    return found, np.array([0.0, 5.0, 1.0, 3.0])[found] + 0.01 * rng.normal(size=n)
+
+
+def column(categories, missing=0.0):
+    """Return a column of categories, some of them missing."""
+    found = np.where(np.random.default_rng(1).random(400) < missing, -1, codes()[0])
+    return pd.Categorical.from_codes(found, categories=pd.Index(categories))
+
+
+def frame(missing=0.1):
+    """Return a frame of text, numbers, and two kinds of whole numbers."""
+    return pd.DataFrame(
+        {
+            "word": column(WORDS, missing),
+            "x": np.arange(400.0) % 7,
+            "short": column(np.array([7, -1, 5, 3], "i2"), missing),
+            "long": column([2**40, 5, -3, 0]),
+        }
+    )
+
+
+def turned(table):
+    """Return a frame whose categories stand in reverse order."""
+    kinds = {n: pd.CategoricalDtype(table[n].cat.categories[::-1]) for n in table if n != "x"}
+    return table.astype(kinds)
+
+
+def section(path):
+    """Return what a file of XGBoost's says of categories."""
+    learner = json.loads(path.read_text())["learner"]
+    booster = learner["gradient_booster"]
+    return booster.get("gbtree", booster)["model"]["cats"]
+
+
+def theirs(X, **params):
+    return xgboost.XGBRegressor(
+        n_estimators=20, max_cat_to_onehot=1, n_jobs=1, enable_categorical=True, **params
+    ).fit(X, codes()[1])
+
+
+# ------------------------------------------------------------------ written
+
+
+@pytest.mark.parametrize("kind", [NewtonBoostingRegressor, HistogramBoostingRegressor])
+def test_xgboost_serves_frames_by_the_names_of_their_categories(kind, tmp_path):
+    X, path = frame(), tmp_path / "model.json"
+    model = kind(n_estimators=20).fit(X, codes()[1])
+    model.save_model(path, format="xgboost")
+    library = xgboost.XGBRegressor()
+    library.load_model(path)
+    some = X[(X["word"] == "w").to_numpy()].head(3)
+    some = some.assign(word=some["word"].cat.remove_unused_categories())
+    for asked in (X, turned(X), turned(X).head(1), some):
+        assert np.allclose(library.predict(asked), model.predict(asked), atol=1e-5)
+        found = library.apply(turned(asked))  # by DMatrix, which needs the types of columns
+        assert np.array_equal(found, library.apply(asked))
+    assert np.ptp(library.predict(X)) > 4.0
+
+
+def test_xgboost_serves_classes_of_polars_frames(tmp_path):
+    words = pd.Series(column(["été", "z", "ß", "a"])).astype(str).to_list()
+    kind = pl.Enum(["z", "ß", "été", "a"])
+    X = pl.DataFrame({"word": pl.Series(words, dtype=kind), "x": np.arange(400.0)})
+    model = NewtonBoostingClassifier(n_estimators=10).fit(X, codes()[0])
+    model.save_model(tmp_path / "model.json")
+    library = xgboost.XGBClassifier()
+    library.load_model(tmp_path / "model.json")
+    for own in (kind, pl.Categorical, pl.Enum(["a", "été", "z", "ß"])):
+        asked = X.with_columns(pl.col("word").cast(pl.String).cast(own))
+        assert np.array_equal(library.predict(asked), model.predict(X))
+
+
+@pytest.mark.parametrize("kind", [*SHORT, "text"])
+def test_the_section_is_the_one_that_xgboost_writes(kind, tmp_path):
+    own = WORDS if kind == "text" else np.array([7, 1, 5, 3], kind)
+    X = pd.DataFrame({"x": 0.0, "word": column(own), "y": 1.0})
+    theirs(X).save_model(tmp_path / "theirs.json")
+    NewtonBoostingRegressor(n_estimators=2).fit(X, codes()[1]).save_model(tmp_path / "ours.json")
+    assert section(tmp_path / "ours.json") == section(tmp_path / "theirs.json")
+    types = json.loads((tmp_path / "ours.json").read_text())["learner"]["feature_types"]
+    assert types == ["float", "c", "float"]
+
+
+def test_the_section_of_letters_that_are_not_ascii_is_as_of_arrow(tmp_path):
+    names = ["z", "été", "", "ß"]  # XGBoost 3.2 counts bytes right in frames of Arrow and polars
+    words = pl.Series(np.array(names)[codes()[0]].tolist(), dtype=pl.Enum(names))
+    X = pl.DataFrame({"word": words, "x": np.zeros(400)})
+    theirs(X).save_model(tmp_path / "theirs.json")
+    NewtonBoostingRegressor(n_estimators=2).fit(X, codes()[1]).save_model(tmp_path / "ours.json")
+    assert section(tmp_path / "ours.json") == section(tmp_path / "theirs.json")
+
+
+def test_a_model_without_categories_names_none(tmp_path):
+    for X in (np.zeros((400, 2)), pd.DataFrame({"none": pd.Categorical([None] * 400), "x": 0.0})):
+        model = NewtonBoostingRegressor(n_estimators=2).fit(X, codes()[1])
+        model.save_model(tmp_path / "model.json")
+        assert section(tmp_path / "model.json") == {
+            "enc": [],
+            "feature_segments": [],
+            "sorted_idx": [],
+        }
+        xgboost.Booster(model_file=tmp_path / "model.json")
+
+
+@pytest.mark.parametrize(
+    "own", [[True, False], [1.5, 10.0, 2.5, 0.0], ["a", 1, 2.5, 3]], ids=["bool", "float", "mixed"]
+)
+def test_what_xgboost_knows_no_type_for_is_served_as_text(own, tmp_path):
+    word = pd.Categorical.from_codes(codes()[0] % len(own), categories=pd.Index(own))
+    X = pd.DataFrame({"word": word, "x": np.arange(400.0)})
+    model = NewtonBoostingRegressor(n_estimators=20).fit(X, codes()[1])
+    model.save_model(tmp_path / "model.json")
+    again = NewtonBoostingRegressor().load_model(tmp_path / "model.json")
+    assert np.array_equal(again.predict(X), model.predict(X))
+    library = xgboost.XGBRegressor()
+    library.load_model(tmp_path / "model.json")
+    with pytest.raises((TypeError, xgboost.core.XGBoostError)):
+        library.predict(X)
+    text = X.assign(word=X["word"].astype(str).astype("category"))
+    assert np.array_equal(library.predict(text), model.predict(X).astype(np.float32))
+
+
+def test_categories_that_are_the_same_as_text_are_refused(tmp_path):
+    X = pd.DataFrame({"word": column(["1", 1, 2, 3])})
+    model = NewtonBoostingRegressor(n_estimators=2).fit(X, codes()[1])
+    with pytest.raises(ModelFileError, match="two are the same"):
+        model.save_model(tmp_path / "model.json")
+    model.save_model(tmp_path / "model.json", format="harness")
+
+
+@pytest.mark.parametrize("form", ["xgboost", "harness"])
+@pytest.mark.parametrize("unit", ["ns", "s"])
+def test_dates_are_refused_whatever_they_count(unit, form, tmp_path):
+    X = pd.DataFrame({"day": column(pd.date_range("2020", periods=4, unit=unit))})
+    model = NewtonBoostingRegressor(n_estimators=2).fit(X, codes()[1])
+    with pytest.raises(ModelFileError, match="text or numbers, and no others"):
+        model.save_model(tmp_path / "model.json", format=form)
+
+
+# ------------------------------------------------------------------ read
+
+
+@pytest.mark.parametrize("booster", ["gbtree", "dart"])
+@pytest.mark.parametrize("kind", [NewtonBoostingRegressor, HistogramBoostingRegressor])
+def test_frames_are_served_by_the_names_that_xgboost_wrote(kind, booster, tmp_path):
+    X = frame()
+    library = theirs(X, booster=booster)
+    library.save_model(tmp_path / "theirs.json")
+    model = kind().load_model(tmp_path / "theirs.json")
+    model.save_model(tmp_path / "kept.json", format="xgboost")
+    model.save_model(tmp_path / "own.json", format="harness")
+    assert section(tmp_path / "kept.json") == section(tmp_path / "theirs.json")
+    served = xgboost.XGBRegressor()
+    served.load_model(tmp_path / "kept.json")
+    kept, own = (kind().load_model(tmp_path / f"{name}.json") for name in ("kept", "own"))
+    wanted = library.predict(X)
+    for asked in (X, turned(X)):
+        for one in (model, served, kept, own):
+            np.testing.assert_allclose(one.predict(asked), wanted, rtol=1e-6, atol=1e-6)
+    numbers = X.assign(**{n: X[n].cat.codes.replace(-1, np.nan) for n in X if n != "x"})
+    assert np.array_equal(model.predict(turned(X)), model.ensemble_.predict(numbers.to_numpy()))
+
+
+def test_what_xgboost_did_not_train_on_is_missing(tmp_path):
+    X = frame()
+    theirs(X).save_model(tmp_path / "model.json")
+    model = NewtonBoostingRegressor().load_model(tmp_path / "model.json")
+    new = X.assign(word=pd.Categorical(["new"] * 400))
+    assert np.array_equal(model.predict(new), model.predict(X.assign(word=np.nan)))
+
+
+def test_training_goes_on_with_the_codes_that_xgboost_wrote(tmp_path):
+    X, y = frame(missing=0.0), codes()[1]
+    library = theirs(X)
+    library.save_model(tmp_path / "model.json")
+    more = NewtonBoostingRegressor(n_estimators=3)
+    more.fit(turned(X), y, xgb_model=str(tmp_path / "model.json"))
+    assert more.categories_["word"].tolist() == WORDS
+    assert np.abs(more.predict(turned(X)) - y).max() < np.abs(library.predict(X) - y).max() + 0.05
+
+
+@pytest.mark.parametrize("kind", [NewtonBoostingRegressor, HistogramBoostingRegressor])
+def test_frames_whose_names_are_no_text_are_served_by_place(kind, tmp_path):
+    X = pd.DataFrame({0: column([5, 0, -1, 3]), 1: np.zeros(400)})
+    library = theirs(X)
+    library.save_model(tmp_path / "model.json")  # it calls them "0" and "1"
+    model = kind().load_model(tmp_path / "model.json")
+    with pytest.warns(UserWarning, match="valid feature names"):
+        found = model.predict(X)
+    assert np.array_equal(found.astype(np.float32), library.predict(X))
+
+
+def test_xgboost_goes_on_from_a_file_of_ours(tmp_path):
+    X, path = frame(), tmp_path / "model.json"
+    model = NewtonBoostingRegressor(n_estimators=5).fit(X, codes()[1])
+    model.save_model(path)
+    more = xgboost.XGBRegressor(n_estimators=5, enable_categorical=True, n_jobs=1)
+    more.fit(turned(X), codes()[1], xgb_model=str(path))
+    found = more.predict(X, iteration_range=(0, 5))
+    assert np.array_equal(found, model.predict(X).astype(np.float32))
+    more.save_model(path)
+    again = NewtonBoostingRegressor().load_model(path)
+    assert np.array_equal(again.predict(turned(X)), more.predict(X))
+    assert again.categories_["short"].dtype == np.int16
+
+
+def test_columns_without_names_have_categories_too(tmp_path):
+    X, path = frame(), tmp_path / "model.json"
+    library = theirs(X)
+    library.get_booster().feature_names = None
+    library.save_model(path)
+    model = NewtonBoostingRegressor().load_model(path)
+    assert list(model.categories_) == [0, 2, 3]
+    with pytest.warns(UserWarning, match="fitted without feature names"):
+        found = model.predict(turned(X))
+    assert np.array_equal(found, library.predict(X))
+
+
+def test_names_that_xgboost_cuts_at_letters_are_not_believed(tmp_path):
+    own = ["automne", "hiver", "printemps", "été"]  # XGBoost 3.2 writes "ét", which looks sound
+    X = pd.DataFrame({"season": column(own)})
+    library = theirs(X)
+    library.save_model(tmp_path / "model.json")
+    assert section(tmp_path / "model.json")["enc"][0]["offsets"][-2:] == [21, 24]
+    model = NewtonBoostingRegressor().load_model(tmp_path / "model.json")
+    with pytest.raises(ValueError, match="does not name its categories"):
+        model.predict(X)
+    numbers = pd.DataFrame({"season": X["season"].cat.codes})
+    assert np.array_equal(model.predict(numbers).astype(np.float32), library.predict(X))
+
+
+def written_anew(path, change):
+    """Change the document of a model file."""
+    document = json.loads(path.read_text())
+    change(document, document["learner"]["gradient_booster"]["model"]["cats"])
+    path.write_text(json.dumps(document))
+
+
+def test_names_are_believed_from_the_version_on_that_counts_bytes(tmp_path):
+    path, names = tmp_path / "model.json", ["z", "été", "", "ß"]
+    words = pl.Series(np.array(names)[codes()[0]].tolist(), dtype=pl.Enum(names))
+    X = pl.DataFrame({"word": words})
+    library = theirs(X)
+    library.save_model(path)
+    written_anew(path, lambda document, _: document.update(version=[3, 4, 0]))
+    model = NewtonBoostingRegressor().load_model(path)
+    assert model.categories_["word"].tolist() == names
+    assert np.array_equal(model.predict(X).astype(np.float32), library.predict(X))
+
+    def cut(_, cats):
+        cats["enc"][0]["offsets"][1:3] = [2, 5]  # within a letter
+
+    written_anew(path, cut)
+    with pytest.raises(ValueError, match="does not name its categories"):
+        NewtonBoostingRegressor().load_model(path).predict(X)
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        lambda cats: cats["enc"].pop(),
+        lambda cats: cats["enc"][0].update(offsets=[0, 9, 1, 1, 2]),
+        lambda cats: cats["enc"][0].update(offsets=[0, 1, 2, 3, 99]),
+        lambda cats: cats["enc"][0].update(offsets=[-1, 1, 2, 3, 4]),
+        lambda cats: cats["enc"][0].update(values=["a"]),
+        lambda cats: cats["enc"][0].update(offsets=[0, 1, 1, 1, 2]),  # two empty names
+        lambda cats: cats["enc"].__setitem__(0, {"type": 15, "values": [3, 3]}),
+        lambda cats: cats["enc"].__setitem__(0, {"type": 8, "values": [1, 2]}),
+        lambda cats: cats["enc"].__setitem__(0, {"type": 9, "values": [300]}),
+        lambda cats: cats["enc"].__setitem__(0, [1]),
+        lambda cats: cats.update(enc=3),
+    ],
+)
+def test_a_section_that_does_not_fit_is_refused(broken, tmp_path):
+    path = tmp_path / "model.json"
+    theirs(frame()).save_model(path)
+    written_anew(path, lambda _, cats: broken(cats))
+    with pytest.raises(ModelFileError, match="cannot be read as a model"):
+        NewtonBoostingRegressor().load_model(path)

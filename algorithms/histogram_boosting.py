@@ -86,7 +86,7 @@ class HistogramBoostingClassifier(ClassifierMixin, BaseHistogramBoosting):
     extra_trees : bool
         Whether one threshold is drawn for each feature of a node.
     monotone_constraints : array-like of -1, 0, 1 (n_features,), optional
-        Not with "regression_l1" and "quantile".
+        Not with "regression_l1" and "quantile"; 0 for columns of categories.
     interaction_constraints : list of lists of int, optional
         Features that may stand together on a way to a leaf; those in no list are not used. Without
         a list every feature may be.

@@ -24,6 +24,7 @@ from algorithms._common.hist_params import (
     read_groups,
     read_layout,
     read_monotone,
+    whole,
 )
 from algorithms._common.hist_parity import train_like
 from algorithms._common.hist_parts import part_table
@@ -185,7 +186,7 @@ class BaseHistogramBoosting(HistogramModel):
         groups = read_groups(self.interaction_constraints, n_features, others_alone=False)
         layout = read_layout(self)
         table = part_table(X, workers, bundles=layout.bundles)
-        wanted = self.max_bin, self.subsample_for_bin, self.min_data_in_bin
+        wanted = self.max_bin, whole(self.subsample_for_bin), whole(self.min_data_in_bin)
         binner = self._binner = find_bins(table, self._is_categorical, *wanted, workers)
         objective = self._objective
         if callable(objective):

@@ -169,7 +169,7 @@ class Booster:
         """
         p, n_rows = self.params, self.score.shape[1]
         if p.data_sample_strategy == "goss":
-            if number < int(1.0 / p.learning_rate):
+            if number + 1.0 <= 1.0 / p.learning_rate:  # which may be infinite
                 return None, self.g, self.h
             return self.sample_one_side(number)
         if p.subsample < 1.0 and p.subsample_freq > 0:

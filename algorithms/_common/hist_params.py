@@ -12,6 +12,7 @@ SHARE = Interval(Real, 0.0, 1.0, closed="right")
 AT_LEAST_0 = Interval(Real, 0.0, None, closed="left")
 COUNT = Interval(Integral, 1, None, closed="left")
 WORD = 64  # bits
+MOST = 1 << 62  # larger whole numbers say no more, and kernels cannot take them
 
 CONSTRAINTS = {
     "num_leaves": [Interval(Integral, 2, 131072, closed="both")],
@@ -72,7 +73,7 @@ def check_together(params, objective):
 
     Parameters
     ----------
-    params : the estimator
+    params : the estimator, which knows its columns of categories
     objective : hist_objectives.Objective
     """
     if params.data_sample_strategy == "goss" and params.top_rate + params.other_rate > 1.0:
@@ -80,6 +81,9 @@ def check_together(params, objective):
             f"top_rate={params.top_rate} and other_rate={params.other_rate} are shares of the same "
             "rows: together they must be at most 1"
         )
+    categorical = params._is_categorical  # noqa: SLF001 - its own part
+    signs = read_monotone(params.monotone_constraints, len(categorical))
+    refuse_directions(signs, categorical, list(getattr(params, "feature_names_in_", [])))
     if callable(objective):
         return
     if objective.name == "quantile" and params.alpha >= 1.0:
@@ -96,6 +100,24 @@ def renewed_refusal(name):
     )
 
 
+def refuse_directions(signs, categorical, names):
+    """Raise ValueError where a monotone column holds categories, as these have no order.
+
+    Parameters
+    ----------
+    signs : int64 (n_features,)
+    categorical : bool (n_features,)
+    names : list of the columns' names, or empty
+    """
+    both = np.flatnonzero(categorical & (signs != 0)).tolist()
+    if both:
+        named = [names[f] if names else f for f in both]
+        raise ValueError(
+            f"monotone_constraints cannot be had of columns of categories, which have no order: "
+            f"set them to 0 for {named}"
+        )
+
+
 def make_rules(params, monotone):
     """Return the kernels' rules.
 
@@ -107,8 +129,8 @@ def make_rules(params, monotone):
     held = params.reg_alpha or params.max_delta_step or params.path_smooth or monotone.any()
     return Rules(
         num_leaves=int(params.num_leaves),
-        max_depth=int(params.max_depth or -1),
-        min_rows=int(params.min_child_samples),
+        max_depth=whole(params.max_depth or -1),
+        min_rows=whole(params.min_child_samples),
         min_h=float(params.min_child_weight),
         alpha=float(params.reg_alpha),
         ridge=float(params.reg_lambda),
@@ -117,13 +139,18 @@ def make_rules(params, monotone):
         smooth=float(params.path_smooth),
         set_smooth=float(params.cat_smooth),
         set_ridge=float(params.cat_l2),
-        most_in_set=int(params.max_cat_threshold),
-        few_bins=int(params.max_cat_to_onehot),
-        min_rows_of_category=int(params.min_data_per_group),
+        most_in_set=whole(params.max_cat_threshold),
+        few_bins=whole(params.max_cat_to_onehot),
+        min_rows_of_category=whole(params.min_data_per_group),
         extra=int(params.extra_trees),
         plain=int(not held),
         seed=0,
     )
+
+
+def whole(number):
+    """Return a whole number, or one as good that fits into 64 bits."""
+    return max(-MOST, min(int(number), MOST))
 
 
 def read_layout(params):

@@ -8,7 +8,7 @@ from algorithms._common.exact_sums import merge_sizes, size_table, sum_table, to
 from algorithms._common.hist_bins import bin_table
 from algorithms._common.hist_boosting import BAG, Booster, Target
 from algorithms._common.hist_model import join_trees
-from algorithms._common.hist_params import make_rules, read_groups, read_monotone
+from algorithms._common.hist_params import make_rules, read_groups, read_monotone, whole
 from algorithms._common.hist_predict import FastPredictor
 from algorithms._common.hist_records import step_of, stride_of_sizes
 from algorithms._common.hist_sampling import ALL, seed_of
@@ -102,7 +102,7 @@ class RankBooster(Booster):
         """Return the rank's rows of this round, or None for all, and their derivatives."""
         p = self.params
         if p.data_sample_strategy == "goss":
-            self.is_weighed = number >= int(1.0 / p.learning_rate)
+            self.is_weighed = number + 1.0 > 1.0 / p.learning_rate
             return self.sample_one_side(number) if self.is_weighed else (None, self.g, self.h)
         if p.subsample < 1.0 and p.subsample_freq > 0:
             since = number % p.subsample_freq
@@ -168,8 +168,8 @@ def prepare(ranks, training, table, workers):
         rows,
         training.categorical,
         p.max_bin,
-        p.subsample_for_bin,
-        p.min_data_in_bin,
+        whole(p.subsample_for_bin),
+        whole(p.min_data_in_bin),
         workers,
     )
     n_features = len(binner.missing)

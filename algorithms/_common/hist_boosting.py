@@ -24,10 +24,13 @@ from algorithms._common.hist_sampling import (
 )
 from algorithms._common.threads import ALONE
 from algorithms._kernels.hist_gradient import ROWS, differentiate, differentiate_classes
-from algorithms._kernels.hist_pack import BLOCK
+from algorithms._kernels.hist_pack import BLOCK, MEAN_BITS
 
 NOTHING = np.empty(0, np.float32)
 NO_WEIGHT = np.empty(0)
+LEAST_STEP = 2.0 ** (-126 - MEAN_BITS)  # of gradients that float32 mostly holds in full
+ANY_STEP = 1.0  # also that of gradients that are all 0
+NEAR = 1e-12  # share by which a constant may lie beside equal targets
 BAG, COLUMNS, ROUNDING, EXTRA, ONE_SIDE, DROPS = range(6)  # what a seed is for
 
 
@@ -88,6 +91,8 @@ class Booster:
         p, grower = self.params, self.grower
         tree_seed = seed_of(self.seed, number, k)
         scale = self.pack(g, h, np.uint32(seed_of(tree_seed, ROUNDING)))
+        if number == 0 and not LEAST_STEP <= scale.g != ANY_STEP:
+            self.check_sizes(k, scale.g)
         features = None
         if p.colsample_bytree < 1.0:
             n_features = len(grower.bins.count)
@@ -106,6 +111,30 @@ class Booster:
     def pack(self, g, h, seed):
         """Write the records of all rows; return their `Scale`."""
         return pack_rows(g, h, seed, self.records, self.workers, self.order)
+
+    def check_sizes(self, k, step):
+        """Raise ValueError where there is something to explain, and float32 takes all of g for 0.
+
+        Parameters
+        ----------
+        k : number of the score
+        step : of g
+        """
+        objective, weight = self.target.objective, self.target.weight
+        if callable(objective):
+            return  # what its scores mean is not known
+        y, found = self.target.y[min(k, len(self.target.y) - 1)], self.score[k]
+        if objective.link == "exp":
+            found = np.exp(found)
+        is_open = ~np.isclose(y, found, rtol=NEAR, atol=0.0)
+        if weight is not None:
+            is_open &= weight > 0.0
+        n_open, n_seen = self.add_up([is_open.sum(), np.count_nonzero(self.g[k])])
+        if n_open and (step < LEAST_STEP or not n_seen):
+            raise ValueError(
+                "gradients of the loss are too small to be told from 0: targets or weights are too "
+                "small; multiply them by a constant"
+            )
 
     @property
     def workers(self):

@@ -4,7 +4,8 @@ from functools import partial
 
 import numpy as np
 
-TINY = 1e-15
+TINY = 1e-15  # of a probability
+LEAST_MEAN = 1e-300
 
 
 def log_loss(y, proba):
@@ -35,10 +36,16 @@ def tweedie(power):
     """Return the negative log likelihood of Tweedie's law, without its constant."""
 
     def loss(y, mean):
-        mean = np.maximum(mean, TINY)
+        mean = np.maximum(mean, LEAST_MEAN)
         return -y * mean ** (1.0 - power) / (1.0 - power) + mean ** (2.0 - power) / (2.0 - power)
 
     return loss
+
+
+def gamma(y, mean):
+    """Return the negative log likelihood of the gamma law of shape 1."""
+    mean = np.maximum(mean, LEAST_MEAN)
+    return y / mean + np.log(mean)
 
 
 SIMPLE = {
@@ -49,8 +56,8 @@ SIMPLE = {
     "l2": lambda y, found: (y - found) ** 2,
     "rmse": lambda y, found: (y - found) ** 2,
     "l1": lambda y, found: np.abs(y - found),
-    "poisson": lambda y, mean: mean - y * np.log(np.maximum(mean, TINY)),
-    "gamma": lambda y, mean: y / mean + np.log(np.maximum(mean, TINY)),
+    "poisson": lambda y, mean: mean - y * np.log(np.maximum(mean, LEAST_MEAN)),
+    "gamma": gamma,
 }
 DEFAULT = {
     "binary": "binary_logloss",

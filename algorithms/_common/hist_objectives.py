@@ -35,7 +35,8 @@ REGRESSION = {
 }
 CLASSES = ("binary", "multiclass", "multiclassova")
 LOGARITHMIC = (kinds.POISSON, kinds.GAMMA, kinds.TWEEDIE)
-TINY = 1e-15
+TINY = 1e-15  # a share of classes is taken to lie so far from 0 and 1, as in LightGBM
+LEAST_MEAN = float(np.finfo(np.float64).tiny)
 
 
 @dataclass(frozen=True)
@@ -95,7 +96,7 @@ class Objective:
         if self.kind == kinds.LOGISTIC:
             share = min(max(mean, TINY), 1.0 - TINY)
             return np.log(share / (1.0 - share)) / self.constant
-        return np.log(max(mean, TINY)) if self.kind in LOGARITHMIC else mean
+        return np.log(max(mean, LEAST_MEAN)) if self.kind in LOGARITHMIC else mean
 
 
 def default_objective(n_classes):

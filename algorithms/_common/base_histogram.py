@@ -97,11 +97,13 @@ class BaseHistogramBoosting(HistogramModel):
         alpha=0.9,
         poisson_max_delta_step=0.7,
         tweedie_variance_power=1.5,
+        fair_c=1.0,
+        huber_slope=1.0,
+        scale_pos_weight=1.0,
+        is_unbalance=False,
         parity=None,
     ):
-        given = {name: value for name, value in locals().items() if name != "self"}
-        for name, value in given.items():
-            setattr(self, name, value)
+        self.__dict__.update((name, own) for name, own in locals().items() if name != "self")
 
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(
@@ -193,6 +195,7 @@ class BaseHistogramBoosting(HistogramModel):
             targets, first = np.asarray(y, np.float64)[None], np.zeros(self._n_scores)
         else:
             targets, first = objective.targets(y), objective.first_scores(y, weight)
+            weight = objective.weigh(y, weight)
         order = IN_ORDER
         if is_worth_it(self, table, objective):
             order = find_order(table, binner, objective, targets, workers)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from algorithms._common.hist_growing import Grower
-from algorithms._common.hist_objectives import weighted_quantile
+from algorithms._common.hist_objectives import CLASSES, to_values, weighted_quantile
 from algorithms._common.hist_records import IN_ORDER, pack_rows
 from algorithms._common.hist_sampling import (
     at_least_one,
@@ -124,8 +124,8 @@ class Booster:
         if callable(objective):
             return  # what its scores mean is not known
         y, found = self.target.y[min(k, len(self.target.y) - 1)], self.score[k]
-        if objective.link == "exp":
-            found = np.exp(found)
+        if objective.name not in CLASSES:
+            found = to_values(found[:, None], objective.link)
         is_open = ~np.isclose(y, found, rtol=NEAR, atol=0.0)
         if weight is not None:
             is_open &= weight > 0.0
@@ -231,9 +231,10 @@ class Booster:
 
     def renew(self, tree, k, quantile):
         """Make the quantile of what is left to explain each leaf's value."""
-        y, weight = self.target.y[k], self.target.weight
+        y, weight, objective = self.target.y[k], self.target.weight, self.target.objective
         nodes = self.grower.leaves["node"]
         for leaf, rows in enumerate(self.grower.rows_of_leaves()):
             own = None if weight is None else weight[rows]
+            own = objective.quantile_weights(y[rows], own)
             left = y[rows] - self.score[k, rows]
             tree.nodes["value"][nodes[leaf]] = weighted_quantile(left, own, quantile)

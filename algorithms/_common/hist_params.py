@@ -10,6 +10,7 @@ from algorithms._kernels.hist_layout import MAX_BINS, Rules
 
 SHARE = Interval(Real, 0.0, 1.0, closed="right")
 AT_LEAST_0 = Interval(Real, 0.0, None, closed="left")
+ABOVE_0 = Interval(Real, 0.0, None, closed="neither")
 COUNT = Interval(Integral, 1, None, closed="left")
 WORD = 64  # bits
 MOST = 1 << 62  # larger whole numbers say no more, and kernels cannot take them
@@ -17,7 +18,7 @@ MOST = 1 << 62  # larger whole numbers say no more, and kernels cannot take them
 CONSTRAINTS = {
     "num_leaves": [Interval(Integral, 2, 131072, closed="both")],
     "max_depth": [Integral, None],
-    "learning_rate": [Interval(Real, 0.0, None, closed="neither")],
+    "learning_rate": [ABOVE_0],
     "n_estimators": [COUNT],
     "subsample_for_bin": [COUNT],
     "class_weight": [dict, StrOptions({"balanced"}), None],
@@ -61,9 +62,13 @@ CONSTRAINTS = {
     "skip_drop": [Interval(Real, 0.0, 1.0, closed="both")],
     "uniform_drop": ["boolean"],
     "xgboost_dart_mode": ["boolean"],
-    "alpha": [Interval(Real, 0.0, None, closed="neither")],
+    "alpha": [ABOVE_0],
     "poisson_max_delta_step": [AT_LEAST_0],
     "tweedie_variance_power": [Interval(Real, 1.0, 2.0, closed="neither")],
+    "fair_c": [ABOVE_0],
+    "huber_slope": [ABOVE_0],
+    "scale_pos_weight": [ABOVE_0],
+    "is_unbalance": ["boolean"],
     "parity": [StrOptions({"lightgbm", "scikit-learn"}), None],
 }
 
@@ -84,12 +89,23 @@ def check_together(params, objective):
     categorical = params._is_categorical  # noqa: SLF001 - its own part
     signs = read_monotone(params.monotone_constraints, len(categorical))
     refuse_directions(signs, categorical, list(getattr(params, "feature_names_in_", [])))
+    check_sides(params, objective)
     if callable(objective):
         return
     if objective.name == "quantile" and params.alpha >= 1.0:
         raise ValueError(f"objective 'quantile' needs alpha below 1, not {params.alpha}")
     if objective.renewed is not None and np.any(params.monotone_constraints):
         raise ValueError(renewed_refusal(objective.name))
+
+
+def check_sides(params, objective):
+    """Raise ValueError where two classes are to weigh otherwise, and there are none, or twice."""
+    is_scaled = params.scale_pos_weight != 1.0
+    if is_scaled and params.is_unbalance:
+        raise ValueError("give scale_pos_weight or is_unbalance: both weigh the same classes")
+    if (is_scaled or params.is_unbalance) and getattr(objective, "name", "") != "binary":
+        name = "scale_pos_weight" if is_scaled else "is_unbalance"
+        raise ValueError(f"{name} is for objective 'binary'; class_weight is for any classes")
 
 
 def renewed_refusal(name):

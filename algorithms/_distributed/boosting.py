@@ -177,16 +177,17 @@ def prepare(ranks, training, table, workers):
     groups = read_groups(p.interaction_constraints, n_features, others_alone=False)
     bins = bin_table(table.X, binner, monotone, groups, workers)
     objective = p._objective  # noqa: SLF001 - its own part
-    base = objective.first_scores(
-        table.y,
-        table.weight,
-        lambda values: total_of(np.sum(ranks.tables(sum_table(values), "start"), axis=0)),
-    )
+
+    def total(values):
+        return total_of(np.sum(ranks.tables(sum_table(values), "start"), axis=0))
+
+    base = objective.first_scores(table.y, table.weight, total)
+    weight = objective.weigh(table.y, table.weight, total)
     p._binner = binner  # noqa: SLF001 - its own part
     p._base = base if p.boost_from_average else np.zeros(len(base))  # noqa: SLF001 - its own part
     score = first_scores(p, training.rounds, table.X)
     by_features = training.tree_learner == "feature"
-    y, weight, rows_here = table.y, table.weight, rows
+    y, rows_here = table.y, rows
     if by_features:
         bins, score, y, weight = everywhere(ranks, rows, bins, score, y, weight)
         rows_here = Rows.of_parts([rows.total], [0])

@@ -74,8 +74,8 @@ class DaskHistogramBoostingRegressor(DaskTraining, HistogramBoostingRegressor):
     """`HistogramBoostingRegressor` for Dask arrays and frames: the same model, to the bit.
 
     Parameters and attributes are as in `DaskHistogramBoostingClassifier`, and those of
-    `HistogramBoostingRegressor`. Not to be had: objectives "regression_l1" and "quantile" too,
-    whose leaves need all rows.
+    `HistogramBoostingRegressor`. Not to be had: objectives "regression_l1", "quantile", "mape" and
+    "pseudo_huber" too, which take quantiles of all rows.
     """
 
     _local_class: ClassVar = HistogramBoostingRegressor

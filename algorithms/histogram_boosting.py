@@ -31,14 +31,14 @@ from sklearn.utils._param_validation import StrOptions
 from algorithms._common import spaces, variants
 from algorithms._common.base_histogram import BaseHistogramBoosting
 from algorithms._common.earlier import code_labels
-from algorithms._common.hist_objectives import ALIASES, CLASSES, REGRESSION, to_probabilities
+from algorithms._common.hist_objectives import NAMES, check_targets, to_probabilities, to_values
 from algorithms._common.hist_params import CONSTRAINTS
 from algorithms._common.hist_parity import probabilities_like
 from algorithms._common.hist_tables import trim
 from algorithms._common.labels import codes_among
 from harness import ALL_TASKS, Accepts, Algorithm, Argument, estimator_adapter, hookimpl
 
-NAMES = StrOptions({*ALIASES, *CLASSES, *REGRESSION})
+PARAMETERS = {**CONSTRAINTS, "objective": [StrOptions(NAMES), callable, None]}
 
 
 class HistogramBoostingClassifier(ClassifierMixin, BaseHistogramBoosting):
@@ -57,6 +57,9 @@ class HistogramBoostingClassifier(ClassifierMixin, BaseHistogramBoosting):
         for. A callable (y, raw scores) returns g and h, each shaped as the scores.
     class_weight : dict, {"balanced"}, optional
         Weight of each class, on top of sample weights.
+    scale_pos_weight, is_unbalance : float, bool
+        Of two classes: weight of the second one, or whether the rarer one is made as heavy as the
+        other. The first score knows nothing of them, as in LightGBM.
     min_split_gain, min_child_weight, min_child_samples : number
         Least gain of a split, least Σh and least rows (estimated from Σh) of a side.
     subsample, subsample_freq : float, int
@@ -82,30 +85,27 @@ class HistogramBoostingClassifier(ClassifierMixin, BaseHistogramBoosting):
     goss_rank : {"gh", "g"}, by what it ranks rows: |g h| as LightGBM, or |g| as the paper
     max_delta_step, path_smooth : float
         Bound on a leaf's value; rows' worth of its parent's value that it is drawn to. As
-        `reg_alpha`, they shape no leaf of "regression_l1" and "quantile", a quantile of its rows.
+        `reg_alpha`, they shape no leaf that is a quantile: "regression_l1", "quantile", "mape".
     extra_trees : bool
         Whether one threshold is drawn for each feature of a node.
     monotone_constraints : array-like of -1, 0, 1 (n_features,), optional
-        Not with "regression_l1" and "quantile".
+        Not with "regression_l1", "quantile" and "mape"; 0 for columns of categories.
     interaction_constraints : list of lists of int, optional
         Features that may stand together on a way to a leaf; those in no list are not used. Without
         a list every feature may be.
     categorical_feature : "auto", list of int or str, or mask, bool (n_features,)
         Columns whose values are codes of categories; "auto": those of a frame's categorical dtype.
-        Of more than max_bin − 1 categories some share a bin, others for each tree.
     cat_smooth, cat_l2, max_cat_threshold, max_cat_to_onehot, min_data_per_group : number
-        Of splits on categories.
+        Of splits on categories. Of more than max_bin − 1 some share a bin, others for each tree.
     boost_from_average : bool
         Whether F₀ is the constant that fits best, else 0.
     early_stopping_round : int, optional
         Stop after so many rounds in which the first evaluation table did not improve.
     boosting_type : {"gbdt", "dart"}
         "dart" drops some of the earlier rounds while one is grown.
-    drop_rate, max_drop, skip_drop : float, int, float
+    drop_rate, max_drop, skip_drop, uniform_drop, xgboost_dart_mode : float, int, float, bool, bool
         Of DART: chance of a round to be dropped, most rounds dropped (0 or less: any number),
-        and chance that none is.
-    uniform_drop, xgboost_dart_mode : bool
-        Of DART: whether heavy rounds are as likely, and steps are weighed as XGBoost does.
+        chance that none is, whether heavy rounds are as likely, and XGBoost's weights of steps.
     parity : {"lightgbm", "scikit-learn"}, optional
         Grow LightGBM's own trees, or HistGradientBoosting's, to the bit: one thread, and no
         target for speed (docs/decisions/parity-with-lightgbm.md).
@@ -120,7 +120,7 @@ class HistogramBoostingClassifier(ClassifierMixin, BaseHistogramBoosting):
     feature_importances_ : (n_features,)
     """
 
-    _parameter_constraints: ClassVar = {**CONSTRAINTS, "objective": [NAMES, callable, None]}
+    _parameter_constraints: ClassVar = PARAMETERS
 
     def _y_checks(self):
         """Return what scikit-learn checks of y."""
@@ -200,17 +200,20 @@ class HistogramBoostingRegressor(RegressorMixin, BaseHistogramBoosting):
     Parameters
     ----------
     objective : str or callable, optional
-        "regression" (the default), "regression_l1", "huber", "quantile", "poisson", "gamma",
-        "tweedie", or an alias of LightGBM's.
+        "regression" (the default), "regression_l1", "huber", "fair", "pseudo_huber", "quantile",
+        "mape", "poisson", "gamma", "tweedie", "cross_entropy" (of shares, y between 0 and 1), or
+        an alias of LightGBM's, which has no "pseudo_huber".
     alpha : float
         Of "huber", the residual from which on the loss is linear; of "quantile", the quantile.
+    fair_c, huber_slope : float
+        Of "fair" and of "pseudo_huber", about where the loss turns from a square to a line.
     poisson_max_delta_step : float
         Of "poisson": h is e to the power of it times larger, which keeps steps small.
     tweedie_variance_power : float
         Of "tweedie", above 1 and below 2.
     """
 
-    _parameter_constraints: ClassVar = {**CONSTRAINTS, "objective": [NAMES, callable, None]}
+    _parameter_constraints: ClassVar = PARAMETERS
 
     def _y_checks(self):
         """Return what scikit-learn checks of y."""
@@ -219,11 +222,7 @@ class HistogramBoostingRegressor(RegressorMixin, BaseHistogramBoosting):
     def _read_y(self, y, _labels=None):
         """Return the values, float64; raise where the objective cannot take them."""
         y = y.astype(np.float64, copy=False)
-        name = ALIASES.get(self.objective, self.objective)
-        if name == "gamma" and (y <= 0).any():
-            raise ValueError("objective 'gamma' needs y > 0")
-        if name in ("poisson", "tweedie") and ((y < 0).any() or y.sum() == 0):
-            raise ValueError(f"objective {name!r} needs y >= 0 with a positive sum")
+        check_targets(self.objective, y)
         return y
 
     def _encode_y(self, y):
@@ -236,7 +235,7 @@ class HistogramBoostingRegressor(RegressorMixin, BaseHistogramBoosting):
 
     def _predict_scores(self, score):
         """Return the predictions of raw scores, float64 (n_rows,)."""
-        return np.exp(score[:, 0]) if self._link == "exp" else score[:, 0]
+        return to_values(score, self._link)
 
     def predict(self, X, num_iteration=None, *, pred_contrib=False):
         """Return predicted values, float64 (n_rows,).

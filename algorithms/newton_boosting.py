@@ -88,7 +88,7 @@ class NewtonBoostingClassifier(ClassifierMixin, BaseNewtonBoosting):
         Value that stands for a missing one, besides NaN.
     monotone_constraints : array-like, dict or str, optional
         -1, 0 or 1 for columns; not with "reg:absoluteerror" and "reg:quantileerror", but where
-        ``parity`` follows the library, which lets their leaves break them.
+        ``parity`` follows the library, which lets their leaves break them. 0 for categories.
     interaction_constraints : list of lists of int or str, optional
         Columns that may stand together on a way to a leaf.
     importance_type : {"gain", "weight", "cover", "total_gain", "total_cover"}

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 CHUNK = 1 << 22  # values of X that are brought into dense float64 form at once
 BINARY = 2
+TABLE = 2  # dimensions
 
 
 class Missing(IntEnum):
@@ -31,6 +32,7 @@ class Missing(IntEnum):
 
 def leaves(ensemble: TreeEnsemble, X: Any) -> np.ndarray:
     """Return leaf node numbers, int32 (n_rows, n_trees)."""
+    X = as_table(X)
     found = np.empty((X.shape[0], ensemble.n_trees), np.int32)
     for rows, chunk in chunks(ensemble, X):
         found[rows] = _walk(ensemble, chunk)
@@ -39,6 +41,7 @@ def leaves(ensemble: TreeEnsemble, X: Any) -> np.ndarray:
 
 def raw(ensemble: TreeEnsemble, X: Any) -> np.ndarray:
     """Return scores before the link, (n_rows, n_outputs) in the ensemble's sum_dtype."""
+    X = as_table(X)
     found = np.empty((X.shape[0], ensemble.n_outputs), ensemble.sum_dtype)
     for rows, chunk in chunks(ensemble, X):
         found[rows] = combine(ensemble, _walk(ensemble, chunk))
@@ -76,8 +79,19 @@ def goes_left(ensemble: TreeEnsemble, node: int | np.ndarray, x: np.ndarray) -> 
     return _goes_left(ensemble, keys, nodes, values)
 
 
+def as_table(X: Any) -> Any:
+    """Return X, lists as an array; raise DataError where it has not rows and columns."""
+    X = X if hasattr(X, "shape") else np.asarray(X)
+    if len(X.shape) != TABLE:
+        raise DataError(
+            f"X has the shape {X.shape}, not (rows, columns): give one row as X.reshape(1, -1)"
+        )
+    return X
+
+
 def chunks(ensemble: TreeEnsemble, X: Any) -> Iterator[tuple[slice, np.ndarray]]:
     """Yield slices of rows with their values, as float64 rounded to the library's input dtype."""
+    X = as_table(X)
     n_rows, n_columns = X.shape
     if n_columns != ensemble.n_features:
         raise DataError(

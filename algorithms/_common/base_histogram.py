@@ -24,6 +24,7 @@ from algorithms._common.hist_params import (
     check_together,
     make_rules,
     read_layout,
+    whole,
 )
 from algorithms._common.hist_parity import train_like
 from algorithms._common.hist_parts import part_table
@@ -96,11 +97,13 @@ class BaseHistogramBoosting(HistogramModel):
         alpha=0.9,
         poisson_max_delta_step=0.7,
         tweedie_variance_power=1.5,
+        fair_c=1.0,
+        huber_slope=1.0,
+        scale_pos_weight=1.0,
+        is_unbalance=False,
         parity=None,
     ):
-        given = {name: value for name, value in locals().items() if name != "self"}
-        for name, value in given.items():
-            setattr(self, name, value)
+        self.__dict__.update((name, own) for name, own in locals().items() if name != "self")
 
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(
@@ -185,13 +188,14 @@ class BaseHistogramBoosting(HistogramModel):
         groups = read_interactions(self.interaction_constraints, n_features, others_alone=False)
         layout = read_layout(self)
         table = part_table(X, workers, bundles=layout.bundles)
-        wanted = self.max_bin, self.subsample_for_bin, self.min_data_in_bin
+        wanted = self.max_bin, whole(self.subsample_for_bin), whole(self.min_data_in_bin)
         binner = self._binner = find_bins(table, self._is_categorical, *wanted, workers)
         objective = self._objective
         if callable(objective):
             targets, first = np.asarray(y, np.float64)[None], np.zeros(self._n_scores)
         else:
             targets, first = objective.targets(y), objective.first_scores(y, weight)
+            weight = objective.weigh(y, weight)
         order = IN_ORDER
         if is_worth_it(self, table, objective):
             order = find_order(table, binner, objective, targets, workers)

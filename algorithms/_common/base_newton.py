@@ -9,8 +9,9 @@ from sklearn.utils.validation import _check_sample_weight
 
 from algorithms._common.constraints import read_signs
 from algorithms._common.eval_tables import read_tables
-from algorithms._common.hist_params import renewed_refusal
+from algorithms._common.hist_params import refuse_directions, renewed_refusal
 from algorithms._common.hist_predict import FastPredictor
+from algorithms._common.hist_tables import find_categorical
 from algorithms._common.newton_fitted import NewtonModel
 from algorithms._common.newton_growers import make_grower
 from algorithms._common.newton_margins import drop_unweighted, read_margin
@@ -172,6 +173,7 @@ class BaseNewtonBoosting(NewtonModel):
         """Raise where leaves get values that the constraints on them do not bind."""
         names = list(getattr(self, "feature_names_in_", []))
         signs = read_signs(self.monotone_constraints, self.n_features_in_, names)
+        refuse_directions(signs, find_categorical(self, "auto"), names)
         if self._objective.renewed is not None and signs.any():
             raise ValueError(renewed_refusal(self._objective.name))
 

@@ -13,7 +13,7 @@ import numpy as np
 from algorithms._common.eval_tables import read_derivatives
 from algorithms._common.hist_crowds import give_bins, share_bins, sum_places
 from algorithms._common.hist_growing import Grower
-from algorithms._common.hist_objectives import weighted_quantile
+from algorithms._common.hist_objectives import CLASSES, to_values, weighted_quantile
 from algorithms._common.hist_records import IN_ORDER, pack_rows
 from algorithms._common.hist_sampling import (
     at_least_one,
@@ -26,10 +26,13 @@ from algorithms._common.hist_sampling import (
 )
 from algorithms._common.threads import ALONE
 from algorithms._kernels.hist_gradient import ROWS, differentiate, differentiate_classes
-from algorithms._kernels.hist_pack import BLOCK
+from algorithms._kernels.hist_pack import BLOCK, MEAN_BITS
 
 NOTHING = np.empty(0, np.float32)
 NO_WEIGHT = np.empty(0)
+LEAST_STEP = 2.0 ** (-126 - MEAN_BITS)  # of gradients that float32 mostly holds in full
+ANY_STEP = 1.0  # also that of gradients that are all 0
+NEAR = 1e-12  # share by which a constant may lie beside equal targets
 BAG, COLUMNS, ROUNDING, EXTRA, ONE_SIDE, DROPS = range(6)  # what a seed is for
 
 
@@ -92,6 +95,8 @@ class Booster:
         p, grower = self.params, self.grower
         tree_seed = seed_of(self.seed, number, k)
         scale = self.pack(g, h, np.uint32(seed_of(tree_seed, ROUNDING)))
+        if number == 0 and not LEAST_STEP <= scale.g != ANY_STEP:
+            self.check_sizes(k, scale.g)
         features = None
         if p.colsample_bytree < 1.0:
             n_features = len(grower.bins.count)
@@ -120,6 +125,30 @@ class Booster:
             numbers = share_bins(sums, smooth, crowd.room)
             give_bins(crowd, numbers, grower.bins, self.workers)
             grower.codes[crowd.feature] = crowd.codes, numbers
+
+    def check_sizes(self, k, step):
+        """Raise ValueError where there is something to explain, and float32 takes all of g for 0.
+
+        Parameters
+        ----------
+        k : number of the score
+        step : of g
+        """
+        objective, weight = self.target.objective, self.target.weight
+        if callable(objective):
+            return  # what its scores mean is not known
+        y, found = self.target.y[min(k, len(self.target.y) - 1)], self.score[k]
+        if objective.name not in CLASSES:
+            found = to_values(found[:, None], objective.link)
+        is_open = ~np.isclose(y, found, rtol=NEAR, atol=0.0)
+        if weight is not None:
+            is_open &= weight > 0.0
+        n_open, n_seen = self.add_up([is_open.sum(), np.count_nonzero(self.g[k])])
+        if n_open and (step < LEAST_STEP or not n_seen):
+            raise ValueError(
+                "gradients of the loss are too small to be told from 0: targets or weights are too "
+                "small; multiply them by a constant"
+            )
 
     @property
     def workers(self):
@@ -173,7 +202,7 @@ class Booster:
         """
         p, n_rows = self.params, self.score.shape[1]
         if p.data_sample_strategy == "goss":
-            if number < int(1.0 / p.learning_rate):
+            if number + 1.0 <= 1.0 / p.learning_rate:  # which may be infinite
                 return None, self.g, self.h
             return self.sample_one_side(number)
         if p.subsample < 1.0 and p.subsample_freq > 0:
@@ -206,9 +235,10 @@ class Booster:
 
     def renew(self, tree, k, quantile):
         """Make the quantile of what is left to explain each leaf's value."""
-        y, weight = self.target.y[k], self.target.weight
+        y, weight, objective = self.target.y[k], self.target.weight, self.target.objective
         nodes = self.grower.leaves["node"]
         for leaf, rows in enumerate(self.grower.rows_of_leaves()):
             own = None if weight is None else weight[rows]
+            own = objective.quantile_weights(y[rows], own)
             left = y[rows] - self.score[k, rows]
             tree.nodes["value"][nodes[leaf]] = weighted_quantile(left, own, quantile)

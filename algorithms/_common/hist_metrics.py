@@ -1,15 +1,33 @@
-"""The metrics that early stopping watches: each objective's own, under LightGBM's names."""
+"""The metrics that early stopping watches: each objective's own, under LightGBM's names.
+
+The area under the ROC curve (`auc`, of two classes) is higher where it is better; of all others,
+means of a loss over rows, lower.
+"""
 
 from functools import partial
 
 import numpy as np
 
-TINY = 1e-15
+from algorithms._common.hist_objectives import ALIASES, CLASSES
+from algorithms._common.newton_curves import area, roc_area
+
+TINY = 1e-15  # of a probability
+LEAST_MEAN = 1e-300
 
 
 def log_loss(y, proba):
     """Return −log p of each row's class; proba (n, n_classes), y codes."""
     return -np.log(np.clip(proba[np.arange(len(y)), y.astype(np.int64)], TINY, None))
+
+
+def error(y, proba):
+    """Return whether the most probable class is not the row's."""
+    return proba.argmax(axis=1) != y
+
+
+def cross_entropy(y, p):
+    """Return −y log p − (1 − y) log (1 − p) of shares."""
+    return -y * np.log(np.maximum(p, TINY)) - (1.0 - y) * np.log(np.maximum(1.0 - p, TINY))
 
 
 def pinball(share):
@@ -31,34 +49,83 @@ def huber(alpha):
     return loss
 
 
+def fair(c):
+    """Return the loss c |r| − c² log(1 + |r| / c) of what is left, r."""
+
+    def loss(y, found):
+        size = np.abs(y - found)
+        return c * size - c * c * np.log1p(size / c)
+
+    return loss
+
+
+def pseudo_huber(slope):
+    """Return the loss δ² (√(1 + r²/δ²) − 1) of what is left, r."""
+
+    def loss(y, found):
+        return slope**2 * (np.hypot(1.0, (y - found) / slope) - 1.0)
+
+    return loss
+
+
 def tweedie(power):
     """Return the negative log likelihood of Tweedie's law, without its constant."""
 
     def loss(y, mean):
-        mean = np.maximum(mean, TINY)
+        mean = np.maximum(mean, LEAST_MEAN)
         return -y * mean ** (1.0 - power) / (1.0 - power) + mean ** (2.0 - power) / (2.0 - power)
 
     return loss
 
 
-SIMPLE = {
+def gamma(y, mean):
+    """Return the negative log likelihood of the gamma law of shape 1."""
+    mean = np.maximum(mean, LEAST_MEAN)
+    return y / mean + np.log(mean)
+
+
+OF_CLASSES = {
     "binary_logloss": log_loss,
     "multi_logloss": log_loss,
-    "binary_error": lambda y, proba: proba.argmax(axis=1) != y,
-    "multi_error": lambda y, proba: proba.argmax(axis=1) != y,
+    "binary_error": error,
+    "multi_error": error,
+}
+OF_VALUES = {
     "l2": lambda y, found: (y - found) ** 2,
     "rmse": lambda y, found: (y - found) ** 2,
     "l1": lambda y, found: np.abs(y - found),
-    "poisson": lambda y, mean: mean - y * np.log(np.maximum(mean, TINY)),
-    "gamma": lambda y, mean: y / mean + np.log(np.maximum(mean, TINY)),
+    "mape": lambda y, found: np.abs(y - found) / np.maximum(1.0, np.abs(y)),
+    "poisson": lambda y, mean: mean - y * np.log(np.maximum(mean, LEAST_MEAN)),
+    "gamma": gamma,
+    "cross_entropy": cross_entropy,
 }
-DEFAULT = {
+OF_OBJECTIVES = {  # each objective's own, where it has another name
     "binary": "binary_logloss",
     "multiclass": "multi_logloss",
     "multiclassova": "multi_logloss",
     "regression": "l2",
     "regression_l1": "l1",
 }
+
+
+def metrics_of(params, *, is_classifier):
+    """Return the losses whose mean is a metric: name → loss (y, prediction) → (n_rows,).
+
+    Parameters
+    ----------
+    params : the estimator, for constants
+    is_classifier : whether they are of classes
+    """
+    if is_classifier:
+        return OF_CLASSES
+    constants = {
+        "quantile": pinball(params.alpha),
+        "huber": huber(params.alpha),
+        "fair": fair(params.fair_c),
+        "pseudo_huber": pseudo_huber(params.huber_slope),
+        "tweedie": tweedie(params.tweedie_variance_power),
+    }
+    return {**OF_VALUES, **constants}
 
 
 def find_metric(wanted, objective, params):
@@ -73,27 +140,40 @@ def find_metric(wanted, objective, params):
     Raises
     ------
     ValueError
-        Where there is no metric of that name.
+        Where there is no metric of that name for the task.
     """
     if callable(wanted):
         return partial(ask, wanted)
     if not isinstance(wanted, str | None):
         raise TypeError(f"eval_metric is one name or one callable, not {wanted!r}")
-    name = wanted or DEFAULT.get(objective, objective)
-    constants = {
-        "quantile": pinball(params.alpha),
-        "huber": huber(params.alpha),
-        "tweedie": tweedie(params.tweedie_variance_power),
-    }
-    loss = {**SIMPLE, **constants}.get(name)
+    name = standard_name(wanted or objective)
+    losses = metrics_of(params, is_classifier=objective in CLASSES)
+    has_auc = objective == "binary"
+    if name == "auc" and has_auc:
+        return area_under_curve
+    loss = losses.get(name)
     if loss is None:
-        raise ValueError(f"there is no eval_metric {name!r}; there are {sorted(SIMPLE)}")
+        known = sorted([*losses, "auc"] if has_auc else losses)
+        raise ValueError(f"there is no eval_metric {wanted!r} for {objective!r}; there are {known}")
 
     def metric(y, found, weight):
         mean = float(np.average(loss(y, found), weights=weight))
         return name, mean**0.5 if name == "rmse" else mean, False
 
     return metric
+
+
+def standard_name(wanted):
+    """Return the name by which a metric is told, of one that LightGBM knows it by."""
+    if wanted in OF_VALUES:
+        return wanted  # "rmse" is also a name of an objective, whose metric is another
+    name = ALIASES.get(wanted, wanted)
+    return OF_OBJECTIVES.get(name, name)
+
+
+def area_under_curve(y, proba, weight):
+    """Return the area under the ROC curve; NaN where all rows are of one class."""
+    return "auc", area(roc_area, y, proba, weight), True
 
 
 def ask(metric, y, found, _weight):

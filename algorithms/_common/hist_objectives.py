@@ -1,8 +1,11 @@
 """The losses that the histogram booster knows, under LightGBM's names.
 
 What each needs: a first score, the derivatives (`hist_gradient`), and how scores become
-predictions. L1 and quantile leaves are renewed: a leaf's value is the quantile of what is left
-to explain in it.
+predictions. Leaves of L1, quantile and MAPE are renewed: a leaf's value is the quantile of what is
+left to explain in it.
+
+Of two classes, positive rows weigh `scale_pos_weight` times as much, or the rows of the rarer class
+so much that both are as heavy (`is_unbalance`). As in LightGBM the first score knows nothing of it.
 """
 
 from dataclasses import dataclass
@@ -23,6 +26,12 @@ ALIASES = {
     "softmax": "multiclass",
     "ova": "multiclassova",
     "ovr": "multiclassova",
+    "multiclass_ova": "multiclassova",
+    "rmse": "regression",
+    "l2_root": "regression",
+    "root_mean_squared_error": "regression",
+    "mean_absolute_percentage_error": "mape",
+    "xentropy": "cross_entropy",
 }
 REGRESSION = {
     "regression": kinds.L2,
@@ -32,10 +41,16 @@ REGRESSION = {
     "poisson": kinds.POISSON,
     "gamma": kinds.GAMMA,
     "tweedie": kinds.TWEEDIE,
+    "fair": kinds.FAIR,
+    "pseudo_huber": kinds.PSEUDO_HUBER,
+    "mape": kinds.MAPE,
+    "cross_entropy": kinds.LOGISTIC,
 }
 CLASSES = ("binary", "multiclass", "multiclassova")
-LOGARITHMIC = (kinds.POISSON, kinds.GAMMA, kinds.TWEEDIE)
-TINY = 1e-15
+NAMES = {*ALIASES, *CLASSES, *REGRESSION}
+LINKS = dict.fromkeys(kinds.LOGARITHMIC, "exp") | {kinds.LOGISTIC: "sigmoid"}
+TINY = 1e-15  # a share of classes is taken to lie so far from 0 and 1, as in LightGBM
+LEAST_MEAN = float(np.finfo(np.float64).tiny)
 
 
 @dataclass(frozen=True)
@@ -51,6 +66,8 @@ class Objective:
     constant: float
     n_scores: int
     link: str
+    positive: float = 1.0  # weight of the rows of the second of two classes
+    balanced: bool = False  # whether the rarer of two classes is made as heavy as the other
 
     @property
     def constant_h(self):
@@ -60,9 +77,40 @@ class Objective:
     @property
     def renewed(self):
         """The quantile that leaves are renewed by, or None."""
-        if self.kind == kinds.L1:
+        if self.kind in (kinds.L1, kinds.MAPE):
             return 0.5
         return self.constant if self.kind == kinds.QUANTILE else None
+
+    @property
+    def first_quantile(self):
+        """The quantile of the targets that boosting begins at, or None."""
+        return 0.5 if self.kind == kinds.PSEUDO_HUBER else self.renewed
+
+    def quantile_weights(self, y, weight):
+        """Return what rows count of quantiles, float64 (n_rows,), or None where all count 1."""
+        if self.kind != kinds.MAPE:
+            return weight
+        return (1.0 if weight is None else weight) / np.maximum(1.0, np.abs(y))
+
+    def weigh(self, y, weight, total=exact_total):
+        """Return the weights of rows and of classes multiplied, or None where all are 1.
+
+        Parameters
+        ----------
+        y : (n_rows,) codes of classes, or values
+        weight : float64 (n_rows,), or None
+        total : as in `first_scores`
+        """
+        negative, positive = 1.0, self.positive
+        if self.balanced:
+            n_positive, n_negative = total(y == 1), total(y != 1)
+            if n_positive and n_negative:
+                negative = max(n_positive / n_negative, 1.0)
+                positive = max(n_negative / n_positive, 1.0)
+        if negative == positive == 1.0:
+            return weight
+        of_class = np.where(y == 1, positive, negative)
+        return of_class if weight is None else weight * of_class
 
     def targets(self, y):
         """Return what each score is to explain, (n_scores, n_rows); softmax: codes.
@@ -82,8 +130,9 @@ class Objective:
         total : callable, optional
             Array → its exact total; where rows lie on many machines, that of all their arrays.
         """
-        if self.renewed is not None:
-            return np.array([weighted_quantile(y, weight, self.renewed)])
+        if self.first_quantile is not None:
+            counted = self.quantile_weights(y, weight)
+            return np.array([weighted_quantile(y, counted, self.first_quantile)])
         weight = np.ones(len(y)) if weight is None else weight
         if self.kind is None:
             by_class = np.array([total(weight * (y == k)) for k in range(self.n_scores)])
@@ -95,7 +144,7 @@ class Objective:
         if self.kind == kinds.LOGISTIC:
             share = min(max(mean, TINY), 1.0 - TINY)
             return np.log(share / (1.0 - share)) / self.constant
-        return np.log(max(mean, TINY)) if self.kind in LOGARITHMIC else mean
+        return np.log(max(mean, LEAST_MEAN)) if self.link == "exp" else mean
 
 
 def default_objective(n_classes):
@@ -130,16 +179,45 @@ def find_objective(params, n_classes):
             kinds.QUANTILE: params.alpha,
             kinds.POISSON: params.poisson_max_delta_step,
             kinds.TWEEDIE: params.tweedie_variance_power,
+            kinds.FAIR: params.fair_c,
+            kinds.PSEUDO_HUBER: params.huber_slope,
+            kinds.LOGISTIC: 1.0,
         }
-        link = "exp" if kind in LOGARITHMIC else "identity"
+        link = LINKS.get(kind, "identity")
         return Objective(name, kind, float(constants.get(kind, 0.0)), 1, link)
     if n_classes > 2 and name == "binary":
         raise ValueError(f"objective 'binary' is for two classes; y has {n_classes}")
     if n_classes <= 2:
-        return Objective("binary", kinds.LOGISTIC, 1.0, 1, "sigmoid")
+        sides = float(params.scale_pos_weight), bool(params.is_unbalance)
+        return Objective("binary", kinds.LOGISTIC, 1.0, 1, "sigmoid", *sides)
     if name == "multiclass":
         return Objective(name, None, 0.0, n_classes, "softmax")
     return Objective(name, kinds.LOGISTIC, 1.0, n_classes, "sigmoid")
+
+
+def check_targets(name, y):
+    """Raise ValueError where the objective of a name cannot take the values y, float64."""
+    name = ALIASES.get(name, name)
+    if name == "gamma" and (y <= 0).any():
+        raise ValueError("objective 'gamma' needs y > 0")
+    if name in ("poisson", "tweedie") and ((y < 0).any() or y.sum() == 0):
+        raise ValueError(f"objective {name!r} needs y >= 0 with a positive sum")
+    if name == "cross_entropy" and not ((y >= 0) & (y <= 1)).all():
+        raise ValueError("objective 'cross_entropy' needs shares: y between 0 and 1")
+
+
+def to_values(score, link):
+    """Return the predictions of raw scores, float64 (n_rows,).
+
+    Parameters
+    ----------
+    score : float64 (n_rows, 1)
+    link : "identity", "exp" or "sigmoid"
+    """
+    if link == "sigmoid":
+        with np.errstate(over="ignore"):
+            return 1.0 / (1.0 + np.exp(-score[:, 0]))
+    return np.exp(score[:, 0]) if link == "exp" else score[:, 0]
 
 
 def to_probabilities(score, link):

@@ -15,7 +15,7 @@ NO_MATTER = {  # to trees of a loss that is followed
     *("n_jobs", "importance_type", "parity", "objective"),
     # how features come into columns: at conflict rate 0 it changes no tree
     *("enable_bundle", "bundle_order", "is_enable_sparse"),
-    *("alpha", "poisson_max_delta_step", "tweedie_variance_power"),
+    *("alpha", "poisson_max_delta_step", "tweedie_variance_power", "fair_c", "huber_slope"),
 }
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from algorithms._common.hist_bins import bin_table, find_bins
 from algorithms._common.hist_bundles import Layout, stride_of
 from algorithms._common.hist_growing import Grower
+from algorithms._common.hist_params import whole
 from algorithms._common.hist_parts import part_table
 from algorithms._common.hist_records import pack_rows
 from algorithms._common.hist_sampling import seed_of
@@ -136,7 +137,7 @@ def make_rules(limits, params, n_rows):
         leaves = min(leaves, params.max_leaves)
     return Rules(
         num_leaves=max(int(leaves), 2),
-        max_depth=limits.max_depth or -1,
+        max_depth=whole(limits.max_depth or -1),
         min_rows=0,
         min_h=limits.min_child_weight,
         alpha=limits.alpha,
@@ -146,8 +147,8 @@ def make_rules(limits, params, n_rows):
         smooth=0.0,
         set_smooth=0.0,
         set_ridge=0.0,
-        most_in_set=int(params.max_cat_threshold),
-        few_bins=int(params.max_cat_to_onehot),
+        most_in_set=whole(params.max_cat_threshold),
+        few_bins=whole(params.max_cat_to_onehot),
         min_rows_of_category=0,
         extra=0,
         plain=int(limits.is_plain),

@@ -45,7 +45,8 @@ BLOCK = 1 << 13
 NO_WEIGHT = np.empty(0)
 CLOSEST = 1e-6  # a share is kept so far from 0 and 1, as in XGBoost
 FEWEST_H = np.float32(1e-16)
-TINY = 1e-16
+TINY = 1e-16  # of the share of a class
+LEAST_MEAN = np.finfo(np.float64).tiny
 
 
 @dataclass(frozen=True)
@@ -152,7 +153,7 @@ class Objective:
             p = np.clip(mean, CLOSEST, 1.0 - CLOSEST)
             mean = np.log(p / (1.0 - p))
         elif self.link == "exp":
-            mean = np.log(np.maximum(mean, TINY))
+            mean = np.log(np.maximum(mean, LEAST_MEAN))
         return np.broadcast_to(mean, self.n_scores).astype(np.float32)
 
 

@@ -192,9 +192,9 @@ class DaskTraining:
     def _find_objective_of(model):
         """Find the objective; raise ValueError where its leaves need all rows."""
         model._objective = model._find_objective()  # noqa: SLF001 - of the same kind
-        if model._objective.renewed is not None:  # noqa: SLF001 - of the same kind
+        if model._objective.first_quantile is not None:  # noqa: SLF001 - of the same kind
             raise ValueError(
-                f"objective {model.objective!r} cannot be had on Dask: its leaves are quantiles"
+                f"objective {model.objective!r} cannot be had on Dask: it takes quantiles of rows"
             )
 
     def _prepare(self, model, facts, eval_set, eval_weight, eval_metric):

@@ -10,7 +10,7 @@ from algorithms._common.hist_bins import bin_table
 from algorithms._common.hist_boosting import BAG, Booster, Target
 from algorithms._common.hist_crowds import find_crowds
 from algorithms._common.hist_model import join_trees
-from algorithms._common.hist_params import make_rules
+from algorithms._common.hist_params import make_rules, whole
 from algorithms._common.hist_predict import FastPredictor
 from algorithms._common.hist_records import IN_ORDER, step_of, stride_of_sizes
 from algorithms._common.hist_sampling import ALL, seed_of
@@ -104,7 +104,7 @@ class RankBooster(Booster):
         """Return the rank's rows of this round, or None for all, and their derivatives."""
         p = self.params
         if p.data_sample_strategy == "goss":
-            self.is_weighed = number >= int(1.0 / p.learning_rate)
+            self.is_weighed = number + 1.0 > 1.0 / p.learning_rate
             return self.sample_one_side(number) if self.is_weighed else (None, self.g, self.h)
         if p.subsample < 1.0 and p.subsample_freq > 0:
             since = number % p.subsample_freq
@@ -170,8 +170,8 @@ def prepare(ranks, training, table, workers):
         rows,
         training.categorical,
         p.max_bin,
-        p.subsample_for_bin,
-        p.min_data_in_bin,
+        whole(p.subsample_for_bin),
+        whole(p.min_data_in_bin),
         workers,
     )
     n_features = len(binner.missing)
@@ -179,16 +179,17 @@ def prepare(ranks, training, table, workers):
     groups = read_interactions(p.interaction_constraints, n_features, others_alone=False)
     bins = bin_table(table.X, binner, monotone, groups, workers)
     objective = p._objective  # noqa: SLF001 - its own part
-    base = objective.first_scores(
-        table.y,
-        table.weight,
-        lambda values: total_of(np.sum(ranks.tables(sum_table(values), "start"), axis=0)),
-    )
+
+    def total(values):
+        return total_of(np.sum(ranks.tables(sum_table(values), "start"), axis=0))
+
+    base = objective.first_scores(table.y, table.weight, total)
+    weight = objective.weigh(table.y, table.weight, total)
     p._binner = binner  # noqa: SLF001 - its own part
     p._base = base if p.boost_from_average else np.zeros(len(base))  # noqa: SLF001 - its own part
     score = first_scores(p, training.rounds, table.X)
     by_features = training.tree_learner == "feature"
-    y, weight, rows_here = table.y, table.weight, rows
+    y, rows_here = table.y, rows
     crowds = find_crowds(table.X, binner, range(n_features), IN_ORDER[0])
     if by_features:
         bins, score, y, weight, crowds = everywhere(ranks, rows, bins, score, y, weight, crowds)

@@ -10,10 +10,10 @@ import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, column_or_1d
 
-from algorithms._common.hist_objectives import LOGARITHMIC
 from algorithms._common.hist_tables import place_among, read_table
 from algorithms._common.labels import codes_among
 from algorithms._distributed.boosting import Table
+from algorithms._kernels import hist_gradient as kinds
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ def look(part, model):
         labels, counts = np.unique(y, return_counts=True)
         return Facts(len(X), X.dtype.str, labels, counts, **known)
     sign = -1 if (y < 0).any() else int((y > 0).any())
-    if getattr(model._objective, "name", "") == "gamma":  # noqa: SLF001 - its own part
+    if getattr(model._objective, "name", "") in ("gamma", "cross_entropy"):  # noqa: SLF001 - its own part
         model._read_y(y)  # noqa: SLF001 - its own part
     return Facts(len(X), X.dtype.str, sign=sign, **known)
 
@@ -138,7 +138,7 @@ def check_values(facts, objective):
     """Raise ValueError where the values of all parts are none for a regression objective."""
     signs = {fact.sign for fact in facts if fact.n_rows}
     kind = getattr(objective, "kind", None)
-    if kind in LOGARITHMIC and (-1 in signs or 1 not in signs):
+    if kind in kinds.LOGARITHMIC and (-1 in signs or 1 not in signs):
         raise ValueError(f"objective {objective.name!r} needs y >= 0 with a positive sum")
 
 

@@ -11,9 +11,14 @@ a and b; classes of softmax are k = 1 … K, p_k = e^F_k / Σ e^F_j:
     GAMMA      g = 1 − y e^−F                        h = y e^−F
     TWEEDIE    g = −y e^(1−a)F + e^(2−a)F            h = −y (1−a) e^(1−a)F + (2−a) e^(2−a)F
     LOGISTIC   g = p − y                             h = p (1 − p)          p of a F
+    FAIR       g = c (F − y)                         h = c²                 c = a / (|F − y| + a)
+    PSEUDO_HUBER  g = c (F − y)                      h = c             c = 1 / √(1 + (F − y)²/a²)
+    MAPE       g = sign(F − y) / max(1, |y|)         h = 1
     SOFTMAX    g_k = p_k − [y = k]                   h_k = K/(K−1) p_k (1 − p_k)
 
-LightGBM's forms; both are multiplied by w. Results are float32. XGBoost's h of softmax is
+LightGBM's forms, but for PSEUDO_HUBER, which it has not: h is the curvature of the parabola that
+touches the loss at F and lies above it elsewhere, so that no step overshoots (`newton_objectives`).
+g and h are multiplied by w. Results are float32. XGBoost's h of softmax is
 2 p_k (1 − p_k), which `newton_objectives` makes of this one.
 """
 
@@ -22,9 +27,10 @@ import numpy as np
 from algorithms._kernels.hist_math import exp
 from algorithms._kernels.jit import inner_kernel, kernel
 
-L2, L1, HUBER, QUANTILE, POISSON, GAMMA, TWEEDIE, LOGISTIC = range(8)
+L2, L1, HUBER, QUANTILE, POISSON, GAMMA, TWEEDIE, LOGISTIC, FAIR, PSEUDO_HUBER, MAPE = range(11)
 LOGARITHMIC = (POISSON, GAMMA, TWEEDIE)
-CONSTANT = (L2, L1, HUBER, QUANTILE)  # h is the weight
+BENT = (FAIR, PSEUDO_HUBER)
+CONSTANT = (L2, L1, HUBER, QUANTILE, MAPE)  # h is the weight
 FEWEST_H = 1e-16  # of softmax, so that a sure class keeps a finite step
 ROWS = 256  # of softmax, that are taken class by class: so a row's lanes are vectors of rows
 
@@ -46,6 +52,8 @@ def differentiate(kind, a, score, y, weight, g, h, first, last):
         slope(kind, a, score, y, g, first, last)
     elif kind in LOGARITHMIC:
         differentiate_means(kind, a, score, y, g, h, first, last)
+    elif kind in BENT:
+        differentiate_bent(kind, a, score, y, g, h, first, last)
     else:
         for i in range(np.uint64(first), np.uint64(last)):
             p = 1.0 / (1.0 + exp(-a * score[i]))
@@ -81,6 +89,16 @@ def differentiate_means(kind, a, score, y, g, h, first, last):
 
 
 @inner_kernel
+def differentiate_bent(kind, a, score, y, g, h, first, last):
+    """Write g and h of the losses that turn from squares to lines, h falling on the way."""
+    for i in range(np.uint64(first), np.uint64(last)):
+        left = score[i] - y[i]
+        c = a / (abs(left) + a) if kind == FAIR else 1.0 / np.sqrt(1.0 + (left / a) ** 2)
+        g[i] = np.float32(c * left)
+        h[i] = np.float32(c * c if kind == FAIR else c)
+
+
+@inner_kernel
 def slope(kind, a, score, y, g, first, last):
     """Write g of the losses whose h is constant."""
     if kind == L2:
@@ -92,6 +110,9 @@ def slope(kind, a, score, y, g, first, last):
     elif kind == HUBER:
         for i in range(np.uint64(first), np.uint64(last)):
             g[i] = np.float32(min(max(score[i] - y[i], -a), a))
+    elif kind == MAPE:
+        for i in range(np.uint64(first), np.uint64(last)):
+            g[i] = np.float32(np.sign(score[i] - y[i]) / max(1.0, abs(y[i])))
     else:
         for i in range(np.uint64(first), np.uint64(last)):
             g[i] = np.float32(1.0 - a if score[i] >= y[i] else -a)

@@ -55,7 +55,8 @@ def facts_of(leaf, g, h, rules, scale):
     unit = scale.g * scale.g / scale.h
     ridge = rules.ridge / scale.h
     by_rows = (rules.min_rows - 0.5) * h / n_rows
-    least = max(np.int64(np.ceil(max(by_rows, rules.min_h / scale.h))), 1)
+    asked = np.ceil(max(by_rows, rules.min_h / scale.h))
+    least = max(np.int64(min(asked, h + 1.0)), 1)  # more than all there is cannot overflow
     base = np.float64(g) * np.float64(g) / (h + ridge)
     floor = max(rules.min_gain / unit, NOISE * n_rows / h)
     bounds = leaf["lower"], leaf["upper"], standing_value(leaf, g, h, rules, scale)

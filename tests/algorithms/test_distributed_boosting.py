@@ -34,6 +34,9 @@ CASES = {
         HistogramBoostingRegressor, categorical_feature=[1, 2], cat_smooth=1.0, max_bin=20
     ),
     "means": model(HistogramBoostingRegressor, objective="poisson"),
+    "fair": model(HistogramBoostingRegressor, objective="fair", fair_c=0.5),
+    "shares": model(HistogramBoostingRegressor, objective="cross_entropy"),
+    "binary, unbalanced": model(HistogramBoostingClassifier, is_unbalance=True),
     "huber": model(HistogramBoostingRegressor, objective="huber", alpha=0.5, max_depth=3),
     "sampled": model(
         HistogramBoostingRegressor,
@@ -62,10 +65,12 @@ CASES = {
 
 
 def target_of(name, y):
-    if name == "binary":
+    if name.startswith("binary"):
         return (y > 1.0).astype(int)
     if name.startswith("multiclass"):
         return np.digitize(y, [0.5, 1.5])
+    if name == "shares":
+        return 1.0 / (1.0 + np.exp(-y))
     return np.abs(y) if name == "means" else y
 
 
@@ -83,7 +88,7 @@ ONCE = [(name, 3) for name in CASES if name not in ("regression", "binary")]
 def test_the_model_is_the_local_one(name, size, learner):
     X, y, weight = table()
     y = target_of(name, y)
-    weight = weight if name in ("binary", "multiclass", "huber") else None
+    weight = weight if name in ("binary", "multiclass", "huber", "binary, unbalanced") else None
     local = CASES[name].fit(X, y, weight)
     rng = np.random.default_rng(size)
     for parts in partitionings(N, size, rng)[: 3 if size > 1 else 2]:
@@ -228,3 +233,11 @@ def test_targets_that_make_no_sense_are_an_error_at_every_rank():
     y = np.where(np.arange(N) == 700, 1e300, y)
     with pytest.raises(ValueError, match="not finite"), np.errstate(over="ignore"):
         train_ranks(CASES["regression"], X, y, parts=[(0, 400), (1, 500)], size=2)
+
+
+@pytest.mark.parametrize("learner", ["data", "feature"])
+def test_weights_that_vanish_are_an_error_at_every_rank_though_one_has_no_row(learner):
+    X, y, weight = table()
+    parts = [(0, 0), (1, N)]
+    with pytest.raises(ValueError, match="too small"):
+        train_ranks(CASES["huber"], X, y, 1e-60 * weight, parts=parts, size=2, tree_learner=learner)

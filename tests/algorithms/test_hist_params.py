@@ -1,10 +1,17 @@
 """Parameters of the boosters that are right each alone, and wrong together."""
 
+import re
+
 import lightgbm
 import numpy as np
+import pandas as pd
 import pytest
 
-from algorithms import HistogramBoostingRegressor, NewtonBoostingRegressor
+from algorithms import (
+    HistogramBoostingClassifier,
+    HistogramBoostingRegressor,
+    NewtonBoostingRegressor,
+)
 
 
 def table(n=300, d=3, seed=0):
@@ -37,6 +44,80 @@ def test_second_order_boosting_refuses_them_too(objective, signs):
     with pytest.raises(ValueError, match=f"cannot be had with objective '{objective}'"):
         model.fit(X, y)
     model.set_params(monotone_constraints=(0, 0, 0)).fit(X, y)
+
+
+def frame_of_categories(n=300):
+    """Return a frame with a column of categories, and values that follow it."""
+    rng = np.random.default_rng(4)
+    codes = rng.integers(0, 6, n)
+    frame = pd.DataFrame({"x": rng.normal(size=n), "kind": pd.Categorical(codes)})
+    return frame, frame["x"] + np.array([3.0, -1.0, 2.0, 0.0, 5.0, 1.0])[codes]
+
+
+@pytest.mark.parametrize("parity", [None, "lightgbm", "scikit-learn"])
+@pytest.mark.parametrize("is_frame", [False, True])
+def test_directions_of_categories_are_refused_with_their_names(is_frame, parity):
+    """As by LightGBM: "The output cannot be monotone with respect to categorical features"."""
+    frame, y = frame_of_categories()
+    params = {"monotone_constraints": [1, -1], "n_estimators": 1, "parity": parity}
+    X, name = (frame, "kind") if is_frame else (frame.astype(float).to_numpy(), 1)
+    params["categorical_feature"] = "auto" if is_frame else [1]
+    model = HistogramBoostingRegressor(**params)
+    message = "columns of categories.*" + re.escape(str([name]))
+    with pytest.raises(ValueError, match=message):
+        model.fit(X, y)
+    if parity is None:
+        model.set_params(monotone_constraints=[1, 0]).fit(X, y)
+
+
+@pytest.mark.parametrize("method", ["hist", "approx"])
+def test_second_order_boosting_refuses_them_though_xgboost_does_not(method):
+    frame, y = frame_of_categories()
+    params = {"n_estimators": 1, "tree_method": method}
+    model = NewtonBoostingRegressor(**params, monotone_constraints={"kind": 1})
+    with pytest.raises(ValueError, match=r"columns of categories.*'kind'"):
+        model.fit(frame, y)
+    model.set_params(monotone_constraints={"x": 1}).fit(frame, y)
+
+
+# ------------------------------------------------------------------ sizes without a limit
+
+
+@pytest.mark.parametrize("size", [1e3, 1e13, 1e14, 1e19, 1e300])
+def test_a_side_of_more_h_than_there_is_cannot_be(size):
+    """The least h is counted in steps, of which 10¹⁴ and more did not fit into 64 bits."""
+    X, y = table()
+    params = {"n_estimators": 2, "min_child_weight": size}
+    boosters = {
+        "values": HistogramBoostingRegressor(**params),
+        "classes": HistogramBoostingClassifier(**params),
+        "second order": NewtonBoostingRegressor(**params, tree_method="hist"),
+    }
+    for name, model in boosters.items():
+        target = y > 0.0 if name == "classes" else y
+        trees = model.fit(X, target).ensemble_
+        assert trees.n_nodes == trees.n_trees, name
+
+
+@pytest.mark.parametrize("size", [10**6, 10**19])
+def test_whole_numbers_have_no_limit(size):
+    X, y = table()
+    X[:, 2] = np.round(X[:, 2])
+    names = "max_depth", "max_cat_threshold", "max_cat_to_onehot", "min_data_per_group"
+    params = {"n_estimators": 2, "categorical_feature": [2]} | dict.fromkeys(names, size)
+    model = HistogramBoostingRegressor(**params).fit(X, y)
+    assert model.ensemble_.n_nodes > 2
+    for name in ("min_data_in_bin", "min_child_samples"):
+        model = HistogramBoostingRegressor(n_estimators=2, **{name: size}).fit(X, y)
+        assert model.ensemble_.n_nodes == model.ensemble_.n_trees
+    model = NewtonBoostingRegressor(n_estimators=2, tree_method="hist", max_depth=size, gamma=1.0)
+    assert model.fit(X, y).ensemble_.n_nodes > 2
+
+
+def test_steps_so_small_that_none_is_the_last_of_all_rows():
+    X, y = table()
+    params = {"data_sample_strategy": "goss", "learning_rate": 1e-320}
+    HistogramBoostingRegressor(n_estimators=2, **params).fit(X, y)
 
 
 # ------------------------------------------------------------------ shares

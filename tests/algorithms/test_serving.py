@@ -153,6 +153,20 @@ def test_another_number_of_columns_is_an_error(X):
         serve(random_ensemble(np.random.default_rng(0))).raw(X)
 
 
+@pytest.mark.parametrize("X", [np.zeros(WIDTH), [0.0] * WIDTH, np.zeros((2, 2, WIDTH)), 1.0])
+def test_what_is_no_table_is_an_error(X):
+    trees = random_ensemble(np.random.default_rng(0))
+    for predict in (serve(trees).predict, trees.predict, trees.leaves):
+        with pytest.raises(HarnessError, match=r"give one row as X.reshape\(1, -1\)"):
+            predict(X)
+
+
+def test_rows_in_a_list_are_read():
+    trees = random_ensemble(np.random.default_rng(0), absent="nan")
+    rows = [[0.5] * WIDTH, [1.5] * WIDTH]
+    assert np.array_equal(serve(trees).predict(rows), trees.predict(np.array(rows)))
+
+
 def test_a_model_without_trees_and_one_of_leaves():
     trees = TreeEnsemble.join([], n_features=2, base=np.array([0.5, -1.0]))
     assert serve(trees).raw(np.zeros((3, 2))).tolist() == [[0.5, -1.0]] * 3

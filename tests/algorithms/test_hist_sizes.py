@@ -1,0 +1,126 @@
+"""The histogram booster on targets and weights that are very small or very large."""
+
+import lightgbm
+import numpy as np
+import pytest
+
+from algorithms import (
+    HistogramBoostingClassifier,
+    HistogramBoostingRegressor,
+    NewtonBoostingRegressor,
+)
+
+SECOND_ORDER = {"poisson": "count:poisson", "gamma": "reg:gamma", "tweedie": "reg:tweedie"}
+TOO_SMALL = "targets or weights are too small; multiply them"
+
+
+def table(n=2000, seed=0):
+    """Return features, and the logarithm of means that follow them."""
+    X = np.random.default_rng(seed).normal(size=(n, 3))
+    return X, X[:, 0] + np.sin(2.0 * X[:, 1])
+
+
+def means(scale, n=2000, seed=0):
+    X, log_mean = table(n, seed)
+    return X, np.exp(log_mean) * np.random.default_rng(seed + 1).gamma(4.0, 0.25, n) * scale
+
+
+def miss(model, X, y, scale):
+    """Return how far predictions lie from the means, as a root mean square of the logarithm."""
+    found = np.log(model.fit(X, y).predict(X) / scale) - table()[1]
+    return np.sqrt(np.mean(found**2))
+
+
+# ------------------------------------------------------------------ small means
+
+
+@pytest.mark.parametrize("objective", list(SECOND_ORDER))
+@pytest.mark.parametrize("scale", [1e-14, 1e-20, 1e-30])
+def test_means_as_small_as_can_be_are_found_as_by_lightgbm(objective, scale):
+    """The first score was the logarithm of 1e-15 at least: five orders off, or an error."""
+    params = {"objective": objective, "n_estimators": 60, "min_child_weight": 0.0}
+    X, y = means(scale)
+    ours = miss(HistogramBoostingRegressor(**params, random_state=0), X, y, scale)
+    at_one = miss(HistogramBoostingRegressor(**params, random_state=0), X, y / scale, 1.0)
+    assert ours < 1.1 * at_one < 0.5
+    if objective != "poisson":  # the library's sums have an error of 1e-15, and its own limit
+        library = lightgbm.LGBMRegressor(**params, n_jobs=1, verbose=-1)
+        assert ours < 1.1 * miss(library, X, y, scale)
+
+
+@pytest.mark.parametrize("scale", [1e-46, 1e-200, 1e-290])
+def test_gamma_does_not_know_the_scale(scale):
+    X, y = means(scale)
+    model = HistogramBoostingRegressor(objective="gamma", n_estimators=60, random_state=0)
+    assert miss(model, X, y, scale) < 0.3
+
+
+@pytest.mark.parametrize("objective", list(SECOND_ORDER))
+def test_second_order_boosting_begins_at_the_mean_too(objective):
+    X, y = means(1e-20)
+    model = NewtonBoostingRegressor(objective=SECOND_ORDER[objective], n_estimators=1)
+    assert model.fit(X, y).intercept_[0] == pytest.approx(y.mean(), rel=1e-4)
+
+
+@pytest.mark.parametrize("objective", list(SECOND_ORDER))
+def test_small_means_are_watched(objective):
+    X, y = means(1e-20)
+    params = {"objective": objective, "n_estimators": 300, "min_child_weight": 0.0}
+    model = HistogramBoostingRegressor(**params, early_stopping_round=10, random_state=0)
+    model.fit(X, y, eval_set=[means(1e-20, seed=5)])
+    assert 20 < model.n_estimators_ < 300
+
+
+# ------------------------------------------------------------------ below float32
+
+
+@pytest.mark.parametrize(
+    ("objective", "scale"),
+    [("regression", 1e-46), ("regression", 1e-300), ("huber", 1e-50), ("poisson", 1e-46)],
+)
+@pytest.mark.parametrize("mean", [0.0, 1.0])
+def test_targets_that_float32_takes_for_none_are_an_error(objective, scale, mean):
+    """They trained a constant model without a word."""
+    X, y = means(1.0)
+    model = HistogramBoostingRegressor(objective=objective, n_estimators=3)
+    with pytest.raises(ValueError, match=TOO_SMALL):
+        model.fit(X, scale * (y + mean))
+
+
+@pytest.mark.parametrize("size", [1e-300, 1e-43, 1e-39])
+def test_weights_that_float32_takes_for_none_are_an_error(size):
+    X, y = means(1.0)
+    weight = size * np.random.default_rng(3).uniform(1.0, 2.0, len(y))
+    for objective in ("regression", "regression_l1", "gamma"):
+        with pytest.raises(ValueError, match=TOO_SMALL):
+            HistogramBoostingRegressor(objective=objective, n_estimators=3).fit(X, y, weight)
+    for target in (y > 1.0, np.digitize(y, [0.5, 2.0])):
+        with pytest.raises(ValueError, match=TOO_SMALL):
+            HistogramBoostingClassifier(n_estimators=3).fit(X, target, weight)
+
+
+@pytest.mark.parametrize(
+    ("y", "weight"),
+    [
+        (np.full(50, 1e-46), None),
+        (np.zeros(50), None),
+        (np.full(50, 0.1), np.linspace(1.0, 2.0, 50)),
+    ],
+)
+def test_where_nothing_is_to_explain_nothing_is_too_small(y, weight):
+    X = np.arange(50.0)[:, None]
+    found = HistogramBoostingRegressor(n_estimators=3).fit(X, y, weight).predict(X)
+    np.testing.assert_allclose(found, y, rtol=1e-6)
+
+
+def test_first_scores_may_explain_all():
+    X, y = means(1.0)
+    model = HistogramBoostingRegressor(n_estimators=3).fit(X, y, init_score=y)
+    assert not model.predict(X).any()
+
+
+def test_the_smallest_targets_that_float32_holds_are_learnt():
+    X, y = means(1.0)
+    near = HistogramBoostingRegressor(n_estimators=30, random_state=0).fit(X, y)
+    far = HistogramBoostingRegressor(n_estimators=30, random_state=0).fit(X, np.ldexp(y, -110))
+    np.testing.assert_allclose(np.ldexp(far.predict(X), 110), near.predict(X), rtol=1e-6)

@@ -284,9 +284,8 @@ def register_algorithms(register):
                 "depth": Argument("max_depth", convert=lambda depth: depth or -1),
                 "leaves": Argument("num_leaves"),
                 "bins": Argument("max_bin"),
-                "min_samples": Argument(
-                    "min_child_samples", "approximate", "held against estimated counts"
-                ),
+                "min_samples": Argument("min_child_samples", "approximate", "of estimated counts"),
+                "min_hessian": Argument("min_child_weight"),
                 "l2": Argument("reg_lambda"),
             },
             space=spaces.HISTOGRAM_BOOSTING,

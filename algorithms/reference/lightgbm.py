@@ -104,6 +104,7 @@ CAPACITY = {
     "leaves": Argument("num_leaves"),
     "bins": Argument("max_bin"),
     "min_samples": Argument("min_child_samples", "approximate", "held against estimated counts"),
+    "min_hessian": Argument("min_child_weight"),
     "l2": Argument("reg_lambda"),
 }
 

@@ -31,12 +31,13 @@ from sklearn.utils._param_validation import StrOptions
 from algorithms._common import spaces, variants
 from algorithms._common.base_histogram import BaseHistogramBoosting
 from algorithms._common.earlier import code_labels
+from algorithms._common.hist_binned import adapter
 from algorithms._common.hist_objectives import ALIASES, CLASSES, REGRESSION, to_probabilities
 from algorithms._common.hist_params import CONSTRAINTS
 from algorithms._common.hist_parity import probabilities_like
 from algorithms._common.hist_tables import trim
 from algorithms._common.labels import codes_among
-from harness import ALL_TASKS, Accepts, Algorithm, Argument, estimator_adapter, hookimpl
+from harness import ALL_TASKS, Accepts, Algorithm, Argument, hookimpl
 
 NAMES = StrOptions({*ALIASES, *CLASSES, *REGRESSION})
 
@@ -274,7 +275,7 @@ def register_algorithms(register):
     register(
         Algorithm(
             "histogram_boosting",
-            estimator_adapter(build),
+            adapter(build),
             ALL_TASKS,
             accepts=Accepts(missing=True, categorical=True, sparse=True),
             params={"n_estimators": 100},

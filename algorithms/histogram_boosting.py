@@ -93,6 +93,7 @@ class HistogramBoostingClassifier(ClassifierMixin, BaseHistogramBoosting):
         a list every feature may be.
     categorical_feature : "auto", list of int or str, or mask, bool (n_features,)
         Columns whose values are codes of categories; "auto": those of a frame's categorical dtype.
+        Of more than max_bin − 1 categories some share a bin, others for each tree.
     cat_smooth, cat_l2, max_cat_threshold, max_cat_to_onehot, min_data_per_group : number
         Of splits on categories.
     boost_from_average : bool
@@ -260,9 +261,8 @@ class HistogramBoostingRegressor(RegressorMixin, BaseHistogramBoosting):
 
 def build(spec):
     """Return the booster of a harness spec."""
-    boosting = (
-        HistogramBoostingClassifier if spec.task.is_classification else HistogramBoostingRegressor
-    )
+    labelled = spec.task.is_classification
+    boosting = HistogramBoostingClassifier if labelled else HistogramBoostingRegressor
     model = boosting(random_state=spec.seed, n_jobs=spec.threads)
     if spec.categorical:
         model.categorical_feature = list(spec.categorical)

@@ -11,6 +11,7 @@ from algorithms._common.earlier import look_at
 from algorithms._common.hist_binned import Binned, Rows
 from algorithms._common.hist_bins import bin_table, find_bins
 from algorithms._common.hist_boosting import Booster, Target
+from algorithms._common.hist_crowds import find_crowds
 from algorithms._common.hist_dart import Dart
 from algorithms._common.hist_fitted import HistogramModel
 from algorithms._common.hist_growing import Grower
@@ -174,7 +175,9 @@ class BaseHistogramBoosting(HistogramModel):
         self._validate_params()
         X, y, weight = self._read_training(X, y, sample_weight, None)
         with Workers(count_threads(self.n_jobs)) as workers:
-            return Rows(self, X, y, weight, self._bin_rows(X, y, workers))
+            found = Rows(self, X, y, weight, self._bin_rows(X, y, workers))
+        give_back(X.size)
+        return found
 
     def _fit_binned(self, rows):
         """Train on what `_read_and_bin` of this model, or of the one it is a copy of, returned."""
@@ -216,7 +219,8 @@ class BaseHistogramBoosting(HistogramModel):
         if is_worth_it(self, table, objective):
             order = find_order(table, binner, objective, objective.targets(y), workers)
         bins = bin_table(table, binner, monotone, groups, workers, layout, order[0])
-        return Binned(bins, binner, order, make_rules(self, monotone))
+        crowds = find_crowds(table.array, binner, table.dense_columns, order[0])
+        return Binned(bins, binner, order, crowds, make_rules(self, monotone))
 
     def _booster(self, binned, X, y, weight, workers, start):
         """Return the booster before its first round."""
@@ -240,7 +244,7 @@ class BaseHistogramBoosting(HistogramModel):
             score = score.take(number, axis=1) if start.is_given else score
         seed = check_random_state(self.random_state).randint(SEEDS)
         target = Target(objective, targets, weight, constant)
-        return Booster(self, grower, target, score, seed, binned.order)
+        return Booster(self, grower, target, score, seed, binned.order, binned.crowds)
 
     def _run(self, boost, rounds, watch, start):
         """Boost until there are enough rounds, or none helps any more."""

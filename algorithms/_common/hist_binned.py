@@ -11,11 +11,15 @@ from harness import EstimatorAdapter
 
 
 class Binned(NamedTuple):
-    """What trees are grown from, whatever the round."""
+    """What trees are grown from, round by round.
+
+    Bins of crowds are written anew before each tree, so a training leaves nothing to the next.
+    """
 
     bins: Any  # hist_layout.Bins
     binner: Any  # Binner
     order: tuple  # of rows that lie otherwise than they are numbered, as `pack_rows` takes it
+    crowds: list  # of Crowd: columns of more categories than bins
     rules: Any  # hist_layout.Rules
 
 

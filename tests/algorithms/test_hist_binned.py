@@ -18,6 +18,7 @@ CLASSES = np.digitize(Y, [0.0, 1.0]).astype(np.int64)
 WEIGHT = RNG.uniform(0.2, 3.0, N)
 LETTERS = pd.Categorical.from_codes(RNG.integers(0, 5, N), list("abcde"))
 FRAME = pd.DataFrame(X).assign(letter=LETTERS).set_axis([f"c{j}" for j in range(7)], axis=1)
+MANY = FRAME.assign(letter=pd.Categorical(RNG.integers(0, 40, N).astype(str)))
 GAPS = np.where(RNG.random(X.shape) < 0.1, np.nan, X)
 SPARSE = sparse.csr_matrix(np.where(np.abs(X) > 1.0, X, 0.0))
 
@@ -27,6 +28,7 @@ CASES = {
     "classes": (X, CLASSES, WEIGHT, {}),
     "two classes": (X, np.minimum(CLASSES, 1), None, {}),
     "categories": (FRAME, Y, None, {}),
+    "more categories than bins": (MANY, Y, None, {"max_bin": 15, "min_data_per_group": 5}),
     "sparse": (SPARSE, Y, None, {}),
     "dart": (X, Y, None, {"boosting_type": "dart", "skip_drop": 0.0}),
     "goss": (X, Y, None, {"data_sample_strategy": "goss"}),

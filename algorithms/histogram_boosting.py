@@ -31,12 +31,13 @@ from sklearn.utils._param_validation import StrOptions
 from algorithms._common import spaces, variants
 from algorithms._common.base_histogram import BaseHistogramBoosting
 from algorithms._common.earlier import code_labels
+from algorithms._common.hist_binned import adapter
 from algorithms._common.hist_objectives import NAMES, check_targets, to_probabilities, to_values
 from algorithms._common.hist_params import CONSTRAINTS
 from algorithms._common.hist_parity import probabilities_like
 from algorithms._common.hist_tables import trim
 from algorithms._common.labels import codes_among
-from harness import ALL_TASKS, Accepts, Algorithm, Argument, estimator_adapter, hookimpl
+from harness import ALL_TASKS, Accepts, Algorithm, Argument, hookimpl
 
 PARAMETERS = {**CONSTRAINTS, "objective": [StrOptions(NAMES), callable, None]}
 
@@ -259,9 +260,8 @@ class HistogramBoostingRegressor(RegressorMixin, BaseHistogramBoosting):
 
 def build(spec):
     """Return the booster of a harness spec."""
-    boosting = (
-        HistogramBoostingClassifier if spec.task.is_classification else HistogramBoostingRegressor
-    )
+    labelled = spec.task.is_classification
+    boosting = HistogramBoostingClassifier if labelled else HistogramBoostingRegressor
     model = boosting(random_state=spec.seed, n_jobs=spec.threads)
     if spec.categorical:
         model.categorical_feature = list(spec.categorical)
@@ -274,7 +274,7 @@ def register_algorithms(register):
     register(
         Algorithm(
             "histogram_boosting",
-            estimator_adapter(build),
+            adapter(build),
             ALL_TASKS,
             accepts=Accepts(missing=True, categorical=True, sparse=True),
             params={"n_estimators": 100},
@@ -284,9 +284,8 @@ def register_algorithms(register):
                 "depth": Argument("max_depth", convert=lambda depth: depth or -1),
                 "leaves": Argument("num_leaves"),
                 "bins": Argument("max_bin"),
-                "min_samples": Argument(
-                    "min_child_samples", "approximate", "held against estimated counts"
-                ),
+                "min_samples": Argument("min_child_samples", "approximate", "of estimated counts"),
+                "min_hessian": Argument("min_child_weight"),
                 "l2": Argument("reg_lambda"),
             },
             space=spaces.HISTOGRAM_BOOSTING,

@@ -283,8 +283,9 @@ def register_algorithms(register):
                 "leaves": Argument("max_leaves", "approximate", "exact with grow_policy=lossguide"),
                 "bins": Argument("max_bin"),
                 "min_samples": Argument(
-                    "min_child_weight", "approximate", "a sum of hessians, not of rows"
+                    "", "impossible", "it counts hessians, not rows: see min_hessian"
                 ),
+                "min_hessian": Argument("min_child_weight"),
                 "l2": Argument("reg_lambda"),
             },
             space=spaces.NEWTON_BOOSTING,

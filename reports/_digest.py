@@ -9,6 +9,7 @@ from harness.analysis.gates import decide_gates, gates_of
 from harness.model import JSON, to_json
 from harness.units import strict
 from reports._claim_words import gate_sentence, parity_json, parity_sentences
+from reports._counts import counted, counts_of, counts_words
 from reports._format import bounds, listing, plural, ratio, short
 from reports._page import Page, Pair
 from reports._problems import failed_comparisons
@@ -59,6 +60,7 @@ def _row(page: Page, pair: Pair) -> list[str]:
         f"{accuracy_badge(v).symbol} {v}" + (f" ({n})" if len(judged) > 1 else "")
         for v, n in counts.items()
     ]
+    said += [counts_words(c) for c in counts_of(page, pair)]
     times = [
         _ratios(page.speed(pair, phase)) for phase in (training_phase(page.view.speed), "predict")
     ]
@@ -85,8 +87,8 @@ def escaped(text: str) -> str:
 def verdicts_json(view: RunView) -> JSON:
     """Return every verdict, speed and failure of a run as strict JSON: no NaN, no infinity.
 
-    Keys: ``run``, ``accuracy``, ``speed`` (each with its ``word``), ``parity``, ``diagnostics``,
-    ``gates``, ``failures``.
+    Keys: ``run``, ``accuracy``, ``counts`` (of verdicts, over datasets), ``speed`` (each with its
+    ``word``), ``parity``, ``diagnostics``, ``gates``, ``failures``.
     """
     page = Page(view)
     speeds = [{**to_json(speed), "word": speed_word(speed)} for speed in view.speed]
@@ -107,6 +109,7 @@ def verdicts_json(view: RunView) -> JSON:
     ]
     run = {key: page.of_run(key) for key in ("id", "name", "status", "started", "ended")}
     judged = {"accuracy": to_json(view.accuracy), "diagnostics": to_json(view.diagnostics)}
+    judged["counts"] = to_json(counted(view.accuracy))
     judged["parity"] = parity_json(view.parity)
     judged["gates"] = decisions_json(decide_gates(gates_of(view.run["config"]), view))
     found: JSON = strict({"run": run, **judged, "speed": speeds, "failures": failures})

@@ -18,6 +18,7 @@ from harness.analysis.field import Field, declared_tests, field_of, gaps_of, mat
 from harness.analysis.pooling import FEW_DATASETS
 from reports._again import algorithms_again, pairs_again
 from reports._blocks import Block, Figure, Fragment, Panel, Paragraph
+from reports._counts import counts_table
 from reports._format import SPACE, bounds, count, digits, few, plural, share, short, signed
 from reports._inline import Code
 from reports._page import Page, Pair
@@ -51,6 +52,9 @@ def build(page: Page) -> Fragment | None:
     if len(page.by_dataset) < FEW_DATASETS:
         few_ones = f"Only {plural(len(page.by_dataset), 'dataset')}: tests across them say little."
         blocks.append(Paragraph(few_ones, role="note"))
+    if (counts := counts_table(page)) is not None:
+        told = Panel("Verdicts, counted", [counts], page.anchor("across", "verdicts"))
+        blocks.append(told)
     if (pairs := _declared(page, margin)) is not None:
         blocks.append(Panel("Declared pairs", [pairs], page.anchor("across", "pairs")))
     if len(field.names) > 2 and len(field.datasets) > 1:

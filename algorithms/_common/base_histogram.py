@@ -9,6 +9,7 @@ from sklearn.utils.validation import _check_sample_weight
 
 from algorithms._common.constraints import read_interactions, read_signs
 from algorithms._common.earlier import look_at
+from algorithms._common.hist_binned import Binned, Rows
 from algorithms._common.hist_bins import bin_table, find_bins
 from algorithms._common.hist_boosting import Booster, Target
 from algorithms._common.hist_crowds import find_crowds
@@ -152,6 +153,47 @@ class BaseHistogramBoosting(HistogramModel):
             scikit-learn's, where parameters, X, y or weights are not right.
         """
         before = None if init_model is None else look_at(init_model)
+        X, y, weight = self._read_training(X, y, sample_weight, before)
+        start = Start(self, before, init_score, eval_init_score)
+        if self.parity is not None:
+            by_class = hasattr(self, "classes_") and self.class_weight is not None
+            given = sample_weight is not None or by_class
+            asked = {"eval_set": eval_set, "init_model": init_model, "init_score": init_score}
+            train_like(self, X, y, weight, is_weighted=given, **asked)
+            return self
+        watch = Watch(self, start, eval_set, eval_sample_weight, eval_metric)
+        with Workers(count_threads(self.n_jobs)) as workers:
+            binned = self._bin_rows(X, y, workers)
+            booster = self._booster(binned, X, y, weight, workers, start)
+            grower = Dart(booster, X) if self.boosting_type == "dart" else booster
+            size = X.size
+            del X, y, weight, binned  # what is read from here on are the bins and the target
+            give_back(size)
+            self._run(grower.boost, booster.rounds, watch, start)
+        return self
+
+    def _read_and_bin(self, X, y, sample_weight=None):
+        """Return training `Rows` in bins, from which `_fit_binned` of a copy trains."""
+        self._validate_params()
+        X, y, weight = self._read_training(X, y, sample_weight, None)
+        with Workers(count_threads(self.n_jobs)) as workers:
+            found = Rows(self, X, y, weight, self._bin_rows(X, y, workers))
+        give_back(X.size)
+        return found
+
+    def _fit_binned(self, rows):
+        """Train on what `_read_and_bin` of this model, or of the one it is a copy of, returned."""
+        start = Start(self, None, None, None)
+        watch = Watch(self, start, None, None, None)
+        with Workers(count_threads(self.n_jobs)) as workers:
+            given = rows.X, rows.y, rows.weight
+            booster = self._booster(rows.binned, *given, workers, start)
+            grower = Dart(booster, rows.X) if self.boosting_type == "dart" else booster
+            self._run(grower.boost, booster.rounds, watch, start)
+        return self
+
+    def _read_training(self, X, y, sample_weight, before):
+        """Return X, y and the weights as training takes them; set what is known of the rows."""
         known, labels = (before.categories, before.labels) if before else (None, None)
         ordered = are_ordered(X)
         X, y = read_table(self, X, y=y, reset=True, known=known, **self._y_checks())
@@ -164,45 +206,34 @@ class BaseHistogramBoosting(HistogramModel):
         weight = self._weigh(y, weight)
         self._is_categorical = find_categorical(self, self.categorical_feature, ordered)
         self._objective = self._find_objective()
-        start = Start(self, before, init_score, eval_init_score)
-        if self.parity is not None:
-            by_class = hasattr(self, "classes_") and self.class_weight is not None
-            given = sample_weight is not None or by_class
-            asked = {"eval_set": eval_set, "init_model": init_model, "init_score": init_score}
-            train_like(self, X, y, weight, is_weighted=given, **asked)
-            return self
-        watch = Watch(self, start, eval_set, eval_sample_weight, eval_metric)
-        with Workers(count_threads(self.n_jobs)) as workers:
-            booster = self._booster(X, y, weight, workers, start)
-            grower = Dart(booster, X) if self.boosting_type == "dart" else booster
-            size = X.size
-            del X, y, weight  # what is read from here on are the bins and the target
-            give_back(size)
-            self._run(grower.boost, booster.rounds, watch, start)
-        return self
+        return X, y, weight
 
-    def _booster(self, X, y, weight, workers, start):
-        """Return the booster before its first round."""
+    def _bin_rows(self, X, y, workers):
+        """Return the `Binned` rows of X, as read."""
         n_features = X.shape[1]
         monotone = read_signs(self.monotone_constraints, n_features, every=True)
         groups = read_interactions(self.interaction_constraints, n_features, others_alone=False)
         layout = read_layout(self)
         table = part_table(X, workers, bundles=layout.bundles)
         wanted = self.max_bin, whole(self.subsample_for_bin), whole(self.min_data_in_bin)
-        binner = self._binner = find_bins(table, self._is_categorical, *wanted, workers)
+        binner = find_bins(table, self._is_categorical, *wanted, workers)
+        objective, order = self._objective, IN_ORDER
+        if is_worth_it(self, table, objective):
+            order = find_order(table, binner, objective, objective.targets(y), workers)
+        bins = bin_table(table, binner, monotone, groups, workers, layout, order[0])
+        crowds = find_crowds(table.array, binner, table.dense_columns, order[0])
+        return Binned(bins, binner, order, crowds, make_rules(self, monotone))
+
+    def _booster(self, binned, X, y, weight, workers, start):
+        """Return the booster before its first round."""
+        self._binner, number = binned.binner, binned.order[0]
+        grower = Grower(binned.bins, binned.binner, binned.rules, workers)
         objective = self._objective
         if callable(objective):
             targets, first = np.asarray(y, np.float64)[None], np.zeros(self._n_scores)
         else:
             targets, first = objective.targets(y), objective.first_scores(y, weight)
             weight = objective.weigh(y, weight)
-        order = IN_ORDER
-        if is_worth_it(self, table, objective):
-            order = find_order(table, binner, objective, targets, workers)
-        number = order[0]
-        bins = bin_table(table, binner, monotone, groups, workers, layout, number)
-        crowds = find_crowds(table.array, binner, table.dense_columns, number)
-        grower = Grower(bins, binner, make_rules(self, monotone), workers)
         self._base = first if self.boost_from_average else np.zeros(len(first))
         constant = None if self.boost_from_average or start.is_given else first
         score = np.empty((len(first), len(y)))
@@ -216,7 +247,7 @@ class BaseHistogramBoosting(HistogramModel):
             score = score.take(number, axis=1) if start.is_given else score
         seed = check_random_state(self.random_state).randint(SEEDS)
         target = Target(objective, targets, weight, constant)
-        return Booster(self, grower, target, score, seed, order, crowds)
+        return Booster(self, grower, target, score, seed, binned.order, binned.crowds)
 
     def _run(self, boost, rounds, watch, start):
         """Boost until there are enough rounds, or none helps any more."""

@@ -108,6 +108,7 @@ def register_algorithms(register):
                 "leaves": Argument("", "impossible", "a symmetric tree of depth d has 2^d leaves"),
                 "bins": Argument("border_count", convert=lambda bins: bins - 1),
                 "min_samples": Argument("", "impossible", "not held in symmetric trees"),
+                "min_hessian": Argument("", "impossible", "not held in symmetric trees"),
                 "l2": Argument("l2_leaf_reg", "approximate", "scaled by the mean row weight"),
             },
             space=SYMMETRIC_BOOSTING,

@@ -104,17 +104,23 @@ CAPACITY = {
     "leaves": Argument("num_leaves"),
     "bins": Argument("max_bin"),
     "min_samples": Argument("min_child_samples", "approximate", "held against estimated counts"),
+    "min_hessian": Argument("min_child_weight"),
     "l2": Argument("reg_lambda"),
 }
 
 
 @hookimpl
 def register_algorithms(register):
-    """Register plain LightGBM, one-side sampling, and quantised gradients."""
+    """Register plain LightGBM, its two layouts of bins, one-side sampling, quantised gradients.
+
+    Plain LightGBM tries both layouts before each training and takes the faster one.
+    """
     boosting = "https://proceedings.neurips.cc/paper/2017/hash/6449f44a102fde848669bdd9eb6b76fa-Abstract.html"
     quantised = "https://arxiv.org/abs/2207.09682"
     for name, params, paper, summary in (
         ("gbdt", {}, boosting, "LightGBM, leaf by leaf on histograms"),
+        ("row_wise", {"force_row_wise": True}, boosting, "LightGBM on bins that lie row by row"),
+        ("column_wise", {"force_col_wise": True}, boosting, "LightGBM on bins by columns"),
         ("goss", {"data_sample_strategy": "goss"}, boosting, "LightGBM with one-side sampling"),
         ("quantised", {"use_quantized_grad": True}, quantised, "LightGBM on quantised gradients"),
     ):

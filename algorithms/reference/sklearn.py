@@ -212,6 +212,7 @@ ALGORITHMS = {
             **RATE,
             "trees": Argument("max_iter"),
             "bins": Argument("max_bins", "approximate", "at most 255", lambda bins: min(bins, 255)),
+            "min_hessian": Argument("", "impossible", "always 0.001"),
             "l2": Argument("l2_regularization"),
         },
         "space": spaces.HIST_GRADIENT_BOOSTING,

@@ -87,7 +87,8 @@ CAPACITY = {
     "trees": Argument("n_estimators"),
     "rate": Argument("learning_rate"),
     "depth": Argument("max_depth", convert=lambda depth: depth or 0),
-    "min_samples": Argument("min_child_weight", "approximate", "a sum of hessians, not of rows"),
+    "min_samples": Argument("", "impossible", "it counts hessians, not rows: see min_hessian"),
+    "min_hessian": Argument("min_child_weight"),
     "l2": Argument("reg_lambda"),
 }
 BINNED = {

@@ -7,9 +7,11 @@ margin of the least loss that any side of the workload has; and where our own is
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from statistics import median
 
+from harness.analysis.speed import TRAIN, fit_peaks
 from harness.analysis.stats import geometric_mean
 from harness.analysis.view import Accuracy, Interval, RunView, Speed
 from harness.ids import canonical
@@ -17,6 +19,8 @@ from harness.ids import canonical
 Ours = tuple[str, str, str]  # algorithm, its params, dataset
 Rival = tuple[str, str]  # its name, its params
 OURS: Rival = ("", "")
+PARTS = ("native", "fit")  # of `train`
+LEAST_SHARE = 0.001  # of training: what takes less is no binning, but a call that keeps arrays
 
 
 @dataclass(frozen=True)
@@ -32,6 +36,16 @@ class Fastest:
     verdict: str  # of our accuracy against that rival's; "" where none was measured
     accurate: bool  # our loss is within the margin of the least one
     left_out: tuple[str, ...]  # rivals whose loss is not, or that have none
+
+
+@dataclass(frozen=True)
+class Peaks:
+    """The peak of memory of an algorithm's first fit on one workload, beside its rivals'."""
+
+    workload: str
+    algorithm: str
+    ours: float  # bytes above a warm process
+    ratios: Mapping[str, float]  # rival → its peak over ours, in the same duel
 
 
 @dataclass(frozen=True)
@@ -53,19 +67,58 @@ def fastest_rivals(views: Iterable[RunView], phase: str) -> list[Fastest]:
         Of runs, each one workload or more; its name is the run's, with the dataset where the run
         has several.
     phase
-        ``train``, ``native``, ``fit``, ``predict`` or ``predict_one``.
+        ``train``, ``predict`` or ``predict_one``; or a part of training, ``native`` or ``fit``:
+        then it is the rival that trains fastest, and none where a side bins inside ``fit``.
     """
     found = []
     for view in views:
-        raced: dict[Ours, list[Speed]] = {}
-        for speed in view.speed:
-            if speed.phase == phase and speed.dataset and speed.algorithm != speed.reference:
-                raced.setdefault(_ours(speed), []).append(speed)
-        several = len({dataset for _, _, dataset in raced}) > 1
+        raced = races(view, TRAIN if phase in PARTS else phase)
         for ours, speeds in raced.items():
-            name = f"{view.run['name']} {ours[-1]}" if several else str(view.run["name"])
-            found.append(_fastest(name, speeds, [a for a in view.accuracy if _ours(a) == ours]))
+            name = workload_name(view, ours[-1], [dataset for _, _, dataset in raced])
+            fastest, whole = _fastest(name, speeds, [a for a in view.accuracy if _ours(a) == ours])
+            if phase in PARTS:
+                found += _part(fastest, whole, phase, view.speed)
+            else:
+                found.append(fastest)
     return found
+
+
+def races(view: RunView, phase: str) -> dict[Ours, list[Speed]]:
+    """Return the speeds of one phase by who raced, on which dataset; not those against itself."""
+    raced: dict[Ours, list[Speed]] = {}
+    for speed in view.speed:
+        if speed.phase == phase and speed.dataset and speed.algorithm != speed.reference:
+            raced.setdefault(_ours(speed), []).append(speed)
+    return raced
+
+
+def has_rivals(views: Sequence[RunView]) -> bool:
+    """Say whether there is a fastest one to look for: several workloads, or several rivals."""
+    several = (len(speeds) > 1 for view in views for speeds in races(view, TRAIN).values())
+    return len(views) > 1 or any(several)
+
+
+def workload_name(view: RunView, dataset: str, datasets: Iterable[str]) -> str:
+    """Return the name of a run, with the dataset where the run has several."""
+    name = str(view.run["name"])
+    return f"{name} {dataset}" if len(set(datasets)) > 1 else name
+
+
+def _part(whole: Fastest, trained: Speed, phase: str, speeds: Iterable[Speed]) -> list[Fastest]:
+    """Return one part of training against the rival of the whole; nothing where it is no part."""
+    parts = {
+        speed.phase: speed
+        for speed in speeds
+        if speed.phase in PARTS and speed.subject == trained.subject
+    }
+    native = parts.get("native")
+    if phase not in parts or native is None:
+        return []
+    shares = (a / b for a, b in zip(native.seconds, trained.seconds, strict=True))
+    if min(shares) < LEAST_SHARE:
+        return []
+    part = parts[phase]
+    return [replace(whole, phase=phase, ratio=part.ratio, seconds=part.seconds)]
 
 
 def _ours(found: Speed | Accuracy) -> Ours:
@@ -78,6 +131,25 @@ def _theirs(found: Speed | Accuracy) -> Rival:
     return found.reference, canonical(found.params[1])
 
 
+def peaks_of(views: Iterable[RunView]) -> list[Peaks]:
+    """Return the peaks of memory of each algorithm that fought, and of all its rivals."""
+    found = []
+    for view in views:
+        fought: dict[tuple[str, str], list[tuple[str, int, int]]] = {}
+        for outcome in view.duels:
+            a, b = outcome.duel.a, outcome.duel.b
+            known = [pair for pair in fit_peaks(outcome) if min(pair) > 0]
+            if known and a.algorithm != b.algorithm:
+                ours, theirs = (int(median(side)) for side in zip(*known, strict=True))
+                place = a.algorithm, a.dataset.name
+                fought.setdefault(place, []).append((b.algorithm, ours, theirs))
+        for (algorithm, dataset), peaks in fought.items():
+            name = workload_name(view, dataset, [on for _, on in fought])
+            ratios = {rival: theirs / ours for rival, ours, theirs in peaks}
+            found.append(Peaks(name, algorithm, median(p[1] for p in peaks), ratios))
+    return found
+
+
 def lead_of(found: Sequence[Fastest]) -> Lead | None:
     """Return the geometric mean and the worst of the ratios of one phase; None where none is."""
     if not found:
@@ -87,14 +159,17 @@ def lead_of(found: Sequence[Fastest]) -> Lead | None:
     return Lead(found[0].phase, mean, worst, len(found))
 
 
-def _fastest(name: str, speeds: Sequence[Speed], judged: Sequence[Accuracy]) -> Fastest:
+def _fastest(
+    name: str, speeds: Sequence[Speed], judged: Sequence[Accuracy]
+) -> tuple[Fastest, Speed]:
+    """Return the fastest rival that counts, and the speed that says so."""
     verdicts = {_theirs(accuracy): accuracy for accuracy in judged}
     behind = _behind(verdicts)
     counted = [speed for speed in speeds if not behind.get(_theirs(speed))] or list(speeds)
     speed = min(counted, key=lambda one: one.ratio.value)
     verdict = verdicts.get(_theirs(speed))
     left_out = {name for (name, params), lost in behind.items() if lost and (name, params) != OURS}
-    return Fastest(
+    found = Fastest(
         workload=name,
         algorithm=speed.algorithm,
         phase=speed.phase,
@@ -105,6 +180,7 @@ def _fastest(name: str, speeds: Sequence[Speed], judged: Sequence[Accuracy]) -> 
         accurate=not behind.get(OURS, False),
         left_out=tuple(sorted(left_out)),
     )
+    return found, speed
 
 
 def _behind(verdicts: dict[Rival, Accuracy]) -> dict[Rival, bool]:

@@ -72,6 +72,8 @@ def command(**given: Any) -> int:
     """Time algorithms A and B in interleaved pairs on one dataset.
 
     The ratio is B's time over A's: above 1, A is faster. A against itself shows the noise floor.
+    Part of the rows is held out and predicted: a quarter from 100 000 rows on, a fifth below. How
+    many trained is told with the result.
     With --precision or --claim the duel is looked at after 8, 12, 16 and 24 launches, and its
     interval pays for the looks.
     """
@@ -89,13 +91,15 @@ def command(**given: Any) -> int:
     if as_json:
         told = {"duel": result.outcome.duel.id, "status": result.status.value}
         stopped = result.outcome.facts.get("stopped", "")
-        print_json({**told, "speeds": result.verdicts, "stopped": stopped})
+        print_json({**told, **_rows(result), "speeds": result.verdicts, "stopped": stopped})
     elif result.verdicts:
         names = [given["a"] or result.outcome.duel.a.algorithm]
         names += [given["b"] or result.outcome.duel.b.algorithm]
         sides = zip(names, (given["a_params"], given["b_params"]), strict=True)
         a, b = (" ".join([name, *params]) for name, params in sides)
         _print_speeds(a, b, result.verdicts)
+        if rows := _rows(result):
+            say(f"{rows['train_rows']:,} rows trained, {rows['test_rows']:,} were predicted")
     if result.failure is not None:
         say(f"harness: the duel {result.status}: {result.failure.message}")
         return 3
@@ -112,6 +116,12 @@ def _again(duel: str, given: dict[str, Any]) -> DuelResult:
     with closing(new_progress()) as progress:
         end, registry = duel_again(duel, **asked, progress=progress)
     return DuelResult(end.run_id, given["results"], registry, end.outcome, tuple(end.speeds))
+
+
+def _rows(result: DuelResult) -> dict[str, int]:
+    """Return how many rows both sides trained on and predicted; nothing of one that never began."""
+    facts = result.outcome.facts.get("a", {})
+    return {key: facts[key] for key in ("train_rows", "test_rows") if key in facts}
 
 
 def _print_speeds(a: str, b: str, speeds: Sequence[Speed]) -> None:

@@ -1,41 +1,73 @@
-"""The table at the end of a series of runs: each algorithm beside its fastest rival."""
+"""The tables at the end of a race: each algorithm beside its fastest rival, and peaks of memory."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import click
 
-from harness.analysis.rivals import Fastest, fastest_rivals, lead_of
+from harness.analysis.rivals import Fastest, Peaks, fastest_rivals, has_rivals, lead_of, peaks_of
 from harness.cli.common import print_table, say
 from harness.units import show_duration
 
 if TYPE_CHECKING:
-    from harness.results import RunResult
+    from harness.analysis.view import RunView
 
-PHASES = ("train", "predict", "predict_one")
+PHASES = {
+    "native": "binning (native form)",
+    "fit": "training without binning (fit)",
+    "train": "binning and training together (train)",
+    "predict": "prediction (predict)",
+    "predict_one": "prediction of one row (predict_one)",
+}
 HEADER = ("workload", "algorithm", "rival", "ours", "its", "ratio", "interval", "accuracy")
 
 
-def print_rivals(results: Sequence[RunResult]) -> None:
-    """Print a table for each phase that was timed, with the geometric mean and the worst ratio."""
-    views = [result.view for result in results]
-    for phase in PHASES:
+def print_rivals(views: Sequence[RunView]) -> None:
+    """Print a table for each phase that was timed, with geometric mean and worst ratio, and peaks.
+
+    Nothing is printed where no algorithm has several rivals, or several workloads.
+    """
+    if not has_rivals(views):
+        return
+    told: dict[str, None] = {}
+    for phase, words in PHASES.items():
         found = fastest_rivals(views, phase)
         lead = lead_of(found)
         if lead is None:
             continue
-        click.echo(f"\n{phase}: time of the fastest rival that is as accurate, over ours")
+        click.echo(f"\n{words}: time of the fastest rival that is as accurate, over ours")
         print_table(HEADER, [_row(one) for one in found])
         mean, worst = lead.mean, lead.worst
         click.echo(
             f"geometric mean {mean.value:.2f} [{mean.low:.2f}, {mean.high:.2f}] of "
             f"{lead.workloads}; the least {worst.ratio.value:.2f}, on {worst.workload}"
         )
-        for one in found:
-            for note in _notes(one):
-                say(f"note: {one.workload}: {note}")
+        told |= dict.fromkeys(f"{one.workload}: {note}" for one in found for note in _notes(one))
+    for note in (*told, *_inside(views)):
+        say(f"note: {note}")
+    _print_peaks(peaks_of(views))
+
+
+def _print_peaks(found: Sequence[Peaks]) -> None:
+    """Print a row a workload and a column a rival."""
+    if not found:
+        return
+    rivals = list(dict.fromkeys(rival for one in found for rival in one.ratios))
+    click.echo("\nmemory: peak of each rival's first fit, its native form included, over ours")
+    print_table(
+        ("workload", "algorithm", "ours", *rivals),
+        [
+            (one.workload, one.algorithm, f"{one.ours / 2**20:,.0f} MiB", *_ratios(one, rivals))
+            for one in found
+        ],
+    )
+
+
+def _ratios(one: Peaks, rivals: Iterable[str]) -> Iterator[str]:
+    for rival in rivals:
+        yield f"{one.ratios[rival]:.2f}" if rival in one.ratios else ""
 
 
 def _row(one: Fastest) -> tuple[str, ...]:
@@ -56,3 +88,12 @@ def _notes(one: Fastest) -> list[str]:
         told = "is less accurate than the best by more than the margin, or without a score"
         notes.append(f"{one.algorithm} {told}")
     return notes
+
+
+def _inside(views: Sequence[RunView]) -> Iterator[str]:
+    """Yield the workloads on which training has no parts, as one side bins inside ``fit``."""
+    apart = {(one.workload, one.algorithm) for one in fastest_rivals(views, "native")}
+    for one in fastest_rivals(views, "train"):
+        if (one.workload, one.algorithm) not in apart:
+            pair = f"{one.algorithm} or {one.rival}"
+            yield f"{one.workload}: {pair} bins inside fit, so the two are shown together only"

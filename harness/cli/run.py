@@ -98,17 +98,21 @@ BESIDE_AGAIN = frozenset(  # options that may stand beside --again
 def command(**given: Any) -> int:
     """Run EXPERIMENT (a shipped name or a TOML file; default: quick).
 
-    Of a series, such as speed or a folder of TOML files, each experiment is run in turn; then
-    each algorithm stands beside the fastest of its rivals that is as accurate.
+    Of a series, such as speed or a folder of TOML files, each experiment is run in turn. At the
+    end each algorithm stands beside the fastest of its rivals that is as accurate, and verdicts
+    are counted over the datasets.
     """
     series = [_again(given)] if given["again"] else _asked(given)
     if given["dry_run"]:
         return max(_dry_run(options, as_json=given["as_json"]) for options in series)
     results = [_run(options, given) for options in series]
-    if len(results) > 1 and not given["as_json"]:
+    if not given["as_json"]:
         from harness.cli.rivals import print_rivals
+        from harness.cli.verdicts import print_verdicts
 
-        print_rivals([result for result, _ in results])
+        views = [result.view for result, _ in results]
+        print_rivals(views)
+        print_verdicts(views)
     return first_code(*(code for _, code in results))
 
 

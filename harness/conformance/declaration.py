@@ -19,6 +19,7 @@ WANTED = {
     "leaves": 3,
     "bins": 16,
     "min_samples": 2,
+    "min_hessian": 1,
     "l2": 1,
 }  # a small value of each canonical word
 

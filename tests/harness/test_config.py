@@ -1,11 +1,15 @@
+import math
+import re
 from typing import get_args
 
 import pytest
 
 from harness.config import Choice, load_experiment, parse_experiment
 from harness.config_diagnostics import Name
+from harness.data.splits import HOLDOUT_ROWS, TEST_SHARE
 from harness.errors import ConfigError
 from harness.experiment_files import experiments_of, shipped_experiments
+from harness.plugins import load_registry
 
 
 def write(tmp_path, text):
@@ -63,6 +67,68 @@ def test_second_order_boosting_is_raced_by_each_method_against_the_librarys_own(
     deep = {"exact": (None, 8), "approx": (255, None), "hist": (255, None)}
     wanted = {(*pair, *size) for pair in both for size in ((None, 6), deep[pair[0]])}
     assert fought == wanted | {("hist", "onehot_sparse:rows=500000", None, 6)}
+
+
+RIVALS = {  # of the histogram booster in every race
+    "lightgbm.row_wise",
+    "lightgbm.column_wise",
+    "lightgbm.quantised",
+    "xgboost.hist",
+    "catboost.plain",
+    "sklearn.hist_gradient_boosting",
+}
+TRAINED = {
+    "categories": 500_000,
+    "constant_hessian": 1_000_000,
+    "heavy_tail": 10_000_000,
+    "higgs_10m": 10_000_000,
+    "higgs_255": 1_000_000,
+    "higgs_31": 1_000_000,
+    "multiclass": 300_000,
+    "onehot": 500_000,
+    "rare_positives": 1_000_000,
+    "small": 1_000,
+    "wide": 50_000,
+}
+
+
+@pytest.mark.parametrize("name", experiments_of("speed"))
+def test_every_race_meets_every_rival_at_one_size_on_as_many_rows_as_it_says(name):
+    experiment = load_experiment(name)
+    [(data, on)] = zip(experiment.datasets, experiment.duels.datasets, strict=True)
+    assert data == on
+    pairs = experiment.duels.pairs
+    assert pairs == experiment.verdicts.pairs
+    assert {rival for _, rival in pairs} == RIVALS
+    assert {ours for ours, _ in pairs} == {"histogram_boosting"}
+    asked = {"trees", "leaves", "rate", "bins", "l2", "min_samples", "min_hessian"}
+    assert set(experiment.capacity) == asked
+    rows = int(re.search(r"rows=(\d+)", data)[1])
+    trained = trained_rows(rows, experiment.splits.folds)
+    assert trained == TRAINED[experiment.name]
+    assert f"{trained:,}".replace(",", " ") in experiment.summary
+
+
+def trained_rows(rows, folds):
+    """Return how many rows train, as the default splits part a table."""
+    if rows >= HOLDOUT_ROWS:
+        return rows - math.ceil(rows * TEST_SHARE)
+    return rows - rows // folds
+
+
+def test_accuracy_is_asked_on_every_set_that_comes_along():
+    experiment = load_experiment("accuracy")
+    registry = load_registry(strangers=False)
+    suites = {"bundled", "generated"}
+    ours = {d.name for d in registry.all("dataset") if suites.intersection(d.suites)}
+    assert {name.partition(":")[0] for name in experiment.datasets} == ours
+    [*pairs, newton] = experiment.verdicts.pairs
+    layouts = {"lightgbm.row_wise", "lightgbm.column_wise"}  # they grow the same trees
+    assert {rival for _, rival in pairs} == RIVALS - layouts | {"lightgbm.gbdt"}
+    assert newton == ("newton_boosting", "xgboost.hist")
+    assert experiment.duels.pairs == []
+    assert experiment.parity.datasets == []
+    assert experiment.capacity["min_hessian"] == 1.0
 
 
 def test_all_four_mistakes_are_told_at_once_with_what_was_meant(tmp_path):

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from harness.analysis.view import RunView
-from reports import Page, across
+from reports import Page, across, markdown_summary
 from reports._ranks import critical_difference
 from reports._render import Renderer
 
@@ -34,6 +34,32 @@ def test_pairs_ranks_and_matrix_are_told(typical) -> None:
     assert "Everyone against everyone" in page
     assert "Left out, because they lack a dataset" in page  # catboost ran out of time on wine
     assert "which is not equality" in page
+
+
+def worse_everywhere(view: RunView) -> RunView:
+    """Return a view whose first pair is worse on every dataset, on the first one beyond doubt."""
+    first = view.accuracy[0]
+    pair = [a for a in view.accuracy if a.dataset and a.reference == first.reference]
+    pair = [a for a in pair if a.algorithm == first.algorithm]
+    below = replace(first.difference, low=-3.0, value=-2.0, high=-1.0)
+    judged = [
+        replace(a, verdict="worse", difference=below, error=error, splits=5)
+        for a, error in zip(pair, [0.01, *[0.65] * (len(pair) - 1)], strict=True)
+    ]
+    return replace(view, accuracy=tuple(judged))
+
+
+def test_verdicts_are_counted_after_holm_and_sets_are_named(typical) -> None:
+    view = worse_everywhere(typical)
+    page = html_of(across.build(Page(view)))
+    first, *others = (a.dataset for a in view.accuracy)
+    assert "Verdicts, counted" in page
+    assert f"{first}; in doubt: {others[0]}" in page
+    counts = f"of {len(view.accuracy)} datasets 0 equivalent, 0 better, 1 worse"
+    told = markdown_summary(view).replace("\N{NO-BREAK SPACE}", " ")
+    assert f"{counts}, {len(others)} inconclusive after Holm" in told
+    alone = replace(view, accuracy=view.accuracy[:1])
+    assert "Verdicts, counted" not in html_of(across.build(Page(alone)))
 
 
 def test_ratings_appear_from_sixteen_datasets_on(views) -> None:

@@ -41,8 +41,9 @@ def test_failures_are_told_in_markdown(views) -> None:
 def test_the_json_is_strict_and_has_every_verdict(views, kind) -> None:
     view = views[kind]()
     found = json.loads(json.dumps(verdicts_json(view), allow_nan=False))
-    assert set(found) == {"run", "accuracy", "speed", "parity", "diagnostics", "gates"} | {
-        "failures"
+    assert set(found) == {"run", "accuracy", "counts", "speed", "parity", "diagnostics"} | {
+        "gates",
+        "failures",
     }
     assert len(found["accuracy"]) == len(view.accuracy)
     assert len(found["speed"]) == len(view.speed)

@@ -1,11 +1,12 @@
 """The rival that counts: the fastest of those that are as accurate."""
 
 import math
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
 
-from harness.analysis.rivals import fastest_rivals, lead_of
+from harness.analysis.rivals import fastest_rivals, lead_of, peaks_of
 from harness.analysis.view import Accuracy, Interval, Speed
 from harness.cli.rivals import print_rivals
 
@@ -20,8 +21,9 @@ def accuracy(rival, difference, margin=0.1, verdict="equivalent", dataset="d", *
     return Accuracy("ours", rival, dataset, "log_loss", verdict, interval, margin, **fields)
 
 
-def view(speeds, accuracies=(), name="work"):
-    return SimpleNamespace(run={"name": name}, speed=tuple(speeds), accuracy=tuple(accuracies))
+def view(speeds, accuracies=(), name="work", duels=()):
+    told = {"speed": tuple(speeds), "accuracy": tuple(accuracies), "duels": tuple(duels)}
+    return SimpleNamespace(run={"name": name}, **told)
 
 
 def test_the_fastest_rival_counts_and_others_do_not():
@@ -88,10 +90,83 @@ def test_datasets_of_one_run_are_workloads_of_their_own():
     assert lead_of([]) is None
 
 
+def duel(rival, peaks, dataset="d"):
+    """Return a duel of which all that is told are the peaks of each launch's first fit, MiB."""
+
+    def cold(mib):
+        return {"cold": [{"phase": "native", "peak": 0}, {"phase": "fit", "peak": mib * 2**20}]}
+
+    launches = [{"a": cold(ours), "b": cold(theirs)} for ours, theirs in peaks]
+    sides = [
+        SimpleNamespace(algorithm=name, dataset=SimpleNamespace(name=dataset))
+        for name in ("ours", rival)
+    ]
+    return SimpleNamespace(
+        duel=SimpleNamespace(a=sides[0], b=sides[1]), facts={"launches": launches}
+    )
+
+
+def whole(rival, ratio, native, dataset="d"):
+    """Return the speeds of training and of its parts; ``native``: seconds of both sides."""
+    subject = f"{rival} on {dataset}"
+    trained = speed(rival, ratio, dataset, subject=subject)
+    rest = tuple(a - b for a, b in zip(trained.seconds, native, strict=True))
+    parts = {"native": native, "fit": rest}
+    return [
+        trained,
+        *(
+            replace(
+                trained,
+                phase=phase,
+                seconds=seconds,
+                ratio=Interval(0.5, seconds[1] / seconds[0], 9.0),
+            )
+            for phase, seconds in parts.items()
+        ),
+    ]
+
+
+def test_the_parts_of_training_are_those_of_the_rival_that_trains_fastest():
+    slow, fast = whole("slow", 4.0, (0.5, 0.1)), whole("fast", 2.0, (0.25, 1.0))
+    seen = view([*slow, *fast])
+    for phase, ratio in (("native", 4.0), ("fit", 1.0 / 0.75), ("train", 2.0)):
+        [found] = fastest_rivals([seen], phase)
+        assert (found.rival, found.phase) == ("fast", phase)
+        assert found.ratio.value == pytest.approx(ratio)
+
+
+def test_a_side_that_bins_inside_fit_has_no_parts(capsys):
+    seen = view([*whole("r", 2.0, (0.5, 1e-6)), speed("other", 9.0)])
+    assert fastest_rivals([seen], "native") == fastest_rivals([seen], "fit") == []
+    print_rivals([seen])
+    told = capsys.readouterr()
+    assert "work: ours or r bins inside fit" in told.err
+    assert "binning (native form)" not in told.out
+
+
+def test_peaks_stand_beside_each_other_rival_by_rival(capsys):
+    duels = [duel("r", [(10, 20), (10, 30), (11, 20)]), duel("q", [(12, 6)]), duel("s", [(10, 0)])]
+    seen = view([speed("r", 2.0), speed("q", 3.0)], duels=duels)
+    [found] = peaks_of([seen])
+    assert (found.workload, found.algorithm, found.ours) == ("work", "ours", 11 * 2**20)
+    assert found.ratios == {"r": 2.0, "q": 0.5}
+    print_rivals([seen])
+    *_, header, row = capsys.readouterr().out.splitlines()
+    assert header.split() == ["workload", "algorithm", "ours", "r", "q"]
+    assert row.split() == ["work", "ours", "11", "MiB", "2.00", "0.50"]
+
+
+def test_a_lone_rival_on_a_lone_workload_is_in_the_report_already(capsys):
+    print_rivals([view([speed("r", 2.0)])])
+    assert capsys.readouterr().out == ""
+    print_rivals([view([speed("r", 2.0), speed("q", 4.0)])])
+    assert "geometric mean 2.00" in capsys.readouterr().out
+
+
 def test_the_table_names_mean_worst_and_what_was_left_out(capsys):
     one = view([speed("r", 2.0), speed("q", 1.0)], [accuracy("r", 0.0), accuracy("q", 9.0)])
     other = view([speed("r", 0.5, phase="train")], name="other")
-    print_rivals([SimpleNamespace(view=one), SimpleNamespace(view=other)])
+    print_rivals([one, other])
     told = capsys.readouterr()
     assert "geometric mean 1.00" in told.out
     assert "the least 0.50, on other" in told.out

@@ -147,7 +147,9 @@ def test_a_duel_prints_a_ratio_with_its_interval(tmp_path):
         "--launches", "1", "--blocks", "6", "--plugin", "stranger.py", "--json",
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    speeds = {s["phase"]: s for s in json.loads(done.stdout)["speeds"]}
+    told = json.loads(done.stdout)
+    assert (told["train_rows"], told["test_rows"]) == (120, 30)
+    speeds = {s["phase"]: s for s in told["speeds"]}
     assert {"fit", "predict", "train"} <= set(speeds)
     with Store.open(tmp_path / "results") as store:
         config = store.run("latest")["config"]  # what a report says once the plugin is gone
@@ -186,5 +188,10 @@ def test_a_series_is_run_file_by_file_and_ends_in_a_table(tmp_path):
     assert done.returncode == 0, done.stderr
     assert "time of the fastest rival" in done.stdout
     assert " of 1; the least " in done.stdout
-    row = next(line for line in done.stdout.splitlines() if line.startswith("a "))
-    assert row.split()[1:3] == ["sklearn.decision_tree", "prior"]
+    lines = done.stdout.splitlines()
+    rows = [line.split() for line in lines if line.startswith("a ")]
+    assert {tuple(row[1:3]) for row in rows[:-1]} == {("sklearn.decision_tree", "prior")}
+    assert rows[-1][3] == "MiB"  # the last table is of memory
+    assert "a: sklearn.decision_tree or prior bins inside fit" in done.stderr
+    counts = lines[lines.index(next(line for line in lines if line.startswith("accuracy: "))) :]
+    assert counts[-1].split() == ["prior", "sklearn.decision_tree", "2", "0", "0", "0", "2"]

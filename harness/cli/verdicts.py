@@ -1,0 +1,53 @@
+"""The table at the end of a run: how each pair's accuracy compares over all datasets."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import click
+
+from harness.analysis.counts import VERDICTS, VerdictCounts, count_verdicts
+from harness.cli.common import print_table, say
+
+if TYPE_CHECKING:
+    from harness.analysis.view import Accuracy, RunView
+
+HEADER = ("algorithm", "against", "datasets", *VERDICTS)
+
+
+def print_verdicts(views: Sequence[RunView]) -> None:
+    """Print a row for each pair that met on two datasets or more, of one run or of a series."""
+    found = [c for c in count_verdicts(_judged(views)) if c.datasets > 1]
+    if not found:
+        return
+    click.echo("\naccuracy: datasets by verdict; better and worse after Holm over them")
+    print_table(HEADER, [_row(one) for one in found])
+    for one in found:
+        for words in notes(one):
+            say(f"note: {words}")
+
+
+def notes(one: VerdictCounts) -> Iterator[str]:
+    """Yield on which datasets an algorithm is worse, and on which that is in doubt."""
+    pair = f"{one.algorithm} against {one.reference}"
+    if one.worse_on:
+        yield f"{pair} is worse on {', '.join(one.worse_on)}"
+    if one.doubtful:
+        told = "looked at alone; among so many that is no evidence"
+        yield f"{pair} is worse on {', '.join(one.doubtful)} {told}"
+
+
+def _row(one: VerdictCounts) -> tuple[str, ...]:
+    name = f"{one.algorithm} ({one.track})" if one.track else one.algorithm
+    counts = (one.datasets, *(getattr(one, verdict) for verdict in VERDICTS))
+    return (name, one.reference, *map(str, counts))
+
+
+def _judged(views: Sequence[RunView]) -> Iterable[Accuracy]:
+    """Yield the verdicts of all runs; in a series, runs may be on one dataset at other sizes."""
+    for view in views:
+        for one in view.accuracy:
+            series = len(views) > 1 and one.dataset
+            yield replace(one, dataset=f"{view.run['name']} {one.dataset}") if series else one

@@ -89,6 +89,7 @@ class BaseHistogramBoosting(HistogramModel):
         min_data_per_group=100,
         boost_from_average=True,
         early_stopping_round=None,
+        early_stopping_min_delta=0.0,
         boosting_type="gbdt",
         drop_rate=0.1,
         max_drop=50,

@@ -56,6 +56,7 @@ CONSTRAINTS = {
     "min_data_per_group": [COUNT],
     "boost_from_average": ["boolean"],
     "early_stopping_round": [COUNT, None],
+    "early_stopping_min_delta": [AT_LEAST_0],
     "boosting_type": [StrOptions({"gbdt", "dart"})],
     "drop_rate": [Interval(Real, 0.0, 1.0, closed="both")],
     "max_drop": [Integral],

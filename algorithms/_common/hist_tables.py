@@ -1,7 +1,9 @@
 """Read X for the histogram booster: numbers as they are, categories of frames as codes.
 
-Sparse X stays sparse; its absent entries are zeros.
+Frames are of pandas or polars. Sparse X stays sparse; its absent entries are zeros.
 """
+
+from numbers import Integral
 
 import numpy as np
 import pandas as pd
@@ -184,7 +186,7 @@ def find_categorical(estimator, wanted, ordered=()):
         return found
     for column in columns_of_mask(wanted, n_features):
         at = names.index(column) if isinstance(column, str) and column in names else column
-        if isinstance(at, str | bool | np.bool_) or not 0 <= at < n_features:
+        if not isinstance(at, Integral) or isinstance(at, bool) or not 0 <= at < n_features:
             raise ValueError(f"categorical_feature names {column!r}, which is no column of X")
         found[at] = True
     return found

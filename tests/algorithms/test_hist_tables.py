@@ -2,6 +2,7 @@
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 
 from algorithms import (
@@ -198,3 +199,12 @@ def test_rounds_of_another_link_are_not_gone_on_from():
     values = rounds(NewtonBoostingRegressor).fit(X, y)
     with pytest.raises(ValueError, match="predicts by 'identity', this one by 'sigmoid'"):
         NewtonBoostingClassifier().fit(X, y > 9, xgb_model=values)
+
+
+# ------------------------------------------------------------------ polars
+
+
+def test_categories_of_polars_that_look_like_numbers_are_none():
+    X = pl.DataFrame({"c": pl.Series(["1", "2", "3"] * 50, dtype=pl.Categorical)})
+    model = HistogramBoostingRegressor(n_estimators=1).fit(X, [0.0, 1.0, 0.0] * 50)
+    assert list(model.categories_) == ["c"]

@@ -147,14 +147,6 @@ def test_a_quantile_lies_below_one(alpha, weight):
 # ------------------------------------------------------------------ interactions
 
 
-@pytest.mark.parametrize("group", [0, [0.5], ["a"], [None]])
-def test_groups_hold_numbers_of_columns(group):
-    X, y = table()
-    model = HistogramBoostingRegressor(interaction_constraints=[[1], group])
-    with pytest.raises(ValueError, match="groups of column numbers"):
-        model.fit(X, y)
-
-
 def test_columns_in_no_list_are_not_used_as_in_lightgbm():
     X, y = table(d=70)
     groups = [[0, 1], [1, 2]]

@@ -51,8 +51,7 @@ class HistogramBoostingClassifier(ClassifierMixin, BaseHistogramBoosting):
         Most leaves of a tree, and most questions on the way to one (−1: any number).
     learning_rate : float, η
     n_estimators : int, rounds
-    subsample_for_bin : int
-        About how many rows the bins' edges are chosen on.
+    subsample_for_bin : int, about how many rows the bins' edges are chosen on
     objective : str or callable, optional
         "binary", "multiclass" or "multiclassova"; by default what the number of classes asks
         for. A callable (y, raw scores) returns g and h, each shaped as the scores.
@@ -62,10 +61,8 @@ class HistogramBoostingClassifier(ClassifierMixin, BaseHistogramBoosting):
         Least gain of a split, least Σh and least rows (estimated from Σh) of a side.
     subsample, subsample_freq : float, int
         Share of rows of a bag, and after how many rounds a new one is drawn (0: never).
-    colsample_bytree : float
-        Share of features of a tree.
-    reg_alpha, reg_lambda : float
-        α and λ.
+    colsample_bytree : float, share of features of a tree
+    reg_alpha, reg_lambda : float, α and λ
     random_state : int, RandomState, optional; decides rounding and samples
     n_jobs : int, optional; threads, None is one: the model is the same for any number
     importance_type : {"split", "gain"}, what `feature_importances_` counts
@@ -78,14 +75,12 @@ class HistogramBoostingClassifier(ClassifierMixin, BaseHistogramBoosting):
     is_enable_sparse : bool
         Whether columns of few entries are listed, else two bytes a row; the model is the same.
     data_sample_strategy : {"bagging", "goss"}
-    top_rate, other_rate : float
-        a and b of one-side sampling; together at most 1.
+    top_rate, other_rate : float, a and b of one-side sampling; together at most 1
     goss_rank : {"gh", "g"}, by what it ranks rows: |g h| as LightGBM, or |g| as the paper
     max_delta_step, path_smooth : float
         Bound on a leaf's value; rows' worth of its parent's value that it is drawn to. As
         `reg_alpha`, they shape no leaf of "regression_l1" and "quantile", a quantile of its rows.
-    extra_trees : bool
-        Whether one threshold is drawn for each feature of a node.
+    extra_trees : bool, whether one threshold is drawn for each feature of a node
     monotone_constraints : array-like of -1, 0, 1 (n_features,), optional
         Not with "regression_l1" and "quantile".
     interaction_constraints : list of lists of int, optional
@@ -98,8 +93,8 @@ class HistogramBoostingClassifier(ClassifierMixin, BaseHistogramBoosting):
         Of splits on categories.
     boost_from_average : bool
         Whether F₀ is the constant that fits best, else 0.
-    early_stopping_round : int, optional
-        Stop after so many rounds in which the first evaluation table did not improve.
+    early_stopping_round, early_stopping_min_delta : int, optional; float
+        Stop after so many rounds in which the first evaluation table improved by no more than that.
     boosting_type : {"gbdt", "dart"}
         "dart" drops some of the earlier rounds while one is grown.
     drop_rate, max_drop, skip_drop : float, int, float
@@ -180,6 +175,11 @@ class HistogramBoostingClassifier(ClassifierMixin, BaseHistogramBoosting):
         """Return the raw scores: (n_rows,) of two classes, else (n_rows, n_classes)."""
         score = self._raw(X)
         return score[:, 0] if score.shape[1] == 1 else score
+
+    def staged_decision_function(self, X):
+        """Yield `decision_function` after each round."""
+        for score in self._staged_raw(X):
+            yield score[:, 0] if score.shape[1] == 1 else score
 
     def staged_predict_proba(self, X):
         """Yield `predict_proba` after each round."""

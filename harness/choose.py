@@ -28,6 +28,12 @@ class Variant:
     entry: Entry
     params: JSON
     tracks: tuple[Track, ...] = ("equal",)  # one params may stand on several
+    label: str = ""
+
+    @property
+    def name(self) -> str:
+        """Return what it goes by: its label, or the algorithm's name."""
+        return self.label or self.algorithm.name
 
     @property
     def algorithm(self) -> Algorithm:
@@ -85,9 +91,10 @@ def choose_variants(experiment: Experiment, registry: Registry) -> list[Variant]
     found: dict[str, dict[str, Variant]] = {}
     choices = [Choice(name=c) if isinstance(c, str) else c for c in experiment.algorithms]
     registry.matching("algorithm", [chosen.name for chosen in choices])  # all mistakes at once
+    _check_labels(choices, registry)
     for chosen in choices:
         for name in registry.matching("algorithm", [chosen.name]):
-            same = found.setdefault(name, {})
+            same = found.setdefault(chosen.label or name, {})
             for variant in _on_tracks(name, chosen, experiment, registry):
                 known = same.setdefault(ids.canonical(variant.params), variant)
                 tracks = dict.fromkeys([*known.tracks, *variant.tracks])
@@ -95,6 +102,13 @@ def choose_variants(experiment: Experiment, registry: Registry) -> list[Variant]
     variants = [variant for same in found.values() for variant in same.values()]
     check_capacity(experiment.capacity, registry.all("algorithm"))
     return variants
+
+
+def _check_labels(choices: Iterable[Choice], registry: Registry) -> None:
+    """Refuse labels that are names of algorithms: a pair could mean either."""
+    for label in (chosen.label for chosen in choices):
+        if label in registry.names("algorithm"):
+            raise ConfigError(f"label {label!r} is the name of an algorithm: choose another one")
 
 
 def _on_tracks(
@@ -110,7 +124,33 @@ def _on_tracks(
             fixed = {key: variant.params[key] for key in (*choice.params, *choice.grid)}
             params = tuned_params(variant.algorithm, fixed, experiment.tuning)
             if params is not None:  # without a space it has no place on this track
-                yield Variant(variant.entry, params, (track,))
+                yield replace(variant, params=params, tracks=(track,))
+
+
+def labels_of(experiment: Experiment) -> set[str]:
+    """Return the labels that an experiment gives."""
+    return {c.label for c in experiment.algorithms if isinstance(c, Choice) and c.label}
+
+
+def without_pairs_of(experiment: Experiment, names: set[str]) -> Experiment:
+    """Return an experiment without the pairs that any of these names is in."""
+
+    def rest(part: Any) -> Any:
+        kept = [pair for pair in part.pairs or () if names.isdisjoint(pair)]
+        return part.model_copy(update={"pairs": kept}) if part.pairs else part
+
+    parts = ("duels", "parity", "verdicts", "diagnostics")
+    return experiment.model_copy(update={part: rest(getattr(experiment, part)) for part in parts})
+
+
+def without_labels(experiment: Experiment) -> Experiment:
+    """Return an experiment whose variants go by the names of their algorithms."""
+    plain = [
+        c if isinstance(c, str) else c.model_copy(update={"label": ""})
+        for c in experiment.algorithms
+    ]
+    rest = without_pairs_of(experiment, labels_of(experiment))
+    return rest.model_copy(update={"algorithms": plain})
 
 
 def grid(
@@ -120,7 +160,8 @@ def grid(
     entry = registry.entry("algorithm", name)
     base = with_capacity(entry.value, capacity) | choice.params
     for values in itertools.product(*choice.grid.values()):
-        yield Variant(entry, base | dict(zip(choice.grid, values, strict=True)))
+        params = base | dict(zip(choice.grid, values, strict=True))
+        yield Variant(entry, params, label=choice.label)
 
 
 def with_capacity(algorithm: Algorithm, capacity: Mapping[str, Any]) -> JSON:
@@ -147,23 +188,30 @@ def choose_pairs(
 ) -> list[Pair]:
     """Return the declared pairs, or each chosen algorithm with its chosen reference."""
     if declared is not None:
-        pairs = list(declared)
+        pairs, find = list(declared), finder(variants, registry)
         for name in itertools.chain.from_iterable(pairs):
-            registry.algorithm(name)
+            find(name)
         return pairs
-    chosen = dict.fromkeys(v.algorithm.name for v in variants)
-    answers = ((name, registry.algorithm(name).reference) for name in chosen)
+    chosen = {v.name: v.algorithm.reference for v in variants}
+    answers = ((name, reference or "") for name, reference in chosen.items())
     return [(name, reference) for name, reference in answers if reference in chosen]
 
 
+def finder(variants: Iterable[Variant], registry: Registry) -> Callable[[str], Algorithm]:
+    """Return a function that finds an algorithm by its name, or by the label of a variant."""
+    named = {v.name: v.algorithm for v in variants}
+    return lambda name: named.get(name) or registry.algorithm(name)
+
+
 def preparations(
-    algorithm: Algorithm, dataset: Dataset, pairs: Iterable[Pair], registry: Registry
+    variant: Variant, dataset: Dataset, pairs: Iterable[Pair], find: Callable[[str], Algorithm]
 ) -> list[str]:
-    """Return how an algorithm's data are prepared: as each pair needs it, or its own way."""
+    """Return how a variant's data are prepared: as each pair needs it, or its own way."""
+    algorithm = variant.algorithm
     found: dict[str, None] = {}
     for pair in pairs:
-        if algorithm.name in pair:
-            other = registry.algorithm(pair[pair[0] == algorithm.name])
+        if variant.name in pair:
+            other = find(pair[pair[0] == variant.name])
             if takes(other, dataset):
                 both = [algorithm.accepts, other.accepts]
                 found[preparation.common(both, dataset)] = None

@@ -50,6 +50,7 @@ Share = Annotated[float, _read_by(parse_share, float | str)]
 # Params by the capacity; by nothing (each library's own defaults); by a search of the same budget.
 Track = Literal["equal", "default", "tuned"]
 RUNGS = ("L0", "L1", "L2", "L3")  # of the parity ladder, the lowest first
+NAMED = "[A-Za-z0-9][A-Za-z0-9._-]{0,63}"
 
 
 class Strict(BaseModel):
@@ -62,11 +63,22 @@ Model = TypeVar("Model", bound=Strict)
 
 
 class Choice(Strict):
-    """Algorithms by glob, with params for all of them and a grid of further ones."""
+    """Algorithms by glob, with params for all of them and a grid of further ones.
+
+    With a ``label`` it is one algorithm that goes by this name in everything that a run tells, and
+    in ``pairs``: so one algorithm may stand beside itself with other params.
+    """
 
     name: str
+    label: str = Field("", pattern=f"^({NAMED})?$")
     params: dict[str, Any] = {}
     grid: dict[str, Annotated[list[Any], Field(min_length=1)]] = {}
+
+    @model_validator(mode="after")
+    def _check_label(self) -> Choice:
+        if self.label and not set("*?[").isdisjoint(self.name):
+            raise ValueError(f"label {self.label!r} is for one algorithm, not for a glob")
+        return self
 
 
 class Run(Strict):
@@ -158,7 +170,7 @@ class GateFile(Strict):
 class Experiment(Strict):
     """Everything a run is made from."""
 
-    name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")
+    name: str = Field(pattern=f"^{NAMED}$")
     summary: str = ""
     algorithms: Annotated[list[str | Choice], Field(min_length=1)] = ["*"]
     datasets: Annotated[list[str], Field(min_length=1)]
@@ -172,6 +184,13 @@ class Experiment(Strict):
     verdicts: Verdicts = Verdicts()
     diagnostics: Diagnostics = Diagnostics()
     gate: list[Gate] = []
+
+    @model_validator(mode="after")
+    def _check_labels(self) -> Experiment:
+        chosen = [c.label for c in self.algorithms if isinstance(c, Choice) and c.label]
+        if twice := sorted({label for label in chosen if chosen.count(label) > 1}):
+            raise ValueError(f"labels given twice: {', '.join(twice)}")
+        return self
 
 
 def load_experiment(

@@ -16,14 +16,13 @@ def declare(
 ) -> JSON:
     """Return the declared facts of a plan, as JSON data."""
     chosen = list(variants)
-    algorithms = {v.algorithm.name: v.algorithm for v in chosen}
+    algorithms = {v.name: v.algorithm for v in chosen}
     return {
         "algorithms": {name: _algorithm(a) for name, a in algorithms.items()},
         "datasets": {d.name: _dataset(d) for d in datasets},
         "pairs": [list(pair) for pair in pairs],
         "tracks": [
-            {"algorithm": v.algorithm.name, "params": v.params, "tracks": list(v.tracks)}
-            for v in chosen
+            {"algorithm": v.name, "params": v.params, "tracks": list(v.tracks)} for v in chosen
         ],
         "margin": margin,
     }

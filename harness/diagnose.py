@@ -103,7 +103,7 @@ def _pairs(
     by_name: dict[str, list[Subject]] = defaultdict(list)
     for subject in subjects:
         by_name[subject.first.algorithm].append(subject)
-    known = {job.algorithm for job in plan.jobs}
+    known = {job.name for job in plan.jobs}
     for a, b in asked.pairs if asked.pairs is not None else declared.get("pairs", ()):
         for name in (a, b):
             if asked.pairs is not None and name not in known:
@@ -202,7 +202,7 @@ class Diagnosis:
 
     def algorithm(self, subject: Subject) -> Algorithm:
         """Return the declaration of a subject's algorithm."""
-        return self.registry.algorithm(subject.first.algorithm)
+        return self.registry.algorithm(subject.job.algorithm)
 
     def arrays(self, trial: Trial, name: str, subject: Subject) -> Arrays:
         """Return an artifact of a trial, which is fitted again where it was not kept."""

@@ -42,7 +42,7 @@ class SideError(Exception):
     """A session error, with the side it happened on."""
 
     def __init__(self, side: str, job: Job, cause: SessionError) -> None:
-        told = f"side {side} ({job.algorithm}): {cause.failure.message}"
+        told = f"side {side} ({job.name}): {cause.failure.message}"
         super().__init__(told)
         self.side = side
         self.status = cause.status

@@ -60,7 +60,7 @@ def explain_duel(store: Reader, name: str, planned: Duel | None = None) -> list[
         raise ConfigError(f"{name!r} may be any of {len(found)} duels; write more of it")
     outcome, run = attempts[-1]
     duel = outcome.duel
-    head = f"{duel.a.algorithm} against {duel.b.algorithm} on {duel.a.dataset.name}"
+    head = f"{duel.a.name} against {duel.b.name} on {duel.a.dataset.name}"
     if planned is None or planned.id == duel.id:
         lines = _known_duel(outcome, run)
     else:

@@ -112,7 +112,7 @@ def _prepared(plan: Plan, side: Side, dataset: str) -> dict[str, Job]:
     name, params = side
     found: dict[str, Job] = {}
     for job in plan.jobs:
-        if (job.algorithm, job.dataset.name) == (name, dataset):
+        if (job.name, job.dataset.name) == (name, dataset):
             same = [trial for trial in job.trials if trial.params == params]
             for prepared in dict.fromkeys(trial.preparation for trial in same):
                 trials = tuple(t for t in same if t.preparation == prepared)

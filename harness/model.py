@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from harness.trees import TreeEnsemble
 
 JSON = dict[str, Any]
+Order = Literal["ABBA", "BAAB", "ABA", "BAB"]  # of the calls of a block
 
 
 class Task(StrEnum):
@@ -314,6 +315,11 @@ class Job:
     exports: tuple[str, ...] = ()  # trees, staged, members, training: kept beside predictions
     libraries: tuple[str, ...] = ()  # distributions that the algorithm imports
 
+    @property
+    def name(self) -> str:
+        """Return what its trials go by: the algorithm, or the label of a variant of it."""
+        return self.trials[0].algorithm if self.trials else self.algorithm
+
 
 @dataclass(frozen=True)
 class Sample:
@@ -377,9 +383,6 @@ class Duel:
     stop: StopRule | None = None
 
 
-Order = Literal["ABBA", "BAAB", "ABA", "BAB"]
-
-
 @dataclass(frozen=True)
 class Block:
     """A block of one phase: one or two calls of each side, in the order that ``order`` says."""
@@ -408,8 +411,7 @@ class DuelOutcome:
 def to_json(value: Any) -> Any:
     """Return a noun as plain JSON data: dataclasses by field, enums by value."""
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        fields = dataclasses.fields(value)
-        return {f.name: to_json(getattr(value, f.name)) for f in fields}
+        return {f.name: to_json(getattr(value, f.name)) for f in dataclasses.fields(value)}
     if isinstance(value, Mapping):
         return {str(k): to_json(v) for k, v in value.items()}
     if isinstance(value, (list, tuple, set, frozenset)):

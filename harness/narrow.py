@@ -42,7 +42,7 @@ class Only:
             return self._trials(plan)
         return replace(
             plan,
-            jobs=tuple(job for job in plan.jobs if self.has(job.dataset.name, job.algorithm)),
+            jobs=tuple(job for job in plan.jobs if self.has(job.dataset.name, job.name)),
             skipped=tuple(o for o in plan.skipped if self.has(o.trial.dataset, o.trial.algorithm)),
             duels=self._duels(plan),
         )
@@ -59,7 +59,7 @@ class Only:
         return tuple(
             duel
             for duel in plan.duels
-            if self.has(duel.a.dataset.name, duel.a.algorithm, duel.b.algorithm)
+            if self.has(duel.a.dataset.name, duel.a.name, duel.b.name)
             and (not self.duels or duel_cells(duel) in self.duels)
         )
 
@@ -67,7 +67,7 @@ class Only:
         """Return the wanted comparisons of trees."""
         if self.duels or self.cells:
             return []
-        return [m for m in matches if self.has(m.a.dataset.name, m.a.algorithm, m.b.algorithm)]
+        return [m for m in matches if self.has(m.a.dataset.name, m.a.name, m.b.name)]
 
     def experiment(self, experiment: Experiment) -> Experiment:
         """Return the experiment without claims about what is not wanted: they could not hold."""

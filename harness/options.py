@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from harness.choose import labels_of, without_pairs_of
 from harness.config import Experiment, Parity, load_experiment, parse_experiment
 from harness.config_diagnostics import Diagnostics
 from harness.data.given import dataset_from_given
@@ -82,6 +83,8 @@ class RunOptions:
             found = load_experiment(named, changes={**self.overrides, **changes})
         else:
             found = load_experiment(named, overrides=self.overrides, changes=changes)
+        if self.algorithms:  # they are named anew, and none has a label any more
+            found = without_pairs_of(found, labels_of(load_experiment(named)))
         return _narrowed(found, changes)
 
 

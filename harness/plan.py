@@ -17,6 +17,7 @@ from harness.choose import (
     choose_pairs,
     choose_variants,
     ended_before,
+    finder,
     grid,
     preparations,
     refusal,
@@ -134,7 +135,7 @@ def plan_duel(
     margin = experiment.verdicts.margin
     return Plan(
         duels=(planner.duel(a, b, dataset),),
-        declared=declare([a, b], [dataset], [(a.algorithm.name, b.algorithm.name)], margin),
+        declared=declare([a, b], [dataset], [(a.name, b.name)], margin),
     )
 
 
@@ -167,11 +168,13 @@ class Planner:
         """Return jobs ordered by algorithm, and the trials that cannot be run."""
         jobs: list[Job] = []
         skipped: list[Outcome] = []
-        for _, group in itertools.groupby(variants, key=lambda v: v.algorithm.name):
+        find = finder(variants, self.registry)
+        for _, group in itertools.groupby(variants, key=lambda v: v.name):
             same = list(group)
             algorithm = same[0].algorithm
             for dataset in (d for d in datasets if d.task in algorithm.tasks):
-                trials = tuple(self._trials(same, dataset, pairs))
+                prepared = preparations(same[0], dataset, pairs, find)
+                trials = tuple(self._trials(same, dataset, prepared))
                 if ends := ended_before(algorithm, dataset, trials):
                     skipped += ends
                 else:
@@ -180,10 +183,9 @@ class Planner:
         return jobs, skipped
 
     def _trials(
-        self, variants: list[Variant], dataset: Dataset, pairs: list[Pair]
+        self, variants: list[Variant], dataset: Dataset, prepared: list[str]
     ) -> Iterator[Trial]:
         run, splits = self.experiment.run, self._splits(dataset)
-        prepared = preparations(variants[0].algorithm, dataset, pairs, self.registry)
         for variant, name in itertools.product(variants, prepared):
             make = _Maker(variant, dataset, name, self._ingredients(variant, dataset))
             for (label, split), seed in itertools.product(splits.items(), run.seeds):
@@ -239,7 +241,7 @@ class Planner:
         """Return a duel for each pair on each dataset that both can take."""
         # A search is not what a duel is to time: of the tuned track there is none.
         timed = [v for v in variants if v.tracks != ("tuned",)]
-        by_name = {v.algorithm.name: v for v in reversed(timed)}
+        by_name = {v.name: v for v in reversed(timed)}
         pairs = choose_pairs(self.experiment.duels.pairs, variants, self.registry)
         found: list[Duel] = []
         noisy: set[str] = set()
@@ -275,7 +277,7 @@ class _Maker:
     ) -> None:
         self.variant, self.dataset, self.prepared = variant, dataset, prepared
         self.rest, self.timed = rest, timed
-        name, params = variant.algorithm.name, variant.params
+        name, params = variant.name, variant.params
         self.what = ids.digest([name, params, prepared, dataset.name])
         self.rest_digest = ids.digest(rest)
 
@@ -283,7 +285,7 @@ class _Maker:
         """Return one trial with both ids; the label is the split's."""
         cell = ids.cell_of(self.what, label, seed, threads)
         return Trial(
-            algorithm=self.variant.algorithm.name,
+            algorithm=self.variant.name,
             params=self.variant.params,
             preparation=self.prepared,
             dataset=self.dataset.name,

@@ -117,7 +117,7 @@ class DuelResult(StoredResult):
 
     def _repr_html_(self) -> str:
         duel = self.outcome.duel
-        names = f"{duel.a.algorithm} (A) against {duel.b.algorithm} (B)"
+        names = f"{duel.a.name} (A) against {duel.b.name} (B)"
         notes = dict.fromkeys(note for speed in self.verdicts for note in speed.notes)
         if self.failure is not None:
             notes[f"{self.status}: {self.failure.message}"] = None

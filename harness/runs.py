@@ -100,16 +100,16 @@ class Forecast:
             fresh = sum(trial.id not in self.known for trial in job.trials)
             prepared = ", ".join(dict.fromkeys(t.preparation for t in job.trials))
             counts = f"{fresh} of {len(job.trials)} trials to run"
-            lines.append(f"{job.algorithm} on {job.dataset.name} ({prepared}): {counts}")
+            lines.append(f"{job.name} on {job.dataset.name} ({prepared}): {counts}")
         skipped = {(o.trial.algorithm, o.trial.dataset): o.reason for o in self.plan.skipped}
         lines += [f"{a} on {d}: skipped: {reason}" for (a, d), reason in skipped.items()]
         for duel in self.plan.duels:
             state = "known" if duel.id in self.known_duels else "to run"
-            names = f"{duel.a.algorithm} against {duel.b.algorithm}"
+            names = f"{duel.a.name} against {duel.b.name}"
             lines.append(f"duel {names} on {duel.a.dataset.name}: {state}")
         for match in self.matches:
             state = "known" if match.what["id"] in self.known_matches else "to compare"
-            names = f"{match.a.algorithm} and {match.b.algorithm}"
+            names = f"{match.a.name} and {match.b.name}"
             lines.append(f"trees of {names} on {match.a.dataset.name}: {state}")
         if told := too_many_threads(self.plan.threads):
             lines.append(told)
@@ -124,7 +124,7 @@ class Forecast:
         trials = [
             {**to_json(trial), "known": self.known.get(trial.id)} for trial in self.plan.trials()
         ]
-        duels = [{"id": d.id, "a": d.a.algorithm, "b": d.b.algorithm} for d in self.plan.duels]
+        duels = [{"id": d.id, "a": d.a.name, "b": d.b.name} for d in self.plan.duels]
         parity = [match.what for match in self.matches]
         rest = {"seconds": seconds, "without_history": unknown}
         return {"trials": trials, "duels": duels, "parity": parity, **rest}

@@ -50,7 +50,7 @@ def _both(page: Page, pair: Pair, dataset: str) -> str:
     return page.fight_again(
         outcome
         for outcome in page.view.duels
-        if (outcome.duel.a.algorithm, outcome.duel.b.algorithm) == names
+        if (outcome.duel.a.name, outcome.duel.b.name) == names
         and dataset in ("", outcome.duel.a.dataset.name)
     )
 

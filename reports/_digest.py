@@ -98,8 +98,8 @@ def verdicts_json(view: RunView) -> JSON:
         for o in page.failed
     ]
     failures += [
-        {"what": "duel", "id": d.duel.id, "algorithm": d.duel.a.algorithm, **_why(d)}
-        | {"reference": d.duel.b.algorithm, "dataset": d.duel.a.dataset.name}
+        {"what": "duel", "id": d.duel.id, "algorithm": d.duel.a.name, **_why(d)}
+        | {"reference": d.duel.b.name, "dataset": d.duel.a.dataset.name}
         for d in page.failed_duels
     ]
     failures += [

@@ -61,6 +61,13 @@ def pair_cell(pair: Pair, variant: str = "") -> Cell:
     return Cell(name, pair.algorithm, note=", ".join([*told, f"against {short(pair.reference)}"]))
 
 
+def pair_name(page: Page, algorithm: str, reference: str) -> str:
+    """Return a pair in one line: the algorithm, and against what where that is not the only one."""
+    if sum(pair.algorithm == algorithm for pair in page.pairs) < 2:
+        return short(algorithm, 24)
+    return f"{short(algorithm, 18)} / {short(reference, 18)}"
+
+
 def _rows(
     page: Page, pair: Pair, timed: Sequence[str], *, one_margin: bool, memory: bool
 ) -> list[Row]:

@@ -14,6 +14,7 @@ from reports._inline import Code
 from reports._legends import VERDICTS, keys
 from reports._page import Page
 from reports._tables import Cell, Column, Row, Table
+from reports._verdict_matrix import pair_name
 from reports._verdict_words import ORDER, accuracy_badge
 
 if TYPE_CHECKING:
@@ -83,7 +84,7 @@ def _figure(page: Page, verdicts: Sequence[Accuracy], title: str) -> Figure:
 
 def _estimate(page: Page, verdict: Accuracy) -> Estimate:
     scale, interval, inner = _scale(verdict), verdict.difference, verdict.inner
-    name = short(verdict.algorithm, 24)
+    name = pair_name(page, verdict.algorithm, verdict.reference)
     variant = page.variant(verdict.algorithm, verdict.params[0])
     name += f" {short(variant, 16)}" if variant else ""
     name += f" · {short(verdict.dataset, 20)}" if verdict.dataset else ""

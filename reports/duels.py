@@ -60,14 +60,14 @@ def _fought(page: Page) -> Table:
 
 def _row(outcome: DuelOutcome) -> Row:
     duel, launches = outcome.duel, outcome.facts.get("launches") or ()
-    against = "itself (A/A)" if is_self_duel(duel) else short(duel.b.algorithm)
+    against = "itself (A/A)" if is_self_duel(duel) else short(duel.b.name)
     done = len({block.launch for block in outcome.blocks})
     doubts = contamination(outcome)
     clean = Badge("doubted", "unsure", "?") if doubts else Badge("clean", "good", "✓")
     loads = [load for launch in launches for load in launch["load"]]
     failed = outcome.failure.message if outcome.failure else ""
     return [
-        Cell([Code(short(duel.a.algorithm))], duel.a.algorithm, f"against {against}"),
+        Cell([Code(short(duel.a.name))], duel.a.name, f"against {against}"),
         short(duel.a.dataset.name),
         Cell(f"{done} of {duel.launches}", done, plural(duel.blocks, "block")),
         Cell([clean], clean.text, "; ".join(short(doubt, 160) for doubt in doubts)),

@@ -118,7 +118,7 @@ def _duels(page: Page) -> list[Block]:
     rows: list[Row] = []
     for outcome in page.failed_duels:
         duel, (kind, message) = outcome.duel, _told(outcome.failure)
-        sides = f"{short(duel.a.algorithm)} against {short(duel.b.algorithm)}"
+        sides = f"{short(duel.a.name)} against {short(duel.b.name)}"
         why = Cell(short(message, 240), note=short(kind))
         rows.append([sides, short(duel.a.dataset.name), [_badge(outcome.status.value)], why])
     blocks: list[Block] = [Table(columns, rows, "Duels that came to no end", "failed-duels")]
@@ -136,7 +136,7 @@ def _detail_of_duel(page: Page, outcome: DuelOutcome) -> list[Block]:
     if again:
         blocks.append(Verbatim(again, "The command that fights it again"))
     duel = outcome.duel
-    sides = [Code(short(duel.a.algorithm)), " against ", Code(short(duel.b.algorithm))]
+    sides = [Code(short(duel.a.name)), " against ", Code(short(duel.b.name))]
     return [Details([*sides, f" on {short(duel.a.dataset.name)}"], blocks)] if blocks else []
 
 

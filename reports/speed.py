@@ -14,6 +14,7 @@ from reports._legends import SPEEDS, keys
 from reports._means import geometric_mean
 from reports._page import Page
 from reports._tables import Cell, Column, Row, Table
+from reports._verdict_matrix import pair_name
 from reports._verdict_words import PHASE_NAMES, speed_badge, speed_tally, speed_word
 
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ def _panel(page: Page, phase: str, speeds: list[Speed]) -> Panel:
     half = DRAWN // 2
     drawn = ordered if len(ordered) <= DRAWN else [*ordered[:half], *ordered[-half:]]
     rows = [
-        Estimate(_name(speed), speed_word(speed), *_bounds(speed))
+        Estimate(_name(page, speed), speed_word(speed), *_bounds(speed))
         for speed in drawn
         if speed.ratio.value > 0 and math.isfinite(speed.ratio.value)
     ]
@@ -90,8 +91,9 @@ def _bounds(speed: Speed) -> tuple[float, float, float]:
     return speed.ratio.low, speed.ratio.value, speed.ratio.high
 
 
-def _name(speed: Speed) -> str:
-    return f"{short(speed.algorithm, 24)} · {short(speed.dataset, 20)}"
+def _name(page: Page, speed: Speed) -> str:
+    name = pair_name(page, speed.algorithm, speed.reference)
+    return f"{name} · {short(speed.dataset, 20)}"
 
 
 def _table(title: str, phase: str, speeds: list[Speed]) -> Table:
@@ -136,5 +138,5 @@ def _environments(speed: Speed) -> list[str]:
 def _again(page: Page, drawn: list[Speed]) -> str:
     """Return the commands that fight the drawn duels again."""
     places = {(s.algorithm, s.reference, s.dataset) for s in drawn}
-    fought = ((d, (d.duel.a.algorithm, d.duel.b.algorithm)) for d in page.view.duels)
+    fought = ((d, (d.duel.a.name, d.duel.b.name)) for d in page.view.duels)
     return page.fight_again(d for d, names in fought if (*names, d.duel.a.dataset.name) in places)

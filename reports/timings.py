@@ -96,7 +96,7 @@ def _panel(outcome: DuelOutcome) -> Panel:
 def _name(outcome: DuelOutcome) -> str:
     duel = outcome.duel
     itself = " / itself" if is_self_duel(duel) else ""
-    return f"{short(duel.a.algorithm, 22)}{itself} · {short(duel.a.dataset.name, 16)}"
+    return f"{short(duel.a.name, 22)}{itself} · {short(duel.a.dataset.name, 16)}"
 
 
 def _table(fought: Sequence[DuelOutcome]) -> Table:
@@ -107,7 +107,7 @@ def _table(fought: Sequence[DuelOutcome]) -> Table:
     ]
     rows: list[Row] = []
     for outcome in fought:
-        names = {"A": outcome.duel.a.algorithm, "B": outcome.duel.b.algorithm}
+        names = {"A": outcome.duel.a.name, "B": outcome.duel.b.name}
         for phase in dict.fromkeys(block.phase for block in outcome.blocks):
             for side, name in names.items():
                 walls = [wall for which, *_, wall in calls(outcome, phase) if which == side]
@@ -131,7 +131,7 @@ def _points(drawn: Sequence[DuelOutcome]) -> Table:
     rows: list[Row] = []
     for outcome in drawn:
         phase, duel = phase_of(outcome), outcome.duel
-        names = {"A": short(duel.a.algorithm), "B": short(duel.b.algorithm)}
+        names = {"A": short(duel.a.name), "B": short(duel.b.name)}
         rows += [
             [_name(outcome), phase, str(launch), str(block), str(i), names[side], Cell("", wall)]
             for i, (side, launch, block, wall) in enumerate(calls(outcome, phase))

@@ -13,7 +13,7 @@ from reports._format import digits, share, short
 from reports._inline import Inline, Words
 from reports._page import Page, Pair
 from reports._tables import Cell, Column, Row, Table
-from reports._verdict_matrix import pair_cell
+from reports._verdict_matrix import pair_cell, pair_name
 from reports._verdict_words import (
     accuracy_badge,
     in_margins,
@@ -62,7 +62,8 @@ def _matrix(page: Page) -> Table:
             found[verdict.dataset].setdefault(pair, ([], []))[0].append(verdict)
         for speed in page.speed(pair, phase):
             found[speed.dataset].setdefault(pair, ([], []))[1].append(speed)
-    columns = [Column("Dataset"), *(Column(short(pair.algorithm)) for pair in page.pairs)]
+    names = [pair_name(page, pair.algorithm, pair.reference) for pair in page.pairs]
+    columns = [Column("Dataset"), *map(Column, names)]
     rows: list[Row] = [
         [
             Cell(short(dataset), dataset),

@@ -89,6 +89,7 @@ class BaseHistogramBoosting(HistogramModel):
         min_data_per_group=100,
         boost_from_average=True,
         early_stopping_round=None,
+        early_stopping_min_delta=0.0,
         boosting_type="gbdt",
         drop_rate=0.1,
         max_drop=50,
@@ -209,7 +210,7 @@ class BaseHistogramBoosting(HistogramModel):
     def _bin_rows(self, X, y, workers):
         """Return the `Binned` rows of X, as read."""
         n_features = X.shape[1]
-        monotone = read_monotone(self.monotone_constraints, n_features)
+        monotone = read_monotone(self.monotone_constraints, n_features, self._is_categorical)
         groups = read_groups(self.interaction_constraints, n_features, others_alone=False)
         layout = read_layout(self)
         table = part_table(X, workers, bundles=layout.bundles)

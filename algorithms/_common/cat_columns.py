@@ -47,8 +47,8 @@ def read_categories(tree, X, *, reset):
 
 
 def is_named(X):
-    """Return whether X is a frame."""
-    return hasattr(X, "columns")
+    """Return whether X is a frame, of pandas or polars."""
+    return hasattr(X, "columns") and hasattr(X, "dtypes")
 
 
 def as_frame(X):

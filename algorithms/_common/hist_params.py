@@ -1,6 +1,7 @@
 """The parameters of the histogram booster: what each may be, and the rules they become."""
 
 from numbers import Integral, Real
+from operator import index
 
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
@@ -54,6 +55,7 @@ CONSTRAINTS = {
     "min_data_per_group": [COUNT],
     "boost_from_average": ["boolean"],
     "early_stopping_round": [COUNT, None],
+    "early_stopping_min_delta": [AT_LEAST_0],
     "boosting_type": [StrOptions({"gbdt", "dart"})],
     "drop_rate": [Interval(Real, 0.0, 1.0, closed="both")],
     "max_drop": [Integral],
@@ -136,13 +138,18 @@ def read_layout(params):
     )
 
 
-def read_monotone(wanted, n_features):
+def read_monotone(wanted, n_features, is_set):
     """Return monotone constraints as int64 (n_features,).
+
+    Parameters
+    ----------
+    wanted : as the parameter
+    is_set : (n_features,) bool, whether values are categories
 
     Raises
     ------
     ValueError
-        Where their number or a value is not right.
+        Where their number or a value is not right, or one is of categories, which have no order.
     """
     if wanted is None:
         return np.zeros(n_features, np.int64)
@@ -151,6 +158,8 @@ def read_monotone(wanted, n_features):
         raise ValueError(
             f"monotone_constraints needs one of -1, 0, 1 for each of the {n_features} features"
         )
+    if found[is_set].any():
+        raise ValueError("monotone_constraints cannot be had of a column of categories")
     return found.astype(np.int64)
 
 
@@ -174,11 +183,11 @@ def read_groups(wanted, n_features, *, others_alone):
     Raises
     ------
     ValueError
-        Where a feature is not there.
+        Where a group is not one of column numbers, or a feature is not there.
     """
     if wanted is None:
         return all_free(n_features)
-    groups = [sorted({int(f) for f in group}) for group in wanted]
+    groups = [columns_of(group) for group in wanted]
     named = {f for group in groups for f in group}
     if named and not 0 <= min(named) <= max(named) < n_features:
         raise ValueError("interaction_constraints names a feature that X does not have")
@@ -189,3 +198,13 @@ def read_groups(wanted, n_features, *, others_alone):
         word, bit = divmod(number, WORD)
         bits[group, word] |= np.uint64(1 << bit)
     return bits
+
+
+def columns_of(group):
+    """Return the column numbers of a group that may interact, ascending, each once."""
+    try:
+        return sorted({index(f) for f in group})
+    except TypeError:
+        raise ValueError(
+            f"interaction_constraints needs groups of column numbers, not {group!r}"
+        ) from None

@@ -54,7 +54,7 @@ class Watch:
             values.append(value)
             done = len(values)
             watched = number == 0 and self.patience is not None
-            if watched and improves(value, self.best, higher):
+            if watched and improves(value, self.best, higher, self.params.early_stopping_min_delta):
                 self.best_round, self.best = done, value
         if self.patience is not None and done - self.best_round >= self.patience:
             return True
@@ -71,11 +71,14 @@ class Watch:
         return not drawn and not any(tree.nodes["value"].any() for tree in trees)
 
 
-def improves(value, best, higher):
-    """Return whether a metric's value is better than the best so far, if any; NaN never is."""
+def improves(value, best, higher, least=0.0):
+    """Return whether a metric's value is better than the best so far, if any; NaN never is.
+
+    ``least`` is what it has to be better by more than.
+    """
     if best is None:
         return not np.isnan(value)
-    return value > best if higher else value < best
+    return value > best + least if higher else value < best - least
 
 
 class Table:

@@ -1,13 +1,16 @@
 """Read X for the histogram booster: numbers as they are, categories of frames as codes.
 
-Sparse X stays sparse; its absent entries are zeros.
+Frames are of pandas or polars. Sparse X stays sparse; its absent entries are zeros.
 """
+
+from numbers import Integral
 
 import numpy as np
 import pandas as pd
 from scipy import sparse
 from sklearn.utils.validation import validate_data
 
+from algorithms._common.cat_columns import as_frame, is_named
 from algorithms._common.few_rows import plain_table
 
 
@@ -28,8 +31,8 @@ def read_table(estimator, X, *, reset, y="no_validation", known=None, **options)
         few = plain_table(estimator, X)
         if few is not None:
             return few
-    if isinstance(X, pd.DataFrame):
-        X = encode_frame(estimator, X, reset=reset, known=known)
+    if is_named(X):
+        X = encode_frame(estimator, as_frame(X), reset=reset, known=known)
     elif reset:
         estimator.categories_ = go_on_with(known, {})
     dtype = [np.float64, np.float32]
@@ -157,7 +160,7 @@ def find_categorical(estimator, wanted, ordered=()):
         return found
     for column in columns_of_mask(wanted, n_features):
         at = names.index(column) if isinstance(column, str) and column in names else column
-        if isinstance(at, str | bool | np.bool_) or not 0 <= at < n_features:
+        if not isinstance(at, Integral) or isinstance(at, bool) or not 0 <= at < n_features:
             raise ValueError(f"categorical_feature names {column!r}, which is no column of X")
         found[at] = True
     return found

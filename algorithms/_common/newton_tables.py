@@ -6,6 +6,7 @@ from scipy import sparse
 from sklearn.utils import assert_all_finite
 from sklearn.utils.validation import validate_data
 
+from algorithms._common.cat_columns import as_frame, is_named
 from algorithms._common.few_rows import plain_table
 from algorithms._common.hist_tables import add_up, encode_frame, go_on_with
 from algorithms._common.threads import Workers, count_threads
@@ -25,7 +26,8 @@ def read_rows(estimator, X, *, reset, y="no_validation", known=None, wide=False,
     """
     if not reset and (few := plain_table(estimator, X, np.float32)) is not None:
         return drop_missing(few, estimator.missing)
-    if isinstance(X, pd.DataFrame):
+    if is_named(X):
+        X = as_frame(X)
         knows_none = reset or estimator.categories_ == {}
         if knows_none and not estimator.enable_categorical:
             refuse_categories(X)

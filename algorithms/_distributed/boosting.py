@@ -174,7 +174,7 @@ def prepare(ranks, training, table, workers):
         workers,
     )
     n_features = len(binner.missing)
-    monotone = read_monotone(p.monotone_constraints, n_features)
+    monotone = read_monotone(p.monotone_constraints, n_features, training.categorical)
     groups = read_groups(p.interaction_constraints, n_features, others_alone=False)
     bins = bin_table(table.X, binner, monotone, groups, workers)
     objective = p._objective  # noqa: SLF001 - its own part

@@ -33,6 +33,7 @@ from harness.against.sides import Sides, plan_rungs, plan_sides, roots_of, set_b
 from harness.against.undone import find_undone, told_undone
 from harness.analysis.build import view_run
 from harness.analysis.gates import Decision, State, state_of
+from harness.choose import without_labels
 from harness.config import Choice, Experiment, parse_experiment
 from harness.errors import ConfigError
 from harness.execute import Execution, Options
@@ -237,7 +238,7 @@ class _Measured:
 
     def _experiment(self) -> Experiment:
         """Return what both sides run: the algorithms that changed, on the datasets asked for."""
-        asked = self.asked.experiment or parse_experiment(DEFAULT, "the gate")
+        asked = without_labels(self.asked.experiment or parse_experiment(DEFAULT, "the gate"))
         given = {c.name: c for c in asked.algorithms if isinstance(c, Choice)}
         changes: dict[str, Any] = {"algorithms": [given.get(n, n) for n in self.names], "gate": []}
         changes["tracks"] = ["equal"]

@@ -184,7 +184,7 @@ def contamination(outcome: DuelOutcome) -> tuple[str, ...]:
         share = waited_share(s for block in outcome.blocks for s in getattr(block, side))
         if share > WAITED_CALLS:
             notes.append(
-                f"contaminated: {share:.0%} of the calls of {job.algorithm} were kept waiting "
+                f"contaminated: {share:.0%} of the calls of {job.name} were kept waiting "
                 "(other load, input and output, or work in child processes)"
             )
     launches = outcome.facts.get("launches", ())

@@ -93,8 +93,8 @@ def command(**given: Any) -> int:
         stopped = result.outcome.facts.get("stopped", "")
         print_json({**told, **_rows(result), "speeds": result.verdicts, "stopped": stopped})
     elif result.verdicts:
-        names = [given["a"] or result.outcome.duel.a.algorithm]
-        names += [given["b"] or result.outcome.duel.b.algorithm]
+        names = [given["a"] or result.outcome.duel.a.name]
+        names += [given["b"] or result.outcome.duel.b.name]
         sides = zip(names, (given["a_params"], given["b_params"]), strict=True)
         a, b = (" ".join([name, *params]) for name, params in sides)
         _print_speeds(a, b, result.verdicts)

@@ -39,6 +39,15 @@ def test_second_order_boosting_refuses_them_too(objective, signs):
     model.set_params(monotone_constraints=(0, 0, 0)).fit(X, y)
 
 
+def test_categories_have_no_order_to_keep_as_in_lightgbm():
+    X, y = table()
+    X[:, 0] = np.arange(len(X)) % 5
+    model = HistogramBoostingRegressor(n_estimators=1, categorical_feature=[0])
+    with pytest.raises(ValueError, match="cannot be had of a column of categories"):
+        model.set_params(monotone_constraints=[1, 0, 0]).fit(X, y)
+    model.set_params(monotone_constraints=[0, 1, 0]).fit(X, y)
+
+
 # ------------------------------------------------------------------ shares
 
 
@@ -64,6 +73,14 @@ def test_a_quantile_lies_below_one(alpha, weight):
 
 
 # ------------------------------------------------------------------ interactions
+
+
+@pytest.mark.parametrize("group", [0, [0.5], ["a"], [None]])
+def test_groups_hold_numbers_of_columns(group):
+    X, y = table()
+    model = HistogramBoostingRegressor(interaction_constraints=[[1], group])
+    with pytest.raises(ValueError, match="groups of column numbers"):
+        model.fit(X, y)
 
 
 def test_columns_in_no_list_are_not_used_as_in_lightgbm():

@@ -98,6 +98,22 @@ def test_a_metric_that_begins_as_nan_improves_with_its_first_number(kind, patien
     assert best == min(values[2:])
 
 
+@pytest.mark.parametrize("least", [0.0, 0.01, 0.1])
+def test_what_improves_by_no_more_than_the_least_does_not_count(least):
+    X, y = table(mean=0.0)
+    model = HistogramBoostingRegressor(
+        n_estimators=60, early_stopping_round=3, early_stopping_min_delta=least, random_state=0
+    ).fit(X, y, eval_set=[(X, y)])
+    (values,) = model.evals_result_["valid_0"].values()
+    best, at = values[0], 1
+    for number, value in enumerate(values[1:], 2):
+        if value < best - least:
+            best, at = value, number
+    assert (model.best_iteration_, model.best_score_) == (at, best)
+    assert (model.n_iter_ < 60) == (least > 0.0)
+    assert model.n_iter_ == (at + 3 if least else 60)
+
+
 # ------------------------------------------------------------------ evaluation tables
 
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 
 from algorithms import (
@@ -178,3 +179,24 @@ def test_rounds_of_another_link_are_not_gone_on_from():
     values = rounds(NewtonBoostingRegressor).fit(X, y)
     with pytest.raises(ValueError, match="predicts by 'identity', this one by 'sigmoid'"):
         NewtonBoostingClassifier().fit(X, y > 9, xgb_model=values)
+
+
+# ------------------------------------------------------------------ polars
+
+
+@pytest.mark.parametrize("kind", REGRESSORS)
+@pytest.mark.parametrize("dtype", [pl.Categorical, pl.Enum(list("fedcba"))])
+def test_categories_of_polars_are_those_of_pandas(kind, dtype):
+    X, y = frame(("c", "x"))
+    theirs = pl.DataFrame({"c": pl.Series(list(X["c"]), dtype=dtype), "x": X["x"].to_numpy()})
+    told = {"enable_categorical": True} if kind is NewtonBoostingRegressor else {}
+    model, other = (rounds(kind, **told).fit(table, y) for table in (X, theirs))
+    assert list(other.categories_["c"]) == list("abcdef")
+    assert np.array_equal(other.predict(theirs), model.predict(X))
+    assert np.array_equal(other.predict(theirs[:3]), model.predict(X[:3]))
+
+
+def test_categories_of_polars_that_look_like_numbers_are_none():
+    X = pl.DataFrame({"c": pl.Series(["1", "2", "3"] * 50, dtype=pl.Categorical)})
+    model = HistogramBoostingRegressor(n_estimators=1).fit(X, [0.0, 1.0, 0.0] * 50)
+    assert list(model.categories_) == ["c"]

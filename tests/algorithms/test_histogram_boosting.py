@@ -158,6 +158,18 @@ def test_predictions_are_those_of_the_exported_trees():
     assert np.array_equal(list(model.staged_predict(X))[-1], model.predict(X))
     assert np.array_equal(list(model.staged_predict(X))[4], model.predict(X, num_iteration=5))
     assert np.array_equal(model.predict(X[:1]), model.predict(X)[:1])
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_staged_scores_and_probabilities_end_at_those_of_the_model(n_classes):
+    X, signal = table(600)
+    y = np.digitize(signal, [-0.5, 0.7][: n_classes - 1])
+    model = HistogramBoostingClassifier(n_estimators=4, random_state=0).fit(X, y)
+    for name in ("decision_function", "predict_proba"):
+        staged = list(getattr(model, f"staged_{name}")(X))
+        assert np.array_equal(staged[-1], getattr(model, name)(X))
+        first = clone(model).set_params(n_estimators=2).fit(X, y)
+        assert np.array_equal(staged[1], getattr(first, name)(X))
     again = pickle.loads(pickle.dumps(model))
     assert np.array_equal(again.predict(X), model.predict(X))
 
@@ -250,6 +262,8 @@ def test_columns_of_codes_are_categories_where_they_are_named():
     assert trees.set_codes.tolist() == [1]
     with pytest.raises(ValueError, match="no column of X"):
         clone(model).set_params(categorical_feature=["gone"]).fit(X, y)
+    with pytest.raises(ValueError, match="no column of X"):
+        clone(model).set_params(categorical_feature=[b"gone"]).fit(X, y)
 
 
 # ------------------------------------------------------------------ stopping and sampling

@@ -1,7 +1,10 @@
 """scikit-learn's own tests of its ensembles and trees, with our classes in place of its own.
 
 Tests of classes that have no twin here, such as extremely randomised trees, run and count too.
-Each file runs in a process of its own. What fails must be exactly what
+Those of HistGradientBoosting run on our histogram booster under its names (``hgb_names.py``), as
+it is ("hist:") and with ``parity="scikit-learn"`` ("parity:"); a test that makes no estimator, and
+so the library's files on binning, histograms, splitting, growing and its predictors, says nothing
+of ours and does not count. Each file runs in a process of its own. What fails must be exactly what
 ``tests/helpers/rebound_failures.py`` lists, with the reason of each. ``SKLEARN_FILES`` names the
 files, such as "test_forest test_tree", or "all"; without it those of ``QUICK`` run.
 """
@@ -9,6 +12,7 @@ files, such as "test_forest test_tree", or "all"; without it those of ``QUICK`` 
 import os
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
@@ -25,7 +29,19 @@ HOMES = {
     "test_forest": "sklearn.ensemble.tests",
     "test_tree": "sklearn.tree.tests",
 }
-QUICK = "test_voting test_weight_boosting test_gradient_boosting test_tree"
+HGB = "sklearn.ensemble._hist_gradient_boosting.tests"
+OF_HGB = (
+    "test_gradient_boosting",
+    "test_warm_start",
+    "test_monotonic_constraints",
+    "test_compare_lightgbm",
+)
+HOMES |= {f"{mode}:{name}": HGB for mode in ("hist", "parity") for name in OF_HGB}
+QUICK = (
+    "test_voting test_weight_boosting test_gradient_boosting test_tree "
+    "hist:test_gradient_boosting hist:test_warm_start hist:test_monotonic_constraints "
+    "hist:test_compare_lightgbm parity:test_gradient_boosting"
+)
 ASKED = os.environ.get("SKLEARN_FILES", QUICK).split()
 CHOSEN = list(HOMES) if ASKED == ["all"] else ASKED
 SECONDS = 1800  # each takes one to three minutes on an idle machine
@@ -34,12 +50,17 @@ pytestmark = pytest.mark.slow
 
 
 def run_file(name, folder):
-    """Return what became of each test of a file: passed, failed or skipped, by its id."""
-    env = {key: value for key, value in os.environ.items() if key != "REBOUND"}
+    """Return what became of each test of a file, by its id; see `outcome_of`."""
+    env = {key: value for key, value in os.environ.items() if not key.startswith("REBOUND")}
+    mode, _, file = name.rpartition(":")
+    if mode == "parity":
+        env["REBOUND_PARITY"] = "1"
+    plugin = "rebound_hgb" if mode else "rebound"
     env["PYTHONPATH"] = os.pathsep.join(filter(None, [str(HELPERS), env.get("PYTHONPATH")]))
-    env["OPENBLAS_NUM_THREADS"] = "1"  # its threads spin: a file took ten times as long
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "rebound", "-p", "no:cacheprovider"]
-    command += ["--junitxml=found.xml", "--pyargs", f"{HOMES[name]}.{name}"]
+    # Their threads spin while others work: a file took ten times as long.
+    env |= {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
+    command = [sys.executable, "-m", "pytest", "-q", "-p", plugin, "-p", "no:cacheprovider"]
+    command += ["--junitxml=found.xml", "--pyargs", f"{HOMES[name]}.{file}"]
     done = subprocess.run(
         command,
         cwd=folder,
@@ -55,11 +76,14 @@ def run_file(name, folder):
 
 
 def outcome_of(case):
-    """Return what became of one test."""
+    """Return what became of one test: passed, failed, skipped, or foreign: it has none of ours."""
     told = {part.tag for part in case}
     if told & {"failure", "error"}:
         return "failed"
-    return "skipped" if "skipped" in told else "passed"
+    if "skipped" in told:
+        return "skipped"
+    made = {one.attrib["name"]: one.attrib["value"] for one in case.iter("property")}
+    return "foreign" if made.get("made") == "0" else "passed"
 
 
 def is_meant(case, key):
@@ -73,11 +97,12 @@ def is_meant(case, key):
 def test_what_fails_is_what_is_listed_with_its_reason(name, tmp_path, capsys):
     found, reasons = run_file(name, tmp_path), FAILURES[name]
     failed = {case for case, outcome in found.items() if outcome == "failed"}
-    skipped = {case for case, outcome in found.items() if outcome == "skipped"}
-    ran = len(found) - len(skipped)
+    count = Counter(found.values())
     with capsys.disabled():
-        told = f"{ran - len(failed)} of {ran} passed, {len(skipped)} skipped"
-        sys.stdout.write(f"\n{name}: {told}\n")
+        told = f"{count['passed']} of {count['passed'] + len(failed)} passed"
+        rest = ", ".join(f"{count[kind]} {kind}" for kind in ("skipped", "foreign") if count[kind])
+        sys.stdout.write(f"\n{name}: {', '.join(filter(None, [told, rest]))}\n")
+    assert found
     told = {key: {case for case in found if is_meant(case, key)} for key in reasons}
     assert [key for key, cases in told.items() if not cases] == [], "no test is meant by these"
     assert failed == set().union(*told.values())

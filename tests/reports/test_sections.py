@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 
@@ -9,6 +10,8 @@ from harness.analysis.view import Interval
 from harness.model import Failure, Outcome, Status
 from reports import Page, environment, failures, leaderboard, phases, speed, summary, verdicts
 from reports import datasets as dataset_panels
+from reports._page import Pair
+from reports._verdict_matrix import pair_name
 from reports._verdict_words import in_margins, loss_difference, speed_cell, speed_word
 
 
@@ -385,3 +388,12 @@ def test_an_algorithm_against_itself_is_no_duel_of_speed(typical) -> None:
     kept = Page(replace(typical, speed=(itself, typical.speed[0]), duels=()))
     (panel,) = speed.build(kept).blocks[1].blocks[0].spec.panels
     assert len(panel.y.labels) == 1
+
+
+def test_a_pair_is_told_from_others_of_its_algorithm():
+    several = SimpleNamespace(pairs=[Pair("goss", "all"), Pair("goss", "bags"), Pair("b", "all")])
+    assert [pair_name(several, "goss", name) for name in ("all", "bags")] == [
+        "goss / all",
+        "goss / bags",
+    ]
+    assert pair_name(several, "b", "all") == "b"

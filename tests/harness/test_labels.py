@@ -1,0 +1,153 @@
+"""One algorithm beside itself with other params: each variant goes by a label of its own."""
+
+from types import SimpleNamespace
+
+import pytest
+
+import harness
+from harness.against.gate import _Measured
+from harness.choose import without_labels
+from harness.cli import harness as command_line
+from harness.config import parse_experiment
+from harness.errors import ConfigError
+from harness.model import ALL_TASKS, Algorithm, Dataset, Task
+from harness.options import RunOptions
+from harness.plan import make_plan
+from harness.plugins import HOOKS, Registry, load_registry
+from harness.surroundings import Surroundings
+
+VARIANTS = [
+    {"name": "ours", "label": "few", "params": {"n": 1}},
+    {"name": "ours", "label": "many", "params": {"n": 9}},
+]
+PAIRS = [["many", "few"]]
+
+
+def registry():
+    found, kinds = Registry(), dict(HOOKS.values())
+    ours = Algorithm("ours", adapter=lambda spec: None, tasks=ALL_TASKS, reference="theirs")
+    theirs = Algorithm("theirs", adapter=lambda spec: None, tasks=ALL_TASKS, origin="reference")
+    table = Dataset("d", Task.BINARY, load=lambda: None, digest="d", rows=100, columns=3)
+    for kind, thing in (("algorithm", ours), ("algorithm", theirs), ("dataset", table)):
+        found.add(kind, kinds[kind], thing, "plugin", __file__)
+    return found
+
+
+def experiment(algorithms=VARIANTS, **keys):
+    return parse_experiment({"name": "x", "datasets": ["d"], "algorithms": algorithms} | keys, "x")
+
+
+def plan(*args, **keys):
+    return make_plan(experiment(*args, **keys), registry(), Surroundings())
+
+
+def test_a_label_is_what_trials_duels_and_facts_go_by():
+    made = plan(duels={"datasets": ["d"], "pairs": PAIRS}, verdicts={"pairs": PAIRS})
+    assert [(job.algorithm, job.name) for job in made.jobs] == [("ours", "few"), ("ours", "many")]
+    assert {(t.algorithm, t.params["n"]) for t in made.trials()} == {("few", 1), ("many", 9)}
+    (duel,) = made.duels
+    assert [(side.algorithm, side.name) for side in (duel.a, duel.b)] == [
+        ("ours", "many"),
+        ("ours", "few"),
+    ]
+    assert [side.trials[0].params["n"] for side in (duel.a, duel.b)] == [9, 1]
+    assert made.declared["pairs"] == PAIRS
+    assert set(made.declared["algorithms"]) == {"few", "many"}
+    assert {t["algorithm"] for t in made.declared["tracks"]} == {"few", "many"}
+
+
+def test_without_pairs_each_variant_answers_to_the_reference():
+    made = plan([*VARIANTS, "theirs"])
+    assert made.declared["pairs"] == [["few", "theirs"], ["many", "theirs"]]
+
+
+def test_a_grid_of_a_label_makes_variants_of_it():
+    made = plan([{"name": "ours", "label": "some", "grid": {"n": [1, 2]}}])
+    assert {(t.algorithm, t.params["n"]) for t in made.trials()} == {("some", 1), ("some", 2)}
+
+
+@pytest.mark.parametrize(
+    ("algorithms", "message"),
+    [
+        ([{"name": "our*", "label": "few"}], "not for a glob"),
+        ([VARIANTS[0], VARIANTS[0]], "labels given twice: few"),
+        ([{"name": "ours", "label": "a b"}], "label: String should match"),
+        ([{"name": "ours", "label": "theirs"}], "is the name of an algorithm"),
+    ],
+)
+def test_a_label_that_could_mean_something_else_is_refused(algorithms, message):
+    with pytest.raises(ConfigError, match=message):
+        plan(algorithms)
+
+
+def test_a_pair_of_what_is_neither_a_name_nor_a_label_is_refused():
+    with pytest.raises(ConfigError, match="unknown algorithm 'several'"):
+        plan(verdicts={"pairs": [["many", "several"]]})
+
+
+def test_without_labels_there_are_no_pairs_of_them():
+    pairs = [*PAIRS, ["ours", "theirs"]]
+    asked = without_labels(experiment(duels={"pairs": pairs}, verdicts={"pairs": PAIRS}))
+    assert [choice.label for choice in asked.algorithms] == ["", ""]
+    assert (asked.duels.pairs, asked.verdicts.pairs) == ([("ours", "theirs")], [])
+
+
+def test_algorithms_that_are_named_anew_leave_the_labels_pairs_behind():
+    registry = load_registry(strangers=False)
+    asked = RunOptions("ablation", algorithms=("histogram_boosting",)).request(registry).experiment
+    assert asked.algorithms == ["histogram_boosting", "lightgbm.gbdt"]
+    assert (asked.duels.pairs, asked.verdicts.pairs) == ([], [])
+    whole = RunOptions("ablation").request(registry).experiment
+    assert len(whole.duels.pairs) == 4
+
+
+def test_a_gate_against_a_revision_takes_the_algorithm_for_what_it_is():
+    asked = experiment(VARIANTS[:1], parity={"pairs": [["few", "theirs"]]})
+    given = SimpleNamespace(experiment=asked, datasets=())
+    found = _Measured._experiment(SimpleNamespace(asked=given, names=["ours"]))
+    (choice,) = found.algorithms
+    assert (choice.name, choice.label, choice.params) == ("ours", "", {"n": 1})
+    assert found.parity.pairs == []
+
+
+PLUGIN = """
+from sklearn.dummy import DummyClassifier
+from harness import Algorithm, Task, estimator_adapter, hookimpl
+
+@hookimpl
+def register_algorithms(register):
+    dummy = estimator_adapter(lambda spec: DummyClassifier(**spec.params))
+    register(Algorithm("dummy", dummy, frozenset({Task.MULTICLASS}), params={"strategy": "prior"}))
+"""
+
+
+def test_a_run_tells_variants_apart_in_verdicts_duels_diagnostics_and_reports(tmp_path, capfd):
+    (tmp_path / "stranger.py").write_text(PLUGIN)
+    pairs = [["common", "random"]]
+    asked = {
+        "datasets": ["iris"],
+        "algorithms": [
+            {"name": "dummy", "label": "common", "params": {"strategy": "most_frequent"}},
+            {"name": "dummy", "label": "random", "params": {"strategy": "uniform"}},
+        ],
+        "splits": {"folds": 2},
+        "verdicts": {"pairs": pairs},
+        "duels": {"datasets": ["iris"], "pairs": pairs, "launches": 1, "blocks": 1},
+        "parity": {"datasets": ["iris"], "pairs": pairs},
+        "diagnostics": {"names": ["determinism", "agreement"], "datasets": ["iris"]},
+    }
+    place = {"plugins": [tmp_path / "stranger.py"], "results": tmp_path / "results"}
+    run = harness.run(asked, **place)
+    assert set(run.to_frame()["algorithm"]) == {"common", "random"}
+    names = {(v.algorithm, v.reference) for v in (*run.verdicts, *run.speeds, *run.parity)}
+    assert names == {("common", "random")}
+    diagnosed = {(d.name, d.algorithm, d.reference) for d in run.view.diagnostics}
+    assert diagnosed == {
+        ("determinism", "common", ""),
+        ("determinism", "random", ""),
+        ("agreement", "common", "random"),
+    }
+    capfd.readouterr()
+    results = ["--results", str(place["results"])]
+    assert command_line.main(["report", "--markdown", *results], standalone_mode=False) in (None, 0)
+    assert "| common | random |" in capfd.readouterr().out

@@ -111,16 +111,11 @@ CAPACITY = {
 
 @hookimpl
 def register_algorithms(register):
-    """Register plain LightGBM, its two layouts of bins, one-side sampling, quantised gradients.
-
-    Plain LightGBM tries both layouts before each training and takes the faster one.
-    """
+    """Register plain LightGBM, one-side sampling, and quantised gradients."""
     boosting = "https://proceedings.neurips.cc/paper/2017/hash/6449f44a102fde848669bdd9eb6b76fa-Abstract.html"
     quantised = "https://arxiv.org/abs/2207.09682"
     for name, params, paper, summary in (
         ("gbdt", {}, boosting, "LightGBM, leaf by leaf on histograms"),
-        ("row_wise", {"force_row_wise": True}, boosting, "LightGBM on bins that lie row by row"),
-        ("column_wise", {"force_col_wise": True}, boosting, "LightGBM on bins by columns"),
         ("goss", {"data_sample_strategy": "goss"}, boosting, "LightGBM with one-side sampling"),
         ("quantised", {"use_quantized_grad": True}, quantised, "LightGBM on quantised gradients"),
     ):

@@ -139,10 +139,10 @@ def peaks_of(views: Iterable[RunView]) -> list[Peaks]:
         for outcome in view.duels:
             a, b = outcome.duel.a, outcome.duel.b
             known = [pair for pair in fit_peaks(outcome) if min(pair) > 0]
-            if known and a.algorithm != b.algorithm:
+            if known and a.name != b.name:
                 ours, theirs = (int(median(side)) for side in zip(*known, strict=True))
-                place = a.algorithm, a.dataset.name
-                fought.setdefault(place, []).append((b.algorithm, ours, theirs))
+                place = a.name, a.dataset.name
+                fought.setdefault(place, []).append((b.name, ours, theirs))
         for (algorithm, dataset), peaks in fought.items():
             name = workload_name(view, dataset, [on for _, on in fought])
             ratios = {rival: theirs / ours for rival, ours, theirs in peaks}

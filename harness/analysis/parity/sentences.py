@@ -14,11 +14,9 @@ CLOSE = 1e-3
 BINNED = frozenset(  # they choose among a few thresholds a feature, each its own
     {
         "catboost.plain",
-        "lightgbm.column_wise",
         "lightgbm.gbdt",
         "lightgbm.goss",
         "lightgbm.quantised",
-        "lightgbm.row_wise",
         "sklearn.hist_gradient_boosting",
         "xgboost.approx",
         "xgboost.hist",

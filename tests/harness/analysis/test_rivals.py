@@ -98,7 +98,7 @@ def duel(rival, peaks, dataset="d"):
 
     launches = [{"a": cold(ours), "b": cold(theirs)} for ours, theirs in peaks]
     sides = [
-        SimpleNamespace(algorithm=name, dataset=SimpleNamespace(name=dataset))
+        SimpleNamespace(name=name, dataset=SimpleNamespace(name=dataset))
         for name in ("ours", rival)
     ]
     return SimpleNamespace(

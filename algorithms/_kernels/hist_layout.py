@@ -28,6 +28,7 @@ MOST_G = (1 << 31) - 1  # bound on Σ|g| within which cells are exact
 MOST_H = (1 << 32) - 1  # bound on Σh
 
 MAX_BINS = 256
+NO_SIZES = np.empty((0, MAX_BINS), np.uint32)
 CACHE_LINE = 8  # cells
 TILE = 64  # features whose cells are filled at once: they fit the second-level cache
 NO_FEATURE = -1
@@ -106,11 +107,12 @@ class Bins(NamedTuple):
     columns: np.ndarray  # uint8 (n_dense, n_rows): partitions read one column
     count: np.ndarray  # int64 (n_features,): bins of a feature, that of missing values included
     missing: np.ndarray  # int64 (n_features,): bin of missing values, the last one, or −1
-    is_set: np.ndarray  # int64 (n_features,): 1 where bins are categories
+    is_set: np.ndarray  # int64 (n_features,): where bins are categories 1, or 2 + row of `sizes`
     monotone: np.ndarray  # int64 (n_features,): −1, 0, 1
     groups: np.ndarray  # uint64 (n_features, n_words): bits, groups that it may interact in
     places: Places
     lists: Lists
+    sizes: np.ndarray = NO_SIZES  # uint32 (n, MAX_BINS): how many categories a bin holds
 
 
 class Rules(NamedTuple):
@@ -128,11 +130,12 @@ class Rules(NamedTuple):
     set_smooth: float
     set_ridge: float
     most_in_set: int
-    few_bins: int  # up to as many categories, each is tried alone
+    few_bins: int  # up to as many bins, each category is tried alone
     min_rows_of_category: int
     extra: int  # 1: one threshold is drawn for each feature of a node
     plain: int  # 1: neither alpha, max_step, smooth nor a monotone feature: the fast scan serves
     seed: int
+    sets_by_value: int = 0  # 1: sets as of `newton_sets`; 0: as of `hist_careful`
 
 
 class Scale(NamedTuple):

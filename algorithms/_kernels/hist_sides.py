@@ -12,6 +12,7 @@ from algorithms._kernels.hist_careful import scan_careful, scan_set
 from algorithms._kernels.hist_layout import FLUSHED, HALF, LISTED_FLUSHED, LOW
 from algorithms._kernels.hist_split import scan
 from algorithms._kernels.jit import inner_kernel
+from algorithms._kernels.newton_sets import scan_sorted
 
 
 @inner_kernel
@@ -70,6 +71,12 @@ def search(bins, f, g, h, facts, rules, scale, scratch, rank, which):
     sums = scratch.small[rank, 4:]
     if bins.is_set[f]:
         order, members = scratch.order[rank], scratch.members[rank, which]
+        if rules.sets_by_value:
+            sizes = bins.sizes, bins.is_set[f] - 2
+            own = scratch.small[rank]
+            room = own[6:], own[4:6], scratch.scores[rank], order
+            scan_sorted(g, h, sizes, missing_bin, f, facts, rules, scale, room, best, members)
+            return
         scan_set(g, h, n_bins, missing_bin, f, facts, rules, scale, order, best, members)
     elif rules.plain:
         scores = scratch.scores[rank]

@@ -19,7 +19,6 @@ from algorithms._kernels.newton_codes import add_codes, rebin
 
 ROOM = MAX_BINS - 1  # bins of a column but that of missing values
 END_OF_CODES = 1 << 31  # trees hold codes in int32
-SMALLEST = np.finfo(np.float64).tiny
 FREQUENT = 2  # times the weight of a group: what weighs as much is one alone
 
 
@@ -155,7 +154,7 @@ def cut(weight, slope):
     alone = weight * ROOM >= max(FREQUENT * weight.sum(), 1)
     worth = np.where(alone, 0.0, np.sqrt(weight * np.gradient(slope)))
     room = ROOM - FREQUENT * int(alone.sum())
-    middle = (np.cumsum(worth) - worth / 2.0) * (room / max(worth.sum(), SMALLEST))
+    middle = (np.cumsum(worth) - worth / 2.0) / (worth.sum() or 1.0) * room
     part = np.minimum(middle.astype(np.int64), room - 1)
     starts = alone | np.append(False, alone[:-1]) | (np.diff(part, prepend=part[:1]) > 0)
     starts[0] = False

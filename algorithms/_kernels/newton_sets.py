@@ -38,7 +38,8 @@ def scan_sorted(g, h, sizes, missing_bin, feature, facts, rules, scale, scratch,
     cells, _, slopes, order = scratch
     if missing_bin < rules.few_bins:
         for b in range(missing_bin):
-            try_one(g, h, missing_bin, b, feature, facts, rules, scale, scratch, best, members)
+            if h[b] > 0:
+                try_one(g, h, missing_bin, b, feature, facts, rules, scale, scratch, best, members)
         return
     used = sort_categories(g, h, missing_bin, facts, rules, scale, order, slopes)
     if used == 0:

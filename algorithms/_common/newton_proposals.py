@@ -2,8 +2,8 @@
 
 "global" takes quantiles weighted by the present hessians, "random" those of rows drawn at random;
 both once a tree, for all its nodes. "local" proposes again in every node: there exact growth tries
-fewer thresholds (`ExactGrower` with a step). Categories are no candidates: each has a bin of its
-own, the same for all trees.
+fewer thresholds (`ExactGrower` with a step). Categories are no candidates: see
+`newton_categories`.
 """
 
 import numpy as np

@@ -10,6 +10,7 @@ values lie the wrong way round is not taken.
 Categories are sorted by G / (H + s), and every start and every end of that order is tried as the
 left side (Fisher 1958: the best part of all is among them); where there are few categories,
 each alone. What training has never seen, or seldom, goes right, and so do missing values.
+Second-order boosting has sets of its own: see `newton_sets`.
 """
 
 import numpy as np

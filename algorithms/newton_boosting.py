@@ -48,7 +48,8 @@ class NewtonBoostingClassifier(ClassifierMixin, BaseNewtonBoosting):
     max_depth, max_leaves : int
         Most questions on the way to a leaf, and most leaves; 0: any number.
     max_bin : int
-        Most bins of a column, of missing values too; at most 256.
+        Most bins of a column, of missing values too; at most 256. Categories have 255 in any case;
+        where there are more of them, each tree has other groups.
     grow_policy : {"depthwise", "lossguide"}
         Which leaves there are where `max_leaves` leaves out some: the upper ones, or those of the
         splits that gain most.
@@ -94,7 +95,8 @@ class NewtonBoostingClassifier(ClassifierMixin, BaseNewtonBoosting):
     importance_type : {"gain", "weight", "cover", "total_gain", "total_cover"}
         What `feature_importances_` counts.
     max_cat_to_onehot, max_cat_threshold : int
-        Up to how many categories each is tried alone; most categories of a side.
+        A column of fewer categories than the first has each of them held against all others; of
+        more, one side of a split has at most so many as the second says.
     eval_metric : str, callable or list, optional
         By default the objective's own.
     early_stopping_rounds : int, optional

@@ -48,10 +48,22 @@ def find_crowds(X, binner, columns, number):
     for f, met in binner.crowds.items():
         if f in columns:
             codes = np.sort(met)
-            places = bins_of_codes(X[:, f], codes, np.min_scalar_type(len(codes)))
+            places = places_of(X[:, f], codes)
             places = places[number] if len(number) else places
             found.append(Crowd(f, codes, places, len(binner.codes[f])))
     return found
+
+
+def places_of(values, codes):
+    """Return the number of each row's category, uint8 to uint32 (n_rows,): that after the last one
+    where it is missing.
+
+    Parameters
+    ----------
+    values : (n_rows,) float, NaN where missing
+    codes : (n_codes,), ascending
+    """
+    return bins_of_codes(values, codes.astype(np.int64), np.min_scalar_type(len(codes)))
 
 
 def sum_places(crowd, records, workers):

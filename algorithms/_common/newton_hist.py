@@ -14,6 +14,7 @@ from algorithms._common.hist_parts import part_table
 from algorithms._common.hist_records import pack_rows
 from algorithms._common.hist_sampling import seed_of
 from algorithms._common.newton_binned import BinnedGrower, floats_above
+from algorithms._common.newton_categories import Categories
 from algorithms._common.newton_exact import LEAST_GAIN, Grown
 from algorithms._common.newton_tree import NODE, rounded_gain
 from algorithms._common.newton_weighed_bins import weigh_edges
@@ -45,8 +46,8 @@ class HistGrower:
         if weight is not None:
             name = type(params).__name__
             binner = weigh_edges(binner, X, weight, params.max_bin, workers, name)
-        self.codes = seen_codes(X, categorical)
-        self.start(X, table, binner, limits, params, workers)
+        self.categories = Categories(X, categorical)
+        self.start(X, table, self.categories.put_into(binner), limits, params, workers)
 
     def start(self, X, table, binner, limits, params, workers):
         """Make the arrays in which trees are grown; ``table`` holds the `Parts` of X."""
@@ -80,6 +81,9 @@ class HistGrower:
             h = NO_H
         seed = np.uint32(seed_of(draws.seed, ROUNDING))
         scale = pack_rows(g, h, seed, self.records, self.workers)
+        self.categories.regroup(
+            draws.of_tree, self.records, scale, self.limits, grower.bins, self.workers
+        )
         rows = None if used is None else np.flatnonzero(used).astype(np.uint32)
         some = draws.of_tree if len(draws.of_tree) < draws.n_features else None
         tree = self.grow_deep_enough(scale, rows, some)
@@ -115,18 +119,12 @@ class HistGrower:
 
     def right_sets(self, tree):
         """Return the codes that each node sends right, of those that training has seen; int32."""
-        feature = tree.nodes["feature"]
-        found = {}
-        for at, left in tree.sets.items():
-            codes = self.codes[feature[at]]
-            found[at] = np.delete(codes, np.searchsorted(codes, left))
+        goes_left, found = self.grower.growth.goes_left, {}
+        codes, bins = self.categories.codes, self.categories.bins
+        for at in np.flatnonzero(tree.nodes["is_set"]).tolist():
+            f = tree.nodes["feature"][at]
+            found[at] = codes[f][goes_left[at, bins[f]] == 0]
         return found
-
-
-def seen_codes(X, categorical):
-    """Return the codes of each column of categories, ascending, int32; None for the others."""
-    pairs = enumerate(categorical)
-    return [np.unique(X[X[:, f] >= 0, f].astype(np.int32)) if c else None for f, c in pairs]
 
 
 def make_rules(limits, params, n_rows):
@@ -153,6 +151,7 @@ def make_rules(limits, params, n_rows):
         extra=0,
         plain=int(limits.is_plain),
         seed=0,
+        sets_by_value=1,
     )
 
 

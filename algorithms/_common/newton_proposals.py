@@ -2,19 +2,20 @@
 
 "global" takes quantiles weighted by the present hessians, "random" those of rows drawn at random;
 both once a tree, for all its nodes. "local" proposes again in every node: there exact growth tries
-fewer thresholds (`ExactGrower` with a step). Categories are no candidates: each has a bin of its
-own, the same for all trees.
+fewer thresholds (`ExactGrower` with a step). Categories are no candidates: see
+`newton_categories`.
 """
 
 import numpy as np
 from scipy import sparse
 
-from algorithms._common.hist_bins import Binner, find_bins
+from algorithms._common.hist_bins import Binner
 from algorithms._common.hist_bundles import stride_of
 from algorithms._common.hist_parts import part_table
 from algorithms._common.hist_sampling import hash_numbers, seed_of
+from algorithms._common.newton_categories import Categories
 from algorithms._common.newton_cells import Cells
-from algorithms._common.newton_hist import SAMPLE, HistGrower, seen_codes
+from algorithms._common.newton_hist import HistGrower
 from algorithms._kernels.newton_sketch import choose_ends, code_rows, lay_rows
 
 DRAWN = 8  # what a seed is for
@@ -37,8 +38,8 @@ class ProposalGrower(HistGrower):
 
     def __init__(self, X, categorical, limits, params, workers, name):
         self.X = X
-        self.codes = seen_codes(X, categorical)
-        self.binned = bins_of_categories(X, categorical, params.max_bin, workers)
+        self.categories = Categories(X, categorical)
+        self.binned = self.categories.binned
         self.cells = Cells(X, workers, name)
         self.gaps = np.array([counts.sum() < X.shape[0] for counts in self.cells.counts])
         self.room = count_candidates(params)
@@ -120,18 +121,6 @@ class ProposalGrower(HistGrower):
         every = np.append(np.searchsorted(edges, self.cells.edges[f]), len(edges))
         own = every[: len(self.cells.counts[f])]
         return np.append(own, binner.missing[f]).astype(np.uint8)
-
-
-def bins_of_categories(X, categorical, max_bin, workers):
-    """Return the codes of each column of categories that have bins, and None for the others."""
-    found = [None] * len(categorical)
-    columns = np.flatnonzero(categorical)
-    if len(columns):
-        own = np.ascontiguousarray(X[:, columns])
-        binner = find_bins(own, np.ones(len(columns), bool), max_bin, SAMPLE, 1, workers)
-        for f, codes in zip(columns, binner.codes, strict=True):
-            found[f] = codes
-    return tuple(found)
 
 
 def same_edges(one, other):

@@ -11,7 +11,15 @@ import numpy as np
 
 from algorithms._kernels.hist_groups import may_use
 from algorithms._kernels.hist_grow import divide
-from algorithms._kernels.hist_layout import HALF, LEAVES, LOW, MAX_BINS, NEXT, NO_FEATURE
+from algorithms._kernels.hist_layout import (
+    HALF,
+    LEAVES,
+    LOW,
+    MAX_BINS,
+    NEXT,
+    NO_FEATURE,
+    NO_SIZES,
+)
 from algorithms._kernels.hist_partition import part_alone
 from algorithms._kernels.hist_sides import search
 from algorithms._kernels.hist_split import beats, clear, facts_of
@@ -34,6 +42,7 @@ class Features(NamedTuple):
     sizes: np.ndarray
     monotone: np.ndarray
     groups: np.ndarray
+    sizes: np.ndarray = NO_SIZES
 
 
 class Board(NamedTuple):

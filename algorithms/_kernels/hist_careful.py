@@ -11,6 +11,7 @@ Categories are sorted by G / (H + s), and every start and every end of that orde
 left side (Fisher 1958: the best part of all is among them); where there are few categories,
 each alone. What training has never seen, or seldom, goes right, and so do missing values. Where a
 bin holds several categories (`hist_crowds`), seldom is said of their mean.
+Second-order boosting has sets of its own: see `newton_sets`.
 """
 
 import numpy as np

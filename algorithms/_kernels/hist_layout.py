@@ -129,11 +129,12 @@ class Rules(NamedTuple):
     set_smooth: float
     set_ridge: float
     most_in_set: int
-    few_bins: int  # up to as many categories, each is tried alone
+    few_bins: int  # up to as many bins, each category is tried alone
     min_rows_of_category: int
     extra: int  # 1: one threshold is drawn for each feature of a node
     plain: int  # 1: neither alpha, max_step, smooth nor a monotone feature: the fast scan serves
     seed: int
+    sets_by_value: int = 0  # 1: sets as of `newton_sets`; 0: as of `hist_careful`
 
 
 class Scale(NamedTuple):

@@ -13,6 +13,7 @@ from algorithms._kernels.hist_layout import FLUSHED, HALF, LISTED_FLUSHED, LOW
 from algorithms._kernels.hist_narrow import add_up
 from algorithms._kernels.hist_split import scan
 from algorithms._kernels.jit import inner_kernel
+from algorithms._kernels.newton_sets import scan_sorted
 
 
 @inner_kernel
@@ -76,8 +77,13 @@ def search(bins, f, g, h, facts, rules, scale, scratch, rank, which):
     sums = scratch.small[rank, 4:]
     if bins.is_set[f]:
         order, members = scratch.order[rank], scratch.members[rank, which]
-        own = bins.sizes[f]
-        scan_set(g, h, n_bins, missing_bin, own, f, facts, rules, scale, order, best, members)
+        sizes = bins.sizes[f]
+        if rules.sets_by_value:
+            own = scratch.small[rank]
+            room = own[6:], own[4:6], scratch.scores[rank], order
+            scan_sorted(g, h, sizes, missing_bin, f, facts, rules, scale, room, best, members)
+            return
+        scan_set(g, h, n_bins, missing_bin, sizes, f, facts, rules, scale, order, best, members)
     elif rules.plain:
         scores = scratch.scores[rank]
         scan(g, h, n_bins, missing_bin, f, facts, rules, sums, scores, best)

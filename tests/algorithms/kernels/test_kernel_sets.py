@@ -1,0 +1,179 @@
+"""The best sets of categories, and groups of them, are those of the slow plain twins."""
+
+from itertools import pairwise
+
+import numpy as np
+import oracles_sets
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from algorithms._common import newton_categories as categories
+from algorithms._common.hist_bins import Binner, bin_table
+from algorithms._common.hist_growing import Grower
+from algorithms._common.hist_params import all_free
+from algorithms._common.hist_parts import part_table
+from algorithms._common.newton_params import Limits
+from algorithms._common.threads import ALONE, Workers
+from algorithms._kernels.hist_layout import MAX_BINS, Rules, Scale
+from algorithms._kernels.newton_codes import add_codes, rebin
+
+UNIT = 1 << 16
+NO_SIGNS = np.zeros(1, np.int64)
+PLAIN = {"ridge": 1.0 * UNIT, "alpha": 0.0, "max_step": 0.0, "min_h": 0.0, "few": 4, "most": 64}
+
+
+def split(codes, n_codes, g, h, sizes, rules):
+    """Return the root of a tree of one question on codes, and which bins go left."""
+    binner = Binner((np.empty(0),), (np.arange(n_codes),), np.array([n_codes]))
+    table = part_table(codes[:, None], bundles=False)
+    bins = bin_table(table, binner, NO_SIGNS, all_free(1), ALONE)
+    if sizes is not None:
+        bins.sizes[0, :n_codes] = sizes
+    limits = Rules(
+        num_leaves=2, max_depth=-1, min_rows=0, min_h=rules["min_h"], alpha=rules["alpha"],
+        ridge=rules["ridge"], min_gain=0.0, max_step=rules["max_step"], smooth=0.0, set_smooth=0.0,
+        set_ridge=0.0, most_in_set=rules["most"], few_bins=rules["few"], min_rows_of_category=0,
+        extra=0, plain=int(not rules["alpha"] and not rules["max_step"]), seed=0, sets_by_value=1,
+    )  # fmt: skip
+    grower = Grower(bins, binner, limits, ALONE)
+    tree = grower.grow((g << 32) + h, Scale(1.0, 1.0), 0)
+    return tree.nodes[0], grower.growth.goes_left[0], grower
+
+
+@given(
+    st.integers(0, 2**32 - 1),
+    st.sampled_from([0.0, 0.1]),
+    st.sampled_from([{}, {"alpha": 3.0 * UNIT}, {"max_step": 0.2}, {"min_h": 12.0 * UNIT}]),
+    st.sampled_from([{}, {"most": 3}, {"few": 30}, {"few": 30, "alpha": 2.0 * UNIT}]),
+    st.booleans(),
+)
+@settings(max_examples=60, deadline=None)
+def test_the_best_set_is_that_of_the_plain_twin(seed, gaps, held, sets, grouped):
+    rng = np.random.default_rng(seed)
+    n, n_codes = 200, int(rng.integers(2, 25))
+    seen = rng.permutation(n_codes)[: rng.integers(1, n_codes + 1)]  # others are absent
+    codes = rng.choice(seen, n).astype(np.float64)
+    codes[rng.random(n) < gaps] = np.nan
+    g = rng.integers(-UNIT, UNIT, n) + rng.integers(-UNIT, UNIT) * (np.nan_to_num(codes) % 3 > 1)
+    g = g.astype(np.int64)
+    h = rng.integers(UNIT // 2, UNIT, n)
+    rules = PLAIN | held | sets
+    sizes = rng.integers(1, 5, n_codes) if grouped else None
+    root, goes_left, _ = split(codes, n_codes, g, h, sizes, rules)
+
+    known = ~np.isnan(codes)
+    sums = np.zeros((2, n_codes), np.int64)
+    np.add.at(sums[0], codes[known].astype(int), g[known])
+    np.add.at(sums[1], codes[known].astype(int), h[known])
+    of_missing = g[~known].sum(), h[~known].sum()
+    ones = np.ones(n_codes, np.int64)
+    given_sizes = ones if sizes is None else sizes
+    gain, ways = oracles_sets.best_set(*sums, of_missing, given_sizes, rules)
+    if not ways:
+        assert root["left"] < 0
+        return
+    assert root["gain"] == pytest.approx(gain, rel=1e-9)
+    assert (set(np.flatnonzero(goes_left[:n_codes])), root["missing_left"]) in ways
+    assert goes_left[n_codes] == root["missing_left"]
+
+
+def test_rows_without_any_category_split_nothing():
+    g, h = np.array([-UNIT, UNIT] * 20), np.full(40, UNIT)
+    root, _, grower = split(np.full(40, np.nan), 5, g, h, None, PLAIN)
+    assert root["left"] < 0
+    assert grower.n_leaves == 1
+
+
+@pytest.mark.parametrize("dtype", [np.uint16, np.uint32])
+def test_records_are_summed_and_rows_binned_by_codes(dtype):
+    rng = np.random.default_rng(0)
+    codes = rng.integers(0, 301, 5000).astype(dtype)
+    g, h = rng.integers(-(1 << 30), 1 << 30, 5000), rng.integers(0, 1 << 30, 5000)
+    sums = np.zeros((301, 2), np.int64)
+    add_codes(codes, (g << 32) + h, sums, 1000, 4000)
+    wanted = np.zeros((301, 2), np.int64)
+    np.add.at(wanted, codes[1000:4000], np.stack([g, h], axis=1)[1000:4000])
+    assert np.array_equal(sums, wanted)
+
+    bins = rng.integers(0, 256, 301).astype(np.uint8)
+    column, rows = np.zeros(5000, np.uint8), np.zeros((5000, 3), np.uint8)
+    rebin(codes, bins, column, rows, 1, 1000, 4000)
+    wanted = np.where((np.arange(5000) >= 1000) & (np.arange(5000) < 4000), bins[codes], 0)
+    assert np.array_equal(column, wanted)
+    assert np.array_equal(rows, np.stack([0 * wanted, wanted, 0 * wanted], axis=1))
+
+
+@given(st.integers(0, 2**32 - 1), st.sampled_from([0, 1, 40, 127]), st.booleans())
+@settings(max_examples=40, deadline=None)
+def test_groups_are_those_of_the_plain_twin(seed, n_heavy, tied):
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(256, 1500))
+    weight = rng.integers(0, 50, n)
+    weight[rng.permutation(n)[:n_heavy]] = 1 << 20
+    slope = np.sort(rng.standard_t(2, n))
+    if tied:
+        slope = np.round(slope)
+    found = categories.cut(weight, slope)
+    wanted = oracles_sets.cut(weight, slope, categories.ROOM)
+    assert len(wanted) <= categories.ROOM
+    assert np.array_equal(found, np.repeat(np.arange(len(wanted)), [len(w) for w in wanted]))
+
+
+def test_where_nothing_is_left_to_explain_there_is_one_group():
+    assert categories.cut(np.zeros(300, np.int64), np.zeros(300)).tolist() == [0] * 300
+
+
+def limits(**changes):
+    own = {"max_depth": 6, "min_child_weight": 1.0, "ridge": 1.0, "alpha": 0.0, "max_step": 0.0}
+    own |= {"least_gain": 0.0, "monotone": NO_SIGNS, "groups": all_free(1)} | changes
+    return Limits(**own)
+
+
+def test_groups_hold_neighbours_by_what_is_left_to_explain_of_them():
+    rng = np.random.default_rng(1)
+    sums = np.stack([rng.integers(-900, 900, 600), rng.integers(1, 400, 600)], axis=1)
+    found = categories.group_codes(sums, Scale(0.25, 0.5), limits(min_child_weight=20.0))
+    g, h = sums[:, 0] * 0.25, sums[:, 1] * 0.5
+    slope = np.where(h >= 20.0, g / (h + 1.0), 0.0)
+    spans = [slope[found == k] for k in range(found.max() + 1)]
+    assert all(a.max() <= b.min() for a, b in pairwise(spans))
+    assert len(set(found[slope == 0.0])) == 1  # too light ones tie
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_a_column_is_binned_anew_for_each_tree(threads):
+    rng = np.random.default_rng(2)
+    X = np.stack([rng.integers(0, 400, 9000), rng.integers(0, 9, 9000)], axis=1).astype(np.float32)
+    X[::10, 0] = np.nan
+    own = categories.Categories(X, np.array([True, True]))
+    start = Binner((np.empty(0), np.empty(0)), (np.arange(9), np.arange(9)), np.array([9, 9]))
+    binner = own.put_into(start)
+    assert binner.counts.tolist() == [MAX_BINS, 10]
+    with Workers(threads) as workers:
+        table = part_table(X, bundles=False)
+        bins = bin_table(table, binner, np.zeros(2, np.int64), all_free(2), workers)
+        before = bins.columns[1].copy()
+        for _ in range(2):
+            g = rng.integers(-99, 99, 9000)
+            records = (g << 32) + 1
+            own.regroup([0, 1], records, Scale(1.0, 1.0), limits(), bins, workers)
+            codes = X[:, 0]
+            sums = [(g[codes == c].sum(), (codes == c).sum()) for c in range(400)]
+            wanted = categories.group_codes(np.array(sums), Scale(1.0, 1.0), limits())
+            assert np.array_equal(own.bins[0], wanted)
+            places = np.nan_to_num(codes).astype(int)
+            wanted = np.where(np.isnan(codes), categories.ROOM, wanted[places])
+            assert np.array_equal(bins.columns[0], wanted)
+            assert np.array_equal(bins.rows[:, 0], wanted)
+            assert bins.sizes[0, : categories.ROOM].sum() == 400
+            kept = own.bins[0].copy()
+            own.regroup([1], -records, Scale(1.0, 1.0), limits(), bins, workers)
+            assert np.array_equal(own.bins[0], kept)  # the tree does not use it
+        assert np.array_equal(bins.columns[1], before)
+        assert np.array_equal(bins.rows[:, 1], before)
+
+
+def test_codes_that_trees_cannot_hold_are_refused():
+    with pytest.raises(ValueError, match=r"codes are below 2\*\*31"):
+        categories.Categories(np.array([[0.0], [2.0**31]]), np.array([True]))

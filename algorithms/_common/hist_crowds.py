@@ -55,8 +55,7 @@ def find_crowds(X, binner, columns, number):
 
 
 def places_of(values, codes):
-    """Return the number of each row's category, uint8 to uint32 (n_rows,): that after the last one
-    where it is missing.
+    """Return the number of each row's category, unsigned (n_rows,); if missing, that after the last.
 
     Parameters
     ----------

@@ -18,7 +18,6 @@ from algorithms._kernels.hist_layout import (
     MAX_BINS,
     NEXT,
     NO_FEATURE,
-    NO_SIZES,
 )
 from algorithms._kernels.hist_partition import part_alone
 from algorithms._kernels.hist_sides import search
@@ -42,7 +41,6 @@ class Features(NamedTuple):
     sizes: np.ndarray
     monotone: np.ndarray
     groups: np.ndarray
-    sizes: np.ndarray = NO_SIZES
 
 
 class Board(NamedTuple):

@@ -55,7 +55,7 @@ def find_crowds(X, binner, columns, number):
 
 
 def places_of(values, codes):
-    """Return the number of each row's category, unsigned (n_rows,); if missing, that after the last.
+    """Return the number of each row's category, unsigned (n_rows,); of missing ones that after all.
 
     Parameters
     ----------

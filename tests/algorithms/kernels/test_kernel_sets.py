@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from algorithms._common import newton_categories as categories
+from algorithms._common.constraints import all_free
 from algorithms._common.hist_bins import Binner, bin_table
 from algorithms._common.hist_growing import Grower
-from algorithms._common.hist_params import all_free
 from algorithms._common.hist_parts import part_table
 from algorithms._common.newton_params import Limits
 from algorithms._common.threads import ALONE, Workers

@@ -95,6 +95,7 @@ class HistogramBoostingClassifier(ClassifierMixin, BaseHistogramBoosting):
         a list every feature may be.
     categorical_feature : "auto", list of int or str, or mask, bool (n_features,)
         Columns whose values are codes of categories; "auto": those of a frame's categorical dtype.
+        Of more than max_bin − 1 categories some share a bin, others for each tree.
     cat_smooth, cat_l2, max_cat_threshold, max_cat_to_onehot, min_data_per_group : number
         Of splits on categories.
     boost_from_average : bool
@@ -113,11 +114,10 @@ class HistogramBoostingClassifier(ClassifierMixin, BaseHistogramBoosting):
     Attributes
     ----------
     classes_ : (n_classes,) labels; n_classes_, n_features_in_ : int
-    ensemble_ : harness.TreeEnsemble
+    ensemble_ : harness.TreeEnsemble; feature_importances_ : (n_features,)
     n_estimators_ : int, rounds kept; n_iter_ : rounds trained
     best_iteration_, best_score_ : of early stopping; 0 and None without
     evals_result_ : dict, table → metric → list
-    feature_importances_ : (n_features,)
     """
 
     _parameter_constraints: ClassVar = PARAMETERS

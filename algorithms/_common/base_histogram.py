@@ -10,6 +10,7 @@ from sklearn.utils.validation import _check_sample_weight
 from algorithms._common.earlier import look_at
 from algorithms._common.hist_bins import bin_table, find_bins
 from algorithms._common.hist_boosting import Booster, Target
+from algorithms._common.hist_crowds import find_crowds
 from algorithms._common.hist_dart import Dart
 from algorithms._common.hist_fitted import HistogramModel
 from algorithms._common.hist_growing import Grower
@@ -201,6 +202,7 @@ class BaseHistogramBoosting(HistogramModel):
             order = find_order(table, binner, objective, targets, workers)
         number = order[0]
         bins = bin_table(table, binner, monotone, groups, workers, layout, number)
+        crowds = find_crowds(table.array, binner, table.dense_columns, number)
         grower = Grower(bins, binner, make_rules(self, monotone), workers)
         self._base = first if self.boost_from_average else np.zeros(len(first))
         constant = None if self.boost_from_average or start.is_given else first
@@ -215,7 +217,7 @@ class BaseHistogramBoosting(HistogramModel):
             score = score.take(number, axis=1) if start.is_given else score
         seed = check_random_state(self.random_state).randint(SEEDS)
         target = Target(objective, targets, weight, constant)
-        return Booster(self, grower, target, score, seed, order)
+        return Booster(self, grower, target, score, seed, order, crowds)
 
     def _run(self, boost, rounds, watch, start):
         """Boost until there are enough rounds, or none helps any more."""

@@ -4,7 +4,7 @@ The sample is drawn by a hash of the row's number, so it is the same for any num
 and for rows that lie on many machines.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from algorithms._common.hist_parts import part_table
 from algorithms._common.hist_records import IN_ORDER
 from algorithms._kernels.hist_bin import ROWS_AT_ONCE, bin_rows
 from algorithms._kernels.hist_draw import draw_rows
-from algorithms._kernels.hist_layout import Bins, Places
+from algorithms._kernels.hist_layout import MAX_BINS, Bins, Places
 from algorithms._kernels.hist_sketch import LINE, count_runs, find_edges, turn_rows
 from algorithms._kernels.presort import BUCKETS
 from algorithms._kernels.sort_values import PASSES, sort_values
@@ -35,12 +35,14 @@ class Binner:
     ``edges`` holds for each numeric feature its ascending float64 edges; ``codes`` for each
     categorical one the codes that have bins of their own, and None for the others. The bin after
     the last one is for missing values, and for codes without a bin; ``missing`` is its number, or
-    −1 where training has none.
+    −1 where training has none. ``crowds`` names the features that have more codes than bins, and
+    all their codes: which of them have bins is decided anew for each tree (`hist_crowds`).
     """
 
     edges: tuple  # of float64 arrays
     codes: tuple  # of int64 arrays or None
     missing: np.ndarray  # int64 (n_features,)
+    crowds: dict = field(default_factory=dict)  # feature → int64 array
 
     @property
     def counts(self):
@@ -81,7 +83,7 @@ def find_bins(X, categorical, max_bin, sample, min_in_bin, workers):
 
     def choose(f, values, counts):
         if categorical[f]:
-            return frequent_codes(values, counts, max_bin - 1)
+            return frequent_codes(values, counts)
         room = max_bin - 1 if gaps[f] else max_bin
         room = max(1, min(room, int(counts.sum()) // min_in_bin))
         edges = np.empty(room)
@@ -106,12 +108,14 @@ def find_bins(X, categorical, max_bin, sample, min_in_bin, workers):
         columns = take_columns(table, features, drawn, workers)
         pairs = list(zip(features, columns, strict=True))
         found.update(zip(features, workers.each(find_dense, pairs), strict=True))
-    found = [found[f] for f in range(n_features)]
+    room, all_codes = max_bin - 1, np.flatnonzero(categorical).tolist()
+    crowds = {f: found[f] for f in all_codes if len(found[f]) > room}
+    found = [found[f][:room] if categorical[f] else found[f] for f in range(n_features)]
     edges = tuple(np.empty(0) if c else e for e, c in zip(found, categorical, strict=True))
     codes = tuple(e if c else None for e, c in zip(found, categorical, strict=True))
     own = [len(e) if c else len(e) + 1 for e, c in zip(found, categorical, strict=True)]
     missing = np.where(gaps | categorical, own, -1).astype(np.int64)
-    return Binner(edges, codes, missing)
+    return Binner(edges, codes, missing, crowds)
 
 
 def take_columns(table, columns, rows, workers):
@@ -168,8 +172,8 @@ def listed_gaps(table):
     return table.listed.gaps | few
 
 
-def frequent_codes(values, counts, room):
-    """Return the most frequent codes, by count and then by code; negative ones are missing.
+def frequent_codes(values, counts):
+    """Return the codes, the most frequent first, and of these the lower; negative ones are missing.
 
     Raises
     ------
@@ -181,7 +185,7 @@ def frequent_codes(values, counts, room):
     if len(codes) and codes[-1] >= END_OF_CODES:
         raise ValueError(f"a column of categories holds {codes[-1]:.0f}; codes are below 2**31")
     counts = np.bincount(at, counts[known])
-    return codes[np.lexsort((codes, -counts))][:room].astype(np.int64)
+    return codes[np.lexsort((codes, -counts))].astype(np.int64)
 
 
 def bin_table(X, binner, monotone, groups, workers, layout=NO_BUNDLES, number=IN_ORDER[0]):
@@ -199,7 +203,8 @@ def bin_table(X, binner, monotone, groups, workers, layout=NO_BUNDLES, number=IN
     table = part_table(X, bundles=False)
     rows, columns = bin_dense(table, binner, workers, number)
     is_set = np.array([c is not None for c in binner.codes], np.int64)
-    facts = binner.counts, binner.missing, is_set, monotone, groups
+    sizes = np.ones((len(is_set) if is_set.any() else 0, MAX_BINS), np.int32)
+    facts = binner.counts, binner.missing, is_set, sizes, monotone, groups
     if not len(table.listed_columns):
         n_features = len(columns)
         every, ones = np.arange(n_features), np.ones(n_features, np.int64)

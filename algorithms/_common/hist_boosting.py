@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from algorithms._common.hist_crowds import give_bins, share_bins, sum_places
 from algorithms._common.hist_growing import Grower
 from algorithms._common.hist_objectives import CLASSES, to_values, weighted_quantile
 from algorithms._common.hist_records import IN_ORDER, pack_rows
@@ -56,6 +57,7 @@ class Booster:
     score : float64 (n_scores, n_rows), written to
     seed : int
     order : of rows that lie otherwise than they are numbered, as `pack_rows` takes it
+    crowds : columns of more categories than bins
     """
 
     params: object
@@ -64,6 +66,7 @@ class Booster:
     score: np.ndarray
     seed: int
     order: tuple = IN_ORDER  # as `pack_rows` takes it
+    crowds: list = field(default_factory=list)  # of `Crowd`
     rounds: list = field(default_factory=list)  # of lists of trees, one a score
 
     def __post_init__(self):
@@ -97,6 +100,7 @@ class Booster:
         if p.colsample_bytree < 1.0:
             n_features = len(grower.bins.count)
             features = draw_features(seed_of(tree_seed, COLUMNS), n_features, p.colsample_bytree)
+        self.choose_categories(scale)
         extra = seed_of(tree_seed, EXTRA) >> 1
         tree = grower.grow(self.records, scale, extra, rows, features)
         quantile = getattr(self.target.objective, "renewed", None)
@@ -135,6 +139,15 @@ class Booster:
                 "gradients of the loss are too small to be told from 0: targets or weights are too "
                 "small; multiply them by a constant"
             )
+
+    def choose_categories(self, scale):
+        """Share out the bins of columns that have more categories, for the next tree."""
+        grower, smooth = self.grower, self.params.cat_smooth / scale.h
+        for crowd in self.crowds:
+            sums = self.add_up(sum_places(crowd, self.records, self.workers))[:-1]
+            numbers = share_bins(sums, smooth, crowd.room)
+            give_bins(crowd, numbers, grower.bins, self.workers)
+            grower.codes[crowd.feature] = crowd.codes, numbers
 
     @property
     def workers(self):
@@ -218,7 +231,7 @@ class Booster:
         return self.at_least_one(rows), self.g, h
 
     def add_up(self, counts):
-        """Return how many rows of the whole table have each key: these are all of them."""
+        """Return counts or whole sums over all rows of the table: these are all of them."""
         return counts
 
     def at_least_one(self, rows):

@@ -38,6 +38,7 @@ class Grower:
         leaves = max(2, min(rules.num_leaves, n_rows, 1 << deepest))  # room for more is never used
         rules = rules._replace(num_leaves=leaves)
         self.bins, self.binner, self.rules, self.workers = bins, binner, rules, workers
+        self.codes = codes_with_bins(binner)
         self.size = 1 if small else workers.threads
         self.team = make_team(self.size)
         self.leaf_of = np.zeros(n_rows, np.uint16 if rules.num_leaves < 1 << 16 else np.uint32)
@@ -156,7 +157,12 @@ class Grower:
     def _take(self):
         """Return a copy of the grown tree."""
         growth = self.growth
-        return copy_tree(growth.nodes, growth.goes_left, self.binner.codes, self.n_leaves)
+        return copy_tree(growth.nodes, growth.goes_left, self.codes, self.n_leaves)
+
+
+def codes_with_bins(binner):
+    """Return, for each feature, its codes and the bin of each; None where it holds numbers."""
+    return [None if own is None else (own, np.arange(len(own))) for own in binner.codes]
 
 
 def begin_with(rows, out):

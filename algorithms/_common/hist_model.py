@@ -30,14 +30,14 @@ def copy_tree(nodes, goes_left, codes, n_leaves):
     ----------
     nodes : NODE (n_nodes,), of which the first 2 n_leaves − 1 are the tree's
     goes_left : uint8 (n_nodes, MAX_BINS)
-    codes : for each categorical feature the code of each bin
+    codes : for each categorical feature its codes, and the bin of each
     n_leaves : int
     """
     nodes = nodes[: 2 * n_leaves - 1].copy()
     sets = {}
     for node in np.flatnonzero(nodes["is_set"]).tolist():
-        own = codes[nodes["feature"][node]]
-        sets[node] = np.sort(own[goes_left[node, : len(own)] == 1])
+        own, bins = codes[nodes["feature"][node]]
+        sets[node] = np.sort(own[goes_left[node, bins] == 1])
     return GrownTree(nodes, sets)
 
 

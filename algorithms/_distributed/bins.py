@@ -58,7 +58,7 @@ def owners_of(counts, size):
 
 
 def bins_of(columns, gaps, categorical, max_bin, min_in_bin, workers):
-    """Return (edges, codes, missing) of some features, lists; their sample is given.
+    """Return (edges, codes, missing, all codes) of some features, lists; their sample is given.
 
     A row of missing values stands for those that the sample has not met.
     """
@@ -74,7 +74,8 @@ def bins_of(columns, gaps, categorical, max_bin, min_in_bin, workers):
         own = find_bins(table, categorical[which], max_bin, len(table) + 1, min_in_bin, workers)
         for j, f in enumerate(which):
             codes = None if own.codes[j] is None else own.codes[j].tolist()
-            found[f] = (own.edges[j].tolist(), codes, int(own.missing[j]))
+            crowd = own.crowds[j].tolist() if j in own.crowds else None
+            found[f] = (own.edges[j].tolist(), codes, int(own.missing[j]), crowd)
     return found
 
 
@@ -85,6 +86,10 @@ def merge(ranks, found, n_features, step):
     features = [
         one for chunk in range(-(-n_features // step)) for part in parts for one in part[chunk]
     ]
-    edges = tuple(np.array(edge, np.float64) for edge, _, _ in features)
-    codes = tuple(None if code is None else np.array(code, np.int64) for _, code, _ in features)
-    return Binner(edges, codes, np.array([missing for *_, missing in features], np.int64))
+    edges, codes, missing, crowds = zip(*features, strict=True)
+    return Binner(
+        tuple(np.array(own, np.float64) for own in edges),
+        tuple(None if own is None else np.array(own, np.int64) for own in codes),
+        np.array(missing, np.int64),
+        {f: np.array(own, np.int64) for f, own in enumerate(crowds) if own is not None},
+    )

@@ -1,16 +1,17 @@
 """Train a histogram booster at one rank: the local booster, with sums over all ranks."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from algorithms._common.exact_sums import merge_sizes, size_table, sum_table, total_of
 from algorithms._common.hist_bins import bin_table
 from algorithms._common.hist_boosting import BAG, Booster, Target
+from algorithms._common.hist_crowds import find_crowds
 from algorithms._common.hist_model import join_trees
 from algorithms._common.hist_params import make_rules, read_groups, read_monotone, whole
 from algorithms._common.hist_predict import FastPredictor
-from algorithms._common.hist_records import step_of, stride_of_sizes
+from algorithms._common.hist_records import IN_ORDER, step_of, stride_of_sizes
 from algorithms._common.hist_sampling import ALL, seed_of
 from algorithms._common.hist_start import Start
 from algorithms._common.hist_stopping import Watch
@@ -113,7 +114,7 @@ class RankBooster(Booster):
         return None, self.g, self.h
 
     def add_up(self, counts):
-        """Return how many rows of the whole table have each key."""
+        """Return counts or whole sums over all rows of the table."""
         return np.sum(self.ranks.tables(counts, "steps"), axis=0)
 
     def at_least_one(self, rows):
@@ -188,8 +189,9 @@ def prepare(ranks, training, table, workers):
     score = first_scores(p, training.rounds, table.X)
     by_features = training.tree_learner == "feature"
     y, rows_here = table.y, rows
+    crowds = find_crowds(table.X, binner, range(n_features), IN_ORDER[0])
     if by_features:
-        bins, score, y, weight = everywhere(ranks, rows, bins, score, y, weight)
+        bins, score, y, weight, crowds = everywhere(ranks, rows, bins, score, y, weight, crowds)
         rows_here = Rows.of_parts([rows.total], [0])
     rules = make_rules(p, monotone)
     grown = ranks, bins, binner, rules, workers, rows.total
@@ -200,7 +202,8 @@ def prepare(ranks, training, table, workers):
     constant = None if p.boost_from_average else base
     target = Target(objective, objective.targets(y), weight, constant)
     together = Ranks() if by_features else ranks
-    booster = RankBooster(together, rows_here, p, grower, target, score, training.seed)
+    given = p, grower, target, score, training.seed, IN_ORDER, crowds
+    booster = RankBooster(together, rows_here, *given)
     booster.rounds = list(training.rounds)
     return booster, start_watch(ranks, training)
 
@@ -214,7 +217,7 @@ def first_scores(params, rounds, X):
     return np.ascontiguousarray(FastPredictor(trees).raw(X).T)
 
 
-def everywhere(ranks, rows, bins, score, y, weight):
+def everywhere(ranks, rows, bins, score, y, weight, crowds):
     """Return what all ranks hold, in the order of the whole table."""
     numbers = ranks.gather(rows.numbers().tobytes(), "rows")
     order = np.concatenate([np.frombuffer(part, np.int64) for part in numbers])
@@ -229,7 +232,8 @@ def everywhere(ranks, rows, bins, score, y, weight):
     whole = collect(bins.rows)
     bins = bins._replace(rows=whole, columns=np.ascontiguousarray(whole.T))
     weight = None if weight is None else collect(weight)
-    return bins, np.ascontiguousarray(collect(score.T).T), collect(y), weight
+    crowds = [replace(one, places=collect(one.places[:, None])[:, 0]) for one in crowds]
+    return bins, np.ascontiguousarray(collect(score.T).T), collect(y), weight, crowds
 
 
 def start_watch(ranks, training):

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from algorithms._common.hist_bundles import stride_of
-from algorithms._common.hist_growing import begin_with, mark_rows, parting
+from algorithms._common.hist_growing import begin_with, codes_with_bins, mark_rows, parting
 from algorithms._common.hist_model import copy_tree
 from algorithms._distributed.bins import owners_of
 from algorithms._distributed.collective import width_of
@@ -67,6 +67,7 @@ class RankGrower:
         n_leaves = max(2, min(rules.num_leaves, total, 1 << deepest))
         self.rules = rules._replace(num_leaves=n_leaves)
         self.ranks, self.bins, self.binner, self.workers = ranks, bins, binner, workers
+        self.codes = codes_with_bins(binner)
         self.by_features, self.size = by_features, workers.threads
         self.leaf_of = np.zeros(n_rows, np.uint16 if n_leaves < 1 << 16 else np.uint32)
         self.leaves = np.zeros(n_leaves, layout.LEAF)
@@ -92,7 +93,9 @@ class RankGrower:
         self.heard_best = self.heard[:BESTS].view(layout.BEST).reshape(1, 2)
         self.heard_members = self.heard[BESTS:].reshape(1, 2, layout.MAX_BINS)
         self.told_length = len(self.told) if bins.is_set.any() else BESTS
-        self.facts = Features(bins.count, bins.missing, bins.is_set, bins.monotone, bins.groups)
+        self.facts = Features(
+            bins.count, bins.missing, bins.is_set, bins.sizes, bins.monotone, bins.groups
+        )
         self.stride = stride_of(bins.places)
         self.cells = np.zeros(self.stride * n_features, np.int64)
         self.wide = np.zeros((2, len(self.cells)), np.int64)
@@ -291,4 +294,4 @@ class RankGrower:
     def copy_tree(self):
         """Return a copy of the grown tree."""
         board = self.board
-        return copy_tree(board.nodes, board.goes_left, self.binner.codes, self.n_leaves)
+        return copy_tree(board.nodes, board.goes_left, self.codes, self.n_leaves)

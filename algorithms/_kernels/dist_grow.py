@@ -31,6 +31,7 @@ class Features(NamedTuple):
     count: np.ndarray
     missing: np.ndarray
     is_set: np.ndarray
+    sizes: np.ndarray
     monotone: np.ndarray
     groups: np.ndarray
 

@@ -48,10 +48,17 @@ def add_rows(bins, records, rows, first, last, features, low, high, stride, cell
     """Add the records of rows[first : last] to their cells of the features low … high − 1.
 
     Features ascend: where the last of them has its own place, no feature before it is left out.
+    Rows ascend, too: those of a root, and of a leaf that lost none between two, need no list.
     """
-    end = high - np.uint64(1)
+    if first == last:
+        return
+    end, row, n = high - np.uint64(1), np.uint64(rows[first]), last - first
+    is_run = np.uint64(rows[last - np.uint64(1)]) - row == n - np.uint64(1)
+    whole = high - low == np.uint64(bins.shape[1])  # of parts of rows none is foretold
     if high > low and np.uint64(features[end]) != end:
         add_some(bins, records, rows, first, last, features, low, high, stride, cells)
+    elif stride == np.uint64(FULL) and is_run and whole:
+        add_run(bins, records, row, row + n, low, high, np.uint64(FULL), cells)
     elif stride == np.uint64(FULL):
         add_all(bins, records, rows, first, last, low, high, np.uint64(FULL), cells)
     else:
@@ -83,6 +90,28 @@ def add_all(bins, records, rows, first, last, low, high, stride, cells):
         record = records[row]
         for f in range(low, high):
             cells[f * stride + np.uint64(bins[row, f])] += record
+
+
+@inner_kernel
+def add_run(bins, records, first, last, low, high, stride, cells):
+    """Add the rows first … last − 1 of the table to the cells of neighbouring features.
+
+    The processor foretells by itself what is read next.
+    """
+    one = np.uint64(1)
+    i = first
+    while i + one < last:
+        record, next_record = records[i], records[i + one]
+        cell = low * stride
+        for f in range(low, high):
+            cells[cell + np.uint64(bins[i, f])] += record
+            cells[cell + np.uint64(bins[i + one, f])] += next_record
+            cell += stride
+        i += np.uint64(2)
+    if i < last:
+        record = records[i]
+        for f in range(low, high):
+            cells[f * stride + np.uint64(bins[i, f])] += record
 
 
 @inner_kernel
@@ -196,3 +225,27 @@ def flush(cells, wide, features, low, high, stride):
             wide[0, i] += cell >> HALF
             wide[1, i] += cell & LOW
             cells[i] = 0
+
+
+@inner_kernel
+def add_up(bins, records, growth, scratch, rank, first, last, column):
+    """Write Σg and Σh of a member's rows, which are those of all cells of a dense column.
+
+    Parameters
+    ----------
+    first, last : the rows, which are looked at where the column is listed
+    column : one whose cells the member has summed
+    """
+    sums, cells, planes = scratch.sums[rank], scratch.cells[rank], scratch.wide[rank]
+    if column >= bins.rows.shape[1]:
+        _, sums[TOTAL_G], sums[TOTAL_H] = tally(records, growth.rows, first, last)
+        return
+    total_g = total_h = np.int64(0)
+    at = np.uint64(column * (growth.cells.shape[1] // len(bins.places.length)))
+    for i in range(at, at + np.uint64(bins.places.length[column])):
+        total_g += cells[i] >> HALF
+        total_h += cells[i] & LOW
+        if sums[FLUSHED]:
+            total_g += planes[0, i]
+            total_h += planes[1, i]
+    sums[TOTAL_G], sums[TOTAL_H] = total_g, total_h

@@ -107,6 +107,7 @@ class Bins(NamedTuple):
     count: np.ndarray  # int64 (n_features,): bins of a feature, that of missing values included
     missing: np.ndarray  # int64 (n_features,): bin of missing values, the last one, or −1
     is_set: np.ndarray  # int64 (n_features,): 1 where bins are categories
+    sizes: np.ndarray  # int32 (n_features, MAX_BINS): how many categories, of these; (0, …): none
     monotone: np.ndarray  # int64 (n_features,): −1, 0, 1
     groups: np.ndarray  # uint64 (n_features, n_words): bits, groups that it may interact in
     places: Places

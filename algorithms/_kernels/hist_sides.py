@@ -70,7 +70,8 @@ def search(bins, f, g, h, facts, rules, scale, scratch, rank, which):
     sums = scratch.small[rank, 4:]
     if bins.is_set[f]:
         order, members = scratch.order[rank], scratch.members[rank, which]
-        scan_set(g, h, n_bins, missing_bin, f, facts, rules, scale, order, best, members)
+        own = bins.sizes[f]
+        scan_set(g, h, n_bins, missing_bin, own, f, facts, rules, scale, order, best, members)
     elif rules.plain:
         scores = scratch.scores[rank]
         scan(g, h, n_bins, missing_bin, f, facts, rules, sums, scores, best)

@@ -8,7 +8,7 @@ same. Where columns are listed, all leaves are shared by rows.
 
 import numpy as np
 
-from algorithms._kernels.hist_build import build_bounded, build_narrow, build_wide, tally
+from algorithms._kernels.hist_build import add_up, build_bounded, build_narrow, build_wide
 from algorithms._kernels.hist_column import search_column, write_sides
 from algorithms._kernels.hist_groups import may_use
 from algorithms._kernels.hist_layout import (
@@ -106,14 +106,13 @@ def build_and_scan(team, rank, bins, records, growth, scratch, rules, scale, sma
             bins.rows.shape[1] * stride,
             scratch.sums[rank],
         )
-    if large < 0 and scale.room:
-        sums = scratch.sums[rank]
-        sums[SPREAD], sums[TOTAL_G], sums[TOTAL_H] = tally(records, growth.rows, begin, stop)
     for low in range(first, max(last, first + 1), TILE):  # a member without a column builds, too
         high = min(low + TILE, last)
         if low == first or not by_rows:
             begins, ends = (np.int64(0), np.int64(n_columns)) if by_rows else (low, high)
             build(bins, records, growth, scratch, scale, rank, begin, stop, begins, ends, leaf)
+            if low == first and large < 0 and scale.room:
+                add_up(bins, records, growth, scratch, rank, begin, stop, growth.columns[begins])
             if by_rows:
                 meet(team)
         scan_tile(team, rank, bins, growth, scratch, rules, scale, small, large, low, high, by_rows)

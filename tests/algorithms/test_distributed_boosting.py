@@ -30,6 +30,9 @@ def model(kind, **params):
 CASES = {
     "regression": model(HistogramBoostingRegressor),
     "categories": model(HistogramBoostingRegressor, categorical_feature=[1, 2], cat_smooth=1.0),
+    "crowds": model(
+        HistogramBoostingRegressor, categorical_feature=[1, 2], cat_smooth=1.0, max_bin=20
+    ),
     "means": model(HistogramBoostingRegressor, objective="poisson"),
     "fair": model(HistogramBoostingRegressor, objective="fair", fair_c=0.5),
     "shares": model(HistogramBoostingRegressor, objective="cross_entropy"),

@@ -205,14 +205,28 @@ def test_derivatives_that_are_not_finite_are_refused():
 strides = st.sampled_from([24, hist_build.FULL])
 
 
-@given(st.integers(0, 2**32 - 1), st.sampled_from([1 << 10, 1 << 30]), st.booleans(), strides)
+def some_rows(rng, count, together):
+    """Return so many of 500 rows, ascending: any, or neighbours."""
+    if together:
+        first = rng.integers(0, 501 - count)
+        return np.arange(first, first + count, dtype=np.uint32)
+    return np.sort(rng.choice(500, count, replace=False)).astype(np.uint32)
+
+
+@given(
+    st.integers(0, 2**32 - 1),
+    st.sampled_from([1 << 10, 1 << 30]),
+    st.booleans(),
+    st.booleans(),
+    strides,
+)
 @few
-def test_histograms_sum_records(seed, size, every, stride):
+def test_histograms_sum_records(seed, size, every, together, stride):
     rng = rng_of(seed)
     bins = rng.integers(0, 9, (500, 70)).astype(np.uint8)
     g, h = rng.integers(-size, size, 500), rng.integers(0, size, 500)
     records = g * oracles.HALF + h
-    rows = np.sort(rng.choice(500, 300, replace=False)).astype(np.uint32)
+    rows = some_rows(rng, 300, together)
     features = np.arange(70) if every else np.sort(rng.choice(70, 11, replace=False))
     expected = oracles.histogram(bins, records, rows, stride)
     cells, wide = np.zeros(70 * stride, np.int64), np.zeros((2, 70 * stride), np.int64)
@@ -231,14 +245,14 @@ def test_histograms_sum_records(seed, size, every, stride):
         assert np.array_equal(found[:, features], expected[:, features])
 
 
-@given(st.integers(0, 2**32 - 1), st.integers(1, 400), strides)
+@given(st.integers(0, 2**32 - 1), st.integers(1, 400), st.booleans(), strides)
 @few
-def test_cells_that_have_room_for_some_rows_are_moved_in_time(seed, room, stride):
+def test_cells_that_have_room_for_some_rows_are_moved_in_time(seed, room, together, stride):
     rng = rng_of(seed)
     bins = rng.integers(0, 3, (500, 70)).astype(np.uint8)
     most = hist_layout.MOST_G // room  # so that one row more than `room` overflows a cell
     records = np.full(500, most * oracles.HALF + 1)
-    rows = np.sort(rng.choice(500, 301, replace=False)).astype(np.uint32)
+    rows = some_rows(rng, 301, together)
     features = np.arange(70)
     cells, wide = np.zeros(70 * stride, np.int64), np.zeros((2, 70 * stride), np.int64)
     moved = build_bounded(

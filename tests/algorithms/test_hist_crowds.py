@@ -1,0 +1,127 @@
+"""Columns of more categories than bins: which share one, and what a model makes of them."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from ranks_kit import digest_of
+
+from algorithms import HistogramBoostingClassifier, HistogramBoostingRegressor
+from algorithms._common.hist_crowds import ALONE, Crowd, cut_evenly, share_bins, sum_places
+from algorithms._common.threads import Workers
+from algorithms._kernels.hist_layout import HALF
+
+few = settings(max_examples=50, deadline=None)
+
+
+def table(rows=4000, levels=600, seed=0):
+    """Return X, whose first column holds categories, and y, which is mostly told by these."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(rows, 3))
+    X[:, 0] = rng.integers(0, levels, rows)
+    X[rng.random(rows) < 0.02, 0] = np.nan
+    effect = np.append(rng.normal(size=levels), 0.0)
+    y = effect[np.nan_to_num(X[:, 0], nan=levels).astype(int)]
+    return X, y + X[:, 1] * 0.3 + rng.normal(size=rows) * 0.3
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(1, 255), st.integers(1, 600), st.booleans())
+@few
+def test_neighbours_share_bins_and_the_ends_stand_alone(seed, room, more, heavy):
+    rng = np.random.default_rng(seed)
+    sums = np.empty((room + more, 2), np.int64)
+    sums[:, 0] = rng.integers(-(1 << 40), 1 << 40, len(sums))
+    sums[:, 1] = rng.integers(0, 1 << 20, len(sums)) ** (2 if heavy else 1)
+    bins = share_bins(sums, 5.0, room)
+    slope = sums[:, 0] / (sums[:, 1] + 5.0)
+    order = np.argsort(slope, kind="stable")
+    assert (np.diff(bins[order].astype(int)) >= 0).all()
+    assert bins.max() < room
+    alone, counts = int(room * ALONE), np.bincount(bins, minlength=room)
+    assert (counts[:alone] == 1).all()
+    assert (counts[room - alone :] == 1).all()
+    middle = order[alone : len(order) - alone]
+    weight = np.bincount(bins[middle], sums[middle, 1], minlength=room)
+    mean = sums[middle, 1].sum() / (room - 2 * alone)
+    assert weight.max() <= mean + sums[middle, 1].max() + 1
+
+
+@given(st.lists(st.integers(0, 1 << 20), min_size=1, max_size=40), st.integers(1, 20))
+@few
+def test_parts_begin_where_their_share_of_the_weight_does(weight, parts):
+    found = cut_evenly(np.array(weight, np.int64), parts)
+    total = max(sum(weight), 1)
+    for i, part in enumerate(found.tolist()):
+        share = sum(weight[:i]) / total * parts
+        assert part == parts - 1 or part - 1e-9 <= share < part + 1 + 1e-9
+        assert 0 <= part < parts
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_sums_are_those_of_the_rows_of_each_category(threads):
+    rng = np.random.default_rng(1)
+    g, h = rng.integers(-(1 << 30), 1 << 30, 5000), rng.integers(0, 1 << 30, 5000)
+    places = rng.integers(0, 301, 5000).astype(np.uint16)
+    crowd = Crowd(0, np.arange(300), places, 10)
+    with Workers(threads) as workers:
+        sums = sum_places(crowd, (g << HALF) + h, workers)
+    for code in range(301):
+        assert sums[code].tolist() == [g[places == code].sum(), h[places == code].sum()]
+
+
+CASES = {
+    "plain": {},
+    "few bins": {"max_bin": 16},
+    "bags": {"subsample": 0.5, "subsample_freq": 1, "colsample_bytree": 0.7},
+    "one side": {"data_sample_strategy": "goss", "learning_rate": 0.5},
+    "drops": {"boosting_type": "dart", "drop_rate": 0.5},
+    "corners": {"objective": "quantile"},
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_models_depend_on_no_number_of_threads_and_predict_what_they_trained(name):
+    X, y = table(30_000)
+    params = {"n_estimators": 8, "random_state": 0, "categorical_feature": [0], **CASES[name]}
+    one, two = (HistogramBoostingRegressor(n_jobs=n, **params).fit(X, y) for n in (1, 2))
+    assert digest_of(one.ensemble_) == digest_of(two.ensemble_)
+    assert np.array_equal(one.predict(X), one.ensemble_.predict(X))
+    codes = one.ensemble_.set_codes
+    assert len(np.unique(codes)) > CASES[name].get("max_bin", 255)  # not always the same ones
+
+
+def test_scores_in_training_are_those_of_the_model():
+    X, y = table()
+    heard = []
+    model = HistogramBoostingRegressor(n_estimators=12, categorical_feature=[0])
+
+    def listen(y, raw):
+        heard.append(raw.copy())
+        return raw - y, np.ones(len(y))
+
+    model.set_params(objective=listen).fit(X, y)
+    for number, raw in enumerate(model.staged_predict(X)):
+        if number + 1 < len(heard):
+            np.testing.assert_allclose(raw, heard[number + 1], atol=1e-12)
+
+
+def test_many_categories_are_told_apart_though_bins_are_few():
+    X, y = table(20_000, 1000)
+    held = table(20_000, 1000)[0], table(20_000, 1000)[1]
+    params = {"n_estimators": 60, "categorical_feature": [0], "cat_smooth": 1.0}
+    few_levels = HistogramBoostingRegressor(**params).fit(X, y).predict(held[0])
+    pooled = np.where(X[:, :1] < 254, X[:, :1], np.nan)  # all that one set of bins can tell apart
+    X_pooled = np.hstack([pooled, X[:, 1:]])
+    worse = HistogramBoostingRegressor(**params).fit(X_pooled, y).predict(X_pooled)
+    assert np.mean((few_levels - held[1]) ** 2) < 0.5 * np.mean((worse - y) ** 2)
+
+
+def test_frames_with_many_categories_and_ones_never_seen():
+    X, y = table(5000, 400)
+    frame = pd.DataFrame({"a": pd.Categorical([f"c{v}" for v in X[:, 0]]), "b": X[:, 1]})
+    model = HistogramBoostingClassifier(n_estimators=10).fit(frame, y > 0.0)
+    other = frame.assign(a=pd.Categorical(["unheard of"] * len(frame)))
+    missing = frame.assign(a=pd.Categorical([None] * len(frame), categories=["c1"]))
+    assert np.array_equal(model.predict_proba(other), model.predict_proba(missing))
+    assert model.score(frame, y > 0.0) > 0.75

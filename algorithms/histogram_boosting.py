@@ -109,11 +109,10 @@ class HistogramBoostingClassifier(ClassifierMixin, BaseHistogramBoosting):
     Attributes
     ----------
     classes_ : (n_classes,) labels; n_classes_, n_features_in_ : int
-    ensemble_ : harness.TreeEnsemble
+    ensemble_ : harness.TreeEnsemble; feature_importances_ : (n_features,)
     n_estimators_ : int, rounds kept; n_iter_ : rounds trained
     best_iteration_, best_score_ : of early stopping; 0 and None without
     evals_result_ : dict, table → metric → list
-    feature_importances_ : (n_features,)
     """
 
     _parameter_constraints: ClassVar = PARAMETERS

@@ -86,7 +86,7 @@ class NewtonBoostingClassifier(ClassifierMixin, BaseNewtonBoosting):
     random_state : int, RandomState, optional
         Decides samples, and rounding of "hist" and "approx".
     missing : float
-        Value that stands for a missing one, besides NaN.
+        Value that stands for a missing one, besides NaN; infinity may.
     monotone_constraints : array-like, dict or str, optional
         -1, 0 or 1 for columns; not with "reg:absoluteerror" and "reg:quantileerror", but where
         ``parity`` follows the library, which lets their leaves break them. 0 for categories.

@@ -101,8 +101,7 @@ class NewtonBoostingClassifier(ClassifierMixin, BaseNewtonBoosting):
         By default the objective's own.
     early_stopping_rounds : int, optional
         Stop after so many rounds in which the last evaluation table did not improve.
-    warm_start : bool
-        Whether a further fit adds rounds to those there are.
+    warm_start : bool, whether a further fit adds rounds to those there are
     parity : {"xgboost"}, optional
         Grow XGBoost's own trees, by its arithmetic; slower.
     n_jobs : int, optional

@@ -11,15 +11,7 @@ import numpy as np
 
 from algorithms._kernels.hist_groups import may_use
 from algorithms._kernels.hist_grow import divide
-from algorithms._kernels.hist_layout import (
-    HALF,
-    LEAVES,
-    LOW,
-    MAX_BINS,
-    NEXT,
-    NO_FEATURE,
-    NO_SIZES,
-)
+from algorithms._kernels.hist_layout import HALF, LEAVES, LOW, MAX_BINS, NEXT, NO_FEATURE
 from algorithms._kernels.hist_partition import part_alone
 from algorithms._kernels.hist_sides import search
 from algorithms._kernels.hist_split import beats, clear, facts_of
@@ -41,7 +33,7 @@ class Features(NamedTuple):
     is_set: np.ndarray
     monotone: np.ndarray
     groups: np.ndarray
-    sizes: np.ndarray = NO_SIZES
+    sizes: np.ndarray
 
 
 class Board(NamedTuple):

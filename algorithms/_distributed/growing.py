@@ -93,9 +93,8 @@ class RankGrower:
         self.heard_best = self.heard[:BESTS].view(layout.BEST).reshape(1, 2)
         self.heard_members = self.heard[BESTS:].reshape(1, 2, layout.MAX_BINS)
         self.told_length = len(self.told) if bins.is_set.any() else BESTS
-        self.facts = Features(
-            bins.count, bins.missing, bins.is_set, bins.sizes, bins.monotone, bins.groups
-        )
+        facts = bins.count, bins.missing, bins.is_set, bins.sizes, bins.monotone, bins.groups
+        self.facts = Features(*facts)
         self.stride = stride_of(bins.places)
         self.cells = np.zeros(self.stride * n_features, np.int64)
         self.wide = np.zeros((2, len(self.cells)), np.int64)

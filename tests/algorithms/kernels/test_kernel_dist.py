@@ -150,9 +150,10 @@ def test_a_rank_proposes_what_its_own_rows_gain_and_scans_what_is_merged(seed):
     facts = Features(
         counts,
         np.full(3, -1),
-        *(np.zeros(3, np.int64) for _ in range(2)),
-        groups=all_free(3),
+        is_set=np.zeros(3, np.int64),
         sizes=np.empty((0, layout.MAX_BINS), np.int32),
+        monotone=np.zeros(3, np.int64),
+        groups=all_free(3),
     )
     leaves = np.zeros(2, layout.LEAF)
     for leaf, own in zip(leaves, ((60, g, h, 1), (90, rest_g, rest_h, 0)), strict=True):

@@ -92,7 +92,8 @@ class HistogramBoostingClassifier(ClassifierMixin, BaseHistogramBoosting):
     categorical_feature : "auto", list of int or str, or mask, bool (n_features,)
         Columns whose values are codes of categories; "auto": those of a frame's categorical dtype.
     cat_smooth, cat_l2, max_cat_threshold, max_cat_to_onehot, min_data_per_group : number
-        Of splits on categories. Of more than max_bin − 1 some share a bin, others for each tree.
+        Of splits on categories. Of more than max_bin − 1 in dense X some share a bin, others for
+        each tree; `max_cat_threshold` then counts bins.
     boost_from_average : bool
         Whether F₀ is the constant that fits best, else 0.
     early_stopping_round, early_stopping_min_delta : int, optional; float

@@ -187,8 +187,7 @@ class BaseHistogramBoosting(HistogramModel):
         start = Start(self, None, None, None)
         watch = Watch(self, start, None, None, None)
         with Workers(count_threads(self.n_jobs)) as workers:
-            given = rows.X, rows.y, rows.weight
-            booster = self._booster(rows.binned, *given, workers, start)
+            booster = self._booster(rows.binned, *rows[1:4], workers, start)
             grower = Dart(booster, rows.X) if self.boosting_type == "dart" else booster
             self._run(grower.boost, booster.rounds, watch, start)
         return self
@@ -212,8 +211,9 @@ class BaseHistogramBoosting(HistogramModel):
     def _bin_rows(self, X, y, workers):
         """Return the `Binned` rows of X, as read."""
         n_features = X.shape[1]
-        monotone = read_signs(self.monotone_constraints, n_features, every=True)
-        groups = read_interactions(self.interaction_constraints, n_features, others_alone=False)
+        given = n_features, list(getattr(self, "feature_names_in_", []))
+        monotone = read_signs(self.monotone_constraints, *given, every=True)
+        groups = read_interactions(self.interaction_constraints, *given, others_alone=False)
         layout = read_layout(self)
         table = part_table(X, workers, bundles=layout.bundles)
         wanted = self.max_bin, whole(self.subsample_for_bin), whole(self.min_data_in_bin)
@@ -222,7 +222,7 @@ class BaseHistogramBoosting(HistogramModel):
         if is_worth_it(self, table, objective):
             order = find_order(table, binner, objective, objective.targets(y), workers)
         bins = bin_table(table, binner, monotone, groups, workers, layout, order[0])
-        crowds = find_crowds(table.array, binner, table.dense_columns, order[0])
+        crowds = find_crowds(X, binner, order[0])
         return Binned(bins, binner, order, crowds, make_rules(self, monotone))
 
     def _booster(self, binned, X, y, weight, workers, start):

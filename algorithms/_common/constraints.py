@@ -1,6 +1,7 @@
 """Read monotone and interaction constraints, as all boosters of binned or sorted columns do."""
 
 import json
+from collections.abc import Iterable
 from numbers import Integral
 from reprlib import repr as short
 
@@ -73,7 +74,7 @@ def read_interactions(wanted, n_features, names=(), *, others_alone):
         wanted = read_text(wanted, INTERACTION, "[[0, 1], [2, 3]]")
     if wanted is None or (others_alone and len(wanted) == 0):
         return all_free(n_features)
-    if any(not isinstance(group, list | tuple | set | frozenset | np.ndarray) for group in wanted):
+    if any(isinstance(group, str) or not isinstance(group, Iterable) for group in wanted):
         raise ValueError(
             f"{INTERACTION}={short(wanted)} must be lists of columns, such as [[0, 1], [2, 3]]"
         )

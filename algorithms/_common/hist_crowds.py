@@ -12,6 +12,7 @@ Sums are whole numbers, so bins depend on no number of threads or machines.
 from dataclasses import dataclass
 
 import numpy as np
+from scipy import sparse
 
 from algorithms._common.code_bins import bins_of_codes
 from algorithms._kernels.newton_codes import add_codes, rebin
@@ -34,23 +35,21 @@ class Crowd:
     room: int
 
 
-def find_crowds(X, binner, columns, number):
-    """Return the `Crowd` of each dense column that has more categories than bins.
+def find_crowds(X, binner, number):
+    """Return the `Crowd` of each column that has more categories than bins; of sparse X none.
 
     Parameters
     ----------
-    X : (n_rows, n_features) float32 or float64; columns that are none of these are not read
+    X : (n_rows, n_features) float32 or float64, or sparse
     binner : Binner
-    columns : those that lie dense, and alone
     number : uint32 (n_rows,), which row comes to each place; (0,): they stay as they are
     """
     found = []
-    for f, met in binner.crowds.items():
-        if f in columns:
-            codes = np.sort(met)
-            places = places_of(X[:, f], codes)
-            places = places[number] if len(number) else places
-            found.append(Crowd(f, codes, places, len(binner.codes[f])))
+    for f, met in () if sparse.issparse(X) else binner.crowds.items():
+        codes = np.sort(met)
+        places = places_of(X[:, f], codes)
+        places = places[number] if len(number) else places
+        found.append(Crowd(f, codes, places, len(binner.codes[f])))
     return found
 
 
@@ -62,7 +61,7 @@ def places_of(values, codes):
     values : (n_rows,) float, NaN where missing
     codes : (n_codes,), ascending
     """
-    return bins_of_codes(values, codes.astype(np.int64), np.min_scalar_type(len(codes)))
+    return bins_of_codes(values, codes.astype(np.int64), np.min_scalar_type(max(len(codes), 256)))
 
 
 def sum_places(crowd, records, workers):

@@ -88,14 +88,15 @@ def check_together(params, objective):
             "rows: together they must be at most 1"
         )
     categorical = params._is_categorical  # noqa: SLF001 - its own part
-    signs = read_signs(params.monotone_constraints, len(categorical), every=True)
-    refuse_directions(signs, categorical, list(getattr(params, "feature_names_in_", [])))
+    names = list(getattr(params, "feature_names_in_", []))
+    signs = read_signs(params.monotone_constraints, len(categorical), names, every=True)
+    refuse_directions(signs, categorical, names)
     check_sides(params, objective)
     if callable(objective):
         return
     if objective.name == "quantile" and params.alpha >= 1.0:
         raise ValueError(f"objective 'quantile' needs alpha below 1, not {params.alpha}")
-    if objective.renewed is not None and np.any(params.monotone_constraints):
+    if objective.renewed is not None and signs.any():
         raise ValueError(renewed_refusal(objective.name))
 
 

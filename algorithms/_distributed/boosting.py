@@ -175,8 +175,9 @@ def prepare(ranks, training, table, workers):
         workers,
     )
     n_features = len(binner.missing)
-    monotone = read_signs(p.monotone_constraints, n_features, every=True)
-    groups = read_interactions(p.interaction_constraints, n_features, others_alone=False)
+    known = n_features, list(getattr(p, "feature_names_in_", []))
+    monotone = read_signs(p.monotone_constraints, *known, every=True)
+    groups = read_interactions(p.interaction_constraints, *known, others_alone=False)
     bins = bin_table(table.X, binner, monotone, groups, workers)
     objective = p._objective  # noqa: SLF001 - its own part
 
@@ -190,7 +191,7 @@ def prepare(ranks, training, table, workers):
     score = first_scores(p, training.rounds, table.X)
     by_features = training.tree_learner == "feature"
     y, rows_here = table.y, rows
-    crowds = find_crowds(table.X, binner, range(n_features), IN_ORDER[0])
+    crowds = find_crowds(table.X, binner, IN_ORDER[0])
     if by_features:
         bins, score, y, weight, crowds = everywhere(ranks, rows, bins, score, y, weight, crowds)
         rows_here = Rows.of_parts([rows.total], [0])

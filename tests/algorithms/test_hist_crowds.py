@@ -107,14 +107,28 @@ def test_scores_in_training_are_those_of_the_model():
 
 
 def test_many_categories_are_told_apart_though_bins_are_few():
-    X, y = table(20_000, 1000)
-    held = table(20_000, 1000)[0], table(20_000, 1000)[1]
+    X, y = table(40_000, 1000)
+    pooled = X.copy()
+    pooled[X[:, 0] >= 254, 0] = np.nan  # all that one set of bins can tell apart
     params = {"n_estimators": 60, "categorical_feature": [0], "cat_smooth": 1.0}
-    few_levels = HistogramBoostingRegressor(**params).fit(X, y).predict(held[0])
-    pooled = np.where(X[:, :1] < 254, X[:, :1], np.nan)  # all that one set of bins can tell apart
-    X_pooled = np.hstack([pooled, X[:, 1:]])
-    worse = HistogramBoostingRegressor(**params).fit(X_pooled, y).predict(X_pooled)
-    assert np.mean((few_levels - held[1]) ** 2) < 0.5 * np.mean((worse - y) ** 2)
+    errors = []
+    for own in (X, pooled):
+        model = HistogramBoostingRegressor(**params).fit(own[::2], y[::2])
+        errors.append(np.mean((model.predict(own[1::2]) - y[1::2]) ** 2))
+    assert errors[0] < 0.5 * errors[1]
+
+
+def test_crowds_beside_bundles_are_those_of_a_table_without_and_of_ranks():
+    X, y = table(12_000, 500)
+    X = np.hstack([X, np.arange(len(X))[:, None] % 40 == np.arange(30)])
+    X[::2, 0] = 0.0  # mostly one code, as columns that are bundled are mostly 0
+    params = {"n_estimators": 9, "categorical_feature": [0], "cat_smooth": 1.0, "random_state": 0}
+    wanted, other = (
+        HistogramBoostingRegressor(enable_bundle=bundle, **params).fit(X, y).ensemble_
+        for bundle in (True, False)
+    )
+    assert digest_of(wanted) == digest_of(other)
+    assert len(np.unique(wanted.set_codes)) > 254
 
 
 def test_frames_with_many_categories_and_ones_never_seen():

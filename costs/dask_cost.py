@@ -111,11 +111,13 @@ def train_rank(rank, shape, trees, learner, reach, door):
         n_estimators=trees, num_leaves=shape.leaves, max_bin=shape.bins, min_child_samples=1
     )
     model.set_params(n_jobs=1).n_features_in_ = shape.columns
+    categorical = np.zeros(shape.columns, bool)
+    model._is_categorical = categorical  # noqa: SLF001 - as a client of the ranks does
     model._objective = model._find_objective()  # noqa: SLF001 - as a client of the ranks does
     lengths = np.diff(len(y) * np.arange(shape.ranks + 1) // shape.ranks).tolist()
     rows = Rows.of_parts(lengths, [rank])
     own = slice(rows.number[0], rows.number[0] + len(rows))
-    told = Training(model, np.zeros(shape.columns, bool), 0, learner)
+    told = Training(model, categorical, 0, learner)
     with join(rank, reach, door, b"of this measurement") as ranks:
         began = time.thread_time()
         train(ranks, told, Table(X[own], y[own], None, rows))

@@ -22,7 +22,7 @@ NOTE = (
     "first call pays for threads that start, memory that is asked for and caches that are empty. "
     "Kernels and the table are loaded before it."
 )
-Key = tuple[str, str, str]  # algorithm, dataset, phase
+Key = tuple[str, str, str]  # algorithm or the label of a variant, dataset, phase
 Walls = tuple[list[float], list[float]]  # seconds of first and of later calls
 
 
@@ -47,7 +47,7 @@ def calls(duels: Iterable[DuelOutcome]) -> dict[Key, Walls]:
     found: dict[Key, Walls] = defaultdict(lambda: ([], []))
     for outcome in duels:
         for side, job in (("a", outcome.duel.a), ("b", outcome.duel.b)):
-            where = job.algorithm, job.dataset.name
+            where = job.name, job.dataset.name
             for phase, wall in _first(outcome, side):
                 found[*where, phase][0].append(wall)
             for block in outcome.blocks:

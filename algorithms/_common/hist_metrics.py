@@ -99,6 +99,11 @@ OF_VALUES = {
     "gamma": gamma,
     "cross_entropy": cross_entropy,
 }
+ROOTS = (
+    "rmse",
+    "l2_root",
+    "root_mean_squared_error",
+)  # names of objectives too, whose metric is l2
 OF_OBJECTIVES = {  # each objective's own, where it has another name
     "binary": "binary_logloss",
     "multiclass": "multi_logloss",
@@ -165,8 +170,8 @@ def find_metric(wanted, objective, params):
 
 def standard_name(wanted):
     """Return the name by which a metric is told, of one that LightGBM knows it by."""
-    if wanted in OF_VALUES:
-        return wanted  # "rmse" is also a name of an objective, whose metric is another
+    if wanted in ROOTS:
+        return "rmse"
     name = ALIASES.get(wanted, wanted)
     return OF_OBJECTIVES.get(name, name)
 

@@ -93,9 +93,16 @@ def differentiate_bent(kind, a, score, y, g, h, first, last):
     """Write g and h of the losses that turn from squares to lines, h falling on the way."""
     for i in range(np.uint64(first), np.uint64(last)):
         left = score[i] - y[i]
-        c = a / (abs(left) + a) if kind == FAIR else 1.0 / np.sqrt(1.0 + (left / a) ** 2)
+        c = a / (abs(left) + a) if kind == FAIR else a / hypotenuse(a, abs(left))
         g[i] = np.float32(c * left)
         h[i] = np.float32(c * c if kind == FAIR else c)
+
+
+@inner_kernel
+def hypotenuse(a, b):
+    """Return √(a² + b²) of two sizes, whose squares may overflow; the same bits on any machine."""
+    longer, shorter = max(a, b), min(a, b)
+    return longer * np.sqrt(1.0 + (shorter / longer) ** 2)
 
 
 @inner_kernel

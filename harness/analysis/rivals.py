@@ -45,7 +45,7 @@ class Peaks:
     workload: str
     algorithm: str
     ours: float  # bytes above a warm process
-    ratios: Mapping[str, float]  # rival → its peak over ours, in the same duel
+    ratios: Mapping[Rival, float]  # rival → its peak over ours, in the same duel
 
 
 @dataclass(frozen=True)
@@ -135,16 +135,17 @@ def peaks_of(views: Iterable[RunView]) -> list[Peaks]:
     """Return the peaks of memory of each algorithm that fought, and of all its rivals."""
     found = []
     for view in views:
-        fought: dict[tuple[str, str], list[tuple[str, int, int]]] = {}
+        fought: dict[Ours, list[tuple[Rival, int, int]]] = {}
         for outcome in view.duels:
             a, b = outcome.duel.a, outcome.duel.b
             known = [pair for pair in fit_peaks(outcome) if min(pair) > 0]
             if known and a.name != b.name:
                 ours, theirs = (int(median(side)) for side in zip(*known, strict=True))
-                place = a.name, a.dataset.name
-                fought.setdefault(place, []).append((b.name, ours, theirs))
-        for (algorithm, dataset), peaks in fought.items():
-            name = workload_name(view, dataset, [on for _, on in fought])
+                own, rival = (canonical(side.trials[0].params) for side in (a, b))
+                place = a.name, own, a.dataset.name
+                fought.setdefault(place, []).append(((b.name, rival), ours, theirs))
+        for (algorithm, _, dataset), peaks in fought.items():
+            name = workload_name(view, dataset, [on for _, _, on in fought])
             ratios = {rival: theirs / ours for rival, ours, theirs in peaks}
             found.append(Peaks(name, algorithm, median(p[1] for p in peaks), ratios))
     return found

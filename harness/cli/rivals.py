@@ -54,7 +54,7 @@ def _print_peaks(found: Sequence[Peaks]) -> None:
     """Print a row a workload and a column a rival."""
     if not found:
         return
-    rivals = list(dict.fromkeys(rival for one in found for rival in one.ratios))
+    rivals = list(dict.fromkeys(name for one in found for name, _ in one.ratios))
     click.echo("\nmemory: peak of each rival's first fit, its native form included, over ours")
     print_table(
         ("workload", "algorithm", "ours", *rivals),
@@ -66,8 +66,9 @@ def _print_peaks(found: Sequence[Peaks]) -> None:
 
 
 def _ratios(one: Peaks, rivals: Iterable[str]) -> Iterator[str]:
+    """Yield the ratio of each rival; of variants of one, all of them in the order they fought."""
     for rival in rivals:
-        yield f"{one.ratios[rival]:.2f}" if rival in one.ratios else ""
+        yield " / ".join(f"{ratio:.2f}" for (name, _), ratio in one.ratios.items() if name == rival)
 
 
 def _row(one: Fastest) -> tuple[str, ...]:

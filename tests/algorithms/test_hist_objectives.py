@@ -59,6 +59,14 @@ def test_gradients_are_slopes_of_the_metric(kind, is_weighted):
     np.testing.assert_allclose(h, w * curve, rtol=1e-5)
 
 
+def test_what_is_left_may_be_too_large_to_square():
+    y, score, none = np.zeros(3), np.array([-1e200, 1e160, 3e-200]), np.empty(0)
+    g, h = np.empty((2, 3), np.float32)
+    kinds.differentiate(kinds.PSEUDO_HUBER, 2.0, score, y, none, g, h, 0, 3)
+    np.testing.assert_allclose(g, [-2.0, 2.0, 0.0], rtol=1e-6)
+    assert h.tolist() == [0.0, 0.0, 1.0]
+
+
 @pytest.mark.parametrize("objective", LIGHTGBMS)
 @pytest.mark.parametrize("is_weighted", [False, True])
 def test_the_first_tree_is_lightgbms(objective, is_weighted):
@@ -334,7 +342,10 @@ def test_a_metric_that_is_not_there_is_told_with_all_that_are(kind, n_classes, w
 
 @pytest.mark.parametrize(
     ("wanted", "told"),
-    [("mse", "l2"), ("mae", "l1"), ("rmse", "rmse"), ("xentropy", "cross_entropy")],
+    [
+        *(("mse", "l2"), ("mae", "l1"), ("xentropy", "cross_entropy")),
+        *((name, "rmse") for name in ("rmse", "l2_root", "root_mean_squared_error")),
+    ],
 )
 def test_metrics_have_lightgbms_other_names(wanted, told):
     X, y = table(200)

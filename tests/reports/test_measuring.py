@@ -74,6 +74,23 @@ def test_first_and_later_calls_come_from_duels(typical) -> None:
     assert cold_and_warm(Page(replace(view, duels=()))) == []
 
 
+def test_first_calls_of_variants_are_not_pooled(typical) -> None:
+    duel = typical.duels[0]
+    facts = {"launches": [{"a": {"cold": [{"phase": "fit", "wall": 0.9}]}}]}
+    samples = (Sample("fit", 0.1, 0.1),)
+    blocks = (Block(0, 0, "fit", "ABBA", samples, samples),)
+
+    def labelled(name):
+        trials = tuple(replace(trial, algorithm=name) for trial in duel.duel.a.trials)
+        job = replace(duel.duel.a, trials=trials)
+        return replace(duel, duel=replace(duel.duel, a=job), facts=facts, blocks=blocks)
+
+    names = ["gbdt.column_wise", "gbdt.row_wise"]
+    view = replace(typical, duels=tuple(map(labelled, names)))
+    (panel,) = cold_and_warm(Page(view))
+    assert [row[0].value for row in panel.blocks[1].rows] == names
+
+
 def test_a_very_first_use_is_what_compiling_took(typical) -> None:
     uses = (FirstUse("a", 2.0, functions=3), FirstUse("b", 0.1), FirstUse("c", 9.0, functions=1))
     (panel,) = phases.very_first(Page(replace(typical, first_uses=uses)))

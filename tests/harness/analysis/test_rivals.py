@@ -90,7 +90,7 @@ def test_datasets_of_one_run_are_workloads_of_their_own():
     assert lead_of([]) is None
 
 
-def duel(rival, peaks, dataset="d"):
+def duel(rival, peaks, dataset="d", params=({}, {})):
     """Return a duel of which all that is told are the peaks of each launch's first fit, MiB."""
 
     def cold(mib):
@@ -98,8 +98,12 @@ def duel(rival, peaks, dataset="d"):
 
     launches = [{"a": cold(ours), "b": cold(theirs)} for ours, theirs in peaks]
     sides = [
-        SimpleNamespace(name=name, dataset=SimpleNamespace(name=dataset))
-        for name in ("ours", rival)
+        SimpleNamespace(
+            name=name,
+            dataset=SimpleNamespace(name=dataset),
+            trials=(SimpleNamespace(params=own),),
+        )
+        for name, own in zip(("ours", rival), params, strict=True)
     ]
     return SimpleNamespace(
         duel=SimpleNamespace(a=sides[0], b=sides[1]), facts={"launches": launches}
@@ -149,11 +153,28 @@ def test_peaks_stand_beside_each_other_rival_by_rival(capsys):
     seen = view([speed("r", 2.0), speed("q", 3.0)], duels=duels)
     [found] = peaks_of([seen])
     assert (found.workload, found.algorithm, found.ours) == ("work", "ours", 11 * 2**20)
-    assert found.ratios == {"r": 2.0, "q": 0.5}
+    assert found.ratios == {("r", "{}"): 2.0, ("q", "{}"): 0.5}
     print_rivals([seen])
     *_, header, row = capsys.readouterr().out.splitlines()
     assert header.split() == ["workload", "algorithm", "ours", "r", "q"]
     assert row.split() == ["work", "ours", "11", "MiB", "2.00", "0.50"]
+
+
+def test_peaks_of_variants_stand_each_for_itself(capsys):
+    deep, shallow = {"depth": 9}, {"depth": 1}
+    duels = [
+        duel("r", [(10, 20)], params=(deep, deep)),
+        duel("r", [(10, 40)], params=(deep, shallow)),
+        duel("r", [(5, 40)], params=(shallow, shallow)),
+    ]
+    seen = view([speed("r", 2.0), speed("q", 3.0)], duels=duels)
+    found = peaks_of([seen])
+    assert [list(one.ratios.values()) for one in found] == [[2.0, 4.0], [8.0]]
+    print_rivals([seen])
+    *_, header, first, second = capsys.readouterr().out.splitlines()
+    assert header.split() == ["workload", "algorithm", "ours", "r"]
+    assert first.split()[-3:] == ["2.00", "/", "4.00"]
+    assert second.split()[-1] == "8.00"
 
 
 def test_a_lone_rival_on_a_lone_workload_is_in_the_report_already(capsys):

@@ -15,7 +15,7 @@ import numpy as np
 from scipy import sparse
 
 from algorithms._common.code_bins import bins_of_codes
-from algorithms._kernels.newton_codes import add_codes, rebin
+from algorithms._kernels.hist_codes import add_codes, rebin
 
 ALONE = 0.3  # share of the bins, at each end, that hold one category
 

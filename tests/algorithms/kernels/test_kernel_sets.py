@@ -15,8 +15,8 @@ from algorithms._common.hist_growing import Grower
 from algorithms._common.hist_parts import part_table
 from algorithms._common.newton_params import Limits
 from algorithms._common.threads import ALONE, Workers
+from algorithms._kernels.hist_codes import add_codes, rebin
 from algorithms._kernels.hist_layout import MAX_BINS, Rules, Scale
-from algorithms._kernels.newton_codes import add_codes, rebin
 
 UNIT = 1 << 16
 NO_SIGNS = np.zeros(1, np.int64)

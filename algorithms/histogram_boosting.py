@@ -83,7 +83,7 @@ class HistogramBoostingClassifier(ClassifierMixin, BaseHistogramBoosting):
     max_delta_step, path_smooth : float
         Bound on a leaf's value; rows' worth of its parent's value that it is drawn to. As
         `reg_alpha`, they shape no leaf that is a quantile: "regression_l1", "quantile", "mape".
-    extra_trees : bool, whether one threshold is drawn for each feature of a node
+    extra_trees : bool, whether one threshold, or set, is drawn for each feature of a node
     monotone_constraints : array-like of -1, 0, 1 (n_features,), optional
         Not with "regression_l1", "quantile" and "mape"; 0 for columns of categories.
     interaction_constraints : list of lists of int, optional

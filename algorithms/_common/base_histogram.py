@@ -248,7 +248,8 @@ class BaseHistogramBoosting(HistogramModel):
             score = score.take(number, axis=1) if start.is_given else score
         seed = check_random_state(self.random_state).randint(SEEDS)
         target = Target(objective, targets, weight, constant)
-        return Booster(self, grower, target, score, seed, binned.order, binned.crowds)
+        how = seed, binned.order, binned.crowds, start.n_rounds
+        return Booster(self, grower, target, score, *how)
 
     def _run(self, boost, rounds, watch, start):
         """Boost until there are enough rounds, or none helps any more."""

@@ -59,6 +59,8 @@ class Booster:
     seed : int
     order : of rows that lie otherwise than they are numbered, as `pack_rows` takes it
     crowds : columns of more categories than bins
+    first : number of the first round: how many a model has that boosting goes on from. What is
+        drawn goes by a round's number, so none is drawn twice.
     """
 
     params: object
@@ -68,6 +70,7 @@ class Booster:
     seed: int
     order: tuple = IN_ORDER  # as `pack_rows` takes it
     crowds: list = field(default_factory=list)  # of `Crowd`
+    first: int = 0
     rounds: list = field(default_factory=list)  # of lists of trees, one a score
 
     def __post_init__(self):
@@ -83,7 +86,7 @@ class Booster:
 
     def boost(self):
         """Add a round of trees; return them."""
-        number = len(self.rounds)
+        number = self.first + len(self.rounds)
         self.differentiate()
         rows, g, h = self.sample(number)
         trees = [self.grow_one(number, k, rows, g[k], h[k]) for k in range(len(self.score))]
@@ -95,7 +98,7 @@ class Booster:
         p, grower = self.params, self.grower
         tree_seed = seed_of(self.seed, number, k)
         scale = self.pack(g, h, np.uint32(seed_of(tree_seed, ROUNDING)))
-        if number == 0 and not LEAST_STEP <= scale.g != ANY_STEP:
+        if not self.rounds and not LEAST_STEP <= scale.g != ANY_STEP:
             self.check_sizes(k, scale.g)
         features = None
         if p.colsample_bytree < 1.0:
@@ -108,7 +111,7 @@ class Booster:
         if quantile is not None:
             self.renew(tree, k, quantile)
         tree.nodes["value"] *= self.rate
-        if number == 0 and tree.n_leaves == 1 and self.target.constant is not None:
+        if not self.rounds and tree.n_leaves == 1 and self.target.constant is not None:
             tree.nodes["value"] = self.target.constant[k]  # as LightGBM: else it says nothing
         grower.add_to(self.score[k], tree)
         return tree
@@ -206,8 +209,10 @@ class Booster:
                 return None, self.g, self.h
             return self.sample_one_side(number)
         if p.subsample < 1.0 and p.subsample_freq > 0:
-            if number % p.subsample_freq == 0:
-                self.bag = draw_share(seed_of(self.seed, number, BAG), n_rows, p.subsample)
+            since = number % p.subsample_freq
+            if since == 0 or self.bag is None:
+                seed = seed_of(self.seed, number - since, BAG)
+                self.bag = draw_share(seed, n_rows, p.subsample)
             return self.bag, self.g, self.h
         return None, self.g, self.h
 

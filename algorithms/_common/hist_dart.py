@@ -56,8 +56,9 @@ class Dart:
 
     def draw(self):
         """Return the rounds to drop, ascending."""
-        p, count = self.booster.params, len(self.weight)
-        drawn = hash_numbers(seed_of(self.booster.seed, count, DROPS), count + 1) / ALL
+        booster, count = self.booster, len(self.weight)
+        p = booster.params
+        drawn = hash_numbers(seed_of(booster.seed, booster.first + count, DROPS), count + 1) / ALL
         if not count or drawn[count] < p.skip_drop:
             return []
         chance = np.full(count, p.drop_rate)

@@ -1,5 +1,7 @@
 """Watch tables that are not trained on, and say when training has gone on long enough."""
 
+import warnings
+
 import numpy as np
 from sklearn.utils.validation import _check_sample_weight, check_consistent_length
 
@@ -57,6 +59,12 @@ class Watch:
             if watched and improves(value, self.best, higher, self.params.early_stopping_min_delta):
                 self.best_round, self.best = done, value
         if self.patience is not None and done - self.best_round >= self.patience:
+            if self.best is None:
+                warnings.warn(
+                    f"the metric of the first eval_set was NaN in all of {done} rounds, so "
+                    "training stops, and nothing says which of them are best",
+                    stacklevel=5,  # who called `fit`
+                )
             return True
         return not self.tables and self._is_settled(rounds[-1])
 

@@ -46,7 +46,7 @@ class Grower:
             nodes=np.zeros(2 * leaves - 1, layout.NODE),
             goes_left=np.zeros((2 * leaves - 1, most), np.uint8),
             scores=np.empty(most),
-            order=np.empty(most, np.int64),
+            order=np.empty(2 * most, np.int64),
         )
 
     def grow(self, g, h):

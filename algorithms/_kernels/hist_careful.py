@@ -10,7 +10,8 @@ values lie the wrong way round is not taken.
 Categories are sorted by G / (H + s), and every start and every end of that order is tried as the
 left side (Fisher 1958: the best part of all is among them); where there are few categories,
 each alone. What training has never seen, or seldom, goes right, and so do missing values. Where a
-bin holds several categories (`hist_crowds`), seldom is said of their mean.
+bin holds several categories (`hist_crowds`), seldom is said of their mean. Of extra trees one
+category is drawn, or from how many on the first set that is allowed is taken, at either end.
 Second-order boosting has sets of its own: see `newton_sets`.
 """
 
@@ -89,7 +90,10 @@ def scan_set(
     values = n_bins - 1 if missing_bin >= 0 else n_bins
     one, used = np.int64(1), np.int64(0)
     if n_bins <= rules.few_bins:
-        for b in range(values):
+        low, high = np.int64(0), np.int64(values)
+        if rules.extra and low < high:
+            low, high = draw_one(low, high, feature, facts, rules)
+        for b in range(low, high):
             order[0] = b
             try_set(
                 cells_g,
@@ -145,21 +149,26 @@ def try_set(
     share = facts.n_rows / np.float64(facts.h)
     g = h = group = 0
     at = 0
+    fewest, end = np.int64(0), np.int64(min(used, most))
+    if rules.extra and fewest < end:
+        fewest, _ = draw_one(fewest, end, feature, facts, rules)
     floor = facts.floor * facts.unit
-    for i in range(min(used, most)):
+    for i in range(end):
         g += cells_g[order[i]]
         h += cells_h[order[i]]
         group += cells_h[order[i]]
         if facts.h - h < facts.least:
             break
         few = most > 1 and group * share + 0.5 < rules.min_rows_of_category
-        if h < facts.least or few:
+        if i < fewest or h < facts.least or few:
             continue
         group = 0
         found = gain_of_sides(g, h, ridge, np.int64(0), facts, rules, scale)
         if found > floor and beats(found, feature, best):
             at = i + 1
             improve(best, found, feature, 0, 0, g, h, ridge)
+        if rules.extra:
+            break
     if at:
         best["is_set"] = 1
         members[:] = 0

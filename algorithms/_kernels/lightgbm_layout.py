@@ -95,4 +95,4 @@ class Work(NamedTuple):
     nodes: np.ndarray  # NODE (2 num_leaves − 1,)
     goes_left: np.ndarray  # uint8 (2 num_leaves − 1, most_bins): of nodes that ask for a set
     scores: np.ndarray  # float64 (most_bins,)
-    order: np.ndarray  # int64 (most_bins,)
+    order: np.ndarray  # int64 (2 * most_bins,)

@@ -9,6 +9,7 @@ import numpy as np
 from algorithms._kernels.jit import inner_kernel
 from algorithms._kernels.lightgbm_gain import gain_of, rows_in
 from algorithms._kernels.lightgbm_layout import EPSILON
+from algorithms._kernels.lightgbm_sort import sort_by_keys
 
 
 @inner_kernel
@@ -39,15 +40,11 @@ def sort_bins(cells, per_h, rules, scores, order):
     """Write the bins of enough rows by Σg / (Σh + smoothing), ties by number; return how many."""
     count = 0
     for b in range(1, len(cells)):
-        if rows_in(cells[b, 1], per_h) < rules.set_smooth:
-            continue
-        score = cells[b, 0] / (cells[b, 1] + rules.set_smooth)
-        place = count
-        while place > 0 and score < scores[place - 1]:
-            scores[place], order[place] = scores[place - 1], order[place - 1]
-            place -= 1
-        scores[place], order[place] = score, b
-        count += 1
+        if rows_in(cells[b, 1], per_h) >= rules.set_smooth:
+            scores[b] = cells[b, 0] / (cells[b, 1] + rules.set_smooth)
+            order[count] = b
+            count += 1
+    sort_by_keys(scores, order, order[len(order) // 2 :], count)
     return count
 
 
@@ -102,7 +99,7 @@ def split_set(cells, g, h, n, shift, parent, rules, members, scores, order):
 
     Parameters and what is returned are those of `lightgbm_split.split_numbers`, and:
     members : uint8, written: which bins go left
-    scores, order : scratch space, an entry a bin
+    scores, order : scratch space, an entry and two a bin
     """
     members[:] = 0
     if len(cells) <= rules.few_bins:

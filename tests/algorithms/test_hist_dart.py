@@ -65,7 +65,7 @@ def test_rounds_are_dropped_as_often_as_asked():
         drop_rate, max_drop, skip_drop, uniform_drop = 0.2, 0, 0.3, True
 
     class Booster:
-        params, seed = Params, 0
+        params, seed, first = Params, 0, 0
 
     counts = []
     for seed in range(400):

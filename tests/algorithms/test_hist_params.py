@@ -191,3 +191,27 @@ def test_no_number_of_rounds_means_all_of_them(rounds):
     assert not np.array_equal(model.predict(X, num_iteration=3), model.predict(X))
     told = model.predict(X, num_iteration=rounds, pred_contrib=True)
     assert np.array_equal(told, model.predict(X, pred_contrib=True))
+
+
+# ------------------------------------------------------------------ extra trees
+
+
+@pytest.mark.parametrize("max_cat_to_onehot", [1, 40])  # sets from an order, and one alone
+def test_extra_trees_draw_sets_of_categories_too(max_cat_to_onehot):
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 30, (3000, 1))
+    y = X[:, 0] * 8.0
+
+    def sets(**params):
+        return {
+            tuple(
+                HistogramBoostingRegressor(
+                    n_estimators=1, num_leaves=2, categorical_feature=[0], min_data_per_group=1,
+                    max_cat_to_onehot=max_cat_to_onehot, random_state=seed, **params,
+                ).fit(X, y).ensemble_.set_codes
+            )
+            for seed in range(10)
+        }  # fmt: skip
+
+    assert len(sets()) == 1
+    assert len(sets(extra_trees=True)) > 3

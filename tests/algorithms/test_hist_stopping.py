@@ -4,7 +4,11 @@ import lightgbm
 import numpy as np
 import pytest
 
-from algorithms import HistogramBoostingRegressor, NewtonBoostingRegressor
+from algorithms import (
+    HistogramBoostingClassifier,
+    HistogramBoostingRegressor,
+    NewtonBoostingRegressor,
+)
 
 
 def table(n=400, mean=1000.0, seed=0):
@@ -96,6 +100,15 @@ def test_a_metric_that_begins_as_nan_improves_with_its_first_number(kind, patien
         rounds, best = model.n_iter_, model.best_score
     assert rounds > 8
     assert best == min(values[2:])
+
+
+def test_a_metric_that_never_is_a_number_is_told():
+    X, y = table(mean=0.0)
+    model = HistogramBoostingClassifier(n_estimators=30, early_stopping_round=4)
+    with pytest.warns(UserWarning, match="NaN in all of 4 rounds") as told:  # of one class alone
+        model.fit(X, y > 0, eval_set=[(X[y > 0], y[y > 0] > 0)], eval_metric="auc")
+    assert told[0].filename == __file__
+    assert model.n_estimators_ == 4
 
 
 @pytest.mark.parametrize("least", [0.0, 0.01, 0.1])

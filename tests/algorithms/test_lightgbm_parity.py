@@ -43,6 +43,16 @@ def test_leaves_of_robust_losses_are_lightgbms(objective):
     check_case([7, RENEWED.index(objective)], objective)
 
 
+@pytest.mark.parametrize("n_categories", [6, 13, 28, 29, 60])  # one run, an odd half, merges
+def test_categories_that_no_row_of_a_leaf_has_are_sorted_as_by_lightgbm(n_categories):
+    rng = np.random.default_rng(n_categories)
+    X = np.c_[rng.integers(0, n_categories, 600), rng.normal(size=600)]
+    y = np.sin(X[:, 0] * 7) + X[:, 1] + rng.normal(size=600)
+    params = {"cat_smooth": 0.0, "cat_l2": 0.0, "min_data_per_group": 1, "min_child_samples": 2}
+    ours, theirs = fit_both("regression", X, y, categorical_feature=[0], **params)
+    assert difference(ours, theirs) == ""
+
+
 @given(st.floats(1e-9, 1e6) | st.floats(1e-9, 1e-3))
 def test_parameters_are_read_within_few_rounding_units(value):
     assert as_read(value) == pytest.approx(value, rel=4 * np.finfo(float).eps, abs=0.0)

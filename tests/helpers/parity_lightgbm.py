@@ -31,7 +31,7 @@ CHOICES = {
     "path_smooth": [0.0, 0.0, 0.0, 2.0],
     "boost_from_average": [True, True, False],
     "max_cat_to_onehot": [4, 1, 10],
-    "cat_smooth": [10.0, 1.0],
+    "cat_smooth": [10.0, 1.0, 0.0],
     "cat_l2": [10.0, 0.5],
     "max_cat_threshold": [32, 2],
     "min_data_per_group": [100, 1, 10],

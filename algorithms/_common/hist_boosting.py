@@ -212,7 +212,7 @@ class Booster:
             since = number % p.subsample_freq
             if since == 0 or self.bag is None:
                 seed = seed_of(self.seed, number - since, BAG)
-                self.bag = draw_share(seed, n_rows, p.subsample)
+                self.bag = draw_share(seed, n_rows, p.subsample, self.order[0])
             return self.bag, self.g, self.h
         return None, self.g, self.h
 
@@ -223,7 +223,7 @@ class Booster:
         sized_by = np.ones_like(self.g) if p.goss_rank == "g" else h
         sizes, counts = size_rows(self.g, sized_by, self.workers)
         rule = one_side_rule(self.add_up(counts), p.top_rate, p.other_rate, seed)
-        rows = take_one_side(sizes, rule, self.g, h, self.runs(), self.workers)
+        rows = take_one_side(sizes, rule, self.g, h, self.runs(), self.workers, self.order[0])
         return self.at_least_one(rows), self.g, h
 
     def add_up(self, counts):
@@ -232,7 +232,7 @@ class Booster:
 
     def at_least_one(self, rows):
         """Return the rows of a sample, or the first row of the whole table where it is empty."""
-        return at_least_one(rows)
+        return at_least_one(rows, self.order[0])
 
     def runs(self):
         """Return the runs of rows: (first, last + 1, number of the first in the whole table)."""

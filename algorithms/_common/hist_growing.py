@@ -7,6 +7,7 @@ from algorithms._common.hist_model import copy_tree
 from algorithms._common.threads import make_team
 from algorithms._kernels import hist_layout as layout
 from algorithms._kernels.hist_grow import grow
+from algorithms._kernels.hist_places import AT_ONCE, MOST_LEAVES, list_runs, place_rows
 from algorithms._kernels.hist_scores import (
     add_leaves,
     list_unmarked,
@@ -120,8 +121,28 @@ class Grower:
 
     def _mark(self):
         """Write every row's leaf."""
-        own, leaf_of = self._own, self.leaf_of
+        own, leaf_of, columns = self._own, self.leaf_of, self.bins.columns
+        runs = self._runs() if len(own.rows) < len(leaf_of) else None
+        if runs is not None:
+
+            def place(first, last):
+                place_rows(columns, runs, first, last, np.empty(AT_ONCE, np.uint8), leaf_of)
+
+            self.share_rows(place, len(leaf_of))
+            return
         mark_rows(self.share_rows, own, self.n_leaves, leaf_of, own.spare, self._of_others)
+
+    def _runs(self):
+        """Return the last tree's splits as `place_rows` takes them, or None where it cannot."""
+        own, places = self._own, self.bins.places
+        are_few = 2 * len(own.rows) > len(self.leaf_of)  # others: parting them costs less
+        most = MOST_LEAVES // 2 if are_few else MOST_LEAVES
+        if len(self.bins.lists.cells) or self.n_leaves > most:
+            return None
+        nodes = own.nodes[: 2 * self.n_leaves - 1]
+        number, runs = np.empty(len(nodes), np.int64), np.empty((len(nodes) // 2, 4), np.int64)
+        found = list_runs(nodes, own.goes_left, places.column, places.length, number, runs)
+        return runs if found else None
 
     def _of_others(self):
         """Return what writes the leaves of rows that the last tree was not grown on."""

@@ -14,6 +14,7 @@ from algorithms._common.hist_growing import Grower
 from algorithms._common.hist_model import join_trees
 from algorithms._common.hist_predict import FastPredictor
 from algorithms._common.hist_records import IN_ORDER, pack_rows, stride_of_sizes
+from algorithms._common.hist_sampling import sampled_share
 from algorithms._kernels.hist_layout import Rules
 
 FEWEST_VALUES = 1 << 22  # bins of fewer mostly stay in the cache anyway
@@ -30,7 +31,7 @@ PLAIN = Rules(
 
 
 def is_worth_it(params, table, objective):
-    """Return whether rows are laid anew: many, of few dense columns, for many trees of all rows.
+    """Return whether rows are laid anew: many, of few dense columns, for many trees.
 
     Parameters
     ----------
@@ -39,18 +40,14 @@ def is_worth_it(params, table, objective):
     objective : Objective or a user's function, which is given rows as they came
     """
     n_rows, n_columns = table.shape
-    samples = params.data_sample_strategy == "goss" or (
-        params.subsample < 1.0 and params.subsample_freq > 0
-    )
     return (
         n_columns <= MOST_COLUMNS
-        and n_rows * n_columns >= FEWEST_VALUES
+        and sampled_share(params) * n_rows * n_columns >= FEWEST_VALUES
         and not len(table.listed_columns)
         and hasattr(objective, "kind")
         and objective.renewed is None
         and params.boosting_type != "dart"
         and params.n_estimators * objective.n_scores >= FEWEST_TREES
-        and not samples
     )
 
 

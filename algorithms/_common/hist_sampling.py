@@ -12,12 +12,14 @@ from algorithms._kernels.hist_draw import (
     OneSide,
     count_keys,
     draw_one_side,
+    draw_placed,
     draw_rows,
     hash_rows,
 )
 
 ALL = 1 << 32
 MIX = 0x9E3779B97F4A7C15
+AS_NUMBERED = np.empty(0, np.uint32)  # the order of rows that lie as they are numbered
 
 
 def seed_of(seed, *numbers):
@@ -36,16 +38,41 @@ def hash_numbers(seed, count):
     return out
 
 
-def draw_share(seed, n_rows, share):
-    """Return the rows of a bag, ascending, uint32; the first one where none is drawn."""
+def sampled_share(params):
+    """Return about which share of the rows a tree is grown on.
+
+    Parameters
+    ----------
+    params : the estimator
+    """
+    if params.data_sample_strategy == "goss":
+        return params.top_rate + params.other_rate
+    return params.subsample if params.subsample_freq > 0 else 1.0
+
+
+def draw_share(seed, n_rows, share, order=AS_NUMBERED):
+    """Return the rows of a bag, ascending, uint32; the first one where none is drawn.
+
+    Parameters
+    ----------
+    seed : int below 2³²
+    share : of the rows, in (0, 1)
+    order : uint32 (n_rows,), the number of the row at each place, by which it is drawn; (0,): rows
+        lie in the order of their numbers
+    """
     out = np.empty(n_rows, np.uint32)
-    count = draw_rows(np.uint32(seed), int(share * ALL), 0, n_rows, out)
-    return at_least_one(out[:count])
+    if len(order):
+        count = draw_placed(np.uint32(seed), int(share * ALL), order, out)
+    else:
+        count = draw_rows(np.uint32(seed), int(share * ALL), 0, n_rows, out)
+    return at_least_one(out[:count], order)
 
 
-def at_least_one(rows):
+def at_least_one(rows, order=AS_NUMBERED):
     """Return the rows of a sample, or the first row of the table where it is empty; uint32."""
-    return rows if len(rows) else np.zeros(1, np.uint32)
+    if len(rows):
+        return rows
+    return np.flatnonzero(order == 0).astype(np.uint32) if len(order) else np.zeros(1, np.uint32)
 
 
 def draw_features(seed, n_features, share):
@@ -102,7 +129,7 @@ def most_of(share):
     return np.uint32(min(max(int(share * ALL) - 1, 0), ALL - 1))
 
 
-def take_one_side(sizes, rule, g, h, runs, workers):
+def take_one_side(sizes, rule, g, h, runs, workers, order=AS_NUMBERED):
     """Return the rows that a `OneSide` takes, ascending, uint32; weigh g and h of the others up.
 
     Parameters
@@ -110,6 +137,7 @@ def take_one_side(sizes, rule, g, h, runs, workers):
     sizes : of `size_rows`
     g, h : (n_scores, n_rows) float32, changed
     runs : (first, last + 1, number of the first in the whole table) of rows that follow each other
+    order : uint32 (n_rows,), the number of the row at each place, where they do not; else (0,)
     """
     taken = []
     for start, end, number in runs:
@@ -117,7 +145,7 @@ def take_one_side(sizes, rule, g, h, runs, workers):
         def share(low, high, start=start, number=number):
             begin, end = start + low, start + high
             rows, weight = np.empty(high - low, np.uint32), np.empty(high - low, np.float32)
-            count = draw_one_side(sizes, rule, g, h, number + low, begin, end, weight, rows)
+            count = draw_one_side(sizes, rule, g, h, order, number + low, begin, end, weight, rows)
             taken.append((begin, rows[:count]))
 
         workers.share(share, end - start)

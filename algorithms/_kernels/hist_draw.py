@@ -49,7 +49,7 @@ def count_keys(g, h, sizes, counts, first, last):
 
 
 @kernel
-def draw_one_side(sizes, rule, g, h, number, first, last, weight, rows):
+def draw_one_side(sizes, rule, g, h, order, number, first, last, weight, rows):
     """Write those of the rows first … last − 1 that are drawn; weigh up the others among them.
 
     Parameters
@@ -57,7 +57,9 @@ def draw_one_side(sizes, rule, g, h, number, first, last, weight, rows):
     sizes : (n_rows,) float32, of `count_keys`
     rule : OneSide
     g, h : (n_scores, n_rows) float32, changed
-    number : of the row ``first`` in the whole table, by which it is drawn
+    order : uint32 (n_rows,), the number of each row in the whole table, by which it is drawn; (0,)
+        where rows follow each other
+    number : then that of the row ``first``
     weight : (last − first,) float32, written: 0 where a row is not drawn
     rows : uint32 (last − first,), written
 
@@ -66,7 +68,14 @@ def draw_one_side(sizes, rule, g, h, number, first, last, weight, rows):
     how many are drawn
     """
     begin, end = np.uint64(first), np.uint64(last)
-    weigh_rows(sizes.view(np.int32), rule, np.uint64(number), begin, end, weight)
+    bits = sizes.view(np.int32)
+    if len(order):
+        for i in range(begin, end):
+            weight[i - begin] = weight_of(bits[i] >> KEY_BITS, rule, order[i])
+    else:
+        number = np.uint64(number)
+        for i in range(begin, end):
+            weight[i - begin] = weight_of(bits[i] >> KEY_BITS, rule, number + (i - begin))
     for k in range(np.uint64(g.shape[0])):
         for i in range(begin, end):
             factor = max(weight[i - begin], np.float32(1.0))
@@ -80,17 +89,12 @@ def draw_one_side(sizes, rule, g, h, number, first, last, weight, rows):
 
 
 @inner_kernel
-def weigh_rows(bits, rule, number, first, last, weight):
-    """Write how much each row weighs: 1 a large one, more another that is drawn, else 0."""
+def weight_of(key, rule, number):
+    """Return how much a row weighs: 1 a large one, more another that is drawn, else 0."""
     zero, one = np.float32(0.0), np.float32(1.0)
-    for i in range(first, last):
-        of_table = number + (i - first)
-        key = bits[i] >> KEY_BITS
-        is_edge = (key == rule.edge) & (hash_of(rule.seed, of_table) <= rule.most)
-        is_drawn = hash_of(rule.others_seed, of_table) <= rule.others_most
-        weight[i - first] = (
-            one if (key > rule.edge) | is_edge else rule.factor if is_drawn else zero
-        )
+    is_edge = (key == rule.edge) & (hash_of(rule.seed, number) <= rule.most)
+    is_drawn = hash_of(rule.others_seed, number) <= rule.others_most
+    return one if (key > rule.edge) | is_edge else rule.factor if is_drawn else zero
 
 
 @kernel
@@ -106,6 +110,23 @@ def draw_rows(seed, below, first, last, out):
     for i in range(np.uint64(first), np.uint64(last)):
         out[count] = np.uint32(i)
         count += np.uint64(np.int64(hash_of(seed, i)) < below)
+    return np.int64(count)
+
+
+@kernel
+def draw_placed(seed, below, order, out):
+    """Write the places of those numbers whose hash is below a bound; return how many.
+
+    Parameters
+    ----------
+    seed, below : as of `draw_rows`
+    order : uint32 (n_rows,), the number at each place
+    out : uint32 (n_rows,), written
+    """
+    count = np.uint64(0)
+    for i in range(np.uint64(len(order))):
+        out[count] = np.uint32(i)
+        count += np.uint64(np.int64(hash_of(seed, order[i])) < below)
     return np.int64(count)
 
 

@@ -15,6 +15,7 @@ from algorithms._common import base_histogram, hist_order
 from algorithms._common.hist_model import join_trees
 from algorithms._common.hist_order import places_of_leaves
 from algorithms._common.hist_records import pack_rows
+from algorithms._common.hist_sampling import draw_share
 from algorithms._common.threads import Workers
 from algorithms._kernels.exact_sums import add_sizes, add_sizes_at
 from algorithms._kernels.hist_layout import NODE
@@ -70,6 +71,8 @@ CASES = {
     "sets": (0, {"categorical_feature": [1]}),
     "columns": (2, {"colsample_bytree": 0.5}),
     "extra": (2, {"extra_trees": True}),
+    "bags": (0, {"subsample": 0.4, "subsample_freq": 2}),
+    "one-side": (4, {"data_sample_strategy": "goss", "learning_rate": 0.8}),
 }
 
 
@@ -109,6 +112,24 @@ def test_scores_that_boosting_begins_with_go_with_their_rows(
     monkeypatch.setattr(base_histogram, "is_worth_it", lambda *_: False)
     assert digest(model.fit(X, y, init_score=first)) == anew
     assert digest(model.fit(X, y, init_model=clone(model).fit(X, y))) == further
+
+
+def test_a_bag_without_a_row_is_given_the_first_one_wherever_it_lies():
+    order = np.array([3, 1, 0, 2], np.uint32)
+    assert draw_share(0, 4, 1e-9, order).tolist() == [2]
+    assert draw_share(0, 4, 1e-9).tolist() == [0]
+
+
+@pytest.mark.parametrize("share", [0.1, 0.3])
+def test_tables_are_laid_anew_for_as_many_values_as_trees_are_grown_on(
+    share, few_are_enough, monkeypatch
+):
+    X, y = table()
+    monkeypatch.setattr(hist_order, "FEWEST_VALUES", int(0.2 * X.size))
+    HistogramBoostingRegressor(n_estimators=2, subsample=share, subsample_freq=1).fit(X, y)
+    goss = {"data_sample_strategy": "goss", "top_rate": share / 2, "other_rate": share / 2}
+    HistogramBoostingRegressor(n_estimators=2, **goss).fit(X, y)
+    assert len(few_are_enough) == (2 if share > 0.2 else 0)
 
 
 @pytest.mark.parametrize("kind", ["float32", "frame", "zero weights", "class weights"])
@@ -161,8 +182,6 @@ def test_what_kernels_read_lies_row_by_row(few_are_enough, monkeypatch):
     "params",
     [
         {"boosting_type": "dart"},
-        {"data_sample_strategy": "goss"},
-        {"subsample": 0.5, "subsample_freq": 1},
         {"objective": "regression_l1"},
         {"objective": lambda y, raw: (raw - y, np.ones_like(y))},
     ],

@@ -94,11 +94,15 @@ def test_without_labels_there_are_no_pairs_of_them():
 
 def test_algorithms_that_are_named_anew_leave_the_labels_pairs_behind():
     registry = load_registry(strangers=False)
-    asked = RunOptions("ablation", algorithms=("histogram_boosting",)).request(registry).experiment
+    asked = (
+        RunOptions("ablation/sampling", algorithms=("histogram_boosting",))
+        .request(registry)
+        .experiment
+    )
     assert asked.algorithms == ["histogram_boosting", "lightgbm.gbdt"]
     assert (asked.duels.pairs, asked.verdicts.pairs) == ([], [])
-    whole = RunOptions("ablation").request(registry).experiment
-    assert len(whole.duels.pairs) == 4
+    whole = RunOptions("ablation/sampling").request(registry).experiment
+    assert len(whole.duels.pairs) == 3
 
 
 def test_a_gate_against_a_revision_takes_the_algorithm_for_what_it_is():

@@ -14,7 +14,8 @@ from algorithms._common.hist_predict import FastPredictor
 from algorithms._common.hist_tables import find_categorical
 from algorithms._common.newton_fitted import NewtonModel
 from algorithms._common.newton_growers import make_grower
-from algorithms._common.newton_margins import drop_unweighted, read_margin
+from algorithms._common.newton_least_gain import least_gain
+from algorithms._common.newton_margins import check_in_range, drop_unweighted, read_margin
 from algorithms._common.newton_metrics import find_metrics
 from algorithms._common.newton_objectives import find_objective
 from algorithms._common.newton_params import CONSTRAINTS, filled
@@ -179,6 +180,7 @@ class BaseNewtonBoosting(NewtonModel):
 
     def _boost(self, params, X, y, weight, margin, before, tables):
         """Train by our own engines."""
+        check_in_range(y, "y")
         if weight is not None:
             X, y, weight, margin = drop_unweighted(X, y, weight, margin)
         given = None if weight is None or (weight == weight[0]).all() else weight
@@ -194,7 +196,8 @@ class BaseNewtonBoosting(NewtonModel):
             watch = self._watch(tables, rounds)
             score = self._score_rows(X, rounds, margin)
             seed = check_random_state(self.random_state).randint(SEEDS)
-            grower = make_grower(self, params, X, given, workers)
+            least = least_gain(self._objective, y, weight, base, margin)
+            grower = make_grower(self, params, X, given, least, workers)
             boosting = Rounds(
                 params, grower, self._objective, y, weight, score, X.shape[1], seed, workers, rounds
             )

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from algorithms._common.labels import code_classes
 from algorithms._common.model_files.files import read_file
-from algorithms._common.saved_model import categories_of, labels_of
+from algorithms._common.saved_model import SavedModel, categories_of, labels_of
 from harness import TreeEnsemble
 
 
@@ -48,7 +48,13 @@ class Earlier:
 
 
 def look_at(model):
-    """Return the `Earlier` of a fitted estimator, of trees, or of the path of a model file."""
+    """Return the `Earlier` of a fitted estimator, of trees, or of the path of a model file.
+
+    Raises
+    ------
+    TypeError
+        Where it is none of these, such as a library's own estimator.
+    """
     if isinstance(model, TreeEnsemble):
         return Earlier(model)
     if isinstance(model, str | os.PathLike):
@@ -56,6 +62,11 @@ def look_at(model):
         labels = found.estimator.get("labels")
         labels = labels_of(labels) if labels else None
         return Earlier(found.ensemble, None, categories_of(found), labels)
+    if not (isinstance(model, SavedModel) or hasattr(model, "ensemble_")):
+        raise TypeError(
+            f"a {type(model).__name__} is no model to go on from: give a fitted estimator of this "
+            "project, a TreeEnsemble, or the path of the file that a library has saved it to"
+        )
     check_is_fitted(model, "ensemble_")
     names = list(getattr(model, "feature_names_in_", [])) or None
     own = (getattr(model, name, None) for name in ("categories_", "classes_"))

@@ -40,7 +40,7 @@ def read_derivatives(found, shape, *, may_be_flat=False):
     found : what the user's function returned
     shape : of the scores that it was given
     may_be_flat : bool
-        Whether they may be in one dimension, row after row.
+        Whether they may be in one dimension, row after row; those of one score also in a column.
 
     Raises
     ------
@@ -56,8 +56,8 @@ def read_derivatives(found, shape, *, may_be_flat=False):
         )
     g, h = (np.asarray(one, np.float64) for one in found)
     for values, what in ((g, "gradients"), (h, "hessians")):
-        fits = values.size == np.prod(shape) if may_be_flat else values.shape == shape
-        if not fits:
+        is_flat = values.size == np.prod(shape) and 1 in (values.ndim, len(shape))
+        if values.shape != shape and not (may_be_flat and is_flat):
             raise ValueError(
                 f"the objective returned {what} of shape {values.shape}; scores have {shape}"
             )

@@ -18,7 +18,6 @@ from algorithms._kernels.newton_search import search_columns
 
 SMALL = 1 << 15  # entries of a table below which threads cost more than they bring
 ROWS_A_SHARE = 4096
-LEAST_GAIN = 1e-6  # XGBoost's: a split must gain more
 LEAST_H = 1e-16
 NO_FLAGS = np.empty(0, bool)
 NO_MASK = np.empty((0, 0), bool)
@@ -113,7 +112,7 @@ class ExactGrower:
             if groups.shape[1]:
                 may = share_group(groups, limits.groups)
                 allowed = may & allowed if len(allowed) else may
-        least = own + max(LEAST_GAIN, limits.least_gain)
+        least = own + limits.least_gain
         return layout.Level(totals, least, *bounds, is_open, allowed)
 
     def choose(self, level, columns):
@@ -130,7 +129,7 @@ class ExactGrower:
         pick = found["score"].argmax(axis=0)  # the first of equal columns
         best = found[pick, np.arange(k)]
         feature = np.where(best["score"] > -np.inf, columns[pick], -1)
-        gain = best["score"] - (level.least - max(LEAST_GAIN, self.limits.least_gain))
+        gain = best["score"] - (level.least - self.limits.least_gain)
         return feature, best, gain
 
     def split(self, nodes, level, feature, best, gain, base, groups):

@@ -9,7 +9,7 @@ from algorithms._common.newton_params import make_limits
 from algorithms._common.newton_proposals import ProposalGrower
 
 
-def make_grower(model, params, X, weight, workers):
+def make_grower(model, params, X, weight, least_gain, workers):
     """Return what grows the trees.
 
     Parameters
@@ -18,6 +18,7 @@ def make_grower(model, params, X, weight, workers):
     params : the estimator, None replaced by defaults
     X : (n_rows, n_features) as `newton_tables.read_rows` returns it
     weight : (n_rows,), or None where all rows weigh the same
+    least_gain : float, what a split must gain in any case
     workers : Workers
 
     Raises
@@ -26,7 +27,7 @@ def make_grower(model, params, X, weight, workers):
         Where the method takes no categories and there are some.
     """
     names = list(getattr(model, "feature_names_in_", []))
-    limits = make_limits(params, X.shape[1], names)
+    limits = make_limits(params, X.shape[1], names, least_gain)
     categorical = find_categorical(model, "auto")
     name = type(model).__name__
     is_local = params.tree_method == "approx" and params.proposal == "local"

@@ -15,7 +15,7 @@ from algorithms._common.hist_records import pack_rows
 from algorithms._common.hist_sampling import seed_of
 from algorithms._common.newton_binned import BinnedGrower, floats_above
 from algorithms._common.newton_categories import Categories
-from algorithms._common.newton_exact import LEAST_GAIN, Grown
+from algorithms._common.newton_exact import Grown
 from algorithms._common.newton_tree import NODE, rounded_gain
 from algorithms._common.newton_weighed_bins import weigh_edges
 from algorithms._kernels.hist_layout import HALF, LOW, Rules
@@ -59,9 +59,9 @@ class HistGrower:
             rules = make_rules(limits, params, n_rows)
             bins = bin_table(table, binner, limits.monotone, limits.groups, workers, Layout())
             by_levels = params.max_leaves and params.grow_policy == "depthwise"
-            if bins.is_set.any() and by_levels and not histograms_fit(rules, bins):
+            if by_levels and 2 * params.max_leaves < rules.num_leaves:
                 self.few_leaves = params.max_leaves
-                rules = rules._replace(num_leaves=max(2, 2 * params.max_leaves))
+                rules = rules._replace(num_leaves=2 * params.max_leaves)
             if histograms_fit(rules, bins):
                 self.grower = Grower(bins, binner, rules, workers)
                 return
@@ -140,7 +140,7 @@ def make_rules(limits, params, n_rows):
         min_h=limits.min_child_weight,
         alpha=limits.alpha,
         ridge=limits.ridge,
-        min_gain=max(limits.least_gain, LEAST_GAIN),
+        min_gain=limits.least_gain,
         max_step=limits.max_step,
         smooth=0.0,
         set_smooth=0.0,

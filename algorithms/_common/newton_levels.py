@@ -10,13 +10,13 @@ from scipy import sparse
 
 from algorithms._common.level_growing import DEEPEST, LevelGrower
 from algorithms._common.newton_exact import (
-    LEAST_GAIN,
     LEAST_H,
     NO_FLAGS,
     ROWS_A_SHARE,
     ExactGrower,
     Grown,
 )
+from algorithms._common.newton_params import LEAST_GAIN
 from algorithms._common.newton_tree import NODE, rounded_gain
 from algorithms._kernels.level_layout import Limits
 from algorithms._kernels.newton_rows import place_unused, survey_nodes
@@ -25,12 +25,17 @@ from algorithms._kernels.newton_thresholds import narrow_thresholds
 
 
 def fits(X, limits, params):
-    """Return whether trees of these parameters can be grown here."""
+    """Return whether trees of these parameters can be grown here.
+
+    Where there is so little to explain that splits may gain less than `LEAST_GAIN`, they cannot:
+    the kernels take what is near 2⁻⁵² for nothing.
+    """
     draws = params.colsample_bytree, params.colsample_bylevel, params.colsample_bynode
     return (
         not sparse.issparse(X)
         and 0 < limits.max_depth <= DEEPEST
         and limits.is_plain
+        and limits.least_gain >= LEAST_GAIN
         and limits.groups.shape[1] == 0
         and min(draws) == 1.0
     )
@@ -52,9 +57,8 @@ class LeveledGrower:
         self.X, self.limits, self.workers = X, limits, workers
         self.grower = LevelGrower(X, workers, name, close=0.0)
         self.gaps = self.grower.table.missing > 0
-        least = max(LEAST_GAIN, limits.least_gain)
         weight = max(limits.min_child_weight, LEAST_H)
-        self.rules = Limits(2, 1, weight, least, 1.0, limits.ridge)
+        self.rules = Limits(2, 1, weight, limits.least_gain, 1.0, limits.ridge)
         self.lists = None
 
     def grow(self, g, h, used, draws):

@@ -4,6 +4,8 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils import check_array
 
+from algorithms._common.newton_tree import LARGEST, SMALLEST
+
 
 def read_margin(given, n_rows, n_scores, name="base_margin"):
     """Return raw scores, float64 (n_rows, n_scores), each a float32 number.
@@ -27,6 +29,19 @@ def read_margin(given, n_rows, n_scores, name="base_margin"):
     return found.reshape(n_rows, n_scores).astype(np.float64)
 
 
+def check_in_range(values, name):
+    """Raise ValueError where float32, in which scores are kept, cannot hold the largest of values.
+
+    Where all are 0 it can.
+    """
+    largest = np.abs(values).max()
+    if largest > 0.0 and not SMALLEST <= largest <= LARGEST:
+        raise ValueError(
+            f"the largest value of {name} is {largest:.3g}, and scores are kept in float32, from "
+            f"{SMALLEST:.3g} to {LARGEST:.3g}: give {name} in another unit"
+        )
+
+
 def drop_unweighted(X, y, weight, margin):
     """Return the rows that weigh something: the others must not choose thresholds.
 
@@ -37,6 +52,7 @@ def drop_unweighted(X, y, weight, margin):
     margin : (n_rows, n_scores) float64, or None
     """
     kept = weight > 0.0
+    check_in_range(weight, "sample_weight")
     if kept.all():
         return X, y, weight, margin
     if not kept.any():

@@ -69,6 +69,7 @@ CONSTRAINTS = {
     name: allowed if None in allowed or name in NEVER_NONE else [*allowed, None]
     for name, allowed in CONSTRAINTS.items()
 }
+LEAST_GAIN = 1e-6  # a split gains more, as in XGBoost
 POISSON_STEP = 0.7  # max_delta_step of counts, where none is set, as in XGBoost
 
 
@@ -81,7 +82,7 @@ class Limits:
     ridge: float  # λ
     alpha: float
     max_step: float
-    least_gain: float  # γ, where it stops growth
+    least_gain: float  # a split gains more; γ, where it stops growth
     monotone: np.ndarray  # int64 (n_features,)
     groups: np.ndarray  # uint64 (n_features, n_words), bits; no words: all features may interact
 
@@ -100,8 +101,9 @@ class Limits:
         return np.clip(value, lower, upper)
 
     def gain_of(self, g, h, value):
-        """Return −(2 T(G) w + (H + λ) w²)."""
-        return -(2.0 * self.shrink(g) * value + (h + self.ridge) * value * value)
+        """Return −(2 G w + 2 α |w| + (H + λ) w²), see `_kernels/newton_math`."""
+        first = g * value + self.alpha * np.abs(value)
+        return -(2.0 * first + (h + self.ridge) * value * value)
 
     def shrink(self, g):
         """Return T(G)."""
@@ -117,7 +119,7 @@ def filled(estimator):
     return copied
 
 
-def make_limits(params, n_features, names):
+def make_limits(params, n_features, names, least_gain=LEAST_GAIN):
     """Return the `Limits` of an estimator's parameters.
 
     Parameters
@@ -125,6 +127,7 @@ def make_limits(params, n_features, names):
     params : the estimator
     n_features : int
     names : list of the columns' names, or empty
+    least_gain : float, what a split must gain in any case
 
     Raises
     ------
@@ -138,7 +141,7 @@ def make_limits(params, n_features, names):
         ridge=float(params.reg_lambda),
         alpha=float(params.reg_alpha),
         max_step=max_step(params),
-        least_gain=float(params.gamma) if prunes_before(params) else 0.0,
+        least_gain=max(least_gain, float(params.gamma) if prunes_before(params) else 0.0),
         monotone=read_signs(params.monotone_constraints, n_features, names),
         groups=read_interactions(asked, n_features, names, others_alone=True),
     )

@@ -55,7 +55,8 @@ class Watch:
     Raises
     ------
     ValueError
-        Where stopping is wanted and there is no table to decide it.
+        Where stopping is wanted and there is no table to decide it; by `is_over`, where its metric
+        is no number as long as one waits.
     """
 
     def __init__(self, model, asked, metrics, base):
@@ -96,7 +97,13 @@ class Watch:
         higher = self.metrics[-1][2]
         if improves(value, self.best, higher):
             self.best_round, self.best = self.rounds - 1, value
-        return self.rounds - 1 - self.best_round >= self.patience
+        is_over = self.rounds - 1 - self.best_round >= self.patience
+        if is_over and self.best is None:
+            raise ValueError(
+                f"eval_metric {self.metrics[-1][0]!r} of the last table of eval_set has been NaN "
+                f"for {self.rounds} rounds: it cannot say when to stop"
+            )
+        return is_over
 
     def tell(self):
         """Print the last round's metrics as XGBoost does, where it is their turn."""

@@ -8,7 +8,7 @@ from sklearn.utils.validation import validate_data
 
 from algorithms._common.few_rows import plain_table
 from algorithms._common.frames import with_categories
-from algorithms._common.hist_tables import add_up, encode_frame, go_on_with
+from algorithms._common.hist_tables import add_up, encode_frame, find_categorical, go_on_with
 from algorithms._common.threads import Workers, count_threads
 
 ROWS_AT_ONCE = 4096
@@ -25,7 +25,7 @@ def read_rows(estimator, X, *, reset, y="no_validation", known=None, wide=False,
     become codes, ``known`` being those of an earlier model, as in `hist_tables.read_table`.
     """
     if not reset and (few := plain_table(estimator, X, np.float32)) is not None:
-        return drop_missing(few, estimator.missing)
+        return drop_missing(few, estimator)
     X = with_categories(X, None if reset else estimator.categories_)
     if isinstance(X, pd.DataFrame):
         knows_none = reset or estimator.categories_ == {}
@@ -50,7 +50,7 @@ def read_rows(estimator, X, *, reset, y="no_validation", known=None, wide=False,
     X, rest = (found[0], found[1:]) if isinstance(found, tuple) else (found, None)
     if stays:
         check_range(X, estimator)
-    X = drop_missing(add_up(X), estimator.missing)
+    X = drop_missing(add_up(X), estimator)
     if np.isinf(estimator.missing):  # then the other infinity is looked for once it is known
         name = type(estimator).__name__
         assert_all_finite(X, allow_nan=True, estimator_name=name, input_name="X")
@@ -80,12 +80,14 @@ def check_range(X, estimator):
         workers.share(check, -(-len(X) // ROWS_AT_ONCE))
 
 
-def drop_missing(X, missing):
-    """Return X with NaN in place of what stands for a missing value."""
-    if np.isnan(missing):
+def drop_missing(X, estimator):
+    """Return X with NaN in place of what stands for a missing value; codes of categories do not."""
+    if np.isnan(estimator.missing):
         return X
     values = X.data if sparse.issparse(X) else X
-    there = values == np.float32(missing)
+    there = values == np.float32(estimator.missing)
+    if estimator.categories_:  # then X is dense
+        there &= ~find_categorical(estimator, "auto")
     if not there.any():
         return X
     X = X.copy()

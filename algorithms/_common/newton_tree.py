@@ -12,17 +12,18 @@ NODE = np.dtype(
         ("missing_left", np.uint8),
         ("threshold", np.float32),  # x < threshold goes left
         ("value", np.float32),  # η w*; at inner nodes what it would be as a leaf
-        ("gain", np.float64),  # 0 at leaves; of targets above 1e19 more than float32 holds
+        ("gain", np.float64),  # 0 at leaves; of targets beyond 1e±19 float32 does not hold it
         ("cover", np.float32),  # H, the sum of the hessians
     ]
 )
+SMALLEST, LARGEST = np.finfo(np.float32).tiny, np.finfo(np.float32).max
 
 
 def rounded_gain(gain):
     """Return gains, float64, rounded to float32 where that holds them, as the library has them."""
-    with np.errstate(over="ignore"):
+    with np.errstate(over="ignore", under="ignore"):
         near = gain.astype(np.float32).astype(np.float64)
-    return np.where(np.isinf(near), gain, near)
+    return np.where((near >= SMALLEST) & (near <= LARGEST), near, gain)
 
 
 @dataclass(frozen=True)

@@ -50,7 +50,8 @@ def boost_by_xgboost_rules(estimator, X, y, weight=None, cuts=None, stop=None, m
     Raises
     ------
     ValueError
-        Where a parameter asks for rules that are not followed, or y or the cuts do not fit.
+        Where a parameter asks for rules that are not followed, or y or the cuts do not fit, or
+        where a leaf would be no number.
     """
     X = np.ascontiguousarray(X, np.float32)
     settings = read_settings(estimator, X.shape[1])
@@ -70,12 +71,23 @@ def boost_by_xgboost_rules(estimator, X, y, weight=None, cuts=None, stop=None, m
             tree, at = grower.grow(g[k], h[k])
             if renews:
                 tree = renew(tree, at, objective, k, score[k], h[k])
+            check_leaves(tree)
             score[k] += tree.nodes["value"][at]
             trees.append(tree)
         rounds.append(trees)
         if stop is not None and stop(trees):
             break
     return rounds, base
+
+
+def check_leaves(tree):
+    """Raise ValueError where a leaf is no number, as the library's 0 / 0 is."""
+    if np.isnan(tree.nodes["value"]).any():
+        raise ValueError(
+            "parity='xgboost' has come to a leaf whose value is NaN, as the library's would be: "
+            "its rows have no hessians, or boosting has diverged. Set reg_lambda or "
+            "min_child_weight above 0, or a lower learning_rate"
+        )
 
 
 def make_grower(X, settings, objective, cuts):

@@ -1,11 +1,11 @@
 """Find the best split where values are bounded, shrunk or moved, and of categories.
 
-A side's value is what its leaf would get (`value_of`); with it, and with T as in `hist_split`:
+A side's value is what its leaf would get (`value_of`); with it
 
-    gain of a side = −(2 T(G) v + (H + λ) v²)
+    gain of a side = −(2 G v + 2 α |v| + (H + λ) v²)
 
-which is T(G)² / (H + λ) where nothing holds v back. Where a feature is monotone, a split whose
-values lie the wrong way round is not taken.
+which is T(G)² / (H + λ) where nothing holds v back, T as in `hist_split`. Where a feature is
+monotone, a split whose values lie the wrong way round is not taken.
 
 Categories are sorted by G / (H + s), and every start and every end of that order is tried as the
 left side (Fisher 1958: the best part of all is among them); where there are few categories,
@@ -25,8 +25,8 @@ from algorithms._kernels.jit import inner_kernel, linked_kernel
 @inner_kernel
 def gain_of(g, h, ridge, value, rules):
     """Return the gain of a leaf that has a value."""
-    shrunk = np.sign(g) * max(abs(g) - rules.alpha, 0.0)
-    return -(2.0 * shrunk * value + (h + ridge) * value * value)
+    first = g * value + rules.alpha * abs(value)
+    return -(2.0 * first + (h + ridge) * value * value)
 
 
 @linked_kernel

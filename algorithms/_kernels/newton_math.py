@@ -2,7 +2,11 @@
 
 T(G) = sign(G) max(|G| − α, 0)
 w* = −T(G) / (H + λ)                       within its bounds
-gain = −(2 T(G) w* + (H + λ) w*²)          which is T(G)² / (H + λ) where nothing binds w*
+gain = −(2 G w* + 2 α |w*| + (H + λ) w*²)  which is T(G)² / (H + λ) where nothing binds w*
+
+The gain is what the objective falls by, twice. With T(G) for G, as in the library, it is the same
+as long as w* and G differ in sign. Where monotone constraints hold a value on the other side of 0,
+that form would pay for every side that there is: for splits into sides of the same value, too.
 """
 
 import numpy as np
@@ -28,4 +32,5 @@ def weigh(g, h, lower, upper, rules):
 @inner_kernel
 def gain_of(g, h, value, rules):
     """Return the gain of a node that has a value."""
-    return -(2.0 * shrink(g, rules.alpha) * value + (h + rules.ridge) * value * value)
+    first = g * value + rules.alpha * abs(value)
+    return -(2.0 * first + (h + rules.ridge) * value * value)

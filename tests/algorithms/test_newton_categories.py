@@ -141,3 +141,22 @@ def test_more_categories_than_bins_part_as_well_as_xgboosts(method, n_codes, own
     before, after = ours.ensemble_, ours.fit(X[:7000], y[:7000]).ensemble_
     for name in ("feature", "threshold", "left", "default_left", "value", "gain", "set_codes"):
         assert getattr(before, name).tobytes() == getattr(after, name).tobytes()
+
+
+@pytest.mark.parametrize("missing", [0, 1, 2])
+def test_the_code_of_a_category_is_no_missing_value(missing):
+    rng = np.random.default_rng(0)
+    codes = rng.integers(0, 3, 600)
+    y = np.where(codes == missing, 3.0, 0.0) + 0.1 * rng.normal(size=600)
+    y[:200] = -6.0
+    frame = pd.DataFrame({"a": rng.normal(size=600), "k": pd.Categorical(codes)})
+    frame.loc[:199, "k"] = np.nan
+    models = [
+        NewtonBoostingRegressor(n_estimators=20, missing=value, random_state=0).fit(frame, y)
+        for value in (np.nan, missing)
+    ]
+    for model in models:
+        assert model.score(frame, y) > 0.98
+    every = [model.predict(frame) for model in models]
+    some = [np.concatenate([m.predict(frame[i : i + 7]) for i in range(0, 600, 7)]) for m in models]
+    np.testing.assert_array_equal(every, some)

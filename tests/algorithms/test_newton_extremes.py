@@ -49,6 +49,55 @@ def test_importances_do_not_depend_on_the_unit_of_large_targets(way, size, tmp_p
     np.testing.assert_array_equal(again.predict(X), large.predict(X))
 
 
+@every_way
+@pytest.mark.parametrize("power", [-20, -40, -100])
+def test_answers_do_not_depend_on_the_unit_of_small_targets(way, power):
+    X, y = table()
+    found = []
+    for unit in (2.0**-10, 2.0**power):
+        gamma = WAYS[way].get("gamma", 0.0) * unit**2
+        model = model_of(way).set_params(gamma=gamma).fit(X, unit * y)
+        assert model.score(X, unit * y) > 0.85
+        found.append((model.predict(X) / unit, model.feature_importances_))
+    for one, other in zip(*found, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-5)
+
+
+@every_way
+@pytest.mark.parametrize("ridge", [0.0, 1.0])
+def test_equal_targets_that_float32_does_not_hold_are_one_leaf(way, ridge):
+    X, _ = table()
+    model = model_of(way).set_params(reg_lambda=ridge, gamma=0.0).fit(X, np.full(len(X), 0.1))
+    assert model.ensemble_.n_nodes == 5
+
+
+@every_way
+def test_small_weights_part_rows_where_they_may(way):
+    X, y = table()
+    params = {"min_child_weight": 0.0, "reg_lambda": 0.0, "gamma": 0.0}
+    usual, small = (
+        model_of(way).set_params(**params).fit(X, y, np.full(len(y), weight))
+        for weight in (1.0, 2.0**-30)
+    )
+    np.testing.assert_allclose(small.predict(X), usual.predict(X), atol=0.02)
+
+
+@pytest.mark.parametrize("objective", ["reg:squarederror", "reg:gamma", "count:poisson"])
+@pytest.mark.parametrize("size", [1e-60, 1e-42, 1e60])
+def test_targets_that_float32_cannot_hold_are_refused(objective, size):
+    X, y = table()
+    model = NewtonBoostingRegressor(objective=objective)
+    with pytest.raises(ValueError, match=r"largest value of y is .* give y in another unit"):
+        model.fit(X, np.exp(y) * size)
+
+
+@pytest.mark.parametrize("size", [1e-60, 1e60])
+def test_weights_that_float32_cannot_hold_are_refused(size):
+    X, y = table()
+    with pytest.raises(ValueError, match="largest value of sample_weight is"):
+        NewtonBoostingRegressor().fit(X, y, np.full(len(y), size))
+
+
 @pytest.mark.parametrize("method", ["exact", "hist"])
 def test_the_parity_mode_finds_no_splits_of_such_targets_as_the_library(method):
     X, y = table()

@@ -143,3 +143,20 @@ def test_where_the_default_trees_part_the_harness_names_the_node_and_why(method,
     if method == "exact":  # nothing but ties and rounding parts them: see the page on decisions
         structure = [one.cause for one in found.differences if one.level == "structure"]
         assert set(structure) <= {"tie", "rounding"}
+
+
+@pytest.mark.parametrize("rounds", [1, 8])
+def test_leaves_that_are_no_numbers_in_the_library_are_told_as_such(rounds):
+    y = np.array([0.0, 0.0, 0.0, 0.0, 1.0, 1e3, 1e3, 2.0] * 4)
+    X = np.arange(32.0)[:, None] % 8
+    params = {"objective": "count:poisson", "learning_rate": 5.0, "n_estimators": rounds}
+    params |= {"reg_lambda": 0.0, "min_child_weight": 0.0, "max_delta_step": 0.0}
+    theirs = xgboost.XGBRegressor(n_jobs=1, **params).fit(X, y).predict(X, output_margin=True)
+    ours = NewtonBoostingRegressor(parity="xgboost", **params)
+    if rounds == 1:
+        found = ours.fit(X, y).predict(X, output_margin=True)
+        np.testing.assert_array_equal(found, theirs)
+        return
+    assert np.isnan(theirs).any()
+    with pytest.raises(ValueError, match="has come to a leaf whose value is NaN, as the library's"):
+        ours.fit(X, y)

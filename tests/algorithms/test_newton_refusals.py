@@ -190,3 +190,69 @@ def test_steps_that_diverge_are_told_as_such_and_can_be_bound(method):
     model.set_params(max_delta_step=0.7, n_estimators=20).fit(X, y, sample_weight=weight)
     found = np.log(model.predict(X))
     assert np.average(y / np.exp(found) + found, weights=weight) < 20.0
+
+
+# ------------------------------------------------------------------ derivatives, metrics and files
+
+
+def test_derivatives_of_classes_that_lie_the_wrong_way_round():
+    X, y = table()
+    labels = np.digitize(y, np.quantile(y, [0.3, 0.6]))
+
+    def derive(y, score, turn=lambda derivatives: derivatives):
+        share = np.exp(score) / np.exp(score).sum(axis=1, keepdims=True)
+        return turn(share - np.eye(3)[y.astype(int)]), turn(2 * share * (1 - share))
+
+    def fit(turn):
+        model = NewtonBoostingClassifier(
+            n_estimators=3, objective=lambda y, score: derive(y, score, turn), random_state=0
+        )
+        return model.fit(X, labels).predict_proba(X)
+
+    np.testing.assert_array_equal(fit(np.ravel), fit(np.asarray))
+    with pytest.raises(ValueError, match=r"gradients of shape \(3, \d+\); scores have \(\d+, 3\)"):
+        fit(np.transpose)
+
+
+def test_derivatives_of_one_score_may_be_a_column():
+    X, y = table()
+
+    def fit(shape):
+        model = NewtonBoostingRegressor(
+            n_estimators=2, random_state=0,
+            objective=lambda y, s: ((s - y).reshape(shape), np.ones(len(y))),
+        )  # fmt: skip
+        return model.fit(X, y).predict(X)
+
+    np.testing.assert_array_equal(fit((-1, 1)), fit(-1))
+
+
+@pytest.mark.parametrize("parity", [None, "xgboost"])
+@pytest.mark.parametrize("metric", ["auc", lambda _y, _found: np.nan])
+def test_a_metric_that_is_no_number_cannot_say_when_to_stop(metric, parity):
+    X, y = table()
+    labels = (y > np.median(y)).astype(int)
+    table_of_one_class = X[labels == 1], labels[labels == 1]
+    model = NewtonBoostingClassifier(
+        n_estimators=9, early_stopping_rounds=2, eval_metric=metric, parity=parity
+    )
+    with pytest.raises(ValueError, match="has been NaN for 3 rounds: it cannot say when to stop"):
+        model.fit(X, labels, eval_set=[table_of_one_class])
+    model.set_params(early_stopping_rounds=None).fit(X, labels, eval_set=[table_of_one_class])
+    assert model.n_iter_ == 9
+
+
+def test_a_file_of_xgboosts_binary_form_is_told_as_such(tmp_path):
+    X, y = table()
+    xgboost.XGBRegressor(n_estimators=2).fit(X, y).save_model(tmp_path / "model.ubj")
+    with pytest.raises(ValueError, match=r"binary form \(UBJSON\); have XGBoost save it .*\.json"):
+        NewtonBoostingRegressor().load_model(tmp_path / "model.ubj")
+
+
+@pytest.mark.parametrize("model", [{}, xgboost.XGBRegressor(n_estimators=2)])
+def test_what_is_no_model_to_go_on_from(model):
+    X, y = table()
+    if model:
+        model.fit(X, y)
+    with pytest.raises(TypeError, match=r"is no model to go on from: give .* the path of the file"):
+        NewtonBoostingRegressor().fit(X, y, xgb_model=model)

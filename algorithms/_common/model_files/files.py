@@ -21,6 +21,7 @@ from harness import HarnessError, TreeEnsemble
 FORMATS = ("harness", "xgboost", "lightgbm")
 ATTRIBUTE = "tree-harness"  # under which XGBoost's file keeps what our estimators say
 KINDS = "biufUO"  # of numpy, that class labels may have
+UBJSON = b"{L"  # how XGBoost's files of this form begin: an object, and a long length of a name
 MALFORMED = (KeyError, ValueError, TypeError, IndexError, AttributeError, OverflowError)
 MALFORMED += (RecursionError, MemoryError)
 
@@ -131,6 +132,11 @@ def format_of(path, wanted, of_json="harness"):
 def read_file(path, wanted=None):
     """Return the `ModelFile` of a file; parameters and errors are those of `read_model`."""
     data = Path(path).read_bytes()
+    if data.startswith(UBJSON):
+        raise ModelFileError(
+            f"{path} cannot be read as a model: it is XGBoost's binary form (UBJSON); have XGBoost "
+            "save it under a name that ends with .json"
+        )
     try:
         with np.errstate(over="ignore", invalid="ignore"):  # what overflows is judged as it is
             return read_text(data.decode("utf-8"), wanted)

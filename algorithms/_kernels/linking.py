@@ -13,14 +13,25 @@ without an address stands for the function.
 
 from numba import _dynfunc, types
 from numba.core.codegen import CPUCodeLibrary
-from numba.core.compiler import CompilerBase, DefaultPassBuilder
+from numba.core.compiler import CompilerBase
 from numba.core.compiler_machinery import register_pass
 from numba.core.registry import CPUDispatcher
 from numba.core.typed_passes import NativeLowering
 
+from algorithms._kernels.lookups import kernel_pipeline
+
 
 class LinkedLibrary(CPUCodeLibrary):
     """Code that is only ever linked into another library."""
+
+    def _optimize_functions(self, ll_module):
+        """Make passes for the functions that have code; numba makes them for all that are named."""
+        codegen = self._codegen
+        ll_module.data_layout = codegen._data_layout  # noqa: SLF001 - as the method it replaces
+        for function in ll_module.functions:
+            if not function.is_declaration:
+                passes, builder = codegen._function_pass_manager()  # noqa: SLF001
+                passes.run(function, builder)
 
     def _optimize_final_module(self):
         """Leave all optimising to the library this one is linked into."""
@@ -62,13 +73,7 @@ class LinkingCompiler(CompilerBase):
 
     def define_pipelines(self):
         """Return the one pipeline."""
-        pipeline = DefaultPassBuilder.define_nopython_pipeline(self.state)
-        pipeline.passes = [
-            (LowerToLink if step is NativeLowering else step, description)
-            for step, description in pipeline.passes
-        ]
-        pipeline.finalize()
-        return [pipeline]
+        return [kernel_pipeline(self.state, {NativeLowering: LowerToLink})]
 
 
 class LinkedDispatcher(CPUDispatcher):

@@ -2,6 +2,7 @@
 
 import pytest
 
+from algorithms._common import hist_crowds
 from harness.plugins import load_registry
 from harness.worker.warm import exercise
 
@@ -18,3 +19,19 @@ def test_every_algorithm_that_grows_trees_names_some():
 def test_each_runs_on_every_task_and_form(name):
     algorithm = ENTRIES[name].value
     assert exercise(algorithm, algorithm.variants, 2, ["sparse"])[0] == []
+
+
+@pytest.mark.parametrize("name", ["histogram_boosting", "newton_boosting"])
+def test_warming_for_categories_runs_the_kernels_of_more_of_them_than_bins(name, monkeypatch):
+    run = set()
+    for kernel in ("add_codes", "rebin"):
+        before = getattr(hist_crowds, kernel)
+
+        def noted(*given, kernel=kernel, before=before):
+            run.add(kernel)
+            before(*given)
+
+        monkeypatch.setattr(hist_crowds, kernel, noted)
+    algorithm = ENTRIES[name].value
+    assert exercise(algorithm, [{"n_estimators": 2}], 1, ["categorical"])[0] == []
+    assert run == {"add_codes", "rebin"}

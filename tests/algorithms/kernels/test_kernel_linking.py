@@ -1,16 +1,26 @@
 """Functions that are compiled only to be linked into the kernels that call them."""
 
 import gc
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from numba import config, njit, types
+from numba.core import ir
+from numba.core.compiler import DefaultPassBuilder, Flags
 from numba.core.compiler_lock import global_compiler_lock
+from numba.core.targetconfig import TargetConfig
 from numba.core.types.functions import BaseFunction
 
 from algorithms._kernels.jit import inner_kernel, kernel, linked_kernel
 from algorithms._kernels.linking import LinkedLibrary
-from algorithms._kernels.lookups import remembering, without_collecting
+from algorithms._kernels.lookups import (
+    IDLE,
+    kernel_pipeline,
+    listing_quickly,
+    remembering,
+    without_collecting,
+)
 
 
 @inner_kernel
@@ -117,6 +127,33 @@ def test_a_kernel_is_compiled_without_asking_twice_and_leaves_numba_as_it_was():
         BaseFunction.get_call_type = before
     assert asked
     assert len(asked) == len(set(asked))
+
+
+def test_variables_of_a_statement_and_values_of_options_are_numbas_own():
+    where = ir.Loc("here", 1)
+    a, b = (ir.Var(None, name, where) for name in "ab")
+    call = ir.Expr.call(a, (b, a), {"k": b}, where)
+    parts = [a, [b, (a, call)], {"x": call, "y": 1}, ir.Assign(call, b, where), call, 3, "a", None]
+    flags = Flags()
+    flags.nrt = True
+    listed, values = [call._rec_list_vars(p) for p in parts], flags.values()
+    before = ir.Inst._rec_list_vars, TargetConfig.values
+    with listing_quickly():
+        assert [call._rec_list_vars(p) for p in parts] == listed
+        assert list(flags.values().items()) == list(values.items())
+        assert (ir.Inst._rec_list_vars, TargetConfig.values) != before
+    assert (ir.Inst._rec_list_vars, TargetConfig.values) == before
+    assert sum(map(len, listed)) > 10
+
+
+@pytest.mark.skipif(bool(config.DISABLE_JIT), reason="nothing is compiled")
+def test_passes_that_are_idle_in_kernels_are_left_out_and_no_others():
+    state = SimpleNamespace(func_ir=None, flags=Flags())
+    state.flags.enable_ssa = True
+    every = [step for step, _ in DefaultPassBuilder.define_nopython_pipeline(state).passes]
+    assert set(IDLE) <= set(every)
+    kept = [step for step, _ in kernel_pipeline(state).passes]
+    assert kept == [step for step in every if step not in IDLE]
 
 
 @pytest.mark.parametrize("collects", [True, False])

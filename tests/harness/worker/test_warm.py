@@ -67,7 +67,24 @@ def test_only_what_is_accepted_is_tried():
     assert not np.isnan(kinds[0]).any()
     tables = [X for X, _, _ in forms(algorithm(categorical=True), ["categorical"])]
     frames = [X for X in tables if isinstance(X, pd.DataFrame)]
-    assert isinstance(frames[0]["c0"].dtype, pd.CategoricalDtype)
+    assert all(isinstance(frame["c0"].dtype, pd.CategoricalDtype) for frame in frames)
+    assert [frame["c0"].nunique() for frame in frames] == [300, 3]  # more than bins, and few
+
+
+class Crowded(Recorder):
+    """An adapter that needs a bin for each category."""
+
+    def prepare(self, X, y, weight):
+        if isinstance(X, pd.DataFrame) and X["c0"].nunique() > 255:
+            raise ValueError("too many categories")
+        return super().prepare(X, y, weight)
+
+
+def test_who_refuses_many_categories_is_still_run_on_few_and_noted_for_nothing(monkeypatch):
+    monkeypatch.setattr(Recorder, "seen", [])
+    crowded = replace(algorithm(categorical=True), adapter=Crowded)
+    assert exercise(crowded, [{}], 1, ["categorical"])[0] == []
+    assert [seen[1] for seen in Recorder.seen].count("DataFrame") == len(ALL_TASKS)
 
 
 def test_what_fails_is_a_note_for_each_set_of_params():
@@ -140,14 +157,14 @@ class Careful(Recorder):
 
 
 @pytest.mark.parametrize(
-    ("categorical", "sparse", "kind"),
-    [((), False, "ndarray"), ((4, 7), False, "DataFrame"), ((), True, "sparse")],
+    ("categorical", "sparse", "kinds"),
+    [((), False, ["ndarray"]), ((4, 7), False, ["DataFrame"] * 2), ((), True, ["sparse"])],
 )
-def test_a_first_call_has_a_table_like_that_of_the_trial(monkeypatch, categorical, sparse, kind):
+def test_a_first_call_has_a_table_like_that_of_the_trial(monkeypatch, categorical, sparse, kinds):
     monkeypatch.setattr(Recorder, "seen", [])
     careful = replace(algorithm(categorical=True, sparse=True), adapter=Careful)
     call_once(careful, Spec(Task.BINARY, n_classes=2, categorical=categorical), sparse=sparse)
-    assert [seen[1] for seen in Recorder.seen] == [kind]
+    assert [seen[1] for seen in Recorder.seen] == kinds
 
 
 def test_the_first_calls_of_sparse_rows_are_sparse(monkeypatch):

@@ -7,6 +7,7 @@ from scipy import sparse
 
 from algorithms._common.category_numbers import WORD, CategoryNumbers, count_words
 from algorithms._common.few_rows import plain_array
+from algorithms._common.leaf_masks import LeafMasks
 from algorithms._common.node_rules import ends_left, nan_goes_left
 from algorithms._common.odd_questions import OddQuestions
 from algorithms._common.plain_nodes import pack_nodes
@@ -22,14 +23,17 @@ from algorithms._kernels.hist_predict import (
     Reading,
     add_trees,
 )
+from algorithms._kernels.leaf_masks import add_masked_trees
 from algorithms._kernels.odd_walk import add_odd_trees
 from algorithms._kernels.plain_walk import add_plain_trees
 from harness import Missing
 
 LARGEST = {4: float(np.finfo(np.float32).max), 8: float(np.finfo(np.float64).max)}  # by bytes
+FEW_ROWS = 8  # for which trees that ask for categories are walked step by step
 FEW_STEPS = 1 << 17  # rows × trees below which threads cost more than they bring
 BLOCK_VALUES = 1 << 21  # of a table whose codes are numbered anew at once
 WIDENED = 1 << 17  # values that are read as float64 at once: a second-level cache
+MADE_LATER = ("_narrow", "_masks")  # what no file keeps
 MANY_WORDS = 1 << 17  # of all category sets, 64 codes each, beyond which codes are numbered anew
 
 
@@ -60,7 +64,7 @@ class FastPredictor:
         self.values = np.ascontiguousarray(self.values[order])
 
     def __getstate__(self):
-        return {name: value for name, value in self.__dict__.items() if name != "_narrow"}
+        return {name: value for name, value in self.__dict__.items() if name not in MADE_LATER}
 
     def raw(self, X, threads=1, trees=slice(None)):
         """Return the raw scores, (n_rows, n_scores) in the ensemble's ``sum_dtype``.
@@ -111,6 +115,11 @@ class FastPredictor:
         ensemble, place = narrowed(self.ensemble)
         return FastPredictor(ensemble), AskedColumns(place, ensemble.absent)
 
+    @cached_property
+    def _masks(self):
+        """What finds the leaves of many rows without a walk, of trees that ask for categories."""
+        return LeafMasks(self.steps, self.bits, self.roots)
+
     def _add_sparse(self, X, out, threads, trees):
         narrow, asked = self._narrow
         if asked.is_one_block(X):
@@ -134,7 +143,7 @@ class FastPredictor:
         n_rows = X.shape[0]
         if n_rows * len(roots) < FEW_STEPS:
             threads = 1
-        beyond = []
+        beyond, masks = [], None if self.odd is None else self._masks_for(n_rows, trees)
 
         def share(first, last):
             at = np.empty(BLOCK, np.int64)
@@ -150,7 +159,7 @@ class FastPredictor:
                     )
                 )
             else:
-                self._walk_odd(X, out, trees, n_rows, at, first, last)
+                self._walk_odd(X, out, trees, masks, at, first, last)
 
         blocks = -(-n_rows // BLOCK)
         if blocks == 1:
@@ -160,27 +169,36 @@ class FastPredictor:
                 workers.share(share, blocks)
         return any(beyond)
 
-    def _walk_odd(self, X, out, trees, n_rows, at, first, last):
+    def _masks_for(self, n_rows, trees):
+        """Return the `LeafMasks`, filled, where so many rows take less time by them, else None."""
+        if n_rows < FEW_ROWS or not self._masks.are_worth_it(n_rows * len(self.roots[trees])):
+            return None
+        self._masks.fill()
+        return self._masks
+
+    def _walk_odd(self, X, out, trees, masks, at, first, last):
         """Add the scores of some trees that ask for categories, for the rows first … last − 1.
 
         float32 X is read as float64, some rows at a time: else these walks are compiled twice.
         """
         roots, output, paths = self.roots[trees], self.output[trees], self.paths[trees]
-        in_advance = self.odd.are_worth_it(n_rows, paths[:, 0], trees)
-        room = self.odd.new_block() if in_advance else ()
+        in_advance = masks is None and self.odd.are_worth_it(len(X), paths[:, 0], trees)
+        room = (masks or self.odd).new_block() if masks or in_advance else ()
+        values, reading = self.values_of_steps, self.reading
         step = max(BLOCK, WIDENED // max(X.shape[1], 1) // BLOCK * BLOCK)
         for start in range(first, last, step):
             rows = slice(start, min(start + step, last))
             wide = X[rows].astype(np.float64, copy=False)
             where = at, out[rows], 0, len(wide)
-            if in_advance:
+            if masks:
+                add_masked_trees(*masks.of(trees), values, output, wide, reading, *room, *where)
+            elif in_advance:
                 add_odd_trees(
                     self.nodes, roots, paths, self.values, output, *self.odd.of(trees), wide,
-                    self.reading, *room, *where,
+                    reading, *room, *where,
                 )  # fmt: skip
             else:
-                values = self.values_of_steps
-                add_trees(self.steps, self.bits, roots, values, output, wide, self.reading, *where)
+                add_trees(self.steps, self.bits, roots, values, output, wide, reading, *where)
 
     def finish(self, out):
         """Return the raw scores of sums over all trees."""

@@ -13,7 +13,7 @@ from scipy import sparse
 from sklearn.ensemble import AdaBoostClassifier, AdaBoostRegressor, RandomForestClassifier
 
 from algorithms import read_model, serve, write_model
-from algorithms._common import hist_predict, odd_questions
+from algorithms._common import hist_predict, leaf_masks, odd_questions
 from algorithms._common.hist_predict import FastPredictor
 from algorithms._common.node_rules import ends_left
 from algorithms._common.shap_values import contributions
@@ -35,8 +35,13 @@ def agree(trees, X):
     with np.errstate(over="ignore", invalid="ignore"):
         expected, server = trees.raw(X), serve(trees)
         every = [server.raw(X)]
-        for few_rows, answers in ((1, 1 << 30), (1, 0)):  # each way to walk sets
+        with pytest.MonkeyPatch.context() as patch:  # by masks, and both ways to walk
+            patch.setattr(leaf_masks, "ENTRIES_A_WALK", 1 << 40)
+            patch.setattr(hist_predict, "FEW_ROWS", 1)
+            every += [server.raw(X), serve(trees, n_jobs=2).raw(X)]
+        for few_rows, answers in ((1, 1 << 30), (1, 0)):
             with pytest.MonkeyPatch.context() as patch:
+                patch.setattr(hist_predict, "FEW_ROWS", 1 << 60)
                 patch.setattr(odd_questions, "FEW_ROWS", few_rows)
                 patch.setattr(odd_questions, "ANSWERS_A_STEP", answers)
                 every.append(server.raw(X))
@@ -267,6 +272,41 @@ def test_a_set_that_many_nodes_ask_is_not_written_out_for_each(monkeypatch):
     trees = far_reaching(4, np.arange(50))
     assert not FastPredictor(trees).odd.fits
     agree(trees, np.random.default_rng(10).integers(0, 60, (300, 2)).astype(float))
+
+
+@pytest.mark.parametrize(("n_leaves", "fits"), [(64, True), (65, False)])
+def test_as_many_leaves_as_a_mask_has_bits(n_leaves, fits):
+    rng = np.random.default_rng(11)
+    n = n_leaves - 1  # inner nodes, each of which has a leaf on one side, numbers and sets in turn
+    inner, on_left = np.arange(n), rng.random(n) < 0.5
+    leaf, further = n + inner, np.append(inner[1:], 2 * n)
+    tree = Tree(
+        feature=np.append(inner % 2, [-1] * (n + 1)),
+        threshold=np.append(rng.choice([-2.5, 4.5], n), np.zeros(n + 1)),
+        left=np.append(np.where(on_left, leaf, further), [-1] * (n + 1)),
+        right=np.append(np.where(on_left, further, leaf), [-1] * (n + 1)),
+        value=rng.normal(size=(2 * n + 1, 1)),
+        sets={k: ([int(k) % 90], bool(on_left[k])) for k in range(0, n, 2)},
+        default_left=np.append(~on_left, [False] * (n + 1)),
+        missing=np.full(2 * n + 1, Missing.NAN),
+    )
+    trees = TreeEnsemble.join([tree, tree], n_features=2)
+    walker = FastPredictor(trees)
+    X = rng.integers(-3, 95, (3000, 2)).astype(float)
+    X[rng.random(X.shape) < 0.05] = np.nan
+    X[:, 1] /= 20.0
+    walker.raw(X)
+    assert walker._masks.fits == (walker._masks._tables is not None) == fits
+    agree(trees, X)
+
+
+def test_tables_that_are_too_large_are_not_made(monkeypatch):
+    trees, X = far_reaching(4, np.arange(5000)), np.zeros((3000, 2))
+    assert FastPredictor(trees)._masks_for(3000, slice(None))
+    assert not FastPredictor(trees)._masks_for(8, slice(None))  # but not for few rows
+    monkeypatch.setattr(leaf_masks, "MOST_ENTRIES", 10)
+    assert not FastPredictor(trees)._masks_for(3000, slice(None))
+    agree(trees, X)
 
 
 def test_a_file_is_served(tmp_path):

@@ -170,7 +170,7 @@ class BaseHistogramBoosting(HistogramModel):
             size = X.size
             del X, y, weight, binned  # what is read from here on are the bins and the target
             give_back(size)
-            rounds = self._boost(grower, booster.rounds, watch)
+            rounds = watch.boost(grower, booster.rounds)
             del grower, booster  # their memory serves to join the trees
         self._keep(rounds, watch, start)
         return self
@@ -181,8 +181,7 @@ class BaseHistogramBoosting(HistogramModel):
         X, y, weight = self._read_training(X, y, sample_weight, None)
         with Workers(count_threads(self.n_jobs)) as workers:
             binned = self._bin_rows(X, y, workers)
-        size = X.size
-        X = X if self.boosting_type == "dart" else None  # the others read their bins alone
+        size, X = X.size, X if self.boosting_type == "dart" else None  # others read bins alone
         give_back(size)
         return Rows(self, X, y, weight, binned)
 
@@ -193,7 +192,7 @@ class BaseHistogramBoosting(HistogramModel):
         with Workers(count_threads(self.n_jobs)) as workers:
             booster = self._booster(rows.binned, *rows[1:4], workers, start)
             grower = Dart(booster, rows.X) if self.boosting_type == "dart" else booster
-            rounds = self._boost(grower, booster.rounds, watch)
+            rounds = watch.boost(grower, booster.rounds)
             del grower, booster
         self._keep(rounds, watch, start)
         return self
@@ -255,14 +254,6 @@ class BaseHistogramBoosting(HistogramModel):
         seed = check_random_state(self.random_state).randint(SEEDS)
         target = Target(objective, targets, weight, constant)
         return Booster(self, grower, target, score, seed, binned.order, binned.crowds)
-
-    def _boost(self, grower, rounds, watch):
-        """Boost until there are enough rounds, or none helps any more; return them."""
-        for _ in range(self.n_estimators):
-            grower.boost()
-            if watch.is_over(rounds):
-                break
-        return rounds
 
     def _keep(self, rounds, watch, start):
         """Become the model of the rounds that were trained."""

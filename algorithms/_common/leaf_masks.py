@@ -1,19 +1,23 @@
-"""Pack trees that ask for sets of categories, for `_kernels.leaf_masks`."""
+"""Pack trees whose leaves are found by masks: see `_kernels.leaf_masks`."""
 
 import numpy as np
 
 from algorithms._common.plain_nodes import levels_of
-from algorithms._kernels.hist_predict import BLOCK, IS_SET, MISSING_LEFT, ZERO_MISSING
+from algorithms._kernels.hist_predict import BLOCK, IS_SET, MISSING_LEFT, STEP, ZERO_MISSING
 from algorithms._kernels.leaf_masks import (
     EVERY,
     FIRST_CODE,
     LOOK,
     MOST_LEAVES,
     NUMBER,
+    add_masked_trees,
     fill_tables,
+    lay_rows,
 )
+from algorithms._kernels.plain_walk import GAPS_LEFT
 
 WORD = 64  # codes
+VALUES = 1 << 15  # of rows that are laid out at once: half a second-level cache
 MOST_ENTRIES = 1 << 21  # of all tables
 ENTRIES_A_WALK = 16  # that are filled while a row walks down a tree
 
@@ -95,12 +99,41 @@ class LeafMasks:
         """Return what `add_masked_trees` takes of some trees, once tables are filled."""
         own = self.looks, self.numbers, self.begins[:, trees], self.ends[:, trees]
         own += self.leaves, self.first_leaves[trees]
-        return *own, self._tables, self.asked, self.sizes
+        return *own, self._tables, self.sizes
 
-    def new_block(self):
-        """Return room for a block of rows: values, places in tables, and masks."""
-        room = len(self.asked) * BLOCK
-        return np.empty(room), np.empty(room, np.int64), np.empty(BLOCK, np.uint64)
+    def add_rows(self, trees, adding, X, out):
+        """Add the scores of some trees for rows of dense X.
+
+        Parameters
+        ----------
+        trees : slice
+        adding : what `add_masked_trees` takes of values, outputs and reading
+        X : (n_rows, n_features) float32 or float64, C-contiguous
+        out : float64 (n_rows, n_scores), added to
+        """
+        width = len(self.asked)
+        step = max(1, VALUES // (width * BLOCK)) * BLOCK
+        laid = np.empty(min(step, -(-len(X) // BLOCK) * BLOCK) * width)
+        for first in range(0, len(X), step):
+            last = min(first + step, len(X))
+            lay_rows(X, self.asked, laid, first, last)
+            self.add_laid(trees, adding, laid, width, out[first:last])
+
+    def add_laid(self, trees, adding, laid, width, out):
+        """Add the scores of some trees for rows that are laid out: see `add_masked_trees`."""
+        codes = np.empty(len(self.asked) * BLOCK if self.sizes.any() else 0, np.int64)
+        room = codes, np.empty(BLOCK, np.uint64), np.empty(BLOCK, np.int64)
+        add_masked_trees(*self.of(trees), *adding, laid, width, *room, out)
+
+
+def steps_of(nodes):
+    """Return plain_walk.NODE as hist_predict.STEP."""
+    steps, here = np.zeros(len(nodes), STEP), np.arange(len(nodes))
+    steps["threshold"], steps["left"] = nodes["threshold"], nodes["left"]
+    steps["right"] = np.where(nodes["left"] == here, here, nodes["left"] + 1)
+    steps["feature"] = nodes["asks"] >> 1
+    steps["kind"] = MISSING_LEFT * (nodes["asks"] & GAPS_LEFT)
+    return steps
 
 
 def leaves_left_over(steps, roots, is_leaf):

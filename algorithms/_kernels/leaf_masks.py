@@ -41,10 +41,10 @@ LOOK = np.dtype([("column", np.int64), ("first", np.int64)])  # where a column's
 
 @kernel
 def add_masked_trees(
-    looks, numbers, begins, ends, leaves, first_leaves, tables, asked, sizes, values, output, X,
-    reading, block, codes, masks, at, out, first, last,
+    looks, numbers, begins, ends, leaves, first_leaves, tables, sizes, values, output, reading,
+    laid, width, codes, masks, at, out,
 ):  # fmt: skip
-    """Add the trees' leaves to the scores of the rows first … last − 1 of X.
+    """Add the trees' leaves to the scores of rows that are laid out.
 
     Parameters
     ----------
@@ -53,22 +53,21 @@ def add_masked_trees(
     leaves : int64, the nodes of all leaves, those of each tree from left to right
     first_leaves : (n_trees,) int64, where those of a tree begin
     tables : uint64, what is left over, code by code
-    asked : int64, columns of X
     sizes : (n_asked,) int64, entries of each table of a column; 0: it is asked for numbers alone
     values : (n_nodes, n_values) float64, times the weights of the trees
     output : (n_trees,) int64, the first score that a tree adds to
-    X : (n_rows, n_features) float64, C-contiguous
     reading : hist_predict.Reading
-    block : float64, room for BLOCK rows of the asked columns
-    codes : int64, likewise
+    laid : float64, a block of BLOCK rows after the other, each of them column by column
+    width : how many columns; those that are asked are the first
+    codes : int64, room for BLOCK rows of the asked columns
     masks : uint64, room for BLOCK rows
     at : (BLOCK,) int64, scratch space
     out : (n_rows, n_scores) float64, added to
     """
-    for start in range(first, last, BLOCK):
-        n = min(BLOCK, last - start)
-        lay_out(X, asked, block, start, n)
-        for j in range(len(asked)):
+    for start in range(0, len(out), BLOCK):
+        n = min(BLOCK, len(out) - start)
+        block = laid[start * width : (start + BLOCK) * width]
+        for j in range(len(sizes)):
             if sizes[j] > 0:
                 place(reading, block, codes, j * BLOCK, n, sizes[j])
         for t in range(len(first_leaves)):
@@ -81,6 +80,22 @@ def add_masked_trees(
             for i in range(np.uint64(n)):
                 at[i] = leaves[np.uint64(first_leaves[t] + first_bit(masks[i]))]
             add_leaves(values, at, output[t], reading.rounds_sums, out, start, n)
+
+
+@kernel
+def lay_rows(X, asked, laid, first, last):
+    """Lay out the rows first … last − 1 of some columns, as `add_masked_trees` reads them.
+
+    Parameters
+    ----------
+    X : (n_rows, n_features) float32 or float64, C-contiguous
+    asked : int64, columns of X
+    laid : float64, written
+    """
+    size = len(asked) * BLOCK
+    for start in range(first, last, BLOCK):
+        block = laid[(start - first) // BLOCK * size :]
+        lay_out(X, asked, block, start, min(BLOCK, last - start))
 
 
 @inner_kernel

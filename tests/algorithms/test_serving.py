@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import xgboost
+from agreeing import agree, far_reaching
 from ensembles import CODES, WIDTH, random_ensemble, rows_for
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -13,7 +14,7 @@ from scipy import sparse
 from sklearn.ensemble import AdaBoostClassifier, AdaBoostRegressor, RandomForestClassifier
 
 from algorithms import read_model, serve, write_model
-from algorithms._common import hist_predict, leaf_masks, odd_questions
+from algorithms._common import hist_predict, odd_questions
 from algorithms._common.hist_predict import FastPredictor
 from algorithms._common.node_rules import ends_left
 from algorithms._common.shap_values import contributions
@@ -29,29 +30,6 @@ SHAPES = [
     {"combination": "median"},
     {"base_first": False, "link": "exp"},
 ]
-
-
-def agree(trees, X):
-    with np.errstate(over="ignore", invalid="ignore"):
-        expected, server = trees.raw(X), serve(trees)
-        every = [server.raw(X)]
-        with pytest.MonkeyPatch.context() as patch:  # by masks, and both ways to walk
-            patch.setattr(leaf_masks, "ENTRIES_A_WALK", 1 << 40)
-            patch.setattr(hist_predict, "FEW_ROWS", 1)
-            every += [server.raw(X), serve(trees, n_jobs=2).raw(X)]
-        for few_rows, answers in ((1, 1 << 30), (1, 0)):
-            with pytest.MonkeyPatch.context() as patch:
-                patch.setattr(hist_predict, "FEW_ROWS", 1 << 60)
-                patch.setattr(odd_questions, "FEW_ROWS", few_rows)
-                patch.setattr(odd_questions, "ANSWERS_A_STEP", answers)
-                every.append(server.raw(X))
-        with pytest.MonkeyPatch.context() as patch:  # a block at a time, and two threads
-            patch.setattr(hist_predict, "WIDENED", 1)
-            patch.setattr(hist_predict, "FEW_STEPS", 0)
-            every += [server.raw(X), serve(trees, n_jobs=2).raw(X)]
-    for found in every:
-        assert found.dtype == expected.dtype == trees.sum_dtype
-        assert np.array_equal(found, expected)
 
 
 @given(
@@ -108,6 +86,7 @@ def test_a_long_chain_of_questions_and_a_wide_table():
         missing=np.full(2 * n + 1, Missing.NAN),
     )
     trees = TreeEnsemble.join([tree, tree], n_features=60)
+    assert not FastPredictor(trees)._masks.fits
     X = rng.normal(size=(300, 60))
     agree(trees, X)
     X[rng.random(X.shape) < 0.01] = np.nan
@@ -222,24 +201,6 @@ def test_codes_that_are_numbered_anew_are_walked_as_they_say(seed, shape, read, 
         assert np.array_equal(numbered, contributions(trees, X[:20]))
 
 
-def far_reaching(n_sets, codes, shared=()):
-    """Return an ensemble whose trees ask one set each, of two columns in turn."""
-    rng = np.random.default_rng(6)
-    trees = [
-        Tree(
-            feature=np.array([i % 2, -1, -1]),
-            threshold=np.zeros(3),
-            left=np.array([1, -1, -1]),
-            right=np.array([2, -1, -1]),
-            value=rng.normal(size=(3, 1)),
-            sets={0: ([*rng.choice(codes, 20, replace=False), *shared], bool(i % 3))},
-            missing=np.full(3, i % 4),
-        )
-        for i in range(n_sets)
-    ]
-    return TreeEnsemble.join(trees, n_features=2)
-
-
 def test_codes_that_reach_far_need_no_more_memory():
     codes = np.random.default_rng(7).choice(2**31 - 1, 50, replace=False)
     trees = far_reaching(40, codes)
@@ -272,41 +233,6 @@ def test_a_set_that_many_nodes_ask_is_not_written_out_for_each(monkeypatch):
     trees = far_reaching(4, np.arange(50))
     assert not FastPredictor(trees).odd.fits
     agree(trees, np.random.default_rng(10).integers(0, 60, (300, 2)).astype(float))
-
-
-@pytest.mark.parametrize(("n_leaves", "fits"), [(64, True), (65, False)])
-def test_as_many_leaves_as_a_mask_has_bits(n_leaves, fits):
-    rng = np.random.default_rng(11)
-    n = n_leaves - 1  # inner nodes, each of which has a leaf on one side, numbers and sets in turn
-    inner, on_left = np.arange(n), rng.random(n) < 0.5
-    leaf, further = n + inner, np.append(inner[1:], 2 * n)
-    tree = Tree(
-        feature=np.append(inner % 2, [-1] * (n + 1)),
-        threshold=np.append(rng.choice([-2.5, 4.5], n), np.zeros(n + 1)),
-        left=np.append(np.where(on_left, leaf, further), [-1] * (n + 1)),
-        right=np.append(np.where(on_left, further, leaf), [-1] * (n + 1)),
-        value=rng.normal(size=(2 * n + 1, 1)),
-        sets={k: ([int(k) % 90], bool(on_left[k])) for k in range(0, n, 2)},
-        default_left=np.append(~on_left, [False] * (n + 1)),
-        missing=np.full(2 * n + 1, Missing.NAN),
-    )
-    trees = TreeEnsemble.join([tree, tree], n_features=2)
-    walker = FastPredictor(trees)
-    X = rng.integers(-3, 95, (3000, 2)).astype(float)
-    X[rng.random(X.shape) < 0.05] = np.nan
-    X[:, 1] /= 20.0
-    walker.raw(X)
-    assert walker._masks.fits == (walker._masks._tables is not None) == fits
-    agree(trees, X)
-
-
-def test_tables_that_are_too_large_are_not_made(monkeypatch):
-    trees, X = far_reaching(4, np.arange(5000)), np.zeros((3000, 2))
-    assert FastPredictor(trees)._masks_for(3000, slice(None))
-    assert not FastPredictor(trees)._masks_for(8, slice(None))  # but not for few rows
-    monkeypatch.setattr(leaf_masks, "MOST_ENTRIES", 10)
-    assert not FastPredictor(trees)._masks_for(3000, slice(None))
-    agree(trees, X)
 
 
 def test_a_file_is_served(tmp_path):

@@ -170,7 +170,9 @@ class BaseHistogramBoosting(HistogramModel):
             size = X.size
             del X, y, weight, binned  # what is read from here on are the bins and the target
             give_back(size)
-            self._run(grower.boost, booster.rounds, watch, start)
+            rounds = watch.boost(grower, booster.rounds)
+            del grower, booster  # their memory serves to join the trees
+        self._keep(rounds, watch, start)
         return self
 
     def _read_and_bin(self, X, y, sample_weight=None):
@@ -178,9 +180,10 @@ class BaseHistogramBoosting(HistogramModel):
         self._validate_params()
         X, y, weight = self._read_training(X, y, sample_weight, None)
         with Workers(count_threads(self.n_jobs)) as workers:
-            found = Rows(self, X, y, weight, self._bin_rows(X, y, workers))
-        give_back(X.size)
-        return found
+            binned = self._bin_rows(X, y, workers)
+        size, X = X.size, X if self.boosting_type == "dart" else None  # others read bins alone
+        give_back(size)
+        return Rows(self, X, y, weight, binned)
 
     def _fit_binned(self, rows):
         """Train on what `_read_and_bin` of this model, or of the one it is a copy of, returned."""
@@ -189,7 +192,9 @@ class BaseHistogramBoosting(HistogramModel):
         with Workers(count_threads(self.n_jobs)) as workers:
             booster = self._booster(rows.binned, *rows[1:4], workers, start)
             grower = Dart(booster, rows.X) if self.boosting_type == "dart" else booster
-            self._run(grower.boost, booster.rounds, watch, start)
+            rounds = watch.boost(grower, booster.rounds)
+            del grower, booster
+        self._keep(rounds, watch, start)
         return self
 
     def _read_training(self, X, y, sample_weight, before):
@@ -251,12 +256,8 @@ class BaseHistogramBoosting(HistogramModel):
         how = seed, binned.order, binned.crowds, start.n_rounds
         return Booster(self, grower, target, score, *how)
 
-    def _run(self, boost, rounds, watch, start):
-        """Boost until there are enough rounds, or none helps any more."""
-        for _ in range(self.n_estimators):
-            boost()
-            if watch.is_over(rounds):
-                break
+    def _keep(self, rounds, watch, start):
+        """Become the model of the rounds that were trained."""
         self.n_iter_ = start.n_rounds + len(rounds)
         self.best_iteration_ = start.n_rounds + watch.best_round if watch.best_round else 0
         self.best_score_ = watch.best

@@ -9,6 +9,8 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
+from algorithms._common.side_by_side import as_they_are, lay_out, with_gaps
+
 MOST_VALUES = 1 << 22  # of more, scikit-learn's own look at them is what takes the time
 FEW_VALUES = 1024  # that are looked at one by one sooner than added up
 FLOATS = frozenset({np.dtype(np.float32), np.dtype(np.float64)})
@@ -107,19 +109,19 @@ def plain_frame(estimator, X, dtype=None):
     if list(X.columns) != list(names):
         return None
     known = estimator.categories_ or {}
-    found = np.empty(X.shape, dtype or np.float64)
-    with np.errstate(over="ignore"):
-        for j, (name, column) in enumerate(X.items()):
-            values = column.array
-            if name in known:
-                if not has_categories(values.dtype, known[name]):
-                    return None
-                found[:, j] = values.codes
-                found[values.codes < 0, j] = np.nan
-            elif column.dtype == np.float64:
-                found[:, j] = values
-            else:
+    columns = []
+    for name, column in X.items():
+        values = column.array
+        if name in known:
+            if not has_categories(values.dtype, known[name]):
                 return None
+            columns.append((values.codes, with_gaps))
+        elif column.dtype == np.float64:
+            columns.append((column.to_numpy(), as_they_are))
+        else:
+            return None
+    found = np.empty(X.shape, dtype or np.float64)
+    lay_out(columns, found)
     return found if is_plain(found) else None
 
 

@@ -27,7 +27,7 @@ class Rows(NamedTuple):
     """Training rows as an unfitted booster has read and binned them."""
 
     model: Any  # knows classes, columns and categories; not to be trained itself
-    X: Any
+    X: Any  # as read, of DART; else None
     y: Any
     weight: Any
     binned: Binned

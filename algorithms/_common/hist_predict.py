@@ -7,6 +7,7 @@ from scipy import sparse
 
 from algorithms._common.category_numbers import WORD, CategoryNumbers, count_words
 from algorithms._common.few_rows import plain_array
+from algorithms._common.leaf_masks import LeafMasks, steps_of
 from algorithms._common.node_rules import ends_left, nan_goes_left
 from algorithms._common.odd_questions import OddQuestions
 from algorithms._common.plain_nodes import pack_nodes
@@ -27,9 +28,12 @@ from algorithms._kernels.plain_walk import add_plain_trees
 from harness import Missing
 
 LARGEST = {4: float(np.finfo(np.float32).max), 8: float(np.finfo(np.float64).max)}  # by bytes
+FEW_ROWS = 8  # that walk at once
+LEAF_BY_MASK, QUESTIONS_A_STEP = 8, 4.5  # questions for numbers that take as long
 FEW_STEPS = 1 << 17  # rows × trees below which threads cost more than they bring
 BLOCK_VALUES = 1 << 21  # of a table whose codes are numbered anew at once
 WIDENED = 1 << 17  # values that are read as float64 at once: a second-level cache
+MADE_LATER = ("_narrow", "_masks", "_is_long")  # what no file keeps
 MANY_WORDS = 1 << 17  # of all category sets, 64 codes each, beyond which codes are numbered anew
 
 
@@ -60,7 +64,7 @@ class FastPredictor:
         self.values = np.ascontiguousarray(self.values[order])
 
     def __getstate__(self):
-        return {name: value for name, value in self.__dict__.items() if name != "_narrow"}
+        return {name: value for name, value in self.__dict__.items() if name not in MADE_LATER}
 
     def raw(self, X, threads=1, trees=slice(None)):
         """Return the raw scores, (n_rows, n_scores) in the ensemble's ``sum_dtype``.
@@ -111,17 +115,50 @@ class FastPredictor:
         ensemble, place = narrowed(self.ensemble)
         return FastPredictor(ensemble), AskedColumns(place, ensemble.absent)
 
+    @cached_property
+    def _masks(self):
+        """What finds the leaves of many rows without a walk."""
+        if self.odd is None:
+            return LeafMasks(steps_of(self.nodes), np.empty(0, np.uint64), self.roots)
+        return LeafMasks(self.steps, self.bits, self.roots)
+
+    @cached_property
+    def _is_long(self):
+        """Whether a walk takes longer than all questions of a tree, or asks for categories."""
+        asked = (len(self.nodes) - len(self.roots)) // 2 + LEAF_BY_MASK * len(self.roots)
+        return self.odd is not None or asked < QUESTIONS_A_STEP * self.paths[:, 1].sum()
+
+    def masks_for(self, n_rows, trees):
+        """Return the `LeafMasks`, filled, where so many rows take less time by them, else None."""
+        if n_rows < FEW_ROWS or not self._is_long:
+            return None
+        if not self._masks.are_worth_it(n_rows * len(self.roots[trees])):
+            return None
+        self._masks.fill()
+        return self._masks
+
     def _add_sparse(self, X, out, threads, trees):
         narrow, asked = self._narrow
         if asked.is_one_block(X):
             narrow.add(asked.lay_out(X), out, 1, trees)
             return
-        few = X.shape[0] * len(self.roots[trees]) < FEW_STEPS
+        n_rows, width = X.shape[0], asked.width
+        few = n_rows * len(self.roots[trees]) < FEW_STEPS
+        masks = None if narrow.numbers is not None else narrow.masks_for(n_rows, trees)
 
-        def add(rows, dense):
-            narrow.add(dense, out[rows], 1, trees)
+        def add(rows, laid):
+            n = rows.stop - rows.start
+            if masks is None:
+                narrow.add(laid[: n * width].reshape(n, width), out[rows], 1, trees)
+            else:
+                masks.add_laid(trees, narrow.adding(trees), laid, width, out[rows])
 
-        asked.each_block(X, 1 if few else threads, add)
+        asked.each_block(X, 1 if few else threads, add, 1 if masks is None else BLOCK)
+
+    def adding(self, trees):
+        """Return what masks take of some trees to add up their leaves."""
+        values = self.values if self.odd is None else self.values_of_steps
+        return values, self.output[trees], self.reading
 
     def _walk(self, X, out, threads, trees, most=np.inf):
         """Add the scores of some trees to ``out``; X as the packed nodes ask it.
@@ -134,14 +171,18 @@ class FastPredictor:
         n_rows = X.shape[0]
         if n_rows * len(roots) < FEW_STEPS:
             threads = 1
-        beyond = []
+        beyond, masks = [], self.masks_for(n_rows, trees)
 
         def share(first, last):
             at = np.empty(BLOCK, np.int64)
             first, last = first * BLOCK, min(last * BLOCK, n_rows)
             values, reading = self.values, self.reading
             nodes, paths, rounds = self.nodes, self.paths[trees], reading.rounds_sums
-            if self.odd is None:
+            if masks is not None:
+                own = X[first:last]
+                masks.add_rows(trees, self.adding(trees), own, out[first:last])
+                beyond.append(most < np.inf and is_beyond(own, most))
+            elif self.odd is None:
                 x, width, limit = X.reshape(-1), X.shape[1], X.dtype.type(most)
                 where = at, out, first, last
                 beyond.append(
@@ -150,7 +191,7 @@ class FastPredictor:
                     )
                 )
             else:
-                self._walk_odd(X, out, trees, n_rows, at, first, last)
+                self._walk_odd(X, out, trees, at, first, last)
 
         blocks = -(-n_rows // BLOCK)
         if blocks == 1:
@@ -160,13 +201,13 @@ class FastPredictor:
                 workers.share(share, blocks)
         return any(beyond)
 
-    def _walk_odd(self, X, out, trees, n_rows, at, first, last):
+    def _walk_odd(self, X, out, trees, at, first, last):
         """Add the scores of some trees that ask for categories, for the rows first … last − 1.
 
         float32 X is read as float64, some rows at a time: else these walks are compiled twice.
         """
         roots, output, paths = self.roots[trees], self.output[trees], self.paths[trees]
-        in_advance = self.odd.are_worth_it(n_rows, paths[:, 0], trees)
+        in_advance = self.odd.are_worth_it(len(X), paths[:, 0], trees)
         room = self.odd.new_block() if in_advance else ()
         step = max(BLOCK, WIDENED // max(X.shape[1], 1) // BLOCK * BLOCK)
         for start in range(first, last, step):
@@ -191,6 +232,11 @@ class FastPredictor:
         if e.combination in ("mean", "vote"):
             found /= found.dtype.type(e.weight.sum())
         return found if e.base_first else found + e.base.astype(found.dtype)
+
+
+def is_beyond(X, most):
+    """Return whether a value is larger than ``most``; missing ones are not."""
+    return np.fmax.reduce(X, axis=None) > most or np.fmin.reduce(X, axis=None) < -most
 
 
 def summed_values(e):

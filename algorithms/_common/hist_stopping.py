@@ -47,6 +47,14 @@ class Watch:
         self.history = {}
         self.best_round, self.best = 0, None
 
+    def boost(self, grower, rounds):
+        """Have a grower add to its rounds until there are enough, or none helps; return them."""
+        for _ in range(self.params.n_estimators):
+            grower.boost()
+            if self.is_over(rounds):
+                break
+        return rounds
+
     def is_over(self, rounds):
         """Note the last round; return whether it was the last one to wait for."""
         done = 0

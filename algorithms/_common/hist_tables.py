@@ -12,6 +12,7 @@ from sklearn.utils.validation import validate_data
 
 from algorithms._common.few_rows import plain_table
 from algorithms._common.frames import is_polars, with_categories
+from algorithms._common.side_by_side import as_they_are, is_plain, lay_out, with_gaps
 
 
 def read_table(estimator, X, *, reset, y="no_validation", known=None, **options):
@@ -32,11 +33,12 @@ def read_table(estimator, X, *, reset, y="no_validation", known=None, **options)
         few = plain_table(estimator, X)
         if few is not None:
             return few
-    X = with_categories(X, None if reset else estimator.categories_)
+    X = given = with_categories(X, None if reset else estimator.categories_)
     if isinstance(X, pd.DataFrame):
         X = encode_frame(estimator, X, reset=reset, known=known)
     elif reset:
         estimator.categories_ = go_on_with(known, {})
+    is_ours = X is not given
     dtype = [np.float64, np.float32]
     found = validate_data(
         estimator,
@@ -49,7 +51,11 @@ def read_table(estimator, X, *, reset, y="no_validation", known=None, **options)
         ensure_all_finite="allow-nan",
         **options,
     )
-    return (add_up(found[0]), *found[1:]) if isinstance(found, tuple) else add_up(found)
+    X, rest = (found[0], found[1:]) if isinstance(found, tuple) else (found, None)
+    if is_ours:
+        X.flags.writeable = True  # pandas locks what it holds
+    X = add_up(X)
+    return X if rest is None else (X, *rest)
 
 
 def add_up(X):
@@ -63,8 +69,8 @@ def add_up(X):
     return X
 
 
-def encode_frame(estimator, X, *, reset, known=None):
-    """Return a frame with codes in place of categories.
+def encode_frame(estimator, X, *, reset, known=None, dtype=np.float64):
+    """Return a frame with codes in place of categories, of a dtype where all else are numbers.
 
     Columns go by their names; where these are not text, by their places, as in scikit-learn.
     """
@@ -84,13 +90,47 @@ def encode_frame(estimator, X, *, reset, known=None):
         )
     if not estimator.categories_:
         return X
-    X = X.copy(deep=False)
+    places = {}
     for key, categories in estimator.categories_.items():
         at = place_of(estimator, X, key)
         if 0 <= at < X.shape[1]:  # else scikit-learn's own check tells what is not there
-            codes = place_among(X.iloc[:, at], categories).astype(np.float64)
-            X.isetitem(at, np.where(codes < 0.0, np.nan, codes))
+            places[at] = categories
+    return with_codes(X, places, dtype)
+
+
+def with_codes(X, places, dtype):
+    """Return a frame with the codes of some columns, NaN where a value is none of the categories.
+
+    Where all others hold numbers, the values lie side by side in one C-contiguous array.
+
+    Parameters
+    ----------
+    X : pandas.DataFrame
+    places : dict, place of a column → its categories
+    dtype : float type of that array
+    """
+    columns = [X.iloc[:, j] for j in range(X.shape[1])]
+    coded = {j: code_column(columns[j], categories) for j, categories in places.items()}
+    if all(is_plain(one.dtype) for j, one in enumerate(columns) if j not in coded):
+        found = np.empty(X.shape, dtype)
+        read = [coded.get(j, (one.to_numpy(), as_they_are)) for j, one in enumerate(columns)]
+        lay_out(read, found)
+        return pd.DataFrame(found, X.index, X.columns, copy=False)
+    X = X.copy(deep=False)
+    for j, (values, read) in coded.items():
+        X.isetitem(j, read(values))
     return X
+
+
+def code_column(column, categories):
+    """Return the values of a column, and what makes float64 codes among categories of some of them.
+
+    A code is NaN where a value is none of the categories.
+    """
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        codes = with_gaps(places_of_own(column, categories))
+        return column.cat.codes.to_numpy(), codes.__getitem__
+    return place_among(column, categories), with_gaps
 
 
 def place_of(estimator, X, key):
@@ -121,8 +161,18 @@ def place_among(column, categories):
                 "codes in an array of all columns"
             )
         return categories.get_indexer(column.astype(object))
-    own = categories.get_indexer(column.cat.categories.astype(object))
-    return np.append(own, -1)[column.cat.codes]  # a missing value has the code -1, the last place
+    return places_of_own(column, categories)[column.cat.codes]
+
+
+def places_of_own(column, categories):
+    """Return the place of each of a column's own categories among others, and −1: intp.
+
+    A missing value has the code −1, so that it finds the last one.
+    """
+    own = column.cat.categories
+    if own is categories:
+        return np.append(np.arange(len(own)), -1)
+    return np.append(categories.get_indexer(own.astype(object)), -1)
 
 
 def sort_names(categories):

@@ -26,14 +26,15 @@ def read_rows(estimator, X, *, reset, y="no_validation", known=None, wide=False,
     """
     if not reset and (few := plain_table(estimator, X, np.float32)) is not None:
         return drop_missing(few, estimator)
-    X = with_categories(X, None if reset else estimator.categories_)
+    X = given = with_categories(X, None if reset else estimator.categories_)
     if isinstance(X, pd.DataFrame):
         knows_none = reset or estimator.categories_ == {}
         if knows_none and not estimator.enable_categorical:
             refuse_categories(X)
-        X = encode_frame(estimator, X, reset=reset, known=known)
+        X = encode_frame(estimator, X, reset=reset, known=known, dtype=np.float32)
     elif reset:
         estimator.categories_ = go_on_with(known, {})
+    is_ours = X is not given
     stays = wide and isinstance(X, np.ndarray) and X.dtype == np.float64 and X.flags.c_contiguous
     with np.errstate(over="ignore", invalid="ignore"):  # sums of what is, or nearly, too large
         found = validate_data(
@@ -48,6 +49,8 @@ def read_rows(estimator, X, *, reset, y="no_validation", known=None, wide=False,
             **options,
         )
     X, rest = (found[0], found[1:]) if isinstance(found, tuple) else (found, None)
+    if is_ours:
+        X.flags.writeable = True  # pandas locks what it holds
     if stays:
         check_range(X, estimator)
     X = drop_missing(add_up(X), estimator)

@@ -50,29 +50,31 @@ class AskedColumns:
         n_rows = X.shape[0]
         dense = np.empty((n_rows, self.width))
         dense.fill(self.absent)
-        write_rows(X.indptr, X.indices, X.data, self.place, dense, 0, n_rows)
+        values = X.indptr, X.indices, X.data
+        write_rows(*values, self.place, dense.reshape(-1), self.width, 1, 0, n_rows)
         return dense
 
-    def each_block(self, X, threads, task):
-        """Call ``task(rows, dense)`` for blocks of rows, side by side.
+    def each_block(self, X, threads, task, block=1):
+        """Call ``task(rows, laid)`` for some rows after the other, side by side.
 
         Parameters
         ----------
         X : CSR (n_rows, n_columns)
-        task : callable, given a slice of rows and these rows, float64 and C-contiguous, its to
-            read until it ends
+        task : callable, given a slice of rows and these rows, float64 (n · width,), its to read
+            until it ends
+        block : of how many rows each column's values lie together; 1: rows lie one by one
         """
-        n_rows, place = X.shape[0], self.place
-        step = max(1, min(n_rows, VALUES // self.width))
+        n_rows, place, width = X.shape[0], self.place, self.width
+        step = max(1, min(-(-n_rows // block), VALUES // (width * block))) * block
         at = X.indptr, X.indices
 
         def walk(first, last):
-            dense = np.full((step, self.width), self.absent)  # float64: else walks compile twice
+            laid = np.full(step * width, self.absent)  # float64: else walks compile twice
             for start in range(first * step, min(last * step, n_rows), step):
-                end = min(start + step, n_rows)
-                write_rows(*at, X.data, place, dense, start, end)
-                task(slice(start, end), dense[: end - start])
-                wipe_rows(*at, self.absent, place, dense, start, end)
+                where = place, laid, width, block, start, min(start + step, n_rows)
+                write_rows(*at, X.data, *where)
+                task(slice(*where[-2:]), laid)
+                wipe_rows(*at, self.absent, *where)
 
         with Workers(threads) as workers:
             workers.share(walk, -(-n_rows // step))

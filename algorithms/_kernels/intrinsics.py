@@ -107,6 +107,16 @@ def bits_of_double(_, value):  # noqa: ARG001 - numba reads the types of what `b
 
 
 @intrinsic
+def first_bit(_, bits):  # noqa: ARG001 - numba reads the types of what `build` is given
+    """Return the place of the lowest bit of a uint64 that is 1, int64; 64 where none is."""
+
+    def build(_context, builder, _signature, given):
+        return builder.cttz(given[0], ir.Constant(ir.IntType(1), 0))
+
+    return types.int64(types.uint64), build
+
+
+@intrinsic
 def add_atomic(_, array, index, amount):  # noqa: ARG001 - numba reads the types of what `build` is given
     """Add to an int64 entry that other threads may change; return what it was."""
 

@@ -11,6 +11,7 @@ from algorithms import (
     NewtonBoostingClassifier,
     NewtonBoostingRegressor,
 )
+from algorithms._common.hist_tables import read_table
 
 CLASSIFIERS = [HistogramBoostingClassifier, NewtonBoostingClassifier]
 REGRESSORS = [HistogramBoostingRegressor, NewtonBoostingRegressor]
@@ -26,6 +27,31 @@ def frame(names, n=200):
 
 def rounds(kind, **params):
     return kind(n_estimators=5, random_state=0, **params)
+
+
+@pytest.mark.parametrize("n", [3, 3000])
+@pytest.mark.parametrize("nullable", [False, True])  # of pandas' own kind: not laid out at once
+def test_columns_of_any_numbers_are_laid_side_by_side(n, nullable):
+    rng = np.random.default_rng(1)
+    codes, whole = rng.integers(-1, 3, n), rng.integers(0, 99, n)
+    table = pd.DataFrame(
+        {
+            "whole": pd.Series(whole, dtype="Int64" if nullable else np.int64),
+            "letter": pd.Categorical.from_codes(codes, list("abc")),
+            "single": rng.normal(size=n).astype(np.float32),
+            "yes": rng.random(n) < 0.5,
+        }
+    )
+    kept = table.copy()
+    model = HistogramBoostingRegressor()
+    X, _ = read_table(model, table, y=np.zeros(n), reset=True)
+    columns = [whole, np.where(codes < 0, np.nan, codes), table["single"], table["yes"]]
+    assert np.array_equal(X, np.column_stack(columns).astype(float), equal_nan=True)
+    assert X.dtype == np.float64
+    assert X.flags.c_contiguous
+    assert X.flags.writeable
+    assert list(model.feature_names_in_) == list(table)
+    pd.testing.assert_frame_equal(table, kept)
 
 
 # ------------------------------------------------------------------ names that are no text

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import xgboost
+from agreeing import agree, far_reaching
 from ensembles import CODES, WIDTH, random_ensemble, rows_for
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -29,24 +30,6 @@ SHAPES = [
     {"combination": "median"},
     {"base_first": False, "link": "exp"},
 ]
-
-
-def agree(trees, X):
-    with np.errstate(over="ignore", invalid="ignore"):
-        expected, server = trees.raw(X), serve(trees)
-        every = [server.raw(X)]
-        for few_rows, answers in ((1, 1 << 30), (1, 0)):  # each way to walk sets
-            with pytest.MonkeyPatch.context() as patch:
-                patch.setattr(odd_questions, "FEW_ROWS", few_rows)
-                patch.setattr(odd_questions, "ANSWERS_A_STEP", answers)
-                every.append(server.raw(X))
-        with pytest.MonkeyPatch.context() as patch:  # a block at a time, and two threads
-            patch.setattr(hist_predict, "WIDENED", 1)
-            patch.setattr(hist_predict, "FEW_STEPS", 0)
-            every += [server.raw(X), serve(trees, n_jobs=2).raw(X)]
-    for found in every:
-        assert found.dtype == expected.dtype == trees.sum_dtype
-        assert np.array_equal(found, expected)
 
 
 @given(
@@ -103,6 +86,7 @@ def test_a_long_chain_of_questions_and_a_wide_table():
         missing=np.full(2 * n + 1, Missing.NAN),
     )
     trees = TreeEnsemble.join([tree, tree], n_features=60)
+    assert not FastPredictor(trees)._masks.fits
     X = rng.normal(size=(300, 60))
     agree(trees, X)
     X[rng.random(X.shape) < 0.01] = np.nan
@@ -215,24 +199,6 @@ def test_codes_that_are_numbered_anew_are_walked_as_they_say(seed, shape, read, 
             numbered = contributions(trees, X[:20])
     if shape.get("combination", "sum") != "vote":
         assert np.array_equal(numbered, contributions(trees, X[:20]))
-
-
-def far_reaching(n_sets, codes, shared=()):
-    """Return an ensemble whose trees ask one set each, of two columns in turn."""
-    rng = np.random.default_rng(6)
-    trees = [
-        Tree(
-            feature=np.array([i % 2, -1, -1]),
-            threshold=np.zeros(3),
-            left=np.array([1, -1, -1]),
-            right=np.array([2, -1, -1]),
-            value=rng.normal(size=(3, 1)),
-            sets={0: ([*rng.choice(codes, 20, replace=False), *shared], bool(i % 3))},
-            missing=np.full(3, i % 4),
-        )
-        for i in range(n_sets)
-    ]
-    return TreeEnsemble.join(trees, n_features=2)
 
 
 def test_codes_that_reach_far_need_no_more_memory():

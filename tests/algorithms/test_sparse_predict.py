@@ -20,14 +20,17 @@ def rows(n, columns=40, share=0.1):
 @pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize("form", [csr_matrix, csc_matrix, csr_array])
 @pytest.mark.parametrize("threads", [1, 3])
-def test_sparse_rows_are_read_as_what_absent_means(model, form, threads, monkeypatch):
+@pytest.mark.parametrize("share", [0, 1 << 40])  # by walks, and by masks
+def test_sparse_rows_are_read_as_what_absent_means(model, form, threads, share, monkeypatch):
     monkeypatch.setattr(sparse_predict, "VALUES", 60)  # a few rows a block
     monkeypatch.setattr("algorithms._common.hist_predict.FEW_STEPS", 0)
     X, y = rows(301)
     fitted = model(n_estimators=5, random_state=0).fit(csr_matrix(X), y)
     ensemble = fitted.ensemble_
+    monkeypatch.setattr("algorithms._common.hist_predict.QUESTIONS_A_STEP", share)
     dense = np.where(X == 0.0, np.nan, X) if ensemble.absent == "nan" else X
     found = FastPredictor(ensemble).raw(form(X), threads)
+    monkeypatch.setattr("algorithms._common.hist_predict.QUESTIONS_A_STEP", 0)
     assert np.array_equal(found, FastPredictor(ensemble).raw(dense))
     assert len(np.unique(found)) > 5
 
@@ -55,7 +58,12 @@ def test_only_asked_columns_are_laid_out():
     seen = []
     sparse = csr_matrix(X)
     columns = sparse_predict.AskedColumns(place, "zero")
-    columns.each_block(sparse, 1, lambda at, part: seen.append((at, part.copy())))
+    width = len(asked) + 1
+
+    def keep(at, part):
+        seen.append((at, part[: (at.stop - at.start) * width].reshape(-1, width).copy()))
+
+    columns.each_block(sparse, 1, keep)
     assert columns.is_one_block(sparse)
     assert np.array_equal(columns.lay_out(sparse), np.concatenate([part for _, part in seen]))
     found = np.concatenate([part for _, part in seen])

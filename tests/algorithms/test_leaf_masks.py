@@ -1,0 +1,66 @@
+"""Leaves are found by masks where that takes less time than a walk, and are the same."""
+
+import numpy as np
+import pytest
+from agreeing import agree, far_reaching
+from scipy import sparse
+
+from algorithms import HistogramBoostingRegressor
+from algorithms._common import leaf_masks
+from algorithms._common.hist_predict import FastPredictor
+from harness import Missing, Tree, TreeEnsemble
+
+
+def test_trees_whose_ways_are_long_are_not_walked():
+    rng = np.random.default_rng(5)
+    X = np.where(rng.random((3000, 50)) < 0.05, rng.normal(size=(3000, 50)), 0.0)
+    y = (X != 0.0) @ rng.normal(size=50)
+    model = HistogramBoostingRegressor(n_estimators=5, enable_bundle=False).fit(X, y)
+    walker, trees = model._walker, model.ensemble_
+    assert walker.masks_for(3000, slice(None)) is walker._masks
+    assert walker.masks_for(7, slice(None)) is None
+    for table in (X, X.astype(np.float32), sparse.csr_array(X), X[:50]):
+        rows = table.toarray() if sparse.issparse(table) else table
+        assert np.array_equal(model.predict(table), trees.raw(rows)[:, 0])
+    Z = rng.normal(size=X.shape)
+    even = HistogramBoostingRegressor(n_estimators=5, max_depth=5).fit(Z, Z.sum(axis=1))
+    assert even._walker.masks_for(3000, slice(None)) is None
+    for bad in (np.inf, -np.inf):
+        X[2000, 7] = bad
+        with pytest.raises(ValueError, match="infinity"):
+            model.predict(X)
+
+
+@pytest.mark.parametrize(("n_leaves", "fits"), [(64, True), (65, False)])
+def test_as_many_leaves_as_a_mask_has_bits(n_leaves, fits):
+    rng = np.random.default_rng(11)
+    n = n_leaves - 1  # inner nodes, each of which has a leaf on one side, numbers and sets in turn
+    inner, on_left = np.arange(n), rng.random(n) < 0.5
+    leaf, further = n + inner, np.append(inner[1:], 2 * n)
+    tree = Tree(
+        feature=np.append(inner % 2, [-1] * (n + 1)),
+        threshold=np.append(rng.choice([-2.5, 4.5], n), np.zeros(n + 1)),
+        left=np.append(np.where(on_left, leaf, further), [-1] * (n + 1)),
+        right=np.append(np.where(on_left, further, leaf), [-1] * (n + 1)),
+        value=rng.normal(size=(2 * n + 1, 1)),
+        sets={k: ([int(k) % 90], bool(on_left[k])) for k in range(0, n, 2)},
+        default_left=np.append(~on_left, [False] * (n + 1)),
+        missing=np.full(2 * n + 1, Missing.NAN),
+    )
+    trees = TreeEnsemble.join([tree, tree], n_features=2)
+    walker = FastPredictor(trees)
+    X = rng.integers(-3, 95, (3000, 2)).astype(float)
+    X[rng.random(X.shape) < 0.05] = np.nan
+    X[:, 1] /= 20.0
+    walker.raw(X)
+    assert walker._masks.fits == (walker._masks._tables is not None) == fits
+    agree(trees, X)
+
+
+def test_tables_that_are_too_large_are_not_made(monkeypatch):
+    trees, X = far_reaching(4, np.arange(5000)), np.zeros((3000, 2))
+    assert FastPredictor(trees).masks_for(3000, slice(None))
+    assert not FastPredictor(trees).masks_for(8, slice(None))  # but not for few rows
+    monkeypatch.setattr(leaf_masks, "MOST_ENTRIES", 10)
+    assert not FastPredictor(trees).masks_for(3000, slice(None))
+    agree(trees, X)

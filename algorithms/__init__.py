@@ -28,7 +28,7 @@ _HOME = {
     "VotingRegressor": "voting",
     "choose_rounds": "gradient_boosting",
     "read_model": "_common.model_files.files",
-    "serve": "_common.serving",
+    "serve": "_common.prediction.serving",
     "write_model": "_common.model_files.files",
 }
 __all__ = list(_HOME)

@@ -36,9 +36,9 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import has_fit_parameter
 
 from algorithms._common import spaces, variants
-from algorithms._common.base_adaboost import BOOSTING_CONSTRAINTS, BaseAdaBoost
-from algorithms._common.boosted_votes import MedianOfValues, VotedClasses
-from algorithms._common.boosting_rounds import (
+from algorithms._common.boosting.base_adaboost import BOOSTING_CONSTRAINTS, BaseAdaBoost
+from algorithms._common.boosting.boosted_votes import MedianOfValues, VotedClasses
+from algorithms._common.boosting.boosting_rounds import (
     ModelRounds,
     TreeRounds,
     check_any_model,
@@ -46,7 +46,7 @@ from algorithms._common.boosting_rounds import (
     relative_losses,
     warn_of_infinite_weights,
 )
-from algorithms._common.class_growing import fits
+from algorithms._common.boosting.class_growing import fits
 from algorithms._common.threads import Workers, count_threads
 from algorithms.decision_tree import DecisionTreeClassifier, DecisionTreeRegressor
 from harness import ALL_TASKS, Accepts, Algorithm, Argument, estimator_adapter, hookimpl

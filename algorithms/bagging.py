@@ -28,7 +28,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
 from algorithms._common import spaces, variants
-from algorithms._common.base_bagging import BaseBagging, ask
+from algorithms._common.bagging.base_bagging import BaseBagging, ask
 from algorithms._common.labels import code_classes
 from algorithms._common.threads import count_threads
 from algorithms.decision_tree import DecisionTreeClassifier, DecisionTreeRegressor

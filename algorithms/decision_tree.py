@@ -39,7 +39,7 @@ medians by a Fenwick tree cost O(n log n) a feature and node. It and "poisson" s
 node, as scikit-learn does, and grow its own tree in either mode, at about its own speed.
 
 A column of categories is split by subsets: the best of all is found, by all criteria that columns
-are sorted for (`algorithms._kernels.cat_order`), except where there are more than two classes and
+are sorted for (`_kernels.trees.cat_order`), except where there are more than two classes and
 a node has more than ten categories: there they are ordered along a principal component. Missing
 values go to their own side; a category that the node did not see goes where more rows went. C4.5's
 splits with a branch for each category are out of scope.
@@ -57,10 +57,10 @@ from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.multiclass import check_classification_targets
 
 from algorithms._common import spaces, variants
-from algorithms._common.base_tree import BaseDecisionTree
-from algorithms._common.cart import TREE_CONSTRAINTS, name_criterion
-from algorithms._common.growing import Target
 from algorithms._common.labels import code_classes, codes_among
+from algorithms._common.trees.base_tree import BaseDecisionTree
+from algorithms._common.trees.cart import TREE_CONSTRAINTS, name_criterion
+from algorithms._common.trees.growing import Target
 from harness import ALL_TASKS, Accepts, Algorithm, Argument, estimator_adapter, hookimpl
 
 

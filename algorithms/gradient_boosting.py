@@ -11,8 +11,8 @@ Friedman: Stochastic gradient boosting. Computational Statistics & Data Analysis
     F_m = F_{m−1} + ν ρ_j[x in leaf j],  or  F_{m−1} + ν ρ h_m          ν: learning_rate
 
 Where ρ_j has no closed form it is one Newton step Σ w g / Σ w h, as Friedman takes it (log_loss,
-exponential, poisson). Losses and their formulas are in `_kernels.losses`. With the exponential
-loss, hypotheses of ±1 and global steps this is AdaBoost.
+exponential, poisson). Losses and their formulas are in `_kernels.boosting.losses`. With the
+exponential loss, hypotheses of ±1 and global steps this is AdaBoost.
 
 Penalties γ J + λ/2 Σ v_j² on the J leaves' values v_j hold a tree small: leaf j then counts
 s² / (w + λ), and a split must lessen ½ Σ w (g − v)² by more than γ.
@@ -28,8 +28,9 @@ from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils._param_validation import HasMethods, Interval, Real, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
 
-from algorithms._common import class_losses, losses, spaces, variants
-from algorithms._common.base_gradient_boosting import BaseGradientBoosting
+from algorithms._common import spaces, variants
+from algorithms._common.boosting import class_losses, losses
+from algorithms._common.boosting.base_gradient_boosting import BaseGradientBoosting
 from algorithms._common.choosing_rounds import choose_rounds
 from algorithms._common.labels import code_classes
 from harness import ALL_TASKS, Algorithm, Argument, estimator_adapter, hookimpl
@@ -53,7 +54,7 @@ class GradientBoostingClassifier(ClassifierMixin, BaseGradientBoosting):
     Parameters
     ----------
     loss : {"log_loss", "exponential"} or object
-        An object is a loss of your own: `algorithms._common.losses` says what it offers.
+        An object is a loss of your own: `algorithms._common.boosting.losses` says what it offers.
     learning_rate : float
         Share ν of each step that is taken.
     n_estimators : int

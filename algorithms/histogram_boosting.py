@@ -14,11 +14,11 @@ bin; of two siblings the smaller one's is built, the other is what remains of th
 leaf with the largest gain is split next, until there are `num_leaves`.
 
 g and h are whole numbers of a step, rounded up or down at random so that their expectation is
-exact, and summed as integers (`_kernels/hist_pack.py`, docs/decisions/histogram-booster.md). So
+exact, and summed as integers (`_kernels/hist/pack.py`, docs/decisions/histogram-booster.md). So
 sums are exact and have no order: the model is the same, to the bit, for any number of threads.
 
 One-side sampling (GOSS) keeps the a·n rows with the largest |g h|, and b·n of the others, weighed
-by how many they stand for. Exclusive features share a column (EFB, `_common/hist_bundles.py`).
+by how many they stand for. Exclusive features share a column (EFB, `_common/hist/bundles.py`).
 """
 
 from typing import ClassVar
@@ -29,13 +29,13 @@ from sklearn.utils import compute_sample_weight
 from sklearn.utils._param_validation import StrOptions
 
 from algorithms._common import spaces, variants
-from algorithms._common.base_histogram import BaseHistogramBoosting
 from algorithms._common.earlier import code_labels
-from algorithms._common.hist_binned import adapter
-from algorithms._common.hist_objectives import NAMES, check_targets, to_probabilities, to_values
-from algorithms._common.hist_params import CONSTRAINTS
-from algorithms._common.hist_parity import probabilities_like
-from algorithms._common.hist_tables import trim
+from algorithms._common.hist.base import BaseHistogramBoosting
+from algorithms._common.hist.binned import adapter
+from algorithms._common.hist.objectives import NAMES, check_targets, to_probabilities, to_values
+from algorithms._common.hist.params import CONSTRAINTS
+from algorithms._common.hist.parity import probabilities_like
+from algorithms._common.hist.tables import trim
 from algorithms._common.labels import codes_among
 from harness import ALL_TASKS, Accepts, Algorithm, Argument, hookimpl
 

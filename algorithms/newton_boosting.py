@@ -13,9 +13,9 @@ Of a tree with T leaves, where G_j and H_j are the sums of g and h over leaf j:
     F_m  = F_{m−1} + η w*[leaf of x]
 
 As in the library, γ is held against the gain without its ½. `tree_method` says which thresholds
-are tried: "exact" all (`_common/newton_exact.py`), "approx" weighted quantiles of each tree, or of
-each node, or random values (`_common/newton_proposals.py`), "hist" bins chosen once
-(`_common/newton_hist.py`). Missing values go to the side that gains more, learned in each node.
+are tried: "exact" all (`_common/newton/exact.py`), "approx" weighted quantiles of each tree, or of
+each node, or random values (`_common/newton/proposals.py`), "hist" bins chosen once
+(`_common/newton/histograms.py`). Missing values go to the side that gains more, node by node.
 """
 
 from typing import ClassVar
@@ -25,12 +25,12 @@ from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils._param_validation import StrOptions
 
 from algorithms._common import spaces, variants
-from algorithms._common.base_newton import BaseNewtonBoosting
 from algorithms._common.earlier import code_labels
 from algorithms._common.labels import codes_among
-from algorithms._common.newton_model import flat
-from algorithms._common.newton_objectives import BINARY, CLASSES, REGRESSION
-from algorithms._common.newton_params import CONSTRAINTS
+from algorithms._common.newton.base import BaseNewtonBoosting
+from algorithms._common.newton.model import flat
+from algorithms._common.newton.objectives import BINARY, CLASSES, REGRESSION
+from algorithms._common.newton.params import CONSTRAINTS
 from harness import ALL_TASKS, Accepts, Algorithm, Argument, estimator_adapter, hookimpl
 
 

@@ -28,9 +28,9 @@ from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.multiclass import check_classification_targets
 
 from algorithms._common import spaces, variants
-from algorithms._common.base_forest import FOREST_CONSTRAINTS, BaseForest
-from algorithms._common.cart import name_criterion
+from algorithms._common.bagging.base_forest import FOREST_CONSTRAINTS, BaseForest
 from algorithms._common.labels import code_classes
+from algorithms._common.trees.cart import name_criterion
 from algorithms.decision_tree import DecisionTreeClassifier, DecisionTreeRegressor
 from harness import ALL_TASKS, Accepts, Algorithm, Argument, estimator_adapter, hookimpl
 

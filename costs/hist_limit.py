@@ -21,8 +21,8 @@ import numpy as np
 
 from algorithms import HistogramBoostingClassifier
 from algorithms._common.threads import Workers
-from algorithms._kernels.hist_build import FULL, build_narrow
-from algorithms._kernels.hist_layout import HALF, TILE
+from algorithms._kernels.hist.build import FULL, build_narrow
+from algorithms._kernels.hist.layout import HALF, TILE
 
 RECORD = (1 << HALF) + 1  # g and h of one step each
 

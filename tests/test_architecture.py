@@ -54,7 +54,7 @@ LAYERS = (
 
 # Files over 300 lines and functions over 60: the length each may have, and why. It only shrinks.
 LONG: dict[str, tuple[int, str]] = {
-    "algorithms/_common/base_histogram.py:__init__": (61, "LightGBM's parameters, one a line"),
+    "algorithms/_common/hist/base.py:__init__": (61, "LightGBM's parameters, one a line"),
     "harness/model.py": (480, "the nouns belong on one page, and each is a few lines"),
 }
 

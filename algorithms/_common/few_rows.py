@@ -93,7 +93,7 @@ def plain_frame(estimator, X, dtype=None):
 
     Parameters
     ----------
-    estimator : fitted, with the ``categories_`` of `hist_tables.encode_frame`
+    estimator : fitted, with the ``categories_`` of `hist.tables.encode_frame`
     X, dtype : as in `plain_rows`
 
     Returns

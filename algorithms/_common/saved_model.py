@@ -9,12 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from algorithms._common.model_files import lightgbm_writing, own_json, xgboost_writing
 from algorithms._common.model_files.errors import ModelFileError
-from algorithms._common.model_files.files import (
-    ATTRIBUTE,
-    format_of,
-    read_file,
-    write_text,
-)
+from algorithms._common.model_files.files import ATTRIBUTE, format_of, read_file, write_text
 from algorithms._common.model_files.lightgbm_text import default_names
 
 MOST_IN_DTYPE = 3  # letters of a number's dtype: no file asks for text of any length

@@ -12,11 +12,11 @@ from sklearn.utils import check_random_state, compute_class_weight
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import _check_feature_names, check_is_fitted
 
-from algorithms._common.base_histogram import SEEDS
-from algorithms._common.hist_model import join_trees
-from algorithms._common.hist_params import CONSTRAINTS
-from algorithms._common.hist_predict import FastPredictor
-from algorithms._common.hist_tables import encode_frame, find_categorical
+from algorithms._common.hist.base import SEEDS
+from algorithms._common.hist.model import join_trees
+from algorithms._common.hist.params import CONSTRAINTS
+from algorithms._common.hist.tables import encode_frame, find_categorical
+from algorithms._common.prediction.predictor import FastPredictor
 from algorithms._distributed import blocks
 from algorithms._distributed.boosting import Training
 from algorithms._distributed.evaluation import bring_tables, read_tables

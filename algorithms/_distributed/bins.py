@@ -9,7 +9,7 @@ import json
 
 import numpy as np
 
-from algorithms._common.hist_bins import ALL, SAMPLE_SEED, Binner, find_bins, find_gaps
+from algorithms._common.hist.bins import ALL, SAMPLE_SEED, Binner, find_bins, find_gaps
 
 AT_ONCE = 1 << 26  # bytes of a sample that travel together
 
@@ -22,7 +22,7 @@ def find_shared_bins(ranks, X, rows, categorical, max_bin, sample, min_in_bin, w
     ranks : Ranks
     X : (n_rows, n_features) float32 or float64, the rank's own rows, NaN where missing
     rows : Rows
-    categorical, max_bin, sample, min_in_bin, workers : as in `hist_bins.find_bins`
+    categorical, max_bin, sample, min_in_bin, workers : as in `hist.bins.find_bins`
     """
     n_features = X.shape[1]
     own_gaps = find_gaps(X, workers) if len(X) else np.zeros(n_features, bool)

@@ -6,16 +6,16 @@ import numpy as np
 
 from algorithms._common.constraints import read_interactions, read_signs
 from algorithms._common.exact_sums import merge_sizes, size_table, sum_table, total_of
-from algorithms._common.hist_bins import bin_table
-from algorithms._common.hist_boosting import BAG, Booster, Target
-from algorithms._common.hist_crowds import find_crowds
-from algorithms._common.hist_model import join_trees
-from algorithms._common.hist_params import make_rules, whole
-from algorithms._common.hist_predict import FastPredictor
-from algorithms._common.hist_records import IN_ORDER, step_of, stride_of_sizes
-from algorithms._common.hist_sampling import ALL, seed_of
-from algorithms._common.hist_start import Start
-from algorithms._common.hist_stopping import Watch
+from algorithms._common.hist.bins import bin_table
+from algorithms._common.hist.boosting import BAG, Booster, Target
+from algorithms._common.hist.crowds import find_crowds
+from algorithms._common.hist.model import join_trees
+from algorithms._common.hist.params import make_rules, whole
+from algorithms._common.hist.records import IN_ORDER, step_of, stride_of_sizes
+from algorithms._common.hist.sampling import ALL, seed_of
+from algorithms._common.hist.start import Start
+from algorithms._common.hist.stopping import Watch
+from algorithms._common.prediction.predictor import FastPredictor
 from algorithms._common.threads import Workers, count_threads
 from algorithms._distributed.bins import find_shared_bins
 from algorithms._distributed.collective import Ranks
@@ -23,9 +23,9 @@ from algorithms._distributed.growing import RankGrower
 from algorithms._distributed.links import LinkError
 from algorithms._distributed.rows import Rows
 from algorithms._distributed.voting import VotingGrower
-from algorithms._kernels.dist_rows import pack_run
 from algorithms._kernels.exact_sums import add_sizes
-from algorithms._kernels.hist_layout import Scale
+from algorithms._kernels.hist.dist_rows import pack_run
+from algorithms._kernels.hist.layout import Scale
 
 
 @dataclass

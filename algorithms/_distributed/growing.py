@@ -13,14 +13,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from algorithms._common.hist_bundles import stride_of
-from algorithms._common.hist_growing import begin_with, codes_with_bins, mark_rows, parting
-from algorithms._common.hist_model import copy_tree
+from algorithms._common.hist.bundles import stride_of
+from algorithms._common.hist.growing import begin_with, codes_with_bins, mark_rows, parting
+from algorithms._common.hist.model import copy_tree
 from algorithms._distributed.bins import owners_of
 from algorithms._distributed.collective import width_of
-from algorithms._kernels import dist_grow
-from algorithms._kernels import hist_layout as layout
-from algorithms._kernels.dist_grow import (
+from algorithms._kernels.hist import dist_grow, layout
+from algorithms._kernels.hist.build import build_wide
+from algorithms._kernels.hist.dist_grow import (
     Board,
     Desk,
     Features,
@@ -31,9 +31,8 @@ from algorithms._kernels.dist_grow import (
     survey_share,
     take_better,
 )
-from algorithms._kernels.hist_build import build_wide
-from algorithms._kernels.hist_groups import ALL
-from algorithms._kernels.hist_scores import add_leaves
+from algorithms._kernels.hist.groups import ALL
+from algorithms._kernels.hist.scores import add_leaves
 
 BESTS = 2 * layout.BEST.itemsize  # bytes
 NONE = -1, -1  # leaves
@@ -48,14 +47,14 @@ class Marked(NamedTuple):
 
 
 class RankGrower:
-    """What a rank grows trees in; used as `hist_growing.Grower` is.
+    """What a rank grows trees in; used as `hist.growing.Grower` is.
 
     Parameters
     ----------
     ranks : Ranks
-    bins : hist_layout.Bins, of the rank's own rows
+    bins : hist.layout.Bins, of the rank's own rows
     binner : Binner
-    rules : hist_layout.Rules
+    rules : hist.layout.Rules
     workers : Workers
     total : rows of the whole table
     by_features : whether each rank has all rows

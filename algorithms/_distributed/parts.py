@@ -10,10 +10,10 @@ import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, column_or_1d
 
-from algorithms._common.hist_tables import place_among, read_table
+from algorithms._common.hist.tables import place_among, read_table
 from algorithms._common.labels import codes_among
 from algorithms._distributed.boosting import Table
-from algorithms._kernels import hist_gradient as kinds
+from algorithms._kernels.hist import gradient as kinds
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from algorithms._common.hist_sampling import ALL
-from algorithms._kernels.hist_draw import draw_rows
+from algorithms._common.hist.sampling import ALL
+from algorithms._kernels.hist.draw import draw_rows
 
 
 @dataclass(frozen=True)

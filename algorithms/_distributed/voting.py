@@ -19,8 +19,8 @@ import numpy as np
 from algorithms._distributed.bins import owners_of
 from algorithms._distributed.collective import width_of
 from algorithms._distributed.growing import RankGrower
-from algorithms._kernels import hist_layout as layout
-from algorithms._kernels.dist_grow import LARGEST, propose, survey_merged
+from algorithms._kernels.hist import layout
+from algorithms._kernels.hist.dist_grow import LARGEST, propose, survey_merged
 
 NOBODY = 0xFFFFFFFF  # stands where a rank has fewer than top_k features that gain
 VOTE = np.dtype("<u4")

@@ -7,11 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from algorithms._common import code_bins
-from algorithms._common.code_bins import bins_of_codes
-from algorithms._common.hist_bins import take_columns
-from algorithms._common.hist_parts import part_table
-from algorithms._common.hist_tables import place_among
+from algorithms._common.hist import code_bins
+from algorithms._common.hist.bins import take_columns
+from algorithms._common.hist.code_bins import bins_of_codes
+from algorithms._common.hist.parts import part_table
+from algorithms._common.hist.tables import place_among
 from algorithms._common.labels import code_classes
 from algorithms._common.threads import Workers
 

@@ -19,7 +19,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from sktrees import FIELDS, difference
 
 from algorithms import DecisionTreeClassifier, DecisionTreeRegressor
-from algorithms._common import growing
+from algorithms._common.trees import growing
 
 BOTH = [DecisionTreeClassifier, DecisionTreeRegressor]
 REFERENCE = {

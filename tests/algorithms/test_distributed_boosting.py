@@ -5,8 +5,8 @@ import pytest
 from ranks_kit import digest_of, partitionings, train_ranks
 
 from algorithms import HistogramBoostingClassifier, HistogramBoostingRegressor
-from algorithms._common.hist_model import join_trees
-from algorithms._common.hist_predict import FastPredictor
+from algorithms._common.hist.model import join_trees
+from algorithms._common.prediction.predictor import FastPredictor
 from algorithms._distributed.links import LinkError
 from algorithms._distributed.voting import NOBODY, VotingGrower
 

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from scipy import sparse
 
-from algorithms._common import few_rows, newton_fitted
+from algorithms._common import few_rows
 from algorithms._common.few_rows import (
     FEW_VALUES,
     is_plain,
@@ -15,6 +15,7 @@ from algorithms._common.few_rows import (
     plain_rows,
     plain_sparse_rows,
 )
+from algorithms._common.newton import fitted as newton_fitted
 from algorithms.bagging import BaggingClassifier
 from algorithms.decision_tree import DecisionTreeClassifier
 from algorithms.gradient_boosting import GradientBoostingRegressor

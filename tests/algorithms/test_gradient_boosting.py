@@ -16,8 +16,8 @@ from sklearn.model_selection import KFold
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from algorithms import GradientBoostingClassifier, GradientBoostingRegressor
-from algorithms._common.losses import SquaredError
-from algorithms._common.two_classes import ROWS_AT_ONCE, logistic_of_two
+from algorithms._common.boosting.losses import SquaredError
+from algorithms._common.prediction.two_classes import ROWS_AT_ONCE, logistic_of_two
 from algorithms.gradient_boosting import choose_rounds
 
 REGRESSION = ("squared_error", "absolute_error", "huber", "quantile")

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from scipy import sparse
 
-from algorithms._common.hist_binned import Rows, adapter
+from algorithms._common.hist.binned import Rows, adapter
 from algorithms.histogram_boosting import build
 from harness import Spec, Task
 from harness.ids import digest

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from algorithms import HistogramBoostingRegressor
-from algorithms._common import hist_records
+from algorithms._common.hist import records as hist_records
 from algorithms._common.threads import Workers
-from algorithms._kernels import hist_layout
-from algorithms._kernels.hist_scores import mark_leaves
+from algorithms._kernels.hist import layout as hist_layout
+from algorithms._kernels.hist.scores import mark_leaves
 
 
 def shifted(n=4000):

@@ -11,14 +11,15 @@ from scipy import sparse
 from sklearn.base import clone
 
 from algorithms import HistogramBoostingClassifier, HistogramBoostingRegressor
-from algorithms._common import base_histogram, hist_order
-from algorithms._common.hist_model import join_trees
-from algorithms._common.hist_order import places_of_leaves
-from algorithms._common.hist_records import pack_rows
-from algorithms._common.hist_sampling import draw_share
+from algorithms._common.hist import base as base_histogram
+from algorithms._common.hist import order as hist_order
+from algorithms._common.hist.model import join_trees
+from algorithms._common.hist.order import places_of_leaves
+from algorithms._common.hist.records import pack_rows
+from algorithms._common.hist.sampling import draw_share
 from algorithms._common.threads import Workers
 from algorithms._kernels.exact_sums import add_sizes, add_sizes_at
-from algorithms._kernels.hist_layout import NODE
+from algorithms._kernels.hist.layout import NODE
 
 add_sizes_at = callable_kernel(add_sizes_at)
 N = 17_000  # the mean |g| is taken of every eighth row

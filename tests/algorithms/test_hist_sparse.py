@@ -16,11 +16,11 @@ from algorithms import (
     NewtonBoostingClassifier,
     NewtonBoostingRegressor,
 )
-from algorithms._common import hist_parts
 from algorithms._common.constraints import all_free
-from algorithms._common.hist_bins import bin_table
-from algorithms._common.hist_bundles import Layout
-from algorithms._common.hist_parts import part_table
+from algorithms._common.hist import parts as hist_parts
+from algorithms._common.hist.bins import bin_table
+from algorithms._common.hist.bundles import Layout
+from algorithms._common.hist.parts import part_table
 from algorithms._common.threads import Workers
 
 FORMS = [sparse.csr_array, sparse.csc_array, sparse.csr_matrix, sparse.coo_matrix]

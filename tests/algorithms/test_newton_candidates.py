@@ -6,10 +6,10 @@ from newton_kit import digest, table
 from scipy import sparse
 
 from algorithms import NewtonBoostingClassifier, NewtonBoostingRegressor
-from algorithms._common import newton_hist
-from algorithms._common.hist_bins import find_bins
-from algorithms._common.newton_cells import Cells
-from algorithms._common.newton_weighed_bins import weigh_edges
+from algorithms._common.hist.bins import find_bins
+from algorithms._common.newton import histograms as newton_hist
+from algorithms._common.newton.cells import Cells
+from algorithms._common.newton.weighed_bins import weigh_edges
 from algorithms._common.threads import Workers
 
 METHODS = ["exact", "approx", "hist"]

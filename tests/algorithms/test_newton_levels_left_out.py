@@ -5,9 +5,9 @@ import pytest
 from newton_kit import table
 
 from algorithms import NewtonBoostingRegressor
-from algorithms._common.newton_growers import make_grower
-from algorithms._common.newton_pruning import cut, shape, splits_by_depth
-from algorithms._common.newton_sampling import Columns
+from algorithms._common.newton.growers import make_grower
+from algorithms._common.newton.pruning import cut, shape, splits_by_depth
+from algorithms._common.newton.sampling import Columns
 from algorithms._common.threads import Workers
 
 MOST = 12

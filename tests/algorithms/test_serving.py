@@ -14,10 +14,11 @@ from scipy import sparse
 from sklearn.ensemble import AdaBoostClassifier, AdaBoostRegressor, RandomForestClassifier
 
 from algorithms import read_model, serve, write_model
-from algorithms._common import hist_predict, odd_questions
-from algorithms._common.hist_predict import FastPredictor
-from algorithms._common.node_rules import ends_left
-from algorithms._common.shap_values import contributions
+from algorithms._common.prediction import odd_questions
+from algorithms._common.prediction import predictor as hist_predict
+from algorithms._common.prediction.node_rules import ends_left
+from algorithms._common.prediction.predictor import FastPredictor
+from algorithms._common.prediction.shap_values import contributions
 from algorithms.reference._export_sklearn import export
 from harness import HarnessError, Missing, Tree, TreeEnsemble
 

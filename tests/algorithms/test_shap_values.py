@@ -12,9 +12,9 @@ from ensembles import random_ensemble, rows_for
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from algorithms._common import shap_values
 from algorithms._common.model_files import lightgbm_text, xgboost_json
-from algorithms._common.shap_values import contributions, quadrature
+from algorithms._common.prediction import shap_values
+from algorithms._common.prediction.shap_values import contributions, quadrature
 
 
 @given(

@@ -26,8 +26,9 @@ from algorithms import (
     DecisionTreeClassifier,
     DecisionTreeRegressor,
 )
-from algorithms._common import parity, sklearn_growing
-from algorithms._kernels.sklearn_grow import grow_by_sklearn_rules
+from algorithms._common.parity import sklearn_growing
+from algorithms._common.parity import versions as parity
+from algorithms._kernels.parity.sklearn_grow import grow_by_sklearn_rules
 
 
 @given(

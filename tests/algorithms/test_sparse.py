@@ -7,7 +7,7 @@ from sklearn.base import is_classifier
 
 import algorithms
 from algorithms import DecisionTreeClassifier, DecisionTreeRegressor
-from algorithms._common import tables
+from algorithms._common.trees import tables
 
 KINDS = [
     DecisionTreeClassifier(random_state=0),

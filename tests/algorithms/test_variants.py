@@ -2,7 +2,7 @@
 
 import pytest
 
-from algorithms._common import hist_crowds
+from algorithms._common.hist import crowds as hist_crowds
 from harness.plugins import load_registry
 from harness.worker.warm import exercise
 

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from algorithms import serve
-from algorithms._common import hist_predict, leaf_masks, odd_questions
+from algorithms._common.prediction import leaf_masks, odd_questions
+from algorithms._common.prediction import predictor as hist_predict
 from harness import Tree, TreeEnsemble
 
 

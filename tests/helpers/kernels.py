@@ -3,11 +3,11 @@
 import numpy as np
 from numba import config, njit
 
-from algorithms._common.growing import new_growth, new_scratch
-from algorithms._common.tables import sort_table
 from algorithms._common.threads import Workers
-from algorithms._kernels import layout
-from algorithms._kernels.scan import fits
+from algorithms._common.trees.growing import new_growth, new_scratch
+from algorithms._common.trees.tables import sort_table
+from algorithms._kernels.trees import layout
+from algorithms._kernels.trees.scan import fits
 
 
 def callable_kernel(inner):

@@ -13,7 +13,7 @@ from ranks_kit import SECRET, described, digest_of
 from sklearn.base import clone
 
 from algorithms import HistogramBoostingRegressor
-from algorithms._common.hist_model import join_trees
+from algorithms._common.hist.model import join_trees
 from algorithms._distributed.boosting import Table, Training, train
 from algorithms._distributed.collective import join
 from algorithms._distributed.rows import Rows

@@ -11,8 +11,8 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
-from algorithms._common.base_histogram import SEEDS
-from algorithms._common.hist_tables import find_categorical, read_table
+from algorithms._common.hist.base import SEEDS
+from algorithms._common.hist.tables import find_categorical, read_table
 from algorithms._distributed import links
 from algorithms._distributed.boosting import Table, Training, train
 from algorithms._distributed.collective import join, skips_of

@@ -9,11 +9,11 @@ import json
 
 import numpy as np
 
-from algorithms._common.category_numbers import codes_of
 from algorithms._common.model_files.errors import ModelFileError
 from algorithms._common.model_files.lightgbm_text import CATEGORICAL, DEFAULT_LEFT, default_names
 from algorithms._common.model_files.objectives import LIGHTGBM, name_for
 from algorithms._common.model_files.plain_sums import base_in_trees, plain_sum, require_sum
+from algorithms._common.trees.category_numbers import codes_of
 from harness import Missing
 
 BITS_OF_KIND = {Missing.NONE: 8, Missing.NAN: 8, Missing.ZERO: 4, Missing.NAN_AS_ZERO: 0}

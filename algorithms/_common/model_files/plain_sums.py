@@ -6,7 +6,7 @@ import numpy as np
 
 from algorithms._common.model_files.errors import ModelFileError
 from algorithms._common.model_files.limits import MOST_CODES
-from algorithms._common.node_rules import ends_left, nan_goes_left
+from algorithms._common.prediction.node_rules import ends_left, nan_goes_left
 from harness import Tree, TreeEnsemble
 
 

@@ -9,13 +9,13 @@ import json
 
 import numpy as np
 
-from algorithms._common.category_numbers import codes_of
 from algorithms._common.model_files import xgboost_cats
 from algorithms._common.model_files.errors import ModelFileError
 from algorithms._common.model_files.objectives import MANY, XGBOOST, name_for
 from algorithms._common.model_files.plain_sums import base_in_trees, plain_sum, require_sum
 from algorithms._common.model_files.xgboost_json import level_order, margin
-from algorithms._common.node_rules import after, last_single
+from algorithms._common.prediction.node_rules import after, last_single
+from algorithms._common.trees.category_numbers import codes_of
 from harness import Missing
 
 NO_PARENT = 2**31 - 1

@@ -10,15 +10,15 @@ from kernels import callable_kernel
 from scipy import sparse
 
 from algorithms._common.constraints import all_free
-from algorithms._common.hist_bins import bin_table, find_bins, runs_of
-from algorithms._common.hist_bundles import NO_BUNDLES, Layout, stride_of
-from algorithms._common.hist_growing import Grower
-from algorithms._common.hist_params import make_rules
-from algorithms._common.hist_parts import entries_of, exclusive_columns, part_table
+from algorithms._common.hist.bins import bin_table, find_bins, runs_of
+from algorithms._common.hist.bundles import NO_BUNDLES, Layout, stride_of
+from algorithms._common.hist.growing import Grower
+from algorithms._common.hist.params import make_rules
+from algorithms._common.hist.parts import entries_of, exclusive_columns, part_table
 from algorithms._common.threads import Workers
-from algorithms._kernels import hist_layout
-from algorithms._kernels.hist_bundle import find_bundles
-from algorithms._kernels.hist_lists import build_listed
+from algorithms._kernels.hist import layout as hist_layout
+from algorithms._kernels.hist.bundle import find_bundles
+from algorithms._kernels.hist.lists import build_listed
 from algorithms.histogram_boosting import HistogramBoostingRegressor
 
 build_listed = callable_kernel(build_listed)

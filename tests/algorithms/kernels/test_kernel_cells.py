@@ -8,10 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from kernels import callable_kernel, rules_of
 
-from algorithms._common import growing, tables
 from algorithms._common.threads import Workers
-from algorithms._kernels.cells import search_cells
-from algorithms._kernels.layout import Rows
+from algorithms._common.trees import growing, tables
+from algorithms._kernels.trees.cells import search_cells
+from algorithms._kernels.trees.layout import Rows
 
 _search_cells = callable_kernel(search_cells)
 

@@ -8,13 +8,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.tree import DecisionTreeClassifier
 
-from algorithms._common import class_growing
-from algorithms._common.class_growing import ClassGrower
+from algorithms._common.boosting import class_growing
+from algorithms._common.boosting.class_growing import ClassGrower
 from algorithms._common.threads import Workers
-from algorithms._kernels import class_layout
-from algorithms._kernels.class_layout import ClassLimits
-from algorithms._kernels.class_search import TIE
-from algorithms._kernels.class_sums import sum_cells
+from algorithms._kernels.boosting import class_layout
+from algorithms._kernels.boosting.class_layout import ClassLimits
+from algorithms._kernels.boosting.class_search import TIE
+from algorithms._kernels.boosting.class_sums import sum_cells
 
 FREE = ClassLimits(2, 0.0, 0.0)
 

@@ -7,14 +7,14 @@ from hypothesis import strategies as st
 from kernels import callable_kernel
 
 from algorithms._common.constraints import all_free
-from algorithms._common.hist_bins import bin_table, find_bins
-from algorithms._common.hist_growing import Grower, parting
-from algorithms._common.hist_params import make_rules
+from algorithms._common.hist.bins import bin_table, find_bins
+from algorithms._common.hist.growing import Grower, parting
+from algorithms._common.hist.params import make_rules
 from algorithms._common.threads import Workers
 from algorithms._distributed.rows import Rows
-from algorithms._kernels import hist_layout as layout
-from algorithms._kernels import hist_pack
-from algorithms._kernels.dist_grow import (
+from algorithms._kernels.hist import layout
+from algorithms._kernels.hist import pack as hist_pack
+from algorithms._kernels.hist.dist_grow import (
     Board,
     Desk,
     Features,
@@ -22,9 +22,9 @@ from algorithms._kernels.dist_grow import (
     propose,
     survey_merged,
 )
-from algorithms._kernels.dist_rows import pack_run
-from algorithms._kernels.hist_draw import draw_rows
-from algorithms._kernels.hist_layout import Scale
+from algorithms._kernels.hist.dist_rows import pack_run
+from algorithms._kernels.hist.draw import draw_rows
+from algorithms._kernels.hist.layout import Scale
 from algorithms.histogram_boosting import HistogramBoostingRegressor
 
 SEEDS = st.integers(0, 2**32 - 1)

@@ -9,20 +9,24 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from kernels import callable_kernel
 
-from algorithms._common import exact_sums, hist_records
+from algorithms._common import exact_sums
 from algorithms._common.constraints import all_free
-from algorithms._common.hist_bins import Binner, bin_table, find_bins, runs_of
-from algorithms._common.hist_growing import Grower
-from algorithms._common.hist_params import CONSTRAINTS, make_rules
+from algorithms._common.hist import records as hist_records
+from algorithms._common.hist.bins import Binner, bin_table, find_bins, runs_of
+from algorithms._common.hist.growing import Grower
+from algorithms._common.hist.params import CONSTRAINTS, make_rules
 from algorithms._common.threads import Workers, make_team
-from algorithms._kernels import hist_build, hist_gradient, hist_layout, hist_pack
 from algorithms._kernels.exact_sums import add_sizes
-from algorithms._kernels.hist_build import build_bounded, build_narrow, build_wide
-from algorithms._kernels.hist_draw import draw_rows
-from algorithms._kernels.hist_gradient import ROWS, differentiate, differentiate_classes
-from algorithms._kernels.hist_pack import step_of_sizes
-from algorithms._kernels.hist_partition import partition
-from algorithms._kernels.hist_sketch import find_edges
+from algorithms._kernels.hist import build as hist_build
+from algorithms._kernels.hist import gradient as hist_gradient
+from algorithms._kernels.hist import layout as hist_layout
+from algorithms._kernels.hist import pack as hist_pack
+from algorithms._kernels.hist.build import build_bounded, build_narrow, build_wide
+from algorithms._kernels.hist.draw import draw_rows
+from algorithms._kernels.hist.gradient import ROWS, differentiate, differentiate_classes
+from algorithms._kernels.hist.pack import step_of_sizes
+from algorithms._kernels.hist.partition import partition
+from algorithms._kernels.hist.sketch import find_edges
 from algorithms.histogram_boosting import HistogramBoostingRegressor
 
 ONE = np.empty(0, np.float32)

@@ -11,7 +11,7 @@ from numba import config
 from numba.core.caching import IndexDataCacheFile
 
 from algorithms._kernels import jit
-from algorithms._kernels.grow import grow
+from algorithms._kernels.trees.grow import grow
 
 FOLDER = Path(jit.__file__).parent
 

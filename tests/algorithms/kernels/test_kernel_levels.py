@@ -8,10 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from algorithms._common import coded_columns, level_growing
-from algorithms._common.level_growing import LevelGrower, plain_limits
+from algorithms._common.boosting import coded_columns, level_growing
+from algorithms._common.boosting.level_growing import LevelGrower, plain_limits
 from algorithms._common.threads import Workers
-from algorithms._kernels.level_layout import MISSING
+from algorithms._kernels.boosting.level_layout import MISSING
 
 
 def grow(X, value, weight=None, depth=3, threads=1, **limits):

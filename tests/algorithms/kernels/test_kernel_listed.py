@@ -6,16 +6,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from algorithms._common import hist_listed
-from algorithms._common.hist_bins import (
+from algorithms._common.hist import listed as hist_listed
+from algorithms._common.hist.bins import (
     bin_listed,
     find_bins,
     last_rounded,
     pad_edges,
     sample_rows,
 )
-from algorithms._common.hist_listed import ByColumn, ByRow
-from algorithms._common.hist_parts import Parts, part_table
+from algorithms._common.hist.listed import ByColumn, ByRow
+from algorithms._common.hist.parts import Parts, part_table
 from algorithms._common.threads import Workers
 from algorithms.histogram_boosting import HistogramBoostingClassifier
 from algorithms.newton_boosting import NewtonBoostingRegressor

@@ -6,9 +6,9 @@ import pytest
 from scipy.special import softmax
 
 from algorithms import DecisionTreeRegressor
-from algorithms._common.boosted_trees import join_steps
-from algorithms._kernels import boosted, losses
-from algorithms._kernels.level_layout import BLOCK_ROWS
+from algorithms._common.boosting.boosted_trees import join_steps
+from algorithms._kernels.boosting import boosted, losses
+from algorithms._kernels.boosting.level_layout import BLOCK_ROWS
 
 KINDS = {
     "squared": losses.SQUARED,

@@ -4,22 +4,22 @@ import pytest
 from scipy import sparse
 
 from algorithms import NewtonBoostingRegressor
-from algorithms._common.coded_columns import lay_flat
-from algorithms._common.newton_exact import ExactGrower
-from algorithms._common.newton_levels import LeveledGrower
-from algorithms._common.newton_lists import sort_lists
-from algorithms._common.newton_params import make_limits
-from algorithms._common.newton_pruning import (
+from algorithms._common.boosting.coded_columns import lay_flat
+from algorithms._common.newton.exact import ExactGrower
+from algorithms._common.newton.levels import LeveledGrower
+from algorithms._common.newton.lists import sort_lists
+from algorithms._common.newton.params import make_limits
+from algorithms._common.newton.pruning import (
     cut,
     splits_by_depth,
     splits_by_gain,
     splits_that_gain,
 )
-from algorithms._common.newton_sampling import Columns
+from algorithms._common.newton.sampling import Columns
 from algorithms._common.threads import Workers
-from algorithms._kernels import newton_layout as layout
-from algorithms._kernels.newton_rows import start_rows, survey_nodes
-from algorithms._kernels.newton_search import search_columns
+from algorithms._kernels.newton import layout
+from algorithms._kernels.newton.rows import start_rows, survey_nodes
+from algorithms._kernels.newton.search import search_columns
 
 NONE = np.empty(0, bool)
 

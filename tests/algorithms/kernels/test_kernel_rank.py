@@ -10,10 +10,10 @@ from kernels import callable_kernel
 from sktrees import difference
 
 from algorithms import DecisionTreeClassifier, DecisionTreeRegressor
-from algorithms._common import growing, tables
 from algorithms._common.threads import Workers
-from algorithms._kernels.layout import EXACT
-from algorithms._kernels.rank import BUCKETS, FEW, PASSES, sort_items
+from algorithms._common.trees import growing, tables
+from algorithms._kernels.trees.layout import EXACT
+from algorithms._kernels.trees.rank import BUCKETS, FEW, PASSES, sort_items
 
 sort_items = callable_kernel(sort_items)
 

@@ -8,15 +8,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from algorithms._common import newton_categories as categories
 from algorithms._common.constraints import all_free
-from algorithms._common.hist_bins import Binner, bin_table
-from algorithms._common.hist_growing import Grower
-from algorithms._common.hist_parts import part_table
-from algorithms._common.newton_params import Limits
+from algorithms._common.hist.bins import Binner, bin_table
+from algorithms._common.hist.growing import Grower
+from algorithms._common.hist.parts import part_table
+from algorithms._common.newton import categories
+from algorithms._common.newton.params import Limits
 from algorithms._common.threads import ALONE, Workers
-from algorithms._kernels.hist_codes import add_codes, rebin
-from algorithms._kernels.hist_layout import MAX_BINS, Rules, Scale
+from algorithms._kernels.hist.codes import add_codes, rebin
+from algorithms._kernels.hist.layout import MAX_BINS, Rules, Scale
 
 UNIT = 1 << 16
 NO_SIGNS = np.zeros(1, np.int64)

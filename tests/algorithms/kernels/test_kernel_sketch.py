@@ -5,11 +5,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from algorithms._common.hist_bins import find_bins
-from algorithms._common.newton_cells import NO_WEIGHTS, Cells
-from algorithms._common.newton_weighed_bins import weigh_edges
+from algorithms._common.hist.bins import find_bins
+from algorithms._common.newton.cells import NO_WEIGHTS, Cells
+from algorithms._common.newton.weighed_bins import weigh_edges
 from algorithms._common.threads import ALONE, Workers
-from algorithms._kernels.newton_sketch import (
+from algorithms._kernels.newton.sketch import (
     CELLS,
     MOST_CELLS,
     choose_ends,

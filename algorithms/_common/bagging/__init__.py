@@ -1,0 +1,1 @@
+"""Bagging and random forests above the kernels."""

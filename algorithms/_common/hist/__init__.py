@@ -1,0 +1,1 @@
+"""The histogram booster above the kernels."""

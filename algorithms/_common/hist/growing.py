@@ -1,0 +1,254 @@
+"""Grow trees with the kernels of the histogram booster, one after another in the same arrays."""
+
+import numpy as np
+
+from algorithms._common.hist.bundles import stride_of
+from algorithms._common.hist.model import copy_tree
+from algorithms._common.threads import make_team
+from algorithms._kernels.hist import layout
+from algorithms._kernels.hist.grow import grow
+from algorithms._kernels.hist.places import AT_ONCE, MOST_LEAVES, list_runs, place_rows
+from algorithms._kernels.hist.scores import (
+    add_leaves,
+    list_unmarked,
+    mark_leaves,
+    part_others,
+    walk_listed,
+)
+
+ROWS_AT_ONCE = 1 << 15
+SMALL = 1 << 16  # values of a table below which threads cost more than they bring
+
+
+class Grower:
+    """What trees are grown in, one after another.
+
+    Parameters
+    ----------
+    bins : hist.layout.Bins
+    binner : Binner
+    rules : hist.layout.Rules
+    workers : Workers
+    """
+
+    def __init__(self, bins, binner, rules, workers):
+        n_rows, n_dense = bins.rows.shape
+        n_features, n_columns = len(bins.count), len(bins.places.length)
+        small = n_rows * n_dense + len(bins.lists.cells) < SMALL
+        deepest = min(rules.max_depth, 30) if rules.max_depth > 0 else 30
+        leaves = max(2, min(rules.num_leaves, n_rows, 1 << deepest))  # room for more is never used
+        rules = rules._replace(num_leaves=leaves)
+        self.bins, self.binner, self.rules, self.workers = bins, binner, rules, workers
+        self.codes = codes_with_bins(binner)
+        self.size = 1 if small else workers.threads
+        self.team = make_team(self.size)
+        self.leaf_of = np.zeros(n_rows, np.uint16 if rules.num_leaves < 1 << 16 else np.uint32)
+        n_cells = stride_of(bins.places) * n_columns
+        self.leaves = np.zeros(leaves, layout.LEAF)
+        self.scratch = layout.Scratch(
+            cells=np.zeros((self.size, n_cells), np.int64),
+            wide=np.zeros((self.size, 2, n_cells), np.int64),
+            sums=np.zeros((self.size, layout.N_SUMS), np.int64),
+            small=np.zeros((self.size, 8, layout.MAX_BINS), np.int64),
+            scores=np.zeros((self.size, layout.MAX_BINS)),
+            order=np.zeros((self.size, layout.MAX_BINS), np.int64),
+            best=np.zeros((self.size, 2), layout.BEST),
+            members=np.zeros((self.size, 2, layout.MAX_BINS), np.uint8),
+        )
+        self.growth = layout.Growth(
+            rows=np.empty(n_rows, np.uint32),
+            spare=np.empty(n_rows, np.uint32),
+            columns=np.arange(n_columns),
+            allowed=np.ones(n_features, np.uint8),
+            column=np.zeros(n_rows if n_dense < n_columns else 0, np.uint8),
+            leaves=self.leaves,
+            groups=np.zeros((leaves, bins.groups.shape[1]), np.uint64),
+            found=np.zeros(leaves, layout.BEST),
+            members=np.zeros((leaves, layout.MAX_BINS), np.uint8),
+            nodes=np.zeros(2 * leaves - 1, layout.NODE),
+            goes_left=np.zeros((2 * leaves - 1, layout.MAX_BINS), np.uint8),
+            cells=np.empty((leaves, n_cells), np.int64),
+            heavy=np.empty((leaves, n_cells), np.int64),  # memory is taken for wide leaves alone
+            state=np.zeros(layout.STATES, np.int64),
+        )
+
+    def grow(self, records, scale, seed, rows=None, features=None):
+        """Grow a tree; `leaf_of` then holds each row's leaf.
+
+        Parameters
+        ----------
+        records : int64 (n_rows,)
+        scale : hist.layout.Scale
+        seed : int, decides thresholds of extra trees
+        rows : uint32, ascending, rows to grow on; all by default
+        features : int64, ascending, features to use; all by default
+
+        Returns
+        -------
+        GrownTree, its values before shrinkage
+        """
+        own = self.growth
+        if rows is not None:
+            own = own._replace(rows=own.rows[: len(rows)])
+        if features is not None:
+            own = own._replace(**self._only(features))
+        begin_with(rows, own.rows)
+        rules = self.rules._replace(seed=int(seed))
+
+        def run(rank, _):
+            grow(self.team, rank, self.bins, records, own, self.scratch, rules, scale)
+
+        self.workers.share(run, self.size)
+        self._own = own
+        self.n_leaves = int(own.state[layout.LEAVES])
+        self._mark()
+        return self._take()
+
+    def _only(self, features):
+        """Return the fields of `Growth` that say which features may be used.
+
+        Listed columns are always built, as whole rows of them are.
+        """
+        places, n_dense = self.bins.places, self.bins.rows.shape[1]
+        allowed = np.zeros(len(self.bins.count), np.uint8)
+        allowed[features] = 1
+        used = np.unique(places.column[features])
+        dense = used[(used >= 0) & (used < n_dense)]
+        columns = np.concatenate([dense, np.arange(n_dense, len(places.length))])
+        if not len(columns):  # none of them has two bins; sums of rows are wanted all the same
+            columns = np.zeros(1, np.int64)
+        return {"columns": columns, "allowed": allowed}
+
+    def _mark(self):
+        """Write every row's leaf."""
+        own, leaf_of, columns = self._own, self.leaf_of, self.bins.columns
+        runs = self._runs() if len(own.rows) < len(leaf_of) else None
+        if runs is not None:
+
+            def place(first, last):
+                place_rows(columns, runs, first, last, np.empty(AT_ONCE, np.uint8), leaf_of)
+
+            self.share_rows(place, len(leaf_of))
+            return
+        mark_rows(self.share_rows, own, self.n_leaves, leaf_of, own.spare, self._of_others)
+
+    def _runs(self):
+        """Return the last tree's splits as `place_rows` takes them, or None where it cannot."""
+        own, places = self._own, self.bins.places
+        are_few = 2 * len(own.rows) > len(self.leaf_of)  # others: parting them costs less
+        most = MOST_LEAVES // 2 if are_few else MOST_LEAVES
+        if len(self.bins.lists.cells) or self.n_leaves > most:
+            return None
+        nodes = own.nodes[: 2 * self.n_leaves - 1]
+        number, runs = np.empty(len(nodes), np.int64), np.empty((len(nodes) // 2, 4), np.int64)
+        found = list_runs(nodes, own.goes_left, places.column, places.length, number, runs)
+        return runs if found else None
+
+    def _of_others(self):
+        """Return what writes the leaves of rows that the last tree was not grown on."""
+        own, bins, leaf_of = self._own, self.bins, self.leaf_of
+        nodes, of_leaves = own.nodes[: 2 * self.n_leaves - 1], self.leaves["node"][: self.n_leaves]
+        if not len(bins.lists.cells):
+            return parting(
+                nodes, of_leaves, own.goes_left, bins.columns, bins.places.column, leaf_of
+            )
+        leaf = numbers_of_leaves(len(nodes), of_leaves)
+        return lambda others: walk_listed(bins, own, leaf, others, leaf_of)
+
+    def share_rows(self, task, count):
+        """Share a task over rows, unless there are few."""
+        if self.size == 1:
+            task(0, count)
+        else:
+            self.workers.share(task, count)
+
+    def rows_of_leaves(self):
+        """Return the rows that the last tree was grown on, those of each leaf together."""
+        leaves = self.leaves[: self.n_leaves]
+        spans = zip(leaves["start"].tolist(), leaves["end"].tolist(), strict=True)
+        return [self._own.rows[start:end] for start, end in spans]
+
+    def add_to(self, score, tree):
+        """Add the last tree's values to the score of every row, float64 (n_rows,)."""
+        values = tree.nodes["value"][self.leaves["node"][: self.n_leaves]]
+        self.share_rows(
+            lambda first, last: add_leaves(score, self.leaf_of, values, first, last), len(score)
+        )
+
+    def _take(self):
+        """Return a copy of the grown tree."""
+        growth = self.growth
+        return copy_tree(growth.nodes, growth.goes_left, self.codes, self.n_leaves)
+
+
+def codes_with_bins(binner):
+    """Return, for each feature, its codes and the bin of each; None where it holds numbers."""
+    return [None if own is None else (own, np.arange(len(own))) for own in binner.codes]
+
+
+def begin_with(rows, out):
+    """Write the rows that a tree is grown on, or the numbers of all, a block at a time."""
+    for first in range(0, len(out), ROWS_AT_ONCE):
+        last = min(first + ROWS_AT_ONCE, len(out))
+        own = np.arange(first, last, dtype=out.dtype) if rows is None else rows[first:last]
+        out[first:last] = own
+
+
+def mark_rows(share, grown, n_leaves, leaf_of, spare, of_others):
+    """Write every row's leaf.
+
+    Parameters
+    ----------
+    share : shares a task of first and last over so many rows
+    grown : its ``leaves``, and its ``rows`` that the tree was grown on
+    leaf_of : (n_rows,) uint16 or uint32, written
+    spare : (n_rows,) uint32, scratch space
+    of_others : returns a task that writes the leaves of the other rows; these are a uint32 array,
+        ascending, its to reorder. It is not called where there are none.
+    """
+
+    def mark_own(first, last):
+        mark_leaves(grown, n_leaves, leaf_of, first, last)
+
+    if len(grown.rows) == len(leaf_of):
+        share(mark_own, len(leaf_of))
+        return
+    none = np.iinfo(leaf_of.dtype).max  # no leaf has this number
+    leaf_of.fill(none)
+    share(mark_own, len(grown.rows))
+    task = of_others()
+
+    def mark_others(first, last):
+        others = spare[first:last]
+        task(others[: list_unmarked(leaf_of, none, first, last, others)])
+
+    share(mark_others, len(leaf_of))
+
+
+def parting(nodes, leaf_nodes, goes_left, columns, place, leaf_of):
+    """Return a task of others, uint32 and its to reorder, that writes their leaves.
+
+    Parameters
+    ----------
+    leaf_nodes : int64 (n_leaves,), node of each leaf
+    nodes, goes_left, columns, place, leaf_of : as of `part_others`
+    """
+    leaf = numbers_of_leaves(len(nodes), leaf_nodes)
+
+    def task(others):
+        scratch = np.empty_like(others), np.empty((len(nodes), 2), np.int64)
+        part_others(nodes, goes_left, columns, place, leaf, others, *scratch, leaf_of)
+
+    return task
+
+
+def numbers_of_leaves(n_nodes, leaf_nodes):
+    """Return the number of the leaf that each node is, int64 (n_nodes,); of others 0.
+
+    Parameters
+    ----------
+    leaf_nodes : int64 (n_leaves,), node of each leaf
+    """
+    leaf = np.zeros(n_nodes, np.int64)
+    leaf[leaf_nodes] = np.arange(len(leaf_nodes))
+    return leaf

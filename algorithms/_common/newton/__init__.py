@@ -1,0 +1,1 @@
+"""Second-order boosting above the kernels."""

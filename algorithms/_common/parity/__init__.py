@@ -1,0 +1,1 @@
+"""Training by a library's own rules: LightGBM, XGBoost, scikit-learn."""

@@ -1,0 +1,299 @@
+"""Predict with any `harness.TreeEnsemble`, to the bit as it says, but fast."""
+
+from functools import cached_property
+
+import numpy as np
+from scipy import sparse
+
+from algorithms._common.few_rows import plain_array
+from algorithms._common.prediction.leaf_masks import LeafMasks, steps_of
+from algorithms._common.prediction.node_rules import ends_left, nan_goes_left
+from algorithms._common.prediction.odd_questions import OddQuestions
+from algorithms._common.prediction.plain_nodes import pack_nodes
+from algorithms._common.prediction.sparse_predict import AskedColumns, narrowed
+from algorithms._common.threads import Workers, count_threads
+from algorithms._common.trees.category_numbers import WORD, CategoryNumbers, count_words
+from algorithms._kernels.prediction.odd_walk import add_odd_trees
+from algorithms._kernels.prediction.plain_walk import add_plain_trees
+from algorithms._kernels.prediction.walk import (
+    BLOCK,
+    IS_SET,
+    MEMBERS_LEFT,
+    MISSING_LEFT,
+    STEP,
+    ZERO_MISSING,
+    Reading,
+    add_trees,
+)
+from harness import Missing
+
+LARGEST = {4: float(np.finfo(np.float32).max), 8: float(np.finfo(np.float64).max)}  # by bytes
+FEW_ROWS = 8  # that walk at once
+LEAF_BY_MASK, QUESTIONS_A_STEP = 8, 4.5  # questions for numbers that take as long
+FEW_STEPS = 1 << 17  # rows × trees below which threads cost more than they bring
+BLOCK_VALUES = 1 << 21  # of a table whose codes are numbered anew at once
+WIDENED = 1 << 17  # values that are read as float64 at once: a second-level cache
+MADE_LATER = ("_narrow", "_masks", "_is_long")  # what no file keeps
+MANY_WORDS = 1 << 17  # of all category sets, 64 codes each, beyond which codes are numbered anew
+
+
+class FastPredictor:
+    """The trees of an ensemble, packed for the walk."""
+
+    def __init__(self, ensemble):
+        self.ensemble = ensemble
+        self.roots = ensemble.offsets[:-1].astype(np.int64)
+        self.numbers, steps, bits = pack(ensemble)
+        self.reading = reading_of(ensemble)
+        self.is_median = ensemble.combination == "median"
+        if self.is_median:  # it needs every member's leaf: one score a tree, the leaf's number
+            self.values = np.arange(ensemble.n_nodes, dtype=np.float64)[:, None]
+            self.output = np.arange(ensemble.n_trees)
+            self.start = np.zeros(ensemble.n_trees)
+        else:
+            self.values = summed_values(ensemble)
+            self.output = ensemble.output.astype(np.int64)
+            base = ensemble.base if ensemble.base_first else np.zeros(ensemble.n_outputs)
+            self.start = base.astype(ensemble.sum_dtype).astype(np.float64)
+        self.odd = None
+        if (steps["kind"] & (IS_SET | ZERO_MISSING)).any():
+            self.steps, self.bits, self.values_of_steps = steps, bits, self.values
+            self.odd = OddQuestions(steps, bits, self.roots)
+            steps = self.odd.take_plain()
+        self.nodes, order, self.paths = pack_nodes(steps, self.roots, ensemble.cover)
+        self.values = np.ascontiguousarray(self.values[order])
+
+    def __getstate__(self):
+        return {name: value for name, value in self.__dict__.items() if name not in MADE_LATER}
+
+    def raw(self, X, threads=1, trees=slice(None)):
+        """Return the raw scores, (n_rows, n_scores) in the ensemble's ``sum_dtype``.
+
+        Parameters
+        ----------
+        X : (n_rows, n_features) float32 or float64 array, C-contiguous, NaN where missing; or
+            sparse, CSR or CSC, without entries that stand twice
+        threads : int
+        trees : slice of trees to add up, of ensembles that are sums
+        """
+        out = np.empty((X.shape[0], len(self.start)))
+        out[:] = self.start
+        self.add(X, out, threads, trees)
+        return self.finish(out)
+
+    def raw_at_once(self, estimator, X, trees=slice(None)):
+        """Return `raw` of X as a user gives it to an estimator, or None where X must be read first.
+
+        The walk looks at values on its way, which saves a pass over a plain array, and a copy of
+        it. Where one is not finite as the trees read it, and where trees ask for categories, there
+        is no answer.
+        """
+        if self.odd is not None or plain_array(estimator, X) is None:
+            return None
+        X = np.ascontiguousarray(X)
+        threads = count_threads(estimator.n_jobs, len(X))
+        out = np.empty((X.shape[0], len(self.start)))
+        out[:] = self.start
+        most = LARGEST[4 if self.reading.rounds_values else X.itemsize]
+        return None if self._walk(X, out, threads, trees, most) else self.finish(out)
+
+    def add(self, X, out, threads=1, trees=slice(None)):
+        """Add the scores of some trees to ``out``."""
+        if sparse.issparse(X):
+            self._add_sparse(X.tocsr(), out, threads, trees)
+        elif self.numbers is not None:
+            step = max(BLOCK, BLOCK_VALUES // max(X.shape[1], 1))
+            for start in range(0, X.shape[0], step):
+                rows = slice(start, start + step)
+                self._walk(self.numbers.widen(X[rows]), out[rows], threads, trees)
+        else:
+            self._walk(X, out, threads, trees)
+
+    @cached_property
+    def _narrow(self):
+        """What predicts with the columns alone that nodes ask for, and lays these out."""
+        ensemble, place = narrowed(self.ensemble)
+        return FastPredictor(ensemble), AskedColumns(place, ensemble.absent)
+
+    @cached_property
+    def _masks(self):
+        """What finds the leaves of many rows without a walk."""
+        if self.odd is None:
+            return LeafMasks(steps_of(self.nodes), np.empty(0, np.uint64), self.roots)
+        return LeafMasks(self.steps, self.bits, self.roots)
+
+    @cached_property
+    def _is_long(self):
+        """Whether a walk takes longer than all questions of a tree, or asks for categories."""
+        asked = (len(self.nodes) - len(self.roots)) // 2 + LEAF_BY_MASK * len(self.roots)
+        return self.odd is not None or asked < QUESTIONS_A_STEP * self.paths[:, 1].sum()
+
+    def masks_for(self, n_rows, trees):
+        """Return the `LeafMasks`, filled, where so many rows take less time by them, else None."""
+        if n_rows < FEW_ROWS or not self._is_long:
+            return None
+        if not self._masks.are_worth_it(n_rows * len(self.roots[trees])):
+            return None
+        self._masks.fill()
+        return self._masks
+
+    def _add_sparse(self, X, out, threads, trees):
+        narrow, asked = self._narrow
+        if asked.is_one_block(X):
+            narrow.add(asked.lay_out(X), out, 1, trees)
+            return
+        n_rows, width = X.shape[0], asked.width
+        few = n_rows * len(self.roots[trees]) < FEW_STEPS
+        masks = None if narrow.numbers is not None else narrow.masks_for(n_rows, trees)
+
+        def add(rows, laid):
+            n = rows.stop - rows.start
+            if masks is None:
+                narrow.add(laid[: n * width].reshape(n, width), out[rows], 1, trees)
+            else:
+                masks.add_laid(trees, narrow.adding(trees), laid, width, out[rows])
+
+        asked.each_block(X, 1 if few else threads, add, 1 if masks is None else BLOCK)
+
+    def adding(self, trees):
+        """Return what masks take of some trees to add up their leaves."""
+        values = self.values if self.odd is None else self.values_of_steps
+        return values, self.output[trees], self.reading
+
+    def _walk(self, X, out, threads, trees, most=np.inf):
+        """Add the scores of some trees to ``out``; X as the packed nodes ask it.
+
+        Returns
+        -------
+        bool, whether a value is larger than ``most``; trees that ask for categories do not look
+        """
+        roots, output = self.roots[trees], self.output[trees]
+        n_rows = X.shape[0]
+        if n_rows * len(roots) < FEW_STEPS:
+            threads = 1
+        beyond, masks = [], self.masks_for(n_rows, trees)
+
+        def share(first, last):
+            at = np.empty(BLOCK, np.int64)
+            first, last = first * BLOCK, min(last * BLOCK, n_rows)
+            values, reading = self.values, self.reading
+            nodes, paths, rounds = self.nodes, self.paths[trees], reading.rounds_sums
+            if masks is not None:
+                own = X[first:last]
+                masks.add_rows(trees, self.adding(trees), own, out[first:last])
+                beyond.append(most < np.inf and is_beyond(own, most))
+            elif self.odd is None:
+                x, width, limit = X.reshape(-1), X.shape[1], X.dtype.type(most)
+                where = at, out, first, last
+                beyond.append(
+                    add_plain_trees(
+                        nodes, roots, paths, values, output, x, width, limit, rounds, *where
+                    )
+                )
+            else:
+                self._walk_odd(X, out, trees, at, first, last)
+
+        blocks = -(-n_rows // BLOCK)
+        if blocks == 1:
+            share(0, 1)
+        else:
+            with Workers(threads) as workers:
+                workers.share(share, blocks)
+        return any(beyond)
+
+    def _walk_odd(self, X, out, trees, at, first, last):
+        """Add the scores of some trees that ask for categories, for the rows first … last − 1.
+
+        float32 X is read as float64, some rows at a time: else these walks are compiled twice.
+        """
+        roots, output, paths = self.roots[trees], self.output[trees], self.paths[trees]
+        in_advance = self.odd.are_worth_it(len(X), paths[:, 0], trees)
+        room = self.odd.new_block() if in_advance else ()
+        step = max(BLOCK, WIDENED // max(X.shape[1], 1) // BLOCK * BLOCK)
+        for start in range(first, last, step):
+            rows = slice(start, min(start + step, last))
+            wide = X[rows].astype(np.float64, copy=False)
+            where = at, out[rows], 0, len(wide)
+            if in_advance:
+                add_odd_trees(
+                    self.nodes, roots, paths, self.values, output, *self.odd.of(trees), wide,
+                    self.reading, *room, *where,
+                )  # fmt: skip
+            else:
+                values = self.values_of_steps
+                add_trees(self.steps, self.bits, roots, values, output, wide, self.reading, *where)
+
+    def finish(self, out):
+        """Return the raw scores of sums over all trees."""
+        e = self.ensemble
+        if self.is_median:
+            return e.combine(out.astype(np.int32))
+        found = out.astype(e.sum_dtype, copy=False)
+        if e.combination in ("mean", "vote"):
+            found /= found.dtype.type(e.weight.sum())
+        return found if e.base_first else found + e.base.astype(found.dtype)
+
+
+def is_beyond(X, most):
+    """Return whether a value is larger than ``most``; missing ones are not."""
+    return np.fmax.reduce(X, axis=None) > most or np.fmin.reduce(X, axis=None) < -most
+
+
+def summed_values(e):
+    """Return what each node adds to a sum, float64 (n_nodes, n_values)."""
+    value = e.value
+    if e.combination == "vote":  # a leaf votes for its largest value
+        value = np.where(np.arange(value.shape[1]) == value.argmax(axis=1)[:, None], 1.0, e.against)
+    weight = np.repeat(e.weight, np.diff(e.offsets))
+    return (weight[:, None] * value).astype(e.sum_dtype).astype(np.float64)
+
+
+def reading_of(ensemble):
+    """Return the `Reading` of an ensemble."""
+    return Reading(
+        ensemble.input_dtype == "float32",
+        float(ensemble.zero_within),
+        ensemble.sum_dtype == "float32" and ensemble.combination != "median",
+    )
+
+
+def pack_steps(ensemble):
+    """Return an ensemble's nodes as STEP, and the words of its category sets."""
+    inner = ensemble.left >= 0
+    here = np.arange(ensemble.n_nodes)
+    ends = ends_left(ensemble)
+    steps = np.zeros(ensemble.n_nodes, STEP)
+    steps["threshold"] = np.where(inner, ends, np.inf)
+    steps["feature"] = np.where(inner, ensemble.feature, 0)
+    steps["left"] = np.where(inner, ensemble.left, here)
+    steps["right"] = np.where(inner, ensemble.right, here)
+    steps["kind"] = MISSING_LEFT * (nan_goes_left(ensemble, ends) & inner)
+    steps["kind"] += ZERO_MISSING * (inner & (ensemble.missing == Missing.ZERO))
+    first, length, bits = pack_sets(ensemble)
+    asks_set = ensemble.categories >= 0
+    number = ensemble.categories[asks_set]
+    steps["threshold"][asks_set] = first[number]
+    steps["words"][asks_set] = length[number]
+    steps["kind"][asks_set] += IS_SET + MEMBERS_LEFT * ensemble.members_left[number]
+    return steps, bits
+
+
+def pack(ensemble):
+    """Return `pack_steps` of an ensemble, after the `CategoryNumbers` that its steps ask, if any.
+
+    Codes are numbered anew where sets would need many bits.
+    """
+    many = count_words(ensemble).sum() > MANY_WORDS
+    numbers = CategoryNumbers(ensemble) if many else None
+    return numbers, *pack_steps(numbers.ensemble if many else ensemble)
+
+
+def pack_sets(e):
+    """Return the first word of each category set, how many it has, and all words."""
+    sets = np.repeat(np.arange(len(e.members_left)), np.diff(e.set_indptr))
+    length = count_words(e)
+    first = np.cumsum(length) - length
+    bits = np.zeros(length.sum(), np.uint64)
+    at = first[sets] + e.set_codes // WORD
+    np.bitwise_or.at(bits, at, np.uint64(1) << (e.set_codes % WORD).astype(np.uint64))
+    return first, length, bits

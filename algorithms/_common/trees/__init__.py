@@ -1,0 +1,1 @@
+"""Decision trees above the kernels: tables, growth, pruning, drawing."""

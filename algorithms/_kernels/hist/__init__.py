@@ -1,0 +1,1 @@
+"""Kernels of the histogram booster, on one machine and on many."""

@@ -1,0 +1,1 @@
+"""Kernels that follow a library's own rules to the order of every sum."""

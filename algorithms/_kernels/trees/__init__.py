@@ -1,0 +1,1 @@
+"""Kernels of exact trees: columns sorted once, every threshold tried."""

@@ -62,11 +62,11 @@ def test_second_order_boosting_is_raced_by_each_method_against_the_librarys_own(
         assert found.duels.threads == found.run.threads == 2
         size = (found.capacity.get("leaves"), found.capacity.get("depth"))
         fought.add((method, *found.datasets, *size))
-    higgs = [f"higgs_like:rows={rows}" for rows in (100_000, 1_000_000)]
+    higgs = [f"higgs_like:rows={rows}" for rows in (133_334, 1_333_334)]
     both = {(method, data) for method in ("exact", "approx", "hist") for data in higgs}
     deep = {"exact": (None, 8), "approx": (255, None), "hist": (255, None)}
     wanted = {(*pair, *size) for pair in both for size in ((None, 6), deep[pair[0]])}
-    assert fought == wanted | {("hist", "onehot_sparse:rows=500000", None, 6)}
+    assert fought == wanted | {("hist", "onehot_sparse:rows=666667", None, 6)}
 
 
 RIVALS = {  # of the histogram booster in every race

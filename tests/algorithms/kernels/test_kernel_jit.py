@@ -17,8 +17,10 @@ FOLDER = Path(jit.__file__).parent
 
 
 def copy_sources(to):
-    for path in FOLDER.glob("*.py"):
-        (to / path.name).write_bytes(path.read_bytes())
+    for path in FOLDER.rglob("*.py"):
+        copy = to / path.relative_to(FOLDER)
+        copy.parent.mkdir(exist_ok=True)
+        copy.write_bytes(path.read_bytes())
 
 
 def test_digest_names_the_sources_and_nothing_else(tmp_path):
@@ -115,23 +117,25 @@ WITHOUT_KERNELS = {"jit.py", "keeping.py", "linking.py", "lookups.py", "intrinsi
 
 
 def decorated_functions():
-    """Yield the name and the decorators of every function in a file of kernels."""
-    for path in FOLDER.glob("*.py"):
+    """Yield the file, the name and the decorators of every function in a file of kernels."""
+    for path in FOLDER.rglob("*.py"):
         if path.name in WITHOUT_KERNELS:
             continue
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.FunctionDef):
-                yield path.stem, node.name, [ast.unparse(d) for d in node.decorator_list]
+                file = ".".join(path.relative_to(FOLDER).with_suffix("").parts)
+                yield file, node.name, [ast.unparse(d) for d in node.decorator_list]
 
 
 def kernels_of(module):
     """Yield the file and the name of each kernel that a module imports, or asks a file for."""
     package, files = "algorithms._kernels", {}
     for node in ast.walk(module):
-        if isinstance(node, ast.ImportFrom) and node.module == package:
-            files |= {alias.asname or alias.name: alias.name for alias in node.names}
-        elif isinstance(node, ast.ImportFrom) and (node.module or "").startswith(package):
-            yield from ((node.module.split(".")[-1], alias.name) for alias in node.names)
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith(package):
+            inside = node.module.removeprefix(package).removeprefix(".")
+            for alias in node.names:
+                yield inside, alias.name
+                files[alias.asname or alias.name] = f"{inside}.{alias.name}".removeprefix(".")
     for node in ast.walk(module):
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
             yield files.get(node.value.id, ""), node.attr
@@ -146,7 +150,7 @@ def test_what_only_kernels_call_is_not_compiled_on_its_own():
     root = FOLDER.parent.parent
     called = set()
     for path in (*root.glob("algorithms/**/*.py"), *root.glob("costs/*.py")):
-        if path.parent != FOLDER:
+        if FOLDER not in path.parents:
             called |= set(kernels_of(ast.parse(path.read_text())))
     every = {(file, name) for file, name, by in decorated_functions() if by == ["kernel"]}
     assert every - called == set()  # else make them linked kernels

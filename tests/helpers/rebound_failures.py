@@ -121,8 +121,6 @@ FAILURES = {
     },
     "hist:test_warm_start": {
         **OF_HGB["test_warm_start"],
-        "test_warm_start_yields_identical_results": "rounds that go on are rounded by the draws of "
-        "a first one",
         "test_warm_start_early_stopping loss HistGradientBoostingClassifier": "boosting goes on "
         "from the best round, and knows none of the earlier values",
     },

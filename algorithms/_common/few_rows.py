@@ -10,9 +10,9 @@ import pandas as pd
 from scipy import sparse
 
 from algorithms._common.side_by_side import as_they_are, lay_out, with_gaps
+from algorithms._kernels.prediction.odd_values import GAPS, INFINITE, find_odd
 
 MOST_VALUES = 1 << 22  # of more, scikit-learn's own look at them is what takes the time
-FEW_VALUES = 1024  # that are looked at one by one sooner than added up
 FLOATS = frozenset({np.dtype(np.float32), np.dtype(np.float64)})
 CSR = (sparse.csr_array, sparse.csr_matrix)
 
@@ -133,11 +133,6 @@ def has_categories(kind, known):
 
 
 def is_plain(values, *, allow_nan=True):
-    """Return whether no value is infinite, nor NaN; a sum that is finite says so at once."""
-    if values.size < FEW_VALUES and np.isfinite(values).all():
-        return True
-    with np.errstate(over="ignore", invalid="ignore"):
-        total = values.sum()
-    if np.isfinite(total):
-        return True
-    return not (np.isinf(values) if allow_nan else ~np.isfinite(values)).any()
+    """Return whether no value of a contiguous array is infinite, nor NaN."""
+    found = find_odd(values.reshape(-1))
+    return found & (INFINITE if allow_nan else INFINITE | GAPS) == 0

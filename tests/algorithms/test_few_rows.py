@@ -5,11 +5,11 @@ import pickle
 import numpy as np
 import pandas as pd
 import pytest
+from numpy.testing import assert_allclose
 from scipy import sparse
 
 from algorithms._common import few_rows
 from algorithms._common.few_rows import (
-    FEW_VALUES,
     is_plain,
     plain_frame,
     plain_rows,
@@ -184,9 +184,7 @@ def test_a_frame_beyond_float32_is_refused_where_the_model_reads_float32():
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
-@pytest.mark.parametrize("few", [FEW_VALUES, 0])
-def test_infinity_is_told_from_sums_that_overflow_and_from_missing_values(dtype, few, monkeypatch):
-    monkeypatch.setattr(few_rows, "FEW_VALUES", few)  # of 0, every look adds up
+def test_infinity_is_told_from_large_and_from_missing_values(dtype):
     largest = np.finfo(dtype).max
     for values in ([], [1.0], [largest, largest], [np.nan, largest], [np.nan]):
         assert is_plain(np.array(values, dtype))
@@ -216,7 +214,7 @@ def test_the_walk_itself_tells_values_out_of_range(kind, dtype, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr(kind, "_read_rows", None)  # nothing looks at X but the walk
         patch.setattr(newton_fitted, "read_rows", None)
-        assert np.array_equal(model.predict_proba(many), wanted)
+        assert_allclose(model.predict_proba(many), wanted, rtol=1e-14)
     outside = [np.inf, -np.inf] + ([1e39] if kind is NewtonBoostingClassifier else [])
     for place in (0, 7000, len(many) - 1):
         for value in outside:

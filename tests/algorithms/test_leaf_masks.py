@@ -11,7 +11,7 @@ from algorithms._common.prediction.predictor import FastPredictor
 from harness import Missing, Tree, TreeEnsemble
 
 
-def test_trees_whose_ways_are_long_are_not_walked():
+def test_where_masks_take_less_time_no_tree_is_walked():
     rng = np.random.default_rng(5)
     X = np.where(rng.random((3000, 50)) < 0.05, rng.normal(size=(3000, 50)), 0.0)
     y = (X != 0.0) @ rng.normal(size=50)
@@ -19,11 +19,15 @@ def test_trees_whose_ways_are_long_are_not_walked():
     walker, trees = model._walker, model.ensemble_
     assert walker.masks_for(3000, slice(None)) is walker._masks
     assert walker.masks_for(7, slice(None)) is None
+    assert FastPredictor(trees).masks_for(1000, slice(None)) is None  # nothing is packed for these
     for table in (X, X.astype(np.float32), sparse.csr_array(X), X[:50]):
         rows = table.toarray() if sparse.issparse(table) else table
         assert np.array_equal(model.predict(table), trees.raw(rows)[:, 0])
     Z = rng.normal(size=X.shape)
-    even = HistogramBoostingRegressor(n_estimators=5, max_depth=5).fit(Z, Z.sum(axis=1))
+    even = HistogramBoostingRegressor(
+        n_estimators=5, max_depth=6, num_leaves=64, min_child_samples=1
+    )
+    even.fit(Z, Z.sum(axis=1))
     assert even._walker.masks_for(3000, slice(None)) is None
     for bad in (np.inf, -np.inf):
         X[2000, 7] = bad

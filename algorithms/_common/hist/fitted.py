@@ -5,7 +5,12 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from algorithms._common.hist.model import OURS
-from algorithms._common.hist.objectives import CLASSES, REGRESSION, Objective
+from algorithms._common.hist.objectives import (
+    CLASSES,
+    REGRESSION,
+    Objective,
+    to_probabilities,
+)
 from algorithms._common.hist.tables import read_table
 from algorithms._common.prediction.predictor import FastPredictor
 from algorithms._common.prediction.shap_values import Contributions
@@ -32,9 +37,13 @@ class HistogramModel(SavedModel, Contributions, BaseEstimator):
 
     def _answer(self, score):
         """Return the predictions of raw scores, by the rules of the library they are of."""
-        if self.ensemble_.library == OURS:
+        trees = self.ensemble_
+        if trees.library == OURS:
             return self._predict_scores(score)
-        return self.ensemble_.from_raw(score)
+        as_ours = trees.library == "lightgbm" and trees.link in ("sigmoid", "softmax")
+        if as_ours and trees.classes and trees.temperature == 1.0:
+            return to_probabilities(score, trees.link)  # to the bit what a model says before a file
+        return trees.from_raw(score)
 
     def _flat_contributions(self, X, rounds):
         """Return contributions as LightGBM lays them out, scores side by side."""

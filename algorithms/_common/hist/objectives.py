@@ -14,6 +14,7 @@ import numpy as np
 
 from algorithms._common.exact_sums import exact_total
 from algorithms._kernels.hist import gradient as kinds
+from algorithms._kernels.prediction.links import write_sigmoids, write_softmax
 
 ALIASES = {
     "l2": "regression",
@@ -228,17 +229,13 @@ def to_probabilities(score, link):
     score : float64 (n_rows, n_scores)
     link : "sigmoid" of each score alone, else "softmax"; one score is always one of two classes
     """
-    if score.shape[1] == 1 or link == "sigmoid":
-        with np.errstate(over="ignore"):
-            found = 1.0 / (1.0 + np.exp(-score))
-        if found.shape[1] > 1:
-            return found
-        both = np.empty((len(found), 2))
-        both[:, 1:] = found
-        np.subtract(1.0, found, out=both[:, :1])
-        return both
-    power = np.exp(score - score.max(axis=1, keepdims=True))
-    return power / power.sum(axis=1, keepdims=True)
+    n_rows, n_scores = score.shape
+    out = np.empty((n_rows, max(n_scores, 2)))
+    if n_scores == 1 or link == "sigmoid":
+        write_sigmoids(score, out)
+    else:
+        write_softmax(score, out)
+    return out
 
 
 def weighted_quantile(values, weight, share):

@@ -6,6 +6,7 @@ from algorithms._common.prediction.plain_nodes import levels_of
 from algorithms._kernels.prediction.leaf_masks import (
     EVERY,
     FIRST_CODE,
+    FOUR,
     LOOK,
     MOST_LEAVES,
     NUMBER,
@@ -65,16 +66,17 @@ class LeafMasks:
         self.looks = np.zeros(len(pairs), LOOK)
         self.looks["column"] = pairs % len(self.asked)
         self.looks["first"] = np.cumsum(self._n_entries) - self._n_entries
-        self.numbers = np.zeros(len(numbers), NUMBER)
-        self.numbers["threshold"] = steps["threshold"][numbers]
-        self.numbers["column"] = column[numbers]
-        self.numbers["right"] = self._keeps[numbers]
         to_left = steps["kind"][numbers] & MISSING_LEFT > 0
-        self.numbers["missing"] = np.where(to_left, EVERY, self._keeps[numbers])
-        owners = pairs // len(self.asked), tree[numbers]
-        counts = np.array([np.bincount(own, minlength=n_trees) for own in owners])
-        self.ends = counts.cumsum(axis=1)
-        self.begins = self.ends - counts
+        places, ends = fours(2 * tree[numbers] + to_left, 2 * n_trees)
+        self.numbers = np.zeros(ends[-1], NUMBER)
+        self.numbers["right"] = EVERY
+        self.numbers["threshold"][places] = steps["threshold"][numbers]
+        self.numbers["column"][places] = column[numbers]
+        self.numbers["right"][places] = self._keeps[numbers]
+        looks = np.bincount(pairs // len(self.asked), minlength=n_trees)
+        begins = np.append(0, ends)[:-1].reshape(n_trees, 2)
+        last = looks.cumsum()
+        self.bounds = np.column_stack([last - looks, last, begins, ends[1::2]])
         self.first_leaves = np.cumsum(n_leaves) - n_leaves
         self.leaves = np.empty(n_leaves.sum(), np.int64)
         self.leaves[self.first_leaves[tree[is_leaf]] + place[is_leaf]] = here[is_leaf]
@@ -97,8 +99,7 @@ class LeafMasks:
 
     def of(self, trees):
         """Return what `add_masked_trees` takes of some trees, once tables are filled."""
-        own = self.looks, self.numbers, self.begins[:, trees], self.ends[:, trees]
-        own += self.leaves, self.first_leaves[trees]
+        own = self.looks, self.numbers, self.bounds[trees], self.leaves, self.first_leaves[trees]
         return *own, self._tables, self.sizes
 
     def add_rows(self, trees, adding, X, out):
@@ -124,6 +125,28 @@ class LeafMasks:
         codes = np.empty(len(self.asked) * BLOCK if self.sizes.any() else 0, np.int64)
         room = codes, np.empty(BLOCK, np.uint64), np.empty(BLOCK, np.int64)
         add_masked_trees(*self.of(trees), *adding, laid, width, *room, out)
+
+
+def fours(owner, n_owners):
+    """Return places for questions by their owners, who each begin at a multiple of FOUR.
+
+    Parameters
+    ----------
+    owner : int64 (n_questions,)
+
+    Returns
+    -------
+    places : int64 (n_questions,)
+    ends : int64 (n_owners,), where the places of each owner end
+    """
+    counts = np.bincount(owner, minlength=n_owners)
+    ends = (-(-counts // FOUR) * FOUR).cumsum()
+    order = np.argsort(owner, kind="stable")
+    begins = np.append(0, ends)[owner[order]]
+    firsts = counts.cumsum() - counts
+    places = np.empty(len(owner), np.int64)
+    places[order] = begins + np.arange(len(owner)) - firsts[owner[order]]
+    return places, ends
 
 
 def steps_of(nodes):

@@ -13,6 +13,7 @@ from algorithms._common.prediction.plain_nodes import pack_nodes
 from algorithms._common.prediction.sparse_predict import AskedColumns, narrowed
 from algorithms._common.threads import Workers, count_threads
 from algorithms._common.trees.category_numbers import WORD, CategoryNumbers, count_words
+from algorithms._kernels.prediction.odd_values import is_beyond
 from algorithms._kernels.prediction.odd_walk import add_odd_trees
 from algorithms._kernels.prediction.plain_walk import add_plain_trees
 from algorithms._kernels.prediction.walk import (
@@ -29,7 +30,8 @@ from harness import Missing
 
 LARGEST = {4: float(np.finfo(np.float32).max), 8: float(np.finfo(np.float64).max)}  # by bytes
 FEW_ROWS = 8  # that walk at once
-LEAF_BY_MASK, QUESTIONS_A_STEP = 8, 4.5  # questions for numbers that take as long
+LEAF_BY_MASK, QUESTIONS_A_STEP = 16, 12  # questions for numbers that take as long
+ROWS_TO_PACK = 1024  # fewer are walked sooner than trees are packed for masks
 FEW_STEPS = 1 << 17  # rows × trees below which threads cost more than they bring
 BLOCK_VALUES = 1 << 21  # of a table whose codes are numbered anew at once
 WIDENED = 1 << 17  # values that are read as float64 at once: a second-level cache
@@ -130,7 +132,8 @@ class FastPredictor:
 
     def masks_for(self, n_rows, trees):
         """Return the `LeafMasks`, filled, where so many rows take less time by them, else None."""
-        if n_rows < FEW_ROWS or not self._is_long:
+        is_packed = "_masks" in self.__dict__
+        if n_rows < (FEW_ROWS if is_packed else ROWS_TO_PACK) or not self._is_long:
             return None
         if not self._masks.are_worth_it(n_rows * len(self.roots[trees])):
             return None
@@ -167,42 +170,37 @@ class FastPredictor:
         -------
         bool, whether a value is larger than ``most``; trees that ask for categories do not look
         """
-        roots, output = self.roots[trees], self.output[trees]
         n_rows = X.shape[0]
-        if n_rows * len(roots) < FEW_STEPS:
-            threads = 1
-        beyond, masks = [], self.masks_for(n_rows, trees)
+        masks = self.masks_for(n_rows, trees)
+        if n_rows <= BLOCK:
+            return self._walk_rows(X, out, trees, masks, most)
+        few = n_rows * len(self.roots[trees]) < FEW_STEPS
+        beyond = []
 
         def share(first, last):
-            at = np.empty(BLOCK, np.int64)
-            first, last = first * BLOCK, min(last * BLOCK, n_rows)
-            values, reading = self.values, self.reading
-            nodes, paths, rounds = self.nodes, self.paths[trees], reading.rounds_sums
-            if masks is not None:
-                own = X[first:last]
-                masks.add_rows(trees, self.adding(trees), own, out[first:last])
-                beyond.append(most < np.inf and is_beyond(own, most))
-            elif self.odd is None:
-                x, width, limit = X.reshape(-1), X.shape[1], X.dtype.type(most)
-                where = at, out, first, last
-                beyond.append(
-                    add_plain_trees(
-                        nodes, roots, paths, values, output, x, width, limit, rounds, *where
-                    )
-                )
-            else:
-                self._walk_odd(X, out, trees, at, first, last)
+            rows = slice(first * BLOCK, last * BLOCK)
+            beyond.append(self._walk_rows(X[rows], out[rows], trees, masks, most))
 
-        blocks = -(-n_rows // BLOCK)
-        if blocks == 1:
-            share(0, 1)
-        else:
-            with Workers(threads) as workers:
-                workers.share(share, blocks)
+        with Workers(1 if few else threads) as workers:
+            workers.share(share, -(-n_rows // BLOCK))
         return any(beyond)
 
-    def _walk_odd(self, X, out, trees, at, first, last):
-        """Add the scores of some trees that ask for categories, for the rows first … last − 1.
+    def _walk_rows(self, X, out, trees, masks, most):
+        """Do the same for some rows in the caller's thread, by `LeafMasks` where there are some."""
+        if masks is not None:
+            masks.add_rows(trees, self.adding(trees), X, out)
+            return most < np.inf and is_beyond(X.reshape(-1), X.dtype.type(most))
+        at = np.empty(BLOCK, np.int64)
+        if self.odd is not None:
+            self._walk_odd(X, out, trees, at)
+            return False
+        return add_plain_trees(
+            self.nodes, self.roots[trees], self.paths[trees], self.values, self.output[trees],
+            X.reshape(-1), X.shape[1], X.dtype.type(most), self.reading.rounds_sums, at, out,
+        )  # fmt: skip
+
+    def _walk_odd(self, X, out, trees, at):
+        """Add the scores of some trees that ask for categories.
 
         float32 X is read as float64, some rows at a time: else these walks are compiled twice.
         """
@@ -210,10 +208,10 @@ class FastPredictor:
         in_advance = self.odd.are_worth_it(len(X), paths[:, 0], trees)
         room = self.odd.new_block() if in_advance else ()
         step = max(BLOCK, WIDENED // max(X.shape[1], 1) // BLOCK * BLOCK)
-        for start in range(first, last, step):
-            rows = slice(start, min(start + step, last))
+        for start in range(0, len(X), step):
+            rows = slice(start, start + step)
             wide = X[rows].astype(np.float64, copy=False)
-            where = at, out[rows], 0, len(wide)
+            where = at, out[rows]
             if in_advance:
                 add_odd_trees(
                     self.nodes, roots, paths, self.values, output, *self.odd.of(trees), wide,
@@ -221,7 +219,8 @@ class FastPredictor:
                 )  # fmt: skip
             else:
                 values = self.values_of_steps
-                add_trees(self.steps, self.bits, roots, values, output, wide, self.reading, *where)
+                given = self.steps, self.bits, roots, values, output, wide, self.reading
+                add_trees(*given, *where)
 
     def finish(self, out):
         """Return the raw scores of sums over all trees."""
@@ -232,11 +231,6 @@ class FastPredictor:
         if e.combination in ("mean", "vote"):
             found /= found.dtype.type(e.weight.sum())
         return found if e.base_first else found + e.base.astype(found.dtype)
-
-
-def is_beyond(X, most):
-    """Return whether a value is larger than ``most``; missing ones are not."""
-    return np.fmax.reduce(X, axis=None) > most or np.fmin.reduce(X, axis=None) < -most
 
 
 def summed_values(e):

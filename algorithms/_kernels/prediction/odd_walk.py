@@ -44,10 +44,8 @@ def add_odd_trees(
     codes,
     at,
     out,
-    first,
-    last,
 ):
-    """Add the trees' leaves to the scores of the rows first … last − 1 of X.
+    """Add the trees' leaves to the scores of the rows of X.
 
     Parameters
     ----------
@@ -65,8 +63,8 @@ def add_odd_trees(
     codes : int64, room for BLOCK rows of these columns
     """
     answers = block.view(np.int64)
-    for start in range(first, last, BLOCK):
-        n = min(BLOCK, last - start)
+    for start in range(0, len(out), BLOCK):
+        n = min(BLOCK, len(out) - start)
         lay_out(X, asked, block, start, n)
         for j in coded:
             encode(reading, block, codes, j * BLOCK, n)

@@ -28,10 +28,8 @@ NODE = np.dtype(
 
 
 @kernel
-def add_plain_trees(
-    nodes, roots, paths, values, output, x, width, most, rounds_sums, at, out, first, last
-):
-    """Add the trees' leaves to the scores of the rows first … last − 1.
+def add_plain_trees(nodes, roots, paths, values, output, x, width, most, rounds_sums, at, out):
+    """Add the trees' leaves to the scores of all rows.
 
     Parameters
     ----------
@@ -54,8 +52,8 @@ def add_plain_trees(
     """
     looks = np.isfinite(most) or width <= EIGHT * len(roots)
     all_found = np.int64(0)
-    for start in range(first, last, BLOCK):
-        n = min(BLOCK, last - start)
+    for start in range(0, len(out), BLOCK):
+        n = min(BLOCK, len(out) - start)
         found = np.int64(GAPS)
         if looks:
             found = look(x, start * width, (start + n) * width, most)

@@ -64,8 +64,8 @@ def goes_left(step, x, bits, reading):
 
 
 @kernel
-def add_trees(steps, bits, roots, values, output, X, reading, at, out, first, last):
-    """Add the trees' leaves to the scores of the rows first … last − 1 of X.
+def add_trees(steps, bits, roots, values, output, X, reading, at, out):
+    """Add the trees' leaves to the scores of the rows of X.
 
     Parameters
     ----------
@@ -79,8 +79,8 @@ def add_trees(steps, bits, roots, values, output, X, reading, at, out, first, la
     at : (BLOCK,) int64, scratch space
     out : (n_rows, n_scores) float64, added to
     """
-    for start in range(first, last, BLOCK):
-        n = min(BLOCK, last - start)
+    for start in range(0, len(out), BLOCK):
+        n = min(BLOCK, len(out) - start)
         for t in range(len(roots)):
             for i in range(n):
                 at[i] = roots[t]

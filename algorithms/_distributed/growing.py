@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from algorithms._common.hist.bundles import stride_of
-from algorithms._common.hist.growing import begin_with, codes_with_bins, mark_rows, parting
+from algorithms._common.hist.growing import EVERY, codes_with_bins, mark_rows, parting
 from algorithms._common.hist.model import copy_tree
 from algorithms._distributed.bins import owners_of
 from algorithms._distributed.collective import width_of
@@ -32,6 +32,7 @@ from algorithms._kernels.hist.dist_grow import (
     take_better,
 )
 from algorithms._kernels.hist.groups import ALL
+from algorithms._kernels.hist.partition import begin_with
 from algorithms._kernels.hist.scores import add_leaves
 
 BESTS = 2 * layout.BEST.itemsize  # bytes
@@ -131,7 +132,7 @@ class RankGrower:
         """Grow a tree, at all ranks at once; parameters and result as `Grower.grow`."""
         self.use(np.arange(self.bins.rows.shape[1]) if features is None else features)
         self.rows = self.order if rows is None else self.order[: len(rows)]
-        begin_with(rows, self.rows)
+        begin_with(EVERY if rows is None else rows, self.rows, 0, len(self.rows))
         self.records, self.scale = records, scale
         self.tree_rules = self.rules._replace(seed=int(seed))
         self.begin()

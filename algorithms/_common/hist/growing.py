@@ -7,6 +7,7 @@ from algorithms._common.hist.model import copy_tree
 from algorithms._common.threads import make_team
 from algorithms._kernels.hist import layout
 from algorithms._kernels.hist.grow import grow
+from algorithms._kernels.hist.partition import begin_with
 from algorithms._kernels.hist.places import AT_ONCE, MOST_LEAVES, list_runs, place_rows
 from algorithms._kernels.hist.scores import (
     add_leaves,
@@ -16,7 +17,7 @@ from algorithms._kernels.hist.scores import (
     walk_listed,
 )
 
-ROWS_AT_ONCE = 1 << 15
+EVERY = np.empty(0, np.uint32)  # of rows: all of them
 SMALL = 1 << 16  # values of a table below which threads cost more than they bring
 
 
@@ -92,10 +93,12 @@ class Grower:
             own = own._replace(rows=own.rows[: len(rows)])
         if features is not None:
             own = own._replace(**self._only(features))
-        begin_with(rows, own.rows)
         rules = self.rules._replace(seed=int(seed))
+        given, n_rows = EVERY if rows is None else rows, len(own.rows)
 
         def run(rank, _):
+            first, last = n_rows * rank // self.size, n_rows * (rank + 1) // self.size
+            begin_with(given, own.rows, first, last)
             grow(self.team, rank, self.bins, records, own, self.scratch, rules, scale)
 
         self.workers.share(run, self.size)
@@ -184,14 +187,6 @@ class Grower:
 def codes_with_bins(binner):
     """Return, for each feature, its codes and the bin of each; None where it holds numbers."""
     return [None if own is None else (own, np.arange(len(own))) for own in binner.codes]
-
-
-def begin_with(rows, out):
-    """Write the rows that a tree is grown on, or the numbers of all, a block at a time."""
-    for first in range(0, len(out), ROWS_AT_ONCE):
-        last = min(first + ROWS_AT_ONCE, len(out))
-        own = np.arange(first, last, dtype=out.dtype) if rows is None else rows[first:last]
-        out[first:last] = own
 
 
 def mark_rows(share, grown, n_leaves, leaf_of, spare, of_others):

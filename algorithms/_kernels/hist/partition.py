@@ -8,10 +8,27 @@ where they belong. So the result does not depend on how many members there are.
 import numpy as np
 
 from algorithms._kernels.hist.layout import TO_LEFT
-from algorithms._kernels.jit import inner_kernel, linked_kernel
+from algorithms._kernels.jit import inner_kernel, kernel, linked_kernel
 from algorithms._kernels.team import meet, share_of
 
 FEW = 4096  # rows that one member parts alone
+
+
+@kernel
+def begin_with(given, rows, first, last):
+    """Write some of the rows that a tree is grown on.
+
+    Parameters
+    ----------
+    given : uint32, these rows; (0,): the numbers of all
+    rows : uint32, of which those from first to last − 1 are written
+    """
+    if len(given):
+        for i in range(np.uint64(first), np.uint64(last)):
+            rows[i] = given[i]
+    else:
+        for i in range(np.uint64(first), np.uint64(last)):
+            rows[i] = i
 
 
 @linked_kernel

@@ -19,7 +19,9 @@ def test_where_masks_take_less_time_no_tree_is_walked():
     walker, trees = model._walker, model.ensemble_
     assert walker.masks_for(3000, slice(None)) is walker._masks
     assert walker.masks_for(7, slice(None)) is None
-    assert FastPredictor(trees).masks_for(1000, slice(None)) is None  # nothing is packed for these
+    fresh = FastPredictor(trees)
+    assert fresh.masks_for(1000, slice(None)) is None  # nothing is packed for these
+    assert fresh.masks_for(24, slice(None)) is fresh._masks  # but once there were as many
     for table in (X, X.astype(np.float32), sparse.csr_array(X), X[:50]):
         rows = table.toarray() if sparse.issparse(table) else table
         assert np.array_equal(model.predict(table), trees.raw(rows)[:, 0])

@@ -31,16 +31,18 @@ from harness import Missing
 LARGEST = {4: float(np.finfo(np.float32).max), 8: float(np.finfo(np.float64).max)}  # by bytes
 FEW_ROWS = 8  # that walk at once
 LEAF_BY_MASK, QUESTIONS_A_STEP = 16, 12  # questions for numbers that take as long
-ROWS_TO_PACK = 1024  # fewer are walked sooner than trees are packed for masks
+ROWS_TO_PACK = 1024  # in all calls so far; fewer are walked sooner than trees are packed for masks
 FEW_STEPS = 1 << 17  # rows × trees below which threads cost more than they bring
 BLOCK_VALUES = 1 << 21  # of a table whose codes are numbered anew at once
 WIDENED = 1 << 17  # values that are read as float64 at once: a second-level cache
-MADE_LATER = ("_narrow", "_masks", "_is_long")  # what no file keeps
+MADE_LATER = ("_narrow", "_masks", "_is_long", "_seen")  # what no file keeps
 MANY_WORDS = 1 << 17  # of all category sets, 64 codes each, beyond which codes are numbered anew
 
 
 class FastPredictor:
     """The trees of an ensemble, packed for the walk."""
+
+    _seen = 0  # rows, in calls of more than a few
 
     def __init__(self, ensemble):
         self.ensemble = ensemble
@@ -132,8 +134,10 @@ class FastPredictor:
 
     def masks_for(self, n_rows, trees):
         """Return the `LeafMasks`, filled, where so many rows take less time by them, else None."""
-        is_packed = "_masks" in self.__dict__
-        if n_rows < (FEW_ROWS if is_packed else ROWS_TO_PACK) or not self._is_long:
+        if n_rows < FEW_ROWS or not self._is_long:
+            return None
+        self._seen += n_rows
+        if self._seen < ROWS_TO_PACK:
             return None
         if not self._masks.are_worth_it(n_rows * len(self.roots[trees])):
             return None

@@ -70,3 +70,40 @@ def test_tables_that_are_too_large_are_not_made(monkeypatch):
     monkeypatch.setattr(leaf_masks, "MOST_ENTRIES", 10)
     assert not FastPredictor(trees).masks_for(3000, slice(None))
     agree(trees, X)
+
+
+def test_a_threshold_that_no_number_is_below_is_not_asked_by_masks():
+    n = 7
+    inner = np.arange(n)
+    tree = Tree(  # a chain; of its first question missing values go left, and nothing else does
+        feature=np.append(0 * inner, [-1] * (n + 1)),
+        threshold=np.append([-np.inf, 0, 1, 2, 3, 4, 5], np.zeros(n + 1)),
+        left=np.append(n + inner, [-1] * (n + 1)),
+        right=np.append(np.append(inner[1:], 2 * n), [-1] * (n + 1)),
+        value=np.arange(2 * n + 1.0)[:, None],
+        default_left=np.append([True], [False] * (2 * n)),
+        missing=np.full(2 * n + 1, Missing.NAN),
+    )
+    trees = TreeEnsemble.join([tree] * 3, n_features=1, comparison="<")
+    X = np.tile([[0.5], [np.nan], [-3.0], [5.0]], (600, 1))
+    assert np.array_equal(FastPredictor(trees).raw(X), trees.raw(X))
+    assert not FastPredictor(trees)._masks.fits
+
+
+def test_a_round_alone_is_walked_where_laying_out_rows_costs_more():
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(3000, 40))
+    y = X @ rng.normal(size=40)
+    model = HistogramBoostingRegressor(n_estimators=60, n_jobs=1).fit(X, y)
+    walker = model._walker
+    assert walker.masks_for(3000, slice(0, 1)) is None
+    assert walker.masks_for(3000, slice(None)) is walker._masks
+    *_, last = model.staged_predict(X)
+    assert np.array_equal(last, model.predict(X))
+
+
+def test_an_ensemble_of_no_trees_is_its_base():
+    trees = TreeEnsemble.join([], n_features=2, base=np.array([3.0]))
+    walker = FastPredictor(trees)
+    assert walker._masks.fits
+    assert np.array_equal(walker.raw(np.zeros((2000, 2))), np.full((2000, 1), 3.0))

@@ -14,7 +14,7 @@ from scipy import sparse
 from sklearn.ensemble import AdaBoostClassifier, AdaBoostRegressor, RandomForestClassifier
 
 from algorithms import read_model, serve, write_model
-from algorithms._common.prediction import odd_questions
+from algorithms._common.prediction import odd_questions, packing
 from algorithms._common.prediction import predictor as hist_predict
 from algorithms._common.prediction.node_rules import ends_left
 from algorithms._common.prediction.predictor import FastPredictor
@@ -59,12 +59,19 @@ def test_any_ensemble_is_walked_as_it_says(seed, shape, comparison, read, summed
     st.integers(1, 300),
     st.integers(0, 30),
     st.booleans(),
+    st.sampled_from(["<", "<="]),
+    st.sampled_from(DTYPES),
+    st.sampled_from([0.0, 1e-35]),
 )
-@settings(max_examples=60)
-def test_trees_that_ask_numbers_alone_are_walked_as_they_say(seed, shape, n_rows, depth, has_gaps):
+@settings(max_examples=120)
+def test_trees_that_ask_numbers_alone_are_walked_as_they_say(
+    seed, shape, n_rows, depth, has_gaps, comparison, read, zero
+):
     rng = np.random.default_rng(seed)
-    tree = {"kinds": (Missing.NONE, Missing.NAN), "sets": False, "depth": depth}
-    trees = random_ensemble(rng, n_trees=3, tree=tree, **shape)
+    kinds = (Missing.NONE, Missing.NAN, Missing.NAN_AS_ZERO)
+    tree = {"kinds": kinds, "sets": False, "depth": depth}
+    rules = {"comparison": comparison, "input_dtype": read, "zero_within": zero}
+    trees = random_ensemble(rng, n_trees=3, tree=tree, **shape, **rules)
     X = rows_for(trees, rng, n_rows)
     X = X if has_gaps else np.nan_to_num(X)
     assert FastPredictor(trees).odd is None
@@ -191,7 +198,7 @@ def test_codes_that_are_numbered_anew_are_walked_as_they_say(seed, shape, read, 
     trees = random_ensemble(rng, **shape, input_dtype=read, zero_within=zero)
     X = rows_for(trees, rng)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(hist_predict, "MANY_WORDS", 0)
+        patch.setattr(packing, "MANY_WORDS", 0)
         assert FastPredictor(trees).numbers is not None or not len(trees.members_left)
         agree(trees, X)
         with np.errstate(over="ignore"):
@@ -222,7 +229,7 @@ def test_codes_of_the_same_sets_share_a_number():
 
 
 def test_a_set_that_two_columns_ask_is_numbered_for_each(monkeypatch):
-    monkeypatch.setattr(hist_predict, "MANY_WORDS", 0)
+    monkeypatch.setattr(packing, "MANY_WORDS", 0)
     trees = far_reaching(4, np.arange(50))
     trees = dataclasses.replace(trees, categories=np.where(trees.categories >= 0, 1, -1))
     assert FastPredictor(trees).odd.fits

@@ -17,13 +17,13 @@ def agree(trees, X):
         with pytest.MonkeyPatch.context() as patch:  # by masks, and both ways to walk
             patch.setattr(leaf_masks, "ENTRIES_A_WALK", 1 << 40)
             patch.setattr(hist_predict, "FEW_ROWS", 1)
+            patch.setattr(hist_predict, "FEW_STEPS", 0)
             patch.setattr(hist_predict, "ROWS_TO_PACK", 1)
             patch.setattr(hist_predict, "QUESTIONS_A_STEP", 1 << 40)
             every += [serve(trees).raw(X), serve(trees, n_jobs=2).raw(X)]
         for few_rows, answers in ((1, 1 << 30), (1, 0)):
             with pytest.MonkeyPatch.context() as patch:
                 patch.setattr(hist_predict, "FEW_ROWS", 1 << 60)
-                patch.setattr(hist_predict, "ROWS_TO_PACK", 1 << 60)
                 patch.setattr(odd_questions, "FEW_ROWS", few_rows)
                 patch.setattr(odd_questions, "ANSWERS_A_STEP", answers)
                 every.append(server.raw(X))

@@ -42,7 +42,7 @@ class HistogramModel(SavedModel, Contributions, BaseEstimator):
             return self._predict_scores(score)
         as_ours = trees.library == "lightgbm" and trees.link in ("sigmoid", "softmax")
         if as_ours and trees.classes and trees.temperature == 1.0:
-            return to_probabilities(score, trees.link)  # to the bit what a model says before a file
+            return to_probabilities(score, trees.link)  # as before a file, to the bit
         return trees.from_raw(score)
 
     def _flat_contributions(self, X, rounds):

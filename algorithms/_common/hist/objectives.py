@@ -232,7 +232,7 @@ def to_probabilities(score, link):
     n_rows, n_scores = score.shape
     out = np.empty((n_rows, max(n_scores, 2)))
     if n_scores == 1 or link == "sigmoid":
-        write_sigmoids(score, out)
+        write_sigmoids(score.reshape(-1), out.reshape(-1))
     else:
         write_softmax(score, out)
     return out

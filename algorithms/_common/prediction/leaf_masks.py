@@ -34,8 +34,8 @@ class LeafMasks:
 
     Attributes
     ----------
-    fits : bool, whether no tree has too many leaves, or odd questions for numbers, and no table is
-        too large
+    fits : bool, whether no tree has too many leaves, or questions for numbers that no comparison
+        answers, and no table is too large
     """
 
     def __init__(self, steps, bits, roots):
@@ -54,11 +54,13 @@ class LeafMasks:
         )
         numbers = np.flatnonzero(~is_leaf & ~asks_set)
         self._n_entries = self.sizes[pairs % len(self.asked)]
+        to_left = steps["kind"][numbers] & MISSING_LEFT > 0
         n_leaves = np.bincount(tree[is_leaf], minlength=n_trees)
         self.fits = (
             n_leaves.max(initial=0) <= MOST_LEAVES
             and self._n_entries.sum() <= MOST_ENTRIES
             and not (steps["kind"][numbers] & ZERO_MISSING).any()
+            and not np.isnan(steps["threshold"][numbers][to_left]).any()  # only NaN goes left
         )
         if not self.fits:
             return
@@ -66,9 +68,8 @@ class LeafMasks:
         self.looks = np.zeros(len(pairs), LOOK)
         self.looks["column"] = pairs % len(self.asked)
         self.looks["first"] = np.cumsum(self._n_entries) - self._n_entries
-        to_left = steps["kind"][numbers] & MISSING_LEFT > 0
         places, ends = fours(2 * tree[numbers] + to_left, 2 * n_trees)
-        self.numbers = np.zeros(ends[-1], NUMBER)
+        self.numbers = np.zeros(ends.max(initial=0), NUMBER)
         self.numbers["right"] = EVERY
         self.numbers["threshold"][places] = steps["threshold"][numbers]
         self.numbers["column"][places] = column[numbers]

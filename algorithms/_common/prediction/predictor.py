@@ -7,36 +7,25 @@ from scipy import sparse
 
 from algorithms._common.few_rows import plain_array
 from algorithms._common.prediction.leaf_masks import LeafMasks, steps_of
-from algorithms._common.prediction.node_rules import ends_left, nan_goes_left
 from algorithms._common.prediction.odd_questions import OddQuestions
+from algorithms._common.prediction.packing import pack, reading_of, summed_values
 from algorithms._common.prediction.plain_nodes import pack_nodes
 from algorithms._common.prediction.sparse_predict import AskedColumns, narrowed
 from algorithms._common.threads import Workers, count_threads
-from algorithms._common.trees.category_numbers import WORD, CategoryNumbers, count_words
 from algorithms._kernels.prediction.odd_values import is_beyond
 from algorithms._kernels.prediction.odd_walk import add_odd_trees
 from algorithms._kernels.prediction.plain_walk import add_plain_trees
-from algorithms._kernels.prediction.walk import (
-    BLOCK,
-    IS_SET,
-    MEMBERS_LEFT,
-    MISSING_LEFT,
-    STEP,
-    ZERO_MISSING,
-    Reading,
-    add_trees,
-)
-from harness import Missing
+from algorithms._kernels.prediction.walk import BLOCK, IS_SET, ZERO_MISSING, add_trees
 
 LARGEST = {4: float(np.finfo(np.float32).max), 8: float(np.finfo(np.float64).max)}  # by bytes
 FEW_ROWS = 8  # that walk at once
 LEAF_BY_MASK, QUESTIONS_A_STEP = 16, 12  # questions for numbers that take as long
-ROWS_TO_PACK = 1024  # in all calls so far; fewer are walked sooner than trees are packed for masks
+QUESTIONS_A_COLUMN = 14  # that take as long as to lay a column out
+ROWS_TO_PACK = 1024  # so far, in calls that masks could serve; packing trees takes as long
 FEW_STEPS = 1 << 17  # rows × trees below which threads cost more than they bring
 BLOCK_VALUES = 1 << 21  # of a table whose codes are numbered anew at once
 WIDENED = 1 << 17  # values that are read as float64 at once: a second-level cache
-MADE_LATER = ("_narrow", "_masks", "_is_long", "_seen")  # what no file keeps
-MANY_WORDS = 1 << 17  # of all category sets, 64 codes each, beyond which codes are numbered anew
+MADE_LATER = ("_narrow", "_masks", "_saved", "_seen")  # what no file keeps
 
 
 class FastPredictor:
@@ -127,14 +116,23 @@ class FastPredictor:
         return LeafMasks(self.steps, self.bits, self.roots)
 
     @cached_property
-    def _is_long(self):
-        """Whether a walk takes longer than all questions of a tree, or asks for categories."""
-        asked = (len(self.nodes) - len(self.roots)) // 2 + LEAF_BY_MASK * len(self.roots)
-        return self.odd is not None or asked < QUESTIONS_A_STEP * self.paths[:, 1].sum()
+    def _saved(self):
+        """What masks save a tree and what it costs to lay out a row, counted in questions."""
+        n_trees, columns = max(len(self.roots), 1), np.unique(self.nodes["asks"] >> 1)
+        asked = (len(self.nodes) - n_trees) // 2
+        saved = (QUESTIONS_A_STEP * self.paths[:, 1].sum() - asked) / n_trees - LEAF_BY_MASK
+        return saved, QUESTIONS_A_COLUMN * len(columns)
 
-    def masks_for(self, n_rows, trees):
-        """Return the `LeafMasks`, filled, where so many rows take less time by them, else None."""
-        if n_rows < FEW_ROWS or not self._is_long:
+    def masks_for(self, n_rows, trees, are_laid=False):
+        """Return the `LeafMasks`, filled, where so many rows take less time by them, else None.
+
+        Trees that ask for categories always do, of others enough must share what it costs to lay
+        out rows, unless these are.
+        """
+        if n_rows < FEW_ROWS:
+            return None
+        saved, to_lay = self._saved
+        if self.odd is None and saved * len(self.roots[trees]) <= (0 if are_laid else to_lay):
             return None
         self._seen += n_rows
         if self._seen < ROWS_TO_PACK:
@@ -151,7 +149,7 @@ class FastPredictor:
             return
         n_rows, width = X.shape[0], asked.width
         few = n_rows * len(self.roots[trees]) < FEW_STEPS
-        masks = None if narrow.numbers is not None else narrow.masks_for(n_rows, trees)
+        masks = None if narrow.numbers is not None else narrow.masks_for(n_rows, trees, True)
 
         def add(rows, laid):
             n = rows.stop - rows.start
@@ -172,7 +170,7 @@ class FastPredictor:
 
         Returns
         -------
-        bool, whether a value is larger than ``most``; trees that ask for categories do not look
+        bool, whether a value is larger than ``most``; walks that ask for categories do not look
         """
         n_rows = X.shape[0]
         masks = self.masks_for(n_rows, trees)
@@ -190,7 +188,7 @@ class FastPredictor:
         return any(beyond)
 
     def _walk_rows(self, X, out, trees, masks, most):
-        """Do the same for some rows in the caller's thread, by `LeafMasks` where there are some."""
+        """Do as `_walk` in the caller's thread, by `LeafMasks` where there are some."""
         if masks is not None:
             masks.add_rows(trees, self.adding(trees), X, out)
             return most < np.inf and is_beyond(X.reshape(-1), X.dtype.type(most))
@@ -235,63 +233,3 @@ class FastPredictor:
         if e.combination in ("mean", "vote"):
             found /= found.dtype.type(e.weight.sum())
         return found if e.base_first else found + e.base.astype(found.dtype)
-
-
-def summed_values(e):
-    """Return what each node adds to a sum, float64 (n_nodes, n_values)."""
-    value = e.value
-    if e.combination == "vote":  # a leaf votes for its largest value
-        value = np.where(np.arange(value.shape[1]) == value.argmax(axis=1)[:, None], 1.0, e.against)
-    weight = np.repeat(e.weight, np.diff(e.offsets))
-    return (weight[:, None] * value).astype(e.sum_dtype).astype(np.float64)
-
-
-def reading_of(ensemble):
-    """Return the `Reading` of an ensemble."""
-    return Reading(
-        ensemble.input_dtype == "float32",
-        float(ensemble.zero_within),
-        ensemble.sum_dtype == "float32" and ensemble.combination != "median",
-    )
-
-
-def pack_steps(ensemble):
-    """Return an ensemble's nodes as STEP, and the words of its category sets."""
-    inner = ensemble.left >= 0
-    here = np.arange(ensemble.n_nodes)
-    ends = ends_left(ensemble)
-    steps = np.zeros(ensemble.n_nodes, STEP)
-    steps["threshold"] = np.where(inner, ends, np.inf)
-    steps["feature"] = np.where(inner, ensemble.feature, 0)
-    steps["left"] = np.where(inner, ensemble.left, here)
-    steps["right"] = np.where(inner, ensemble.right, here)
-    steps["kind"] = MISSING_LEFT * (nan_goes_left(ensemble, ends) & inner)
-    steps["kind"] += ZERO_MISSING * (inner & (ensemble.missing == Missing.ZERO))
-    first, length, bits = pack_sets(ensemble)
-    asks_set = ensemble.categories >= 0
-    number = ensemble.categories[asks_set]
-    steps["threshold"][asks_set] = first[number]
-    steps["words"][asks_set] = length[number]
-    steps["kind"][asks_set] += IS_SET + MEMBERS_LEFT * ensemble.members_left[number]
-    return steps, bits
-
-
-def pack(ensemble):
-    """Return `pack_steps` of an ensemble, after the `CategoryNumbers` that its steps ask, if any.
-
-    Codes are numbered anew where sets would need many bits.
-    """
-    many = count_words(ensemble).sum() > MANY_WORDS
-    numbers = CategoryNumbers(ensemble) if many else None
-    return numbers, *pack_steps(numbers.ensemble if many else ensemble)
-
-
-def pack_sets(e):
-    """Return the first word of each category set, how many it has, and all words."""
-    sets = np.repeat(np.arange(len(e.members_left)), np.diff(e.set_indptr))
-    length = count_words(e)
-    first = np.cumsum(length) - length
-    bits = np.zeros(length.sum(), np.uint64)
-    at = first[sets] + e.set_codes // WORD
-    np.bitwise_or.at(bits, at, np.uint64(1) << (e.set_codes % WORD).astype(np.uint64))
-    return first, length, bits

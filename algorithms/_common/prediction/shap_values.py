@@ -8,7 +8,7 @@
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from algorithms._common.prediction.predictor import pack, reading_of, summed_values
+from algorithms._common.prediction.packing import pack, reading_of, summed_values
 from algorithms._common.threads import Workers, count_threads
 from algorithms._kernels.prediction.tree_shap import (
     EDGE,

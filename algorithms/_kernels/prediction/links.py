@@ -30,21 +30,21 @@ def write_softmax(score, out):
 
 @kernel
 def write_sigmoids(score, out):
-    """Write p = 1 / (1 + e^−F) of each score; where there is one, 1 − p before it.
+    """Write p = 1 / (1 + e^−F) of each score; or 1 − p and p, where there is room for both.
 
     Parameters
     ----------
-    score : (n_rows, n_scores) float64, F
-    out : float64, written: as score, or (n_rows, 2) where that has one column
+    score : (n,) float64, F
+    out : (n,) or (2 n,) float64, written
     """
-    if score.shape[1] == 1:
-        for i in range(np.uint64(score.shape[0])):
-            p = sigmoid(score[i, 0])
-            out[i, 0], out[i, 1] = 1.0 - p, p
-    else:
-        for i in range(np.uint64(score.shape[0])):
-            for k in range(np.uint64(score.shape[1])):
-                out[i, k] = sigmoid(score[i, k])
+    n = np.uint64(len(score))
+    last = out[np.uint64(len(out)) - n :]  # one after the other, so that exponentials are vectors
+    for i in range(n):
+        last[i] = sigmoid(score[i])
+    if len(out) > len(score):
+        for i in range(n):
+            p = last[i]  # what lies behind it is yet to be read, and not yet written over
+            out[2 * i], out[2 * i + 1] = 1.0 - p, p
 
 
 @inner_kernel

@@ -195,7 +195,7 @@ def prepare(ranks, training, table, workers):
     if by_features:
         bins, score, y, weight, crowds = everywhere(ranks, rows, bins, score, y, weight, crowds)
         rows_here = Rows.of_parts([rows.total], [0])
-    rules = make_rules(p, monotone)
+    rules = make_rules(p, monotone, objective)
     grown = ranks, bins, binner, rules, workers, rows.total
     if training.tree_learner == "voting":
         grower = VotingGrower(*grown, top_k=training.top_k)

@@ -3,7 +3,7 @@
 import lightgbm
 import numpy as np
 import pytest
-from sklearn.metrics import log_loss, roc_auc_score
+from sklearn.metrics import log_loss, mean_pinball_loss, roc_auc_score
 
 from algorithms import HistogramBoostingClassifier, HistogramBoostingRegressor
 from algorithms._common.hist.metrics import metrics_of
@@ -353,3 +353,16 @@ def test_metrics_have_lightgbms_other_names(wanted, told):
     model = HistogramBoostingRegressor(n_estimators=1)
     model.fit(X, y, eval_set=[(X, y)], eval_metric=wanted)
     assert list(model.evals_result_["valid_0"]) == [told]
+
+
+def test_leaves_whose_gradients_are_all_equal_are_split_for_their_quantiles():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(4000, 5))
+    y = X[:, 0] + np.exp(X[:, 1]) * rng.gamma(2.0, size=4000)
+    train, test = slice(0, 2000), slice(2000, 4000)
+    settings = {"objective": "quantile", "alpha": 0.03, "n_estimators": 60}
+    ours = HistogramBoostingRegressor(**settings, random_state=0).fit(X[train], y[train])
+    theirs = lightgbm.LGBMRegressor(**settings, verbose=-1).fit(X[train], y[train])
+    assert (np.diff(ours.ensemble_.offsets) == 61).mean() > 0.9  # nodes of 31 leaves
+    losses = [mean_pinball_loss(y[test], m.predict(X[test]), alpha=0.03) for m in (ours, theirs)]
+    assert losses[0] < 1.02 * losses[1]

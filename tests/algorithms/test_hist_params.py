@@ -215,3 +215,20 @@ def test_extra_trees_draw_sets_of_categories_too(max_cat_to_onehot):
 
     assert len(sets()) == 1
     assert len(sets(extra_trees=True)) > 3
+
+
+def test_extra_trees_take_a_set_only_where_it_is_as_large_as_was_drawn():
+    """A column whose small sets are too few rows has no split in most draws of a small size."""
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.integers(0, 40, 4000), rng.normal(size=4000)])
+    y = np.sin(X[:, 0]) + 0.1 * X[:, 1]
+
+    def asked(seed):
+        model = HistogramBoostingRegressor(
+            n_estimators=1, num_leaves=2, categorical_feature=[0], min_data_per_group=1,
+            min_child_samples=1500, extra_trees=True, random_state=seed,
+        ).fit(X, y)  # fmt: skip
+        return model.ensemble_.feature[0]
+
+    found = np.array([asked(seed) for seed in range(40)])
+    assert 4 < np.count_nonzero(found == 1) < 36  # the number is asked where the draw was too small

@@ -228,7 +228,7 @@ class BaseHistogramBoosting(HistogramModel):
             order = find_order(table, binner, objective, objective.targets(y), workers)
         bins = bin_table(table, binner, monotone, groups, workers, layout, order[0])
         crowds = find_crowds(X, binner, order[0])
-        return Binned(bins, binner, order, crowds, make_rules(self, monotone))
+        return Binned(bins, binner, order, crowds, make_rules(self, monotone, objective))
 
     def _booster(self, binned, X, y, weight, workers, start):
         """Return the booster before its first round."""

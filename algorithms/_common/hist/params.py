@@ -7,7 +7,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from algorithms._common.constraints import read_signs
 from algorithms._common.hist.bundles import Layout
-from algorithms._kernels.hist.layout import MAX_BINS, Rules
+from algorithms._kernels.hist.layout import MAX_BINS, NOISE, Rules
 
 SHARE = Interval(Real, 0.0, 1.0, closed="right")
 AT_LEAST_0 = Interval(Real, 0.0, None, closed="left")
@@ -136,13 +136,16 @@ def refuse_directions(signs, categorical, names):
         )
 
 
-def make_rules(params, monotone):
+def make_rules(params, monotone, objective):
     """Return the kernels' rules.
 
     Parameters
     ----------
     params : the estimator
     monotone : int64 (n_features,)
+    objective : Objective or callable. Where it renews leaves, one whose gradients are all equal is
+        split all the same, as rounding has it: no split has a gain, but smaller leaves have
+        quantiles of their own.
     """
     held = params.reg_alpha or params.max_delta_step or params.path_smooth or monotone.any()
     return Rules(
@@ -163,6 +166,7 @@ def make_rules(params, monotone):
         extra=int(params.extra_trees),
         plain=int(not held),
         seed=0,
+        noise=NOISE if getattr(objective, "renewed", None) is None else 0.0,
     )
 
 

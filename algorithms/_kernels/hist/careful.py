@@ -11,7 +11,7 @@ Categories are sorted by G / (H + s), and every start and every end of that orde
 left side (Fisher 1958: the best part of all is among them); where there are few categories,
 each alone. What training has never seen, or seldom, goes right, and so do missing values. Where a
 bin holds several categories (`hist.crowds`), seldom is said of their mean. Of extra trees one
-category is drawn, or from how many on the first set that is allowed is taken, at either end.
+category is drawn, or how many the set has that is tried at either end, where it is allowed.
 Second-order boosting has sets of its own: see `newton.sets`.
 """
 
@@ -149,9 +149,9 @@ def try_set(
     share = facts.n_rows / np.float64(facts.h)
     g = h = group = 0
     at = 0
-    fewest, end = np.int64(0), np.int64(min(used, most))
-    if rules.extra and fewest < end:
-        fewest, _ = draw_one(fewest, end, feature, facts, rules)
+    drawn, end = np.int64(0), np.int64(min(used, most))
+    if rules.extra and end > 0:
+        drawn, _ = draw_one(drawn, end, feature, facts, rules)
     floor = facts.floor * facts.unit
     for i in range(end):
         g += cells_g[order[i]]
@@ -160,15 +160,15 @@ def try_set(
         if facts.h - h < facts.least:
             break
         few = most > 1 and group * share + 0.5 < rules.min_rows_of_category
-        if i < fewest or h < facts.least or few:
+        if h < facts.least or few:
             continue
         group = 0
+        if rules.extra and i != drawn:
+            continue
         found = gain_of_sides(g, h, ridge, np.int64(0), facts, rules, scale)
         if found > floor and beats(found, feature, best):
             at = i + 1
             improve(best, found, feature, 0, 0, g, h, ridge)
-        if rules.extra:
-            break
     if at:
         best["is_set"] = 1
         members[:] = 0

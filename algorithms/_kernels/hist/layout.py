@@ -31,6 +31,7 @@ MAX_BINS = 256
 CACHE_LINE = 8  # cells
 TILE = 64  # features whose cells are filled at once: they fit the second-level cache
 NO_FEATURE = -1
+NOISE = 4.0  # gains below this many squared steps a row can come from rounding alone
 
 LEAF = np.dtype(
     [
@@ -135,6 +136,7 @@ class Rules(NamedTuple):
     plain: int  # 1: neither alpha, max_step, smooth nor a monotone feature: the fast scan serves
     seed: int
     sets_by_value: int = 0  # 1: sets as of `newton.sets`; 0: as of `hist.careful`
+    noise: float = NOISE  # squared steps a row that a gain must exceed
 
 
 class Scale(NamedTuple):

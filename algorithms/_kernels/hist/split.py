@@ -27,7 +27,6 @@ from algorithms._kernels.hist.values import standing_value
 from algorithms._kernels.jit import inner_kernel, linked_kernel
 
 ALL = -1  # bits of a number
-NOISE = 4.0  # gains below this many squared steps a row can come from rounding alone
 NEAR = 1.0 - 2.0**-50  # scores below this share of another have smaller gains, rounded or not
 
 
@@ -58,7 +57,7 @@ def facts_of(leaf, g, h, rules, scale):
     asked = np.ceil(max(by_rows, rules.min_h / scale.h))
     least = max(np.int64(min(asked, h + 1.0)), 1)  # more than all there is cannot overflow
     base = np.float64(g) * np.float64(g) / (h + ridge)
-    floor = max(rules.min_gain / unit, NOISE * n_rows / h)
+    floor = max(rules.min_gain / unit, rules.noise * n_rows / h)
     bounds = leaf["lower"], leaf["upper"], standing_value(leaf, g, h, rules, scale)
     return Facts(g, h, n_rows, least, base, floor, ridge, unit, *bounds, leaf["node"])
 

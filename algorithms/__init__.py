@@ -29,6 +29,7 @@ _HOME = {
     "choose_rounds": "gradient_boosting",
     "read_model": "_common.model_files.files",
     "serve": "_common.prediction.serving",
+    "trees_of": "reference.trees_of",
     "write_model": "_common.model_files.files",
 }
 __all__ = list(_HOME)

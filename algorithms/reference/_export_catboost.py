@@ -15,6 +15,7 @@ from pathlib import Path
 import catboost
 import numpy as np
 
+from algorithms.reference._codes import codes_of_labels
 from harness import HarnessError, Missing, Tree, TreeEnsemble
 
 LINKS = {
@@ -52,7 +53,7 @@ def export(model):
         base_first=False,
         link=LINKS[loss],
         input_dtype="float32",
-        classes=tuple(int(c) for c in model.classes_),
+        classes=codes_of_labels(model.classes_),
         library="catboost",
         version=catboost.__version__,
         cover_kind="weight",

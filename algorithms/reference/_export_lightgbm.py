@@ -11,14 +11,14 @@ from algorithms._common.model_files.lightgbm_text import read
 from harness import HarnessError
 
 
-def export(booster, n_classes):
+def export(booster, n_classes=None):
     """Return a booster's trees.
 
     Parameters
     ----------
     booster : lightgbm.Booster
-    n_classes : int
-        0 for regression.
+    n_classes : int, optional
+        0 for regression; what the objective says by default.
 
     Raises
     ------
@@ -29,5 +29,5 @@ def export(booster, n_classes):
         ensemble, _, _ = read(booster.model_to_string(num_iteration=-1))
     except ModelFileError as error:
         raise HarnessError(f"trees are not exportable: {error}") from error
-    classes = tuple(range(n_classes))
+    classes = ensemble.classes if n_classes is None else tuple(range(n_classes))
     return dataclasses.replace(ensemble, classes=classes, version=lightgbm.__version__)

@@ -12,6 +12,7 @@ from sklearn import tree
 from sklearn.base import is_classifier
 from sklearn.dummy import DummyClassifier, DummyRegressor
 
+from algorithms.reference._codes import codes_of_labels
 from harness import HarnessError, Missing, Tree, TreeEnsemble
 
 ABOUT = {"library": "scikit-learn", "version": sklearn.__version__}
@@ -212,7 +213,7 @@ def link(model, width):
 
 def codes(model):
     """Return the class codes of a classifier's columns."""
-    return tuple(int(c) for c in model.classes_) if is_classifier(model) else ()
+    return codes_of_labels(model.classes_) if is_classifier(model) else ()
 
 
 EXPORTS = {

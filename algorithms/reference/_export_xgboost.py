@@ -12,14 +12,14 @@ from algorithms._common.model_files.xgboost_json import read
 from harness import HarnessError
 
 
-def export(booster, n_classes):
+def export(booster, n_classes=None):
     """Return a booster's trees.
 
     Parameters
     ----------
     booster : xgboost.Booster
-    n_classes : int
-        0 for regression.
+    n_classes : int, optional
+        0 for regression; what the objective says by default.
 
     Raises
     ------
@@ -30,5 +30,5 @@ def export(booster, n_classes):
         ensemble, _ = read(json.loads(booster.save_raw("json")))
     except ModelFileError as error:
         raise HarnessError(f"trees are not exportable: {error}") from error
-    classes = tuple(range(n_classes))
+    classes = ensemble.classes if n_classes is None else tuple(range(n_classes))
     return dataclasses.replace(ensemble, classes=classes, version=xgboost.__version__)

@@ -40,10 +40,13 @@ def weights_by_class(given, labels, *, may_be_negative=False):
     Raises
     ------
     ValueError
-        Where a weight is none.
+        Where a weight is none, or all rows have the weight 0.
     """
     check_class_weight(given, may_be_negative=may_be_negative)
-    return compute_sample_weight(given, labels)
+    found = compute_sample_weight(given, labels)
+    if not found.any():
+        raise ValueError("class_weight must leave at least one non-zero weight to the rows")
+    return found
 
 
 def check_class_weight(given, *, may_be_negative=False):

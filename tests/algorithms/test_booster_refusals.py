@@ -171,6 +171,13 @@ def test_class_weights_that_are_none(kind, weight):
         model.fit(X, y > 0.0)
 
 
+def test_class_weights_that_are_all_zero():
+    X, y = table()
+    for kind in (HistogramBoostingClassifier, DecisionTreeClassifier, RandomForestClassifier):
+        with pytest.raises(ValueError, match="class_weight must leave at least one non-zero"):
+            kind(class_weight={0: 0, 1: 0}).fit(X, y > 0.0)
+
+
 def test_class_weights_below_zero_are_for_trees_alone():
     X, y = table()
     DecisionTreeClassifier(class_weight={0: -1, 1: 1}).fit(X, y > 0.0)  # as scikit-learn's

@@ -62,7 +62,7 @@ class HistogramModel(SavedModel, Contributions, BaseEstimator):
         """Return raw scores, float64 (n_rows, n_scores)."""
         if not hasattr(self, "ensemble_"):  # it costs as much as twenty trees to ask
             check_is_fitted(self, "ensemble_")
-        if not isinstance(rounds, int | Integral | None):
+        if rounds is not None and not isinstance(rounds, Integral):
             raise TypeError(f"num_iteration must be a whole number or None, not {rounds!r}")
         every = rounds is None or rounds <= 0
         trees = slice(None if every else rounds * len(self._base))

@@ -51,7 +51,6 @@ from typing import ClassVar
 
 import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
-from sklearn.utils import compute_sample_weight
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.multiclass import check_classification_targets
@@ -61,6 +60,7 @@ from algorithms._common.labels import code_classes, codes_among
 from algorithms._common.trees.base_tree import BaseDecisionTree
 from algorithms._common.trees.cart import TREE_CONSTRAINTS, name_criterion
 from algorithms._common.trees.growing import Target
+from algorithms._common.weights import weights_by_class
 from harness import ALL_TASKS, Accepts, Algorithm, Argument, estimator_adapter, hookimpl
 
 
@@ -174,7 +174,9 @@ class DecisionTreeClassifier(ClassifierMixin, BaseDecisionTree):
     def _target(self, codes, weight):
         """Return the codes with the weights of rows and of classes multiplied."""
         if self.class_weight is not None:
-            by_class = compute_sample_weight(self.class_weight, self.classes_[codes])
+            by_class = weights_by_class(
+                self.class_weight, self.classes_[codes], may_be_negative=True
+            )
             weight = by_class if weight is None else weight * by_class
         if self._sorts_in_nodes and self.criterion in {"gain_ratio", "misclassification"}:
             told = "is not scikit-learn's: use parity=None and splitter='best'"

@@ -21,25 +21,24 @@ One-side sampling (GOSS) keeps the a·n rows with the largest |g h|, and b·n of
 by how many they stand for. Exclusive features share a column (EFB, `_common/hist/bundles.py`).
 """
 
-from typing import ClassVar
-
 import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
-from sklearn.utils import compute_sample_weight
-from sklearn.utils._param_validation import StrOptions
 
 from algorithms._common import spaces, variants
 from algorithms._common.earlier import code_labels
 from algorithms._common.hist.base import BaseHistogramBoosting
 from algorithms._common.hist.binned import adapter
-from algorithms._common.hist.objectives import NAMES, check_targets, to_probabilities, to_values
-from algorithms._common.hist.params import CONSTRAINTS
+from algorithms._common.hist.objectives import (
+    check_targets,
+    read_watched,
+    to_probabilities,
+    to_values,
+)
 from algorithms._common.hist.parity import probabilities_like
 from algorithms._common.hist.tables import trim
 from algorithms._common.labels import codes_among
+from algorithms._common.weights import weights_by_class
 from harness import ALL_TASKS, Accepts, Algorithm, Argument, hookimpl
-
-PARAMETERS = {**CONSTRAINTS, "objective": [StrOptions(NAMES), callable, None]}
 
 
 class HistogramBoostingClassifier(ClassifierMixin, BaseHistogramBoosting):
@@ -116,8 +115,6 @@ class HistogramBoostingClassifier(ClassifierMixin, BaseHistogramBoosting):
     evals_result_ : dict, table → metric → list
     """
 
-    _parameter_constraints: ClassVar = PARAMETERS
-
     def _y_checks(self):
         """Return what scikit-learn checks of y."""
         return {}
@@ -135,7 +132,7 @@ class HistogramBoostingClassifier(ClassifierMixin, BaseHistogramBoosting):
     def _weigh(self, codes, weight):
         """Return the weights of rows and of classes multiplied, or None where all are 1."""
         if self.class_weight is not None:
-            by_class = compute_sample_weight(self.class_weight, self.classes_[codes])
+            by_class = weights_by_class(self.class_weight, self.classes_[codes])
             weight = by_class if weight is None else weight * by_class
         return trim(weight)
 
@@ -214,8 +211,6 @@ class HistogramBoostingRegressor(RegressorMixin, BaseHistogramBoosting):
         Of "tweedie", above 1 and below 2.
     """
 
-    _parameter_constraints: ClassVar = PARAMETERS
-
     def _y_checks(self):
         """Return what scikit-learn checks of y."""
         return {"y_numeric": True}
@@ -227,8 +222,8 @@ class HistogramBoostingRegressor(RegressorMixin, BaseHistogramBoosting):
         return y
 
     def _encode_y(self, y):
-        """Return an evaluation table's values."""
-        return np.asarray(y, np.float64)
+        """Return an evaluation table's values; raise where they are none for the objective."""
+        return read_watched(self.objective, y)
 
     def _weigh(self, _y, weight):
         """Return the weights, or None where all are 1."""

@@ -31,6 +31,7 @@ from algorithms._common import spaces, variants
 from algorithms._common.bagging.base_forest import FOREST_CONSTRAINTS, BaseForest
 from algorithms._common.labels import code_classes
 from algorithms._common.trees.cart import name_criterion
+from algorithms._common.weights import weights_by_class
 from algorithms.decision_tree import DecisionTreeClassifier, DecisionTreeRegressor
 from harness import ALL_TASKS, Accepts, Algorithm, Argument, estimator_adapter, hookimpl
 
@@ -147,7 +148,7 @@ class RandomForestClassifier(ClassifierMixin, BaseForest):
             by_class = counts.sum() / (self.n_classes_ * counts)
             of_rows = by_class[codes]
         else:
-            of_rows = compute_sample_weight(given, self.classes_[codes])
+            of_rows = weights_by_class(given, self.classes_[codes], may_be_negative=True)
         return of_rows if weight is None else weight * of_rows
 
     def _weigh_classes(self, codes, rows):

@@ -27,6 +27,35 @@ def read_tables(given, *, may_be_one=False):
     return list(tables)
 
 
+def read_weights(given, n_tables):
+    """Return the weights of evaluation tables, a list with an entry for each; None is none.
+
+    Parameters
+    ----------
+    given : the ``eval_sample_weight`` that the user has handed over
+    n_tables : int
+
+    Raises
+    ------
+    TypeError
+        Where it is no list.
+    ValueError
+        Where it has another length.
+    """
+    if given is None:
+        return [None] * n_tables
+    if not isinstance(given, list | tuple):
+        raise TypeError(
+            "eval_sample_weight must be a list, with an entry for each of eval_set; it is "
+            f"{kind_of(given)}"
+        )
+    if len(given) != n_tables:
+        raise ValueError(
+            f"eval_sample_weight has {len(given)} entries for {n_tables} tables of eval_set"
+        )
+    return list(given)
+
+
 def is_pair(table):
     """Return whether a table of ``eval_set`` is a pair."""
     return isinstance(table, list | tuple) and len(table) == 2

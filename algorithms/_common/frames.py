@@ -1,10 +1,15 @@
-"""Frames of polars that hold categories, as those of pandas; polars itself is never imported."""
+"""Frames of pandas and polars: categories, and columns that hold no numbers.
+
+polars itself is never imported.
+"""
 
 import sys
+from contextlib import contextmanager
 
 import pandas as pd
 
 CATEGORIES = ("Categorical", "Enum")  # names of polars' types of categories
+NO_NUMBERS = ("could not convert", "setting an array element")  # NumPy's errors begin so
 
 
 def with_categories(X, known=None):
@@ -47,3 +52,57 @@ def as_pandas(X):
         else:
             columns[name] = X[name].to_numpy()
     return pd.DataFrame(columns)
+
+
+@contextmanager
+def naming_columns(X, *, reset):
+    """Have an error over values that are no numbers name the column of a frame that holds them.
+
+    Parameters
+    ----------
+    X : frame of pandas or polars, its known categories as codes; all else keeps its errors
+    reset : whether it is that of training
+
+    Raises
+    ------
+    ValueError
+        Where a column holds dates, text or other objects.
+    """
+    try:
+        yield
+    except (TypeError, ValueError) as error:
+        is_frame = isinstance(X, pd.DataFrame) or is_polars(X)
+        of_values = isinstance(error, TypeError) or str(error).startswith(NO_NUMBERS)
+        told = odd_column(X, reset=reset) if is_frame and of_values else None
+        if told is None:
+            raise
+        raise ValueError(told) from error
+
+
+def odd_column(X, *, reset):
+    """Return what is wrong with the first column of a frame that holds no numbers, or None."""
+    for name, column in (as_pandas(X) if is_polars(X) else X).items():
+        if column.dtype.kind in "mM" or isinstance(column.dtype, pd.PeriodDtype):
+            return (
+                f"column {name!r} holds dates or times: turn it into numbers, such as days since "
+                "a date"
+            )
+        if pd.api.types.is_numeric_dtype(column.dtype):
+            continue
+        odd = next((value for value in column.dropna() if not is_number(value)), None)
+        if isinstance(odd, str):
+            wanted = "give it the dtype category, or turn it into numbers"
+            wanted = wanted if reset else "numbers are expected"
+            return f"column {name!r} holds text, such as {str(odd)!r}: {wanted}"
+        if odd is not None:
+            return f"column {name!r} holds a {type(odd).__name__}, which is no number"
+    return None
+
+
+def is_number(value):
+    """Return whether a value is a number, or text of one."""
+    try:
+        float(value)
+    except (TypeError, ValueError):
+        return False
+    return True

@@ -1,6 +1,9 @@
-"""Bring weights that are very large or very small near 1, so that no product of sums overflows."""
+"""Weights of classes, and of rows brought near 1, so that no product of sums overflows."""
+
+from numbers import Real
 
 import numpy as np
+from sklearn.utils import compute_sample_weight
 
 FAR = 32  # powers of two from 1 up to which weights are left as they are
 
@@ -22,3 +25,35 @@ def bring_near_one(weight):
     if largest == 0.0 or not np.isfinite(largest) or abs(power) <= FAR:
         return weight, 0
     return np.ldexp(weight, -power), power
+
+
+def weights_by_class(given, labels, *, may_be_negative=False):
+    """Return the weight of each row by its label, float64 (n_rows,).
+
+    Parameters
+    ----------
+    given : dict, list or str, the parameter ``class_weight``
+    labels : (n_rows,)
+    may_be_negative : bool
+        Whether trees are grown on such weights, as scikit-learn's are.
+
+    Raises
+    ------
+    ValueError
+        Where a weight is none, or all rows have the weight 0.
+    """
+    check_class_weight(given, may_be_negative=may_be_negative)
+    found = compute_sample_weight(given, labels)
+    if not found.any():
+        raise ValueError("class_weight must leave at least one non-zero weight to the rows")
+    return found
+
+
+def check_class_weight(given, *, may_be_negative=False):
+    """Raise ValueError where a ``class_weight``, if it is a dict, has a weight that is none."""
+    least = -np.inf if may_be_negative else 0.0
+    wanted = "a finite number" if may_be_negative else "a finite number of at least 0"
+    for label, weight in given.items() if isinstance(given, dict) else ():
+        is_number = isinstance(weight, Real)
+        if not is_number or not np.isfinite(weight) or weight < least:
+            raise ValueError(f"class_weight of {label!r} is {weight!r}; it must be {wanted}")

@@ -17,6 +17,7 @@ from algorithms._common.hist.model import join_trees
 from algorithms._common.hist.params import CONSTRAINTS
 from algorithms._common.hist.tables import encode_frame, find_categorical
 from algorithms._common.prediction.predictor import FastPredictor
+from algorithms._common.weights import check_class_weight
 from algorithms._distributed import blocks
 from algorithms._distributed.boosting import Training
 from algorithms._distributed.evaluation import bring_tables, read_tables
@@ -235,6 +236,7 @@ class DaskTraining:
         model._read_y(labels)  # noqa: SLF001 - of the same kind
         self._find_objective_of(model)
         of_class = np.bincount(np.searchsorted(model.classes_, labels), counts)
+        check_class_weight(self.class_weight)
         if self.class_weight is None:
             return None
         if self.class_weight == "balanced":

@@ -19,10 +19,11 @@ def read_tables(tables, weights):
     ------
     TypeError
         Where tables are no pairs, or weights no list.
+    ValueError
+        Where there are not as many weights as tables.
     """
     tables = eval_tables.read_tables(tables, may_be_one=True)
-    if not isinstance(weights, (list, tuple, type(None))):
-        raise TypeError("eval_sample_weight must be a list, with an entry for each of eval_set")
+    eval_tables.read_weights(weights, len(tables))
     return tables
 
 

@@ -6,7 +6,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from algorithms import HistogramBoostingRegressor, NewtonBoostingRegressor
+from algorithms import (
+    DecisionTreeClassifier,
+    HistogramBoostingClassifier,
+    HistogramBoostingRegressor,
+    NewtonBoostingRegressor,
+    RandomForestClassifier,
+)
 
 KINDS = [NewtonBoostingRegressor, HistogramBoostingRegressor]
 every_kind = pytest.mark.parametrize("kind", KINDS)
@@ -105,3 +111,126 @@ def test_an_objective_that_returns_something_else(kind, objective, told):
     found = refusal(kind(n_estimators=2, objective=objective), (TypeError, ValueError))
     assert found.startswith("the objective ")
     assert re.search(told, found)
+
+
+@every_kind
+@pytest.mark.parametrize("odd", [np.nan, np.inf, 1e300])
+@pytest.mark.parametrize("what", ["gradients", "hessians"])
+def test_an_objective_that_returns_no_finite_numbers(kind, what, odd):
+    def objective(y, raw):
+        h = np.ones_like(y)
+        return (h * odd, h) if what == "gradients" else (raw - y, h * odd)
+
+    found = refusal(kind(n_estimators=2, objective=objective), ValueError)
+    assert found == f"{what} of the loss are not finite: the objective returned such numbers"
+
+
+@pytest.mark.parametrize(
+    ("objective", "watched", "told"),
+    [
+        (None, lambda y: y * np.nan, "Input y of eval_set contains NaN"),
+        (None, lambda y: y * np.inf, "Input y of eval_set contains infinity"),
+        (lambda y, raw: (raw - y, y * 0 + 1), lambda y: y * np.nan, "Input y of eval_set contains"),
+        (None, lambda y: np.c_[y, y], "y should be a 1d array, got an array of shape (60, 2)"),
+        ("poisson", lambda y: -y, "objective 'poisson' needs y >= 0 in eval_set"),
+        ("tweedie", lambda y: -y, "objective 'tweedie' needs y >= 0 in eval_set"),
+        ("gamma", lambda y: y * 0.0, "objective 'gamma' needs y > 0 in eval_set"),
+        ("xentropy", lambda y: y + 2.0, "needs shares: y between 0 and 1 in eval_set"),
+    ],
+)
+def test_watched_values_that_training_would_refuse(objective, watched, told):
+    X, y = table()
+    y = 1.0 / (1.0 + np.exp(-y))  # fits every objective
+    model = HistogramBoostingRegressor(n_estimators=2, objective=objective)
+    with pytest.raises(ValueError, match=re.escape(told)):
+        model.fit(X, y, eval_set=[(X, watched(y))])
+
+
+def test_watched_counts_may_all_be_zero():
+    X, y = table()
+    model = HistogramBoostingRegressor(n_estimators=2, objective="poisson")
+    model.fit(X, np.exp(y), eval_set=[(X, y * 0.0)])
+    assert np.isfinite(model.evals_result_["valid_0"]["poisson"]).all()
+
+
+def test_gamma_targets_below_the_least_normal_number():
+    X, y = table()
+    model = HistogramBoostingRegressor(n_estimators=2, objective="gamma")
+    with pytest.raises(ValueError, match=r"needs y > 0, of at least 2\.2250738585072014e-308"):
+        model.fit(X, np.exp(y) * 1e-310)
+
+
+@pytest.mark.parametrize("weight", [np.nan, np.inf, "a", None])
+@pytest.mark.parametrize(
+    "kind", [HistogramBoostingClassifier, DecisionTreeClassifier, RandomForestClassifier]
+)
+def test_class_weights_that_are_none(kind, weight):
+    X, y = table()
+    model = kind(class_weight={0: weight, 1: 1})
+    with pytest.raises(ValueError, match=f"class_weight of 0 is {weight!r}; it must be a finite"):
+        model.fit(X, y > 0.0)
+
+
+def test_class_weights_that_are_all_zero():
+    X, y = table()
+    for kind in (HistogramBoostingClassifier, DecisionTreeClassifier, RandomForestClassifier):
+        with pytest.raises(ValueError, match="class_weight must leave at least one non-zero"):
+            kind(class_weight={0: 0, 1: 0}).fit(X, y > 0.0)
+
+
+def test_class_weights_below_zero_are_for_trees_alone():
+    X, y = table()
+    DecisionTreeClassifier(class_weight={0: -1, 1: 1}).fit(X, y > 0.0)  # as scikit-learn's
+    with pytest.raises(ValueError, match="class_weight of 0 is -1; it must be a finite number"):
+        HistogramBoostingClassifier(class_weight={0: -1, 1: 1}).fit(X, y > 0.0)
+
+
+def test_weights_of_tables_are_a_list():
+    X, y = table()
+    model = HistogramBoostingRegressor(n_estimators=2)
+    told = "eval_sample_weight must be a list, with an entry for each of eval_set; it is a ndarray"
+    assert refusal(model, TypeError, eval_set=[(X, y)], eval_sample_weight=np.ones(60)) == told
+    found = refusal(model, ValueError, eval_set=[(X, y)], eval_sample_weight=[None, None])
+    assert found == "eval_sample_weight has 2 entries for 1 tables of eval_set"
+    found = refusal(model, ValueError, eval_set=[(X, y)], eval_sample_weight=[-np.ones(60)])
+    assert "Negative values" in found
+
+
+@pytest.mark.parametrize(("said", "told"), [(0.5, "a float"), ((0.5, True), "a tuple of float")])
+def test_a_metric_that_says_something_else(said, told):
+    X, y = table()
+    found = refusal(
+        HistogramBoostingRegressor(n_estimators=2),
+        TypeError,
+        eval_set=[(X, y)],
+        eval_metric=lambda _y, _found: said,
+    )
+    assert found.startswith(
+        "eval_metric must return its name, the value, and whether higher is better; it returned "
+        + told
+    )
+
+
+@pytest.mark.parametrize("rounds", [2.5, "x", [1]])
+def test_numbers_of_rounds_that_are_none(rounds):
+    X, y = table()
+    model = HistogramBoostingRegressor(n_estimators=2).fit(X, y)
+    with pytest.raises(TypeError, match="num_iteration must be a whole number or None, not "):
+        model.predict(X, num_iteration=rounds)
+    assert len(model.predict(X, num_iteration=np.int32(1))) == 60
+
+
+def test_objectives_of_the_other_task():
+    found = refusal(HistogramBoostingRegressor(objective="binary"), ValueError)
+    assert found.startswith("objective 'binary' is not one for regression: these are cross_entropy")
+    assert "multiclass" not in found
+    for name in ("regression", "nope"):
+        found = refusal(HistogramBoostingClassifier(objective=name), ValueError)  # y of values
+        assert "Unknown label type" in found
+        X, y = table()
+        with pytest.raises(
+            ValueError,
+            match=f"objective '{name}' is not one for classification: "
+            "these are binary, multiclass, multiclass_ova, multiclassova, ova, ovr, softmax",
+        ):
+            HistogramBoostingClassifier(objective=name).fit(X, y > 0.0)

@@ -107,9 +107,20 @@ def test_what_cannot_be_watched_is_refused_in_words(client):
             model.fit(X, y, eval_set=wrong)
     with pytest.raises(TypeError, match="eval_sample_weight must be a list"):
         model.fit(X, y, eval_set=[(X, y)], eval_sample_weight=weight)
+    with pytest.raises(ValueError, match="has 2 entries for 1 tables of eval_set"):
+        model.fit(X, y, eval_set=[(X, y)], eval_sample_weight=[weight, None])
+    with pytest.raises(ValueError, match="Input y of eval_set contains NaN"):
+        model.fit(X, y, eval_set=[(X, y * np.nan)])
     failing = X.map_blocks(fail, dtype=float, meta=np.empty((0, 0)))
     with pytest.raises(ZeroDivisionError, match="a part of a table"):
         model.fit(X, y, eval_set=[(failing, y)])
+
+
+def test_class_weights_below_zero_are_refused(client):
+    X, y, _ = collections()
+    model = DaskHistogramBoostingClassifier(class_weight={0: -1, 1: 1}, **PARAMS)
+    with pytest.raises(ValueError, match="class_weight of 0 is -1; it must be a finite number"):
+        model.fit(X, y > 0.0)
 
 
 def fail(_):

@@ -107,3 +107,22 @@ def test_categories_without_a_bin_are_refused(codes):
     )
     with threadpool_limits(1), pytest.raises(ValueError, match="column 0 has"):
         model.fit(X, np.arange(60) % 2)
+
+
+@pytest.mark.parametrize("n_classes", [7, 8, 9, 16, 17])
+def test_probabilities_of_many_classes_are_summed_in_the_librarys_order(n_classes):
+    rng = np.random.default_rng(n_classes)
+    X, y = rng.normal(size=(600, 3)), rng.integers(0, n_classes, 600)
+    ours, theirs = fit_both("multiclass", X, y, None, n_estimators=2, random_state=0)
+    for rows in (X, X[:7], X[:1]):
+        assert np.array_equal(ours.predict_proba(rows), theirs.predict_proba(rows))
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("objective", ["multiclassova", "ovr"])
+def test_one_class_against_the_others_is_refused_of_two_classes_too(objective, n_classes):
+    X, y = np.arange(60.0)[:, None], np.arange(60) % n_classes
+    model = HistogramBoostingClassifier(parity="scikit-learn", objective=objective)
+    with pytest.raises(ValueError, match=f"objective='{objective}' cannot be had with parity"):
+        model.fit(X, y)
+    model.set_params(parity="lightgbm", n_estimators=1).fit(X, y)

@@ -105,6 +105,42 @@ def test_categories_of_a_frame_without_names_are_found_by_place(kind):
     assert np.array_equal(found, model.predict(X))
 
 
+# ------------------------------------------------------------------ columns that hold no numbers
+
+
+DAYS = pd.date_range("2024", periods=60)
+ODD = {
+    "text": (["1", "y"] * 30, "holds text, such as 'y': give it the dtype category"),
+    "dates": (DAYS, "holds dates or times: turn it into numbers"),
+    "dates of a zone": (DAYS.tz_localize("UTC"), "holds dates or times"),
+    "durations": (DAYS - DAYS[0], "holds dates or times"),
+    "periods": (DAYS.to_period("D"), "holds dates or times"),
+    "lists": ([[1, 2]] * 60, "holds a list, which is no number"),
+}
+
+
+@pytest.mark.parametrize("kind", REGRESSORS)
+@pytest.mark.parametrize("odd", ODD)
+def test_columns_that_hold_no_numbers_are_named(kind, odd):
+    values, told = ODD[odd]
+    numbers = pd.DataFrame({"a": np.arange(60.0), "b": np.arange(60) % 7, "c": np.ones(60)})
+    X, y = numbers.assign(c=values), numbers["a"]
+    with pytest.raises(ValueError, match=f"^column 'c' {told}"):
+        rounds(kind).fit(X, y)
+    model = rounds(kind).fit(numbers, y)
+    with pytest.raises(ValueError, match=f"^column 'c' {told.split(':')[0]}"):
+        model.predict(X)
+    with pytest.raises(ValueError, match="The feature names should match"):
+        model.predict(X.rename(columns={"a": "z"}))
+
+
+@pytest.mark.parametrize("kind", REGRESSORS)
+def test_errors_over_y_stay_those_of_y(kind):
+    X = pd.DataFrame({"a": np.arange(60.0)})
+    with pytest.raises(ValueError, match="could not convert string to float"):
+        rounds(kind).fit(X, ["y"] * 60)
+
+
 # ------------------------------------------------------------------ which columns are categories
 
 

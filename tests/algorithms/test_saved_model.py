@@ -274,3 +274,11 @@ def test_a_frame_is_refused_where_a_file_does_not_name_its_categories(tmp_path):
             read.predict(frame)
     codes = frame.apply(lambda column: column.cat.codes)
     assert np.array_equal(model.predict(codes).astype(np.float32), theirs.predict(frame))
+
+
+def test_a_path_that_cannot_be_written_is_named_as_it_was_given(tmp_path):
+    model, _ = trained(HistogramBoostingRegressor)
+    path = tmp_path / "nowhere" / "model.json"
+    with pytest.raises(FileNotFoundError) as told:
+        model.save_model(path)
+    assert told.value.filename == str(path)

@@ -262,3 +262,14 @@ def test_all_trees_of_a_librarys_file_are_served_as_by_its_booster(tmp_path):
     booster = xgboost.Booster(model_file=tmp_path / "model.json")
     assert np.array_equal(served.astype(np.float32), booster.predict(xgboost.DMatrix(X)))
     assert not np.array_equal(served.astype(np.float32), theirs.predict(X))
+
+
+def test_what_is_no_ensemble_is_refused_by_what_to_do(tmp_path):
+    path = tmp_path / "model.json"
+    for model in (RandomForestClassifier(), str(path), path):
+        told = f"not a {type(model).__name__}: give a fitted estimator's ensemble_, or "
+        with pytest.raises(TypeError, match=f"serve takes a TreeEnsemble, {told}read the file"):
+            serve(model)
+        with pytest.raises(TypeError, match=f"write_model writes a TreeEnsemble, {told}call its"):
+            write_model(model, path)
+    assert not path.exists()

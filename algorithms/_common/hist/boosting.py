@@ -190,12 +190,23 @@ class Booster:
         self.workers.share(share, -(-n_rows // BLOCK))
 
     def ask(self, function):
-        """Take g and h from a user's function; weights are applied to both."""
+        """Take g and h from a user's function; weights are applied to both.
+
+        Raises
+        ------
+        TypeError, ValueError
+            Those of `read_derivatives`, and where a number is not finite.
+        """
         raw = np.array(self.score[0] if len(self.score) == 1 else self.score.T)  # theirs to change
         found = read_derivatives(function(self.target.y[0], raw), raw.shape)
         weight = 1.0 if self.target.weight is None else self.target.weight
-        for to, values in zip((self.g, self.h), found, strict=True):
-            to[:] = values.T.reshape(to.shape) * weight
+        wanted = ("gradients", self.g), ("hessians", self.h)
+        for (what, to), values in zip(wanted, found, strict=True):
+            with np.errstate(over="ignore", invalid="ignore"):
+                to[:] = values.T.reshape(to.shape) * weight
+            if not np.isfinite(to).all():
+                told = "of the loss are not finite: the objective returned such numbers"
+                raise ValueError(f"{what} {told}")
 
     def sample(self, number):
         """Return the rows of this round, or None for all, and their derivatives.

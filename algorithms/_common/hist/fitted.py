@@ -1,5 +1,7 @@
 """What fitted histogram boosters tell: scores, stages, contributions, importances."""
 
+from numbers import Integral
+
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
@@ -60,6 +62,8 @@ class HistogramModel(SavedModel, Contributions, BaseEstimator):
         """Return raw scores, float64 (n_rows, n_scores)."""
         if not hasattr(self, "ensemble_"):  # it costs as much as twenty trees to ask
             check_is_fitted(self, "ensemble_")
+        if rounds is not None and not isinstance(rounds, Integral):
+            raise TypeError(f"num_iteration must be a whole number or None, not {rounds!r}")
         every = rounds is None or rounds <= 0
         trees = slice(None if every else rounds * len(self._base))
         if (found := self._walker.raw_at_once(self, X, trees)) is not None:

@@ -8,6 +8,7 @@ from functools import partial
 
 import numpy as np
 
+from algorithms._common.eval_tables import kind_of
 from algorithms._common.hist.objectives import ALIASES, CLASSES
 from algorithms._common.newton.curves import area, roc_area
 
@@ -182,6 +183,18 @@ def area_under_curve(y, proba, weight):
 
 
 def ask(metric, y, found, _weight):
-    """Return what a metric of the user's says, as Python's own values."""
-    name, value, higher = metric(y, found)
+    """Return what a metric of the user's says, as Python's own values.
+
+    Raises
+    ------
+    TypeError
+        Where it does not say its name, the value, and whether higher is better.
+    """
+    told = metric(y, found)
+    if not isinstance(told, list | tuple) or len(told) != 3:
+        raise TypeError(
+            "eval_metric must return its name, the value, and whether higher is better; it "
+            f"returned {kind_of(told)}"
+        )
+    name, value, higher = told
     return name, float(value), bool(higher)

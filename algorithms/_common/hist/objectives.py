@@ -11,6 +11,7 @@ so much that both are as heavy (`is_unbalance`). As in LightGBM the first score 
 from dataclasses import dataclass
 
 import numpy as np
+from sklearn.utils import assert_all_finite
 
 from algorithms._common.exact_sums import exact_total
 from algorithms._kernels.hist import gradient as kinds
@@ -47,8 +48,8 @@ REGRESSION = {
     "mape": kinds.MAPE,
     "cross_entropy": kinds.LOGISTIC,
 }
+COUNTS = ("poisson", "tweedie")
 CLASSES = ("binary", "multiclass", "multiclassova")
-NAMES = {*ALIASES, *CLASSES, *REGRESSION}
 LINKS = dict.fromkeys(kinds.LOGARITHMIC, "exp") | {kinds.LOGISTIC: "sigmoid"}
 TINY = 1e-15  # a share of classes is taken to lie so far from 0 and 1, as in LightGBM
 LEAST_MEAN = float(np.finfo(np.float64).tiny)
@@ -170,9 +171,13 @@ def find_objective(params, n_classes):
     """
     name = params.objective or default_objective(n_classes)
     name = ALIASES.get(name, name)
-    if (name in CLASSES) != bool(n_classes):
+    fitting = CLASSES if n_classes else REGRESSION
+    if name not in fitting:
         task = "classification" if n_classes else "regression"
-        raise ValueError(f"objective {params.objective!r} is not one for {task}")
+        known = sorted([*fitting, *(alias for alias, own in ALIASES.items() if own in fitting)])
+        raise ValueError(
+            f"objective {params.objective!r} is not one for {task}: these are {', '.join(known)}"
+        )
     if name in REGRESSION:
         kind = REGRESSION[name]
         constants = {
@@ -198,13 +203,49 @@ def find_objective(params, n_classes):
 
 def check_targets(name, y):
     """Raise ValueError where the objective of a name cannot take the values y, float64."""
-    name = ALIASES.get(name, name)
-    if name == "gamma" and (y <= 0).any():
-        raise ValueError("objective 'gamma' needs y > 0")
-    if name in ("poisson", "tweedie") and ((y < 0).any() or y.sum() == 0):
+    check_range(name, y)
+    if ALIASES.get(name, name) in COUNTS and y.sum() == 0:
         raise ValueError(f"objective {name!r} needs y >= 0 with a positive sum")
+
+
+def check_range(name, y, where=""):
+    """Raise ValueError where one of the values y is none that the objective of a name is for.
+
+    Parameters
+    ----------
+    name : str, callable or None
+    y : float64 (n_rows,)
+    where : what to say of the table that they are of
+    """
+    name = ALIASES.get(name, name)
+    if name == "gamma" and (y < LEAST_MEAN).any():
+        least = "" if (y <= 0).any() else f", of at least {LEAST_MEAN}"  # else e^F would be 0
+        raise ValueError(f"objective 'gamma' needs y > 0{least}{where}")
+    if name in COUNTS and (y < 0).any():
+        raise ValueError(f"objective {name!r} needs y >= 0{where}")
     if name == "cross_entropy" and not ((y >= 0) & (y <= 1)).all():
-        raise ValueError("objective 'cross_entropy' needs shares: y between 0 and 1")
+        raise ValueError(f"objective 'cross_entropy' needs shares: y between 0 and 1{where}")
+
+
+def read_watched(name, y):
+    """Return the values of an evaluation table, float64 (n_rows,).
+
+    All may be 0: no score begins at their mean, as it does at that of training.
+
+    Parameters
+    ----------
+    name : str, callable or None, the objective
+    y : array (n_rows,)
+
+    Raises
+    ------
+    ValueError
+        Where they are not finite numbers, or none that the objective is for.
+    """
+    y = y.astype(np.float64, copy=False)
+    assert_all_finite(y, input_name="y of eval_set")
+    check_range(name, y, where=" in eval_set")
+    return y
 
 
 def to_values(score, link):

@@ -21,6 +21,7 @@ CONSTRAINTS = {
     "learning_rate": [ABOVE_0],
     "n_estimators": [COUNT],
     "subsample_for_bin": [COUNT],
+    "objective": [str, callable, None],
     "class_weight": [dict, StrOptions({"balanced"}), None],
     "min_split_gain": [AT_LEAST_0],
     "min_child_weight": [AT_LEAST_0],

@@ -6,6 +6,7 @@ import numpy as np
 from scipy import sparse
 
 from algorithms._common.hist.model import OURS, class_codes
+from algorithms._common.hist.objectives import ALIASES
 from algorithms._common.parity import hgb_boosting, lightgbm_boosting
 from algorithms._common.parity.versions import warn_of_other_version
 from algorithms._common.prediction.predictor import FastPredictor
@@ -37,9 +38,18 @@ def check_params(params, options):
     refuse(params, "min_child_samples", params.min_child_samples, few)
     for name, value in options.items():
         refuse(params, name, "given", value is not None)
-    known = not callable(params.objective)
-    known = known and params._objective.name in engine.FOLLOWED  # noqa: SLF001 - its own part
-    refuse(params, "objective", params.objective, not known)
+    refuse(params, "objective", params.objective, not is_followed(params, engine.FOLLOWED))
+
+
+def is_followed(params, names):
+    """Return whether an estimator's objective is one of some names, and was asked for as such.
+
+    Of two classes "multiclassova" is trained as "binary", but a library may not know it at all.
+    """
+    if callable(params.objective):
+        return False
+    name = params._objective.name  # noqa: SLF001 - its own part
+    return {name, ALIASES.get(params.objective, params.objective) or name} <= set(names)
 
 
 def refuse(params, name, value, is_asked):

@@ -3,9 +3,9 @@
 import warnings
 
 import numpy as np
-from sklearn.utils.validation import _check_sample_weight, check_consistent_length
+from sklearn.utils.validation import _check_sample_weight, check_consistent_length, column_or_1d
 
-from algorithms._common.eval_tables import read_tables
+from algorithms._common.eval_tables import read_tables, read_weights
 from algorithms._common.hist.model import join_trees
 from algorithms._common.hist.tables import read_table
 from algorithms._common.prediction.predictor import FastPredictor
@@ -25,7 +25,7 @@ class Watch:
     Raises
     ------
     TypeError
-        Where tables are no list of pairs.
+        Where tables are no list of pairs, or weights no list.
     ValueError
         Where stopping is wanted and there is no table to decide it, or rounds change later.
     """
@@ -38,7 +38,7 @@ class Watch:
             raise ValueError("early_stopping_round needs an eval_set to watch")
         if self.patience is not None and params.boosting_type == "dart":
             raise ValueError("early_stopping_round cannot be had with boosting_type='dart'")
-        weights = [None] * len(tables) if weights is None else weights
+        weights = read_weights(weights, len(tables))
         self.tables = [
             Table(params, start, number, *table, weight)
             for number, (table, weight) in enumerate(zip(tables, weights, strict=True))
@@ -103,9 +103,11 @@ class Table:
     def __init__(self, params, start, number, X, y, weight):
         self.params = params
         self.X = read_table(params, X, reset=False)
-        self.y = params._encode_y(y)  # noqa: SLF001 - its own part
+        self.y = params._encode_y(column_or_1d(y))  # noqa: SLF001 - its own part
         check_consistent_length(self.X, self.y)
-        self.weight = None if weight is None else _check_sample_weight(weight, self.X)
+        if weight is not None:
+            weight = _check_sample_weight(weight, self.X, ensure_non_negative=True)
+        self.weight = weight
         self.first = self.score = start.scores(self.X, number)
 
     def rate(self, rounds, metric):

@@ -11,7 +11,7 @@ from scipy import sparse
 from sklearn.utils.validation import validate_data
 
 from algorithms._common.few_rows import plain_table
-from algorithms._common.frames import is_polars, with_categories
+from algorithms._common.frames import is_polars, naming_columns, with_categories
 from algorithms._common.side_by_side import as_they_are, is_plain, lay_out, with_gaps
 
 
@@ -28,6 +28,11 @@ def read_table(estimator, X, *, reset, y="no_validation", known=None, **options)
     ----------
     known : dict, optional
         The ``categories_`` of an earlier model, whose codes are kept; new categories come behind.
+
+    Raises
+    ------
+    ValueError, TypeError
+        scikit-learn's; of a frame's columns that hold no numbers, those of `naming_columns`.
     """
     if not reset:
         few = plain_table(estimator, X)
@@ -40,17 +45,18 @@ def read_table(estimator, X, *, reset, y="no_validation", known=None, **options)
         estimator.categories_ = go_on_with(known, {})
     is_ours = X is not given
     dtype = [np.float64, np.float32]
-    found = validate_data(
-        estimator,
-        X,
-        y,
-        reset=reset,
-        dtype=dtype,
-        order="C",
-        accept_sparse=["csr", "csc"],
-        ensure_all_finite="allow-nan",
-        **options,
-    )
+    with naming_columns(X, reset=reset):
+        found = validate_data(
+            estimator,
+            X,
+            y,
+            reset=reset,
+            dtype=dtype,
+            order="C",
+            accept_sparse=["csr", "csc"],
+            ensure_all_finite="allow-nan",
+            **options,
+        )
     X, rest = (found[0], found[1:]) if isinstance(found, tuple) else (found, None)
     if is_ours:
         X.flags.writeable = True  # pandas locks what it holds

@@ -84,7 +84,16 @@ def write_model(ensemble, path, *, format=None, objective=None, names=None):  # 
     ------
     ModelFileError
         A ValueError, where the form cannot hold the model.
+    TypeError
+        Where it is no TreeEnsemble.
+    OSError
+        Where the path cannot be written.
     """
+    if not isinstance(ensemble, TreeEnsemble):
+        raise TypeError(
+            f"write_model writes a TreeEnsemble, not a {type(ensemble).__name__}: give a fitted "
+            "estimator's ensemble_, or call its save_model"
+        )
     kind = format_of(path, format)
     if names is not None and len(names) not in (0, ensemble.n_features):
         told = f"names are of {len(names)} columns, the model is of {ensemble.n_features}"
@@ -99,12 +108,14 @@ def write_model(ensemble, path, *, format=None, objective=None, names=None):  # 
 
 
 def write_text(path, text):
-    """Write a file whole or not at all."""
+    """Write a file whole or not at all; an OSError names it, not the part that is written first."""
     path = Path(path)
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
         part.write_text(text, encoding="utf-8", newline="\n")
         part.replace(path)
+    except OSError as error:
+        raise type(error)(error.errno, error.strerror, str(path)) from None
     finally:
         part.unlink(missing_ok=True)
 

@@ -187,8 +187,9 @@ class Custom:
         raw = np.array(score[0] if len(score) == 1 else score.T, order="C")  # theirs to change
         options = {} if weight is None else {"sample_weight": weight}
         found = read_derivatives(self.function(y, raw, **options), raw.shape, may_be_flat=True)
-        for to, values in zip((g, h), found, strict=True):
-            to[:] = values.T.reshape(to.shape)
+        with np.errstate(over="ignore"):  # what is infinite then is refused
+            for to, values in zip((g, h), found, strict=True):
+                to[:] = values.T.reshape(to.shape)
 
 
 def read_shares(given):

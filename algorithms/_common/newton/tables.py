@@ -7,7 +7,7 @@ from sklearn.utils import assert_all_finite
 from sklearn.utils.validation import validate_data
 
 from algorithms._common.few_rows import plain_table
-from algorithms._common.frames import with_categories
+from algorithms._common.frames import naming_columns, with_categories
 from algorithms._common.hist.tables import add_up, encode_frame, find_categorical, go_on_with
 from algorithms._common.threads import Workers, count_threads
 
@@ -36,7 +36,8 @@ def read_rows(estimator, X, *, reset, y="no_validation", known=None, wide=False,
         estimator.categories_ = go_on_with(known, {})
     is_ours = X is not given
     stays = wide and isinstance(X, np.ndarray) and X.dtype == np.float64 and X.flags.c_contiguous
-    with np.errstate(over="ignore", invalid="ignore"):  # sums of what is, or nearly, too large
+    quiet = np.errstate(over="ignore", invalid="ignore")  # sums of what is, or nearly, too large
+    with naming_columns(X, reset=reset), quiet:
         found = validate_data(
             estimator,
             X,

@@ -111,4 +111,6 @@ def boost(objective, grower, score, y, weight, rate):
 
 def to_probabilities(score, link):
     """Return the library's probabilities of raw scores, float64 (n_rows, n_scores)."""
-    return softmax(score) if link == "softmax" else expit(score)
+    if link == "softmax":
+        return softmax(np.asfortranarray(score))  # its rows' sums go by the order of the array
+    return expit(score)

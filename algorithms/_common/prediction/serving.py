@@ -4,6 +4,7 @@ import numpy as np
 
 from algorithms._common.prediction.predictor import FastPredictor
 from algorithms._common.threads import count_threads
+from harness import TreeEnsemble
 
 FLOATS = (np.float32, np.float64)
 
@@ -18,10 +19,20 @@ def serve(ensemble, *, n_jobs=None):
     n_jobs : int, optional
         Threads; None is one, -1 one a core.
 
+    Raises
+    ------
+    TypeError
+        Where it is no TreeEnsemble.
+
     Examples
     --------
     >>> serve(read_model("xgboost.json")).predict(X)  # doctest: +SKIP
     """
+    if not isinstance(ensemble, TreeEnsemble):
+        raise TypeError(
+            f"serve takes a TreeEnsemble, not a {type(ensemble).__name__}: give a fitted "
+            "estimator's ensemble_, or read the file that a library saved with read_model"
+        )
     return Predictor(ensemble, n_jobs=n_jobs)
 
 

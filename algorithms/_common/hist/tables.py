@@ -11,7 +11,7 @@ from scipy import sparse
 from sklearn.utils.validation import validate_data
 
 from algorithms._common.few_rows import plain_table
-from algorithms._common.frames import is_polars, with_categories
+from algorithms._common.frames import columns_of_lists, is_polars, with_categories
 from algorithms._common.side_by_side import as_they_are, is_plain, lay_out, with_gaps
 
 
@@ -26,7 +26,7 @@ def read_table(estimator, X, *, reset, y="no_validation", known=None, **options)
 
     Parameters
     ----------
-    known : dict, optional
+    known : dict or list, optional
         The ``categories_`` of an earlier model, whose codes are kept; new categories come behind.
     """
     if not reset:
@@ -72,7 +72,9 @@ def add_up(X):
 def encode_frame(estimator, X, *, reset, known=None, dtype=np.float64):
     """Return a frame with codes in place of categories, of a dtype where all else are numbers.
 
-    Columns go by their names; where these are not text, by their places, as in scikit-learn.
+    Columns go by their names; where these are not text, by their places, as in scikit-learn. Where
+    a file of LightGBM's leaves open which columns its lists are of, the frame tells: they are of
+    its columns of categories, in their order, as in LightGBM.
     """
     if reset:
         kinds = enumerate(X.dtypes)
@@ -90,6 +92,9 @@ def encode_frame(estimator, X, *, reset, known=None, dtype=np.float64):
         )
     if not estimator.categories_:
         return X
+    if isinstance(estimator.categories_, list):
+        places = columns_of_lists(X, len(estimator.categories_))
+        return with_codes(X, dict(zip(places, estimator.categories_, strict=True)), dtype)
     places = {}
     for key, categories in estimator.categories_.items():
         at = place_of(estimator, X, key)
@@ -193,6 +198,13 @@ def go_on_with(known, found):
     """
     if known is None:
         return found
+    if isinstance(known, list):  # of a file that leaves open which columns they are of
+        if len(known) != len(found):
+            raise ValueError(
+                f"X has categories in the columns {list(found)}; the lists of categories of the "
+                f"model to go on from are {len(known)}"
+            )
+        known = dict(zip(found, known, strict=True))
     if known.keys() != found.keys():
         raise ValueError(
             f"X has categories in the columns {list(found)}, the model to go on from in "

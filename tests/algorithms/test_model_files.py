@@ -289,6 +289,13 @@ def test_a_name_that_lightgbms_lines_cannot_hold_is_refused(name, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+def test_names_that_lightgbms_lines_make_the_same_are_refused(tmp_path):
+    trees = random_ensemble(np.random.default_rng(3), tree={"sets": False})
+    with pytest.raises(ModelFileError, match=r"columns \['a b', 'a_b'\] get one name"):
+        write_model(trees, tmp_path / "model.txt", names=["a b", "c", "a_b", "d"])
+    assert list(tmp_path.iterdir()) == []
+
+
 @pytest.mark.parametrize("form", ["harness", "xgboost", "lightgbm"])
 def test_as_many_names_as_columns_are_asked_for(form, tmp_path):
     trees = random_ensemble(np.random.default_rng(3), tree={"kinds": NAN_ONLY, "sets": False})

@@ -33,6 +33,7 @@ def read_table(estimator, X, *, reset, y="no_validation", known=None, **options)
         few = plain_table(estimator, X)
         if few is not None:
             return few
+        X = with_known_names(estimator, X)
     X = given = with_categories(X, None if reset else estimator.categories_)
     if isinstance(X, pd.DataFrame):
         X = encode_frame(estimator, X, reset=reset, known=known)
@@ -56,6 +57,16 @@ def read_table(estimator, X, *, reset, y="no_validation", known=None, **options)
         X.flags.writeable = True  # pandas locks what it holds
     X = add_up(X)
     return X if rest is None else (X, *rest)
+
+
+def with_known_names(estimator, X):
+    """Return a frame of pandas under a model's names, where LightGBM's text wrote blanks as "_"."""
+    trees, names = (getattr(estimator, n, None) for n in ("ensemble_", "feature_names_in_"))
+    is_read = names is not None and getattr(trees, "library", "") == "lightgbm"
+    if not is_read or not isinstance(X, pd.DataFrame):
+        return X
+    written = [name.replace(" ", "_") if isinstance(name, str) else name for name in X.columns]
+    return X.set_axis(names, axis=1) if written == names.tolist() else X
 
 
 def add_up(X):

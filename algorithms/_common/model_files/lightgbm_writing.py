@@ -6,6 +6,7 @@ go another way than in the model that is written.
 """
 
 import json
+from collections import Counter
 
 import numpy as np
 
@@ -72,7 +73,7 @@ def write(ensemble, *, objective=None, names=None, params=None, categories=None)
     blocks = [tree_text(plain, t, k) for k, t in enumerate(plain.rounds.ravel().tolist())]
     names = names or default_names(ensemble.n_features)
     infos, about, lists = category_lines(plain, names, categories or {})
-    names = [written(str(name)) for name in names]
+    names = written_names(names)
     width = ensemble.n_outputs
     head = [
         "tree",
@@ -112,6 +113,19 @@ def category_lines(plain, names, categories):
     places = [str(place) for place, own in enumerate(listed) if own is not None]
     about = [f"{LISTED}={' '.join(places)}"] if places else []
     return feature_infos(plain, listed), about, [own for own in listed if own is not None]
+
+
+def written_names(names):
+    """Return the names of columns as a line of names can hold them, each another one."""
+    found = [written(str(name)) for name in names]
+    counts = Counter(found)
+    twice = [str(own) for own, new in zip(names, found, strict=True) if counts[new] > 1]
+    if twice:
+        raise ModelFileError(
+            f"LightGBM's form writes blanks in names as '_', so that the columns {twice} get one "
+            "name: rename them"
+        )
+    return found
 
 
 def written(name):

@@ -24,7 +24,7 @@ class Earlier:
 
     trees: TreeEnsemble
     names: list | None = None  # of columns
-    categories: dict | None = None  # as `hist.tables.encode_frame` keeps them
+    categories: dict | list | None = None  # as `hist.tables.encode_frame` keeps them
     labels: np.ndarray | None = None  # of classes, in the order of their codes
 
     def check_columns(self, estimator):

@@ -100,8 +100,9 @@ def plain_frame(estimator, X, dtype=None):
     -------
     (n_rows, n_features) C-contiguous array, codes in place of categories, or None: where X is
     anything but a frame of at least one row and at most MOST_VALUES values, whose columns have the
-    names that training saw and hold float64 numbers, or the categories that training saw; or where
-    a value is infinite or becomes so in ``dtype``.
+    names that training saw and hold float64 numbers, or the categories that training saw; where a
+    file leaves open which columns these are of; or where a value is infinite or becomes so in
+    ``dtype``.
     """
     names = getattr(estimator, "feature_names_in_", None)
     if type(X) is not pd.DataFrame or names is None or not 0 < X.size <= MOST_VALUES:
@@ -109,6 +110,8 @@ def plain_frame(estimator, X, dtype=None):
     if list(X.columns) != list(names):
         return None
     known = estimator.categories_ or {}
+    if isinstance(known, list):
+        return None
     columns = []
     for name, column in X.items():
         values = column.array

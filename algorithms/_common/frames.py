@@ -7,6 +7,7 @@ import sys
 from contextlib import contextmanager
 
 import pandas as pd
+from pandas.api.types import infer_dtype
 
 CATEGORIES = ("Categorical", "Enum")  # names of polars' types of categories
 NO_NUMBERS = ("could not convert", "setting an array element")  # NumPy's errors begin so
@@ -25,6 +26,35 @@ def with_categories(X, known=None):
     if not is_polars(X) or not (known or any(is_category(kind) for kind in X.dtypes)):
         return X
     return as_pandas(X)
+
+
+def columns_of_lists(X, n_lists):
+    """Return the places of the columns that a model's lists of categories are of, list of int.
+
+    LightGBM takes the columns whose dtype is categorical, in their order; where these are not as
+    many as the lists, those of text are taken too, as text can only be categories.
+
+    Parameters
+    ----------
+    X : pandas.DataFrame
+    n_lists : int
+
+    Raises
+    ------
+    ValueError
+        Where neither are as many as the lists.
+    """
+    kinds = [infer_dtype(X.iloc[:, j]) for j in range(X.shape[1])]
+    places = [j for j, kind in enumerate(kinds) if kind == "categorical"]
+    if len(places) != n_lists:
+        places = [j for j, kind in enumerate(kinds) if kind in ("categorical", "string")]
+    if len(places) != n_lists:
+        raise ValueError(
+            f"X has categories in the columns {X.columns[places].tolist()}; the model is of a file "
+            f"whose lists of categories are {n_lists}, and do not name their columns: give each of "
+            "these the dtype category, as in training, or all columns as an array, with codes"
+        )
+    return places
 
 
 def is_polars(X):

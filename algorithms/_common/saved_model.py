@@ -153,8 +153,10 @@ class SavedModel:
 
 
 def listed_categories(model):
-    """Return column name → categories as JSON can hold them, of an estimator that saw a frame."""
+    """Return an estimator's categories as JSON can hold them: column name → list, or the lists."""
     kept, names = getattr(model, "categories_", None) or {}, default_names(model.n_features_in_)
+    if isinstance(kept, list):
+        return [plain(own.to_numpy()) for own in kept]
     keys = (key if isinstance(key, str) else names[key] for key in kept)
     found = {k: plain(c.to_numpy()) for k, c in zip(keys, kept.values(), strict=True)}
     dates = any(c.dtype.kind in "mM" for c in kept.values())  # else plain numbers of nanoseconds
@@ -166,14 +168,19 @@ def listed_categories(model):
 def placed_categories(model):
     """Return place of a column → pd.Index of its categories, of an estimator that saw a frame."""
     kept, names = getattr(model, "categories_", None) or {}, getattr(model, "feature_names_in_", ())
+    if isinstance(kept, list):
+        return {}
     return {list(names).index(k) if isinstance(k, str) else k: c for k, c in kept.items()}
 
 
 def categories_of(found):
     """Return the categories of a `ModelFile`: column name, or place without names → pd.Index.
 
-    None where its trees ask for categories and the file of a library does not name them.
+    A list of pd.Index, in the order of a frame's columns of categories, where the file leaves open
+    of which columns they are. None where its trees ask for categories and it does not name them.
     """
+    if isinstance(found.categories, list) and found.categories:
+        return [pd.Index(values) for values in found.categories]
     known, told = keyed_categories(found), "categories" in found.estimator
     return None if not known and not told and len(found.ensemble.set_codes) else known
 
@@ -182,7 +189,8 @@ def keyed_categories(found):
     """Return the categories that a `ModelFile` names, see `categories_of`."""
     unnamed = [] if found.names else default_names(found.ensemble.n_features)
     places = {name: place for place, name in enumerate(unnamed)}
-    return {places.get(n, n): pd.Index(values) for n, values in found.categories.items()}
+    named = found.categories or {}
+    return {places.get(n, n): pd.Index(values) for n, values in named.items()}
 
 
 def labels_of(told):

@@ -191,7 +191,7 @@ def test_a_function_for_an_objective_leaves_no_name_and_the_scores_as_they_are()
     assert np.array_equal(lightgbm_text.read(text)[0].predict(X), booster.predict(X))
 
 
-def test_ordered_categories_are_not_taken_for_those_of_a_listed_column(tmp_path):
+def test_a_list_is_of_the_column_that_alone_can_have_it(tmp_path):
     rng = np.random.default_rng(4)
     grade, code = rng.integers(0, 3, 500), rng.integers(0, 12, 500)
     ordered = pd.Categorical.from_codes(grade, ["low", "mid", "top"], ordered=True)
@@ -202,9 +202,9 @@ def test_ordered_categories_are_not_taken_for_those_of_a_listed_column(tmp_path)
     booster.save_model(tmp_path / "model.txt")
     text = (tmp_path / "model.txt").read_text()
     assert 'pandas_categorical:[["low", "mid", "top"]]' in text
-    assert lightgbm_text.read(text)[2] == {}
+    assert lightgbm_text.read(text)[2] == {"grade": ["low", "mid", "top"]}
     model = HistogramBoostingRegressor().load_model(tmp_path / "model.txt")
-    assert np.array_equal(model.predict(frame.assign(grade=grade)), booster.predict(frame))
+    assert np.array_equal(model.predict(frame), booster.predict(frame))
 
 
 # ------------------------------------------------------------------ objectives and base scores
@@ -286,6 +286,13 @@ def test_a_name_that_lightgbms_lines_cannot_hold_is_refused(name, tmp_path):
     trees = random_ensemble(np.random.default_rng(3), tree={"sets": False})
     with pytest.raises(ModelFileError, match="cannot hold a column named"):
         write_model(trees, tmp_path / "model.txt", names=["a", name, "c", "d"])
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_names_that_lightgbms_lines_make_the_same_are_refused(tmp_path):
+    trees = random_ensemble(np.random.default_rng(3), tree={"sets": False})
+    with pytest.raises(ModelFileError, match=r"columns \['a b', 'a_b'\] get one name"):
+        write_model(trees, tmp_path / "model.txt", names=["a b", "c", "a_b", "d"])
     assert list(tmp_path.iterdir()) == []
 
 

@@ -149,6 +149,9 @@ def test_lightgbms_form_keeps_the_categories_of_a_column_with_a_blank_in_its_nam
     again = HistogramBoostingRegressor().load_model(tmp_path / "model.txt")
     renamed = frame.rename(columns={"my column": "my_column"})
     assert np.array_equal(again.predict(renamed), model.predict(frame))
+    assert np.array_equal(again.predict(frame), model.predict(frame))
+    with pytest.raises(ValueError, match="feature names should match"):
+        again.predict(frame.rename(columns={"my column": "my-column"}))
     booster = lightgbm.Booster(model_file=tmp_path / "model.txt")
     assert np.array_equal(booster.predict(renamed), model.predict(frame))
 

@@ -11,7 +11,7 @@ from scipy import sparse
 from sklearn.utils.validation import validate_data
 
 from algorithms._common.few_rows import plain_table
-from algorithms._common.frames import is_polars, naming_columns, with_categories
+from algorithms._common.frames import columns_of_lists, is_polars, naming_columns, with_categories
 from algorithms._common.side_by_side import as_they_are, is_plain, lay_out, with_gaps
 
 
@@ -26,7 +26,7 @@ def read_table(estimator, X, *, reset, y="no_validation", known=None, **options)
 
     Parameters
     ----------
-    known : dict, optional
+    known : dict or list, optional
         The ``categories_`` of an earlier model, whose codes are kept; new categories come behind.
 
     Raises
@@ -38,6 +38,7 @@ def read_table(estimator, X, *, reset, y="no_validation", known=None, **options)
         few = plain_table(estimator, X)
         if few is not None:
             return few
+        X = with_known_names(estimator, X)
     X = given = with_categories(X, None if reset else estimator.categories_)
     if isinstance(X, pd.DataFrame):
         X = encode_frame(estimator, X, reset=reset, known=known)
@@ -64,6 +65,16 @@ def read_table(estimator, X, *, reset, y="no_validation", known=None, **options)
     return X if rest is None else (X, *rest)
 
 
+def with_known_names(estimator, X):
+    """Return a frame of pandas under a model's names, where LightGBM's text wrote blanks as "_"."""
+    trees, names = (getattr(estimator, n, None) for n in ("ensemble_", "feature_names_in_"))
+    is_read = names is not None and getattr(trees, "library", "") == "lightgbm"
+    if not is_read or not isinstance(X, pd.DataFrame):
+        return X
+    written = [name.replace(" ", "_") if isinstance(name, str) else name for name in X.columns]
+    return X.set_axis(names, axis=1) if written == names.tolist() else X
+
+
 def add_up(X):
     """Return X without entries that stand twice for one place of a sparse matrix."""
     if not sparse.issparse(X) or X.has_canonical_format:
@@ -78,7 +89,9 @@ def add_up(X):
 def encode_frame(estimator, X, *, reset, known=None, dtype=np.float64):
     """Return a frame with codes in place of categories, of a dtype where all else are numbers.
 
-    Columns go by their names; where these are not text, by their places, as in scikit-learn.
+    Columns go by their names; where these are not text, by their places, as in scikit-learn. Where
+    a file of LightGBM's leaves open which columns its lists are of, the frame tells: they are of
+    its columns of categories, in their order, as in LightGBM.
     """
     if reset:
         kinds = enumerate(X.dtypes)
@@ -96,6 +109,9 @@ def encode_frame(estimator, X, *, reset, known=None, dtype=np.float64):
         )
     if not estimator.categories_:
         return X
+    if isinstance(estimator.categories_, list):
+        places = columns_of_lists(X, len(estimator.categories_))
+        return with_codes(X, dict(zip(places, estimator.categories_, strict=True)), dtype)
     places = {}
     for key, categories in estimator.categories_.items():
         at = place_of(estimator, X, key)
@@ -199,6 +215,13 @@ def go_on_with(known, found):
     """
     if known is None:
         return found
+    if isinstance(known, list):  # of a file that leaves open which columns they are of
+        if len(known) != len(found):
+            raise ValueError(
+                f"X has categories in the columns {list(found)}; the lists of categories of the "
+                f"model to go on from are {len(known)}"
+            )
+        known = dict(zip(found, known, strict=True))
     if known.keys() != found.keys():
         raise ValueError(
             f"X has categories in the columns {list(found)}, the model to go on from in "

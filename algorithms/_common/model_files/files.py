@@ -32,7 +32,9 @@ class ModelFile:
 
     ensemble: TreeEnsemble
     names: list | None = None  # of the columns
-    categories: dict = field(default_factory=dict)  # column name → its categories, list or array
+    # column name → its categories, list or array; or a list of these, in the order of a frame's
+    # columns of categories, whose names the file leaves open
+    categories: dict | list = field(default_factory=dict)
     objective: str | None = None  # its name in the library of the format
     estimator: dict = field(default_factory=dict)  # what an estimator of ours said of itself
 
@@ -184,10 +186,12 @@ def read_text(text, wanted):
 
 
 def settled(named, kept):
-    """Return column name → categories, of what XGBoost names and an estimator of ours has kept.
+    """Return the categories of what XGBoost names and an estimator of ours has kept.
 
     The latter knows kinds that XGBoost holds as text; the former, arrays, the type of numbers.
     """
+    if isinstance(kept, list):
+        return named or kept
     same = {n for n, values in kept.items() if n in named and named[n].tolist() == values}
     return {**kept, **{n: v for n, v in named.items() if n in same or n not in kept}}
 
@@ -195,13 +199,15 @@ def settled(named, kept):
 def described(ensemble, about):
     """Return a `ModelFile` with what an estimator of ours said of itself, once it is checked."""
     columns, labels = about.get("columns"), about.get("labels", {})
-    parts = [about.get(name, {}) for name in ("params", "facts", "categories")] + [labels]
+    categories = about.get("categories", {})
+    parts = [about.get(name, {}) for name in ("params", "facts")] + [labels]
     right = all(isinstance(part, dict) for part in parts)
-    right &= all(isinstance(values, list) for values in about.get("categories", {}).values())
+    lists = categories if isinstance(categories, list) else categories.values()
+    right &= all(isinstance(values, list) for values in lists)
     right &= columns is None or (isinstance(columns, list) and len(columns) == ensemble.n_features)
     n_classes = len(ensemble.classes)
     right &= not labels or labels["dtype"].lstrip("<>=|")[0] in KINDS
     right &= not labels or not n_classes or len(labels["values"]) == n_classes
     if not right:
         raise ModelFileError("what it says of the estimator does not fit its trees")
-    return ModelFile(ensemble, columns, about.get("categories", {}), None, about)
+    return ModelFile(ensemble, columns, categories, None, about)

@@ -19,6 +19,7 @@ CATEGORICAL, DEFAULT_LEFT = 1, 2
 ZERO_THRESHOLD = float(np.float32(1e-35))  # smaller values are dropped before a row is walked
 KINDS = np.array([Missing.NAN_AS_ZERO, Missing.ZERO, Missing.NAN], np.uint8)
 VERSIONS = ("v3", "v4")
+LISTED = "category_columns"  # in files of ours: places of the columns whose categories are listed
 TREES_END = "\nend of trees"
 
 
@@ -31,7 +32,7 @@ def read(text):
 
     Returns
     -------
-    ensemble, list of names or None, and column name → list of categories of a frame trained on
+    ensemble, list of names or None, and `categories_of` the frame that it was trained on
 
     Raises
     ------
@@ -72,7 +73,7 @@ def read(text):
         cover_kind="rows",
     )
     names = about["feature_names"].split(" ")
-    categories = categories_of(about, names, rest)
+    categories = categories_of(about, names, lists_of(rest))
     return ensemble, None if names == default_names(n_features) else names, categories
 
 
@@ -92,22 +93,59 @@ def fields(block):
     return dict(line.split("=", 1) for line in lines if "=" in line)
 
 
-def categories_of(about, names, rest):
-    """Return column name → categories, where the model was trained on a frame that had some.
-
-    The file lists the categories of such columns in their order, without names. They are told
-    where the columns that are split by categories are as many, and have no codes beyond the lists:
-    ordered categories have a list too, but are split as numbers.
-    """
+def lists_of(rest):
+    """Return the lists of categories that stand behind a model's trees, [] where there are none."""
     _, found, line = rest.partition("\npandas_categorical:")
-    lists = json.loads(line.split("\n", 1)[0]) if found else None
+    lists = (json.loads(line.split("\n", 1)[0]) if found else None) or []
+    if not isinstance(lists, list) or not all(isinstance(own, list) for own in lists):
+        raise ModelFileError("its categories are no lists")
+    return lists
+
+
+def categories_of(about, names, lists):
+    """Return column name → categories; or the lists alone, where the file leaves open of which.
+
+    LightGBM lists the categories of a frame's columns in their order, without names: those of
+    ordered categories too, which are split as numbers, and of columns that are constant. The
+    columns are told where no others of the file can have such lists.
+    """
     infos = about["feature_infos"].split(" ")
-    codes = {n: i for n, i in zip(names, infos, strict=True) if not i.startswith(("[", "none"))}
-    if not lists or len(lists) != len(codes):
-        return {}
-    largest = [max(int(code) for code in info.split(":")) for info in codes.values()]
-    fit = all(code < len(own) for code, own in zip(largest, lists, strict=True))
-    return dict(zip(codes, lists, strict=True)) if fit else {}
+    if len(infos) != len(names):
+        raise ModelFileError(f"it tells of {len(infos)} columns and names {len(names)}")
+    if LISTED in about:
+        places = [int(place) for place in about[LISTED].split()]
+    else:
+        last = len(names) - 1
+        places = first_places(infos, lists)
+        backwards = first_places(infos[::-1], lists[::-1])
+        if len(places) < len(lists) or places != [last - place for place in backwards][::-1]:
+            return lists
+    return {names[place]: own for place, own in zip(places, lists, strict=True)}
+
+
+def first_places(infos, lists):
+    """Return the first columns that can have the lists in their order; fewer where none can."""
+    places = []
+    for place, info in enumerate(infos):
+        if len(places) < len(lists) and can_be_codes(info, len(lists[len(places)])):
+            places.append(place)
+    return places
+
+
+def can_be_codes(info, count):
+    """Return whether a column can hold the codes of so many categories.
+
+    Parameters
+    ----------
+    info : str, "none", the range of numbers as "[0:2.5]", or codes as "2:0:1"
+    count : int
+    """
+    if info == "none":
+        return True
+    values = [float(value) for value in info.strip("[]").split(":")]
+    if not info.startswith("["):
+        return max(values) < max(1, count)
+    return all(value.is_integer() and 0 <= value < count for value in values)
 
 
 def one_tree(t):

@@ -6,11 +6,17 @@ go another way than in the model that is written.
 """
 
 import json
+from collections import Counter
 
 import numpy as np
 
 from algorithms._common.model_files.errors import ModelFileError
-from algorithms._common.model_files.lightgbm_text import CATEGORICAL, DEFAULT_LEFT, default_names
+from algorithms._common.model_files.lightgbm_text import (
+    CATEGORICAL,
+    DEFAULT_LEFT,
+    LISTED,
+    default_names,
+)
 from algorithms._common.model_files.objectives import LIGHTGBM, name_for
 from algorithms._common.model_files.plain_sums import base_in_trees, plain_sum, require_sum
 from algorithms._common.trees.category_numbers import codes_of
@@ -48,8 +54,9 @@ def write(ensemble, *, objective=None, names=None, params=None, categories=None)
         Of the columns; a blank is written as "_", as LightGBM does.
     params : dict, optional
         Of the estimator; those in ``PARAMETERS`` are written into the block of parameters.
-    categories : dict, optional
-        Column name → its categories, of a frame trained on.
+    categories : dict or list, optional
+        Column name → its categories, of a frame trained on; or their lists alone, in the order of
+        its columns of categories.
 
     Raises
     ------
@@ -65,8 +72,8 @@ def write(ensemble, *, objective=None, names=None, params=None, categories=None)
         raise ModelFileError("LightGBM sends missing categories right; this model sends some left")
     blocks = [tree_text(plain, t, k) for k, t in enumerate(plain.rounds.ravel().tolist())]
     names = names or default_names(ensemble.n_features)
-    listed = [(categories or {}).get(name) for name in names]
-    names = [written(str(name)) for name in names]
+    infos, about, lists = category_lines(plain, names, categories or {})
+    names = written_names(names)
     width = ensemble.n_outputs
     head = [
         "tree",
@@ -77,13 +84,13 @@ def write(ensemble, *, objective=None, names=None, params=None, categories=None)
         f"max_feature_idx={ensemble.n_features - 1}",
         f"objective={objective_line(name, ensemble)}",
         f"feature_names={' '.join(names)}",
-        f"feature_infos={' '.join(feature_infos(plain, listed))}",
+        f"feature_infos={' '.join(infos)}",
+        *about,
         f"tree_sizes={' '.join(str(len(b.encode())) for b in blocks)}",
         "",
     ]
     tail = ["end of trees", "", *importances(ensemble, names), "", "parameters:"]
     tail += parameter_lines(name, params or {})
-    lists = [own for own in listed if own is not None]
     tail += ["end of parameters", "", f"pandas_categorical:{json.dumps(lists or None)}"]
     return "\n".join([*head, "".join(blocks) + "\n".join(tail), ""])
 
@@ -95,6 +102,30 @@ def parameter_lines(objective, params):
         if isinstance(params.get(name), int | float):
             lines.append(f"[{own}: {text_of(params[name])}]")
     return lines
+
+
+def category_lines(plain, names, categories):
+    """Return what is said of each column, the line of the listed ones if any, and their lists."""
+    if isinstance(categories, list):  # any column that numbers are asked of may have one of them
+        infos = feature_infos(plain, [None] * len(names))
+        return ["none" if i.startswith("[") else i for i in infos], [], categories
+    listed = [categories.get(name) for name in names]
+    places = [str(place) for place, own in enumerate(listed) if own is not None]
+    about = [f"{LISTED}={' '.join(places)}"] if places else []
+    return feature_infos(plain, listed), about, [own for own in listed if own is not None]
+
+
+def written_names(names):
+    """Return the names of columns as a line of names can hold them, each another one."""
+    found = [written(str(name)) for name in names]
+    counts = Counter(found)
+    twice = [str(own) for own, new in zip(names, found, strict=True) if counts[new] > 1]
+    if twice:
+        raise ModelFileError(
+            f"LightGBM's form writes blanks in names as '_', so that the columns {twice} get one "
+            "name: rename them"
+        )
+    return found
 
 
 def written(name):
@@ -134,7 +165,7 @@ def feature_infos(plain, listed):
         infos[f] = ":".join(str(c) for c in codes.tolist()) or "0"
     for f, own in enumerate(listed):
         if own is not None:
-            infos[f] = ":".join(str(c) for c in range(max(1, len(own))))
+            infos[f] = ":".join(str(c) for c in range(len(own))) or "none"
     return infos
 
 

@@ -27,7 +27,7 @@ def bring_near_one(weight):
     return np.ldexp(weight, -power), power
 
 
-def weights_by_class(given, labels, *, may_be_negative=False):
+def weights_by_class(given, labels, *, may_be_negative=False, may_vanish=False):
     """Return the weight of each row by its label, float64 (n_rows,).
 
     Parameters
@@ -36,15 +36,17 @@ def weights_by_class(given, labels, *, may_be_negative=False):
     labels : (n_rows,)
     may_be_negative : bool
         Whether trees are grown on such weights, as scikit-learn's are.
+    may_vanish : bool
+        Whether all rows may have the weight 0, as they may there.
 
     Raises
     ------
     ValueError
-        Where a weight is none, or all rows have the weight 0.
+        Where a weight is none, or no row has a weight and that is not allowed.
     """
     check_class_weight(given, may_be_negative=may_be_negative)
     found = compute_sample_weight(given, labels)
-    if not found.any():
+    if not (may_vanish or found.any()):
         raise ValueError("class_weight must leave at least one non-zero weight to the rows")
     return found
 

@@ -137,16 +137,16 @@ def refuse_directions(signs, categorical, names):
         )
 
 
-def make_rules(params, monotone, objective):
+def make_rules(params, monotone, objective=None):
     """Return the kernels' rules.
 
     Parameters
     ----------
     params : the estimator
     monotone : int64 (n_features,)
-    objective : Objective or callable. Where it renews leaves, one whose gradients are all equal is
-        split all the same, as rounding has it: no split has a gain, but smaller leaves have
-        quantiles of their own.
+    objective : Objective or callable, optional. Where it renews leaves, one whose gradients are
+        all equal is split all the same, as rounding has it: no split has a gain, but smaller
+        leaves have quantiles of their own.
     """
     held = params.reg_alpha or params.max_delta_step or params.path_smooth or monotone.any()
     return Rules(

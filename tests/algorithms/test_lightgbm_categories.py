@@ -49,12 +49,18 @@ def trained_by_lightgbm(frame, named, y):
     return lightgbm.train(params, data, 5)
 
 
-@pytest.mark.parametrize("case", cases())
-def test_a_model_of_a_frame_predicts_as_lightgbm_does(case, tmp_path):
+def saved_by_lightgbm(case, path):
+    """Return LightGBM's model of a case, which is saved, the frame and what it explains."""
     columns_of, named = cases()[case]
     frame, y = pd.DataFrame(columns_of), columns()[2]
     booster = trained_by_lightgbm(frame, named, y)
-    booster.save_model(tmp_path / "model.txt")
+    booster.save_model(path)
+    return booster, frame, y
+
+
+@pytest.mark.parametrize("case", cases())
+def test_a_model_of_a_frame_predicts_as_lightgbm_does(case, tmp_path):
+    booster, frame, _ = saved_by_lightgbm(case, tmp_path / "model.txt")
     model = HistogramBoostingRegressor().load_model(tmp_path / "model.txt")
     expected = booster.predict(frame)
     assert np.array_equal(model.predict(frame), expected)
@@ -83,10 +89,7 @@ def test_a_model_of_a_frame_predicts_as_lightgbm_does(case, tmp_path):
 
 @pytest.mark.parametrize("case", cases())
 def test_boosting_goes_on_from_a_model_of_a_frame(case, tmp_path):
-    columns_of, named = cases()[case]
-    frame, y = pd.DataFrame(columns_of), columns()[2]
-    booster = trained_by_lightgbm(frame, named, y)
-    booster.save_model(tmp_path / "model.txt")
+    booster, frame, y = saved_by_lightgbm(case, tmp_path / "model.txt")
     turned = frame.copy()
     for name in turned.columns[turned.dtypes == "category"]:
         turned[name] = turned[name].cat.reorder_categories(turned[name].cat.categories[::-1])

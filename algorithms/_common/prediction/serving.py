@@ -15,7 +15,8 @@ def serve(ensemble, *, n_jobs=None):
     Parameters
     ----------
     ensemble : harness.TreeEnsemble
-        Of any library: a fitted estimator's ``ensemble_``, or what `read_model` returns.
+        Of any library: a fitted estimator's ``ensemble_``, or what `trees_of` or `read_model`
+        return.
     n_jobs : int, optional
         Threads; None is one, -1 one a core.
 
@@ -31,7 +32,8 @@ def serve(ensemble, *, n_jobs=None):
     if not isinstance(ensemble, TreeEnsemble):
         raise TypeError(
             f"serve takes a TreeEnsemble, not a {type(ensemble).__name__}: give a fitted "
-            "estimator's ensemble_, or read the file that a library saved with read_model"
+            "estimator's ensemble_, or read the file that a library saved with read_model, or take "
+            "the trees out of its model with trees_of"
         )
     return Predictor(ensemble, n_jobs=n_jobs)
 

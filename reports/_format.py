@@ -69,8 +69,9 @@ def few(names: Sequence[str], limit: int = 4) -> str:
 
 
 def plural(number: int, noun: str) -> str:
-    """Return "1 trial", "3 trials"."""
-    return f"{count(number)}{SPACE}{noun}{'' if number == 1 else 's'}"
+    """Return "1 trial", "3 trials", "6 launches"."""
+    ending = "" if number == 1 else "es" if noun.endswith(("ch", "s", "x")) else "s"
+    return f"{count(number)}{SPACE}{noun}{ending}"
 
 
 def digits(value: float | None, significant: int = 3) -> str:

@@ -80,6 +80,7 @@ def test_counts_ratios_and_differences() -> None:
     assert _format.bounds(3.1, 3.71) == "[3.10,\N{NO-BREAK SPACE}3.71]"
     assert _format.plural(1, "trial") == f"1{NBSP}trial"
     assert _format.plural(2, "trial") == f"2{NBSP}trials"
+    assert _format.plural(6, "launch") == f"6{NBSP}launches"
     assert _format.listing(["a", "b", "c"]) == "a, b and c"
     assert _format.listing([]) == ""
     assert _format.few(["a", "b", "c"], 2) == "a, b and 1 more"

@@ -81,7 +81,7 @@ FASTEST = {"lightgbm.quantised", "xgboost.hist"}  # in training and in predictio
 FOUGHT = {  # where a block of calls takes minutes
     "heavy_tail": FASTEST,
     "higgs_10m": FASTEST,
-    "wide": FASTEST | {"catboost.plain"},
+    "wide": RIVALS - {"lightgbm.row_wise", "lightgbm.column_wise"},
 }
 TRAINED = {
     "categories": 500_000,

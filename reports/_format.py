@@ -70,7 +70,7 @@ def few(names: Sequence[str], limit: int = 4) -> str:
 
 def plural(number: int, noun: str) -> str:
     """Return "1 trial", "3 trials", "6 launches"."""
-    ending = "" if number == 1 else "es" if noun.endswith(("ch", "s", "x")) else "s"
+    ending = "" if number == 1 else "es" if noun.endswith("ch") else "s"
     return f"{count(number)}{SPACE}{noun}{ending}"
 
 

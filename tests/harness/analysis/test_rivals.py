@@ -139,8 +139,9 @@ def test_the_parts_of_training_are_those_of_the_rival_that_trains_fastest():
         assert found.ratio.value == pytest.approx(ratio)
 
 
-def test_a_side_that_bins_inside_fit_has_no_parts(capsys):
-    seen = view([*whole("r", 2.0, (0.5, 1e-6)), speed("other", 9.0)])
+@pytest.mark.parametrize("look", [1e-6, 0.003])  # at arrays that are kept, or at every value
+def test_a_side_that_bins_inside_fit_has_no_parts(look, capsys):
+    seen = view([*whole("r", 2.0, (0.5, look)), speed("other", 9.0)])
     assert fastest_rivals([seen], "native") == fastest_rivals([seen], "fit") == []
     print_rivals([seen])
     told = capsys.readouterr()

@@ -203,6 +203,7 @@ class Execution:
         if not duels or self._late():
             return
         self.progress.stage("duels", len(duels))
+        supervisor.end_idle()  # a duel starts its own, and is to have all the memory
 
         def here(duel: Duel) -> DuelOutcome:
             self.progress.duel_started(duel)

@@ -15,7 +15,7 @@ from harness.plugin_files import is_file
 from harness.session import DiedError, Session
 
 FEWEST, MOST = 2, 32  # workers that are kept idle, by how much memory is left
-IDLE_BYTES = 3 * 2**28  # left for each: an idle worker holds about half of it
+IDLE_BYTES = 3 * 2**28  # left for each, and the most it may hold: without a table it is half of it
 
 
 def idle_workers() -> int:
@@ -68,11 +68,12 @@ class Pool:
         return session
 
     def give_back(self, job: Job, session: Session) -> None:
-        """Keep a healthy worker for later; end any other."""
+        """Keep a healthy worker for later, unless it grew large; end any other."""
         ended = [session]
+        useful = session.alive and not is_timed(job) and session.resident_bytes() <= IDLE_BYTES
         with self._lock:
             self._busy.discard(session)
-            if session.alive and not is_timed(job) and not self.closed:
+            if useful and not self.closed:
                 self._idle.append((kind_of(job), session))
                 surplus = max(0, len(self._idle) - self.most_idle)
                 ended = [one for _, one in self._idle[:surplus]]
@@ -90,14 +91,21 @@ class Pool:
         with self._lock:
             return len(self._busy), self._taken
 
+    def end_idle(self) -> None:
+        """End the workers that are kept: what comes next has no use for them, but for memory."""
+        with self._lock:
+            idle, self._idle = self._idle, []
+        for _, session in idle:
+            session.stop()
+
     def close(self) -> None:
         """End all workers, also those that another thread waits for."""
         with self._lock:
             self.closed = True
-            idle, self._idle = self._idle, []
             busy = list(self._busy)
-        for session in [*busy, *(one for _, one in idle)]:
+        for session in busy:
             session.stop()
+        self.end_idle()
         for session in busy:
             session.ended.wait(5.0)
 

@@ -180,6 +180,10 @@ class Session:
         told = Failure(failure.kind, failure.message, detail)
         raise OverMemoryError(told) if failure.kind == "MemoryError" else RefusedError(told)
 
+    def resident_bytes(self) -> int:
+        """Return what the worker and its descendants hold now; 0 where it has ended."""
+        return processes.resident_bytes(self.process.pid) if self.alive else 0
+
     def clear_log(self) -> None:
         """Forget what the plugin has printed so far."""
         os.truncate(self.log, 0)

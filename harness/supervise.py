@@ -157,6 +157,10 @@ class Supervisor:
         with self._disk():
             return self.pool.start(job, pinned=False)
 
+    def end_idle(self) -> None:
+        """End the workers that are kept for later jobs."""
+        self.pool.end_idle()
+
     def close(self) -> None:
         """End all workers, also those that another thread waits for."""
         self.pool.close()

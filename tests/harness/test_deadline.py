@@ -3,6 +3,7 @@
 import math
 import threading
 import time
+from unittest import mock
 
 import pytest
 
@@ -77,6 +78,23 @@ def test_without_a_deadline_all_is_done(execution, monkeypatch):
     with pytest.raises(RuntimeError, match="seen"):
         execution(math.inf)
     assert fought == [math.inf]
+
+
+def test_duels_have_the_memory_that_workers_of_trials_held(execution, monkeypatch):
+    kept = mock.Mock(alive=True, **{"resident_bytes.return_value": 0})
+
+    def supervise(supervisor, job):
+        supervisor.pool.give_back(job, kept)
+        yield from (Outcome(trial, Status.DONE) for trial in job.trials)
+
+    def fight(duel, open_session, **_):
+        assert kept.stop.called
+        raise RuntimeError("seen")
+
+    monkeypatch.setattr("harness.supervise.Supervisor.supervise", supervise)
+    monkeypatch.setattr("harness.execute.run_duel", fight)
+    with pytest.raises(RuntimeError, match="seen"):
+        execution(math.inf)
 
 
 def test_trials_under_way_at_the_deadline_are_stored_and_no_other_begins(execution, monkeypatch):

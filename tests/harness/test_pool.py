@@ -13,11 +13,17 @@ from harness.model import DatasetRef, Job, Limits
 class FakeSession:
     alive = True
 
-    def __init__(self):
+    def __init__(self, size=2**20):
         self.closed = False
+        self.size = size
+
+    def resident_bytes(self):
+        return self.size
 
     def close(self):
         self.closed = True
+
+    stop = close
 
 
 def job(name):
@@ -39,6 +45,27 @@ def test_the_worker_of_a_plugin_is_taken_again_and_the_oldest_ends_first(tmp_pat
     assert [s.closed for s in sessions.values()] == [True, False, False]
     assert kept.take(job("b")) is sessions["b"]
     assert kept.take(job("c")) is sessions["c"]
+
+
+def test_a_worker_that_holds_a_large_table_is_not_kept(tmp_path):
+    kept = pool.Pool(tmp_path, most_idle=2)
+    small, large = FakeSession(pool.IDLE_BYTES), FakeSession(pool.IDLE_BYTES + 1)
+    kept.give_back(job("a"), large)
+    kept.give_back(job("a"), small)
+    assert (small.closed, large.closed) == (False, True)
+    assert kept.take(job("a")) is small
+
+
+def test_idle_workers_can_be_ended_while_busy_ones_go_on(tmp_path):
+    kept = pool.Pool(tmp_path, most_idle=2)
+    idle, busy = FakeSession(), FakeSession()
+    kept.give_back(job("b"), busy)
+    assert kept.take(job("b")) is busy
+    kept.give_back(job("a"), idle)
+    kept.end_idle()
+    assert (idle.closed, busy.closed) == (True, False)
+    kept.give_back(job("b"), busy)
+    assert kept.take(job("b")) is busy
 
 
 def test_plugins_of_one_package_with_the_same_libraries_share_a_worker_but_not_under_a_cap():

@@ -11,6 +11,7 @@ from scipy import sparse
 
 from algorithms._common.hist.listed import ByColumn, ByRow
 from algorithms._common.threads import ALONE
+from algorithms._kernels.hist.bundle import find_exclusive
 from algorithms._kernels.hist.entries import count_entries, write_entries
 
 ROWS_AT_ONCE = 4096
@@ -90,16 +91,29 @@ def listed_part(X, workers):
 def exclusive_columns(X, read_as):
     """Return the columns of dense X, read as a dtype, that are worth bundling, by some rows."""
     rows = X[:: -(-len(X) // SAMPLED)].astype(read_as, copy=False)
-    is_set = (rows != 0.0).astype(np.float32)
-    share = is_set.mean(axis=0)
-    chosen = np.flatnonzero(share <= FEW_ENTRIES)
+    is_set = rows != 0.0
+    chosen = np.flatnonzero(is_set.sum(axis=0) <= FEW_ENTRIES * len(rows))
     if 1 < len(chosen) <= MOST_COLUMNS:
-        own = is_set[:, chosen]
-        together = own.T @ own  # whole numbers below 2²⁴
-        np.fill_diagonal(together, 1.0)
-        chosen = chosen[(together == 0.0).any(axis=1)]
+        chosen = chosen[are_exclusive(is_set[:, chosen])]
     is_worth_it = len(chosen) > max(1, WORTH_IT * X.shape[1])
     return chosen if is_worth_it else np.empty(0, np.int64)
+
+
+def are_exclusive(is_set):
+    """Return which columns have another one with which they share no row, bool (n_columns,).
+
+    A product of matrices would say it, too, but its threads spin for a tenth of a second after.
+
+    Parameters
+    ----------
+    is_set : bool (n_rows, n_columns)
+    """
+    n_rows, n_columns = is_set.shape
+    padded = np.zeros((n_columns, -(-n_rows // 64) * 64), bool)
+    padded[:, :n_rows] = is_set.T
+    found = np.zeros(n_columns, np.uint8)
+    find_exclusive(np.packbits(padded, axis=1).view(np.uint64), found)
+    return found.astype(bool)
 
 
 def entries_of(X, chosen, workers):

@@ -16,6 +16,28 @@ IN_WORD = np.uint64(63)
 
 
 @kernel
+def find_exclusive(words, found):
+    """Write which columns have another one with which they share no row.
+
+    Parameters
+    ----------
+    words : uint64 (n_columns, n_words): bits, the rows in which a column is not zero
+    found : uint8 (n_columns,), zeros; written: 1 or 0
+    """
+    for a in range(len(words)):
+        for b in range(len(words)):
+            if found[a]:
+                break
+            if a == b:
+                continue
+            k = 0
+            while k < words.shape[1] and not words[a, k] & words[b, k]:
+                k += 1
+            if k == words.shape[1]:
+                found[a] = found[b] = 1
+
+
+@kernel
 def find_bundles(start, end, rows, order, needed, most, taken, used, conflicts, bundle):
     """Write the bundle of each feature, or −1 where there is no room; return how many there are.
 

@@ -14,7 +14,7 @@ from algorithms._common.hist.bins import bin_table, find_bins, runs_of
 from algorithms._common.hist.bundles import NO_BUNDLES, Layout, stride_of
 from algorithms._common.hist.growing import Grower
 from algorithms._common.hist.params import make_rules
-from algorithms._common.hist.parts import entries_of, exclusive_columns, part_table
+from algorithms._common.hist.parts import are_exclusive, entries_of, exclusive_columns, part_table
 from algorithms._common.threads import Workers
 from algorithms._kernels.hist import layout as hist_layout
 from algorithms._kernels.hist.bundle import find_bundles
@@ -149,6 +149,16 @@ def test_dense_columns_are_chosen_where_two_are_never_set_together():
     assert exclusive_columns(X, X.dtype).tolist() == [1, 2, 3, 4]
     assert exclusive_columns(X[:, [0, 1, 5]], X.dtype).tolist() == []
     assert exclusive_columns(np.hstack([X, np.ones((3000, 20))]), X.dtype).tolist() == []
+
+
+@given(st.integers(0, 10_000), st.integers(1, 200), st.integers(1, 12))
+@settings(max_examples=100, deadline=None)
+def test_columns_that_share_no_row_are_those_whose_product_is_zero(seed, n_rows, n_columns):
+    rng = np.random.default_rng(seed)
+    is_set = rng.random((n_rows, n_columns)) < rng.choice([0.0, 0.02, 0.1, 0.5], n_columns)
+    together = is_set.T.astype(int) @ is_set
+    np.fill_diagonal(together, 1)
+    assert are_exclusive(is_set).tolist() == (together == 0).any(axis=1).tolist()
 
 
 @pytest.mark.parametrize("threads", [1, 2])

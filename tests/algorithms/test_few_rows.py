@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
 from scipy import sparse
+from sklearn.utils.validation import validate_data
 
 from algorithms._common import few_rows
 from algorithms._common.few_rows import (
@@ -232,3 +233,37 @@ def test_single_precision_is_read_off_double_as_if_it_were_rounded():
     assert np.array_equal(
         model.predict_proba(between), model.predict_proba(between.astype(np.float32))
     )
+
+
+@pytest.mark.parametrize(
+    ("kinds", "is_read"),
+    [
+        (["f8"], True),
+        (["f4"], True),
+        (["i8", "f8"], True),
+        (["i4"], True),
+        (["u8", "i1"], True),
+        (["f4", "f8"], False),  # what is kept of it scikit-learn decides
+        (["?", "f8"], False),
+        (["Float64", "f8"], False),
+        (["O", "f8"], False),
+    ],
+)
+def test_frames_of_numbers_are_read_as_scikit_learn_reads_them(kinds, is_read):
+    values = np.random.default_rng(0).integers(0, 100, (50, 4))
+    frame = pd.DataFrame({f"c{j}": values[:, j] for j in range(4)})
+    frame = frame.astype({f"c{j}": kinds[j % len(kinds)] for j in range(4)})
+    model = HistogramBoostingClassifier(n_estimators=3).fit(frame, np.arange(50) % 2)
+    found = plain_frame(model, frame)
+    assert (found is not None) == is_read
+    if is_read:
+        asked = {"dtype": [np.float64, np.float32], "order": "C", "reset": False}
+        expected = validate_data(model, frame, **asked)
+        assert found.dtype == expected.dtype
+        assert np.array_equal(found, expected)
+        assert found.flags.c_contiguous
+        assert not np.shares_memory(found, frame.to_numpy())
+    before = frame.copy()
+    alone = [model.predict_proba(frame.iloc[[i]])[0] for i in range(len(frame))]
+    assert np.array_equal(alone, model.predict_proba(frame))
+    pd.testing.assert_frame_equal(frame, before)

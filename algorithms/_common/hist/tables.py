@@ -94,11 +94,11 @@ def encode_frame(estimator, X, *, reset, known=None, dtype=np.float64):
     its columns of categories, in their order, as in LightGBM.
     """
     if reset:
-        kinds = enumerate(X.dtypes)
-        places = [j for j, kind in kinds if isinstance(kind, pd.CategoricalDtype)]
+        kinds = X.dtypes.tolist()
+        places = [j for j, kind in enumerate(kinds) if isinstance(kind, pd.CategoricalDtype)]
         named = all(isinstance(name, str) for name in X.columns)
         keys = X.columns[places].tolist() if named else places
-        found = {k: X.iloc[:, j].cat.categories for k, j in zip(keys, places, strict=True)}
+        found = {k: kinds[j].categories for k, j in zip(keys, places, strict=True)}
         if getattr(estimator, "parity", None) == "scikit-learn":
             found = {k: sort_names(categories) for k, categories in found.items()}
         estimator.categories_ = go_on_with(known, found)
@@ -112,12 +112,10 @@ def encode_frame(estimator, X, *, reset, known=None, dtype=np.float64):
     if isinstance(estimator.categories_, list):
         places = columns_of_lists(X, len(estimator.categories_))
         return with_codes(X, dict(zip(places, estimator.categories_, strict=True)), dtype)
-    places = {}
-    for key, categories in estimator.categories_.items():
-        at = place_of(estimator, X, key)
-        if 0 <= at < X.shape[1]:  # else scikit-learn's own check tells what is not there
-            places[at] = categories
-    return with_codes(X, places, dtype)
+    place = places_of(estimator, X)
+    found = {place.get(key, key): own for key, own in estimator.categories_.items()}
+    here = range(X.shape[1])  # what is not there scikit-learn's own check tells
+    return with_codes(X, {at: own for at, own in found.items() if at in here}, dtype)
 
 
 def with_codes(X, places, dtype):
@@ -135,8 +133,10 @@ def with_codes(X, places, dtype):
     coded = {j: code_column(columns[j], categories) for j, categories in places.items()}
     if all(is_plain(one.dtype) for j, one in enumerate(columns) if j not in coded):
         found = np.empty(X.shape, dtype)
-        read = [coded.get(j, (one.to_numpy(), as_they_are)) for j, one in enumerate(columns)]
-        lay_out(read, found)
+        read = enumerate(columns)
+        lay_out(
+            [coded[j] if j in coded else (one.to_numpy(), as_they_are) for j, one in read], found
+        )
         return pd.DataFrame(found, X.index, X.columns, copy=False)
     X = X.copy(deep=False)
     for j, (values, read) in coded.items():
@@ -155,16 +155,15 @@ def code_column(column, categories):
     return place_among(column, categories), with_gaps
 
 
-def place_of(estimator, X, key):
-    """Return the place of a frame's column that ``categories_`` has under a key; -1 if not there.
+def places_of(estimator, X):
+    """Return the place of a frame's columns by name; the first one of two that share it.
 
     A frame whose names are not text is read by place, as in scikit-learn.
     """
-    if not isinstance(key, str):
-        return key
-    if all(isinstance(name, str) for name in X.columns):
-        return X.columns.get_indexer_for([key])[0]
-    return list(estimator.feature_names_in_).index(key)
+    names = X.columns.tolist()
+    if not all(isinstance(name, str) for name in names):
+        names = getattr(estimator, "feature_names_in_", np.empty(0)).tolist()
+    return {name: at for at, name in reversed(list(enumerate(names)))}
 
 
 def place_among(column, categories):

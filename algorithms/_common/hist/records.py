@@ -11,6 +11,7 @@ from algorithms._kernels.hist.pack import step_of_sizes, write_records
 
 STRIDE = 8  # of the rows of a large table whose |g| and h give the mean
 FEW_ROWS = 1 << 14
+SOME_ROWS = 1 << 15  # that one thread passes over sooner than several that must be told to
 IN_ORDER = (np.empty(0, np.uint32), np.empty(0, np.uint32))
 LEAST_ROOM = 1 << 12  # rows; cells that are moved more often cost more than a look at the rows
 

@@ -1,5 +1,7 @@
 """Choose what grows the trees of second-order boosting, by its method and the table."""
 
+from scipy import sparse
+
 from algorithms._common.hist.tables import find_categorical
 from algorithms._common.newton.exact import ExactGrower
 from algorithms._common.newton.histograms import HistGrower
@@ -7,6 +9,10 @@ from algorithms._common.newton.levels import LeveledGrower
 from algorithms._common.newton.levels import fits as levels_serve
 from algorithms._common.newton.params import make_limits
 from algorithms._common.newton.proposals import ProposalGrower
+from algorithms._common.threads import ALONE
+
+SMALL_EXACT = 3_000_000  # rows × columns², below which threads cost exact growth more than they
+SMALL_APPROX = 1 << 15  # bring; and rows below which they cost more whose bins are chosen anew
 
 
 def make_grower(model, params, X, weight, least_gain, workers):
@@ -30,6 +36,7 @@ def make_grower(model, params, X, weight, least_gain, workers):
     limits = make_limits(params, X.shape[1], names, least_gain)
     categorical = find_categorical(model, "auto")
     name = type(model).__name__
+    workers = workers if is_large(params, X) else ALONE
     is_local = params.tree_method == "approx" and params.proposal == "local"
     if categorical.any() and (is_local or params.tree_method == "exact"):
         asked = "proposal='local'" if is_local else "tree_method='exact'"
@@ -44,3 +51,12 @@ def make_grower(model, params, X, weight, least_gain, workers):
     if params.tree_method == "approx":
         return ProposalGrower(X, categorical, limits, params, workers, name)
     return HistGrower(X, categorical, limits, params, workers, weight)
+
+
+def is_large(params, X):
+    """Return whether threads pay: to tell them of a task takes as long as a small one."""
+    n_rows, n_columns = X.shape
+    n_values = X.nnz if sparse.issparse(X) else n_rows * n_columns
+    if params.tree_method == "exact":
+        return n_values * n_columns >= SMALL_EXACT
+    return params.tree_method == "hist" or n_rows >= SMALL_APPROX

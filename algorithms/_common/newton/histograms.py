@@ -11,13 +11,14 @@ from algorithms._common.hist.bundles import Layout, stride_of
 from algorithms._common.hist.growing import Grower
 from algorithms._common.hist.params import whole
 from algorithms._common.hist.parts import part_table
-from algorithms._common.hist.records import pack_rows
+from algorithms._common.hist.records import SOME_ROWS, pack_rows
 from algorithms._common.hist.sampling import seed_of
 from algorithms._common.newton.binned import BinnedGrower, floats_above
 from algorithms._common.newton.categories import Categories
 from algorithms._common.newton.exact import Grown
 from algorithms._common.newton.tree import NODE, rounded_gain
 from algorithms._common.newton.weighed_bins import weigh_edges
+from algorithms._common.threads import ALONE
 from algorithms._kernels.hist.layout import HALF, LOW, Rules
 
 SAMPLE = 200_000  # rows on which bins are chosen
@@ -80,9 +81,10 @@ class HistGrower:
         if h[0] == 1.0 and (h == 1.0).all():  # then it counts rows, and no sum of it can overflow
             h = NO_H
         seed = np.uint32(seed_of(draws.seed, ROUNDING))
-        scale = pack_rows(g, h, seed, self.records, self.workers)
+        workers = self.workers if len(self.records) >= SOME_ROWS else ALONE
+        scale = pack_rows(g, h, seed, self.records, workers)
         self.categories.regroup(
-            draws.of_tree, self.records, scale, self.limits, grower.bins, self.workers
+            draws.of_tree, self.records, scale, self.limits, grower.bins, workers
         )
         rows = None if used is None else np.flatnonzero(used).astype(np.uint32)
         some = draws.of_tree if len(draws.of_tree) < draws.n_features else None

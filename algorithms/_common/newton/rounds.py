@@ -17,7 +17,7 @@ from algorithms._common.newton.tree import NewtonTree
 from algorithms._common.threads import ALONE
 from algorithms._kernels.hist.scores import add_leaves
 
-SMALL = 1 << 14  # rows below which threads cost more than they bring
+SMALL = 1 << 15  # rows below which threads cost more than they bring
 
 
 @dataclass

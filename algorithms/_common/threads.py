@@ -40,6 +40,10 @@ class Helper:
     Waking a thread that sleeps takes a hundred microseconds, and a tree hands over several times.
     So a helper that is done looks out for more before it sleeps, and the one that waits for it
     looks out for its answer. What they look at are hints; what is handed over lies in queues.
+
+    Both need the lock of the interpreter for that, and one that waits for the lock may sleep for
+    as long. Where the same kernel is called again and again, a helper can look out by a function
+    of the caller's own, that runs it when it is called (`stand_by`).
     """
 
     def __init__(self, looks: int) -> None:
@@ -47,7 +51,8 @@ class Helper:
         self._signs = np.zeros(SIGNS, np.int64)
         self._tasks: SimpleQueue = SimpleQueue()
         self._answers: SimpleQueue = SimpleQueue()
-        given = looks, self._signs, self._tasks, self._answers
+        self._watch: list[Callable] = [look_out]  # a list, as the thread must not refer to this
+        given = looks, self._signs, self._tasks, self._answers, self._watch
         self._thread = Thread(target=serve, args=given, daemon=True)
         self._finish = weakref.finalize(self, self._tasks.put, None)  # also when it is forgotten
         self._thread.start()
@@ -62,6 +67,11 @@ class Helper:
         look_out(self._signs, ANSWERED, self._signs[HANDED], self._looks)
         return self._answers.get()
 
+    def stand_by(self, watch: Callable) -> None:
+        """Have ``watch(signs, place, until, looks=…)`` look out from now on, as `look_out` does."""
+        self.hand(self._watch.__setitem__, 0, watch)
+        self.wait()
+
     def finish(self) -> None:
         """Have the thread end when it is done."""
         self._finish()
@@ -72,10 +82,12 @@ class Helper:
         self._thread.join()
 
 
-def serve(looks: int, signs: np.ndarray, tasks: SimpleQueue, answers: SimpleQueue) -> None:
+def serve(
+    looks: int, signs: np.ndarray, tasks: SimpleQueue, answers: SimpleQueue, watch: list[Callable]
+) -> None:
     """Do what is handed over, until it is None."""
     while True:
-        look_out(signs, HANDED, signs[ANSWERED] + 1, looks)
+        watch[0](signs, HANDED, signs[ANSWERED] + 1, looks=looks)
         job = tasks.get()
         if job is None:
             return
@@ -99,6 +111,7 @@ class Workers:
     def __init__(self, threads: int) -> None:
         self.threads = threads
         self._helpers: list[Helper] = []
+        self._watches: list[Callable] = []
 
     def __enter__(self):
         return self
@@ -109,6 +122,7 @@ class Workers:
         for helper in self._helpers:
             helper.join()
         self._helpers.clear()
+        self._watches = []
 
     def share(self, task: Callable[[int, int], None], count: int) -> None:
         """Call ``task(first, last)`` for as many equal parts of ``range(count)`` as threads."""
@@ -133,12 +147,25 @@ class Workers:
         self._run(work, [()] * max(1, min(len(items), self.threads)))
         return results
 
+    def stand_by(self, watches: list[Callable]) -> list[Helper]:
+        """Return a helper for each of some watches, by which these look out from now on."""
+        helpers = self._first(len(watches))
+        if self._watches is not watches:
+            for helper, watch in zip(helpers, watches, strict=True):
+                helper.stand_by(watch)
+            self._watches = watches
+        return helpers
+
+    def _first(self, count: int) -> list[Helper]:
+        """Return the first so many helpers."""
+        while len(self._helpers) < count:
+            self._helpers.append(Helper(LOOKS if self.threads <= count_processors() else 0))
+        return self._helpers[:count]
+
     def _run(self, task: Callable, calls: list[tuple]) -> None:
         """Call ``task(*call)`` for all calls at once, the first one in the caller's own thread."""
         own, *others = calls
-        while len(self._helpers) < len(others):
-            self._helpers.append(Helper(LOOKS if self.threads <= count_processors() else 0))
-        busy = self._helpers[: len(others)]
+        busy = self._first(len(others))
         for helper, call in zip(busy, others, strict=True):
             helper.hand(task, *call)
         try:

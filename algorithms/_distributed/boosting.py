@@ -80,7 +80,7 @@ class RankBooster(Booster):
         self.has_h = self.target.weight is not None or not constant
         self.is_weighed = False  # by one-side sampling, in this round
 
-    def pack(self, g, h, seed):
+    def pack(self, lane, g, h, seed):
         """Write the records of the rank's rows; return their `Scale`, the same at all ranks."""
         kinds = (g, h) if self.has_h or self.is_weighed else (g,)
         tables = np.stack([self.count_sizes(values) for values in kinds])
@@ -90,7 +90,7 @@ class RankBooster(Booster):
             steps[i] = step_of(merge_sizes([part[i] for part in heard]), self.rows.total, what)
         for first, last, number in self.rows.runs():
             per_g, per_h = 1.0 / steps[0], 1.0 / steps[1]
-            pack_run(g, h, per_g, per_h, seed, number, self.records, first, last)
+            pack_run(g, h, per_g, per_h, seed, number, lane.records, first, last)
         return Scale(*steps)
 
     def count_sizes(self, values):
@@ -204,7 +204,7 @@ def prepare(ranks, training, table, workers):
     constant = None if p.boost_from_average else base
     target = Target(objective, objective.targets(y), weight, constant)
     together = Ranks() if by_features else ranks
-    given = p, grower, target, score, training.seed, IN_ORDER, crowds
+    given = p, [grower], workers, target, score, training.seed, IN_ORDER, crowds
     booster = RankBooster(together, rows_here, *given)
     booster.rounds = list(training.rounds)
     return booster, start_watch(ranks, training)

@@ -18,6 +18,7 @@ from algorithms._kernels.jit import inner_kernel, kernel, linked_kernel
 
 ARRIVED, ROUND = 0, 8  # places that lie in different cache lines
 HANDED, ANSWERED, SIGNS = 0, 8, 16  # likewise, of signs, and how many entries these have
+CALLED, TAKEN, AWAY, CALLS = 0, 8, 16, 24  # likewise, of the calls of a member
 SPINS = 100  # some three microseconds
 
 
@@ -58,6 +59,49 @@ def share_of(team, rank, first, last):
     """Return the first and the last + 1 of a member's part of first … last − 1."""
     count = last - first
     return first + count * rank // team.size, first + count * (rank + 1) // team.size
+
+
+@kernel
+def call_all(calls):
+    """Call each member once; return how many of them do not listen, and must be woken.
+
+    Parameters
+    ----------
+    calls : int64 (n, CALLS), zeros at first
+    """
+    away = 0
+    for member in range(len(calls)):
+        own = calls[member]
+        add_atomic(own, CALLED, 1)
+        away += load_atomic(own, AWAY)
+    return away
+
+
+@inner_kernel
+def is_called(call, signs, place, until, looks):
+    """Return, for a member, whether it is called before a sign reaches a number; else it leaves.
+
+    Parameters
+    ----------
+    call : int64 (CALLS,), the member's own
+    signs, place, until, looks : as of `look_out`
+    """
+    spins = 0
+    add_atomic(call, AWAY, -call[AWAY])
+    while True:
+        if load_atomic(call, CALLED) > call[TAKEN]:
+            call[TAKEN] += 1
+            return True
+        if load_atomic(signs, place) >= until:
+            return False
+        if spins >= looks:
+            add_atomic(call, AWAY, 1)  # then a last look: who calls looks at this after the call
+            if load_atomic(call, CALLED) == call[TAKEN]:
+                return False
+            add_atomic(call, AWAY, -1)
+        else:
+            wait(spins)
+            spins += 1
 
 
 @kernel

@@ -111,3 +111,29 @@ def test_more_threads_than_processors_do_not_look_out(monkeypatch):
         with Workers(size) as workers:
             workers.share(lambda first, last: None, size)
         assert set(given) == expected
+
+
+@pytest.mark.usefixtures("looks")
+def test_helpers_look_out_by_what_they_were_told_last():
+    seen = [[], []]
+    look_out = threads.look_out
+
+    def watch(which):
+        def look(signs, place, until, looks):
+            seen[which].append(threading.get_ident())
+            look_out(signs, place, until, looks)
+
+        return look
+
+    first, second = ([watch(which), watch(which)] for which in (0, 1))
+    with Workers(3) as workers:
+        assert len(workers.stand_by(first)) == 2
+        workers.share(lambda first, last: None, 3)
+        assert len(set(seen[0])) == 2
+        workers.stand_by(second)
+        count = len(seen[0])
+        assert workers.stand_by(second) == workers.stand_by(second)
+        for _ in range(3):
+            workers.share(lambda first, last: None, 3)
+        assert len(seen[0]) == count
+        assert len(set(seen[1])) == 2

@@ -15,7 +15,7 @@ from algorithms._common.hist.boosting import Booster, Target
 from algorithms._common.hist.crowds import find_crowds
 from algorithms._common.hist.dart import Dart
 from algorithms._common.hist.fitted import HistogramModel
-from algorithms._common.hist.growing import Grower
+from algorithms._common.hist.growing import make_growers
 from algorithms._common.hist.metrics import find_metric
 from algorithms._common.hist.model import join_trees
 from algorithms._common.hist.objectives import default_objective, find_objective
@@ -233,8 +233,9 @@ class BaseHistogramBoosting(HistogramModel):
     def _booster(self, binned, X, y, weight, workers, start):
         """Return the booster before its first round."""
         self._binner, number = binned.binner, binned.order[0]
-        grower = Grower(binned.bins, binned.binner, binned.rules, workers)
         objective = self._objective
+        n_trees = 1 if binned.crowds else self._n_scores  # of which each may have bins of its own
+        growers = make_growers(binned.bins, binned.binner, binned.rules, workers, n_trees)
         if callable(objective):
             targets, first = np.asarray(y, np.float64)[None], np.zeros(self._n_scores)
         else:
@@ -252,8 +253,9 @@ class BaseHistogramBoosting(HistogramModel):
             weight = None if weight is None else weight[number]
             score = score.take(number, axis=1) if start.is_given else score
         seed = check_random_state(self.random_state).randint(SEEDS)
+        target = Target(objective, targets, weight, constant)
         how = seed, binned.order, binned.crowds, start.n_rounds
-        return Booster(self, grower, Target(objective, targets, weight, constant), score, *how)
+        return Booster(self, growers, workers, target, score, *how)
 
     def _keep(self, rounds, watch, start):
         """Become the model of the rounds that were trained."""

@@ -7,14 +7,14 @@ Several scores a row (classes) get a tree each in every round, from the same sco
 """
 
 from dataclasses import dataclass, field
+from queue import SimpleQueue
 
 import numpy as np
 
 from algorithms._common.eval_tables import read_derivatives
 from algorithms._common.hist.crowds import give_bins, share_bins, sum_places
-from algorithms._common.hist.growing import Grower
 from algorithms._common.hist.objectives import CLASSES, to_values, weighted_quantile
-from algorithms._common.hist.records import IN_ORDER, pack_rows
+from algorithms._common.hist.records import IN_ORDER, SOME_ROWS, pack_rows
 from algorithms._common.hist.sampling import (
     at_least_one,
     draw_features,
@@ -47,13 +47,24 @@ class Target:
 
 
 @dataclass
+class Lane:
+    """What trees are grown in, one after another, and by which threads."""
+
+    grower: object  # Grower
+    records: np.ndarray  # int64 (n_rows,), scratch space
+    workers: object  # Workers
+
+
+@dataclass
 class Booster:
     """Grows rounds of trees.
 
     Parameters
     ----------
     params : the estimator, whose parameters are read
-    grower : Grower
+    growers : one Grower; or several of one thread each, in which trees of a round, one a score,
+        are grown side by side
+    threads : Workers
     target : Target
     score : float64 (n_scores, n_rows), written to
     seed : int
@@ -64,7 +75,8 @@ class Booster:
     """
 
     params: object
-    grower: Grower
+    growers: list
+    threads: object
     target: Target
     score: np.ndarray
     seed: int
@@ -80,7 +92,9 @@ class Booster:
             self.target.objective, "constant_h", False
         )
         self.h = np.empty((n_scores, n_rows if has_h else 0), np.float32)
-        self.records = np.empty(n_rows, np.int64)
+        self.grower = self.growers[0]
+        workers = self.threads if self.grower.size > 1 and n_rows >= SOME_ROWS else ALONE
+        self.lanes = [Lane(own, np.empty(n_rows, np.int64), workers) for own in self.growers]
         self.bag = None
         self.rate = self.params.learning_rate
 
@@ -89,44 +103,56 @@ class Booster:
         number = self.first + len(self.rounds)
         self.differentiate()
         rows, g, h = self.sample(number)
-        trees = [self.grow_one(number, k, rows, g[k], h[k]) for k in range(len(self.score))]
+        free = SimpleQueue()
+        for lane in self.lanes:
+            free.put(lane)
+
+        def grow(k):
+            lane = free.get()
+            try:
+                return self.grow_one(lane, number, k, rows, g[k], h[k])
+            finally:
+                free.put(lane)
+
+        side_by_side = self.threads if len(self.lanes) > 1 else ALONE
+        trees = side_by_side.each(grow, range(len(self.score)))
         self.rounds.append(trees)
         return trees
 
-    def grow_one(self, number, k, rows, g, h):
+    def grow_one(self, lane, number, k, rows, g, h):
         """Return the tree of one score, and add it."""
-        p, grower = self.params, self.grower
+        p, grower = self.params, lane.grower
         tree_seed = seed_of(self.seed, number, k)
-        scale = self.pack(g, h, np.uint32(seed_of(tree_seed, ROUNDING)))
+        scale = self.pack(lane, g, h, np.uint32(seed_of(tree_seed, ROUNDING)))
         if not self.rounds and not LEAST_STEP <= scale.g != ANY_STEP:
             self.check_sizes(k, scale.g)
         features = None
         if p.colsample_bytree < 1.0:
             n_features = len(grower.bins.count)
             features = draw_features(seed_of(tree_seed, COLUMNS), n_features, p.colsample_bytree)
-        self.choose_categories(scale)
+        self.choose_categories(lane, scale)
         extra = seed_of(tree_seed, EXTRA) >> 1
-        tree = grower.grow(self.records, scale, extra, rows, features)
+        tree = grower.grow(lane.records, scale, extra, rows, features)
         quantile = getattr(self.target.objective, "renewed", None)
         if quantile is not None:
-            self.renew(tree, k, quantile)
+            self.renew(grower, tree, k, quantile)
         tree.nodes["value"] *= self.rate
         if not self.rounds and tree.n_leaves == 1 and self.target.constant is not None:
             tree.nodes["value"] = self.target.constant[k]  # as LightGBM: else it says nothing
         grower.add_to(self.score[k], tree)
         return tree
 
-    def pack(self, g, h, seed):
+    def pack(self, lane, g, h, seed):
         """Write the records of all rows; return their `Scale`."""
-        return pack_rows(g, h, seed, self.records, self.workers, self.order)
+        return pack_rows(g, h, seed, lane.records, lane.workers, self.order)
 
-    def choose_categories(self, scale):
+    def choose_categories(self, lane, scale):
         """Share out the bins of columns that have more categories, for the next tree."""
-        grower, smooth = self.grower, self.params.cat_smooth / scale.h
+        grower, smooth = lane.grower, self.params.cat_smooth / scale.h
         for crowd in self.crowds:
-            sums = self.add_up(sum_places(crowd, self.records, self.workers))[:-1]
+            sums = self.add_up(sum_places(crowd, lane.records, lane.workers))[:-1]
             numbers = share_bins(sums, smooth, crowd.room)
-            give_bins(crowd, numbers, grower.bins, self.workers)
+            give_bins(crowd, numbers, grower.bins, lane.workers)
             grower.codes[crowd.feature] = crowd.codes, numbers
 
     def check_sizes(self, k, step):
@@ -155,8 +181,8 @@ class Booster:
 
     @property
     def workers(self):
-        """The threads of the grower, or one where the table is small."""
-        return self.grower.workers if self.grower.size > 1 else ALONE
+        """The threads that share a pass over all scores, or one where these are few."""
+        return self.threads if self.score.size >= SOME_ROWS else ALONE
 
     def differentiate(self):
         """Write g and h at the present scores."""
@@ -249,11 +275,11 @@ class Booster:
         """Return the runs of rows: (first, last + 1, number of the first in the whole table)."""
         return [(0, self.score.shape[1], 0)]
 
-    def renew(self, tree, k, quantile):
+    def renew(self, grower, tree, k, quantile):
         """Make the quantile of what is left to explain each leaf's value."""
         y, weight, objective = self.target.y[k], self.target.weight, self.target.objective
-        nodes = self.grower.leaves["node"]
-        for leaf, rows in enumerate(self.grower.rows_of_leaves()):
+        nodes = grower.leaves["node"]
+        for leaf, rows in enumerate(grower.rows_of_leaves()):
             own = None if weight is None else weight[rows]
             own = objective.quantile_weights(y[rows], own)
             left = y[rows] - self.score[k, rows]

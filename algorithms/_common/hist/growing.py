@@ -3,8 +3,9 @@
 import numpy as np
 
 from algorithms._common.hist.bundles import stride_of
+from algorithms._common.hist.crew import Crew
 from algorithms._common.hist.model import copy_tree
-from algorithms._common.threads import make_team
+from algorithms._common.threads import ALONE, make_team
 from algorithms._kernels.hist import layout
 from algorithms._kernels.hist.grow import grow
 from algorithms._kernels.hist.partition import begin_with
@@ -18,7 +19,9 @@ from algorithms._kernels.hist.scores import (
 )
 
 EVERY = np.empty(0, np.uint32)  # of rows: all of them
-SMALL = 1 << 16  # values of a table below which threads cost more than they bring
+SMALL = 300_000  # rows × columns² below which threads that share a tree cost more than they bring
+FEW_VALUES = 1 << 13  # of a table whose trees one thread grows sooner, one after another
+FEW_ROWS = 1 << 16  # that one thread passes over sooner than several that must be told to
 
 
 class Grower:
@@ -35,7 +38,7 @@ class Grower:
     def __init__(self, bins, binner, rules, workers):
         n_rows, n_dense = bins.rows.shape
         n_features, n_columns = len(bins.count), len(bins.places.length)
-        small = n_rows * n_dense + len(bins.lists.cells) < SMALL
+        small = (n_rows * n_dense + len(bins.lists.cells)) * n_columns < SMALL
         deepest = min(rules.max_depth, 30) if rules.max_depth > 0 else 30
         leaves = max(2, min(rules.num_leaves, n_rows, 1 << deepest))  # room for more is never used
         rules = rules._replace(num_leaves=leaves)
@@ -43,6 +46,7 @@ class Grower:
         self.codes = codes_with_bins(binner)
         self.size = 1 if small else workers.threads
         self.team = make_team(self.size)
+        self._crew = None
         self.leaf_of = np.zeros(n_rows, np.uint16 if rules.num_leaves < 1 << 16 else np.uint32)
         n_cells = stride_of(bins.places) * n_columns
         self.leaves = np.zeros(leaves, layout.LEAF)
@@ -93,8 +97,22 @@ class Grower:
             own = own._replace(rows=own.rows[: len(rows)])
         if features is not None:
             own = own._replace(**self._only(features))
-        rules = self.rules._replace(seed=int(seed))
-        given, n_rows = EVERY if rows is None else rows, len(own.rows)
+        n_rows = len(own.rows)
+        own.state[layout.ROWS] = n_rows
+        given = EVERY if rows is None else rows
+        if self.size == 1 or n_rows >= FEW_ROWS or features is not None or self.rules.extra:
+            self._share_growing(given, records, own, scale, seed)
+        else:
+            begin_with(given, own.rows, 0, n_rows)
+            self._crew_on(records).grow(scale)
+        self._own = own
+        self.n_leaves = int(own.state[layout.LEAVES])
+        self._mark()
+        return self._take()
+
+    def _share_growing(self, given, records, own, scale, seed):
+        """Have all members grow a tree; each is told to, and brings its part of the rows."""
+        rules, n_rows = self.rules._replace(seed=int(seed)), len(own.rows)
 
         def run(rank, _):
             first, last = n_rows * rank // self.size, n_rows * (rank + 1) // self.size
@@ -102,10 +120,13 @@ class Grower:
             grow(self.team, rank, self.bins, records, own, self.scratch, rules, scale)
 
         self.workers.share(run, self.size)
-        self._own = own
-        self.n_leaves = int(own.state[layout.LEAVES])
-        self._mark()
-        return self._take()
+
+    def _crew_on(self, records):
+        """Return the crew that grows trees of all columns from these records."""
+        given = self.team, self.bins, records, self.growth, self.scratch, self.rules
+        if self._crew is None or not self._crew.is_given(given):
+            self._crew = Crew(self.workers, given)
+        return self._crew
 
     def _only(self, features):
         """Return the fields of `Growth` that say which features may be used.
@@ -160,7 +181,7 @@ class Grower:
 
     def share_rows(self, task, count):
         """Share a task over rows, unless there are few."""
-        if self.size == 1:
+        if self.size == 1 or count < FEW_ROWS:
             task(0, count)
         else:
             self.workers.share(task, count)
@@ -182,6 +203,23 @@ class Grower:
         """Return a copy of the grown tree."""
         growth = self.growth
         return copy_tree(growth.nodes, growth.goes_left, self.codes, self.n_leaves)
+
+
+def make_growers(bins, binner, rules, workers, n_trees):
+    """Return what the trees of a round are grown in: a `Grower`, or one for each thread.
+
+    Threads that share a small tree wait for each other a good part of the time. Where a round has
+    as many trees as there are threads, each grows trees of its own.
+
+    Parameters
+    ----------
+    bins, binner, rules, workers : as of `Grower`
+    n_trees : of a round, that may be grown side by side
+    """
+    threads, n_values = workers.threads, bins.rows.size + len(bins.lists.cells)
+    if 1 < threads <= n_trees and n_values >= FEW_VALUES and len(bins.rows) < FEW_ROWS:
+        return [Grower(bins, binner, rules, ALONE) for _ in range(threads)]
+    return [Grower(bins, binner, rules, workers)]
 
 
 def codes_with_bins(binner):

@@ -14,18 +14,18 @@ by columns; those of large leaves by rows, so that no row's bins are fetched twi
 import numpy as np
 
 from algorithms._kernels.hist.groups import leave_all, narrow
-from algorithms._kernels.hist.layout import LEAVES, NEXT, NO_FEATURE, PLANES
+from algorithms._kernels.hist.layout import LEAVES, NEXT, NO_FEATURE, PLANES, ROWS, Scale
 from algorithms._kernels.hist.lists import clear_column, spread_column
 from algorithms._kernels.hist.partition import partition
 from algorithms._kernels.hist.survey import survey
 from algorithms._kernels.hist.values import standing_value, value_of
 from algorithms._kernels.jit import inner_kernel, kernel
-from algorithms._kernels.team import meet
+from algorithms._kernels.team import is_called, meet
 
 
 @kernel
 def grow(team, rank, bins, records, growth, scratch, rules, scale):
-    """Grow a tree on the rows in ``growth.rows``; every member of the team calls this.
+    """Grow a tree on the first ROWS of ``growth.rows``; every member of the team calls this.
 
     Parameters
     ----------
@@ -73,11 +73,29 @@ def grow(team, rank, bins, records, growth, scratch, rules, scale):
         small, large = (at, new) if left_is_small else (new, at)
 
 
+@kernel
+def grow_when_called(
+    signs, place, until, looks, call, order, team, rank, bins, records, growth, scratch, rules
+):
+    """Look out as `look_out` does, and meanwhile take part in each tree that one is called for.
+
+    Parameters
+    ----------
+    signs, place, until, looks : as of `look_out`
+    call : int64 (CALLS,), as of `is_called`
+    order : float64 (3,), the `Scale` of the tree
+    team, rank, bins, records, growth, scratch, rules : as of `grow`
+    """
+    while is_called(call, signs, place, until, looks):
+        scale = Scale(order[0], order[1], np.int64(order[2]))
+        grow(team, rank, bins, records, growth, scratch, rules, scale)
+
+
 @inner_kernel
 def make_root(growth):
     """Start with one leaf of all rows; its sums are not known yet."""
     root = growth.leaves[0]
-    root["start"], root["end"], root["depth"], root["node"] = 0, len(growth.rows), 0, 0
+    root["start"], root["end"], root["depth"], root["node"] = 0, growth.state[ROWS], 0, 0
     root["wide"], root["slot"], root["plane"] = 1, 0, 0
     root["lower"], root["upper"], root["value"] = -np.inf, np.inf, 0.0
     growth.state[LEAVES] = growth.state[PLANES] = 1

@@ -152,7 +152,7 @@ class Scale(NamedTuple):
 class Growth(NamedTuple):
     """What a tree is grown in, and the result; used again for every tree."""
 
-    rows: np.ndarray  # uint32 (n_rows,): the rows trained on, those of a leaf together
+    rows: np.ndarray  # uint32 (n_rows,): first those trained on, of a leaf together
     spare: np.ndarray  # uint32 (n_rows,)
     columns: np.ndarray  # int64: those that may be used, ascending
     allowed: np.ndarray  # uint8 (n_features,): 1 where a feature may be used
@@ -184,7 +184,8 @@ class Scratch(NamedTuple):
 
 
 # Places in `state` and in `sums`.
-LEAVES, NEXT, PLANES = range(3)  # how many there are, which is split next (−1: none), planes taken
+# How many leaves there are, which is split next (−1: none), planes taken, rows that are grown on.
+LEAVES, NEXT, PLANES, ROWS = range(4)
 STATES = 8
 SPREAD, TOTAL_G, TOTAL_H, FLUSHED, TO_LEFT, LISTED_FLUSHED = range(6)
 N_SUMS = 16  # two cache lines

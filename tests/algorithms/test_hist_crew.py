@@ -1,0 +1,165 @@
+"""Small trees: helpers stand by inside the kernel, and trees of a round are grown side by side."""
+
+import threading
+import time
+
+import numpy as np
+import pytest
+
+from algorithms import HistogramBoostingClassifier, HistogramBoostingRegressor
+from algorithms._common import threads
+from algorithms._common.constraints import all_free
+from algorithms._common.hist import boosting, growing
+from algorithms._common.hist.bins import bin_table, find_bins
+from algorithms._common.hist.growing import Grower, make_growers
+from algorithms._common.hist.params import make_rules
+from algorithms._common.threads import Workers
+from algorithms._kernels.hist.layout import HALF, Scale
+
+STEP = Scale(1.0, 1.0, 1 << 14)
+PATIENT, SLEEPY = 10**6, 0  # how often helpers look out
+
+
+def small_table(n_rows=3000, n_columns=12, seed=0):
+    """Return X, and records of which some columns tell, with h of 1."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n_rows, n_columns)).astype(np.float32)
+    g = np.round(1000 * (X[:, 0] * X[:, 1] + X[:, 2]) + 100 * rng.normal(size=n_rows))
+    return X, (g.astype(np.int64) << HALF) + 1
+
+
+def make_grower(X, workers, **params):
+    """Return a Grower of a table."""
+    binner = find_bins(X, np.zeros(X.shape[1], bool), 255, 200_000, 3, workers)
+    free = np.zeros(X.shape[1], np.int64), all_free(X.shape[1])
+    rules = make_rules(HistogramBoostingRegressor(**params), free[0])
+    return Grower(bin_table(X, binner, *free, workers), binner, rules, workers)
+
+
+def tree_of(grower, records, **how):
+    """Return what a tree is: its nodes, of leaves without a question, and the leaf of every row."""
+    nodes = grower.grow(records, STEP, 0, **how).nodes
+    asked = [nodes[name][nodes["left"] >= 0] for name in ("feature", "bin", "missing_left", "gain")]
+    told = [nodes[name] for name in ("left", "right", "value", "count", "h")]
+    return [one.tobytes() for one in (*asked, *told, grower.leaf_of)]
+
+
+@pytest.mark.parametrize("looks", [PATIENT, SLEEPY])
+@pytest.mark.parametrize("size", [2, 3, 5])
+def test_helpers_that_stand_by_grow_the_same_trees(looks, size, monkeypatch):
+    monkeypatch.setattr(threads, "LOOKS", looks)
+    monkeypatch.setattr(threads, "count_processors", lambda: 8)
+    X, records = small_table()
+    tables = [records, records * 3, records[::-1].copy()]
+    alone = [tree_of(make_grower(X, threads.ALONE), own) for own in tables]
+    half = np.arange(0, len(X), 2, dtype=np.uint32)
+    of_half = tree_of(make_grower(X, threads.ALONE), records, rows=half)
+    with Workers(size) as workers:
+        grower = make_grower(X, workers)
+        assert grower.size == size
+        for _ in range(3):
+            for own, expected in zip(tables, alone, strict=True):
+                assert tree_of(grower, own) == expected
+            assert tree_of(grower, records, rows=half) == of_half
+            workers.share(lambda first, last: None, size)  # what is told comes between
+            time.sleep(0.001 if looks == SLEEPY else 0.0)
+
+
+def test_two_growers_take_turns_with_the_same_helpers():
+    tables = [small_table(seed=seed) for seed in (0, 1)]
+    alone = [tree_of(make_grower(X, threads.ALONE), own) for X, own in tables]
+    with Workers(2) as workers:
+        growers = [make_grower(X, workers) for X, _ in tables]
+        for _ in range(3):
+            found = [tree_of(g, own) for g, (_, own) in zip(growers, tables, strict=True)]
+            assert found == alone
+
+
+def test_rules_and_bins_that_are_replaced_are_those_of_the_next_tree():
+    X, records = small_table()
+    with Workers(2) as workers:
+        grower = make_grower(X, workers)
+        tree_of(grower, records)
+        grower.rules = grower.rules._replace(max_depth=2)
+        expected = tree_of(make_grower(X, threads.ALONE, max_depth=2), records)
+        assert tree_of(grower, records) == expected
+        other = make_grower(X[:, ::-1].copy(), threads.ALONE)
+        expected = tree_of(other, records)
+        grower.bins, grower.rules = other.bins, other.rules
+        assert tree_of(grower, records) == expected
+
+
+def test_helpers_end_with_the_block():
+    before = set(threading.enumerate())
+    X, records = small_table()
+    with Workers(3) as workers:
+        tree_of(make_grower(X, workers), records)
+        assert len(set(threading.enumerate()) - before) == 2
+    assert set(threading.enumerate()) == before
+
+
+@pytest.mark.parametrize(
+    ("n_columns", "threads", "n_trees", "n_growers"),
+    [(12, 2, 2, 2), (12, 2, 7, 2), (12, 3, 2, 1), (12, 1, 5, 1), (3, 2, 5, 2), (12, 2, 1, 1)],
+)
+def test_small_trees_of_a_round_have_growers_of_their_own(n_columns, threads, n_trees, n_growers):
+    X, _ = small_table(n_columns=n_columns)
+    with Workers(threads) as workers:
+        one = make_grower(X, workers)
+        found = make_growers(one.bins, one.binner, one.rules, workers, n_trees)
+        assert len(found) == n_growers
+        assert all(grower.size == 1 for grower in found) or n_growers == 1
+
+
+@pytest.mark.parametrize(
+    "params",
+    [
+        {},
+        {"boosting_type": "dart", "drop_rate": 0.5},
+        {"data_sample_strategy": "goss", "learning_rate": 0.5},
+        {"subsample": 0.5, "subsample_freq": 1, "colsample_bytree": 0.5},
+        {"extra_trees": True},
+        {"objective": "multiclassova"},
+    ],
+)
+def test_trees_grown_side_by_side_are_those_grown_in_turns(params, monkeypatch):
+    X, _ = small_table(n_rows=2000)
+    y = np.digitize(X[:, 0] * X[:, 1] + X[:, 2], [-1.0, 0.0, 1.0])
+    weight = np.random.default_rng(1).random(len(y))
+
+    def fit(n_jobs):
+        model = HistogramBoostingClassifier(n_estimators=6, random_state=0, n_jobs=n_jobs, **params)
+        return model.fit(X, y, weight).predict_proba(X).tobytes()
+
+    side_by_side = [fit(n_jobs) for n_jobs in (1, 2, 3, 4)]
+    monkeypatch.setattr(growing, "FEW_VALUES", 1 << 40)
+    assert set(side_by_side) == {fit(2)}
+
+
+def test_an_error_of_one_of_the_trees_is_raised(monkeypatch):
+    X, _ = small_table(n_rows=2000)
+    y = np.digitize(X[:, 0], [-0.5, 0.5])
+    grow_one = boosting.Booster.grow_one
+
+    def fail_at_one(self, lane, number, k, *given):
+        if (number, k) == (2, 1):
+            raise ArithmeticError("of one tree")
+        return grow_one(self, lane, number, k, *given)
+
+    monkeypatch.setattr(boosting.Booster, "grow_one", fail_at_one)
+    with pytest.raises(ArithmeticError, match="of one tree"):
+        HistogramBoostingClassifier(n_estimators=4, n_jobs=2).fit(X, y)
+
+
+def test_the_model_is_the_same_where_threads_share_few_rows_and_many(monkeypatch):
+    X, _ = small_table(n_rows=5000)
+    y = X[:, 0] * X[:, 1] + X[:, 2]
+
+    def fit(n_jobs):
+        model = HistogramBoostingRegressor(n_estimators=8, random_state=0, n_jobs=n_jobs)
+        return model.fit(X, y).predict(X).tobytes()
+
+    found = [fit(n_jobs) for n_jobs in (1, 2, 3)]
+    for module, name in ((growing, "FEW_ROWS"), (boosting, "SOME_ROWS")):
+        monkeypatch.setattr(module, name, 1)
+    assert set(found) == {fit(2)}

@@ -13,7 +13,7 @@ from threading import Thread
 import numpy as np
 from joblib import effective_n_jobs
 
-from algorithms._kernels.team import ANSWERED, HANDED, SIGNS, Team, look_out
+from algorithms._kernels.team import ANSWERED, COUNTERS, GONE, HANDED, SIGNS, Team, look_out
 
 LOOKS = 500  # for more to do, or an answer, before a thread sleeps: some 100 microseconds
 
@@ -124,14 +124,18 @@ class Workers:
         self._helpers.clear()
         self._watches = []
 
-    def share(self, task: Callable[[int, int], None], count: int) -> None:
-        """Call ``task(first, last)`` for as many equal parts of ``range(count)`` as threads."""
+    def share(self, task: Callable[[int, int], None], count: int, team: Team | None = None) -> None:
+        """Call ``task(first, last)`` for as many equal parts of ``range(count)`` as threads.
+
+        Where all of them meet as a ``team``, an interrupt of the caller's own does not leave the
+        others waiting for it.
+        """
         parts = max(1, min(self.threads, count))
         if parts == 1:
             task(0, count)
             return
         ends = [count * i // parts for i in range(parts + 1)]
-        self._run(task, list(pairwise(ends)))
+        self._run(task, list(pairwise(ends)), team)
 
     def each(self, task: Callable, items: list) -> list:
         """Return ``task(item)`` for each item, in their order; a thread takes the next one."""
@@ -162,14 +166,19 @@ class Workers:
             self._helpers.append(Helper(LOOKS if self.threads <= count_processors() else 0))
         return self._helpers[:count]
 
-    def _run(self, task: Callable, calls: list[tuple]) -> None:
+    def _run(self, task: Callable, calls: list[tuple], team: Team | None = None) -> None:
         """Call ``task(*call)`` for all calls at once, the first one in the caller's own thread."""
         own, *others = calls
-        busy = self._first(len(others))
-        for helper, call in zip(busy, others, strict=True):
-            helper.hand(task, *call)
+        busy = []
         try:
+            for helper, call in zip(self._first(len(others)), others, strict=True):
+                helper.hand(task, *call)
+                busy.append(helper)
             task(*own)
+        except BaseException:
+            if team is not None:
+                leave(team)
+            raise
         finally:
             errors = [helper.wait() for helper in busy]
         for error in errors:
@@ -177,9 +186,14 @@ class Workers:
                 raise error
 
 
+def leave(team: Team) -> None:
+    """Tell a team's other members that the caller will not come: they wait no longer."""
+    team.counters[GONE] = 1
+
+
 def make_team(size: int) -> Team:
     """Return a new team; its barrier can be used again and again."""
-    return Team(size, np.zeros(16, np.int64))
+    return Team(size, np.zeros(COUNTERS, np.int64))
 
 
 def count_processors() -> int:

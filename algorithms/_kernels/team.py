@@ -16,9 +16,9 @@ import numpy as np
 from algorithms._kernels.intrinsics import add_atomic, load_atomic, pause, yield_processor
 from algorithms._kernels.jit import inner_kernel, kernel, linked_kernel
 
-ARRIVED, ROUND = 0, 8  # places that lie in different cache lines
+ARRIVED, ROUND, GONE, COUNTERS = 0, 8, 16, 24  # places that lie in different cache lines
 HANDED, ANSWERED, SIGNS = 0, 8, 16  # likewise, of signs, and how many entries these have
-CALLED, TAKEN, AWAY, CALLS = 0, 8, 16, 24  # likewise, of the calls of a member
+CALLED, TAKEN, DONE, AWAY, CALLS = 0, 8, 16, 24, 32  # likewise, of the calls of a member
 SPINS = 100  # some three microseconds
 
 
@@ -26,7 +26,7 @@ class Team(NamedTuple):
     """How many threads there are, and the counters by which they meet."""
 
     size: int
-    counters: np.ndarray  # int64 (16,), zeros
+    counters: np.ndarray  # int64 (COUNTERS,), zeros
 
 
 @inner_kernel
@@ -54,6 +54,29 @@ def meet(team):
         spins += 1
 
 
+@linked_kernel
+def gather(team):
+    """Meet for the first time in a kernel; return whether all came.
+
+    A member whose thread was interrupted before it entered the kernel does not. It says so by a 1
+    at GONE, and the others must leave the kernel: the team cannot be used again.
+    """
+    if team.size == 1:
+        return True
+    now = load_atomic(team.counters, ROUND)
+    if add_atomic(team.counters, ARRIVED, 1) == team.size - 1:
+        add_atomic(team.counters, ARRIVED, -team.size)
+        add_atomic(team.counters, ROUND, 1)
+        return True
+    spins = 0
+    while load_atomic(team.counters, ROUND) == now:
+        if load_atomic(team.counters, GONE) > 0:
+            return False
+        wait(spins)
+        spins += 1
+    return True
+
+
 @inner_kernel
 def share_of(team, rank, first, last):
     """Return the first and the last + 1 of a member's part of first … last − 1."""
@@ -77,16 +100,37 @@ def call_all(calls):
     return away
 
 
+@kernel
+def wait_for_all(calls):
+    """Return when each member has done what it was called for: it reads nothing of that any more.
+
+    Parameters
+    ----------
+    calls : as of `call_all`
+    """
+    for member in range(len(calls)):
+        spins = 0
+        while load_atomic(calls[member], DONE) < load_atomic(calls[member], CALLED):
+            wait(spins)
+            spins += 1
+
+
 @inner_kernel
 def is_called(call, signs, place, until, looks):
     """Return, for a member, whether it is called before a sign reaches a number; else it leaves.
 
+    To ask again says that the last call is done.
+
+    Who calls must know whether it listens. Where it leaves since nobody has called for long, it
+    says so first; where it leaves for a sign, it is told of a task, and listens again after it.
+
     Parameters
     ----------
-    call : int64 (CALLS,), the member's own
+    call : int64 (CALLS,), the member's own; what it has taken nobody else reads
     signs, place, until, looks : as of `look_out`
     """
     spins = 0
+    add_atomic(call, DONE, call[TAKEN] - call[DONE])
     add_atomic(call, AWAY, -call[AWAY])
     while True:
         if load_atomic(call, CALLED) > call[TAKEN]:

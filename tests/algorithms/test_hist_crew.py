@@ -9,10 +9,13 @@ import pytest
 from algorithms import HistogramBoostingClassifier, HistogramBoostingRegressor
 from algorithms._common import threads
 from algorithms._common.constraints import all_free
-from algorithms._common.hist import boosting, growing
+from algorithms._common.hist import boosting, crew, growing
+from algorithms._common.hist import records as hist_records
+from algorithms._common.hist.binned import Binned
 from algorithms._common.hist.bins import bin_table, find_bins
 from algorithms._common.hist.growing import Grower, make_growers
 from algorithms._common.hist.params import make_rules
+from algorithms._common.hist.records import IN_ORDER
 from algorithms._common.threads import Workers
 from algorithms._kernels.hist.layout import HALF, Scale
 
@@ -36,6 +39,11 @@ def make_grower(X, workers, **params):
     return Grower(bin_table(X, binner, *free, workers), binner, rules, workers)
 
 
+def binned_of(grower):
+    """Return the `Binned` rows that a grower is of."""
+    return Binned(grower.bins, grower.binner, IN_ORDER, [], grower.rules)
+
+
 def tree_of(grower, records, **how):
     """Return what a tree is: its nodes, of leaves without a question, and the leaf of every row."""
     nodes = grower.grow(records, STEP, 0, **how).nodes
@@ -48,7 +56,8 @@ def tree_of(grower, records, **how):
 @pytest.mark.parametrize("size", [2, 3, 5])
 def test_helpers_that_stand_by_grow_the_same_trees(looks, size, monkeypatch):
     monkeypatch.setattr(threads, "LOOKS", looks)
-    monkeypatch.setattr(threads, "count_processors", lambda: 8)
+    for module in (threads, growing):
+        monkeypatch.setattr(module, "count_processors", lambda: 8)
     X, records = small_table()
     tables = [records, records * 3, records[::-1].copy()]
     alone = [tree_of(make_grower(X, threads.ALONE), own) for own in tables]
@@ -63,6 +72,47 @@ def test_helpers_that_stand_by_grow_the_same_trees(looks, size, monkeypatch):
             assert tree_of(grower, records, rows=half) == of_half
             workers.share(lambda first, last: None, size)  # what is told comes between
             time.sleep(0.001 if looks == SLEEPY else 0.0)
+
+
+@pytest.mark.parametrize("slower", [0.0, 1.0, np.inf])
+def test_a_tree_is_the_same_whether_it_is_shared_or_not(slower, monkeypatch):
+    monkeypatch.setattr(crew, "SLOWER", slower)  # 0: after each shared tree come some that are not
+    monkeypatch.setattr(crew, "MOST_ALONE", 2)
+    X, records = small_table()
+    expected = tree_of(make_grower(X, threads.ALONE), records)
+    with Workers(2) as workers:
+        grower = make_grower(X, workers)
+        assert all(tree_of(grower, records) == expected for _ in range(200))
+
+
+@pytest.mark.parametrize(
+    ("module", "name", "n_rows"),
+    [
+        (crew, "call_all", 3000),
+        (crew, "grow", 3000),
+        (growing, "begin_with", 70_000),
+        (hist_records, "write_records", 70_000),
+    ],
+)
+def test_an_interrupt_of_the_caller_leaves_no_helper_waiting(module, name, n_rows, monkeypatch):
+    monkeypatch.setattr(crew, "SLOWER", np.inf)
+    before, calls = set(threading.enumerate()), []
+    function = getattr(module, name)
+
+    def interrupted(*given):
+        if threading.current_thread() is threading.main_thread():
+            calls.append(name)
+            if len(calls) == 4:
+                if name == "call_all":  # the helpers are called, and nobody comes
+                    function(*given)
+                raise KeyboardInterrupt
+        return function(*given)
+
+    monkeypatch.setattr(module, name, interrupted)
+    X, _ = small_table(n_rows=n_rows)
+    with pytest.raises(KeyboardInterrupt):
+        HistogramBoostingRegressor(n_estimators=8, n_jobs=2).fit(X, X[:, 0] * X[:, 1])
+    assert set(threading.enumerate()) == before
 
 
 def test_two_growers_take_turns_with_the_same_helpers():
@@ -102,11 +152,14 @@ def test_helpers_end_with_the_block():
     ("n_columns", "threads", "n_trees", "n_growers"),
     [(12, 2, 2, 2), (12, 2, 7, 2), (12, 3, 2, 1), (12, 1, 5, 1), (3, 2, 5, 2), (12, 2, 1, 1)],
 )
-def test_small_trees_of_a_round_have_growers_of_their_own(n_columns, threads, n_trees, n_growers):
+def test_small_trees_of_a_round_have_growers_of_their_own(
+    n_columns, threads, n_trees, n_growers, monkeypatch
+):
+    monkeypatch.setattr(growing, "count_processors", lambda: 8)
     X, _ = small_table(n_columns=n_columns)
     with Workers(threads) as workers:
         one = make_grower(X, workers)
-        found = make_growers(one.bins, one.binner, one.rules, workers, n_trees)
+        found = make_growers(binned_of(one), workers, n_trees)
         assert len(found) == n_growers
         assert all(grower.size == 1 for grower in found) or n_growers == 1
 
@@ -136,6 +189,19 @@ def test_trees_grown_side_by_side_are_those_grown_in_turns(params, monkeypatch):
     assert set(side_by_side) == {fit(2)}
 
 
+def test_small_tables_have_no_more_threads_than_processors(monkeypatch):
+    X, _ = small_table()
+    monkeypatch.setattr(growing, "count_processors", lambda: 2)
+    with Workers(5) as workers:
+        one = make_grower(X, workers)
+        assert one.size == 2
+        given = binned_of(one), workers, 7
+        assert len(make_growers(*given)) == 2
+        assert len(make_growers(given[0]._replace(crowds=[None]), *given[1:])) == 1
+        monkeypatch.setattr(growing, "MOST_BYTES", 1000)  # of histograms
+        assert len(make_growers(*given)) == 1
+
+
 def test_an_error_of_one_of_the_trees_is_raised(monkeypatch):
     X, _ = small_table(n_rows=2000)
     y = np.digitize(X[:, 0], [-0.5, 0.5])
@@ -160,6 +226,6 @@ def test_the_model_is_the_same_where_threads_share_few_rows_and_many(monkeypatch
         return model.fit(X, y).predict(X).tobytes()
 
     found = [fit(n_jobs) for n_jobs in (1, 2, 3)]
-    for module, name in ((growing, "FEW_ROWS"), (boosting, "SOME_ROWS")):
+    for module, name in ((growing, "ROWS_TO_MARK"), (boosting, "ROWS_TO_PACK")):
         monkeypatch.setattr(module, name, 1)
     assert set(found) == {fit(2)}

@@ -234,8 +234,7 @@ class BaseHistogramBoosting(HistogramModel):
         """Return the booster before its first round."""
         self._binner, number = binned.binner, binned.order[0]
         objective = self._objective
-        n_trees = 1 if binned.crowds else self._n_scores  # of which each may have bins of its own
-        growers = make_growers(binned.bins, binned.binner, binned.rules, workers, n_trees)
+        growers = make_growers(binned, workers, self._n_scores)
         if callable(objective):
             targets, first = np.asarray(y, np.float64)[None], np.zeros(self._n_scores)
         else:
@@ -253,9 +252,8 @@ class BaseHistogramBoosting(HistogramModel):
             weight = None if weight is None else weight[number]
             score = score.take(number, axis=1) if start.is_given else score
         seed = check_random_state(self.random_state).randint(SEEDS)
-        target = Target(objective, targets, weight, constant)
-        how = seed, binned.order, binned.crowds, start.n_rounds
-        return Booster(self, growers, workers, target, score, *how)
+        given = growers, workers, Target(objective, targets, weight, constant), score
+        return Booster(self, *given, seed, binned.order, binned.crowds, start.n_rounds)
 
     def _keep(self, rounds, watch, start):
         """Become the model of the rounds that were trained."""

@@ -14,7 +14,7 @@ import numpy as np
 from algorithms._common.eval_tables import read_derivatives
 from algorithms._common.hist.crowds import give_bins, share_bins, sum_places
 from algorithms._common.hist.objectives import CLASSES, to_values, weighted_quantile
-from algorithms._common.hist.records import IN_ORDER, SOME_ROWS, pack_rows
+from algorithms._common.hist.records import IN_ORDER, ROWS_TO_PACK, pack_rows
 from algorithms._common.hist.sampling import (
     at_least_one,
     draw_features,
@@ -93,7 +93,7 @@ class Booster:
         )
         self.h = np.empty((n_scores, n_rows if has_h else 0), np.float32)
         self.grower = self.growers[0]
-        workers = self.threads if self.grower.size > 1 and n_rows >= SOME_ROWS else ALONE
+        workers = self.threads if self.grower.size > 1 and n_rows >= ROWS_TO_PACK else ALONE
         self.lanes = [Lane(own, np.empty(n_rows, np.int64), workers) for own in self.growers]
         self.bag = None
         self.rate = self.params.learning_rate
@@ -182,7 +182,7 @@ class Booster:
     @property
     def workers(self):
         """The threads that share a pass over all scores, or one where these are few."""
-        return self.threads if self.score.size >= SOME_ROWS else ALONE
+        return self.threads if self.score.size >= ROWS_TO_PACK else ALONE
 
     def differentiate(self):
         """Write g and h at the present scores."""

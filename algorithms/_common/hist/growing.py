@@ -3,11 +3,10 @@
 import numpy as np
 
 from algorithms._common.hist.bundles import stride_of
-from algorithms._common.hist.crew import Crew
+from algorithms._common.hist.crew import Crew, grow
 from algorithms._common.hist.model import copy_tree
-from algorithms._common.threads import ALONE, make_team
+from algorithms._common.threads import ALONE, count_processors, make_team
 from algorithms._kernels.hist import layout
-from algorithms._kernels.hist.grow import grow
 from algorithms._kernels.hist.partition import begin_with
 from algorithms._kernels.hist.places import AT_ONCE, MOST_LEAVES, list_runs, place_rows
 from algorithms._kernels.hist.scores import (
@@ -20,8 +19,10 @@ from algorithms._kernels.hist.scores import (
 
 EVERY = np.empty(0, np.uint32)  # of rows: all of them
 SMALL = 300_000  # rows × columns² below which threads that share a tree cost more than they bring
+CELL_BYTES = 8
+MOST_BYTES = 1 << 28  # of the histograms of trees that are grown side by side
 FEW_VALUES = 1 << 13  # of a table whose trees one thread grows sooner, one after another
-FEW_ROWS = 1 << 16  # that one thread passes over sooner than several that must be told to
+ROWS_TO_MARK = 1 << 16  # from which on it is worth telling other threads of a pass over rows
 
 
 class Grower:
@@ -45,6 +46,8 @@ class Grower:
         self.bins, self.binner, self.rules, self.workers = bins, binner, rules, workers
         self.codes = codes_with_bins(binner)
         self.size = 1 if small else workers.threads
+        if n_rows < ROWS_TO_MARK:  # more than there are processors would wait for each other
+            self.size = min(self.size, count_processors())
         self.team = make_team(self.size)
         self._crew = None
         self.leaf_of = np.zeros(n_rows, np.uint16 if rules.num_leaves < 1 << 16 else np.uint32)
@@ -100,7 +103,7 @@ class Grower:
         n_rows = len(own.rows)
         own.state[layout.ROWS] = n_rows
         given = EVERY if rows is None else rows
-        if self.size == 1 or n_rows >= FEW_ROWS or features is not None or self.rules.extra:
+        if self.size == 1 or n_rows >= ROWS_TO_MARK or features is not None or self.rules.extra:
             self._share_growing(given, records, own, scale, seed)
         else:
             begin_with(given, own.rows, 0, n_rows)
@@ -117,9 +120,9 @@ class Grower:
         def run(rank, _):
             first, last = n_rows * rank // self.size, n_rows * (rank + 1) // self.size
             begin_with(given, own.rows, first, last)
-            grow(self.team, rank, self.bins, records, own, self.scratch, rules, scale)
+            grow(scale, self.team, rank, self.bins, records, own, self.scratch, rules)
 
-        self.workers.share(run, self.size)
+        self.workers.share(run, self.size, self.team)
 
     def _crew_on(self, records):
         """Return the crew that grows trees of all columns from these records."""
@@ -181,7 +184,7 @@ class Grower:
 
     def share_rows(self, task, count):
         """Share a task over rows, unless there are few."""
-        if self.size == 1 or count < FEW_ROWS:
+        if self.size == 1 or count < ROWS_TO_MARK:
             task(0, count)
         else:
             self.workers.share(task, count)
@@ -205,7 +208,7 @@ class Grower:
         return copy_tree(growth.nodes, growth.goes_left, self.codes, self.n_leaves)
 
 
-def make_growers(bins, binner, rules, workers, n_trees):
+def make_growers(binned, workers, n_trees):
     """Return what the trees of a round are grown in: a `Grower`, or one for each thread.
 
     Threads that share a small tree wait for each other a good part of the time. Where a round has
@@ -213,13 +216,19 @@ def make_growers(bins, binner, rules, workers, n_trees):
 
     Parameters
     ----------
-    bins, binner, rules, workers : as of `Grower`
-    n_trees : of a round, that may be grown side by side
+    binned : Binned; where there are crowds, each tree has bins of its own, and they come in turns
+    workers : Workers
+    n_trees : of a round
     """
-    threads, n_values = workers.threads, bins.rows.size + len(bins.lists.cells)
-    if 1 < threads <= n_trees and n_values >= FEW_VALUES and len(bins.rows) < FEW_ROWS:
-        return [Grower(bins, binner, rules, ALONE) for _ in range(threads)]
-    return [Grower(bins, binner, rules, workers)]
+    bins, given = binned.bins, (binned.bins, binned.binner, binned.rules)
+    threads = min(workers.threads, count_processors())
+    n_rows, n_values = len(bins.rows), bins.rows.size + len(bins.lists.cells)
+    n_cells = stride_of(bins.places) * len(bins.places.length)
+    fits = threads * min(binned.rules.num_leaves, n_rows) * n_cells * CELL_BYTES <= MOST_BYTES
+    is_small = n_rows < ROWS_TO_MARK and fits and not binned.crowds
+    if 1 < threads <= n_trees and n_values >= FEW_VALUES and is_small:
+        return [Grower(*given, ALONE) for _ in range(threads)]
+    return [Grower(*given, workers)]
 
 
 def codes_with_bins(binner):

@@ -11,7 +11,7 @@ from algorithms._kernels.hist.pack import step_of_sizes, write_records
 
 STRIDE = 8  # of the rows of a large table whose |g| and h give the mean
 FEW_ROWS = 1 << 14
-SOME_ROWS = 1 << 15  # that one thread passes over sooner than several that must be told to
+ROWS_TO_PACK = 1 << 15  # from which on it is worth telling other threads of passes like these
 IN_ORDER = (np.empty(0, np.uint32), np.empty(0, np.uint32))
 LEAST_ROOM = 1 << 12  # rows; cells that are moved more often cost more than a look at the rows
 
@@ -65,7 +65,7 @@ def pack_rows(g, h, seed, records, workers, order=IN_ORDER):
     def share(rank, _):
         write_records(team, rank, g, h, seed, stride, order, tables, steps, bounds, records)
 
-    workers.share(share, size)
+    workers.share(share, size, team)
     (step_g, step_h), (most_g, most_h) = steps.tolist(), bounds.tolist()
     scale = checked(step_g, "gradients"), checked(step_h, "hessians")
     room = min(MOST_G // most_g, MOST_H // most_h)

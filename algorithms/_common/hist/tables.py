@@ -133,10 +133,10 @@ def with_codes(X, places, dtype):
     coded = {j: code_column(columns[j], categories) for j, categories in places.items()}
     if all(is_plain(one.dtype) for j, one in enumerate(columns) if j not in coded):
         found = np.empty(X.shape, dtype)
-        read = enumerate(columns)
-        lay_out(
-            [coded[j] if j in coded else (one.to_numpy(), as_they_are) for j, one in read], found
-        )
+        for j, one in enumerate(columns):
+            if j not in coded:
+                coded[j] = one.to_numpy(), as_they_are
+        lay_out([coded[j] for j in range(len(columns))], found)
         return pd.DataFrame(found, X.index, X.columns, copy=False)
     X = X.copy(deep=False)
     for j, (values, read) in coded.items():

@@ -11,8 +11,8 @@ from algorithms._common.newton.params import make_limits
 from algorithms._common.newton.proposals import ProposalGrower
 from algorithms._common.threads import ALONE
 
-SMALL_EXACT = 3_000_000  # rows × columns², below which threads cost exact growth more than they
-SMALL_APPROX = 1 << 15  # bring; and rows below which they cost more whose bins are chosen anew
+SMALL_EXACT = 3_000_000  # rows × columns² below which one thread is faster, of exact trees
+SMALL_APPROX = 1 << 15  # rows below which it is, where bins are chosen anew for each tree
 
 
 def make_grower(model, params, X, weight, least_gain, workers):

@@ -11,7 +11,7 @@ from algorithms._common.hist.bundles import Layout, stride_of
 from algorithms._common.hist.growing import Grower
 from algorithms._common.hist.params import whole
 from algorithms._common.hist.parts import part_table
-from algorithms._common.hist.records import SOME_ROWS, pack_rows
+from algorithms._common.hist.records import ROWS_TO_PACK, pack_rows
 from algorithms._common.hist.sampling import seed_of
 from algorithms._common.newton.binned import BinnedGrower, floats_above
 from algorithms._common.newton.categories import Categories
@@ -81,7 +81,7 @@ class HistGrower:
         if h[0] == 1.0 and (h == 1.0).all():  # then it counts rows, and no sum of it can overflow
             h = NO_H
         seed = np.uint32(seed_of(draws.seed, ROUNDING))
-        workers = self.workers if len(self.records) >= SOME_ROWS else ALONE
+        workers = self.workers if len(self.records) >= ROWS_TO_PACK else ALONE
         scale = pack_rows(g, h, seed, self.records, workers)
         self.categories.regroup(
             draws.of_tree, self.records, scale, self.limits, grower.bins, workers

@@ -21,6 +21,8 @@ from algorithms._kernels.hist.split import beats, draw_one, improve, sum_left
 from algorithms._kernels.hist.values import value_of
 from algorithms._kernels.jit import inner_kernel, linked_kernel
 
+NEARLY = 1.0 - 2.0**-30  # a score below this share of another is smaller, rounded or not
+
 
 @inner_kernel
 def gain_of(g, h, ridge, value, rules):
@@ -79,13 +81,25 @@ def scan_careful(
 
 @linked_kernel
 def scan_set(
-    cells_g, cells_h, n_bins, missing_bin, sizes, feature, facts, rules, scale, order, best, members
+    cells_g,
+    cells_h,
+    n_bins,
+    missing_bin,
+    sizes,
+    feature,
+    facts,
+    rules,
+    scale,
+    order,
+    slopes,
+    best,
+    members,
 ):
     """Try sets of categories.
 
     Parameters are those of `hist.split.scan`; ``sizes`` int32 (MAX_BINS,) tells how many categories
-    a bin holds, ``order`` is int64 (MAX_BINS,), scratch space, and ``members`` uint8 (MAX_BINS,),
-    written with ``best``.
+    a bin holds, ``order`` int64 and ``slopes`` float64 (MAX_BINS,) are scratch space, and
+    ``members`` uint8 (MAX_BINS,) is written with ``best``.
     """
     values = n_bins - 1 if missing_bin >= 0 else n_bins
     one, used = np.int64(1), np.int64(0)
@@ -116,7 +130,7 @@ def scan_set(
             order[used] = b
             used += 1
     smooth = rules.set_smooth / scale.h
-    sort_by_slope(cells_g, cells_h, smooth, order, used)
+    sort_by_slope(cells_g, cells_h, smooth, order, slopes, used)
     most = min(rules.most_in_set, (used + 1) // 2)
     ridge = rules.ridge + rules.set_ridge
     for backward in range(2):
@@ -129,16 +143,40 @@ def scan_set(
 
 
 @inner_kernel
-def sort_by_slope(cells_g, cells_h, smooth, order, used):
-    """Sort bins by G / (H + s), stably."""
-    for i in range(1, used):
+def sort_by_slope(cells_g, cells_h, smooth, order, slopes, used):
+    """Sort bins by G / (H + s), stably; ``slopes`` is float64 (MAX_BINS,), written."""
+    for i in range(used):
         b = order[i]
         slope = cells_g[b] / (cells_h[b] + smooth)
         j = i
-        while j > 0 and cells_g[order[j - 1]] / (cells_h[order[j - 1]] + smooth) > slope:
-            order[j] = order[j - 1]
+        while j > 0 and slopes[j - 1] > slope:
+            order[j], slopes[j] = order[j - 1], slopes[j - 1]
             j -= 1
-        order[j] = b
+        order[j], slopes[j] = b, slope
+
+
+@inner_kernel
+def least_score(best, floor, facts, rules, scale):
+    """Return what two sides must score, in units of gains, to be better than the best split."""
+    g, h = facts.g * scale.g, facts.h * scale.h
+    own = gain_of(g, h, rules.ridge, facts.value, rules)
+    return (max(best["gain"], floor) + own) / facts.unit * NEARLY
+
+
+@inner_kernel
+def reaches(top, g, h, ridge, facts):
+    """Return whether G_L² / (H_L + λ) + G_R² / (H_R + λ) may be at least ``top``.
+
+    The gain of sides whose values nothing holds back, without its divisions.
+
+    Parameters
+    ----------
+    g, h, ridge : of the left side, and λ, in steps
+    """
+    g_left, h_left = np.float64(g), h + ridge
+    g_right, h_right = np.float64(facts.g) - g_left, (facts.h + 2.0 * ridge) - h_left
+    over = g_left * g_left * h_right + g_right * g_right * h_left
+    return over >= h_left * h_right * top
 
 
 @linked_kernel
@@ -153,6 +191,7 @@ def try_set(
     if rules.extra and end > 0:
         drawn, _ = draw_one(drawn, end, feature, facts, rules)
     floor = facts.floor * facts.unit
+    top = least_score(best, floor, facts, rules, scale)
     for i in range(end):
         g += cells_g[order[i]]
         h += cells_h[order[i]]
@@ -165,10 +204,13 @@ def try_set(
         group = 0
         if rules.extra and i != drawn:
             continue
+        if rules.plain and not reaches(top, g, h, ridge / scale.h, facts):
+            continue
         found = gain_of_sides(g, h, ridge, np.int64(0), facts, rules, scale)
         if found > floor and beats(found, feature, best):
             at = i + 1
             improve(best, found, feature, 0, 0, g, h, ridge)
+            top = least_score(best, floor, facts, rules, scale)
     if at:
         best["is_set"] = 1
         members[:] = 0

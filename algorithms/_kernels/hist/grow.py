@@ -20,10 +20,28 @@ from algorithms._kernels.hist.partition import partition
 from algorithms._kernels.hist.survey import survey
 from algorithms._kernels.hist.values import standing_value, value_of
 from algorithms._kernels.jit import inner_kernel, kernel
-from algorithms._kernels.team import is_called, meet
+from algorithms._kernels.team import gather, is_called, meet
 
 
 @kernel
+def grow_when_called(
+    signs, place, until, looks, call, steps, team, rank, bins, records, growth, scratch, rules
+):
+    """Grow a tree whenever one is called for; else look out as `look_out` does, and return.
+
+    Parameters
+    ----------
+    signs, place, until, looks : as of `look_out`
+    call : int64 (CALLS,), as of `is_called`
+    steps : float64 (3,), the `Scale` of the tree
+    team, rank, bins, records, growth, scratch, rules : as of `grow`
+    """
+    while is_called(call, signs, place, until, looks):
+        scale = Scale(steps[0], steps[1], np.int64(steps[2]))
+        grow(team, rank, bins, records, growth, scratch, rules, scale)
+
+
+@inner_kernel
 def grow(team, rank, bins, records, growth, scratch, rules, scale):
     """Grow a tree on the first ROWS of ``growth.rows``; every member of the team calls this.
 
@@ -40,7 +58,8 @@ def grow(team, rank, bins, records, growth, scratch, rules, scale):
     """
     if rank == 0:
         make_root(growth)
-    meet(team)
+    if not gather(team):
+        return
     small, large = np.int64(0), np.int64(-1)  # a bare 0 would be a type of its own to numba
     while True:
         survey(team, rank, bins, records, growth, scratch, rules, scale, small, large)
@@ -71,24 +90,6 @@ def grow(team, rank, bins, records, growth, scratch, rules, scale):
         meet(team)
         left_is_small = n_left <= end - start - n_left
         small, large = (at, new) if left_is_small else (new, at)
-
-
-@kernel
-def grow_when_called(
-    signs, place, until, looks, call, order, team, rank, bins, records, growth, scratch, rules
-):
-    """Look out as `look_out` does, and meanwhile take part in each tree that one is called for.
-
-    Parameters
-    ----------
-    signs, place, until, looks : as of `look_out`
-    call : int64 (CALLS,), as of `is_called`
-    order : float64 (3,), the `Scale` of the tree
-    team, rank, bins, records, growth, scratch, rules : as of `grow`
-    """
-    while is_called(call, signs, place, until, looks):
-        scale = Scale(order[0], order[1], np.int64(order[2]))
-        grow(team, rank, bins, records, growth, scratch, rules, scale)
 
 
 @inner_kernel

@@ -83,7 +83,10 @@ def search(bins, f, g, h, facts, rules, scale, scratch, rank, which):
             room = own[6:], own[4:6], scratch.scores[rank], order
             scan_sorted(g, h, sizes, missing_bin, f, facts, rules, scale, room, best, members)
             return
-        scan_set(g, h, n_bins, missing_bin, sizes, f, facts, rules, scale, order, best, members)
+        slopes = scratch.scores[rank]
+        scan_set(
+            g, h, n_bins, missing_bin, sizes, f, facts, rules, scale, order, slopes, best, members
+        )
     elif rules.plain:
         scores = scratch.scores[rank]
         scan(g, h, n_bins, missing_bin, f, facts, rules, sums, scores, best)

@@ -20,6 +20,7 @@ from algorithms._kernels.hist.scores import (
 EVERY = np.empty(0, np.uint32)  # of rows: all of them
 SMALL = 300_000  # rows × columns² below which threads that share a tree cost more than they bring
 CELL_BYTES = 8
+LARGE = 1 << 20  # values of a table whose trees take long beside what it takes to tell threads
 MOST_BYTES = 1 << 28  # of the histograms of trees that are grown side by side
 FEW_VALUES = 1 << 13  # of a table whose trees one thread grows sooner, one after another
 ROWS_TO_MARK = 1 << 16  # from which on it is worth telling other threads of a pass over rows
@@ -39,7 +40,8 @@ class Grower:
     def __init__(self, bins, binner, rules, workers):
         n_rows, n_dense = bins.rows.shape
         n_features, n_columns = len(bins.count), len(bins.places.length)
-        small = (n_rows * n_dense + len(bins.lists.cells)) * n_columns < SMALL
+        n_values = n_rows * n_dense + len(bins.lists.cells)
+        small = n_values * n_columns < SMALL
         deepest = min(rules.max_depth, 30) if rules.max_depth > 0 else 30
         leaves = max(2, min(rules.num_leaves, n_rows, 1 << deepest))  # room for more is never used
         rules = rules._replace(num_leaves=leaves)
@@ -48,6 +50,7 @@ class Grower:
         self.size = 1 if small else workers.threads
         if n_rows < ROWS_TO_MARK:  # more than there are processors would wait for each other
             self.size = min(self.size, count_processors())
+        self.is_large = n_rows >= ROWS_TO_MARK or n_values >= LARGE
         self.team = make_team(self.size)
         self._crew = None
         self.leaf_of = np.zeros(n_rows, np.uint16 if rules.num_leaves < 1 << 16 else np.uint32)
@@ -103,7 +106,7 @@ class Grower:
         n_rows = len(own.rows)
         own.state[layout.ROWS] = n_rows
         given = EVERY if rows is None else rows
-        if self.size == 1 or n_rows >= ROWS_TO_MARK or features is not None or self.rules.extra:
+        if self.size == 1 or self.is_large or features is not None or self.rules.extra:
             self._share_growing(given, records, own, scale, seed)
         else:
             begin_with(given, own.rows, 0, n_rows)

@@ -40,26 +40,10 @@ def wait(spins):
 
 @linked_kernel
 def meet(team):
-    """Return when every member has called this; what they wrote before, all see after it."""
-    if team.size == 1:
-        return
-    now = load_atomic(team.counters, ROUND)
-    if add_atomic(team.counters, ARRIVED, 1) == team.size - 1:
-        add_atomic(team.counters, ARRIVED, -team.size)
-        add_atomic(team.counters, ROUND, 1)
-        return
-    spins = 0
-    while load_atomic(team.counters, ROUND) == now:
-        wait(spins)
-        spins += 1
+    """Return when every member has called this; what they wrote before, all see after it.
 
-
-@linked_kernel
-def gather(team):
-    """Meet for the first time in a kernel; return whether all came.
-
-    A member whose thread was interrupted before it entered the kernel does not. It says so by a 1
-    at GONE, and the others must leave the kernel: the team cannot be used again.
+    A member whose thread was interrupted before it entered the kernel never comes. It says so by
+    a 1 at GONE: where members meet first they are told by False, and must leave the kernel.
     """
     if team.size == 1:
         return True

@@ -48,11 +48,15 @@ class Target:
 
 @dataclass
 class Lane:
-    """What trees are grown in, one after another, and by which threads."""
+    """What trees are grown in, one after another."""
 
     grower: object  # Grower
     records: np.ndarray  # int64 (n_rows,), scratch space
-    workers: object  # Workers
+
+    @property
+    def workers(self):
+        """The threads that share a pass over its rows, or one where these are few."""
+        return self.grower.workers if len(self.records) >= ROWS_TO_PACK else ALONE
 
 
 @dataclass
@@ -93,8 +97,7 @@ class Booster:
         )
         self.h = np.empty((n_scores, n_rows if has_h else 0), np.float32)
         self.grower = self.growers[0]
-        workers = self.threads if self.grower.size > 1 and n_rows >= ROWS_TO_PACK else ALONE
-        self.lanes = [Lane(own, np.empty(n_rows, np.int64), workers) for own in self.growers]
+        self.lanes = [Lane(own, np.empty(n_rows, np.int64)) for own in self.growers]
         self.bag = None
         self.rate = self.params.learning_rate
 

@@ -17,7 +17,7 @@ Second-order boosting has sets of its own: see `newton.sets`.
 
 import numpy as np
 
-from algorithms._kernels.hist.split import beats, draw_one, improve, sum_left
+from algorithms._kernels.hist.split import beats, draw_one, improve, parts_of_score, sum_left
 from algorithms._kernels.hist.values import value_of
 from algorithms._kernels.jit import inner_kernel, linked_kernel
 
@@ -164,19 +164,10 @@ def least_score(best, floor, facts, rules, scale):
 
 
 @inner_kernel
-def reaches(top, g, h, ridge, facts):
-    """Return whether G_L² / (H_L + λ) + G_R² / (H_R + λ) may be at least ``top``.
-
-    The gain of sides whose values nothing holds back, without its divisions.
-
-    Parameters
-    ----------
-    g, h, ridge : of the left side, and λ, in steps
-    """
-    g_left, h_left = np.float64(g), h + ridge
-    g_right, h_right = np.float64(facts.g) - g_left, (facts.h + 2.0 * ridge) - h_left
-    over = g_left * g_left * h_right + g_right * g_right * h_left
-    return over >= h_left * h_right * top
+def falls_short(top, g, h, ridge, facts):
+    """Return whether two sides score less than ``top``: a product tells it of most, undivided."""
+    over, under = parts_of_score(g, h, ridge, facts)
+    return over < under * top
 
 
 @linked_kernel
@@ -204,7 +195,7 @@ def try_set(
         group = 0
         if rules.extra and i != drawn:
             continue
-        if rules.plain and not reaches(top, g, h, ridge / scale.h, facts):
+        if rules.plain and falls_short(top, g, h, ridge / scale.h, facts):
             continue
         found = gain_of_sides(g, h, ridge, np.int64(0), facts, rules, scale)
         if found > floor and beats(found, feature, best):

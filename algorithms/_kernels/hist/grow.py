@@ -20,7 +20,7 @@ from algorithms._kernels.hist.partition import partition
 from algorithms._kernels.hist.survey import survey
 from algorithms._kernels.hist.values import standing_value, value_of
 from algorithms._kernels.jit import inner_kernel, kernel
-from algorithms._kernels.team import gather, is_called, meet
+from algorithms._kernels.team import is_called, meet
 
 
 @kernel
@@ -58,7 +58,7 @@ def grow(team, rank, bins, records, growth, scratch, rules, scale):
     """
     if rank == 0:
         make_root(growth)
-    if not gather(team):
+    if not meet(team):
         return
     small, large = np.int64(0), np.int64(-1)  # a bare 0 would be a type of its own to numba
     while True:

@@ -133,6 +133,6 @@ def may_exceed(sums, low, high, facts, top):
     """
     found = False
     for b in range(np.uint64(low), np.uint64(high)):
-        over, under = parts_of_score(sums[b] >> HALF, sums[b] & LOW, facts)
+        over, under = parts_of_score(sums[b] >> HALF, sums[b] & LOW, facts.ridge, facts)
         found |= over >= under * top
     return found

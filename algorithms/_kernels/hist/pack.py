@@ -22,7 +22,7 @@ from algorithms._kernels.exact_sums import (
 from algorithms._kernels.hist.functions import uniform
 from algorithms._kernels.hist.layout import HALF
 from algorithms._kernels.jit import inner_kernel, kernel, linked_kernel
-from algorithms._kernels.team import gather, meet, share_of
+from algorithms._kernels.team import meet, share_of
 
 H_SEED = np.uint32(0x85EBCA6B)
 MEAN_BITS = 15  # the mean |g| is about 2¹⁵ steps
@@ -104,7 +104,7 @@ def write_records(team, rank, g, h, seed, stride, order, tables, steps, bounds, 
     if n_kinds > 1:
         add_sizes(h, begin, first, last, stride, tables[rank, 1])
         add_sizes_at(h, sized, from_, to, tables[rank, 1])
-    if not gather(team):
+    if not meet(team):
         return
     if rank == 0:
         for kind in range(n_kinds):

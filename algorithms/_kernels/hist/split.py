@@ -155,15 +155,15 @@ def rate(sums_g, sums_h, low, high, facts, scores):
 @inner_kernel
 def score_of(g, h, facts):
     """Return G_L² / (H_L + λ) + G_R² / (H_R + λ) of a left side whose sums are g and h."""
-    over, under = parts_of_score(g, h, facts)
+    over, under = parts_of_score(g, h, facts.ridge, facts)
     return over / under
 
 
 @inner_kernel
-def parts_of_score(g, h, facts):
-    """Return the numerator and the denominator of `score_of`."""
-    g_left, h_left = np.float64(g), h + facts.ridge
-    g_right, h_right = np.float64(facts.g) - g_left, (facts.h + 2.0 * facts.ridge) - h_left
+def parts_of_score(g, h, ridge, facts):
+    """Return the numerator and the denominator of `score_of`, with λ in steps."""
+    g_left, h_left = np.float64(g), h + ridge
+    g_right, h_right = np.float64(facts.g) - g_left, (facts.h + 2.0 * ridge) - h_left
     return g_left * g_left * h_right + g_right * g_right * h_left, h_left * h_right
 
 

@@ -35,10 +35,7 @@ from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import has_fit_parameter
 
-from algorithms._common import spaces, variants
-from algorithms._common.boosting.base_adaboost import BOOSTING_CONSTRAINTS, BaseAdaBoost
-from algorithms._common.boosting.boosted_votes import MedianOfValues, VotedClasses
-from algorithms._common.boosting.boosting_rounds import (
+from algorithms.boosting.adaboost_rounds import (
     ModelRounds,
     TreeRounds,
     check_any_model,
@@ -46,9 +43,12 @@ from algorithms._common.boosting.boosting_rounds import (
     relative_losses,
     warn_of_infinite_weights,
 )
-from algorithms._common.boosting.class_growing import fits
-from algorithms._common.threads import Workers, count_threads
+from algorithms.boosting.base_adaboost import BOOSTING_CONSTRAINTS, BaseAdaBoost
+from algorithms.boosting.boosted_votes import MedianOfValues, VotedClasses
 from algorithms.decision_tree import DecisionTreeClassifier, DecisionTreeRegressor
+from algorithms.declarations import search_spaces, variants
+from algorithms.levelwise.class_grower import fits
+from algorithms.runtime.threads import Workers, count_threads
 from harness import ALL_TASKS, Accepts, Algorithm, Argument, estimator_adapter, hookimpl
 
 TWO = 2
@@ -289,7 +289,7 @@ def register_algorithms(register):
                 "min_samples": Argument("estimator__min_samples_leaf"),
                 "rate": Argument("learning_rate"),
             },
-            space=spaces.ADABOOST,
+            space=search_spaces.ADABOOST,
             variants=variants.ENSEMBLE,
             reference="sklearn.adaboost",
             rungs={"default": "L0", "scikit-learn": "L3"},

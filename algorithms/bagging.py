@@ -27,11 +27,11 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
-from algorithms._common import spaces, variants
-from algorithms._common.bagging.base_bagging import BaseBagging, ask
-from algorithms._common.labels import code_classes
-from algorithms._common.threads import count_threads
 from algorithms.decision_tree import DecisionTreeClassifier, DecisionTreeRegressor
+from algorithms.declarations import search_spaces, variants
+from algorithms.estimator.labels import code_classes
+from algorithms.forest.base_bagging import BaseBagging, ask
+from algorithms.runtime.threads import count_threads
 from harness import ALL_TASKS, Accepts, Algorithm, Argument, estimator_adapter, hookimpl
 
 
@@ -218,7 +218,7 @@ def register_algorithms(register):
                 "leaves": Argument("estimator__max_leaf_nodes"),
                 "min_samples": Argument("estimator__min_samples_leaf"),
             },
-            space=spaces.BAGGING,
+            space=search_spaces.BAGGING,
             variants=variants.ENSEMBLE,
             reference="sklearn.bagging",
             rungs={"default": "L0", "scikit-learn": "L3"},

@@ -17,8 +17,8 @@ Dask is imported where it is used: pip install 'dask[array,dataframe]' distribut
 
 from typing import ClassVar
 
-from algorithms._distributed import blocks
-from algorithms._distributed.base_dask import DaskTraining
+from algorithms.distributed import blocks
+from algorithms.distributed.base_dask import DaskTraining
 from algorithms.histogram_boosting import HistogramBoostingClassifier, HistogramBoostingRegressor
 
 

@@ -55,12 +55,12 @@ from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.multiclass import check_classification_targets
 
-from algorithms._common import spaces, variants
-from algorithms._common.labels import code_classes, codes_among
-from algorithms._common.trees.base_tree import BaseDecisionTree
-from algorithms._common.trees.cart import TREE_CONSTRAINTS, name_criterion
-from algorithms._common.trees.growing import Target
-from algorithms._common.weights import weights_by_class
+from algorithms.declarations import search_spaces, variants
+from algorithms.estimator.labels import code_classes, codes_among
+from algorithms.estimator.sample_weight import weights_by_class
+from algorithms.trees.base_tree import BaseDecisionTree
+from algorithms.trees.cart import TREE_CONSTRAINTS, name_criterion
+from algorithms.trees.grower import Target
 from harness import ALL_TASKS, Accepts, Algorithm, Argument, estimator_adapter, hookimpl
 
 
@@ -288,7 +288,7 @@ def register_algorithms(register):
                 "leaves": Argument("max_leaf_nodes"),
                 "min_samples": Argument("min_samples_leaf"),
             },
-            space=spaces.TREE,
+            space=search_spaces.TREE,
             variants=variants.TREE,
             reference="sklearn.decision_tree",
             rungs={"default": "L0", "scikit-learn": "L3"},

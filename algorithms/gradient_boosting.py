@@ -28,11 +28,11 @@ from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils._param_validation import HasMethods, Interval, Real, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
 
-from algorithms._common import spaces, variants
-from algorithms._common.boosting import class_losses, losses
-from algorithms._common.boosting.base_gradient_boosting import BaseGradientBoosting
-from algorithms._common.choosing_rounds import choose_rounds
-from algorithms._common.labels import code_classes
+from algorithms.boosting import classification_losses, losses
+from algorithms.boosting.base_gradient_boosting import BaseGradientBoosting
+from algorithms.boosting.cross_validated_rounds import choose_rounds
+from algorithms.declarations import search_spaces, variants
+from algorithms.estimator.labels import code_classes
 from harness import ALL_TASKS, Algorithm, Argument, estimator_adapter, hookimpl
 
 __all__ = ["GradientBoostingClassifier", "GradientBoostingRegressor", "choose_rounds"]
@@ -54,7 +54,7 @@ class GradientBoostingClassifier(ClassifierMixin, BaseGradientBoosting):
     Parameters
     ----------
     loss : {"log_loss", "exponential"} or object
-        An object is a loss of your own: `algorithms._common.boosting.losses` says what it offers.
+        An object is a loss of your own: `algorithms.boosting.losses` says what it offers.
     learning_rate : float
         Share ν of each step that is taken.
     n_estimators : int
@@ -127,13 +127,17 @@ class GradientBoostingClassifier(ClassifierMixin, BaseGradientBoosting):
             return self.loss
         if self.loss == "log_loss":
             two = self.n_classes_ == TWO
-            return class_losses.Binomial() if two else class_losses.Multinomial(self.n_classes_)
+            return (
+                classification_losses.Binomial()
+                if two
+                else classification_losses.Multinomial(self.n_classes_)
+            )
         if self.n_classes_ > TWO:
             raise ValueError(
                 f"loss='{self.loss}' is only suitable for a binary classification problem, you "
                 f"have n_classes={self.n_classes_}. Please use loss='log_loss' instead."
             )
-        return class_losses.Exponential()
+        return classification_losses.Exponential()
 
     def decision_function(self, X):
         """Return the scores, float64 (n_rows,) of two classes, else (n_rows, n_classes)."""
@@ -289,7 +293,7 @@ def register_algorithms(register):
                 "min_samples": Argument("min_samples_leaf"),
                 "rate": Argument("learning_rate"),
             },
-            space=spaces.GRADIENT_BOOSTING,
+            space=search_spaces.GRADIENT_BOOSTING,
             variants=variants.GRADIENT_BOOSTING,
             reference="sklearn.gradient_boosting",
             rungs={"default": "L0", "scikit-learn": "L3"},

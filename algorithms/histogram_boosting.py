@@ -14,30 +14,25 @@ bin; of two siblings the smaller one's is built, the other is what remains of th
 leaf with the largest gain is split next, until there are `num_leaves`.
 
 g and h are whole numbers of a step, rounded up or down at random so that their expectation is
-exact, and summed as integers (`_kernels/hist/pack.py`, docs/decisions/histogram-booster.md). So
+exact, and summed as integers (`algorithms/gbdt/kernels/gradient_packing.py`, docs/decisions/histogram-booster.md). So
 sums are exact and have no order: the model is the same, to the bit, for any number of threads.
 
 One-side sampling (GOSS) keeps the a·n rows with the largest |g h|, and b·n of the others, weighed
-by how many they stand for. Exclusive features share a column (EFB, `_common/hist/bundles.py`).
+by how many they stand for. Exclusive features share a column (EFB, `algorithms/gbdt/bundles.py`).
 """
 
 import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
 
-from algorithms._common import spaces, variants
-from algorithms._common.earlier import code_labels
-from algorithms._common.hist.base import BaseHistogramBoosting
-from algorithms._common.hist.binned import adapter
-from algorithms._common.hist.objectives import (
-    check_targets,
-    read_watched,
-    to_probabilities,
-    to_values,
-)
-from algorithms._common.hist.parity import probabilities_like
-from algorithms._common.hist.tables import trim
-from algorithms._common.labels import codes_among
-from algorithms._common.weights import weights_by_class
+from algorithms.declarations import search_spaces, variants
+from algorithms.estimator.labels import codes_among
+from algorithms.estimator.sample_weight import weights_by_class
+from algorithms.gbdt.base import BaseHistogramBoosting
+from algorithms.gbdt.binned import adapter
+from algorithms.gbdt.input_table import trim
+from algorithms.gbdt.library_training import probabilities_like
+from algorithms.gbdt.objectives import check_targets, read_watched, to_probabilities, to_values
+from algorithms.model_io.init_model import code_labels
 from harness import ALL_TASKS, Accepts, Algorithm, Argument, hookimpl
 
 
@@ -283,7 +278,7 @@ def register_algorithms(register):
                 "min_hessian": Argument("min_child_weight"),
                 "l2": Argument("reg_lambda"),
             },
-            space=spaces.HISTOGRAM_BOOSTING,
+            space=search_spaces.HISTOGRAM_BOOSTING,
             variants=variants.HISTOGRAM_BOOSTING,
             reference="lightgbm.gbdt",
             rungs={"default": "L0", "lightgbm": "L3", "scikit-learn": "L3"},

@@ -13,9 +13,9 @@ Of a tree with T leaves, where G_j and H_j are the sums of g and h over leaf j:
     F_m  = F_{m−1} + η w*[leaf of x]
 
 As in the library, γ is held against the gain without its ½. `tree_method` says which thresholds
-are tried: "exact" all (`_common/newton/exact.py`), "approx" weighted quantiles of each tree, or of
-each node, or random values (`_common/newton/proposals.py`), "hist" bins chosen once
-(`_common/newton/histograms.py`). Missing values go to the side that gains more, node by node.
+are tried: "exact" all (`algorithms/newton/exact_grower.py`), "approx" weighted quantiles of each tree, or of
+each node, or random values (`algorithms/newton/approx_grower.py`), "hist" bins chosen once
+(`algorithms/newton/histogram_grower.py`). Missing values go to the side that gains more, node by node.
 """
 
 from typing import ClassVar
@@ -24,13 +24,13 @@ import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils._param_validation import StrOptions
 
-from algorithms._common import spaces, variants
-from algorithms._common.earlier import code_labels
-from algorithms._common.labels import codes_among
-from algorithms._common.newton.base import BaseNewtonBoosting
-from algorithms._common.newton.model import flat
-from algorithms._common.newton.objectives import BINARY, CLASSES, REGRESSION
-from algorithms._common.newton.params import CONSTRAINTS
+from algorithms.declarations import search_spaces, variants
+from algorithms.estimator.labels import codes_among
+from algorithms.model_io.init_model import code_labels
+from algorithms.newton.base import BaseNewtonBoosting
+from algorithms.newton.model import flat
+from algorithms.newton.objectives import BINARY, CLASSES, REGRESSION
+from algorithms.newton.params import CONSTRAINTS
 from harness import ALL_TASKS, Accepts, Algorithm, Argument, estimator_adapter, hookimpl
 
 
@@ -289,7 +289,7 @@ def register_algorithms(register):
                 "min_hessian": Argument("min_child_weight"),
                 "l2": Argument("reg_lambda"),
             },
-            space=spaces.NEWTON_BOOSTING,
+            space=search_spaces.NEWTON_BOOSTING,
             variants=variants.NEWTON_BOOSTING,
             reference="xgboost.hist",
             rungs={"default": "L0", "xgboost": "L3"},

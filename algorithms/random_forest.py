@@ -27,12 +27,12 @@ from sklearn.utils import compute_sample_weight
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.multiclass import check_classification_targets
 
-from algorithms._common import spaces, variants
-from algorithms._common.bagging.base_forest import FOREST_CONSTRAINTS, BaseForest
-from algorithms._common.labels import code_classes
-from algorithms._common.trees.cart import name_criterion
-from algorithms._common.weights import weights_by_class
 from algorithms.decision_tree import DecisionTreeClassifier, DecisionTreeRegressor
+from algorithms.declarations import search_spaces, variants
+from algorithms.estimator.labels import code_classes
+from algorithms.estimator.sample_weight import weights_by_class
+from algorithms.forest.base_forest import FOREST_CONSTRAINTS, BaseForest
+from algorithms.trees.cart import name_criterion
 from harness import ALL_TASKS, Accepts, Algorithm, Argument, estimator_adapter, hookimpl
 
 BALANCED = ("balanced", "balanced_subsample")
@@ -289,7 +289,7 @@ def register_algorithms(register):
                 "leaves": Argument("max_leaf_nodes"),
                 "min_samples": Argument("min_samples_leaf"),
             },
-            space=spaces.FOREST,
+            space=search_spaces.FOREST,
             variants=variants.ENSEMBLE,
             reference="sklearn.random_forest",
             rungs={"default": "L0", "scikit-learn": "L3"},

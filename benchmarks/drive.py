@@ -31,7 +31,7 @@ class Suite:
 
 def make_cache(folder):
     """Write the data, compile the kernels, and return what the cases must know."""
-    from harness.plugins import load_registry
+    from harness.plugins.registry import load_registry
 
     registry = load_registry(strangers=False)
     names = registry.names("algorithm")  # at the commit under test
@@ -52,7 +52,7 @@ def new_adapter(cache, algorithm, dataset):
         raise NotImplementedError(f"no {algorithm} at this commit")
     # The contract of plugins and nothing else: these lines meet every commit, old and new.
     from harness import Spec, Task
-    from harness.plugins import load_registry
+    from harness.plugins.registry import load_registry
 
     declared = load_registry(modules=[cache["plugins"][algorithm]]).algorithm(algorithm)
     classes = cache["datasets"][dataset]["classes"]

@@ -24,7 +24,7 @@ class Startup:
         """
 
     def timeraw_registry(self):
-        return "from harness.plugins import load_registry; load_registry(strangers=False)"
+        return "from harness.plugins.registry import load_registry; load_registry(strangers=False)"
 
 
 class VeryFirstFit:
@@ -47,7 +47,7 @@ class VeryFirstFit:
         os.environ["HARNESS_KERNEL_CACHE"] = folder = tempfile.mkdtemp()
         import numpy as np
         from harness import Spec, Task
-        from harness.plugins import load_registry
+        from harness.plugins.registry import load_registry
         declared = load_registry(modules=["algorithms." + {algorithm!r}]).algorithm({algorithm!r})
         X = np.random.default_rng(0).normal(size=(300, 4))
         model = declared.adapter(Spec(Task.REGRESSION, {{**declared.params}}))
@@ -72,7 +72,7 @@ class FirstFit(Suite):
         return f"""
         import numpy as np
         from harness import Spec, Task
-        from harness.plugins import load_registry
+        from harness.plugins.registry import load_registry
         declared = load_registry(modules=[{cache["plugins"][algorithm]!r}]).algorithm({algorithm!r})
         model = declared.adapter(Spec(Task.REGRESSION, declared.params))
         X, y = (np.load(f"diabetes-train-{{axis}}.npy") for axis in "Xy")

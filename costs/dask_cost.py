@@ -28,10 +28,10 @@ import numpy as np
 from scipy.optimize import nnls
 
 from algorithms import HistogramBoostingRegressor
-from algorithms._distributed import links
-from algorithms._distributed.boosting import Table, Training, train
-from algorithms._distributed.collective import join
-from algorithms._distributed.rows import Rows
+from algorithms.distributed import sockets
+from algorithms.distributed.boosting import Table, Training, train
+from algorithms.distributed.collective import join
+from algorithms.distributed.rows import Rows
 
 TREES = 10  # between the two fits whose difference is measured
 TIMES = 3  # that each fit is made; the fastest counts
@@ -99,7 +99,7 @@ def table_of(rows, columns):
 def be_rank(pipe):
     """Train as one rank, again and again, as the other end of a pipe says."""
     while (asked := pipe.recv()) is not None:
-        with links.listen("127.0.0.1") as door:
+        with sockets.listen("127.0.0.1") as door:
             pipe.send(door.getsockname())
             pipe.send(train_rank(*asked, pipe.recv(), door))
 

@@ -20,9 +20,9 @@ from statistics import median
 import numpy as np
 
 from algorithms import HistogramBoostingClassifier
-from algorithms._common.threads import Workers
-from algorithms._kernels.hist.build import FULL, build_narrow
-from algorithms._kernels.hist.layout import HALF, TILE
+from algorithms.gbdt.kernels.booster_arrays import HALF, TILE
+from algorithms.gbdt.kernels.histogram import FULL, build_narrow
+from algorithms.runtime.threads import Workers
 
 RECORD = (1 << HALF) + 1  # g and h of one step each
 

@@ -9,11 +9,9 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from harness.adapters import EstimatorAdapter, estimator_adapter, spread
     from harness.api import duel, parity, run
-    from harness.errors import HarnessError
-    from harness.hookspecs import hookimpl
-    from harness.model import (
+    from harness.core.errors import HarnessError
+    from harness.core.model import (
         ALL_TASKS,
         CLASSIFICATION,
         Accepts,
@@ -29,7 +27,9 @@ if TYPE_CHECKING:
         Table,
         Task,
     )
-    from harness.trees import Missing, Tree, TreeEnsemble
+    from harness.plugins.adapters import EstimatorAdapter, estimator_adapter, spread
+    from harness.plugins.hookspecs import hookimpl
+    from harness.trees.ensemble import Missing, Tree, TreeEnsemble
 
 __version__ = "0.1.0"
 # Of hookspecs.py and the nouns in it: rises when a plugin that worked would no longer work.

@@ -12,11 +12,14 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from harness import runs
-from harness.again import RunAgain
+from harness.core.progress import Progress
 from harness.data import describe
-from harness.drawn import Lines, new_progress
-from harness.options import (
+from harness.plugins.registry import load_registry
+from harness.progress_display import Lines, new_progress
+from harness.results import DuelResult, ParityResult, RunResult
+from harness.runs import run as runs
+from harness.runs.parity import run_parity
+from harness.runs.request import (
     Params,
     RunOptions,
     default_results,
@@ -25,10 +28,7 @@ from harness.options import (
     parity_experiment,
     whole_paths,
 )
-from harness.parity_run import run_parity
-from harness.plugins import load_registry
-from harness.progress import Progress
-from harness.results import DuelResult, ParityResult, RunResult
+from harness.runs.rerun import RunAgain
 
 
 def run(

@@ -13,10 +13,10 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Literal
 
-from harness import machine
-from harness.errors import HarnessError
-from harness.model import JSON
-from harness.plugins import load_registry
+from harness.core import machine
+from harness.core.errors import HarnessError
+from harness.core.model import JSON
+from harness.plugins.registry import load_registry
 from harness.store import Store
 
 # The series whose rules parity mode follows; pyproject.toml admits no other.
@@ -97,7 +97,7 @@ def threading_layer() -> Check:
 def kernel_cache() -> Check:
     """Say where compiled kernels are kept, and that they are."""
     name = "kernel cache"
-    answer, complaint = ask("from algorithms._kernels.jit import CACHE_FOLDER as f; print(f)")
+    answer, complaint = ask("from algorithms.runtime.jit import CACHE_FOLDER as f; print(f)")
     if complaint:
         return Check(name, "fail", complaint, "is the installation whole? `make setup` mends it")
     folder = Path(answer)
@@ -181,7 +181,7 @@ def store(results: Path) -> Check:
 
 def own_time() -> Check:
     """Measure what the harness itself needs."""
-    from harness.overhead import measure_overhead, measure_starts
+    from harness.runs.overhead import measure_overhead, measure_starts
 
     try:
         starts = measure_starts()  # first: later jobs of a run find the template there, too
@@ -200,7 +200,7 @@ def own_time() -> Check:
 
 def first_calls() -> Iterator[Check]:
     """Time the first calls of every algorithm from scratch, compiling and compiled."""
-    from harness.overhead import measure_first_calls
+    from harness.runs.overhead import measure_first_calls
 
     registry = load_registry()
     entries = [registry.entry("algorithm", name) for name in registry.names("algorithm")]

@@ -10,9 +10,9 @@ import math
 from collections.abc import Iterable, Sequence
 from html import escape
 
-from harness.analysis.rungs import MEANING
-from harness.analysis.view import Accuracy, Parity, Speed
-from harness.units import show_duration
+from harness.analysis.parity_level import MEANING
+from harness.analysis.run_view import Accuracy, Parity, Speed
+from harness.core.units import show_duration
 
 Rows = list[list[str]]
 MOST_ROWS = 60  # of a table; the report has them all

@@ -8,19 +8,19 @@ from itertools import dropwhile, islice
 from pathlib import Path
 from typing import Any, Literal
 
-from harness.analysis.build import view_run
+from harness.analysis.build_view import view_run
 from harness.analysis.compare import RunComparison, compare_runs
 from harness.analysis.gates import Decision, State, decide_gates, gates_of, state_of
+from harness.analysis.run_view import RunView
 from harness.analysis.series import Series
 from harness.analysis.trends import RunPoint, course
-from harness.analysis.view import RunView
-from harness.config import Gate
+from harness.config.experiment import Gate
+from harness.core.errors import ConfigError
+from harness.core.ids import canonical
+from harness.core.model import JSON, Section
 from harness.data.writing import sweep
-from harness.errors import ConfigError
-from harness.ids import canonical
-from harness.model import JSON, Section
-from harness.options import default_results
-from harness.plugins import Registry
+from harness.plugins.registry import Registry
+from harness.runs.request import default_results
 from harness.store import Store
 
 PAST = 20  # earlier runs that a report sets its own beside
@@ -160,27 +160,27 @@ class Gates:
 
     def sentence(self) -> str:
         """Return how many hold, fail, and are undecided."""
-        from reports._claim_words import gate_sentence
+        from reports.words.claim_words import gate_sentence
 
         text: str = gate_sentence(self.decisions)
         return text
 
     def table(self) -> Table:
         """Return header and rows of words."""
-        from reports._printed import GATE_HEADER, gate_rows
+        from reports.page.printed import GATE_HEADER, gate_rows
 
         return GATE_HEADER, gate_rows(self.decisions)
 
     def markdown(self) -> str:
         """Return a table for a pull request."""
-        from reports._printed import gates_markdown
+        from reports.page.printed import gates_markdown
 
         text: str = gates_markdown(self.decisions, self.run)
         return text
 
     def to_json(self) -> JSON:
         """Return every decision as JSON."""
-        from reports._printed import gates_json
+        from reports.page.printed import gates_json
 
         found: JSON = gates_json(self.decisions, self.state, self.run)
         return found
@@ -239,7 +239,7 @@ def rows(results: Path, run: str, registry: Registry) -> list[JSON]:
 
 
 def write_history(series: Sequence[Series], notes: Sequence[str], path: Path) -> None:
-    """Write the page of a history, see :mod:`harness.history`."""
-    from reports._history_page import write_history as write
+    """Write the page of a history, see :mod:`harness.history.commits`."""
+    from reports.page.history_page import write_history as write
 
     write(series, notes, path)

@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from harness import notebook, reporting
-from harness.analysis.rungs import MEANING, reaches
-from harness.analysis.view import Accuracy, Parity, RunView, Speed
-from harness.config import Experiment
-from harness.execute import Tally
-from harness.model import JSON, DuelOutcome, Failure, Status
-from harness.plugins import Registry
+from harness.analysis.parity_level import MEANING, reaches
+from harness.analysis.run_view import Accuracy, Parity, RunView, Speed
+from harness.config.experiment import Experiment
+from harness.core.model import JSON, DuelOutcome, Failure, Status
+from harness.plugins.registry import Registry
+from harness.runs.execute import Tally
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -27,10 +27,10 @@ from harness.conformance.claims import CHECK, check_claim
 from harness.conformance.findings import Check, Finding
 from harness.conformance.held import Held
 from harness.conformance.subject import Subject
-from harness.plugins import HOOKS, load_registry, own_modules
+from harness.plugins.registry import HOOKS, load_registry, own_modules
 
 if TYPE_CHECKING:
-    from harness.plugins import Registry
+    from harness.plugins.registry import Registry
 
 __all__ = ["Case", "conformance", "every_case", "run_check"]
 

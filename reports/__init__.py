@@ -17,7 +17,7 @@ by name; a stranger's stands beside ours::
             return None  # the section stays out of the page
         return Fragment([Table(columns, rows, "Threads of each trial", "threads")])
 
-``page.view`` is the :class:`harness.analysis.view.RunView`: all that the store knows of the run.
+``page.view`` is the :class:`harness.analysis.run_view.RunView`: all that the store knows of the run.
 Names are loaded when first used, so that importing a section stays cheap.
 """
 
@@ -27,7 +27,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from reports._blocks import (
+    from reports.blocks.blocks import (
         Block,
         Callout,
         Details,
@@ -45,19 +45,19 @@ if TYPE_CHECKING:
         Tiles,
         Verbatim,
     )
-    from reports._build import build_report, write_report
-    from reports._digest import markdown_summary, verdicts_json
-    from reports._index_page import build_index, write_index
-    from reports._inline import Badge, Code, Inline, Link, Report, Strong
-    from reports._page import Page
-    from reports._palette import PALETTE
-    from reports._printed import (
+    from reports.blocks.tables import Cell, Column, Table, track
+    from reports.page.build import build_report, write_report
+    from reports.page.digest import markdown_summary, verdicts_json
+    from reports.page.index_page import build_index, write_index
+    from reports.page.page import Page
+    from reports.page.printed import (
         comparison_json,
         comparison_markdown,
         comparison_sentence,
         comparison_tables,
     )
-    from reports._tables import Cell, Column, Table, track
+    from reports.text.inline import Badge, Code, Inline, Link, Report, Strong
+    from reports.text.palette import PALETTE
 
 _BUILD = {
     **dict.fromkeys(("Cell", "Column", "Table", "track"), "_tables"),

@@ -9,7 +9,7 @@ import os
 import pytest
 
 from harness.conformance.claims import CHECK
-from harness.plugins import Registry, load_registry
+from harness.plugins.registry import Registry, load_registry
 from harness.testing import conformance
 
 REGISTRY = load_registry(strangers=False)
@@ -17,7 +17,7 @@ REGISTRY = load_registry(strangers=False)
 LONG = frozenset({"scikit-learn's check_estimator finds nothing", CHECK})
 ASKED = os.environ.get("CONFORMANCE_SLOW", "decision_tree").split()
 # What is downloaded or asked of a cluster is held to its promises where there is one.
-MADE = load_registry(modules=["harness.builtin.generators", "harness.builtin.executors"])
+MADE = load_registry(modules=["harness.data.providers.generators", "harness.executors.local"])
 
 
 def some(names):

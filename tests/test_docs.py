@@ -13,11 +13,11 @@ import pytest
 
 from harness import Spec, Task
 from harness.cli import CUT_OFF, INTERRUPTED
-from harness.config import parse_experiment
-from harness.config_diagnostics import Name
-from harness.errors import HarnessError
-from harness.model import Algorithm
-from harness.plugins import HOOKS, load_registry
+from harness.config.diagnostics import Name
+from harness.config.experiment import parse_experiment
+from harness.core.errors import HarnessError
+from harness.core.model import Algorithm
+from harness.plugins.registry import HOOKS, load_registry
 
 ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text()
@@ -32,7 +32,7 @@ def blocks(page: str, language: str) -> list[str]:
 
 def hook_signatures() -> list[str]:
     """Return ``def name(arguments) -> result`` of every hook, from the source."""
-    tree = ast.parse((ROOT / "harness/hookspecs.py").read_text())
+    tree = ast.parse((ROOT / "harness/plugins/hookspecs.py").read_text())
     hooks = [node for node in tree.body if isinstance(node, ast.FunctionDef)]
     return [f"def {h.name}({ast.unparse(h.args)}) -> {ast.unparse(h.returns)}" for h in hooks]
 

@@ -6,8 +6,8 @@ import dataclasses
 
 import lightgbm
 
-from algorithms._common.model_files.errors import ModelFileError
-from algorithms._common.model_files.lightgbm_text import read
+from algorithms.model_io.errors import ModelFileError
+from algorithms.model_io.lightgbm_reader import read
 from harness import HarnessError
 
 

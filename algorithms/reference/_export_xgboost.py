@@ -7,8 +7,8 @@ import json
 
 import xgboost
 
-from algorithms._common.model_files.errors import ModelFileError
-from algorithms._common.model_files.xgboost_json import read
+from algorithms.model_io.errors import ModelFileError
+from algorithms.model_io.xgboost_reader import read
 from harness import HarnessError
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from algorithms._common.spaces import SYMMETRIC_BOOSTING
+from algorithms.declarations.search_spaces import SYMMETRIC_BOOSTING
 from harness import ALL_TASKS, Accepts, Algorithm, Argument, hookimpl, spread
 
 QUANTISING = ("border_count", "feature_border_type", "nan_mode")

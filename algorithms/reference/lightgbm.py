@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from algorithms._common.spaces import HISTOGRAM_BOOSTING
+from algorithms.declarations.search_spaces import HISTOGRAM_BOOSTING
 from harness import ALL_TASKS, Accepts, Algorithm, Argument, HarnessError, Task, hookimpl
 
 OBJECTIVES = {

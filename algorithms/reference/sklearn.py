@@ -12,7 +12,7 @@ from importlib import import_module
 
 import numpy as np
 
-from algorithms._common import spaces
+from algorithms.declarations import search_spaces
 from harness import ALL_TASKS, Accepts, Algorithm, Argument, EstimatorAdapter, hookimpl
 
 EVERY_VALUE = Argument("", "impossible", "every distinct value is a candidate split")
@@ -159,7 +159,7 @@ ALGORITHMS = {
         **EXACT,
         "adapter": driver("tree", "DecisionTree"),
         "capacity": TREE,
-        "space": spaces.TREE,
+        "space": search_spaces.TREE,
         "paper": "https://doi.org/10.1201/9781315139470",
         "summary": "scikit-learn's CART",
     },
@@ -174,7 +174,7 @@ ALGORITHMS = {
         ),
         "params": {"n_estimators": 100},
         "capacity": MEMBERS,
-        "space": spaces.BAGGING,
+        "space": search_spaces.BAGGING,
         "paper": "https://doi.org/10.1007/BF00058655",
         "summary": "scikit-learn's bagged trees",
     },
@@ -183,7 +183,7 @@ ALGORITHMS = {
         "adapter": driver("ensemble", "RandomForest", threads=True),
         "params": {"n_estimators": 100},
         "capacity": TREES,
-        "space": spaces.FOREST,
+        "space": search_spaces.FOREST,
         "paper": "https://doi.org/10.1023/A:1010933404324",
         "summary": "scikit-learn's random forest",
     },
@@ -191,7 +191,7 @@ ALGORITHMS = {
         **BOOSTED,
         "adapter": driver("ensemble", "AdaBoost", base_depths={"Classifier": 1, "Regressor": 3}),
         "capacity": {**MEMBERS, **RATE},
-        "space": spaces.ADABOOST,
+        "space": search_spaces.ADABOOST,
         "paper": "https://doi.org/10.1006/jcss.1997.1504",
         "summary": "scikit-learn's AdaBoost: SAMME on stumps, R2 on trees of depth 3",
     },
@@ -199,7 +199,7 @@ ALGORITHMS = {
         **BOOSTED,
         "adapter": driver("ensemble", "GradientBoosting"),
         "capacity": {**TREES, **RATE},
-        "space": spaces.GRADIENT_BOOSTING,
+        "space": search_spaces.GRADIENT_BOOSTING,
         "paper": "https://doi.org/10.1214/aos/1013203451",
         "summary": "scikit-learn's gradient boosting on exact trees",
     },
@@ -215,7 +215,7 @@ ALGORITHMS = {
             "min_hessian": Argument("", "impossible", "always 0.001"),
             "l2": Argument("l2_regularization"),
         },
-        "space": spaces.HIST_GRADIENT_BOOSTING,
+        "space": search_spaces.HIST_GRADIENT_BOOSTING,
         "paper": "https://proceedings.neurips.cc/paper/2017/hash/6449f44a102fde848669bdd9eb6b76fa-Abstract.html",
         "summary": "scikit-learn's histogram gradient boosting",
     },

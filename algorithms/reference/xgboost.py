@@ -10,7 +10,7 @@ import warnings
 
 import numpy as np
 
-from algorithms._common.spaces import NEWTON_BOOSTING
+from algorithms.declarations.search_spaces import NEWTON_BOOSTING
 from harness import ALL_TASKS, Accepts, Algorithm, Argument, HarnessError, Task, hookimpl
 
 OBJECTIVES = {

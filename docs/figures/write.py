@@ -10,17 +10,17 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from harness.analysis.view import Accuracy, Interval, Parity, RunView, Speed
-from harness.config import load_experiment
-from harness.errors import HarnessError
-from harness.ids import canonical
-from harness.matches import Match
-from harness.model import Duel, Status
-from harness.narrow import duel_cells
-from harness.plan import Plan
-from harness.plugins import Registry, load_registry
+from harness.analysis.run_view import Accuracy, Interval, Parity, RunView, Speed
+from harness.config.experiment import load_experiment
+from harness.core.errors import HarnessError
+from harness.core.ids import canonical
+from harness.core.model import Duel, Status
+from harness.planning.plan import Plan
+from harness.planning.selection import duel_cells
+from harness.planning.tree_comparisons import Match
+from harness.plugins.registry import Registry, load_registry
 from harness.reporting import view
-from harness.runs import Request, plan_request, planned_matches
+from harness.runs.run import Request, plan_request, planned_matches
 from harness.store import Store
 
 EXPERIMENTS = Path(__file__).parent

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from harness.analysis.run_view import Interval
 from harness.analysis.stats import EXACT, finite, hodges_lehmann, subset_sums
-from harness.analysis.view import Interval
 
 
 @dataclass(frozen=True)

@@ -13,17 +13,17 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from harness.analysis.build import cells_of, speeds
+from harness.analysis.build_view import cells_of, speeds
 from harness.analysis.compare_duels import RatioChange, RungChange, ratio_changes, rung_changes
 from harness.analysis.pairs import Best, Losses, evidence_of
+from harness.analysis.run_view import Accuracy, Cell, Speed
 from harness.analysis.scores import Scorer
 from harness.analysis.trends import parities_of
 from harness.analysis.verdicts import MARGIN, judge
-from harness.analysis.view import Accuracy, Cell, Speed
-from harness.errors import ConfigError, unknown
-from harness.ids import canonical
-from harness.model import Metric, Outcome, Status, Task
-from harness.plugins import Registry
+from harness.core.errors import ConfigError, unknown
+from harness.core.ids import canonical
+from harness.core.model import Metric, Outcome, Status, Task
+from harness.plugins.registry import Registry
 
 if TYPE_CHECKING:
     from harness.store import Store

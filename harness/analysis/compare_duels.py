@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from harness.analysis.view import Interval, Parity, Speed
-from harness.ids import canonical
+from harness.analysis.run_view import Interval, Parity, Speed
+from harness.core.ids import canonical
 
 
 @dataclass(frozen=True)

@@ -104,7 +104,7 @@ class Comparison:
 
 
 def comparison_from_json(data: Mapping[str, Any]) -> Comparison:
-    """Return the comparison that :func:`harness.model.to_json` wrote."""
+    """Return the comparison that :func:`harness.core.model.to_json` wrote."""
     differences = tuple(_difference(d) for d in data["differences"])
     one, other = data["trees"]
     return Comparison(**{**data, "differences": differences, "trees": (one, other)})

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from harness.analysis.view import Interval
+from harness.analysis.run_view import Interval
 
 FEWEST = 16  # datasets
 MEAN = 1000.0  # rating: the mean of the field

@@ -20,12 +20,12 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any, Literal
 
-from harness.analysis.view import Interval
-from harness.config import RUNGS, Gate
-from harness.model import DuelOutcome, Status
+from harness.analysis.run_view import Interval
+from harness.config.experiment import RUNGS, Gate
+from harness.core.model import DuelOutcome, Status
 
 if TYPE_CHECKING:
-    from harness.analysis.view import Accuracy, Parity, RunView, Speed
+    from harness.analysis.run_view import Accuracy, Parity, RunView, Speed
 
 State = Literal["pass", "fail", "undecided"]
 

@@ -10,11 +10,11 @@ from statistics import fmean
 from typing import Any
 
 from harness.analysis.pooling import pool
+from harness.analysis.run_view import Accuracy, Cell
 from harness.analysis.scores import Scorer, rows_of
 from harness.analysis.verdicts import Evidence, judge, named
-from harness.analysis.view import Accuracy, Cell
-from harness.ids import canonical
-from harness.model import Metric, Outcome, Split, Status, Task
+from harness.core.ids import canonical
+from harness.core.model import Metric, Outcome, Split, Status, Task
 
 Pair = tuple[str, str]
 Place = tuple[str, int]  # split label and seed: what is paired

@@ -9,9 +9,9 @@ from dataclasses import replace
 
 import numpy as np
 
+from harness.analysis.run_view import Accuracy, Interval
 from harness.analysis.stats import between_variance, random_effects, t_quantile
 from harness.analysis.verdicts import INNER, MARGIN, OUTER, Ruling, decide, named, ruled
-from harness.analysis.view import Accuracy, Interval
 
 FEW_DATASETS = 10  # Demsar 2006: below, tests across datasets say little
 SURE = 0.25  # margins: no dataset counts as more exact, or the largest would be all that counts

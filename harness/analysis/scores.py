@@ -9,11 +9,11 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from harness.errors import StoreError
-from harness.model import Metric, Outcome, Predicted, Status, Task
-from harness.plugins import Registry
+from harness.core.errors import StoreError
+from harness.core.model import Metric, Outcome, Predicted, Status, Task
+from harness.plugins.registry import Registry
 
-OURS = "harness.builtin.metrics"  # its primary metric wins where a stranger registers another
+OURS = "harness.plugins.metrics"  # its primary metric wins where a stranger registers another
 ROUNDING = 1e-9  # predictions that differ by less, in sd(y) or probability, are the same
 
 

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from statistics import median
 
-from harness.model import Outcome, Sample, Status
+from harness.core.model import Outcome, Sample, Status
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from statistics import median
 
-from harness.errors import HarnessError
+from harness.core.errors import HarnessError
 
 THRESHOLD = 0.05  # of the level before; smaller steps are not told
 

@@ -14,18 +14,18 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from statistics import fmean, median
 
+from harness.analysis.run_view import Interval, Speed
 from harness.analysis.stats import (
     geometric_mean,
     hodges_lehmann,
     smallest_signed_rank,
     transformed,
 )
-from harness.analysis.view import Interval, Speed
-from harness.ids import digest
-from harness.model import JSON, Block, Duel, DuelOutcome, Job, Sample, Status
+from harness.core.ids import digest
+from harness.core.model import JSON, Block, Duel, DuelOutcome, Job, Sample, Status
 
 LEVEL = 0.95
-LOOK_LEVEL = 0.98  # of a duel that may end early; see `harness.analysis.looks`
+LOOK_LEVEL = 0.98  # of a duel that may end early; see `harness.analysis.interim_analysis`
 TRAIN = "train"  # native form and fit together, as a user meets them
 WAITING = 0.8  # a call that computed for less than this share of its time was kept waiting
 OTHERS = 0.5  # threads that may run on average while both sides rest

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import stdtr, stdtrit
 
-from harness.analysis.view import Interval
+from harness.analysis.run_view import Interval
 
 EXACT = 50  # numbers up to which the signed-rank statistic's own distribution is used
 Z = NormalDist()

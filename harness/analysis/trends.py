@@ -12,15 +12,15 @@ from dataclasses import dataclass, field
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
-from harness.analysis.build import cells_of, speeds
-from harness.analysis.ladder import parities
+from harness.analysis.build_view import cells_of, speeds
 from harness.analysis.pairs import declared_pairs, judge_pairs
+from harness.analysis.parity_levels import parities
+from harness.analysis.run_view import Cell, Parity, Speed
 from harness.analysis.scores import Scorer
 from harness.analysis.verdicts import MARGIN
-from harness.analysis.view import Cell, Parity, Speed
-from harness.ids import canonical
-from harness.model import FAILURES, Outcome, Status, Task
-from harness.plugins import Registry
+from harness.core.ids import canonical
+from harness.core.model import FAILURES, Outcome, Status, Task
+from harness.plugins.registry import Registry
 
 if TYPE_CHECKING:
     from harness.store import Store

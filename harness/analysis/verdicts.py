@@ -20,6 +20,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from harness.analysis.run_view import Accuracy, Interval
 from harness.analysis.stats import (
     posterior,
     resampled_error,
@@ -28,7 +29,6 @@ from harness.analysis.stats import (
     t_quantile,
     unbounded,
 )
-from harness.analysis.view import Accuracy, Interval
 
 MARGIN = 0.01  # share of the gap: about half a point of R² or of accuracy where half is explained
 INNER, OUTER = 0.90, 0.95  # levels that equivalence and difference are read at

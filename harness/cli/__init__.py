@@ -14,7 +14,7 @@ import traceback
 
 import click
 
-from harness.errors import HarnessError
+from harness.core.errors import HarnessError
 
 INTERRUPTED = 130  # exit code, as shells give it
 CUT_OFF = 141  # likewise, where the reader of the output has gone: the end is not known
@@ -58,7 +58,7 @@ class LazyGroup(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Say which command was meant where one is misspelt."""
-        from harness.errors import unknown
+        from harness.core.errors import unknown
 
         if args and not args[0].startswith("-") and args[0] not in COMMANDS:
             raise click.UsageError(

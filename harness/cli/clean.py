@@ -8,8 +8,8 @@ from pathlib import Path
 import click
 
 from harness.cli.common import json_option, print_json, results_option
-from harness.errors import ConfigError, StoreError
-from harness.units import parse_duration
+from harness.core.errors import ConfigError, StoreError
+from harness.core.units import parse_duration
 
 
 @click.command("clean")

@@ -9,10 +9,10 @@ from typing import Any
 
 import click
 
-from harness.errors import ConfigError
-from harness.model import to_json
-from harness.terminal import printable, say
-from harness.units import strict
+from harness.core.errors import ConfigError
+from harness.core.model import to_json
+from harness.core.terminal_text import printable, say
+from harness.core.units import strict
 
 __all__ = [
     "capacity_option",

@@ -15,8 +15,8 @@ from harness.cli.common import (
     results_option,
     say,
 )
-from harness.errors import ConfigError
-from harness.plugins import load_registry
+from harness.core.errors import ConfigError
+from harness.plugins.registry import load_registry
 
 
 @click.command("compare")

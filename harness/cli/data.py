@@ -16,10 +16,10 @@ from harness.cli.common import (
     printable,
     say,
 )
+from harness.core.errors import ConfigError, unknown
+from harness.core.model import Dataset
 from harness.data import resolve
-from harness.errors import ConfigError, unknown
-from harness.model import Dataset
-from harness.plugins import NO_ALGORITHMS, Registry, load_registry
+from harness.plugins.registry import NO_ALGORITHMS, Registry, load_registry
 
 
 @click.group("data")
@@ -128,7 +128,7 @@ def add(path: Path, *, target: str, name: str, as_json: bool, **facts: Any) -> N
 
 def _chosen(names: Sequence[str], registry: Registry) -> list[Dataset]:
     """Return the datasets that names, globs and ``suite:NAME`` stand for."""
-    from harness.choose import dataset_names
+    from harness.planning.candidates import dataset_names
 
     found = dict.fromkeys(n for name in names for n in dataset_names(name, registry))
     return [resolve(name, registry) for name in found]

@@ -19,11 +19,11 @@ from harness.cli.common import (
     say,
     sole_option,
 )
-from harness.errors import ConfigError
-from harness.units import show_duration
+from harness.core.errors import ConfigError
+from harness.core.units import show_duration
 
 if TYPE_CHECKING:
-    from harness.analysis.view import Speed
+    from harness.analysis.run_view import Speed
     from harness.results import DuelResult
 
 
@@ -77,7 +77,7 @@ def command(**given: Any) -> int:
     With --precision or --claim the duel is looked at after 8, 12, 16 and 24 launches, and its
     interval pays for the looks.
     """
-    from harness.drawn import new_progress
+    from harness.progress_display import new_progress
 
     as_json, again = given.pop("as_json"), given.pop("again")
     if again:
@@ -107,9 +107,9 @@ def command(**given: Any) -> int:
 
 
 def _again(duel: str, given: dict[str, Any]) -> DuelResult:
-    from harness.again import duel_again
-    from harness.drawn import new_progress
+    from harness.progress_display import new_progress
     from harness.results import DuelResult
+    from harness.runs.rerun import duel_again
 
     sole_option("again", ("plugins", "results", "fresh", "as_json"))
     asked = {name: given[name] for name in ("plugins", "results", "fresh")}

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 import click
 
 from harness.cli.common import json_option, plugin_option, print_json, results_option
-from harness.errors import HarnessError
-from harness.model import Duel
-from harness.plugins import load_registry
+from harness.core.errors import HarnessError
+from harness.core.model import Duel
+from harness.plugins.registry import load_registry
 
 if TYPE_CHECKING:
-    from harness.plan import Plan
+    from harness.planning.plan import Plan
     from harness.store.read import Reader
 
 
@@ -35,7 +35,7 @@ def command(id_: str, *, plugins: tuple[Path, ...], results: Path, as_json: bool
 
 
 def _of_trial(store: Reader, id_: str, plugins: tuple[Path, ...]) -> list[str]:
-    from harness.explain import explain
+    from harness.planning.explain import explain
 
     lines = explain(store, id_)
     trial = store.find(id_)[0]
@@ -49,7 +49,7 @@ def _of_trial(store: Reader, id_: str, plugins: tuple[Path, ...]) -> list[str]:
 
 def _of_duel(store: Reader, id_: str, plugins: tuple[Path, ...]) -> list[str]:
     """Return what is told of a duel; nothing where no duel has such an id."""
-    from harness.explain import explain_duel
+    from harness.planning.explain import explain_duel
 
     lines = explain_duel(store, id_)
     if not lines:
@@ -68,7 +68,7 @@ def _planned_now(
     store: Reader, runs_of_it: list[str], plugins: tuple[Path, ...]
 ) -> tuple[Plan | None, list[str]]:
     """Return the newest of the runs as today's code and data would plan it, or why they cannot."""
-    from harness import runs
+    from harness.runs import run as runs
 
     if not runs_of_it:
         return None, []

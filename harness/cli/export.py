@@ -9,9 +9,9 @@ from typing import Any
 import click
 
 from harness.cli.common import plugin_option, results_option, say
-from harness.config import experiment_schema
-from harness.errors import StoreError
-from harness.plugins import load_registry
+from harness.config.experiment import experiment_schema
+from harness.core.errors import StoreError
+from harness.plugins.registry import load_registry
 
 
 @click.command("export")
@@ -72,7 +72,7 @@ def command(
 
 
 def _export_asv(folder: Path, plugins: tuple[Path, ...], results: Path) -> int:
-    from harness.asv_export import export_asv
+    from harness.history.asv_export import export_asv
 
     found = export_asv(results, folder, load_registry(plugins), Path.cwd())
     say(f"written to {folder}: {', '.join(c[:8] for c in found.commits) or 'no commit'}")

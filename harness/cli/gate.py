@@ -17,10 +17,10 @@ from harness.cli.common import (
     say,
     undecided_option,
 )
-from harness.config import load_experiment, load_gates
-from harness.errors import ConfigError, StoreError
-from harness.plugins import load_registry
-from harness.units import parse_duration, parse_share
+from harness.config.experiment import load_experiment, load_gates
+from harness.core.errors import ConfigError, StoreError
+from harness.core.units import parse_duration, parse_share
+from harness.plugins.registry import load_registry
 
 if TYPE_CHECKING:
     from harness.reporting import Gates
@@ -113,10 +113,10 @@ def _stored(given: dict[str, Any]) -> int:
 
 
 def _against(given: dict[str, Any]) -> int:
-    from harness.against.gate import Asked, hold_against
-    from harness.against.told import gates_of, told_json, told_lines, told_markdown
-    from harness.drawn import new_progress
-    from harness.options import whole_paths
+    from harness.gate.messages import gates_of, told_json, told_lines, told_markdown
+    from harness.gate.run import Asked, hold_against
+    from harness.progress_display import new_progress
+    from harness.runs.request import whole_paths
 
     if given["run"] is not None:
         raise click.UsageError("--run reads a stored run; --against makes one")
@@ -145,7 +145,7 @@ def _against(given: dict[str, Any]) -> int:
 
 
 def _limits(given: dict[str, Any]) -> Any:
-    from harness.against.decide import Limits
+    from harness.gate.decision import Limits
 
     names = ("slower", "larger", "worse")
     limits = Limits(**{name: parse_share(given[name]) for name in names if given[name]})

@@ -16,8 +16,8 @@ from harness.cli.common import (
     results_option,
     say,
 )
-from harness.plugins import load_registry
-from harness.units import parse_share
+from harness.core.units import parse_share
+from harness.plugins.registry import load_registry
 
 
 @click.command("history")
@@ -56,7 +56,7 @@ def command(**given: Any) -> int:
     different runs are not interleaved, and only `harness gate --against` gives a verdict.
     """
     from harness import reporting
-    from harness.history import read_history
+    from harness.history.commits import read_history
 
     history = read_history(
         given["results"],

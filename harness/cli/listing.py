@@ -8,10 +8,10 @@ from typing import Any
 import click
 
 from harness.cli.common import json_option, plugin_option, print_json, print_table, results_option
-from harness.config import load_experiment
-from harness.experiment_files import shipped_experiments
-from harness.model import Algorithm, Dataset, Metric, Section
-from harness.plugins import NO_ALGORITHMS, OWN_PACKAGES, Registry, load_registry
+from harness.config.experiment import load_experiment
+from harness.config.files import shipped_experiments
+from harness.core.model import Algorithm, Dataset, Metric, Section
+from harness.plugins.registry import NO_ALGORITHMS, OWN_PACKAGES, Registry, load_registry
 
 KINDS = (
     *("algorithms", "datasets", "metrics", "sections", "executors"),

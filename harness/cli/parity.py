@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from harness.analysis.lines import as_text
-from harness.analysis.rungs import MEANING, reaches
+from harness.analysis.parity_level import MEANING, reaches
+from harness.analysis.tree_text import as_text
 from harness.cli.common import (
     capacity_option,
     json_option,
@@ -21,11 +21,11 @@ from harness.cli.common import (
     say,
     sole_option,
 )
-from harness.errors import ConfigError
+from harness.core.errors import ConfigError
 
 if TYPE_CHECKING:
     from harness.analysis.difference import Difference
-    from harness.analysis.view import Parity
+    from harness.analysis.run_view import Parity
     from harness.results import ParityResult
 
 
@@ -74,7 +74,7 @@ def command(**given: Any) -> int:
     first place is named and explained.
     """
     from harness import api
-    from harness.drawn import new_progress
+    from harness.progress_display import new_progress
 
     as_json, required, again = (given.pop(key) for key in ("as_json", "require", "again"))
     if again:
@@ -92,9 +92,9 @@ def command(**given: Any) -> int:
 
 
 def _again(run: str, given: dict[str, Any]) -> ParityResult:
-    from harness.again import parity_again
-    from harness.drawn import new_progress
+    from harness.progress_display import new_progress
     from harness.results import ParityResult
+    from harness.runs.rerun import parity_again
 
     sole_option("again", ("datasets", "plugins", "results", "fresh", "as_json", "require"))
     source = click.get_current_context().get_parameter_source("datasets")

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING
 import click
 
 from harness.cli.common import json_option, plugin_option, print_json, printable, say
-from harness.plugins import load_registry
-from harness.scaffold import KINDS, write_package
+from harness.plugins.registry import load_registry
+from harness.plugins.scaffold import KINDS, write_package
 
 if TYPE_CHECKING:
     from harness.conformance.findings import Finding
-    from harness.plugins import Registry
+    from harness.plugins.registry import Registry
 
 MOST = 600  # characters of a message
 MARKS = {"ok": "ok", "failed": "FAILED", "skipped": "-", "noted": "note"}

@@ -8,8 +8,8 @@ from pathlib import Path
 import click
 
 from harness.cli.common import plugin_option, print_json, results_option
-from harness.errors import ConfigError
-from harness.plugins import NO_ALGORITHMS, load_registry
+from harness.core.errors import ConfigError
+from harness.plugins.registry import NO_ALGORITHMS, load_registry
 
 
 @click.command("report")

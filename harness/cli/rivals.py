@@ -7,12 +7,19 @@ from typing import TYPE_CHECKING
 
 import click
 
-from harness.analysis.rivals import Fastest, Peaks, fastest_rivals, has_rivals, lead_of, peaks_of
+from harness.analysis.fastest_rival import (
+    Fastest,
+    Peaks,
+    fastest_rivals,
+    has_rivals,
+    lead_of,
+    peaks_of,
+)
 from harness.cli.common import print_table, say
-from harness.units import show_duration
+from harness.core.units import show_duration
 
 if TYPE_CHECKING:
-    from harness.analysis.view import RunView
+    from harness.analysis.run_view import RunView
 
 PHASES = {
     "native": "binning (native form)",

@@ -20,9 +20,9 @@ from harness.cli.common import (
 )
 
 if TYPE_CHECKING:
-    from harness.again import RunAgain
-    from harness.options import RunOptions
     from harness.results import RunResult
+    from harness.runs.request import RunOptions
+    from harness.runs.rerun import RunAgain
 
 BESIDE_AGAIN = frozenset(  # options that may stand beside --again
     {"algorithms", "datasets", "trial", "executor", "scheduler", "plugins", "results", "fresh"}
@@ -117,8 +117,8 @@ def command(**given: Any) -> int:
 
 
 def _asked(given: dict[str, Any]) -> list[RunOptions | RunAgain]:
-    from harness.experiment_files import experiments_of
-    from harness.options import RunOptions
+    from harness.config.files import experiments_of
+    from harness.runs.request import RunOptions
 
     own = ("dry_run", "no_report", "open_it", "undecided", "as_json", "no_wait", "experiment")
     if given["trial"]:
@@ -131,7 +131,7 @@ def _asked(given: dict[str, Any]) -> list[RunOptions | RunAgain]:
 
 
 def _again(given: dict[str, Any]) -> RunAgain:
-    from harness.again import RunAgain
+    from harness.runs.rerun import RunAgain
 
     sole_option("again", BESIDE_AGAIN)
     names = ("algorithms", "datasets", "trial", "executor", "scheduler", "results", "fresh")
@@ -146,11 +146,11 @@ def _again(given: dict[str, Any]) -> RunAgain:
 
 
 def _dry_run(options: RunOptions | RunAgain, *, as_json: bool) -> int:
-    from harness import runs
-    from harness.plugins import load_registry
+    from harness.plugins.registry import load_registry
+    from harness.runs import run
 
     registry = load_registry(options.plugins)
-    forecast = runs.forecast(options.request(registry), registry)
+    forecast = run.forecast(options.request(registry), registry)
     if as_json:
         print_json(forecast.to_json())
     else:
@@ -161,7 +161,7 @@ def _dry_run(options: RunOptions | RunAgain, *, as_json: bool) -> int:
 
 def _run(options: RunOptions | RunAgain, given: dict[str, Any]) -> tuple[RunResult, int]:
     from harness import api, reporting
-    from harness.drawn import new_progress
+    from harness.progress_display import new_progress
 
     result = api.carry_out(options, new_progress())
     path = None if given["no_report"] else result.report()

@@ -8,9 +8,9 @@ from typing import Any
 import click
 
 from harness.cli.common import json_option, plugin_option, print_json, printable, results_option
-from harness.errors import ConfigError, unknown
-from harness.model import DuelOutcome, Outcome, to_json
-from harness.plugins import Registry, load_registry
+from harness.core.errors import ConfigError, unknown
+from harness.core.model import DuelOutcome, Outcome, to_json
+from harness.plugins.registry import Registry, load_registry
 
 _KINDS = ("algorithm", "dataset", "metric", "executor")
 

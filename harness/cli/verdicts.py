@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from harness.analysis.counts import VERDICTS, VerdictCounts, count_verdicts
+from harness.analysis.verdict_counts import VERDICTS, VerdictCounts, count_verdicts
 from harness.cli.common import print_table, say
 
 if TYPE_CHECKING:
-    from harness.analysis.view import Accuracy, RunView
+    from harness.analysis.run_view import Accuracy, RunView
 
 HEADER = ("algorithm", "against", "datasets", *VERDICTS)
 

@@ -16,7 +16,7 @@ from typing import Any, TextIO
 
 from harness.conformance.checks import cases
 from harness.conformance.subject import Subject
-from harness.plugins import load_registry
+from harness.plugins.registry import load_registry
 
 
 def main(kind: str, name: str, first: str, out: str, *files: str) -> None:

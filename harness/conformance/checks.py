@@ -18,9 +18,9 @@ from harness.conformance import (
 from harness.conformance.findings import CHECKS, Check
 from harness.conformance.held import Held
 from harness.conformance.subject import Subject
-from harness.errors import ConfigError, unknown
-from harness.model import Task
-from harness.plugins import Registry
+from harness.core.errors import ConfigError, unknown
+from harness.core.model import Task
+from harness.plugins.registry import Registry
 
 OF_ALGORITHMS = (declaration, predictions, inputs, kinds, edges)
 OF_OTHERS = (datasets, metrics, sections, executors)

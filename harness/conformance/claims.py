@@ -8,15 +8,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from harness import reporting
-from harness.analysis.rungs import MEANING, reaches
-from harness.config import parse_experiment
+from harness.analysis.parity_level import MEANING, reaches
+from harness.config.experiment import parse_experiment
 from harness.conformance.findings import Finding
-from harness.model import Task
-from harness.parity_run import run_parity
-from harness.plugins import Registry
+from harness.core.model import Task
+from harness.plugins.registry import Registry
+from harness.runs.parity import run_parity
 
 if TYPE_CHECKING:
-    from harness.analysis.view import Parity
+    from harness.analysis.run_view import Parity
 
 CHECK = "it reaches the rung that it claims"
 DATASETS = {Task.BINARY: "breast_cancer", Task.MULTICLASS: "wine", Task.REGRESSION: "diabetes"}

@@ -12,8 +12,8 @@ from scipy.sparse import issparse
 
 from harness.conformance.findings import demand, promise
 from harness.conformance.held import Held
+from harness.core.model import Table, Task
 from harness.data.splits import default_splits, split_rows
-from harness.model import Table, Task
 
 FOLDS = 5
 

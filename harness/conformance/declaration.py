@@ -8,8 +8,8 @@ from typing import Any
 
 from harness.conformance.findings import BrokenError, NotApplicableError, demand, promise
 from harness.conformance.subject import Subject, make_table
-from harness.ids import canonical
-from harness.plugins import HOOKS, load_registry
+from harness.core.ids import canonical
+from harness.plugins.registry import HOOKS, load_registry
 
 KINDS = [kind for kind, _ in HOOKS.values()]
 WANTED = {

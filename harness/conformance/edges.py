@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from harness.adapters import EstimatorAdapter
 from harness.conformance.findings import BrokenError, NotApplicableError, demand, promise
 from harness.conformance.subject import N_TRAIN, Subject
-from harness.model import Task
+from harness.core.model import Task
+from harness.plugins.adapters import EstimatorAdapter
 
 CLOSE = 1e-6  # of a constant, which float32 sums may miss
 MOST_NAMES = 4

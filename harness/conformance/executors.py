@@ -10,7 +10,7 @@ from typing import Any
 
 from harness.conformance.findings import BrokenError, demand, promise
 from harness.conformance.held import Held
-from harness.model import DatasetRef, Failure, Job, Outcome, Split, Status, Task, Trial
+from harness.core.model import DatasetRef, Failure, Job, Outcome, Split, Status, Task, Trial
 
 SECONDS = 0.02  # that a made-up trial takes
 REST = 0.3  # in which an executor that was stopped could begin another job

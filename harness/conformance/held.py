@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from harness.model import Table
+from harness.core.model import Table
 
 
 @dataclass(frozen=True)

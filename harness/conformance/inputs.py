@@ -13,7 +13,7 @@ from scipy.sparse import issparse
 from harness.conformance.findings import demand, promise
 from harness.conformance.kinds import MIXES
 from harness.conformance.subject import N_TRAIN, NO_KINDS, Subject, make_table, stages
-from harness.model import Accepts
+from harness.core.model import Accepts
 
 
 @promise("what is given is left as it was")

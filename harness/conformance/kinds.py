@@ -9,8 +9,8 @@ import numpy as np
 
 from harness.conformance.findings import NotApplicableError, demand, promise
 from harness.conformance.subject import N_TRAIN, Subject, declare, make_table
-from harness.model import Task
-from harness.preparation import refusal
+from harness.core.model import Task
+from harness.data.preparation import refusal
 
 NEARLY_NOTHING = 0.01
 KINDS = ("missing", "categorical")

@@ -10,7 +10,7 @@ import numpy as np
 
 from harness.conformance.findings import BrokenError, demand, promise
 from harness.conformance.held import Held
-from harness.model import Predicted, Task
+from harness.core.model import Predicted, Task
 
 ROWS = 60
 CLOSE = 1e-9  # of a sum in another order

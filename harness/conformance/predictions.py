@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from harness.adapters import spread
 from harness.conformance.findings import BrokenError, NotApplicableError, NoteError, demand, promise
 from harness.conformance.subject import N_TRAIN, Subject, exported, make_table, stages
-from harness.trees import TreeEnsemble
+from harness.plugins.adapters import spread
+from harness.trees.ensemble import TreeEnsemble
 
 CLOSE = 1e-12
 

@@ -11,7 +11,7 @@ from harness.conformance.findings import BrokenError, NotApplicableError, demand
 from harness.conformance.held import Held
 
 if TYPE_CHECKING:
-    from harness.analysis.view import RunView
+    from harness.analysis.run_view import RunView
 
 VIEWS: dict[str, Callable[[], RunView]] = {
     "an empty run": views.empty,

@@ -13,9 +13,9 @@ import pandas as pd
 from scipy.sparse import csr_matrix, issparse
 
 from harness.conformance.findings import demand
-from harness.errors import HarnessError
-from harness.model import Algorithm, Dataset, Spec, Table, Task
-from harness.preparation import choose, fit_preparation
+from harness.core.errors import HarnessError
+from harness.core.model import Algorithm, Dataset, Spec, Table, Task
+from harness.data.preparation import choose, fit_preparation
 
 FEW_TREES = 5
 N_TRAIN, N = 100, 160

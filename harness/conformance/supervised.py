@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from harness.conformance.findings import Finding
-from harness.errors import ConfigError
-from harness.model import Environment
-from harness.processes import ending, fault_text, kill_group
+from harness.core.errors import ConfigError
+from harness.core.model import Environment
+from harness.core.processes import ending, fault_text, kill_group
 from harness.worker.environment import worker_environment
 
 TIMEOUT = 300.0  # seconds for one check; the first ones compile

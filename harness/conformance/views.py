@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from harness.analysis.view import Accuracy, Cell, Interval, RunView, Speed
-from harness.model import Failure, Outcome, Sample, Split, Status, Task, Trial
+from harness.analysis.run_view import Accuracy, Cell, Interval, RunView, Speed
+from harness.core.model import Failure, Outcome, Sample, Split, Status, Task, Trial
 
 METRIC = {"log_loss": {"lower_is_better": True, "primary": True, "summary": "mean negative log"}}
 PHASES = ("import", "preparation", "native", "fit", "predict")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from harness.data.files import dataset_from_file, dataset_from_mapping, describe
-    from harness.data.names import load_table, resolve
+    from harness.data.lookup import load_table, resolve
     from harness.data.splits import (
         default_splits,
         drawn_apart,

@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import pandas as pd
 
+from harness.core.errors import DataError, unknown
 from harness.data.columns import check_names
-from harness.data.places import most_bytes
+from harness.data.folders import most_bytes
 from harness.data.reading import Reading
+from harness.data.safe_names import shown
 from harness.data.streams import open_data
-from harness.data.words import shown
-from harness.errors import DataError, unknown
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from harness.data.places import most_bytes
-from harness.data.words import listed, shown
-from harness.errors import DataError
+from harness.core.errors import DataError
+from harness.data.folders import most_bytes
+from harness.data.safe_names import listed, shown
 
 _MICROSECONDS_A_DAY = 86_400e6
 _BATCH = 16_384  # rows between two looks at the size

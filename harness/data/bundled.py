@@ -6,9 +6,9 @@ import hashlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from harness.core.errors import DataError
+from harness.core.model import Table, Task
 from harness.data.loader import Loader
-from harness.errors import DataError
-from harness.model import Table, Task
 
 if TYPE_CHECKING:
     import numpy as np

@@ -22,11 +22,11 @@ import numpy as np
 import pandas as pd
 from filelock import FileLock, Timeout
 
+from harness.core.ids import canonical
+from harness.core.model import Table
+from harness.data.folders import cache_folder
 from harness.data.frames import Blocks, assemble, take_apart
-from harness.data.places import cache_folder
 from harness.data.writing import sweep
-from harness.ids import canonical
-from harness.model import Table
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix

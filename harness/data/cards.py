@@ -14,14 +14,14 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
+from harness.core.errors import DataError
+from harness.core.model import Dataset, Task
 from harness.data.bundled import BundledLoader
+from harness.data.fact_cache import recall, remember
+from harness.data.folders import card_folders
 from harness.data.loader import File, FilesLoader, Loader
-from harness.data.memory import recall, remember
 from harness.data.openml import OpenMLLoader
-from harness.data.places import card_folders
 from harness.data.reading import Reading, Strict, digest_of, validated
-from harness.errors import DataError
-from harness.model import Dataset, Task
 
 Checksum = Field("", pattern=r"^([0-9a-f]{64})?$")
 Source = Literal["sklearn", "openml", "url", "file"]

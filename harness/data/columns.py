@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from harness.core.errors import DataError
 from harness.data.frames import Categories, Column
-from harness.data.words import count, listed, shown
-from harness.errors import DataError
+from harness.data.safe_names import count, listed, shown
 
 _TRUTH = {"True": 1.0, "TRUE": 1.0, "true": 1.0, "False": 0.0, "FALSE": 0.0, "false": 0.0}
 MOST_COLUMNS = 1_000_000

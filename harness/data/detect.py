@@ -13,17 +13,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from harness.core.errors import DataError, unknown
+from harness.core.model import Task
 from harness.data import arff_files
 from harness.data.columns import as_numbers
 from harness.data.parsers import read_header, told_in_one_line
 from harness.data.reading import Reading
+from harness.data.safe_names import count, listed, shown
 from harness.data.streams import open_data
-from harness.data.words import count, listed, shown
-from harness.errors import DataError, unknown
-from harness.model import Task
 
 if TYPE_CHECKING:
-    from harness.model import Table
+    from harness.core.model import Table
 
 LABEL = "label"  # what the target of a file without column names is called
 SEPARATORS = (",", ";", "\t", "|")

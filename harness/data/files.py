@@ -11,11 +11,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from harness.core.errors import DataError
+from harness.core.model import Dataset, Task
+from harness.data.fact_cache import recall, remember
 from harness.data.loader import File, FilesLoader
-from harness.data.memory import recall, remember
 from harness.data.reading import Format, Reading, Strict, digest_of, validated
-from harness.errors import DataError
-from harness.model import Dataset, Task
 
 DETECTION_VERSION = 2  # raise when something else is found out about the same file
 FORMATS: dict[str, Format] = {

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from harness.core.model import Task
 from harness.data.reading import Reading
-from harness.model import Task
 
 if TYPE_CHECKING:
-    from harness.model import Table
+    from harness.core.model import Table
 
 
 class Loader(ABC):

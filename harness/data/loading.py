@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
+from harness.core.errors import DataError
+from harness.core.ids import digest
 from harness.data import cache
 from harness.data.loader import Loader
 from harness.data.tables import facts_of
-from harness.errors import DataError
-from harness.ids import digest
 
 if TYPE_CHECKING:
-    from harness.model import Dataset, Table
+    from harness.core.model import Dataset, Table
 
 
 def table_of(dataset: Dataset, *, fresh: bool = False) -> Table:

@@ -9,20 +9,20 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from harness.core.errors import DataError, HarnessError
+from harness.core.model import JSON, Dataset, Task
 from harness.data.cards import Card, every_card, read_card
 from harness.data.files import dataset_from_file, describe
+from harness.data.folders import own_card_folders
 from harness.data.loader import FilesLoader, Loader
 from harness.data.mirror import entries
 from harness.data.openml import OpenMLLoader
 from harness.data.openml_files import API
-from harness.data.places import own_card_folders
 from harness.data.remote import UnreachableError
-from harness.data.words import count
-from harness.errors import DataError, HarnessError
-from harness.model import JSON, Dataset, Task
+from harness.data.safe_names import count
 
 if TYPE_CHECKING:
-    from harness.plugins import Registry
+    from harness.plugins.registry import Registry
 
 READY, TO_FETCH, REFUSED, BROKEN = "ready", "to fetch", "refused", "broken"
 

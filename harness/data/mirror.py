@@ -15,11 +15,11 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from harness.core.errors import DataError
+from harness.core.model import Dataset, Task
+from harness.data.folders import mirror_folder
 from harness.data.loader import File, FilesLoader
-from harness.data.places import mirror_folder
 from harness.data.reading import Reading, digest_of, validated
-from harness.errors import DataError
-from harness.model import Dataset, Task
 
 MANIFEST = "MANIFEST.json"
 _COMPANION = ".query"  # lengths of queries, of ranking sets only

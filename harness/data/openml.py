@@ -13,16 +13,16 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from harness.core.errors import DataError
+from harness.core.model import Task
+from harness.data.folders import cache_folder
 from harness.data.loader import Loader
 from harness.data.openml_files import OpenMLFiles
-from harness.data.places import cache_folder
 from harness.data.reading import Reading
-from harness.errors import DataError
-from harness.model import Task
 
 if TYPE_CHECKING:
+    from harness.core.model import Table
     from harness.data.parsers import Parsed
-    from harness.model import Table
 
 
 @dataclass(frozen=True)

@@ -19,10 +19,10 @@ from typing import IO, Any, cast
 from urllib.error import HTTPError
 from urllib.parse import urlsplit
 
+from harness.core.errors import DataError
+from harness.core.model import JSON
 from harness.data.streams import open_data
 from harness.data.writing import sweep
-from harness.errors import DataError
-from harness.model import JSON
 
 API = "https://www.openml.org/api/v1/json/data"
 _PART = ".part-"  # what is being fetched

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import pandas as pd
 
+from harness.core.errors import DataError
 from harness.data import arff_files, binary, topics
 from harness.data.columns import MOST_COLUMNS, check_names
 from harness.data.reading import Reading
+from harness.data.safe_names import listed, shown
 from harness.data.streams import check_readable, magic, open_data
-from harness.data.words import listed, shown
-from harness.errors import DataError
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix

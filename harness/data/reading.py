@@ -8,8 +8,8 @@ from typing import Any, Literal, TypeVar, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from harness.errors import DataError, unknown
-from harness.ids import canonical
+from harness.core.errors import DataError, unknown
+from harness.core.ids import canonical
 
 READING_VERSION = 1  # raise when the same options would read the same bytes into another table
 

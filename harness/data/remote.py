@@ -16,11 +16,11 @@ from pathlib import Path, PurePosixPath
 from typing import IO, Any
 from urllib.parse import unquote, urlsplit
 
+from harness.core.errors import DataError
 from harness.data import cache
-from harness.data.places import cache_folder, most_bytes, offline
+from harness.data.folders import cache_folder, most_bytes, offline
 from harness.data.streams import sha256_of
 from harness.data.writing import write_atomically
-from harness.errors import DataError
 
 _TIMEOUT = 60.0  # seconds without a byte
 _CHUNK = 2**20

@@ -13,13 +13,13 @@ from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from harness.errors import DataError
-from harness.model import Split, Task
+from harness.core.errors import DataError
+from harness.core.model import Split, Task
 
 if TYPE_CHECKING:
     import numpy as np
 
-    from harness.model import Dataset, Table
+    from harness.core.model import Dataset, Table
 
 HOLDOUT_ROWS = 100_000  # from so many rows on, holdouts take the place of folds
 TEST_SHARE = 0.25
@@ -102,7 +102,7 @@ def split_notes(split: Split, table: Table, task: Task) -> list[str]:
     small = [table.classes[i] for i in np.flatnonzero(counts < need)]
     if not small:
         return []
-    from harness.data.words import count, listed
+    from harness.data.safe_names import count, listed
 
     classes = count(len(small), "class", "classes")
     return [

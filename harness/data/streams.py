@@ -14,11 +14,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
-from harness.data.memory import recall, remember
-from harness.data.places import most_bytes
+from harness.core.errors import DataError
+from harness.data.fact_cache import recall, remember
+from harness.data.folders import most_bytes
 from harness.data.reading import Strict
-from harness.data.words import shown
-from harness.errors import DataError
+from harness.data.safe_names import shown
 
 _CHUNK = 2**20
 _REMEMBERED = 16 * 2**20  # bytes; smaller files are hashed each time

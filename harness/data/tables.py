@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from harness.core.errors import DataError, unknown
+from harness.core.model import Table, Task
 from harness.data.columns import as_numbers, column_of, encode_classes, identifiers, labels_of
 from harness.data.frames import Blocks, assemble, gather, numeric_blocks
 from harness.data.reading import Reading
-from harness.data.words import count, listed, shown
-from harness.errors import DataError, unknown
-from harness.model import Table, Task
+from harness.data.safe_names import count, listed, shown
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from harness.core.errors import DataError
 from harness.data.columns import as_numbers
-from harness.data.words import count, shown
-from harness.errors import DataError
+from harness.data.safe_names import count, shown
 
 
 def check_ids(numbers: np.ndarray, path: Path) -> None:

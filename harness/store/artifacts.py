@@ -21,7 +21,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
-from harness.errors import StoreError
+from harness.core.errors import StoreError
 from harness.store.faults import faults, one_line
 
 if TYPE_CHECKING:

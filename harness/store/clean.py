@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from harness.errors import StoreError
+from harness.core.errors import StoreError
 from harness.store.connect import Database
 from harness.store.faults import faults
 from harness.store.write import Store

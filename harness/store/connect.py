@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TypeVar
 
-from harness.errors import StoreError
+from harness.core.errors import StoreError
 from harness.store import schema
 from harness.store.faults import code, damaged, faults
 

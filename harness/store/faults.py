@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from harness.errors import BusyError, StoreError
+from harness.core.errors import BusyError, StoreError
 
 # What decoding a row may raise when its bytes are not what was written.
 _UNREADABLE = (

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Any, NamedTuple
 
-from harness.model import DuelOutcome, Outcome, Sample, Trial
+from harness.core.model import DuelOutcome, Outcome, Sample, Trial
 from harness.store import rows
 from harness.store.connect import Database
 from harness.store.faults import decoding

@@ -6,8 +6,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Literal
 
-from harness.errors import StoreError
-from harness.model import JSON, DuelOutcome, Outcome, Status, Trial, to_json
+from harness.core.errors import StoreError
+from harness.core.model import JSON, DuelOutcome, Outcome, Status, Trial, to_json
 from harness.store import rows
 from harness.store.artifacts import Stored
 from harness.store.connect import Database

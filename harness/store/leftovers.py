@@ -12,8 +12,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from harness.errors import HarnessError
-from harness.outcomes import SUFFIX, read_outcome
+from harness.core.errors import HarnessError
+from harness.core.outcome_files import SUFFIX, read_outcome
 from harness.store.artifacts import MAX_FILE
 from harness.store.faults import faults
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from harness.errors import BusyError, StoreError
+from harness.core.errors import BusyError, StoreError
 from harness.store.faults import faults
 
 POLL = 0.2  # seconds between two tries

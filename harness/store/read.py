@@ -10,8 +10,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from harness.errors import ConfigError, unknown
-from harness.model import FAILURES, JSON, DuelOutcome, Outcome, Status, Trial
+from harness.core.errors import ConfigError, unknown
+from harness.core.model import FAILURES, JSON, DuelOutcome, Outcome, Status, Trial
 from harness.store import fetch, rows
 from harness.store.artifacts import Artifacts
 from harness.store.connect import Database

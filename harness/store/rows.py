@@ -12,8 +12,8 @@ import math
 from collections.abc import Iterable, Mapping
 from typing import Any, get_args
 
-from harness.errors import StoreError
-from harness.model import (
+from harness.core.errors import StoreError
+from harness.core.model import (
     JSON,
     Block,
     DuelOutcome,

@@ -10,14 +10,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal, Self
 
-from harness.errors import StoreError
-from harness.model import JSON, DuelOutcome, Outcome, Status, Trial
+from harness.core.errors import StoreError
+from harness.core.model import JSON, DuelOutcome, Outcome, Status, Trial
+from harness.core.units import utc_now
 from harness.store import insert, leftovers, rows
 from harness.store.connect import PATIENCE, Database, OlderSchemaError, connect
 from harness.store.faults import faults
 from harness.store.lock import WriterLock
 from harness.store.read import Reader
-from harness.units import utc_now
 
 DATABASE = "harness.db"
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, BinaryIO
 from harness.worker.affinity import pin
 
 if TYPE_CHECKING:
-    from harness.model import Sample
+    from harness.core.model import Sample
 
 TEMPLATE = "--template"  # and the descriptor of a socket: fork workers, see `template`
 

@@ -10,13 +10,13 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
-from harness.errors import HarnessError
-from harness.model import Table
-from harness.outcomes import write_arrays
+from harness.core.errors import HarnessError
+from harness.core.model import Table
+from harness.core.outcome_files import write_arrays
 from harness.worker.stages import members, staged
 
 if TYPE_CHECKING:
-    from harness.worker.hand import Hand
+    from harness.worker.prepared_trial import Hand
 
 MOST_BYTES = 4 * 2**30 - 2**20  # the store's limit of a file, less what frames the arrays
 

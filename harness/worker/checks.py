@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from harness.errors import HarnessError
-from harness.model import Spec
+from harness.core.errors import HarnessError
+from harness.core.model import Spec
 
 
 class PredictionError(HarnessError):

@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from harness.model import Environment
+from harness.core.model import Environment
 
 THREAD_VARIABLES = (
     "OMP_NUM_THREADS",

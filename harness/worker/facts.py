@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
 
-from harness.model import JSON, Sample, Spec
+from harness.core.model import JSON, Sample, Spec
 from harness.worker.affinity import affinity
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ def load() -> float:
 
 def search(adapter: Any) -> JSON:
     """Return what the search of a tuned trial found; nothing of another adapter."""
-    from harness.worker.search import Tuned
+    from harness.worker.tuning import Tuned
 
     return {"tuned": adapter.facts()} if isinstance(adapter, Tuned) else {}
 

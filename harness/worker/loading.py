@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from importlib.metadata import PackageNotFoundError, distribution
 
 from harness import builtin
-from harness.plugin_files import is_file
-from harness.plugins import Registry, load_registry
+from harness.plugins.files import is_file
+from harness.plugins.registry import Registry, load_registry
 
 NO_DATA = frozenset({"executors", "dask_executor", "metrics"})  # of no use to a worker
 

@@ -8,10 +8,10 @@ import traceback
 from collections.abc import Callable
 from typing import BinaryIO
 
-from harness.errors import HarnessError
-from harness.model import JSON, Failure, Sample, to_json
+from harness.core.errors import HarnessError
+from harness.core.model import JSON, Failure, Sample, to_json
 from harness.worker import LOST_CHANNEL, PROTOCOL
-from harness.worker.bench import Bench
+from harness.worker.state import Bench
 
 Commands = dict[str, Callable[..., JSON]]
 LONGEST_TEXT = 8000  # characters of a message or a traceback that are kept, from its end

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from harness.errors import HarnessError
+from harness.core.errors import HarnessError
 from harness.worker.checks import checked
 
 if TYPE_CHECKING:
-    from harness.worker.hand import Hand
+    from harness.worker.prepared_trial import Hand
 
 MOST_STAGES = 100
 MOST_NUMBERS = 20_000  # predicted numbers a stage that are kept, of each side
@@ -117,7 +117,7 @@ def _clock(hand: Hand, total: int) -> tuple[list[int], list[float]]:
 
 
 def _timed(hand: Hand, total: int) -> Iterator[tuple[int, float]]:
-    from harness.worker.hand import seed_globals
+    from harness.worker.prepared_trial import seed_globals
 
     algorithm, spec = hand.algorithm, hand.spec
     argument = algorithm.capacity.get("trees") if algorithm else None

@@ -22,18 +22,18 @@ import sys
 import threading
 from dataclasses import dataclass
 
-from harness.model import JSON, Sample
+from harness.core.model import JSON, Sample
 
 IDLE = 60.0  # seconds without a worker and without a request after which it ends
 LONGEST = 1 << 16  # bytes of a request
 PRELOADED = (
     "harness.worker.arrays",
     "harness.worker.checks",
-    "harness.worker.hand",
+    "harness.worker.prepared_trial",
     "harness.worker.loop",
-    "harness.worker.search",
-    "harness.worker.vary",
-    "harness.worker.warm",
+    "harness.worker.tuning",
+    "harness.worker.variations",
+    "harness.worker.warm_up",
     "pandas",
     "scipy.sparse",
     "sklearn.model_selection",
@@ -75,7 +75,7 @@ def become_worker(door: int) -> Sample:
 
 def preload() -> Sample:
     """Import what every worker imports, and measure it."""
-    from harness.measure import Meter
+    from harness.core.phase_timer import Meter
     from harness.worker.loading import builtin_data
 
     meter = Meter()

@@ -15,7 +15,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from sklearn.utils.extmath import softmax
 
 from algorithms import AdaBoostClassifier, AdaBoostRegressor, DecisionTreeClassifier
-from algorithms._common.prediction.two_classes import ROWS_AT_ONCE, softmax_of_two
+from algorithms.prediction.binary_probabilities import ROWS_AT_ONCE, softmax_of_two
 
 BOTH = [AdaBoostClassifier, AdaBoostRegressor]
 

@@ -19,7 +19,7 @@ from algorithms import (
 )
 from harness.data import resolve
 from harness.data.loading import table_of
-from harness.plugins import load_registry
+from harness.plugins.registry import load_registry
 
 
 @pytest.mark.parametrize("name", ["iris", "breast_cancer", "digits", "wine"])

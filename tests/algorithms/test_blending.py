@@ -22,7 +22,7 @@ from algorithms import (
     VotingClassifier,
     VotingRegressor,
 )
-from algorithms._common.blend_weights import as_shares
+from algorithms.blending.linear_weights import as_shares
 from algorithms.stacking import build as build_stacking
 from algorithms.voting import build as build_voting
 from harness import Spec, Task

@@ -7,13 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from algorithms._common.hist import code_bins
-from algorithms._common.hist.bins import take_columns
-from algorithms._common.hist.code_bins import bins_of_codes
-from algorithms._common.hist.parts import part_table
-from algorithms._common.hist.tables import place_among
-from algorithms._common.labels import code_classes
-from algorithms._common.threads import Workers
+from algorithms.estimator.labels import code_classes
+from algorithms.gbdt import category_bins
+from algorithms.gbdt.binning import take_columns
+from algorithms.gbdt.category_bins import bins_of_codes
+from algorithms.gbdt.input_table import place_among
+from algorithms.gbdt.split_table import part_table
+from algorithms.runtime.threads import Workers
 
 LABELS = [np.int64, np.int8, np.uint32, np.bool_, np.float64, "<U3"]
 
@@ -29,7 +29,7 @@ def test_classes_are_those_of_numpy(y):
 
 @pytest.mark.parametrize("largest", [1 << 20, 0])
 def test_values_find_the_bins_of_their_codes(largest, monkeypatch):
-    monkeypatch.setattr(code_bins, "LARGEST_TABLE", largest)
+    monkeypatch.setattr(category_bins, "LARGEST_TABLE", largest)
     codes = np.array([7, 0, 3, 1000])
     values = np.array([7, 0, 3, 1000, 1, 7.5, -1, -0.0, np.nan, 1001, 1e30, np.inf, -np.inf, -0.5])
     wanted = [0, 1, 2, 3, 4, 0, 4, 1, 4, 4, 4, 4, 4, 4]  # a fraction is cut off

@@ -19,9 +19,9 @@ from algorithms import (
     HistogramBoostingClassifier,
     HistogramBoostingRegressor,
 )
-from algorithms._distributed import at_workers, base_dask, placing
-from algorithms._distributed.parts import look
-from algorithms._distributed.reaching import WorkerLostError
+from algorithms.distributed import base_dask, placement, worker_tasks
+from algorithms.distributed.table_parts import look
+from algorithms.distributed.worker_check import WorkerLostError
 
 distributed = pytest.importorskip("distributed", reason="the extra 'dask' is not installed")
 da = pytest.importorskip("dask.array", reason="the extra 'dask' is not installed")
@@ -128,12 +128,12 @@ def collections():
 
 
 def is_training():
-    return any(door[2] is not None for door in at_workers.doors.values())
+    return any(door[2] is not None for door in worker_tasks.doors.values())
 
 
 def has_grown():
     """Return whether a rank has finished some rounds, of six splits and twelve messages each."""
-    return any(door[2] and door[2].calls["histograms"] > 40 for door in at_workers.doors.values())
+    return any(door[2] and door[2].calls["histograms"] > 40 for door in worker_tasks.doors.values())
 
 
 def kill_in_training(client, address, how=signal.SIGKILL):
@@ -162,8 +162,8 @@ def test_a_lost_worker_ends_training_at_once_and_another_fit_goes_on(client):
 
 
 def test_a_worker_that_hangs_is_given_up_and_another_fit_goes_on(client, monkeypatch):
-    monkeypatch.setattr(placing, "GRACE", 1.0)
-    monkeypatch.setattr(placing, "CLOSING", 0.5)
+    monkeypatch.setattr(placement, "GRACE", 1.0)
+    monkeypatch.setattr(placement, "CLOSING", 0.5)
     X, y, _ = table()
     addresses = workers_of(client, 3)
     pid = client.run(os.getpid, workers=addresses[:1])[addresses[0]]

@@ -14,8 +14,8 @@ from algorithms import (
     HistogramBoostingClassifier,
     HistogramBoostingRegressor,
 )
-from algorithms._distributed import at_workers
-from algorithms._distributed.parts import look
+from algorithms.distributed import worker_tasks
+from algorithms.distributed.table_parts import look
 
 distributed = pytest.importorskip("distributed", reason="the extra 'dask' is not installed")
 da = pytest.importorskip("dask.array", reason="the extra 'dask' is not installed")
@@ -59,7 +59,7 @@ def test_two_workers_of_one_process_train_together(client):
         assert model.communication_["workers"] == 2
         local = HistogramBoostingRegressor(**PARAMS).fit(X, y, weight)
         assert digest_of(model.ensemble_) == digest_of(local.ensemble_)
-    assert not at_workers.doors
+    assert not worker_tasks.doors
 
 
 def test_collections_are_watched_as_tables_are(client):

@@ -11,9 +11,9 @@ import pytest
 from dask_kit import LEAVES_SOCKETS, cluster_of
 
 from algorithms import DaskHistogramBoostingRegressor
-from algorithms._common.threads import count_threads
-from algorithms._distributed import at_workers, placing, reaching
-from algorithms._distributed.reaching import VersionError, WorkerLostError
+from algorithms.distributed import placement, worker_check, worker_tasks
+from algorithms.distributed.worker_check import VersionError, WorkerLostError
+from algorithms.runtime.threads import count_threads
 
 distributed = pytest.importorskip("distributed", reason="the extra 'dask' is not installed")
 da = pytest.importorskip("dask.array", reason="the extra 'dask' is not installed")
@@ -54,18 +54,18 @@ def test_workers_that_are_not_there_are_named_and_not_waited_for(client):
             model.fit(*collections())
     with pytest.raises(ValueError, match="workers names none"):
         DaskHistogramBoostingRegressor(workers=[]).fit(*collections())
-    assert reaching.find_workers(client, [first, first]) == [first]
+    assert worker_check.find_workers(client, [first, first]) == [first]
 
 
 def test_a_cluster_without_workers_is_told(monkeypatch):
-    monkeypatch.setattr(reaching, "STARTING", 0.3)
+    monkeypatch.setattr(worker_check, "STARTING", 0.3)
     with cluster_of(0, processes=False) as empty, distributed.Client(empty) as own:
         model = DaskHistogramBoostingRegressor(client=own)
         with pytest.raises(WorkerLostError, match=r"has had no worker for 0\.3 s"):
             model.fit(*collections())
         empty.scale(1)  # begins to start one
-        monkeypatch.setattr(reaching, "STARTING", 30.0)
-        assert len(reaching.find_workers(own, None)) == 1
+        monkeypatch.setattr(worker_check, "STARTING", 30.0)
+        assert len(worker_check.find_workers(own, None)) == 1
         with pytest.raises(AssertionError, match="a part was computed"):
             model.fit(*collections())
 
@@ -75,11 +75,11 @@ def test_a_scheduler_that_is_gone_is_told():
         raise OSError("closed")
 
     with pytest.raises(WorkerLostError, match="scheduler of the Dask cluster has gone: closed"):
-        reaching.find_workers(SimpleNamespace(nthreads=gone), None)
+        worker_check.find_workers(SimpleNamespace(nthreads=gone), None)
 
 
 def test_parts_that_no_worker_is_left_for_are_not_waited_for(client, monkeypatch):
-    monkeypatch.setattr(reaching, "RETURNING", 0.5)
+    monkeypatch.setattr(worker_check, "RETURNING", 0.5)
     *_, last = workers_of(client)
     with pytest.raises(WorkerLostError, match="no worker is left"):
         DaskHistogramBoostingRegressor(workers=[last]).fit(*collections(die))
@@ -105,7 +105,7 @@ def test_other_kernels_at_a_worker_are_an_error_that_lists_them(client):
 
 def other_kernels(digest):
     """Have a worker say that it has other kernels; return what it said before."""
-    before, at_workers.KERNEL_DIGEST = at_workers.KERNEL_DIGEST, digest
+    before, worker_tasks.KERNEL_DIGEST = worker_tasks.KERNEL_DIGEST, digest
     return before
 
 
@@ -118,7 +118,7 @@ def test_a_worker_without_the_package_is_an_error_that_names_it(client):
             DaskHistogramBoostingRegressor().fit(*collections())
     finally:
         client.run(show_package, workers=[last])
-    assert client.run(at_workers.versions, workers=[last])[last] == at_workers.versions()
+    assert client.run(worker_tasks.versions, workers=[last])[last] == worker_tasks.versions()
 
 
 def hide_package():
@@ -158,42 +158,42 @@ class Deaf:
 
 
 def test_who_hangs_is_named_and_the_answers_of_others_count(monkeypatch):
-    monkeypatch.setattr(placing, "ANSWERING", 0.3)
-    whole = at_workers.versions()
+    monkeypatch.setattr(placement, "ANSWERING", 0.3)
+    whole = worker_tasks.versions()
     client = Deaf({"tcp://a": (whole, 1), "tcp://c": (whole, 3)})
-    asked = reaching.ask(
-        client, 0.3, at_workers.versions, workers=["tcp://a", "tcp://b", "tcp://c"]
+    asked = worker_check.ask(
+        client, 0.3, worker_tasks.versions, workers=["tcp://a", "tcp://b", "tcp://c"]
     )
     assert asked == client.answers
     with pytest.raises(WorkerLostError) as lost:
-        placing.open_doors(client, "training", ["tcp://a", "tcp://b", "tcp://c", "tcp://d"])
+        placement.open_doors(client, "training", ["tcp://a", "tcp://b", "tcp://c", "tcp://d"])
     hangs = "does not answer: it hangs, or has gone"
     assert str(lost.value) == f"tcp://b {hangs}; tcp://d {hangs}"
-    assert placing.open_doors(client, "training", ["tcp://c", "tcp://a"]) == [3, 1]
+    assert placement.open_doors(client, "training", ["tcp://c", "tcp://a"]) == [3, 1]
     client.answers = {"tcp://b": whole}
     with pytest.raises(WorkerLostError, match=f"^tcp://a {hangs}$"):
-        placing.compare_versions(client, ["tcp://b", "tcp://a"])
+        placement.compare_versions(client, ["tcp://b", "tcp://a"])
 
 
 def test_workers_whose_answer_is_an_error_are_lost_or_cannot_train():
     with pytest.raises(WorkerLostError, match="part 0 was lost"):
-        placing.assign(Deaf({}), [SimpleNamespace(key="one")], None)
+        placement.assign(Deaf({}), [SimpleNamespace(key="one")], None)
     broken = Deaf({"tcp://a": ConnectionResetError("reset")})
     with pytest.raises(WorkerLostError, match="tcp://a does not answer: reset"):
-        placing.open_doors(broken, "training", ["tcp://a"])
+        placement.open_doors(broken, "training", ["tcp://a"])
     broken.answers = {"tcp://a": ModuleNotFoundError("No module named 'algorithms'")}
     with pytest.raises(VersionError, match=r"tcp://a cannot train: .*algorithms"):
-        placing.open_doors(broken, "training", ["tcp://a"])
-    older = {what: said for what, said in at_workers.versions().items() if what != "code"}
+        placement.open_doors(broken, "training", ["tcp://a"])
+    older = {what: said for what, said in worker_tasks.versions().items() if what != "code"}
     broken.answers = {"tcp://a": older}
     with pytest.raises(VersionError, match="code is unknown at tcp://a"):
-        placing.compare_versions(broken, ["tcp://a"])
+        placement.compare_versions(broken, ["tcp://a"])
 
 
 def count_at_worker(n_jobs):
     """Return how many threads a task of a worker has: as it is, and as a rank."""
     alone = count_threads(n_jobs)
-    with at_workers.own_threads():
+    with worker_tasks.own_threads():
         return alone, count_threads(n_jobs)
 
 

@@ -19,7 +19,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from sktrees import FIELDS, difference
 
 from algorithms import DecisionTreeClassifier, DecisionTreeRegressor
-from algorithms._common.trees import growing
+from algorithms.trees import grower
 
 BOTH = [DecisionTreeClassifier, DecisionTreeRegressor]
 REFERENCE = {
@@ -190,7 +190,7 @@ def test_any_number_of_threads_gives_the_same_bits(seed, classes, threads, best_
     limits = {"random_state": 1, "max_leaf_nodes": 40 if best_first else None}
     alone = BOTH[not classes](**limits).fit(X, y)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(growing, "BIG", 100)  # so that nodes of 21 rows are shared among threads
+        patch.setattr(grower, "BIG", 100)  # so that nodes of 21 rows are shared among threads
         shared = BOTH[not classes](n_jobs=threads, **limits).fit(X, y)
     assert difference(alone, shared) == ""
 
@@ -396,7 +396,7 @@ def test_an_estimator_loads_its_own_file_only():
     code = (
         "import sys; from algorithms import DecisionTreeClassifier;"
         "print('algorithms.decision_tree' in sys.modules, 'algorithms.bagging' in sys.modules,"
-        "'harness.trees' in sys.modules, 'sklearn.ensemble' in sys.modules)"
+        "'harness.trees.ensemble' in sys.modules, 'sklearn.ensemble' in sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["True", "False", "False", "False"]

@@ -5,10 +5,10 @@ import pytest
 from ranks_kit import digest_of, partitionings, train_ranks
 
 from algorithms import HistogramBoostingClassifier, HistogramBoostingRegressor
-from algorithms._common.hist.model import join_trees
-from algorithms._common.prediction.predictor import FastPredictor
-from algorithms._distributed.links import LinkError
-from algorithms._distributed.voting import NOBODY, VotingGrower
+from algorithms.distributed.feature_voting import NOBODY, VotingGrower
+from algorithms.distributed.sockets import LinkError
+from algorithms.gbdt.model import join_trees
+from algorithms.prediction.predictor import FastPredictor
 
 N = 900
 

@@ -15,7 +15,7 @@ import pytest
 from rank_process import LENGTHS, MODEL, table
 from ranks_kit import digest_of, train_ranks
 
-from algorithms._common.hist.model import join_trees
+from algorithms.gbdt.model import join_trees
 
 ROOT = Path(__file__).resolve().parents[2]
 HOSTS = ["10.77.41.1", "10.77.41.2", "10.77.41.3"]

@@ -13,9 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from ranks_kit import SECRET, together
 
-from algorithms._distributed import handshake, links
-from algorithms._distributed.collective import cut, decode, encode, join, skips_of, width_of
-from algorithms._distributed.links import LinkError
+from algorithms.distributed import handshake, sockets
+from algorithms.distributed.collective import cut, decode, encode, join, skips_of, width_of
+from algorithms.distributed.sockets import LinkError
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 4, 5, 7])
@@ -93,7 +93,7 @@ def test_a_wrong_secret_is_an_error_for_all_within_seconds(size):
 
 
 def test_strangers_are_turned_away_and_do_not_disturb():
-    listeners = [links.listen("127.0.0.1") for _ in range(2)]
+    listeners = [sockets.listen("127.0.0.1") for _ in range(2)]
     addresses = [one.getsockname() for one in listeners]
     for noise in (b"", b"GET / HTTP/1.0\r\n\r\n" * 9):
         stranger = socket.create_connection(addresses[0])
@@ -109,7 +109,7 @@ def test_strangers_are_turned_away_and_do_not_disturb():
 
 
 def test_who_does_not_prove_the_secret_is_no_caller():
-    listener = links.listen("127.0.0.1")
+    listener = sockets.listen("127.0.0.1")
     outcome = []
 
     def wait():
@@ -130,7 +130,7 @@ def test_who_does_not_prove_the_secret_is_no_caller():
 
 
 def test_silent_and_slow_strangers_keep_no_rank_waiting():
-    listeners = [links.listen("127.0.0.1") for _ in range(2)]
+    listeners = [sockets.listen("127.0.0.1") for _ in range(2)]
     addresses = [one.getsockname() for one in listeners]
     silent = [socket.create_connection(addresses[0]) for _ in range(12)]
     slow = socket.create_connection(addresses[1])
@@ -144,7 +144,7 @@ def test_silent_and_slow_strangers_keep_no_rank_waiting():
     with ThreadPoolExecutor(2) as pool:
         assert list(pool.map(run, range(2))) == [[b"0", b"1"]] * 2
     for one in (*silent, slow):
-        links.shut(one)
+        sockets.shut(one)
     dripping.join()
 
 
@@ -201,7 +201,7 @@ def test_a_frame_above_its_cap_is_refused():
         one.setblocking(False)
         other.sendall(struct.pack("<Q", 1 << 40))
         with pytest.raises(LinkError, match="announced"):
-            links.swap(one, b"", one, 100, 1.0)
+            sockets.swap(one, b"", one, 100, 1.0)
 
 
 def test_large_frames_cross():

@@ -9,7 +9,7 @@ from sklearn.base import clone
 
 import algorithms
 from algorithms import DecisionTreeClassifier, DecisionTreeRegressor
-from algorithms._common.weights import bring_near_one
+from algorithms.estimator.sample_weight import bring_near_one
 
 FAR = st.sampled_from([-990, -500, -33, 33, 500, 990])
 MODELS = [

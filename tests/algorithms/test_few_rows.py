@@ -9,18 +9,18 @@ from numpy.testing import assert_allclose
 from scipy import sparse
 from sklearn.utils.validation import validate_data
 
-from algorithms._common import few_rows
-from algorithms._common.few_rows import (
+from algorithms.bagging import BaggingClassifier
+from algorithms.decision_tree import DecisionTreeClassifier
+from algorithms.estimator import fast_validation
+from algorithms.estimator.fast_validation import (
     is_plain,
     plain_frame,
     plain_rows,
     plain_sparse_rows,
 )
-from algorithms._common.newton import fitted as newton_fitted
-from algorithms.bagging import BaggingClassifier
-from algorithms.decision_tree import DecisionTreeClassifier
 from algorithms.gradient_boosting import GradientBoostingRegressor
 from algorithms.histogram_boosting import HistogramBoostingClassifier
+from algorithms.newton import fitted_model as newton_fitted
 from algorithms.newton_boosting import NewtonBoostingClassifier
 from algorithms.random_forest import RandomForestClassifier
 
@@ -44,7 +44,7 @@ def model(request):
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_one_row_is_predicted_as_among_many(model, dtype, monkeypatch):
-    monkeypatch.setattr(few_rows, "MOST_VALUES", 1 << 12)
+    monkeypatch.setattr(fast_validation, "MOST_VALUES", 1 << 12)
     given = X.astype(dtype)
     one_by_one = [model.predict(given[[i]])[0] for i in range(len(X))]
     assert np.array_equal(one_by_one, model.predict(given))
@@ -92,7 +92,7 @@ def test_names_are_still_checked(model):
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("kind", [HistogramBoostingClassifier, NewtonBoostingClassifier])
 def test_one_sparse_row_is_predicted_as_among_many(form, dtype, kind, monkeypatch):
-    monkeypatch.setattr(few_rows, "MOST_VALUES", 1 << 12)
+    monkeypatch.setattr(fast_validation, "MOST_VALUES", 1 << 12)
     given = form(np.where(RNG.random(X.shape) < 0.5, X, 0.0).astype(dtype))
     model = kind(n_estimators=3).fit(given, Y)
     one_by_one = [model.predict_proba(given[[i]])[0] for i in range(given.shape[0])]
@@ -150,7 +150,7 @@ def test_one_row_of_a_frame_is_predicted_as_on_the_long_way(kind, monkeypatch):
     again = pickle.loads(pickle.dumps(model))  # its categories are equal, and not the same object
     assert plain_frame(again, given) is not None
     assert np.array_equal(again.predict_proba(given)[:60], one_by_one)
-    monkeypatch.setattr(few_rows, "MOST_VALUES", 0)
+    monkeypatch.setattr(fast_validation, "MOST_VALUES", 0)
     assert plain_frame(model, given) is None
     assert np.array_equal(model.predict_proba(given)[:60], one_by_one)
     assert len(np.unique(one_by_one)) > 5

@@ -16,9 +16,9 @@ from sklearn.model_selection import KFold
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from algorithms import GradientBoostingClassifier, GradientBoostingRegressor
-from algorithms._common.boosting.losses import SquaredError
-from algorithms._common.prediction.two_classes import ROWS_AT_ONCE, logistic_of_two
+from algorithms.boosting.losses import SquaredError
 from algorithms.gradient_boosting import choose_rounds
+from algorithms.prediction.binary_probabilities import ROWS_AT_ONCE, logistic_of_two
 
 REGRESSION = ("squared_error", "absolute_error", "huber", "quantile")
 UNEQUAL = "a weight of 2 and two copies of a row part where splits tie, as in scikit-learn"

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from algorithms import GradientBoostingClassifier
-from algorithms._common.boosting import losses
-from algorithms._common.boosting.class_losses import Binomial, Exponential, Multinomial
-from algorithms._common.boosting.losses import Groups, Poisson, newton_steps
+from algorithms.boosting import losses
+from algorithms.boosting.classification_losses import Binomial, Exponential, Multinomial
+from algorithms.boosting.losses import Groups, Poisson, newton_steps
 
 
 def leaves_of(rng, n_rows, n_nodes, *, weighted=False, n_outputs=1):

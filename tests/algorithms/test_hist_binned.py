@@ -5,10 +5,10 @@ import pandas as pd
 import pytest
 from scipy import sparse
 
-from algorithms._common.hist.binned import Rows, adapter
+from algorithms.gbdt.binned import Rows, adapter
 from algorithms.histogram_boosting import build
 from harness import Spec, Task
-from harness.ids import digest
+from harness.core.ids import digest
 
 RNG = np.random.default_rng(7)
 N = 400

@@ -7,17 +7,18 @@ import numpy as np
 import pytest
 
 from algorithms import HistogramBoostingClassifier, HistogramBoostingRegressor
-from algorithms._common import threads
-from algorithms._common.constraints import all_free
-from algorithms._common.hist import boosting, crew, growing
-from algorithms._common.hist import records as hist_records
-from algorithms._common.hist.binned import Binned
-from algorithms._common.hist.bins import bin_table, find_bins
-from algorithms._common.hist.growing import Grower, make_growers
-from algorithms._common.hist.params import make_rules
-from algorithms._common.hist.records import IN_ORDER
-from algorithms._common.threads import Workers
-from algorithms._kernels.hist.layout import HALF, Scale
+from algorithms.estimator.constraints import all_free
+from algorithms.gbdt import boosting, resident_threads
+from algorithms.gbdt import gradient_quantization as hist_records
+from algorithms.gbdt import grower as growing
+from algorithms.gbdt.binned import Binned
+from algorithms.gbdt.binning import bin_table, find_bins
+from algorithms.gbdt.gradient_quantization import IN_ORDER
+from algorithms.gbdt.grower import Grower, make_growers
+from algorithms.gbdt.kernels.booster_arrays import HALF, Scale
+from algorithms.gbdt.params import make_rules
+from algorithms.runtime import threads
+from algorithms.runtime.threads import Workers
 
 STEP = Scale(1.0, 1.0, 1 << 14)
 PATIENT, SLEEPY = 10**6, 0  # how often helpers look out
@@ -76,8 +77,10 @@ def test_helpers_that_stand_by_grow_the_same_trees(looks, size, monkeypatch):
 
 @pytest.mark.parametrize("slower", [0.0, 1.0, np.inf])
 def test_a_tree_is_the_same_whether_it_is_shared_or_not(slower, monkeypatch):
-    monkeypatch.setattr(crew, "SLOWER", slower)  # 0: after each shared tree come some that are not
-    monkeypatch.setattr(crew, "MOST_ALONE", 2)
+    monkeypatch.setattr(
+        resident_threads, "SLOWER", slower
+    )  # 0: after each shared tree come some that are not
+    monkeypatch.setattr(resident_threads, "MOST_ALONE", 2)
     X, records = small_table()
     expected = tree_of(make_grower(X, threads.ALONE), records)
     with Workers(2) as workers:
@@ -88,14 +91,14 @@ def test_a_tree_is_the_same_whether_it_is_shared_or_not(slower, monkeypatch):
 @pytest.mark.parametrize(
     ("module", "name", "n_rows"),
     [
-        (crew, "call_all", 3000),
-        (crew, "grow", 3000),
+        (resident_threads, "call_all", 3000),
+        (resident_threads, "grow", 3000),
         (growing, "begin_with", 70_000),
         (hist_records, "write_records", 70_000),
     ],
 )
 def test_an_interrupt_of_the_caller_leaves_no_helper_waiting(module, name, n_rows, monkeypatch):
-    monkeypatch.setattr(crew, "SLOWER", np.inf)
+    monkeypatch.setattr(resident_threads, "SLOWER", np.inf)
     before, calls = set(threading.enumerate()), []
     function = getattr(module, name)
 

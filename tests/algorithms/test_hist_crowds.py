@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 from ranks_kit import digest_of
 
 from algorithms import HistogramBoostingClassifier, HistogramBoostingRegressor
-from algorithms._common.hist.crowds import ALONE, Crowd, cut_evenly, share_bins, sum_places
-from algorithms._common.threads import Workers
-from algorithms._kernels.hist.layout import HALF
+from algorithms.gbdt.high_cardinality import ALONE, Crowd, cut_evenly, share_bins, sum_places
+from algorithms.gbdt.kernels.booster_arrays import HALF
+from algorithms.runtime.threads import Workers
 
 few = settings(max_examples=50, deadline=None)
 

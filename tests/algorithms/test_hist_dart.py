@@ -6,7 +6,7 @@ import pytest
 from sklearn.metrics import log_loss
 
 from algorithms import HistogramBoostingClassifier, HistogramBoostingRegressor
-from algorithms._common.hist.dart import Dart
+from algorithms.gbdt.dart import Dart
 
 ALWAYS = {"drop_rate": 1.0, "max_drop": 0, "skip_drop": 0.0, "uniform_drop": True}
 

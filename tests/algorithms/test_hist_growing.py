@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from algorithms import HistogramBoostingRegressor
-from algorithms._common.hist import records as hist_records
-from algorithms._common.threads import Workers
-from algorithms._kernels.hist import layout as hist_layout
-from algorithms._kernels.hist.scores import mark_leaves
+from algorithms.gbdt import gradient_quantization as hist_records
+from algorithms.gbdt.kernels import booster_arrays as hist_layout
+from algorithms.gbdt.kernels.score_update import mark_leaves
+from algorithms.runtime.threads import Workers
 
 
 def shifted(n=4000):

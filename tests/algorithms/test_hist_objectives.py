@@ -6,8 +6,8 @@ import pytest
 from sklearn.metrics import log_loss, mean_pinball_loss, roc_auc_score
 
 from algorithms import HistogramBoostingClassifier, HistogramBoostingRegressor
-from algorithms._common.hist.metrics import metrics_of
-from algorithms._kernels.hist import gradient as kinds
+from algorithms.gbdt.kernels import gradients as kinds
+from algorithms.gbdt.metrics import metrics_of
 
 QUIET = {"verbose": -1, "n_jobs": 1}
 LIGHTGBMS = ["fair", "mape", "cross_entropy", "huber"]

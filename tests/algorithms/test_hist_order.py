@@ -11,15 +11,15 @@ from scipy import sparse
 from sklearn.base import clone
 
 from algorithms import HistogramBoostingClassifier, HistogramBoostingRegressor
-from algorithms._common.hist import base as base_histogram
-from algorithms._common.hist import order as hist_order
-from algorithms._common.hist.model import join_trees
-from algorithms._common.hist.order import places_of_leaves
-from algorithms._common.hist.records import pack_rows
-from algorithms._common.hist.sampling import draw_share
-from algorithms._common.threads import Workers
-from algorithms._kernels.exact_sums import add_sizes, add_sizes_at
-from algorithms._kernels.hist.layout import NODE
+from algorithms.gbdt import base as base_histogram
+from algorithms.gbdt import row_order as hist_order
+from algorithms.gbdt.gradient_quantization import pack_rows
+from algorithms.gbdt.kernels.booster_arrays import NODE
+from algorithms.gbdt.model import join_trees
+from algorithms.gbdt.row_order import places_of_leaves
+from algorithms.gbdt.sampling import draw_share
+from algorithms.runtime.exact_sum_kernels import add_sizes, add_sizes_at
+from algorithms.runtime.threads import Workers
 
 add_sizes_at = callable_kernel(add_sizes_at)
 N = 17_000  # the mean |g| is taken of every eighth row

@@ -16,12 +16,12 @@ from algorithms import (
     NewtonBoostingClassifier,
     NewtonBoostingRegressor,
 )
-from algorithms._common.constraints import all_free
-from algorithms._common.hist import parts as hist_parts
-from algorithms._common.hist.bins import bin_table
-from algorithms._common.hist.bundles import Layout
-from algorithms._common.hist.parts import part_table
-from algorithms._common.threads import Workers
+from algorithms.estimator.constraints import all_free
+from algorithms.gbdt import split_table as hist_parts
+from algorithms.gbdt.binning import bin_table
+from algorithms.gbdt.bundles import Layout
+from algorithms.gbdt.split_table import part_table
+from algorithms.runtime.threads import Workers
 
 FORMS = [sparse.csr_array, sparse.csc_array, sparse.csr_matrix, sparse.coo_matrix]
 

@@ -11,7 +11,7 @@ from algorithms import (
     NewtonBoostingClassifier,
     NewtonBoostingRegressor,
 )
-from algorithms._common.hist.tables import read_table
+from algorithms.gbdt.input_table import read_table
 
 CLASSIFIERS = [HistogramBoostingClassifier, NewtonBoostingClassifier]
 REGRESSORS = [HistogramBoostingRegressor, NewtonBoostingRegressor]

@@ -13,8 +13,8 @@ from sklearn.metrics import log_loss, mean_absolute_error, mean_squared_error
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from algorithms import HistogramBoostingClassifier, HistogramBoostingRegressor
-from algorithms._common.hist import boosting as hist_boosting
-from algorithms._common.prediction.predictor import FastPredictor
+from algorithms.gbdt import boosting as hist_boosting
+from algorithms.prediction.predictor import FastPredictor
 
 BOTH = [HistogramBoostingClassifier, HistogramBoostingRegressor]
 

@@ -6,8 +6,8 @@ from agreeing import agree, far_reaching
 from scipy import sparse
 
 from algorithms import HistogramBoostingRegressor
-from algorithms._common.prediction import leaf_masks
-from algorithms._common.prediction.predictor import FastPredictor
+from algorithms.prediction import leaf_masks
+from algorithms.prediction.predictor import FastPredictor
 from harness import Missing, Tree, TreeEnsemble
 
 

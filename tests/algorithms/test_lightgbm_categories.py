@@ -8,8 +8,8 @@ import pandas as pd
 import pytest
 
 from algorithms import HistogramBoostingRegressor
-from algorithms._common.model_files.errors import ModelFileError
-from algorithms._common.model_files.lightgbm_text import categories_of
+from algorithms.model_io.errors import ModelFileError
+from algorithms.model_io.lightgbm_reader import categories_of
 
 N = 400
 NO_ORDER = [4, 3, 2, 1, 0]  # codes are not what the categories are

@@ -10,7 +10,7 @@ from parity_lightgbm import SETTINGS, check_case, check_predictions, difference,
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from algorithms import HistogramBoostingClassifier, HistogramBoostingRegressor
-from algorithms._common.parity.lightgbm_numbers import as_read
+from algorithms.parity.lightgbm_parameters import as_read
 
 BOTH = [HistogramBoostingClassifier, HistogramBoostingRegressor]
 LIBRARIES = ["lightgbm", "scikit-learn"]

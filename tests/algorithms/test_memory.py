@@ -6,7 +6,7 @@ import numpy as np
 import psutil
 import pytest
 
-from algorithms._common.memory import LARGE, give_back
+from algorithms.runtime.memory import LARGE, give_back
 
 MIB = 1 << 20
 

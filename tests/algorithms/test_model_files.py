@@ -13,16 +13,16 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from algorithms import HistogramBoostingRegressor, read_model, serve, write_model
-from algorithms._common.model_files import (
-    lightgbm_text,
-    lightgbm_writing,
-    own_json,
-    xgboost_json,
-    xgboost_writing,
+from algorithms.model_io import (
+    json_format,
+    lightgbm_reader,
+    lightgbm_writer,
+    xgboost_reader,
+    xgboost_writer,
 )
-from algorithms._common.model_files.errors import ModelFileError
-from algorithms._common.model_files.objectives import LIGHTGBM, XGBOOST, link_of, name_for
-from algorithms._common.model_files.xgboost_writing import base_score
+from algorithms.model_io.errors import ModelFileError
+from algorithms.model_io.objectives import LIGHTGBM, XGBOOST, link_of, name_for
+from algorithms.model_io.xgboost_writer import base_score
 from harness import HarnessError, Missing
 
 NAN_ONLY = (int(Missing.NONE), int(Missing.NAN), int(Missing.NAN_AS_ZERO))
@@ -53,7 +53,7 @@ def missing_right(trees):
 def test_lightgbm_predicts_with_any_sum_of_trees(seed, form):
     rng = np.random.default_rng(seed)
     trees = missing_right(random_ensemble(rng, **{**form, "sum_dtype": "float64"}))
-    booster = lightgbm.Booster(model_str=lightgbm_writing.write(trees))
+    booster = lightgbm.Booster(model_str=lightgbm_writer.write(trees))
     X = rows_for(trees, rng, 300)
     X[np.abs(X) < 1e-34] = 0.0  # LightGBM reads them so
     X[np.isneginf(X)] = np.nan  # x <= −∞ cannot say that nothing goes left
@@ -70,7 +70,7 @@ def test_xgboost_predicts_with_any_sum_in_single_precision(seed, form):
     trees = random_ensemble(
         rng, tree={"kinds": NAN_ONLY}, **{"input_dtype": "float32", **form, "sum_dtype": "float32"}
     )
-    booster = xgboost.Booster(model_file=bytearray(xgboost_writing.write(trees).encode()))
+    booster = xgboost.Booster(model_file=bytearray(xgboost_writer.write(trees).encode()))
     with np.errstate(over="ignore"):
         X = rows_for(trees, rng, 300).astype(np.float32)
     X[np.isinf(X)] = np.nan  # XGBoost refuses them
@@ -91,7 +91,7 @@ def column_types(trees):
 def test_our_own_form_holds_every_field(seed):
     rng = np.random.default_rng(seed)
     trees = random_ensemble(rng, values=3, combination="vote", against=-0.5, temperature=2.0)
-    found, about = own_json.read(json.loads(own_json.write(trees, estimator={"a": 1})))
+    found, about = json_format.read(json.loads(json_format.write(trees, estimator={"a": 1})))
     assert about == {"a": 1}
     for name, array in trees.to_arrays().items():
         assert np.array_equal(getattr(found, name, array), array, equal_nan=array.dtype.kind == "f")
@@ -141,8 +141,8 @@ def test_xgboosts_file_is_read_and_written_back(objective, params, tmp_path):
 def test_writing_what_xgboost_wrote_gives_its_trees_back(tmp_path):
     booster, _, _ = trained_by_xgboost("binary:logistic")
     theirs = json.loads(booster.save_raw("json"))
-    ensemble, _ = xgboost_json.read(theirs)
-    ours = json.loads(xgboost_writing.write(ensemble))
+    ensemble, _ = xgboost_reader.read(theirs)
+    ours = json.loads(xgboost_writer.write(ensemble))
     scores = [
         float(m["learner"]["learner_model_param"].pop("base_score")[1:-1]) for m in (ours, theirs)
     ]
@@ -188,7 +188,7 @@ def test_a_function_for_an_objective_leaves_no_name_and_the_scores_as_they_are()
     booster = lightgbm.train(params, lightgbm.Dataset(X, y), 5)
     text = booster.model_to_string()
     assert "objective=" not in text.split("tree_sizes")[0]
-    assert np.array_equal(lightgbm_text.read(text)[0].predict(X), booster.predict(X))
+    assert np.array_equal(lightgbm_reader.read(text)[0].predict(X), booster.predict(X))
 
 
 def test_a_list_is_of_the_column_that_alone_can_have_it(tmp_path):
@@ -202,7 +202,7 @@ def test_a_list_is_of_the_column_that_alone_can_have_it(tmp_path):
     booster.save_model(tmp_path / "model.txt")
     text = (tmp_path / "model.txt").read_text()
     assert 'pandas_categorical:[["low", "mid", "top"]]' in text
-    assert lightgbm_text.read(text)[2] == {"grade": ["low", "mid", "top"]}
+    assert lightgbm_reader.read(text)[2] == {"grade": ["low", "mid", "top"]}
     model = HistogramBoostingRegressor().load_model(tmp_path / "model.txt")
     assert np.array_equal(model.predict(frame), booster.predict(frame))
 
@@ -213,10 +213,10 @@ def test_a_list_is_of_the_column_that_alone_can_have_it(tmp_path):
 @given(st.floats(-15, 15, width=32), st.sampled_from(["sigmoid", "exp", "identity", "softmax"]))
 def test_a_base_score_has_the_margin_it_is_found_for(margin, link):
     found = base_score(np.float32(margin), link)
-    assert found is None or xgboost_json.margin(found, link) == np.float32(margin)
+    assert found is None or xgboost_reader.margin(found, link) == np.float32(margin)
     score = np.float32(1 / (1 + np.exp(-margin))) if link == "sigmoid" else np.float32(0.7)
     if 0 < score < 1:
-        assert base_score(xgboost_json.margin(score, link), link) is not None
+        assert base_score(xgboost_reader.margin(score, link), link) is not None
 
 
 @pytest.mark.parametrize("score", ["1E-9", "0E0", "1E0", "9.999999E-1"])
@@ -327,7 +327,7 @@ def xgboost_text():
 
 def text_for_lightgbm():
     trees = random_ensemble(np.random.default_rng(3), tree={"sets": False})
-    return lightgbm_writing.write(trees)
+    return lightgbm_writer.write(trees)
 
 
 def refused(text, tmp_path, told):
@@ -431,7 +431,7 @@ def test_a_damaged_file_is_told_or_holds_a_model_that_can_be_walked(whole_files,
 def whole_files(tmp_path_factory):
     """Return a path to write to, and the texts of models in all forms."""
     trees = random_ensemble(np.random.default_rng(3), n_trees=2, tree={"sets": False, "depth": 2})
-    texts = [xgboost_text(), lightgbm_writing.write(trees), own_json.write(trees)]
+    texts = [xgboost_text(), lightgbm_writer.write(trees), json_format.write(trees)]
     return tmp_path_factory.mktemp("damaged") / "model", texts
 
 

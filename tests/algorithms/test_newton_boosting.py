@@ -12,7 +12,7 @@ from sklearn.datasets import make_friedman1
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from algorithms import NewtonBoostingClassifier, NewtonBoostingRegressor
-from algorithms._common.newton import histograms as newton_hist
+from algorithms.newton import histogram_grower as newton_hist
 
 METHODS = ["exact", "approx", "hist"]
 WEIGHTS = [f"check_sample_weight_equivalence_on_{kind}_data" for kind in ("dense", "sparse")]

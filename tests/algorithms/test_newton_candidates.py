@@ -6,11 +6,11 @@ from newton_kit import digest, table
 from scipy import sparse
 
 from algorithms import NewtonBoostingClassifier, NewtonBoostingRegressor
-from algorithms._common.hist.bins import find_bins
-from algorithms._common.newton import histograms as newton_hist
-from algorithms._common.newton.cells import Cells
-from algorithms._common.newton.weighed_bins import weigh_edges
-from algorithms._common.threads import Workers
+from algorithms.gbdt.binning import find_bins
+from algorithms.newton import histogram_grower as newton_hist
+from algorithms.newton.value_cells import Cells
+from algorithms.newton.weighted_bins import weigh_edges
+from algorithms.runtime.threads import Workers
 
 METHODS = ["exact", "approx", "hist"]
 

@@ -13,7 +13,7 @@ from algorithms import (
     NewtonBoostingRegressor,
     read_model,
 )
-from algorithms._common.model_files.errors import ModelFileError
+from algorithms.model_io.errors import ModelFileError
 
 CASES = [
     (NewtonBoostingRegressor, {}),

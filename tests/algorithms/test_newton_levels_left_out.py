@@ -5,10 +5,10 @@ import pytest
 from newton_kit import table
 
 from algorithms import NewtonBoostingRegressor
-from algorithms._common.newton.growers import make_grower
-from algorithms._common.newton.pruning import cut, shape, splits_by_depth
-from algorithms._common.newton.sampling import Columns
-from algorithms._common.threads import Workers
+from algorithms.newton.grower_choice import make_grower
+from algorithms.newton.pruning import cut, shape, splits_by_depth
+from algorithms.newton.sampling import Columns
+from algorithms.runtime.threads import Workers
 
 MOST = 12
 

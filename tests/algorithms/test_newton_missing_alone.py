@@ -6,7 +6,7 @@ import xgboost
 from scipy import sparse
 
 from algorithms import NewtonBoostingRegressor
-from algorithms._common.newton import histograms as newton_hist
+from algorithms.newton import histogram_grower as newton_hist
 
 LARGEST = np.finfo(np.float32).max
 LISTS = {  # ways in which exact growth goes by lists

@@ -12,7 +12,7 @@ from sklearn import datasets
 from algorithms import NewtonBoostingClassifier, NewtonBoostingRegressor
 from harness import Spec, Task
 from harness.analysis.parity import Side, compare
-from harness.plugins import load_registry
+from harness.plugins.registry import load_registry
 
 LOADERS = [datasets.load_diabetes, datasets.load_breast_cancer, datasets.load_iris]
 MODULES = ["algorithms.newton_boosting", "algorithms.reference.xgboost"]

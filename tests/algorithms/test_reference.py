@@ -11,7 +11,7 @@ HEAVY = [*LIBRARIES, "pandas", "scipy", "joblib"]
 def test_a_library_is_imported_only_when_its_algorithm_is_used():
     code = f"""
 import json, sys
-from harness.plugins import load_registry
+from harness.plugins.registry import load_registry
 registry = load_registry(modules=["algorithms.reference." + name for name in {LIBRARIES}])
 names = registry.names("algorithm")
 print(json.dumps([len(names), [name for name in {HEAVY} if name in sys.modules]]))

@@ -10,7 +10,7 @@ import pytest
 from algorithms.reference._export_catboost import category_hash, codes_of
 from algorithms.reference.catboost import coded
 from harness import Spec, Task
-from harness.plugins import load_registry
+from harness.plugins.registry import load_registry
 
 REGISTRY = load_registry(modules=["algorithms.reference.catboost"])
 RNG = np.random.default_rng(0)

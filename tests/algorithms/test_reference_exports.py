@@ -10,8 +10,8 @@ import pytest
 from algorithms.reference.catboost import coded
 from harness import HarnessError, Spec, Task, spread
 from harness.data.loading import table_of
-from harness.plugins import load_registry
-from harness.preparation import choose, fit_preparation, refusal
+from harness.data.preparation import choose, fit_preparation, refusal
+from harness.plugins.registry import load_registry
 
 LIBRARIES = ("sklearn", "xgboost", "lightgbm", "catboost")
 REGISTRY = load_registry(modules=[f"algorithms.reference.{name}" for name in LIBRARIES])
@@ -258,7 +258,7 @@ def test_category_statistics_of_catboost_are_not_exportable():
 @pytest.fixture(scope="module")
 def real(mirror):
     """Return a function that brings a shared dataset: declaration and table, 900 rows at most."""
-    registry = load_registry(modules=["harness.builtin.mirror"])
+    registry = load_registry(modules=["harness.data.providers.mirror"])
 
     def bring(name):
         dataset = registry.dataset(name)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from harness import HarnessError, Spec, Task
-from harness.plugins import load_registry
+from harness.plugins.registry import load_registry
 
 REGISTRY = load_registry(modules=["algorithms.reference.lightgbm"])
 RNG = np.random.default_rng(0)

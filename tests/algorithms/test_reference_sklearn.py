@@ -8,7 +8,7 @@ import pytest
 
 from algorithms.reference.sklearn import sparse_without_missing
 from harness import Dataset, Spec, Task
-from harness.plugins import load_registry
+from harness.plugins.registry import load_registry
 
 REGISTRY = load_registry(modules=["algorithms.reference.sklearn"])
 RNG = np.random.default_rng(0)

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 import xgboost
 
-from algorithms._common.model_files.xgboost_json import level_order, margin
+from algorithms.model_io.xgboost_reader import level_order, margin
 from harness import HarnessError, Spec, Task
-from harness.plugins import load_registry
+from harness.plugins.registry import load_registry
 
 REGISTRY = load_registry(modules=["algorithms.reference.xgboost"])
 RNG = np.random.default_rng(0)

@@ -13,7 +13,7 @@ from algorithms import (
     HistogramBoostingRegressor,
     NewtonBoostingRegressor,
 )
-from algorithms._common.model_files.errors import ModelFileError
+from algorithms.model_io.errors import ModelFileError
 
 CASES = [
     (HistogramBoostingRegressor, {}),

@@ -14,11 +14,11 @@ from scipy import sparse
 from sklearn.ensemble import AdaBoostClassifier, AdaBoostRegressor, RandomForestClassifier
 
 from algorithms import read_model, serve, write_model
-from algorithms._common.prediction import odd_questions, packing
-from algorithms._common.prediction import predictor as hist_predict
-from algorithms._common.prediction.node_rules import ends_left
-from algorithms._common.prediction.predictor import FastPredictor
-from algorithms._common.prediction.shap_values import contributions
+from algorithms.prediction import categorical_splits, packing
+from algorithms.prediction import predictor as hist_predict
+from algorithms.prediction.node_rules import ends_left
+from algorithms.prediction.predictor import FastPredictor
+from algorithms.prediction.shap_values import contributions
 from algorithms.reference._export_sklearn import export
 from harness import HarnessError, Missing, Tree, TreeEnsemble
 
@@ -237,7 +237,7 @@ def test_a_set_that_two_columns_ask_is_numbered_for_each(monkeypatch):
 
 
 def test_a_set_that_many_nodes_ask_is_not_written_out_for_each(monkeypatch):
-    monkeypatch.setattr(odd_questions, "MOST_WORDS", 10)
+    monkeypatch.setattr(categorical_splits, "MOST_WORDS", 10)
     trees = far_reaching(4, np.arange(50))
     assert not FastPredictor(trees).odd.fits
     agree(trees, np.random.default_rng(10).integers(0, 60, (300, 2)).astype(float))

@@ -17,7 +17,7 @@ from algorithms import (
     NewtonBoostingRegressor,
     read_model,
 )
-from algorithms._common.prediction.shap_values import contributions
+from algorithms.prediction.shap_values import contributions
 from algorithms.reference._export_sklearn import export
 
 TASKS = {"regression": 0, "binary": 2, "multiclass": 3}

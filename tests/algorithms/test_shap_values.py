@@ -12,9 +12,9 @@ from ensembles import random_ensemble, rows_for
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from algorithms._common.model_files import lightgbm_text, xgboost_json
-from algorithms._common.prediction import shap_values
-from algorithms._common.prediction.shap_values import contributions, quadrature
+from algorithms.model_io import lightgbm_reader, xgboost_reader
+from algorithms.prediction import shap_values
+from algorithms.prediction.shap_values import contributions, quadrature
 
 
 @given(
@@ -113,7 +113,7 @@ def test_lightgbm_agrees(objective):
     params |= {"num_class": 3} if objective == "multiclass" else {}
     data = lightgbm.Dataset(X, targets(y, objective), categorical_feature=[5])
     booster = lightgbm.train(params, data, 10)
-    trees, _, _ = lightgbm_text.read(booster.model_to_string())
+    trees, _, _ = lightgbm_reader.read(booster.model_to_string())
     expected = booster.predict(X, pred_contrib=True)
     found = contributions(trees, X, threads=2).reshape(expected.shape)
     np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-9)
@@ -129,7 +129,7 @@ def test_xgboost_agrees(objective):
         X, targets(y, task), feature_types=["q"] * 5 + ["c"], enable_categorical=True
     )
     booster = xgboost.train(params, data, 10)
-    trees, _ = xgboost_json.read(json.loads(booster.save_raw("json")))
+    trees, _ = xgboost_reader.read(json.loads(booster.save_raw("json")))
     expected = booster.predict(data, pred_contribs=True)
     found = contributions(trees, X).reshape(expected.shape)
     scale = np.abs(expected).max()

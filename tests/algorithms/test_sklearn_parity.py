@@ -26,9 +26,9 @@ from algorithms import (
     DecisionTreeClassifier,
     DecisionTreeRegressor,
 )
-from algorithms._common.parity import sklearn_growing
-from algorithms._common.parity import versions as parity
-from algorithms._kernels.parity.sklearn_grow import grow_by_sklearn_rules
+from algorithms.estimator import library_versions as parity
+from algorithms.parity import sklearn_grower
+from algorithms.parity.kernels.sklearn_grow import grow_by_sklearn_rules
 
 
 @given(
@@ -87,7 +87,7 @@ def test_classes_that_all_weigh_nothing_leave_a_node_without_rows():
 def test_a_tree_that_needs_more_room_is_the_same(monkeypatch):
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(300, 3)), rng.normal(size=300)
-    monkeypatch.setattr(sklearn_growing, "FIRST_ROOM", 3)
+    monkeypatch.setattr(sklearn_grower, "FIRST_ROOM", 3)
     assert difference(*fit_both(DecisionTreeRegressor, X, y, random_state=0)) == ""
 
 

@@ -7,7 +7,7 @@ from sklearn.base import is_classifier
 
 import algorithms
 from algorithms import DecisionTreeClassifier, DecisionTreeRegressor
-from algorithms._common.trees import tables
+from algorithms.trees import presorted_table
 
 KINDS = [
     DecisionTreeClassifier(random_state=0),
@@ -35,7 +35,7 @@ def rows():
 @pytest.mark.parametrize("form", [sparse.csr_array, sparse.csc_matrix, sparse.coo_array])
 @pytest.mark.parametrize("model", KINDS, ids=lambda model: type(model).__name__)
 def test_sparse_rows_train_and_predict_as_dense_ones(model, form, monkeypatch):
-    monkeypatch.setattr(tables, "BLOCK_VALUES", 60)
+    monkeypatch.setattr(presorted_table, "BLOCK_VALUES", 60)
     X, y = rows()
     wanted = model.fit(X, y).predict(X)
     score = getattr(model, "oob_score_", None)
@@ -54,7 +54,7 @@ def test_entries_that_stand_twice_are_added():
     data, at = [1.0, 2.0, 5.0], ([0, 0, 1], [0, 0, 0])
     twice = sparse.csc_matrix((data, at[0], [0, 3]), shape=(3, 1))
     assert not twice.has_canonical_format
-    found = tables.fill_columns(twice, "test")
+    found = presorted_table.fill_columns(twice, "test")
     assert found.tolist() == [[3.0, 5.0, 0.0]]
     assert twice.nnz == 3
 

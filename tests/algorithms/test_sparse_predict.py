@@ -5,8 +5,8 @@ import pytest
 from scipy.sparse import csc_matrix, csr_array, csr_matrix
 
 from algorithms import HistogramBoostingRegressor, NewtonBoostingRegressor
-from algorithms._common.prediction import sparse_predict
-from algorithms._common.prediction.predictor import FastPredictor
+from algorithms.prediction import sparse_predict
+from algorithms.prediction.predictor import FastPredictor
 
 MODELS = [HistogramBoostingRegressor, NewtonBoostingRegressor]
 
@@ -23,14 +23,14 @@ def rows(n, columns=40, share=0.1):
 @pytest.mark.parametrize("share", [0, 1 << 40])  # by walks, and by masks
 def test_sparse_rows_are_read_as_what_absent_means(model, form, threads, share, monkeypatch):
     monkeypatch.setattr(sparse_predict, "VALUES", 60)  # a few rows a block
-    monkeypatch.setattr("algorithms._common.prediction.predictor.FEW_STEPS", 0)
+    monkeypatch.setattr("algorithms.prediction.predictor.FEW_STEPS", 0)
     X, y = rows(301)
     fitted = model(n_estimators=5, random_state=0).fit(csr_matrix(X), y)
     ensemble = fitted.ensemble_
-    monkeypatch.setattr("algorithms._common.prediction.predictor.QUESTIONS_A_STEP", share)
+    monkeypatch.setattr("algorithms.prediction.predictor.QUESTIONS_A_STEP", share)
     dense = np.where(X == 0.0, np.nan, X) if ensemble.absent == "nan" else X
     found = FastPredictor(ensemble).raw(form(X), threads)
-    monkeypatch.setattr("algorithms._common.prediction.predictor.QUESTIONS_A_STEP", 0)
+    monkeypatch.setattr("algorithms.prediction.predictor.QUESTIONS_A_STEP", 0)
     assert np.array_equal(found, FastPredictor(ensemble).raw(dense))
     assert len(np.unique(found)) > 5
 

@@ -7,8 +7,8 @@ import weakref
 import numpy as np
 import pytest
 
-from algorithms._common import threads
-from algorithms._common.threads import Workers
+from algorithms.runtime import threads
+from algorithms.runtime.threads import Workers
 
 
 @pytest.fixture(params=[0, 10, 4000])

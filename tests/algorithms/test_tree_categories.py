@@ -165,7 +165,7 @@ def test_a_grown_tree_sends_rows_where_it_counted_them(seed, criterion, limits, 
 
 @pytest.mark.parametrize("threads", [2, 4])
 def test_the_tree_is_the_same_for_any_number_of_threads(threads, monkeypatch):
-    monkeypatch.setattr("algorithms._common.trees.growing.BIG", 64)
+    monkeypatch.setattr("algorithms.trees.grower.BIG", 64)
     rng = np.random.default_rng(1)
     X, y = mixed(rng, 600, 0.1), rng.integers(0, 3, 600)
     one, more = (

@@ -2,9 +2,9 @@
 
 import pytest
 
-from algorithms._common.hist import crowds as hist_crowds
-from harness.plugins import load_registry
-from harness.worker.warm import exercise
+from algorithms.gbdt import high_cardinality as hist_crowds
+from harness.plugins.registry import load_registry
+from harness.worker.warm_up import exercise
 
 ENTRIES = load_registry([], strangers=False).entries["algorithm"]
 VARIED = sorted(name for name, entry in ENTRIES.items() if entry.value.variants)

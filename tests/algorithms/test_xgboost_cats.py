@@ -13,7 +13,7 @@ from algorithms import (
     NewtonBoostingClassifier,
     NewtonBoostingRegressor,
 )
-from algorithms._common.model_files.errors import ModelFileError
+from algorithms.model_io.errors import ModelFileError
 
 WORDS = ["z", "", "yes", "w"]  # in no order
 SHORT = ["i1", "u1", "i2", "i4", "i8"]  # whole numbers that XGBoost 3.2 can train on

@@ -14,7 +14,7 @@ from parity_xgboost import (
 )
 from sklearn import datasets
 
-from algorithms._common.parity.xgboost_boosting import boost_by_xgboost_rules
+from algorithms.parity.xgboost_boosting import boost_by_xgboost_rules
 
 
 @pytest.mark.parametrize("number", range(5))

@@ -14,7 +14,7 @@ from unittest import mock
 import numpy as np
 import pytest
 
-from harness.plugins import load_registry
+from harness.plugins.registry import load_registry
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -18,7 +18,7 @@ from sklearn import ensemble
 from algorithms import GradientBoostingClassifier, GradientBoostingRegressor
 from harness.data import resolve
 from harness.data.loading import table_of
-from harness.plugins import load_registry
+from harness.plugins.registry import load_registry
 
 COUNT = int(os.environ.get("SOAK_BOOSTERS", "60"))
 SEED = int(os.environ.get("SOAK_SEED", "1"))

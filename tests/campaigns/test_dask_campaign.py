@@ -17,8 +17,8 @@ import pytest
 from dask_kit import LEAVES_SOCKETS, cluster_of
 from jobs import PLUGIN, wait_until
 
-from harness import machine
-from harness.model import Status
+from harness.core import machine
+from harness.core.model import Status
 from harness.store import DATABASE, Store
 
 distributed = pytest.importorskip("distributed", reason="the extra 'dask' is not installed")

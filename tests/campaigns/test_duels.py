@@ -18,9 +18,9 @@ import pytest
 from duel_kit import EVERY_REAL, arena, changing_load, duel_of, until_decided
 from scipy.stats import binomtest
 
-from harness.analysis.looks import LOOKS, stop_reason
+from harness.analysis.interim_analysis import LOOKS, stop_reason
 from harness.analysis.speed import contamination, ratio_of, speeds_of
-from harness.model import Status, to_json
+from harness.core.model import Status, to_json
 
 DUELS = int(os.environ.get("SOAK_DUELS", "6"))
 REPLAYS = int(os.environ.get("SOAK_REPLAYS", "2000"))

@@ -17,13 +17,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from harness.channel import Channel, GarbledError
-from harness.config import Experiment, load_experiment
-from harness.errors import ConfigError, HarnessError
-from harness.experiment_files import shipped_experiments
-from harness.model import Outcome, Sample, Split, Status, Task, Trial, to_json
-from harness.outcomes import read_outcome
-from harness.units import parse_duration, parse_size
+from harness.config.experiment import Experiment, load_experiment
+from harness.config.files import shipped_experiments
+from harness.core.errors import ConfigError, HarnessError
+from harness.core.model import Outcome, Sample, Split, Status, Task, Trial, to_json
+from harness.core.outcome_files import read_outcome
+from harness.core.units import parse_duration, parse_size
+from harness.execution.channel import Channel, GarbledError
 
 TRIAL = Trial("a", {"n": 1}, "native", "d", Split(), 0, 1, "c" * 16, "f" * 16, Task.BINARY)
 OUTCOME = to_json(Outcome(TRIAL, Status.DONE, (Sample("fit", 0.1, 0.1),)))

@@ -21,18 +21,18 @@ from duel_kit import EVERY_REAL, forker
 from scratch_project import clone_with, git, new_project, plant
 
 import harness
-from harness import duelling
-from harness.against.gate import Asked, hold_against
-from harness.config import load_experiment
-from harness.plugins import load_registry
-from harness.progress import Progress
+from harness.config.experiment import load_experiment
+from harness.core.progress import Progress
+from harness.gate.run import Asked, hold_against
+from harness.measurement import duel as duelling
+from harness.plugins.registry import load_registry
 
 ROOT = Path(harness.__file__).resolve().parents[1]
 GATES = int(os.environ.get("SOAK_GATES", "1"))
 LOG = os.environ.get("SOAK_GATES_LOG")
 SECONDS = 900  # of one gate, on a busy machine
-DATA = ("harness.builtin.generators",)
-MODULES = (*DATA, "harness.builtin.executors", "harness.builtin.metrics")
+DATA = ("harness.data.providers.generators",)
+MODULES = (*DATA, "harness.executors.local", "harness.plugins.metrics")
 
 
 def gate(folder, *more):
@@ -110,7 +110,9 @@ def test_an_unchanged_branch_is_never_failed(project, tmp_path, monkeypatch):
     with forker(*DATA) as fork:
         for n in range(GATES):
             real = n % EVERY_REAL == EVERY_REAL - 1
-            monkeypatch.setattr("harness.execute.run_duel", with_workers_of(None if real else fork))
+            monkeypatch.setattr(
+                "harness.runs.execute.run_duel", with_workers_of(None if real else fork)
+            )
             asked = Asked(
                 "main",
                 experiment=experiment,

@@ -23,7 +23,7 @@ import pytest
 from jobs import wait_until
 from sieges import SIDE_BY_SIDE, STAGES, Campaign, is_ours, key_of, stage_of, workers_of
 
-from harness.model import FAILURES, Status
+from harness.core.model import FAILURES, Status
 from harness.store import DATABASE, Store
 
 KINDS = ("SIGKILL", "SIGKILL", "worker", "worker", "both", "SIGTERM", "SIGINT")

@@ -35,7 +35,7 @@ from algorithms import (
 )
 from harness.data import resolve
 from harness.data.loading import table_of
-from harness.plugins import load_registry
+from harness.plugins.registry import load_registry
 
 TREES = int(os.environ.get("SOAK_SKLEARN_TREES", "1500"))
 SEED = int(os.environ.get("SOAK_SEED", "1"))

@@ -18,7 +18,7 @@ from scipy import sparse
 
 from harness.data import resolve
 from harness.data.loading import table_of
-from harness.plugins import load_registry
+from harness.plugins.registry import load_registry
 
 COUNT = int(os.environ.get("SOAK_XGBOOST_TREES", "40"))
 SEED = int(os.environ.get("SOAK_SEED", "1"))

@@ -8,9 +8,9 @@ from click.testing import CliRunner
 from pages import DOCS
 
 from harness.cli.export import command
-from harness.config import Choice, Duels, Experiment, Gate, Parity, Run, Tuning, Verdicts
-from harness.config_splits import Splits
-from harness.experiment_files import shipped_experiments
+from harness.config.experiment import Choice, Duels, Experiment, Gate, Parity, Run, Tuning, Verdicts
+from harness.config.files import shipped_experiments
+from harness.config.splits import Splits
 
 PAGE = (DOCS / "experiments.md").read_text()
 TABLES = {

@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 from pages import DOCS
 
-from harness.analysis.view import Accuracy, Interval, Parity, Speed
-from harness.config import load_experiment
-from harness.model import DuelOutcome, Outcome, Status
-from harness.plugins import load_registry
-from harness.runs import Request, config_of, plan_request, planned_matches
+from harness.analysis.run_view import Accuracy, Interval, Parity, Speed
+from harness.config.experiment import load_experiment
+from harness.core.model import DuelOutcome, Outcome, Status
+from harness.plugins.registry import load_registry
+from harness.runs.run import Request, config_of, plan_request, planned_matches
 from harness.store import Store
 
 SPEC = importlib.util.spec_from_file_location("write_figures", DOCS / "figures/write.py")

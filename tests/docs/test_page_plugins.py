@@ -6,7 +6,7 @@ import pytest
 from pages import DOCS, ROOT, blocks
 
 from harness.conformance.checks import cases
-from harness.plugins import load_registry
+from harness.plugins.registry import load_registry
 
 PLUGINS = {"random-stumps": ROOT / "README.md", "shallow-lightgbm": DOCS / "plugins.md"}
 

@@ -4,7 +4,7 @@ import pytest
 from pages import DOCS, blocks
 
 from harness.conformance.checks import cases
-from harness.plugins import load_registry
+from harness.plugins.registry import load_registry
 from harness.testing import run_check
 
 PAGE = (DOCS / "ten-minutes.md").read_text()

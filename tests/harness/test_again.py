@@ -7,22 +7,22 @@ from contextlib import closing
 import pytest
 from click.testing import CliRunner
 
-from harness import runs
-from harness.again import RunAgain, duel_again, parity_again
-from harness.analysis.build import view_run
+from harness.analysis.build_view import view_run
 from harness.cli import harness
-from harness.config import parse_experiment
-from harness.drawn import Lines
-from harness.errors import ConfigError
-from harness.machine import fingerprint
-from harness.matches import matches_of
-from harness.model import DuelOutcome, Outcome, Status
-from harness.options import duel_experiment, own_data, parity_experiment
-from harness.plugins import load_registry
-from harness.runs import Request
+from harness.config.experiment import parse_experiment
+from harness.core.errors import ConfigError
+from harness.core.machine import fingerprint
+from harness.core.model import DuelOutcome, Outcome, Status
+from harness.planning.tree_comparisons import matches_of
+from harness.plugins.registry import load_registry
+from harness.progress_display import Lines
+from harness.runs import run as runs
+from harness.runs.request import duel_experiment, own_data, parity_experiment
+from harness.runs.rerun import RunAgain, duel_again, parity_again
+from harness.runs.run import Request
 from harness.store import Store
 from reports import Page
-from reports._commands import cell_again
+from reports.text.commands import cell_again
 
 PLUGIN = """
 from harness import ALL_TASKS, Algorithm, hookimpl
@@ -194,8 +194,8 @@ def test_a_duel_is_fought_as_its_run_planned_it(folder, registry, stored, monkey
         fought.append(duel)
         return DuelOutcome(duel, Status.FAILED)
 
-    monkeypatch.setattr("harness.execute.run_duel", fight)
-    monkeypatch.setattr("harness.execute.compile_and_tell", lambda *_: None)
+    monkeypatch.setattr("harness.runs.execute.run_duel", fight)
+    monkeypatch.setattr("harness.runs.execute.compile_and_tell", lambda *_: None)
     own = duel_experiment(
         ("other.one", "mine"), "iris", settings={"launches": 2}, params=(["deep=9"], ()), seed=3,
         capacity={},
@@ -219,7 +219,9 @@ def test_a_duel_is_fought_as_its_run_planned_it(folder, registry, stored, monkey
 
 def test_trees_are_compared_as_their_run_asked(folder, registry, monkeypatch):
     asked = []
-    monkeypatch.setattr("harness.again.run_parity", lambda *a, **k: asked.append((a, k)) or "new")
+    monkeypatch.setattr(
+        "harness.runs.rerun.run_parity", lambda *a, **k: asked.append((a, k)) or "new"
+    )
     experiment = parity_experiment(
         "mine", None, ["iris", "wine"], registry, params=(["deep=9"], ()), folds=4, seed=5
     )

@@ -8,9 +8,9 @@ import pytest
 
 import harness
 from harness.cli import harness as command_line
-from harness.data.given import dataset_from_given
-from harness.errors import ConfigError, DataError
-from harness.model import Status
+from harness.core.errors import ConfigError, DataError
+from harness.core.model import Status
+from harness.data.in_memory import dataset_from_given
 from harness.results import RunResult
 from harness.store import Store
 

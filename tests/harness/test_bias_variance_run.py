@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 from oracles_bias import squared_parts
 
-from harness.analysis.build import view_run
-from harness.config import parse_experiment
+from harness.analysis.build_view import view_run
+from harness.config.experiment import parse_experiment
+from harness.core.model import Task
+from harness.core.progress import Progress
 from harness.data import resolve, split_rows
 from harness.data.loading import table_of
-from harness.model import Task
-from harness.plugins import load_registry
-from harness.progress import Progress
-from harness.runs import Request, run_experiment
+from harness.plugins.registry import load_registry
+from harness.runs.run import Request, run_experiment
 from harness.store import Store
 
 PLUGINS = [

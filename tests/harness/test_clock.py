@@ -6,9 +6,9 @@ import time
 import pytest
 from jobs import job
 
-from harness.model import Status
+from harness.core.model import Status
+from harness.execution.supervisor import Supervisor
 from harness.store import Store
-from harness.supervise import Supervisor
 
 
 @pytest.fixture

@@ -5,13 +5,13 @@ from dataclasses import replace
 import pytest
 from jobs import job
 
-from harness.analysis.build import first_uses_of
-from harness.analysis.view import FirstUse
-from harness.compiling import compile_and_tell, compile_kernels, lanes_of
-from harness.model import DatasetRef
-from harness.plugins import load_registry
-from harness.progress import Progress
-from harness.supervise import Compiled
+from harness.analysis.build_view import first_uses_of
+from harness.analysis.run_view import FirstUse
+from harness.core.model import DatasetRef
+from harness.core.progress import Progress
+from harness.execution.compiling import compile_and_tell, compile_kernels, lanes_of
+from harness.execution.supervisor import Compiled
+from harness.plugins.registry import load_registry
 
 
 def named(plugin):

@@ -4,12 +4,12 @@ from typing import get_args
 
 import pytest
 
-from harness.config import Choice, load_experiment, parse_experiment
-from harness.config_diagnostics import Name
+from harness.config.diagnostics import Name
+from harness.config.experiment import Choice, load_experiment, parse_experiment
+from harness.config.files import experiments_of, shipped_experiments
+from harness.core.errors import ConfigError
 from harness.data.splits import HOLDOUT_ROWS, TEST_SHARE
-from harness.errors import ConfigError
-from harness.experiment_files import experiments_of, shipped_experiments
-from harness.plugins import load_registry
+from harness.plugins.registry import load_registry
 
 
 def write(tmp_path, text):

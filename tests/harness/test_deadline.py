@@ -7,16 +7,16 @@ from unittest import mock
 
 import pytest
 
-from harness.config import parse_experiment
-from harness.execute import Execution, Options
-from harness.model import Outcome, Status
-from harness.plan import make_plan
-from harness.plugins import load_registry
-from harness.progress import Progress
+from harness.config.experiment import parse_experiment
+from harness.core.libraries import Surroundings
+from harness.core.model import Outcome, Status
+from harness.core.progress import Progress
+from harness.planning.plan import make_plan
+from harness.plugins.registry import load_registry
+from harness.runs.execute import Execution, Options
 from harness.store import Store
-from harness.surroundings import Surroundings
 
-MODULES = ["harness.builtin.generators", "harness.builtin.executors"]
+MODULES = ["harness.data.providers.generators", "harness.executors.local"]
 MODULES += ["algorithms.reference.sklearn"]
 ASKED = {
     "algorithms": ["sklearn.decision_tree"],
@@ -55,8 +55,8 @@ def supervised(monkeypatch, seconds):
     def fight(duel, _, *, deadline):
         pytest.fail("there was no time for a duel")
 
-    monkeypatch.setattr("harness.supervise.Supervisor.supervise", supervise)
-    monkeypatch.setattr("harness.execute.run_duel", fight)
+    monkeypatch.setattr("harness.execution.supervisor.Supervisor.supervise", supervise)
+    monkeypatch.setattr("harness.runs.execute.run_duel", fight)
     monkeypatch.setattr(time, "monotonic", lambda: clock[0])
 
 
@@ -74,7 +74,7 @@ def test_without_a_deadline_all_is_done(execution, monkeypatch):
         fought.append(deadline)
         raise RuntimeError("seen")
 
-    monkeypatch.setattr("harness.execute.run_duel", fight)
+    monkeypatch.setattr("harness.runs.execute.run_duel", fight)
     with pytest.raises(RuntimeError, match="seen"):
         execution(math.inf)
     assert fought == [math.inf]
@@ -91,8 +91,8 @@ def test_duels_have_the_memory_that_workers_of_trials_held(execution, monkeypatc
         assert kept.stop.called
         raise RuntimeError("seen")
 
-    monkeypatch.setattr("harness.supervise.Supervisor.supervise", supervise)
-    monkeypatch.setattr("harness.execute.run_duel", fight)
+    monkeypatch.setattr("harness.execution.supervisor.Supervisor.supervise", supervise)
+    monkeypatch.setattr("harness.runs.execute.run_duel", fight)
     with pytest.raises(RuntimeError, match="seen"):
         execution(math.inf)
 
@@ -108,7 +108,7 @@ def test_trials_under_way_at_the_deadline_are_stored_and_no_other_begins(executi
             clock[0] = 1.0
             yield Outcome(trial, Status.DONE)
 
-    monkeypatch.setattr("harness.supervise.Supervisor.supervise", supervise)
+    monkeypatch.setattr("harness.execution.supervisor.Supervisor.supervise", supervise)
     monkeypatch.setattr(time, "monotonic", lambda: clock[0])
     assert execution(0.5, jobs=2).ends == {"trial": {Status.DONE: 2}}
     assert len(set(begun)) == len(begun) == 2

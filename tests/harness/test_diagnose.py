@@ -10,18 +10,19 @@ import pytest
 from sized_duels import duel
 from worlds import FOLDS, trial
 
-from harness import Argument, answers
-from harness.analysis.build import view_run
-from harness.config import parse_experiment
-from harness.config_diagnostics import Diagnostics
-from harness.diagnose import KIND, Diagnosis, answered, questions
-from harness.errors import ConfigError
-from harness.model import Split
-from harness.plan import Plan
-from harness.plugins import load_registry
-from harness.progress import Progress
-from harness.questions import Subject
-from harness.runs import Request, plan_request, run_experiment
+from harness import Argument
+from harness.analysis.build_view import view_run
+from harness.config.diagnostics import Diagnostics
+from harness.config.experiment import parse_experiment
+from harness.core.errors import ConfigError
+from harness.core.model import Split
+from harness.core.progress import Progress
+from harness.measurement import answers
+from harness.measurement.diagnostics import KIND, Diagnosis, answered, questions
+from harness.measurement.questions import Subject
+from harness.planning.plan import Plan
+from harness.plugins.registry import load_registry
+from harness.runs.run import Request, plan_request, run_experiment
 from harness.store import Store
 
 PLUGIN = Path(__file__).resolve().parents[1] / "plugins" / "crowd.py"
@@ -48,7 +49,7 @@ def request_of(tmp_path, **table):
 
 @pytest.fixture(scope="module")
 def registry():
-    modules = ["harness.builtin.metrics", "harness.builtin.executors"]
+    modules = ["harness.plugins.metrics", "harness.executors.local"]
     return load_registry([PLUGIN], modules=modules)
 
 
@@ -157,8 +158,8 @@ def test_answers_count_again_without_any_fit(whole, registry, monkeypatch):
     def refuse(*_):
         raise AssertionError("nothing needs to be fitted")
 
-    monkeypatch.setattr("harness.diagnose.probe", refuse)
-    monkeypatch.setattr("harness.supervise.Supervisor.supervise", refuse)
+    monkeypatch.setattr("harness.measurement.diagnostics.probe", refuse)
+    monkeypatch.setattr("harness.execution.supervisor.Supervisor.supervise", refuse)
     result = run_experiment(request, registry, Progress())
     with Store.open(request.results) as store:
         assert view_run(store, result.run_id, registry).diagnostics == view.diagnostics

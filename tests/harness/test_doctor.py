@@ -6,11 +6,12 @@ from types import SimpleNamespace
 
 import pytest
 
-from harness import doctor, machine
+from harness import doctor
+from harness.core import machine
+from harness.core.errors import PluginError
 from harness.doctor import Check
-from harness.errors import PluginError
-from harness.overhead import FirstCall
-from harness.plugins import Broken
+from harness.plugins.registry import Broken
+from harness.runs.overhead import FirstCall
 from harness.store import DATABASE
 
 QUIET = {
@@ -185,7 +186,7 @@ def test_a_cache_that_cannot_be_written_is_a_warning(
 )
 def test_first_calls_and_compiling_have_their_limits(monkeypatch, warm, cpu, notes, states, told):
     call = FirstCall("bagging", cpu, 12, warm, notes)
-    monkeypatch.setattr("harness.overhead.measure_first_calls", lambda entries: [call])
+    monkeypatch.setattr("harness.runs.overhead.measure_first_calls", lambda entries: [call])
     first, all_kernels = doctor.first_calls()
     assert [first.state, all_kernels.state] == states
     assert first.name == "first call of bagging"

@@ -5,11 +5,8 @@ import threading
 
 import pytest
 
-from harness import duel_side
-from harness import duelling as driver
 from harness.analysis.speed import speeds_of
-from harness.duelling import run_duel
-from harness.model import (
+from harness.core.model import (
     DatasetRef,
     Duel,
     Environment,
@@ -25,7 +22,10 @@ from harness.model import (
     duel_outcome_from_json,
     to_json,
 )
-from harness.session import DiedError, RefusedError, TooLateError
+from harness.execution.session import DiedError, RefusedError, TooLateError
+from harness.measurement import duel as driver
+from harness.measurement import duel_side
+from harness.measurement.duel import run_duel
 
 PHASES = ("native", "fit", "predict", "predict_one")
 

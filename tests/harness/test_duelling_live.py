@@ -6,9 +6,9 @@ import pytest
 from jobs import job
 
 from harness.analysis.speed import speeds_of
-from harness.duelling import run_duel
-from harness.model import Duel, Status
-from harness.supervise import Supervisor
+from harness.core.model import Duel, Status
+from harness.execution.supervisor import Supervisor
+from harness.measurement.duel import run_duel
 
 
 @pytest.fixture

@@ -4,9 +4,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from harness.execute import Execution, Options, Tally
-from harness.model import Status
-from harness.plan import Plan
+from harness.core.model import Status
+from harness.planning.plan import Plan
+from harness.runs.execute import Execution, Options, Tally
 
 
 def tally(*ends):

@@ -4,9 +4,8 @@ import dataclasses
 
 import pytest
 
-from harness.errors import ConfigError
-from harness.explain import explain, explain_duel
-from harness.model import (
+from harness.core.errors import ConfigError
+from harness.core.model import (
     DatasetRef,
     Duel,
     DuelOutcome,
@@ -18,6 +17,7 @@ from harness.model import (
     Task,
     Trial,
 )
+from harness.planning.explain import explain, explain_duel
 from harness.store import Store
 
 CELL = "c" * 16

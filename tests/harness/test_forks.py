@@ -10,12 +10,14 @@ import psutil
 import pytest
 from jobs import job, pids_in, running, wait_until
 
-from harness import forks
-from harness.model import Environment, Status, to_json
-from harness.session import DiedError, Session
-from harness.supervise import Supervisor
+from harness.core.model import Environment, Status, to_json
+from harness.execution import fork_server
+from harness.execution.session import DiedError, Session
+from harness.execution.supervisor import Supervisor
 
-pytestmark = pytest.mark.skipif(not forks.can_fork(), reason="this system's workers do not fork")
+pytestmark = pytest.mark.skipif(
+    not fork_server.can_fork(), reason="this system's workers do not fork"
+)
 
 
 @pytest.fixture
@@ -47,7 +49,7 @@ def test_forks_of_one_kind_have_one_template_and_another_kind_another(opened):
 def test_a_timed_job_a_duel_and_another_tree_are_started_anew(tmp_path, monkeypatch):
     def is_fork(session):
         with session:
-            return isinstance(session.process, forks.Forked)
+            return isinstance(session.process, fork_server.Forked)
 
     with Supervisor(tmp_path / "work") as supervisor:
         pool = supervisor.pool
@@ -143,25 +145,25 @@ def test_a_template_that_is_killed_costs_no_worker_and_no_trial(tmp_path):
         with pytest.raises(DiedError, match="the process that could have said how"):
             session.ask("fit", 20.0)
         with supervisor.pool.take(job({})) as another:
-            assert isinstance(another.process, forks.Forked)  # of a new template
+            assert isinstance(another.process, fork_server.Forked)  # of a new template
 
 
 def test_where_the_template_is_killed_while_it_is_asked_a_new_interpreter_does(opened, monkeypatch):
     opened()
-    sent = forks.socket.send_fds
+    sent = fork_server.socket.send_fds
 
     def killed_first(door, *arguments):
-        [template] = [t for t in forks._templates.values() if t and t._door is door]
+        [template] = [t for t in fork_server._templates.values() if t and t._door is door]
         template.process.kill()
         template.process.wait()
         return sent(door, *arguments)
 
     with monkeypatch.context() as patch:
-        patch.setattr(forks.socket, "send_fds", killed_first)
+        patch.setattr(fork_server.socket, "send_fds", killed_first)
         session = opened()
     assert isinstance(session.process, subprocess.Popen)
     session.hello(job({}), 60.0)
-    assert isinstance(opened().process, forks.Forked)
+    assert isinstance(opened().process, fork_server.Forked)
 
 
 def test_a_template_that_cannot_import_is_tried_once(opened, monkeypatch, tmp_path):
@@ -170,15 +172,15 @@ def test_a_template_that_cannot_import_is_tried_once(opened, monkeypatch, tmp_pa
     (broken / "__init__.py").write_text("raise RuntimeError('no such luck')")
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     started = []
-    popen = forks.subprocess.Popen
+    popen = fork_server.subprocess.Popen
 
     def counted(command, **more):
         started.append(command)
         return popen(command, **more)
 
-    monkeypatch.setattr(forks.subprocess, "Popen", counted)
+    monkeypatch.setattr(fork_server.subprocess, "Popen", counted)
     for _ in range(2):
-        assert not isinstance(opened().process, forks.Forked)
+        assert not isinstance(opened().process, fork_server.Forked)
     assert sum("--template" in command for command in started) == 1
 
 
@@ -199,7 +201,7 @@ def test_the_templates_of_this_process_are_ended_with_it():
         "from pathlib import Path\n"
         "import tempfile, psutil, os\n"
         "from jobs import job\n"
-        "from harness.session import Session\n"
+        "from harness.execution.session import Session\n"
         "with Session(job({}), Path(tempfile.mkdtemp()), forked=True) as session:\n"
         "    print(psutil.Process(session.process.pid).ppid(), flush=True)\n"
     )

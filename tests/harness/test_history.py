@@ -11,13 +11,13 @@ import pytest
 from scratch_project import git, new_project
 
 from harness.analysis.series import NoAsvError, Point, Step, by_commit, find_steps
-from harness.asv_export import export_asv
 from harness.cli import harness as command_line
-from harness.errors import DataError
-from harness.history import asv_series, read_history
-from harness.model import Outcome, Sample, Split, Status, Task, Trial
-from harness.outcomes import write_arrays
-from harness.plugins import load_registry
+from harness.core.errors import DataError
+from harness.core.model import Outcome, Sample, Split, Status, Task, Trial
+from harness.core.outcome_files import write_arrays
+from harness.history.asv_export import export_asv
+from harness.history.commits import asv_series, read_history
+from harness.plugins.registry import load_registry
 from harness.store import Store
 
 pytest.importorskip("asv", reason="asv is not installed")
@@ -29,7 +29,7 @@ NAMES = "steady", "stepping<i>"
 
 @pytest.fixture(scope="module")
 def registry():
-    return load_registry(modules=["harness.builtin.metrics"])
+    return load_registry(modules=["harness.plugins.metrics"])
 
 
 @pytest.fixture(scope="module")

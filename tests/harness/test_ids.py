@@ -2,9 +2,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness import ids
-from harness.errors import ConfigError
-from harness.model import Split
+from harness.core import ids
+from harness.core.errors import ConfigError
+from harness.core.model import Split
 
 SCALARS = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text()
 PARAMS = st.dictionaries(st.text(max_size=5), SCALARS, max_size=4)

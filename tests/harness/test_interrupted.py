@@ -10,15 +10,15 @@ import psutil
 import pytest
 from jobs import pids_in, running, wait_until
 
-from harness.model import Status
-from harness.outcomes import read_outcome
+from harness.core.model import Status
+from harness.core.outcome_files import read_outcome
 
 PARENT = """
 import sys
 from pathlib import Path
 from jobs import job
-from harness.builtin.executors import run_local
-from harness.supervise import Supervisor
+from harness.executors.local import run_local
+from harness.execution.supervisor import Supervisor
 
 folder, width = Path(sys.argv[1]), int(sys.argv[2])
 jobs = [job({}, {"fit": "hang", "pids": str(folder / f"pids{n}")}) for n in range(width)]

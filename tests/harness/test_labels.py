@@ -5,16 +5,16 @@ from types import SimpleNamespace
 import pytest
 
 import harness
-from harness.against.gate import _Measured
-from harness.choose import without_labels
 from harness.cli import harness as command_line
-from harness.config import parse_experiment
-from harness.errors import ConfigError
-from harness.model import ALL_TASKS, Algorithm, Dataset, Task
-from harness.options import RunOptions
-from harness.plan import make_plan
-from harness.plugins import HOOKS, Registry, load_registry
-from harness.surroundings import Surroundings
+from harness.config.experiment import parse_experiment
+from harness.core.errors import ConfigError
+from harness.core.libraries import Surroundings
+from harness.core.model import ALL_TASKS, Algorithm, Dataset, Task
+from harness.gate.run import _Measured
+from harness.planning.candidates import without_labels
+from harness.planning.plan import make_plan
+from harness.plugins.registry import HOOKS, Registry, load_registry
+from harness.runs.request import RunOptions
 
 VARIANTS = [
     {"name": "ours", "label": "few", "params": {"n": 1}},

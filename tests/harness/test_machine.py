@@ -3,7 +3,7 @@ import os
 
 import pytest
 
-from harness import machine
+from harness.core import machine
 
 
 def test_the_fingerprint_is_json_and_tells_nothing_private(monkeypatch):

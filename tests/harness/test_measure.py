@@ -4,8 +4,8 @@ import time
 import numpy as np
 import pytest
 
-from harness import measure
-from harness.measure import Meter
+from harness.core import phase_timer
+from harness.core.phase_timer import Meter
 
 
 def touch(mebibytes):
@@ -74,9 +74,9 @@ def test_a_phase_that_raises_is_measured_and_the_collector_comes_back():
 def test_where_the_kernel_refuses_the_peak_is_sampled_and_said_to_be_approximate(
     monkeypatch, tmp_path
 ):
-    monkeypatch.setattr(measure, "CLEAR_REFS", tmp_path / "absent" / "clear_refs")
-    monkeypatch.setattr(measure, "STATUS", tmp_path / "absent" / "status")
+    monkeypatch.setattr(phase_timer, "CLEAR_REFS", tmp_path / "absent" / "clear_refs")
+    monkeypatch.setattr(phase_timer, "STATUS", tmp_path / "absent" / "status")
     meter = Meter()
     assert meter.approximate
     assert meter.take("fit", lambda: (touch(64), time.sleep(0.05))).peak >= 0
-    assert measure.resident_now() > 2**20
+    assert phase_timer.resident_now() > 2**20

@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn import metrics as oracle
 
-from harness.builtin import metrics
-from harness.model import Predicted, Task
-from harness.plugins import load_registry
+from harness.core.model import Predicted, Task
+from harness.plugins import metrics
+from harness.plugins.registry import load_registry
 
 
 def classification(seed, classes, weighted, n=60):
@@ -119,7 +119,7 @@ def test_a_class_that_no_test_row_has_is_left_out_of_the_mean_area():
 
 
 def test_each_task_has_one_primary_metric_and_it_is_a_loss():
-    registered = load_registry(modules=["harness.builtin.metrics"]).all("metric")
+    registered = load_registry(modules=["harness.plugins.metrics"]).all("metric")
     for task in Task:
         primary = [m for m in registered if m.primary and task in m.tasks]
         assert [m.lower_is_better for m in primary] == [True], task
@@ -127,5 +127,5 @@ def test_each_task_has_one_primary_metric_and_it_is_a_loss():
 
 
 def test_declaring_metrics_imports_no_scikit_learn():
-    code = "import sys, harness.builtin.metrics; sys.exit('sklearn' in sys.modules)"
+    code = "import sys, harness.plugins.metrics; sys.exit('sklearn' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

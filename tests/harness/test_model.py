@@ -4,8 +4,8 @@ from typing import get_args
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness import model
-from harness.model import (
+from harness.core import model
+from harness.core.model import (  # fmt: skip
     Block,
     DatasetRef,
     Duel,
@@ -20,7 +20,7 @@ from harness.model import (
     Status,
     Task,
     Trial,
-)  # fmt: skip
+)
 
 TEXT = st.text(max_size=20)
 NUMBER = st.floats(allow_nan=False, allow_infinity=False)

@@ -8,9 +8,9 @@ import pytest
 
 import harness
 from harness.cli import duel, parity, run
-from harness.errors import ConfigError
-from harness.options import RunOptions, duel_experiment, params_of_sides
-from harness.plugins import load_registry
+from harness.core.errors import ConfigError
+from harness.plugins.registry import load_registry
+from harness.runs.request import RunOptions, duel_experiment, params_of_sides
 
 
 def test_params_are_toml_or_text_for_one_side_or_both():

@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.errors import HarnessError
-from harness.model import Failure, Outcome, Sample, Split, Status, Task, Trial, to_json
-from harness.outcomes import outcome_path, read_outcome, write_arrays, write_outcome
+from harness.core.errors import HarnessError
+from harness.core.model import Failure, Outcome, Sample, Split, Status, Task, Trial, to_json
+from harness.core.outcome_files import outcome_path, read_outcome, write_arrays, write_outcome
 
 TRIAL = Trial("a", {"x": 1}, "native", "d", Split(), 0, 1, "c" * 16, "t" * 16, Task.BINARY)
 OUTCOME = Outcome(
@@ -45,7 +45,7 @@ def test_a_writer_that_fails_half_way_leaves_the_old_file(tmp_path, monkeypatch)
     def full(_):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("harness.outcomes.os.fsync", full)
+    monkeypatch.setattr("harness.core.outcome_files.os.fsync", full)
     with pytest.raises(OSError, match="No space"):
         write_outcome(path, Outcome(TRIAL, Status.DONE))
     assert read_outcome(path) == OUTCOME

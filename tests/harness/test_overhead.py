@@ -6,11 +6,12 @@ from datetime import UTC, datetime, timedelta
 import numpy as np
 import pytest
 
-from harness import Spec, Task, noop, overhead
-from harness.errors import HarnessError
-from harness.model import Failure, Outcome, Sample, Split, Status, Trial
-from harness.plugins import load_registry
-from harness.pool import Pool
+from harness import Spec, Task
+from harness.core.errors import HarnessError
+from harness.core.model import Failure, Outcome, Sample, Split, Status, Trial
+from harness.execution.pool import Pool
+from harness.plugins.registry import load_registry
+from harness.runs import noop_algorithm, overhead
 
 TRIAL = Trial("noop", {}, "native", "d", Split(), 0, 1, "c", "t", Task.REGRESSION)
 START = datetime(2026, 1, 1, tzinfo=UTC)
@@ -46,14 +47,16 @@ def test_one_trial_is_too_few() -> None:
 
 def test_nothing_is_predicted_in_the_right_shape() -> None:
     X = np.zeros((4, 2))
-    assert noop.Noop(Spec(Task.REGRESSION)).predict(X).shape == (4,)
-    probabilities = noop.Noop(Spec(Task.MULTICLASS, n_classes=3)).predict_one(X)
+    assert noop_algorithm.Noop(Spec(Task.REGRESSION)).predict(X).shape == (4,)
+    probabilities = noop_algorithm.Noop(Spec(Task.MULTICLASS, n_classes=3)).predict_one(X)
     np.testing.assert_allclose(probabilities.sum(axis=1), 1.0)
 
 
 def test_the_algorithm_that_does_nothing_is_only_there_when_asked_for() -> None:
-    assert noop.NAME not in load_registry(strangers=False).names("algorithm")
-    assert load_registry([noop.__file__], modules=[]).names("algorithm") == [noop.NAME]
+    assert noop_algorithm.NAME not in load_registry(strangers=False).names("algorithm")
+    assert load_registry([noop_algorithm.__file__], modules=[]).names("algorithm") == [
+        noop_algorithm.NAME
+    ]
 
 
 def test_a_run_of_nothing_is_measured() -> None:
@@ -99,9 +102,11 @@ def test_first_calls_are_timed_in_processes_of_their_own(monkeypatch: pytest.Mon
         return start(*given, **options)
 
     monkeypatch.setattr(Pool, "start", noted)
-    entry = load_registry([noop.__file__], modules=[]).entry("algorithm", noop.NAME)
+    entry = load_registry([noop_algorithm.__file__], modules=[]).entry(
+        "algorithm", noop_algorithm.NAME
+    )
     (found,) = overhead.measure_first_calls([entry])
-    assert found.algorithm == noop.NAME
+    assert found.algorithm == noop_algorithm.NAME
     assert (found.cpu, found.functions) == (0.0, 0)  # it compiles nothing
     assert 0 < found.warm < 10
     assert found.notes == ()

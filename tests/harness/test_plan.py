@@ -2,13 +2,13 @@ from dataclasses import replace
 
 import pytest
 
-from harness.analysis.looks import LOOKS
-from harness.config import parse_experiment
-from harness.errors import ConfigError, PluginError
-from harness.model import ALL_TASKS, Accepts, Algorithm, Argument, Dataset, Status, Task
-from harness.plan import make_plan, plan_duel
-from harness.plugins import HOOKS, Registry
-from harness.surroundings import Surroundings
+from harness.analysis.interim_analysis import LOOKS
+from harness.config.experiment import parse_experiment
+from harness.core.errors import ConfigError, PluginError
+from harness.core.libraries import Surroundings
+from harness.core.model import ALL_TASKS, Accepts, Algorithm, Argument, Dataset, Status, Task
+from harness.planning.plan import make_plan, plan_duel
+from harness.plugins.registry import HOOKS, Registry
 
 EXPECTED = dict(HOOKS.values())
 
@@ -73,7 +73,11 @@ def test_training_sets_take_the_place_of_folds_and_each_has_its_cell():
 
 def test_a_worker_is_told_where_a_strangers_dataset_comes_from():
     registry = registry_of(OURS)
-    for name, plugin in [("a", "stranger.data"), ("b", "harness.builtin.cards"), ("c", "/c.py")]:
+    for name, plugin in [
+        ("a", "stranger.data"),
+        ("b", "harness.data.providers.cards"),
+        ("c", "/c.py"),
+    ]:
         registry.add("dataset", Dataset, dataset(name, options={"n": 1}), plugin, __file__)
     experiment = parse_experiment({"name": "x", "datasets": ["a:n=2", "b", "c"]}, "here")
     made = make_plan(experiment, registry, Surroundings(), plugin_files=("/c.py",))

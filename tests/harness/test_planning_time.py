@@ -9,10 +9,10 @@ from itertools import count
 
 import pytest
 
-from harness.config import parse_experiment
-from harness.plan import make_plan
-from harness.plugins import load_registry
-from harness.runs import surroundings
+from harness.config.experiment import parse_experiment
+from harness.planning.plan import make_plan
+from harness.plugins.registry import load_registry
+from harness.runs.run import surroundings
 
 
 def planned(seeds):

@@ -7,10 +7,10 @@ from types import ModuleType, SimpleNamespace
 import pytest
 
 from harness import __plugin_api__
-from harness.errors import ConfigError, PluginError
-from harness.model import Metric, Task
-from harness.plugin_files import import_file
-from harness.plugins import Registry, load_registry
+from harness.core.errors import ConfigError, PluginError
+from harness.core.model import Metric, Task
+from harness.plugins.files import import_file
+from harness.plugins.registry import Registry, load_registry
 
 METRIC = """
 from harness import Metric, hookimpl
@@ -243,7 +243,7 @@ def test_an_installed_plugin_for_another_api_is_broken_and_stops_nobody(tmp_path
     module = ModuleType("old_plugin")
     module.__plugin_api__, module.__file__ = 0, "old_plugin.py"
     point = SimpleNamespace(value="old_plugin", load=lambda: module)
-    monkeypatch.setattr("harness.plugins.entry_points", lambda group: [point])
+    monkeypatch.setattr("harness.plugins.registry.entry_points", lambda group: [point])
     (broken,) = load_registry(strangers=True).broken
     assert broken.plugin == "old_plugin"
     assert "written for plugin API 0" in broken.reason

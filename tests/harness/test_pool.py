@@ -6,8 +6,8 @@ from types import SimpleNamespace
 import psutil
 import pytest
 
-from harness import pool
-from harness.model import DatasetRef, Job, Limits
+from harness.core.model import DatasetRef, Job, Limits
+from harness.execution import pool
 
 
 class FakeSession:

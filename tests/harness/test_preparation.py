@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csr_matrix, issparse
 
-from harness.errors import ConfigError, DataError
-from harness.model import Accepts, Dataset, Table, Task
-from harness.preparation import NAMES, choose, common, fit_preparation, refusal
+from harness.core.errors import ConfigError, DataError
+from harness.core.model import Accepts, Dataset, Table, Task
+from harness.data.preparation import NAMES, choose, common, fit_preparation, refusal
 
 ALL = Accepts(missing=True, categorical=True, sparse=True)
 NONE = Accepts()

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from jobs import running, wait_until
 
-from harness import processes
+from harness.core import processes
 
 CHILD = (
     "import subprocess, sys; subprocess.run([sys.executable, '-c', 'import time; time.sleep(60)'])"

@@ -9,7 +9,7 @@ import pytest
 
 import harness
 from harness.conformance.claims import CHECK
-from harness.plugins import load_registry
+from harness.plugins.registry import load_registry
 from harness.testing import every_case
 
 ROOT = Path(harness.__file__).resolve().parents[1]
@@ -65,14 +65,14 @@ def test_to_have_it_installed_costs_nothing(project):
     code = "import sys, harness.pytest_plugin; print(sorted(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     loaded = done.stdout
-    for heavy in ("'numpy'", "'pandas'", "'sklearn'", "'harness.plugins'"):
+    for heavy in ("'numpy'", "'pandas'", "'sklearn'", "'harness.plugins.registry'"):
         assert heavy not in loaded
     (project / "pytest.ini").write_text("[pytest]\nfilterwarnings = error\n")
     assert "1 passed in" in collect(project).stdout
 
 
 def test_each_claim_is_a_case_of_its_own():
-    registry = load_registry(modules=["algorithms.decision_tree", "harness.builtin.executors"])
+    registry = load_registry(modules=["algorithms.decision_tree", "harness.executors.local"])
     found = list(every_case(registry))
     claims = [case.name for case in found if case.promise == CHECK]
     assert [name.split("-it_")[0] for name in claims] == [

@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 import harness
+from harness.core.errors import DataError
 from harness.data import resolve
 from harness.data.loading import table_of
 from harness.data.remote import pin_of, place_of
-from harness.errors import DataError
-from harness.explain import explain
-from harness.plugins import load_registry
+from harness.planning.explain import explain
+from harness.plugins.registry import load_registry
 from harness.store import Store
 
 URL = "https://example.org/mine.csv"
@@ -82,7 +82,9 @@ def test_results_of_other_bytes_are_never_reused_nor_mixed(machine, tmp_path):
     with Store.open(results) as store:
         (outcome, _), *_ = store.outcomes()
         assert pin_of(URL) == ""
-        table_of(resolve("mine", load_registry(modules=["harness.builtin.cards"])))  # pins it
+        table_of(
+            resolve("mine", load_registry(modules=["harness.data.providers.cards"]))
+        )  # pins it
         assert "of other bytes" in " ".join(explain(store, outcome.trial.id))
     assert measured(results, **TREES, **DUELS) == (0, SHA["those"])
     assert measured(results) == (2, SHA["those"])
@@ -102,7 +104,7 @@ def test_trees_of_other_bytes_are_grown_anew(machine, tmp_path):
     machine("one", "these")
     assert grown_on() == {SHA["these"]}
     machine("two", "those")
-    table_of(resolve("mine", load_registry(modules=["harness.builtin.cards"])))  # pins it
+    table_of(resolve("mine", load_registry(modules=["harness.data.providers.cards"])))  # pins it
     assert grown_on() == {SHA["those"]}
 
 
@@ -115,12 +117,12 @@ def test_what_a_store_holds_is_what_is_fetched_next(machine, tmp_path):
     assert pin_of(URL) == SHA["these"]
     machine("empty", "those")
     with pytest.raises(DataError, match=f"not {SHA['these'][:16]}"):
-        table_of(resolve("mine", load_registry(modules=["harness.builtin.cards"])))
+        table_of(resolve("mine", load_registry(modules=["harness.data.providers.cards"])))
 
 
 def test_a_parsed_table_is_that_of_the_pinned_bytes(machine, tmp_path):
     machine("one", "these")
-    mine = resolve("mine", load_registry(modules=["harness.builtin.cards"]))
+    mine = resolve("mine", load_registry(modules=["harness.data.providers.cards"]))
     before = table_of(mine).X["a"].tolist()
     Path(tmp_path / "one/pins.json").unlink()
     machine("one", "those")  # the source has changed, and somebody trusts it

@@ -13,10 +13,10 @@ from scratch_project import git
 
 from harness.__main__ import main
 from harness.conformance.checks import cases
-from harness.errors import ConfigError
-from harness.history import asv_series
-from harness.plugins import load_registry
-from harness.scaffold import BENCHMARKS, KINDS, write_package
+from harness.core.errors import ConfigError
+from harness.history.commits import asv_series
+from harness.plugins.registry import load_registry
+from harness.plugins.scaffold import BENCHMARKS, KINDS, write_package
 
 
 @pytest.fixture(scope="module")

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 from jobs import job, running, wait_until
 
-from harness import processes
-from harness.model import Environment, Status
-from harness.session import DiedError, RefusedError, Session, TooLateError
+from harness.core import processes
+from harness.core.model import Environment, Status
+from harness.execution.session import DiedError, RefusedError, Session, TooLateError
 from harness.worker import PROTOCOL
 from harness.worker.environment import worker_environment
 

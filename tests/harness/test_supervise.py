@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 from jobs import PLUGIN, job, pids_in, running, wait_until
 
-from harness import processes
-from harness.compiling import compile_kernels
-from harness.errors import StoreError
-from harness.machine import machine_id
-from harness.model import Status
-from harness.outcomes import read_outcome
-from harness.plugins import Registry
-from harness.supervise import Supervisor
+from harness.core import processes
+from harness.core.errors import StoreError
+from harness.core.machine import machine_id
+from harness.core.model import Status
+from harness.core.outcome_files import read_outcome
+from harness.execution.compiling import compile_kernels
+from harness.execution.supervisor import Supervisor
+from harness.plugins.registry import Registry
 
 
 @pytest.fixture(scope="module")
@@ -106,7 +106,7 @@ def test_predictions_that_break_the_contract_fail_the_trial(supervisor, output, 
 def test_what_a_plugin_reads_from_stdin_is_nothing_and_what_it_prints_is_cut(
     supervisor, monkeypatch
 ):
-    monkeypatch.setattr("harness.session.LOG_CAP", 1 << 20)
+    monkeypatch.setattr("harness.execution.session.LOG_CAP", 1 << 20)
     outcomes = run(supervisor, {"fit": "stdin"}, {"fit": "flood+sleep", "megabytes": 6, **NAP})
     assert [o.status for o in outcomes] == [Status.DONE, Status.DONE]
     logs = list(supervisor.folder.glob("worker-*.log"))
@@ -291,7 +291,7 @@ def test_a_plugin_that_hangs_at_import_is_given_up(tmp_path):
 
 
 def test_an_unknown_dataset_fails_with_its_reason_and_the_worker_stays(supervisor, tmp_path):
-    from harness.model import DatasetRef
+    from harness.core.model import DatasetRef
 
     [outcome] = run(supervisor, {}, dataset=DatasetRef("no-such-set", "0" * 64))
     assert outcome.status is Status.FAILED

@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csr_matrix
 
-from harness import tree_predict
-from harness.errors import DataError
-from harness.trees import Missing, Tree, TreeEnsemble
+from harness.core.errors import DataError
+from harness.trees import predict
+from harness.trees.ensemble import Missing, Tree, TreeEnsemble
 
 NAN, INF = math.nan, math.inf
 
@@ -190,7 +190,7 @@ def test_rows_in_chunks_are_rows_at_once(monkeypatch):
     X = rng.normal(size=(50, 1))
     ensemble = of(stump(0.0), stump(0.5))
     whole = ensemble.leaves(X), ensemble.raw(X)
-    monkeypatch.setattr(tree_predict, "CHUNK", 7)
+    monkeypatch.setattr(predict, "CHUNK", 7)
     np.testing.assert_array_equal(ensemble.leaves(X), whole[0])
     np.testing.assert_array_equal(ensemble.raw(X), whole[1])
     assert whole[0].dtype == np.int32

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.errors import PluginError
-from harness.model import ALL_TASKS, Algorithm
-from harness.tuning import TUNE, draw, one_of_each, tuned_params
+from harness.config.search_space import TUNE, draw, one_of_each, tuned_params
+from harness.core.errors import PluginError
+from harness.core.model import ALL_TASKS, Algorithm
 
 SPACE = {
     "depth": {"low": 2, "high": 8},

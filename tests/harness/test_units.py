@@ -2,8 +2,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.errors import ConfigError
-from harness.units import parse_duration, parse_share, parse_size, show_duration, utc_now
+from harness.core.errors import ConfigError
+from harness.core.units import parse_duration, parse_share, parse_size, show_duration, utc_now
 
 
 @pytest.mark.parametrize(

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from algorithms import serve
-from algorithms._common.prediction import leaf_masks, odd_questions
-from algorithms._common.prediction import predictor as hist_predict
+from algorithms.prediction import categorical_splits, leaf_masks
+from algorithms.prediction import predictor as hist_predict
 from harness import Tree, TreeEnsemble
 
 
@@ -24,8 +24,8 @@ def agree(trees, X):
         for few_rows, answers in ((1, 1 << 30), (1, 0)):
             with pytest.MonkeyPatch.context() as patch:
                 patch.setattr(hist_predict, "FEW_ROWS", 1 << 60)
-                patch.setattr(odd_questions, "FEW_ROWS", few_rows)
-                patch.setattr(odd_questions, "ANSWERS_A_STEP", answers)
+                patch.setattr(categorical_splits, "FEW_ROWS", few_rows)
+                patch.setattr(categorical_splits, "ANSWERS_A_STEP", answers)
                 every.append(server.raw(X))
         with pytest.MonkeyPatch.context() as patch:  # a block at a time, and two threads
             patch.setattr(hist_predict, "WIDENED", 1)

@@ -6,7 +6,11 @@ from contextlib import contextmanager
 
 import pytest
 
-PRELOADED = ["distributed", "algorithms._distributed.at_workers", "harness.builtin._dask_jobs"]
+PRELOADED = [
+    "distributed",
+    "algorithms.distributed.worker_tasks",
+    "harness.executors.dask_cluster.jobs",
+]
 # distributed leaves sockets and event loops to the garbage collector, above all of killed workers.
 LEAVES_SOCKETS = [
     pytest.mark.filterwarnings("ignore::ResourceWarning"),

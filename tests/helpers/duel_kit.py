@@ -18,9 +18,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-from harness import machine
-from harness.duelling import run_duel
-from harness.model import (
+from harness.core import machine
+from harness.core.model import (
     DatasetRef,
     Duel,
     Environment,
@@ -32,8 +31,9 @@ from harness.model import (
     Task,
     Trial,
 )
-from harness.session import DiedError, RefusedError, TooLateError
-from harness.supervise import Supervisor
+from harness.execution.session import DiedError, RefusedError, TooLateError
+from harness.execution.supervisor import Supervisor
+from harness.measurement.duel import run_duel
 from harness.worker import PROTOCOL
 from harness.worker.environment import worker_environment
 
@@ -124,7 +124,7 @@ def arena(folder):
 
 
 class Forked:
-    """A worker session without its start: what :class:`harness.duel_side.Opponent` asks for."""
+    """A worker session without its start: what :class:`harness.measurement.duel_side.Opponent` asks for."""
 
     def __init__(self, forker, job):
         self.end, theirs = socket.socketpair()

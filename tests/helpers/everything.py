@@ -20,10 +20,10 @@ from harness.analysis.diagnostics import (
     staged,
     strength,
 )
+from harness.analysis.run_view import FirstUse, Interval, Parity, RunView, Speed
 from harness.analysis.series import Point, Series, Step
 from harness.analysis.trends import Level, RunPoint
-from harness.analysis.view import FirstUse, Interval, Parity, RunView, Speed
-from harness.model import Status, to_json
+from harness.core.model import Status, to_json
 
 RNG = np.random.default_rng(0)
 P = RNG.uniform(size=200)

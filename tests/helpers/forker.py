@@ -14,10 +14,10 @@ import sys
 import threadpoolctl  # noqa: F401 - see above
 
 import harness.data.loading
-import harness.preparation
-import harness.tree_check
-import harness.worker.hand  # noqa: F401 - see above
-from harness.plugins import load_registry
+import harness.data.preparation
+import harness.trees.check
+import harness.worker.prepared_trial  # noqa: F401 - see above
+from harness.plugins.registry import load_registry
 from harness.worker import loading
 from harness.worker.affinity import pin
 from harness.worker.loop import serve

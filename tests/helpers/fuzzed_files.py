@@ -16,14 +16,14 @@ from hypothesis import strategies as st
 from openml_kit import DENSE, SPARSE, answers_of, dataset_of
 
 from algorithms import read_model
-from algorithms._common.model_files import lightgbm_writing, own_json, xgboost_writing
-from algorithms._common.model_files.errors import ModelFileError
+from algorithms.model_io import json_format, lightgbm_writer, xgboost_writer
+from algorithms.model_io.errors import ModelFileError
 from harness import Missing
+from harness.core.errors import HarnessError
+from harness.data.folders import cache_folder
 from harness.data.loading import table_of
-from harness.data.places import cache_folder
 from harness.data.remote import pin, pin_of
-from harness.errors import HarnessError
-from harness.history import read_history
+from harness.history.commits import read_history
 
 MOST_FEATURES = 10_000  # of a damaged model, to predict rows with it
 PLAIN = (int(Missing.NONE), int(Missing.NAN), int(Missing.NAN_AS_ZERO))  # what XGBoost has
@@ -94,15 +94,15 @@ def _models(write, **form):
     return [write(trees) for trees in found]
 
 
-OWN = _models(own_json.write)
+OWN = _models(json_format.write)
 XGBOOST = _models(
-    xgboost_writing.write,
+    xgboost_writer.write,
     tree={"kinds": PLAIN},
     comparison="<",
     input_dtype="float32",
     sum_dtype="float32",
 )
-LIGHTGBM = _models(lightgbm_writing.write, tree={"sets": False})
+LIGHTGBM = _models(lightgbm_writer.write, tree={"sets": False})
 
 
 def model_file(content, folder):

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import psutil
 
-from harness.model import DatasetRef, Job, Limits, Split, Task, Trial
+from harness.core.model import DatasetRef, Job, Limits, Split, Task, Trial
 
 PLUGIN = Path(__file__).resolve().parents[1] / "plugins" / "misbehave.py"
 _numbers = itertools.count()

@@ -3,11 +3,11 @@
 import numpy as np
 from numba import config, njit
 
-from algorithms._common.threads import Workers
-from algorithms._common.trees.growing import new_growth, new_scratch
-from algorithms._common.trees.tables import sort_table
-from algorithms._kernels.trees import layout
-from algorithms._kernels.trees.scan import fits
+from algorithms.runtime.threads import Workers
+from algorithms.trees.grower import new_growth, new_scratch
+from algorithms.trees.kernels import tree_arrays
+from algorithms.trees.kernels.scan import fits
+from algorithms.trees.presorted_table import sort_table
 
 
 def callable_kernel(inner):
@@ -33,8 +33,8 @@ def table_of(X):
 
 def rules_of(**changes):
     """Return rules of a tree without limits, by gini on two classes, with some changed."""
-    plain = layout.Rules(
-        criterion=layout.GINI,
+    plain = tree_arrays.Rules(
+        criterion=tree_arrays.GINI,
         n_classes=2,
         max_depth=2**31 - 1,
         min_samples_split=2,

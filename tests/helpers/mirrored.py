@@ -11,7 +11,7 @@ from scipy import sparse
 
 from harness.data import resolve
 from harness.data.loading import table_of
-from harness.plugins import load_registry
+from harness.plugins.registry import load_registry
 
 MIRROR = os.environ.get("HARNESS_MIRROR")
 MOST_BYTES = int(os.environ.get("SOAK_MIRROR_BYTES", "200000"))

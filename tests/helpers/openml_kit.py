@@ -4,9 +4,9 @@ import gzip
 import hashlib
 import json
 
+from harness.core.model import Dataset, Task
 from harness.data.openml import OpenMLLoader
 from harness.data.reading import Reading
-from harness.model import Dataset, Task
 
 DENSE = """@RELATION mine
 @ATTRIBUTE id INTEGER

@@ -5,7 +5,7 @@ from math import factorial
 
 import numpy as np
 
-from harness.tree_predict import goes_left
+from harness.trees.predict import goes_left
 
 
 def known_value(trees, tree, x, known):

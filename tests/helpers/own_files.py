@@ -2,9 +2,9 @@
 
 import json
 
+from harness.core.model import DatasetRef
 from harness.data import load_table
-from harness.model import DatasetRef
-from harness.plugins import Registry
+from harness.plugins.registry import Registry
 
 
 def loaded(dataset):

@@ -6,7 +6,7 @@ from sklearn import ensemble
 from threadpoolctl import threadpool_limits
 
 from algorithms import HistogramBoostingClassifier, HistogramBoostingRegressor
-from algorithms._common.parity.hgb_boosting import SAME_AS
+from algorithms.parity.hgb_boosting import SAME_AS
 from algorithms.reference._export_sklearn import hist_gradient_boosting
 
 CHOICES = {

@@ -6,8 +6,8 @@ import numpy as np
 
 from harness import Spec, Task, TreeEnsemble
 from harness.analysis.parity import Side, Training
-from harness.plugins import load_registry
-from harness.trees import Tree
+from harness.plugins.registry import load_registry
+from harness.trees.ensemble import Tree
 
 N = 400
 N_CLASSES = {Task.BINARY: 2, Task.MULTICLASS: 3, Task.REGRESSION: 0}

@@ -7,8 +7,8 @@ import columns
 import numpy as np
 import xgboost
 
-from algorithms._common.parity.xgboost_boosting import boost_by_xgboost_rules
-from algorithms._common.parity.xgboost_cuts import find_cuts
+from algorithms.parity.xgboost_boosting import boost_by_xgboost_rules
+from algorithms.parity.xgboost_cuts import find_cuts
 
 ROUNDS = 4
 METHODS = ["exact", "hist", "approx"]

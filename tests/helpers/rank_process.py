@@ -13,10 +13,10 @@ from ranks_kit import SECRET, described, digest_of
 from sklearn.base import clone
 
 from algorithms import HistogramBoostingRegressor
-from algorithms._common.hist.model import join_trees
-from algorithms._distributed.boosting import Table, Training, train
-from algorithms._distributed.collective import join
-from algorithms._distributed.rows import Rows
+from algorithms.distributed.boosting import Table, Training, train
+from algorithms.distributed.collective import join
+from algorithms.distributed.rows import Rows
+from algorithms.gbdt.model import join_trees
 
 MODEL = HistogramBoostingRegressor(n_estimators=2, num_leaves=7, random_state=1)
 LENGTHS = [200, 100, 150]

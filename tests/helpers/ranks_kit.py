@@ -11,19 +11,19 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
-from algorithms._common.hist.base import SEEDS
-from algorithms._common.hist.tables import find_categorical, read_table
-from algorithms._distributed import links
-from algorithms._distributed.boosting import Table, Training, train
-from algorithms._distributed.collective import join, skips_of
-from algorithms._distributed.rows import Rows
+from algorithms.distributed import sockets
+from algorithms.distributed.boosting import Table, Training, train
+from algorithms.distributed.collective import join, skips_of
+from algorithms.distributed.rows import Rows
+from algorithms.gbdt.base import SEEDS
+from algorithms.gbdt.input_table import find_categorical, read_table
 
 SECRET = b"of this test"
 
 
 def slow_road(to, seconds, callers):
     """Return an address that leads so many callers to another one; whatever passes is held up."""
-    gate = links.listen("127.0.0.1")
+    gate = sockets.listen("127.0.0.1")
 
     def carry(source, target):
         with source, target:
@@ -46,7 +46,7 @@ def slow_road(to, seconds, callers):
 
 def together(size, task, secrets=None, delay=0.0, **options):
     """Return what ``task(ranks)`` returns at each rank; a broken link is returned in its place."""
-    listeners = [links.listen("127.0.0.1") for _ in range(size)]
+    listeners = [sockets.listen("127.0.0.1") for _ in range(size)]
     addresses = [one.getsockname() for one in listeners]
     if delay:  # on all ways to one rank
         addresses[-1] = slow_road(addresses[-1], delay, len(skips_of(size)))
@@ -56,7 +56,7 @@ def together(size, task, secrets=None, delay=0.0, **options):
         try:
             with join(rank, addresses, listeners[rank], secret, **options) as ranks:
                 return task(ranks)
-        except links.LinkError as error:
+        except sockets.LinkError as error:
             return error
 
     with ThreadPoolExecutor(size) as pool:

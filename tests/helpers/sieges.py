@@ -14,9 +14,9 @@ from pathlib import Path
 import psutil
 from jobs import running
 
-from harness.config import load_experiment
-from harness.plugins import load_registry
-from harness.runs import Request, plan_request, planned_matches
+from harness.config.experiment import load_experiment
+from harness.plugins.registry import load_registry
+from harness.runs.run import Request, plan_request, planned_matches
 from harness.store import Store
 
 PLUGIN = Path(__file__).resolve().parents[1] / "plugins" / "ledger.py"

@@ -1,6 +1,6 @@
 """Made-up duels whose training time is known for every size."""
 
-from harness.model import (
+from harness.core.model import (
     Block,
     DatasetRef,
     Duel,

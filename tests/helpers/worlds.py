@@ -5,10 +5,10 @@ import hashlib
 
 import numpy as np
 
-from harness.analysis.build import view_run
-from harness.errors import StoreError
-from harness.model import Outcome, Sample, Split, Status, Task, Trial
-from harness.outcomes import write_arrays
+from harness.analysis.build_view import view_run
+from harness.core.errors import StoreError
+from harness.core.model import Outcome, Sample, Split, Status, Task, Trial
+from harness.core.outcome_files import write_arrays
 from harness.store import Store
 
 FOLDS = 5

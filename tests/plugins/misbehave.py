@@ -18,7 +18,7 @@ import numpy as np
 import pandas as pd
 
 from harness import Algorithm, Dataset, Spec, Table, Task, hookimpl
-from harness.trees import Tree, TreeEnsemble
+from harness.trees.ensemble import Tree, TreeEnsemble
 
 SLEEPER = [sys.executable, "-c", "import time; time.sleep(600)"]
 

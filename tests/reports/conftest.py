@@ -14,8 +14,8 @@ import pytest
 from everything import everything_of, history_of, previous_of, run_point
 
 from harness.analysis.difference import Comparison, Difference, Gains, Line, Node
-from harness.analysis.view import Accuracy, Cell, Interval, Parity, RunView, Speed
-from harness.model import (
+from harness.analysis.run_view import Accuracy, Cell, Interval, Parity, RunView, Speed
+from harness.core.model import (
     Block,
     DatasetRef,
     Duel,
@@ -447,7 +447,7 @@ def own_sections() -> list[Section]:
     import pkgutil
 
     import reports
-    from harness.plugins import load_registry
+    from harness.plugins.registry import load_registry
 
     names = [m.name for m in pkgutil.iter_modules(reports.__path__) if not m.name.startswith("_")]
     registry = load_registry(modules=[f"reports.{name}" for name in names], strangers=False)
@@ -481,7 +481,7 @@ def index_page() -> str:
 
 def history_page() -> str:
     """Return the page of a history with hostile names."""
-    from reports._history_page import build_history
+    from reports.page.history_page import build_history
 
     names = list(HOSTILE.values())
     return build_history(history_of(names), names)

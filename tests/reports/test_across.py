@@ -5,10 +5,11 @@ from dataclasses import replace
 
 import pytest
 
-from harness.analysis.view import RunView
-from reports import Page, across, markdown_summary
-from reports._ranks import critical_difference
-from reports._render import Renderer
+from harness.analysis.run_view import RunView
+from reports import Page, markdown_summary
+from reports.charts.ranks import critical_difference
+from reports.page.render import Renderer
+from reports.sections import across
 
 
 @pytest.fixture

@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 
 from harness.analysis.diagnostics import Diagnostic, bias_variance
-from harness.model import to_json
-from reports import Details, Page, diagnostics
-from reports._bias_variance import bias_variance_figures, told_params, varied
-from reports._plot import Lines
+from harness.core.model import to_json
+from reports import Details, Page
+from reports.charts.bias_variance import bias_variance_figures, told_params, varied
+from reports.charts.plot import Lines
+from reports.sections import diagnostics
 
 RNG = np.random.default_rng(0)
 

@@ -8,8 +8,8 @@ import pytest
 
 import reports
 from harness import Section
-from harness.errors import StoreError
-from harness.plugins import load_registry
+from harness.core.errors import StoreError
+from harness.plugins.registry import load_registry
 from reports import (
     Badge,
     Callout,
@@ -33,8 +33,8 @@ from reports import (
     build_report,
     write_report,
 )
-from reports._format import plain
-from reports._render import soft
+from reports.page.render import soft
+from reports.text.format import plain
 
 KINDS = ("typical", "everything", "empty", "one_trial", "only_failures")
 KINDS += (pytest.param("large", marks=pytest.mark.slow),)

@@ -7,10 +7,11 @@ import numpy as np
 import pytest
 
 from harness.analysis.diagnostics import Diagnostic
-from harness.model import Block, Sample, Split
-from reports import Page, accuracy, predictions, profiles, quality, timings, tradeoff, variants
-from reports._plot import Dots, Lines, Plot
-from reports._scaling import importance_figures, medians, scaling_figures
+from harness.core.model import Block, Sample, Split
+from reports import Page
+from reports.charts.plot import Dots, Lines, Plot
+from reports.charts.scaling import importance_figures, medians, scaling_figures
+from reports.sections import accuracy, predictions, profiles, quality, timings, tradeoff, variants
 
 
 @pytest.fixture

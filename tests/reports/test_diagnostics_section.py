@@ -6,7 +6,8 @@ import pytest
 from everything import answers
 
 from harness.analysis.diagnostics import Diagnostic
-from reports import Details, Figure, Page, Panel, Table, build_report, diagnostics, verdicts_json
+from reports import Details, Figure, Page, Panel, Table, build_report, verdicts_json
+from reports.sections import diagnostics
 
 
 @pytest.fixture(scope="module")

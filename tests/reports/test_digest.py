@@ -5,10 +5,10 @@ from dataclasses import replace
 
 import pytest
 
-from harness.analysis.view import Interval
-from harness.model import Status
+from harness.analysis.run_view import Interval
+from harness.core.model import Status
 from reports import build_report, markdown_summary, verdicts_json
-from reports._digest import escaped
+from reports.page.digest import escaped
 
 KINDS = ("typical", "hostile", "empty", "one_trial", "only_failures")
 

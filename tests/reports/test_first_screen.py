@@ -6,9 +6,10 @@ from dataclasses import replace
 import pytest
 
 from harness.analysis.compare import RunComparison, Seconds, Turn
-from reports import Page, changes, summary
-from reports._choice import choice_words, choices
-from reports._verdict_matrix import as_accurate, overall, pair_cell, same_trees
+from reports import Page
+from reports.page.recommendation import choice_words, choices
+from reports.page.verdict_matrix import as_accurate, overall, pair_cell, same_trees
+from reports.sections import changes, summary
 
 
 @pytest.fixture

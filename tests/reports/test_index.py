@@ -10,12 +10,13 @@ from browser import CHROMIUM, WHY_NOT, Browser
 
 from harness.analysis.compare import RunComparison
 from harness.analysis.compare_duels import RatioChange, RungChange
+from harness.analysis.run_view import Interval, Parity, Speed
 from harness.analysis.trends import Level, RunPoint
-from harness.analysis.view import Interval, Parity, Speed
-from reports import Page, Report, build_index, build_report, history, write_index
-from reports._courses import run_names, score_figure, speed_figure, steps_of
-from reports._plot import Dots
-from reports._run_tables import other_tables, scores_table
+from reports import Page, Report, build_index, build_report, write_index
+from reports.charts.plot import Dots
+from reports.page.courses import run_names, score_figure, speed_figure, steps_of
+from reports.page.run_tables import other_tables, scores_table
+from reports.sections import history
 
 
 def level(algorithm, dataset, score, params="{}") -> Level:

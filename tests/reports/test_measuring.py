@@ -4,14 +4,15 @@ from dataclasses import replace
 
 import pytest
 
-from harness.analysis.view import FirstUse, RunView
-from harness.model import Block, Sample
-from reports import Page, duels, gates, phases
-from reports._cold import cold_and_warm
-from reports._plot import Boxes
-from reports._printed import change_rows, gate_rows, gates_markdown
-from reports._render import Renderer
-from reports.duels import spin_words
+from harness.analysis.run_view import FirstUse, RunView
+from harness.core.model import Block, Sample
+from reports import Page
+from reports.charts.plot import Boxes
+from reports.page.cold_calls import cold_and_warm
+from reports.page.printed import change_rows, gate_rows, gates_markdown
+from reports.page.render import Renderer
+from reports.sections import duels, gates, phases
+from reports.sections.duels import spin_words
 
 
 @pytest.fixture

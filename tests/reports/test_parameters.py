@@ -4,9 +4,10 @@ from dataclasses import replace
 
 import pytest
 
-from harness.analysis.view import RunView
-from reports import Page, parameters, verdicts
-from reports._render import Renderer
+from harness.analysis.run_view import RunView
+from reports import Page
+from reports.page.render import Renderer
+from reports.sections import parameters, verdicts
 
 CAPACITY = {
     "trees": {"name": "n_estimators", "match": "exact", "note": ""},

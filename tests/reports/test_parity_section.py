@@ -5,8 +5,9 @@ from dataclasses import replace
 import pytest
 
 from harness.analysis.difference import Line
-from reports import Drawing, Fragment, Page, Panel, Sides, Table, parity
-from reports._trees import draw_tree
+from reports import Drawing, Fragment, Page, Panel, Sides, Table
+from reports.charts.tree_drawing import draw_tree
+from reports.sections import parity
 
 
 @pytest.fixture

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reports import _axes, _legends
-from reports._forest import Estimate, differences, ratios
-from reports._palette import PALETTE
-from reports._plot import Boxes, Dots, Label, Lines, Panel, Plot, beside, width_of
-from reports._strips import strips
-from reports.tradeoff import front
+from reports.charts import axes, legends
+from reports.charts.forest import Estimate, differences, ratios
+from reports.charts.plot import Boxes, Dots, Label, Lines, Panel, Plot, beside, width_of
+from reports.charts.strips import strips
+from reports.sections.tradeoff import front
+from reports.text.palette import PALETTE
 
 ALLOWED = {"svg", "path", "text"}
 
@@ -38,7 +38,7 @@ def numbers(root: ET.Element) -> list[float]:
 
 @given(st.lists(st.floats(1e-9, 1e9), max_size=20))
 def test_a_log_axis_spans_its_values_with_few_ticks(values) -> None:
-    (low, high), ticks = _axes.log_scale(values)
+    (low, high), ticks = axes.log_scale(values)
     assert all(low <= v <= high for v in values)
     assert ticks == sorted(ticks)
     assert all(low <= tick <= high for tick in ticks)
@@ -46,7 +46,7 @@ def test_a_log_axis_spans_its_values_with_few_ticks(values) -> None:
 
 
 def test_log_scale_ignores_what_a_log_axis_cannot_show() -> None:
-    assert _axes.log_scale([0.0, -1.0, float("inf"), 2.0, 20.0]) == (
+    assert axes.log_scale([0.0, -1.0, float("inf"), 2.0, 20.0]) == (
         [1.6, 25.0],
         [2, 3, 5, 10, 20],
     )
@@ -54,7 +54,7 @@ def test_log_scale_ignores_what_a_log_axis_cannot_show() -> None:
 
 @given(st.lists(st.floats(-1e9, 1e9), max_size=20), st.integers(2, 8))
 def test_a_linear_axis_spans_its_values_with_few_round_ticks(values, most) -> None:
-    axis = _axes.linear(values, most=most)
+    axis = axes.linear(values, most=most)
     assert all(axis.low <= v <= axis.high for v in values)
     assert len(axis.ticks) == len(axis.labels) <= most + 1
     assert all(axis.low <= t <= axis.high for t in axis.ticks)
@@ -62,19 +62,19 @@ def test_a_linear_axis_spans_its_values_with_few_round_ticks(values, most) -> No
 
 
 def test_what_is_not_finite_moves_no_axis() -> None:
-    assert _axes.linear([1.0, math.inf, math.nan, 2.0]) == _axes.linear([1.0, 2.0])
-    assert _axes.linear([0.0, 1.0], zero=True).low == 0.0
+    assert axes.linear([1.0, math.inf, math.nan, 2.0]) == axes.linear([1.0, 2.0])
+    assert axes.linear([0.0, 1.0], zero=True).low == 0.0
 
 
 def test_an_axis_of_zeros_alone_has_room_above_them() -> None:
-    axis = _axes.linear([0.0, 0.0], zero=True)
+    axis = axes.linear([0.0, 0.0], zero=True)
     assert axis.low == 0.0 < axis.high
     assert axis.share(0.0) == 0.0
     assert axis.ticks[0] == 0.0
 
 
 def test_rows_stand_from_the_top() -> None:
-    axis = _axes.rows(["a", "b", "c"])
+    axis = axes.rows(["a", "b", "c"])
     assert axis.share(0) > axis.share(1) > axis.share(2)
     assert axis.labels == ["a", "b", "c"]
 
@@ -83,19 +83,19 @@ def test_rows_stand_from_the_top() -> None:
     ("value", "label"), [(0.0, "0"), (0.25, "0.25"), (-3.0, "−3"), (1e6, "1e6"), (2e-5, "2e−5")]
 )
 def test_ticks_are_told_briefly(value, label) -> None:
-    assert _axes.number(value) == label
+    assert axes.number(value) == label
 
 
 def test_times_and_ratios_have_their_units() -> None:
-    assert [_axes.brief_seconds(v) for v in (2e-5, 0.03, 5)] == ["20 µs", "30 ms", "5 s"]
-    assert _axes.brief_ratio(0.5) == "×0.5"
+    assert [axes.brief_seconds(v) for v in (2e-5, 0.03, 5)] == ["20 µs", "30 ms", "5 s"]
+    assert axes.brief_ratio(0.5) == "×0.5"
 
 
 # ------------------------------------------------------------------ the picture
 
 
 def a_panel(**rest) -> Panel:
-    x, y = _axes.linear([0, 10], "x title"), _axes.linear([0, 1], "y title")
+    x, y = axes.linear([0, 10], "x title"), axes.linear([0, 1], "y title")
     marks = [
         Boxes([(1, 0.2, 3, 0.4)]),
         Lines([[(0, 0), (10, 1)]]),
@@ -124,7 +124,7 @@ def test_everything_lies_within_the_picture() -> None:
 
 def test_hostile_names_are_text(hostile_names) -> None:
     names = list(hostile_names.values())
-    x, y = _axes.linear([0, 1]), _axes.rows(names)
+    x, y = axes.linear([0, 1]), axes.rows(names)
     marks = [Label((0, i), name) for i, name in enumerate(names)]
     root = parsed(Plot([Panel(x, y, marks, title=names[0])]))
     assert {e.tag.split("}")[1] for e in root.iter()} <= ALLOWED
@@ -132,16 +132,16 @@ def test_hostile_names_are_text(hostile_names) -> None:
 
 
 def test_labels_of_an_axis_do_not_touch() -> None:
-    axis = _axes.Axis(0, 1, (0.0, 0.01, 1.0), ("a long label", "another one", "end"))
-    assert set(texts(parsed(Plot([Panel(axis, _axes.linear([0, 1]), [])])))) >= {
+    axis = axes.Axis(0, 1, (0.0, 0.01, 1.0), ("a long label", "another one", "end"))
+    assert set(texts(parsed(Plot([Panel(axis, axes.linear([0, 1]), [])])))) >= {
         "a long label",
         "end",
     }
-    assert "another one" not in texts(parsed(Plot([Panel(axis, _axes.linear([0, 1]), [])])))
+    assert "another one" not in texts(parsed(Plot([Panel(axis, axes.linear([0, 1]), [])])))
 
 
 def test_names_beside_points_cover_no_other_name() -> None:
-    panel = Panel(_axes.linear([0, 1]), _axes.linear([0, 1]), [], width=300, height=200)
+    panel = Panel(axes.linear([0, 1]), axes.linear([0, 1]), [], width=300, height=200)
     crowd = [(f"name {i}", (0.5, 0.5 + i * 1e-3)) for i in range(30)]
     found = beside(crowd, panel)
     assert 1 <= len(found) <= 4, "one a side of the crowd"
@@ -206,10 +206,10 @@ def test_the_front_is_of_those_that_nobody_beats_in_both() -> None:
 
 
 def test_legends_name_only_what_is_drawn() -> None:
-    assert [key.text for key in _legends.keys(_legends.SPEEDS, ["slower"])] == ["slower"]
-    for meanings in (_legends.ORIGINS, _legends.SPEEDS, _legends.VERDICTS):
+    assert [key.text for key in legends.keys(legends.SPEEDS, ["slower"])] == ["slower"]
+    for meanings in (legends.ORIGINS, legends.SPEEDS, legends.VERDICTS):
         symbols, shapes, colours = zip(*meanings.values(), strict=True)
         assert len(set(symbols)) == len(set(shapes)) == len(set(colours)) == len(meanings)
         assert set(colours) <= set(PALETTE)
-    assert [k.text for k in _legends.series_keys(["a", "b"])] == ["a", "b"]
-    assert len({(colour, dash) for colour, dash, _ in _legends.SERIES}) == len(_legends.SERIES)
+    assert [k.text for k in legends.series_keys(["a", "b"])] == ["a", "b"]
+    assert len({(colour, dash) for colour, dash, _ in legends.SERIES}) == len(legends.SERIES)

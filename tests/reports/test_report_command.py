@@ -11,7 +11,7 @@ from worlds import World, stored
 
 from harness import api
 from harness.cli import harness
-from harness.errors import ConfigError
+from harness.core.errors import ConfigError
 
 
 @pytest.fixture(scope="module")

@@ -7,8 +7,8 @@ from dataclasses import fields, is_dataclass
 import pytest
 
 from reports import Figure, Fragment, Page, Table
-from reports._plot import Boxes, Dots, Lines, Plot
-from reports._tables import csv_text
+from reports.blocks.tables import csv_text
+from reports.charts.plot import Boxes, Dots, Lines, Plot
 
 GUIDES = ("muted", "ink", "paper")  # colours of lines that mark a place, and show no number
 # Sections whose rows hold what the bars are shares of, and those that draw roots of shares.

@@ -6,13 +6,14 @@ from types import SimpleNamespace
 
 import pytest
 
-from harness.analysis.view import Interval
-from harness.model import Failure, Outcome, Status
-from reports import Page, environment, failures, leaderboard, phases, speed, summary, verdicts
-from reports import datasets as dataset_panels
-from reports._page import Pair
-from reports._verdict_matrix import pair_name
-from reports._verdict_words import in_margins, loss_difference, speed_cell, speed_word
+from harness.analysis.run_view import Interval
+from harness.core.model import Failure, Outcome, Status
+from reports import Page
+from reports.page.page import Pair
+from reports.page.verdict_matrix import pair_name
+from reports.sections import datasets as dataset_panels
+from reports.sections import environment, failures, leaderboard, phases, speed, summary, verdicts
+from reports.words.verdict_words import in_margins, loss_difference, speed_cell, speed_word
 
 
 @pytest.fixture

@@ -4,7 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from reports import Page, datasets, variants
+from reports import Page
+from reports.sections import datasets, variants
 
 
 @pytest.mark.parametrize(("machines", "drawn"), [({"": 9}, True), ({"other": 9, "": 1}, False)])

@@ -5,8 +5,8 @@ from xml.etree import ElementTree as ET
 import pytest
 
 import reports
-from reports._palette import PALETTE
-from reports._vega import draw
+from reports.charts.vega import draw
+from reports.text.palette import PALETTE
 
 CSS = (Path(reports.__file__).parent / "assets" / "report.css").read_text()
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from harness.errors import HarnessError
+from harness.core.errors import HarnessError
 
 
 class InapplicableError(HarnessError):

@@ -30,7 +30,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from harness.analysis.diagnostics import InapplicableError
-from harness.analysis.view import Interval
+from harness.analysis.run_view import Interval
 
 BINS = 10
 RESAMPLES = 500

@@ -18,7 +18,7 @@ from harness.analysis.diagnostics import InapplicableError
 from harness.analysis.diagnostics.agreement import pearson
 
 if TYPE_CHECKING:
-    from harness.trees import TreeEnsemble
+    from harness.trees.ensemble import TreeEnsemble
 
 TOP = 10
 

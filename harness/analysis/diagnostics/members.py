@@ -9,7 +9,7 @@ import numpy as np
 from harness.analysis.diagnostics import InapplicableError
 
 if TYPE_CHECKING:
-    from harness.trees import TreeEnsemble
+    from harness.trees.ensemble import TreeEnsemble
 
 
 def member_predictions(ensemble: TreeEnsemble, X: Any) -> np.ndarray:
@@ -18,7 +18,7 @@ def member_predictions(ensemble: TreeEnsemble, X: Any) -> np.ndarray:
     Parameters
     ----------
     X
-        As :meth:`harness.trees.TreeEnsemble.predict` takes it, n rows.
+        As :meth:`harness.trees.ensemble.TreeEnsemble.predict` takes it, n rows.
 
     Returns
     -------

@@ -24,8 +24,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from harness.analysis.diagnostics import InapplicableError
+from harness.analysis.run_view import Interval
 from harness.analysis.stats import finite, t_quantile, unbounded
-from harness.analysis.view import Interval
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import Any
 
-from harness.ids import canonical
-from harness.model import DuelOutcome, Job, Status
+from harness.core.ids import canonical
+from harness.core.model import DuelOutcome, Job, Status
 
 COORDINATES = ("rows", "columns", "threads")
 PHASES = ("native", "fit")

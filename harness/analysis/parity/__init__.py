@@ -14,10 +14,10 @@ import numpy as np
 
 from harness.analysis.difference import Comparison
 from harness.analysis.parity.causes import Pair, explain
-from harness.analysis.parity.places import base_shifts, first_places
-from harness.analysis.parity.sentences import sentence
-from harness.analysis.parity.sides import Side, Training
-from harness.errors import DataError
+from harness.analysis.parity.ensembles import Side, Training
+from harness.analysis.parity.explanations import sentence
+from harness.analysis.parity.first_difference import base_shifts, first_places
+from harness.core.errors import DataError
 
 __all__ = ["TOLERANCE", "Side", "Training", "compare"]
 

@@ -16,14 +16,14 @@ from typing import Any
 import numpy as np
 
 from harness.analysis.difference import Difference, Gains, Node
+from harness.analysis.parity.ensembles import Side, Training
+from harness.analysis.parity.first_difference import Place, Shifts, tree_values
 from harness.analysis.parity.gains import Terms, gain_of, leaf_rounding
+from harness.analysis.parity.node_text import leaf, missing_side, question, sketch
 from harness.analysis.parity.objectives import UnknownError, terms_of
-from harness.analysis.parity.places import Place, Shifts, tree_values
-from harness.analysis.parity.sides import Side, Training
-from harness.analysis.parity.sketch import leaf, missing_side, question, sketch
+from harness.analysis.parity.paired_walk import Walk
 from harness.analysis.parity.ulps import ulps_between
-from harness.analysis.parity.walk import Walk
-from harness.trees import TreeEnsemble
+from harness.trees.ensemble import TreeEnsemble
 
 TIE = 1e-9
 FEW_ULPS = 4  # between two thresholds that were meant to be one

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from harness.analysis.parity.sides import Rows
+from harness.analysis.parity.ensembles import Rows
 
 DOUBLE, SINGLE = (float(np.finfo(dtype).eps) / 2 for dtype in (np.float64, np.float32))
 

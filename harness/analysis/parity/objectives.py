@@ -14,10 +14,10 @@ from typing import Any
 
 import numpy as np
 
+from harness.analysis.parity.ensembles import Side, Training
 from harness.analysis.parity.gains import Terms
-from harness.analysis.parity.sides import Side, Training
-from harness.errors import HarnessError
-from harness.trees import TreeEnsemble
+from harness.core.errors import HarnessError
+from harness.trees.ensemble import TreeEnsemble
 
 
 class UnknownError(HarnessError):

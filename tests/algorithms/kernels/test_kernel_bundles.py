@@ -9,17 +9,17 @@ from hypothesis import strategies as st
 from kernels import callable_kernel
 from scipy import sparse
 
-from algorithms._common.constraints import all_free
-from algorithms._common.hist.bins import bin_table, find_bins, runs_of
-from algorithms._common.hist.bundles import NO_BUNDLES, Layout, stride_of
-from algorithms._common.hist.growing import Grower
-from algorithms._common.hist.params import make_rules
-from algorithms._common.hist.parts import are_exclusive, entries_of, exclusive_columns, part_table
-from algorithms._common.threads import Workers
-from algorithms._kernels.hist import layout as hist_layout
-from algorithms._kernels.hist.bundle import find_bundles
-from algorithms._kernels.hist.lists import build_listed
+from algorithms.estimator.constraints import all_free
+from algorithms.gbdt.binning import bin_table, find_bins, runs_of
+from algorithms.gbdt.bundles import NO_BUNDLES, Layout, stride_of
+from algorithms.gbdt.grower import Grower
+from algorithms.gbdt.kernels import booster_arrays as hist_layout
+from algorithms.gbdt.kernels.bundling import find_bundles
+from algorithms.gbdt.kernels.sparse_columns import build_listed
+from algorithms.gbdt.params import make_rules
+from algorithms.gbdt.split_table import are_exclusive, entries_of, exclusive_columns, part_table
 from algorithms.histogram_boosting import HistogramBoostingRegressor
+from algorithms.runtime.threads import Workers
 
 build_listed = callable_kernel(build_listed)
 few = settings(max_examples=25, deadline=None)

@@ -8,10 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from kernels import callable_kernel, rules_of
 
-from algorithms._common.threads import Workers
-from algorithms._common.trees import growing, tables
-from algorithms._kernels.trees.cells import search_cells
-from algorithms._kernels.trees.layout import Rows
+from algorithms.runtime.threads import Workers
+from algorithms.trees import grower, presorted_table
+from algorithms.trees.kernels.tree_arrays import Rows
+from algorithms.trees.kernels.unsorted_search import search_cells
 
 _search_cells = callable_kernel(search_cells)
 
@@ -20,12 +20,12 @@ def search(x, codes, weight, best, min_weight_leaf):
     """Return what the kernel finds in a column: a proxy, and the last rank on the left or -1."""
     n = len(x)
     with Workers(1) as workers:
-        table = tables.rank_table(x[:, None], workers, "test")
-    mark, target, no_weight = growing.Target(2, codes=codes, weight=weight).pick(None)
+        table = presorted_table.rank_table(x[:, None], workers, "test")
+    mark, target, no_weight = grower.Target(2, codes=codes, weight=weight).pick(None)
     source = np.arange(n, dtype=np.uint32)
     rows = Rows(table.ranks.T.copy(), np.zeros(1, np.int64), source, mark, target, no_weight)
     rules = rules_of(min_weight_leaf=min_weight_leaf)
-    scratch = growing.new_scratch(n, rules, ranked=True)
+    scratch = grower.new_scratch(n, rules, ranked=True)
     ones = weight[codes == 1].sum()
     totals = np.array([weight.sum(), weight.sum() - ones, ones])
     proxy, cut = _search_cells(table, rows, rules, scratch, 0, 0, 0, n, totals, best)

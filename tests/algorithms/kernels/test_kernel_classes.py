@@ -8,13 +8,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.tree import DecisionTreeClassifier
 
-from algorithms._common.boosting import class_growing
-from algorithms._common.boosting.class_growing import ClassGrower
-from algorithms._common.threads import Workers
-from algorithms._kernels.boosting import class_layout
-from algorithms._kernels.boosting.class_layout import ClassLimits
-from algorithms._kernels.boosting.class_search import TIE
-from algorithms._kernels.boosting.class_sums import sum_cells
+from algorithms.levelwise import class_grower
+from algorithms.levelwise.class_grower import ClassGrower
+from algorithms.levelwise.kernels import class_arrays
+from algorithms.levelwise.kernels.class_arrays import ClassLimits
+from algorithms.levelwise.kernels.class_search import TIE
+from algorithms.levelwise.kernels.class_sums import sum_cells
+from algorithms.runtime.threads import Workers
 
 FREE = ClassLimits(2, 0.0, 0.0)
 
@@ -39,7 +39,7 @@ def test_cells_hold_the_weight_of_each_lane_and_bin(seed, d):
     code = rng.integers(0, 256, (d, 70)).astype(np.uint8)
     lane = rng.integers(0, 5, 70).astype(np.uint16)
     weight = rng.exponential(size=70)
-    sums = np.full((d, 5 * class_layout.CODES), np.nan)
+    sums = np.full((d, 5 * class_arrays.CODES), np.nan)
     sum_cells(code, lane, weight, sums, 0, d)
     for f in range(d):
         wanted = plain.cells(code[f], lane, weight, 5)
@@ -110,9 +110,9 @@ def test_weights_rise_where_the_tree_was_wrong(seed):
 @pytest.mark.parametrize("n_classes", [2, 4])
 @pytest.mark.parametrize("threads", [2, 3])
 def test_any_number_of_threads_gives_the_same_bits(monkeypatch, threads, n_classes):
-    monkeypatch.setattr(class_growing, "BIG", 1)
+    monkeypatch.setattr(class_grower, "BIG", 1)
     rng = np.random.default_rng(5)
-    n = class_layout.BLOCK_ROWS * 2 + 100
+    n = class_arrays.BLOCK_ROWS * 2 + 100
     X = np.column_stack([rng.normal(size=n), rng.integers(0, 9, n), rng.random((n, 4))])
     kinds = (X[:, 0] * 2 + rng.normal(size=n) * 2).round().astype(int) % n_classes
     grown = []

@@ -6,15 +6,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from kernels import callable_kernel
 
-from algorithms._common.constraints import all_free
-from algorithms._common.hist.bins import bin_table, find_bins
-from algorithms._common.hist.growing import Grower, parting
-from algorithms._common.hist.params import make_rules
-from algorithms._common.threads import Workers
-from algorithms._distributed.rows import Rows
-from algorithms._kernels.hist import layout
-from algorithms._kernels.hist import pack as hist_pack
-from algorithms._kernels.hist.dist_grow import (
+from algorithms.distributed.rows import Rows
+from algorithms.estimator.constraints import all_free
+from algorithms.gbdt.binning import bin_table, find_bins
+from algorithms.gbdt.grower import Grower, parting
+from algorithms.gbdt.kernels import booster_arrays
+from algorithms.gbdt.kernels import gradient_packing as hist_pack
+from algorithms.gbdt.kernels.booster_arrays import Scale
+from algorithms.gbdt.kernels.distributed_growth import (
     Board,
     Desk,
     Features,
@@ -22,10 +21,11 @@ from algorithms._kernels.hist.dist_grow import (
     propose,
     survey_merged,
 )
-from algorithms._kernels.hist.dist_rows import pack_run
-from algorithms._kernels.hist.draw import draw_rows
-from algorithms._kernels.hist.layout import Scale
+from algorithms.gbdt.kernels.distributed_rows import pack_run
+from algorithms.gbdt.kernels.row_sampling import draw_rows
+from algorithms.gbdt.params import make_rules
 from algorithms.histogram_boosting import HistogramBoostingRegressor
+from algorithms.runtime.threads import Workers
 
 SEEDS = st.integers(0, 2**32 - 1)
 NUMBERED = np.empty(0, np.uint32)  # by place
@@ -151,21 +151,21 @@ def test_a_rank_proposes_what_its_own_rows_gain_and_scans_what_is_merged(seed):
         counts,
         np.full(3, -1),
         is_set=np.zeros(3, np.int64),
-        sizes=np.empty((0, layout.MAX_BINS), np.int32),
+        sizes=np.empty((0, booster_arrays.MAX_BINS), np.int32),
         monotone=np.zeros(3, np.int64),
         groups=all_free(3),
     )
-    leaves = np.zeros(2, layout.LEAF)
+    leaves = np.zeros(2, booster_arrays.LEAF)
     for leaf, own in zip(leaves, ((60, g, h, 1), (90, rest_g, rest_h, 0)), strict=True):
         leaf["end"], leaf["g"], leaf["h"], leaf["slot"] = own
         leaf["lower"], leaf["upper"] = -np.inf, np.inf
     left = all_free(2)
     desk = Desk(
-        small=np.zeros((1, 8, layout.MAX_BINS), np.int64),
-        scores=np.zeros((1, layout.MAX_BINS)),
-        order=np.zeros((1, layout.MAX_BINS), np.int64),
-        best=np.zeros((1, 2), layout.BEST),
-        members=np.zeros((1, 2, layout.MAX_BINS), np.uint8),
+        small=np.zeros((1, 8, booster_arrays.MAX_BINS), np.int64),
+        scores=np.zeros((1, booster_arrays.MAX_BINS)),
+        order=np.zeros((1, booster_arrays.MAX_BINS), np.int64),
+        best=np.zeros((1, 2), booster_arrays.BEST),
+        members=np.zeros((1, 2, booster_arrays.MAX_BINS), np.uint8),
     )
     planes = np.stack([small + large, np.zeros_like(small)])
     features, gains, scale = np.arange(3), np.full((2, 3), -1.0), Scale(1.0, 1.0)

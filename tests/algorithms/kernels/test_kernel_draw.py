@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from kernels import callable_kernel, growth_of, rules_of, table_of
 
-from algorithms._kernels.trees.draw import draw_features
-from algorithms._kernels.trees.layout import RANDOM, VISITS, Rows
+from algorithms.trees.kernels.feature_sampling import draw_features
+from algorithms.trees.kernels.tree_arrays import RANDOM, VISITS, Rows
 
 draw_features = callable_kernel(draw_features)
 NONE = np.empty(0)

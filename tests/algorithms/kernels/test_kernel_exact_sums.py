@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from algorithms._common import exact_sums
-from algorithms._kernels.exact_sums import SMALLEST_EXPONENT, add_sizes
+from algorithms.runtime import exact_sums
+from algorithms.runtime.exact_sum_kernels import SMALLEST_EXPONENT, add_sizes
 
 DOUBLES = arrays.arrays(
     np.float64, st.integers(0, 60), elements=st.floats(allow_nan=False, allow_infinity=False)

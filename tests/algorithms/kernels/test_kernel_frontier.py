@@ -4,8 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from kernels import callable_kernel, growth_of, rules_of
 
-from algorithms._kernels.trees.frontier import pop_split, push_split
-from algorithms._kernels.trees.layout import HEAP, SPLIT
+from algorithms.trees.kernels.best_first_heap import pop_split, push_split
+from algorithms.trees.kernels.tree_arrays import HEAP, SPLIT
 
 push_split, pop_split = callable_kernel(push_split), callable_kernel(pop_split)
 

@@ -5,13 +5,13 @@ import oracles_hgb as oracles
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from algorithms._common.parity.hgb_bins import FeatureBins
-from algorithms._common.parity.hgb_growing import Grower
-from algorithms._kernels.parity.hgb_gradient import (
+from algorithms.parity.hgb_binning import FeatureBins
+from algorithms.parity.hgb_grower import Grower
+from algorithms.parity.kernels.hgb_arrays import Rules
+from algorithms.parity.kernels.hgb_gradient import (
     differentiate_by_hgb,
     differentiate_classes_by_hgb,
 )
-from algorithms._kernels.parity.hgb_layout import Rules
 
 few = settings(max_examples=40, deadline=None)
 NO_WEIGHT = np.empty(0)

@@ -9,25 +9,25 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from kernels import callable_kernel
 
-from algorithms._common import exact_sums
-from algorithms._common.constraints import all_free
-from algorithms._common.hist import records as hist_records
-from algorithms._common.hist.bins import Binner, bin_table, find_bins, runs_of
-from algorithms._common.hist.growing import Grower
-from algorithms._common.hist.params import CONSTRAINTS, make_rules
-from algorithms._common.threads import Workers, make_team
-from algorithms._kernels.exact_sums import add_sizes
-from algorithms._kernels.hist import build as hist_build
-from algorithms._kernels.hist import gradient as hist_gradient
-from algorithms._kernels.hist import layout as hist_layout
-from algorithms._kernels.hist import pack as hist_pack
-from algorithms._kernels.hist.build import build_bounded, build_narrow, build_wide
-from algorithms._kernels.hist.draw import draw_rows
-from algorithms._kernels.hist.gradient import ROWS, differentiate, differentiate_classes
-from algorithms._kernels.hist.pack import step_of_sizes
-from algorithms._kernels.hist.partition import partition
-from algorithms._kernels.hist.sketch import find_edges
+from algorithms.estimator.constraints import all_free
+from algorithms.gbdt import gradient_quantization as hist_records
+from algorithms.gbdt.binning import Binner, bin_table, find_bins, runs_of
+from algorithms.gbdt.grower import Grower
+from algorithms.gbdt.kernels import booster_arrays as hist_layout
+from algorithms.gbdt.kernels import gradient_packing as hist_pack
+from algorithms.gbdt.kernels import gradients as hist_gradient
+from algorithms.gbdt.kernels import histogram as hist_build
+from algorithms.gbdt.kernels.bin_edges import find_edges
+from algorithms.gbdt.kernels.gradient_packing import step_of_sizes
+from algorithms.gbdt.kernels.gradients import ROWS, differentiate, differentiate_classes
+from algorithms.gbdt.kernels.histogram import build_bounded, build_narrow, build_wide
+from algorithms.gbdt.kernels.partition import partition
+from algorithms.gbdt.kernels.row_sampling import draw_rows
+from algorithms.gbdt.params import CONSTRAINTS, make_rules
 from algorithms.histogram_boosting import HistogramBoostingRegressor
+from algorithms.runtime import exact_sums
+from algorithms.runtime.exact_sum_kernels import add_sizes
+from algorithms.runtime.threads import Workers, make_team
 
 ONE = np.empty(0, np.float32)
 NO_WEIGHT = np.empty(0)

@@ -5,10 +5,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from kernels import callable_kernel
 
-from algorithms._common.hist.params import make_rules
-from algorithms._kernels.hist.layout import BEST, HALF, LOW, MAX_BINS, MOST_G, MOST_H
-from algorithms._kernels.hist.narrow import scan_sums
-from algorithms._kernels.hist.split import Facts, scan
+from algorithms.gbdt.kernels.booster_arrays import BEST, HALF, LOW, MAX_BINS, MOST_G, MOST_H
+from algorithms.gbdt.kernels.narrow_leaf import scan_sums
+from algorithms.gbdt.kernels.split import Facts, scan
+from algorithms.gbdt.params import make_rules
 from algorithms.histogram_boosting import HistogramBoostingRegressor
 
 scan, scan_sums = callable_kernel(scan), callable_kernel(scan_sums)

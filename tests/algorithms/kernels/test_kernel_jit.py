@@ -10,8 +10,8 @@ import pytest
 from numba import config
 from numba.core.caching import IndexDataCacheFile
 
-from algorithms._kernels import jit
-from algorithms._kernels.trees.grow import grow
+from algorithms.runtime import jit
+from algorithms.trees.kernels.grow import grow
 
 FOLDER = Path(jit.__file__).parent
 

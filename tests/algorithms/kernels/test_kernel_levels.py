@@ -8,10 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from algorithms._common.boosting import coded_columns, level_growing
-from algorithms._common.boosting.level_growing import LevelGrower, plain_limits
-from algorithms._common.threads import Workers
-from algorithms._kernels.boosting.level_layout import MISSING
+from algorithms.levelwise import binned_columns
+from algorithms.levelwise import grower as level_growing
+from algorithms.levelwise.grower import LevelGrower, plain_limits
+from algorithms.levelwise.kernels.level_arrays import MISSING
+from algorithms.runtime.threads import Workers
 
 
 def grow(X, value, weight=None, depth=3, threads=1, **limits):
@@ -155,8 +156,8 @@ def test_bins_end_between_values(seed, wanted):
     rng = np.random.default_rng(seed)
     x = columns.column(rng, 200, 0.5).astype(np.float32)
     with pytest.MonkeyPatch.context() as patch, Workers(1) as workers:
-        patch.setattr(coded_columns, "count_bins", lambda _: wanted)
-        _, codes = coded_columns.sort_coded(x[:, None], workers, "test")
+        patch.setattr(binned_columns, "count_bins", lambda _: wanted)
+        _, codes = binned_columns.sort_coded(x[:, None], workers, "test")
     expected = oracles_levels.cut(x, wanted)
     np.testing.assert_array_equal(codes.code[0], np.where(expected < 0, MISSING, expected))
     assert codes.bins[0] == expected.max() + 1

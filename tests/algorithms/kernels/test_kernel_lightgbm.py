@@ -7,18 +7,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from algorithms._common.parity.lightgbm_bins import FeatureBins, find_feature_bins
-from algorithms._common.parity.lightgbm_growing import Grower
-from algorithms._common.parity.lightgbm_objectives import quantile_of
-from algorithms._kernels.hist.gradient import L2, LOGISTIC
-from algorithms._kernels.parity.lightgbm_draw import draw_sample
-from algorithms._kernels.parity.lightgbm_edges import choose_edges
-from algorithms._kernels.parity.lightgbm_gradient import (
+from algorithms.gbdt.kernels.gradients import L2, LOGISTIC
+from algorithms.parity.kernels.lightgbm_arrays import Rules
+from algorithms.parity.kernels.lightgbm_edges import choose_edges
+from algorithms.parity.kernels.lightgbm_gradient import (
     differentiate_by_lightgbm,
     differentiate_classes_by_lightgbm,
     link_by_lightgbm,
 )
-from algorithms._kernels.parity.lightgbm_layout import Rules
+from algorithms.parity.kernels.lightgbm_random import draw_sample
+from algorithms.parity.lightgbm_binning import FeatureBins, find_feature_bins
+from algorithms.parity.lightgbm_grower import Grower
+from algorithms.parity.lightgbm_objectives import quantile_of
 
 few = settings(max_examples=40, deadline=None)
 NO_WEIGHT = np.empty(0, np.float32)

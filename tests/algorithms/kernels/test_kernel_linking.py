@@ -12,9 +12,9 @@ from numba.core.compiler_lock import global_compiler_lock
 from numba.core.targetconfig import TargetConfig
 from numba.core.types.functions import BaseFunction
 
-from algorithms._kernels.jit import inner_kernel, kernel, linked_kernel
-from algorithms._kernels.linking import LinkedLibrary
-from algorithms._kernels.lookups import (
+from algorithms.runtime.jit import inner_kernel, kernel, linked_kernel
+from algorithms.runtime.linking import LinkedLibrary
+from algorithms.runtime.type_lookups import (
     IDLE,
     kernel_pipeline,
     listing_quickly,

@@ -6,19 +6,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from algorithms._common.hist import listed as hist_listed
-from algorithms._common.hist.bins import (
-    bin_listed,
-    find_bins,
-    last_rounded,
-    pad_edges,
-    sample_rows,
-)
-from algorithms._common.hist.listed import ByColumn, ByRow
-from algorithms._common.hist.parts import Parts, part_table
-from algorithms._common.threads import Workers
+from algorithms.gbdt import sparse_columns as hist_listed
+from algorithms.gbdt.binning import bin_listed, find_bins, last_rounded, pad_edges, sample_rows
+from algorithms.gbdt.sparse_columns import ByColumn, ByRow
+from algorithms.gbdt.split_table import Parts, part_table
 from algorithms.histogram_boosting import HistogramBoostingClassifier
 from algorithms.newton_boosting import NewtonBoostingRegressor
+from algorithms.runtime.threads import Workers
 
 seeds = st.integers(0, 2**32 - 1)
 

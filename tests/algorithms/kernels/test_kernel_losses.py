@@ -6,9 +6,9 @@ import pytest
 from scipy.special import softmax
 
 from algorithms import DecisionTreeRegressor
-from algorithms._common.boosting.boosted_trees import join_steps
-from algorithms._kernels.boosting import boosted, losses
-from algorithms._kernels.boosting.level_layout import BLOCK_ROWS
+from algorithms.boosting.boosted_trees import join_steps
+from algorithms.boosting.kernels import leaf_sums, losses
+from algorithms.levelwise.kernels.level_arrays import BLOCK_ROWS
 
 KINDS = {
     "squared": losses.SQUARED,
@@ -102,12 +102,12 @@ def test_far_scores_overflow_nothing(raw):
 
 def test_leaves_are_added_at_their_rate():
     rng = np.random.default_rng(4)
-    n = boosted.ROWS_AT_ONCE + 90
+    n = leaf_sums.ROWS_AT_ONCE + 90
     X = rng.normal(size=(n, 3)).astype(np.float32)
     models = [DecisionTreeRegressor(max_depth=d).fit(X, rng.normal(size=n)) for d in (4, 1, 6, 2)]
     trees = [model.tree_ for model in models]
     raw = np.ones((2, n))
-    boosted.add_trees(*join_steps(trees, 2), 0.5, X, raw, 3, n - 5)
+    leaf_sums.add_trees(*join_steps(trees, 2), 0.5, X, raw, 3, n - 5)
     assert (np.delete(raw, np.s_[3 : n - 5], axis=1) == 1.0).all()
     for k in (0, 1):
         wanted = 1.0 + 0.5 * trees[k].predict(X)[:, 0] + 0.5 * trees[k + 2].predict(X)[:, 0]
@@ -117,6 +117,6 @@ def test_leaves_are_added_at_their_rate():
 def test_rows_are_drawn_one_after_another():
     uniform = np.random.default_rng(3).random(200)
     mask = np.empty(200, bool)
-    boosted.draw_mask(uniform, 63, mask)
+    leaf_sums.draw_mask(uniform, 63, mask)
     np.testing.assert_array_equal(mask, oracles_losses.sequential_draw(uniform, 63))
     assert mask.sum() == 63

@@ -4,22 +4,17 @@ import pytest
 from scipy import sparse
 
 from algorithms import NewtonBoostingRegressor
-from algorithms._common.boosting.coded_columns import lay_flat
-from algorithms._common.newton.exact import ExactGrower
-from algorithms._common.newton.levels import LeveledGrower
-from algorithms._common.newton.lists import sort_lists
-from algorithms._common.newton.params import make_limits
-from algorithms._common.newton.pruning import (
-    cut,
-    splits_by_depth,
-    splits_by_gain,
-    splits_that_gain,
-)
-from algorithms._common.newton.sampling import Columns
-from algorithms._common.threads import Workers
-from algorithms._kernels.newton import layout
-from algorithms._kernels.newton.rows import start_rows, survey_nodes
-from algorithms._kernels.newton.search import search_columns
+from algorithms.levelwise.binned_columns import lay_flat
+from algorithms.newton.exact_grower import ExactGrower
+from algorithms.newton.kernels import exact_arrays
+from algorithms.newton.kernels.rows import start_rows, survey_nodes
+from algorithms.newton.kernels.search import search_columns
+from algorithms.newton.levelwise_grower import LeveledGrower
+from algorithms.newton.params import make_limits
+from algorithms.newton.pruning import cut, splits_by_depth, splits_by_gain, splits_that_gain
+from algorithms.newton.sampling import Columns
+from algorithms.newton.sorted_columns import sort_lists
+from algorithms.runtime.threads import Workers
 
 NONE = np.empty(0, bool)
 
@@ -57,22 +52,22 @@ def test_every_slot_finds_its_best_split(seed, given_rules):
     options = dict(given_rules)
     sign, bounds = options.pop("sign", 0), options.pop("bounds", (-np.inf, np.inf))
     kept = {"least_h": 0.5, "ridge": 1.0, "alpha": 0.0, "max_step": 0.0, "step": 0.0, "plain": 1}
-    rules = layout.Rules(**kept | options)
+    rules = exact_arrays.Rules(**kept | options)
     X, g, h = draw_table(seed, missing=0.3 * (seed % 2), distinct=(0, 2, 4)[seed % 3])
     slots = np.random.default_rng(seed).integers(0, 4, len(X))  # slot 3: in no open node
-    rows = np.zeros(len(X), layout.ROW)
+    rows = np.zeros(len(X), exact_arrays.ROW)
     start_rows(rows, g, h, NONE)
     rows["slot"] = np.where(slots == 3, 0, slots + 1)
     of = [slots == k for k in range(3)]
     totals = np.array([[g[own].sum(), h[own].sum(), own.sum()] for own in of])
-    level = layout.Level(
+    level = exact_arrays.Level(
         totals, np.full(3, -1e9), np.full(3, bounds[0]), np.full(3, bounds[1]), np.ones(3, bool),
         np.empty((0, 0), bool),
     )  # fmt: skip
     with Workers(1) as workers:
         lists = sort_lists(X, workers, "test")
-    found = np.empty((3, 3), layout.FOUND)
-    states = np.zeros(4, layout.STATE)
+    found = np.empty((3, 3), exact_arrays.FOUND)
+    states = np.zeros(4, exact_arrays.STATE)
     signs = np.full(3, sign, np.int64)
     search_columns(lists, rows, level, rules, signs, np.arange(3), states, found, 0, 3)
     for f in range(3):

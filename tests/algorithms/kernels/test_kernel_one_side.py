@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from algorithms._common.hist.sampling import ALL, one_side_rule, size_rows, take_one_side
-from algorithms._common.threads import Workers
-from algorithms._kernels.hist.draw import KEY_BITS, hash_rows
+from algorithms.gbdt.kernels.row_sampling import KEY_BITS, hash_rows
+from algorithms.gbdt.sampling import ALL, one_side_rule, size_rows, take_one_side
+from algorithms.runtime.threads import Workers
 
 SEEDS = st.integers(0, 2**32 - 1)
 few = settings(max_examples=40, deadline=None)

@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from kernels import callable_kernel, growth_of, read_places, rules_of, table_of
 
-from algorithms._kernels.trees.layout import ROW, Rows
-from algorithms._kernels.trees.partition import partition_features, renumber
+from algorithms.trees.kernels.partition import partition_features, renumber
+from algorithms.trees.kernels.tree_arrays import ROW, Rows
 
 renumber = callable_kernel(renumber)
 

@@ -6,9 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from algorithms import HistogramBoostingClassifier
-from algorithms._common.hist.growing import Grower
-from algorithms._kernels.hist.layout import MAX_BINS, NODE
-from algorithms._kernels.hist.places import AT_ONCE, list_runs, place_rows
+from algorithms.gbdt.grower import Grower
+from algorithms.gbdt.kernels.booster_arrays import MAX_BINS, NODE
+from algorithms.gbdt.kernels.leaf_lookup import AT_ONCE, list_runs, place_rows
 
 N_FEATURES, N_ROWS = 3, AT_ONCE + 77
 few = settings(max_examples=60, deadline=None)

@@ -5,15 +5,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from algorithms import DecisionTreeClassifier, DecisionTreeRegressor
-from algorithms._common.trees.tree import ROWS_OF_A_THREAD
-from algorithms._kernels.prediction.predict import (
+from algorithms.prediction.kernels.predict import (
     STEP,
     add_values,
     find_leaves,
     has_missing,
     pack_steps,
 )
-from algorithms._kernels.trees.layout import NODE
+from algorithms.trees.kernels.tree_arrays import NODE
+from algorithms.trees.tree import ROWS_OF_A_THREAD
 
 
 @given(seed=seeds, n=st.integers(2, 60), rows=st.integers(0, 50), share=st.sampled_from([0.0, 0.2]))

@@ -5,8 +5,8 @@ from hypothesis import strategies as st
 from kernels import read_places, table_of
 from oracles import places_apart, sort_column
 
-from algorithms._kernels.trees.layout import ROW, Rows
-from algorithms._kernels.trees.presort import UNUSED, pick_rows
+from algorithms.trees.kernels.presort import UNUSED, pick_rows
+from algorithms.trees.kernels.tree_arrays import ROW, Rows
 
 EMPTY = np.empty(0)
 

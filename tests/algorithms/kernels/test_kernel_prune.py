@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from algorithms import DecisionTreeRegressor
-from algorithms._common.trees.pruning import cut, prune
-from algorithms._kernels.trees.prune import LEAF
+from algorithms.trees.kernels.prune import LEAF
+from algorithms.trees.pruning import cut, prune
 
 
 @given(seed=seeds, n=st.integers(2, 40), at=st.floats(0, 1))

@@ -10,10 +10,10 @@ from kernels import callable_kernel
 from sktrees import difference
 
 from algorithms import DecisionTreeClassifier, DecisionTreeRegressor
-from algorithms._common.threads import Workers
-from algorithms._common.trees import growing, tables
-from algorithms._kernels.trees.layout import EXACT
-from algorithms._kernels.trees.rank import BUCKETS, FEW, PASSES, sort_items
+from algorithms.runtime.threads import Workers
+from algorithms.trees import grower, presorted_table
+from algorithms.trees.kernels.rank import BUCKETS, FEW, PASSES, sort_items
+from algorithms.trees.kernels.tree_arrays import EXACT
 
 sort_items = callable_kernel(sort_items)
 
@@ -24,7 +24,7 @@ def test_ranks_order_the_values(seed, n, missing):
     rng = np.random.default_rng(seed)
     x = column(rng, n, missing).astype(np.float32)
     with Workers(1) as workers:
-        ranked = tables.rank_table(x[:, None], workers, "test")
+        ranked = presorted_table.rank_table(x[:, None], workers, "test")
     ranks, values, reach = ranked.ranks[:, 0], ranked.values[0], ranked.reach[0]
     known = ~np.isnan(x)
     distinct = np.unique(x[known])
@@ -72,7 +72,7 @@ LIMITS = st.fixed_dictionaries(
 def grown(model, few, *data):
     """Return the model fitted on ranked (0) or on sorted columns."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(tables, "FEW", few)
+        patch.setattr(presorted_table, "FEW", few)
         return model.fit(*data)
 
 
@@ -112,6 +112,6 @@ def test_any_number_of_threads_gives_the_same_tree_on_ranked_columns(threads):
     params = {"max_features": 4, "random_state": 1}
     alone = DecisionTreeClassifier(**params).fit(X, y)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(growing, "BIG", 100)
+        patch.setattr(grower, "BIG", 100)
         shared = DecisionTreeClassifier(n_jobs=threads, **params).fit(X, y)
     assert difference(alone, shared) == ""

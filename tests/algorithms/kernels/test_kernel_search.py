@@ -8,10 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from kernels import growth_of, rules_of, table_of
 
-from algorithms._common.trees.cart import CRITERIA, entropy_table
-from algorithms._common.trees.growing import Target
-from algorithms._kernels.trees.layout import ROW, Rows
-from algorithms._kernels.trees.search import search_features
+from algorithms.trees.cart import CRITERIA, entropy_table
+from algorithms.trees.grower import Target
+from algorithms.trees.kernels.search import search_features
+from algorithms.trees.kernels.tree_arrays import ROW, Rows
 
 HERE = sorted({*CRITERIA} - {"absolute_error", "poisson"})  # those are searched by other kernels
 WEIGHTS = {

@@ -8,15 +8,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from algorithms._common.constraints import all_free
-from algorithms._common.hist.bins import Binner, bin_table
-from algorithms._common.hist.growing import Grower
-from algorithms._common.hist.parts import part_table
-from algorithms._common.newton import categories
-from algorithms._common.newton.params import Limits
-from algorithms._common.threads import ALONE, Workers
-from algorithms._kernels.hist.codes import add_codes, rebin
-from algorithms._kernels.hist.layout import MAX_BINS, Rules, Scale
+from algorithms.estimator.constraints import all_free
+from algorithms.gbdt.binning import Binner, bin_table
+from algorithms.gbdt.grower import Grower
+from algorithms.gbdt.kernels.booster_arrays import MAX_BINS, Rules, Scale
+from algorithms.gbdt.kernels.category_codes import add_codes, rebin
+from algorithms.gbdt.split_table import part_table
+from algorithms.newton import categories
+from algorithms.newton.params import Limits
+from algorithms.runtime.threads import ALONE, Workers
 
 UNIT = 1 << 16
 NO_SIGNS = np.zeros(1, np.int64)

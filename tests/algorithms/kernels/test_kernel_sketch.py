@@ -5,11 +5,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from algorithms._common.hist.bins import find_bins
-from algorithms._common.newton.cells import NO_WEIGHTS, Cells
-from algorithms._common.newton.weighed_bins import weigh_edges
-from algorithms._common.threads import ALONE, Workers
-from algorithms._kernels.newton.sketch import (
+from algorithms.gbdt.binning import find_bins
+from algorithms.gbdt.kernels.weighted_sketch import (
     CELLS,
     MOST_CELLS,
     choose_ends,
@@ -19,6 +16,9 @@ from algorithms._kernels.newton.sketch import (
     weigh_entries,
     weigh_rows,
 )
+from algorithms.newton.value_cells import NO_WEIGHTS, Cells
+from algorithms.newton.weighted_bins import weigh_edges
+from algorithms.runtime.threads import ALONE, Workers
 
 # ------------------------------------------------------------------ cells
 

@@ -13,11 +13,11 @@ from kernels import callable_kernel
 from sklearn.tree._criterion import _py_precompute_absolute_errors
 from sklearn.utils._sorting import _py_simultaneous_sort
 
-from algorithms._common.parity.sklearn_growing import find_missing, new_search
-from algorithms._kernels.parity import sklearn_layout as layout
-from algorithms._kernels.parity.sklearn_deviations import measure_deviations
-from algorithms._kernels.parity.sklearn_rows import shift_missing, sort_rows
-from algorithms._kernels.parity.sklearn_sort import sort_pairs
+from algorithms.parity.kernels import sklearn_arrays as layout
+from algorithms.parity.kernels.sklearn_deviations import measure_deviations
+from algorithms.parity.kernels.sklearn_rows import shift_missing, sort_rows
+from algorithms.parity.kernels.sklearn_sort import sort_pairs
+from algorithms.parity.sklearn_grower import find_missing, new_search
 
 _measure_deviations = callable_kernel(measure_deviations)
 _sort_pairs = callable_kernel(sort_pairs)

@@ -4,8 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from algorithms._kernels.trees.presort import BUCKETS
-from algorithms._kernels.trees.sort_values import PASSES, sort_values
+from algorithms.trees.kernels.presort import BUCKETS
+from algorithms.trees.kernels.radix_sort import PASSES, sort_values
 
 COUNTS = np.empty((PASSES, BUCKETS), np.uint32)
 

@@ -8,17 +8,17 @@ from columns import seeds
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from algorithms._common.parity.xgboost_cuts import combined, pruned, queue_summary, read_cuts
-from algorithms._common.parity.xgboost_exact_growing import sort_present
-from algorithms._common.parity.xgboost_hist_growing import bin_values
-from algorithms._kernels.parity import xgboost_gradient as gradient
-from algorithms._kernels.parity.xgboost_exact import scan_columns
-from algorithms._kernels.parity.xgboost_gain import weigh
-from algorithms._kernels.parity.xgboost_hist import add_rows, scan_bins
-from algorithms._kernels.parity.xgboost_layout import LARGEST, SPLIT, STATS, Rules
-from algorithms._kernels.parity.xgboost_sketch import ENTRY, fill_queue
-from algorithms._kernels.parity.xgboost_sort import PENDING, sort_columns
-from algorithms._kernels.parity.xgboost_sorted_sketch import prune_between, summarise_sorted
+from algorithms.parity.kernels import xgboost_gradient as gradient
+from algorithms.parity.kernels.xgboost_arrays import LARGEST, SPLIT, STATS, Rules
+from algorithms.parity.kernels.xgboost_exact import scan_columns
+from algorithms.parity.kernels.xgboost_gain import weigh
+from algorithms.parity.kernels.xgboost_hist import add_rows, scan_bins
+from algorithms.parity.kernels.xgboost_sketch import ENTRY, fill_queue
+from algorithms.parity.kernels.xgboost_sort import PENDING, sort_columns
+from algorithms.parity.kernels.xgboost_sorted_sketch import prune_between, summarise_sorted
+from algorithms.parity.xgboost_cuts import combined, pruned, queue_summary, read_cuts
+from algorithms.parity.xgboost_exact_grower import sort_present
+from algorithms.parity.xgboost_hist_grower import bin_values
 
 KINDS = [
     "SQUARED",

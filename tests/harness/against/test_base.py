@@ -6,14 +6,14 @@ import pytest
 from scratch_project import PLUGIN, plant
 
 import harness
-from harness import ids
-from harness.against.base import Base, make_base, probe
-from harness.against.changes import FAR, distance, find_changes
-from harness.against.claims import lost_claims
-from harness.against.libraries import BaseError
-from harness.errors import ConfigError
-from harness.model import Environment
-from harness.plugins import Broken, load_registry
+from harness.core import ids
+from harness.core.errors import ConfigError
+from harness.core.model import Environment
+from harness.gate.base import Base, make_base, probe
+from harness.gate.changes import FAR, distance, find_changes
+from harness.gate.claims import lost_claims
+from harness.gate.libraries import BaseError
+from harness.plugins.registry import Broken, load_registry
 
 ROOT = Path(harness.__file__).resolve().parents[1]
 
@@ -124,7 +124,7 @@ def test_a_base_may_lie_behind_a_link(project):
 
 
 def test_other_libraries_are_a_change_of_those_who_use_them(project, monkeypatch):
-    from harness.surroundings import installed_version
+    from harness.core.libraries import installed_version
 
     same = {name: installed_version(name) for name in ("numpy", "pandas", "scikit-learn")}
     assert changes(project, based(project, versions=same, own_libraries=True)).chosen == {}
@@ -233,7 +233,7 @@ def test_what_both_sides_share_loses_nothing(project):
 
 
 def test_the_path_of_a_base_is_that_of_the_heads_plugins(tmp_path):
-    from harness.against.sides import roots_of
+    from harness.gate.plan import roots_of
 
     registry = load_registry(modules=["algorithms.decision_tree"])
     assert roots_of(registry, ROOT, tmp_path, ROOT) == [tmp_path]

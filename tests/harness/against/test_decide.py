@@ -6,10 +6,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from harness.against.decide import Limits, decide, lost, unmeasured
 from harness.analysis.gates import state_of
-from harness.analysis.view import Accuracy, Cell, Interval, Parity, RunView, Speed
-from harness.model import (
+from harness.analysis.run_view import Accuracy, Cell, Interval, Parity, RunView, Speed
+from harness.core.model import (
     DatasetRef,
     Duel,
     DuelOutcome,
@@ -22,6 +21,7 @@ from harness.model import (
     Task,
     Trial,
 )
+from harness.gate.decision import Limits, decide, lost, unmeasured
 
 LABELS = {"ours": "ours@base"}
 SPLITS = 8

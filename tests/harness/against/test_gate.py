@@ -9,16 +9,16 @@ import numpy as np
 import pytest
 from scratch_project import git, new_project, plant
 
-from harness import ids
-from harness.against import gate
-from harness.against.base import Base
-from harness.against.libraries import BaseError
 from harness.cli import gate as command
 from harness.cli import main
-from harness.execute import Execution
-from harness.model import Block, DuelOutcome, Environment, Outcome, Sample, Status
-from harness.outcomes import write_arrays
-from harness.plugins import load_registry
+from harness.core import ids
+from harness.core.model import Block, DuelOutcome, Environment, Outcome, Sample, Status
+from harness.core.outcome_files import write_arrays
+from harness.gate import run as gate
+from harness.gate.base import Base
+from harness.gate.libraries import BaseError
+from harness.plugins.registry import load_registry
+from harness.runs.execute import Execution
 from harness.store import Store
 
 BUILTIN = [f"harness.builtin.{name}" for name in ("generators", "executors", "metrics")]

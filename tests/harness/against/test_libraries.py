@@ -11,9 +11,10 @@ from pathlib import Path
 import pytest
 
 import harness
-from harness.against import libraries as module
-from harness.against.base import probe
-from harness.against.libraries import (
+from harness.core.model import Environment
+from harness.gate import libraries as module
+from harness.gate.base import probe
+from harness.gate.libraries import (
     BaseError,
     Source,
     environment_name,
@@ -21,7 +22,6 @@ from harness.against.libraries import (
     running_harness,
     same_libraries,
 )
-from harness.model import Environment
 
 ROOT = Path(harness.__file__).resolve().parents[1]
 REACHED = 'entry-points.harness = {x = "x"}\n'

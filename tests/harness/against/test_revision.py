@@ -6,15 +6,9 @@ import sys
 import pytest
 from scratch_project import commit, git, new_project, plant
 
-from harness.against.revision import (
-    belongs,
-    changed_files,
-    checked_out,
-    find_revision,
-    head_of,
-)
-from harness.data.places import cache_folder
-from harness.errors import ConfigError
+from harness.core.errors import ConfigError
+from harness.data.folders import cache_folder
+from harness.gate.revision import belongs, changed_files, checked_out, find_revision, head_of
 
 
 @pytest.fixture
@@ -175,7 +169,7 @@ def test_two_gates_against_one_base_take_turns(project):
     with checked_out(found, silent) as tree:
         code = (
             "import sys; from pathlib import Path\n"
-            "from harness.against.revision import checked_out, find_revision\n"
+            "from harness.gate.revision import checked_out, find_revision\n"
             "with checked_out(find_revision(Path(sys.argv[1]), 'main'), print): pass\n"
         )
         command = [sys.executable, "-c", code, str(project)]

@@ -2,9 +2,9 @@
 
 from types import SimpleNamespace
 
-from harness.against.decide import decided
-from harness.against.undone import Undone, find_undone, told_undone
-from harness.config import Gate
+from harness.config.experiment import Gate
+from harness.gate.decision import decided
+from harness.gate.unfinished import Undone, find_undone, told_undone
 
 PAIR = {"algorithm": "ours", "reference": "ours@b"}
 RUNG = {"algorithm": "ours", "reference": "lib", "limit": "L3"}

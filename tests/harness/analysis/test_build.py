@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from worlds import DECLARED, FOLDS, World, stored, trial
 
-from harness.analysis.build import view_run
+from harness.analysis.build_view import view_run
 from harness.analysis.scores import Scorer, constant_model
-from harness.model import (
+from harness.core.model import (
     Block,
     DatasetRef,
     Duel,
@@ -25,13 +25,13 @@ from harness.model import (
     Status,
     Task,
 )
-from harness.plugins import load_registry
+from harness.plugins.registry import load_registry
 from harness.store import Store
 
 
 @pytest.fixture(scope="module")
 def registry():
-    return load_registry(modules=["harness.builtin.metrics"])
+    return load_registry(modules=["harness.plugins.metrics"])
 
 
 @pytest.fixture
@@ -263,7 +263,7 @@ def test_a_strangers_metrics_break_nothing_and_take_no_verdict_over(world):
     def raises(_predicted):
         raise ZeroDivisionError("oh")
 
-    registry = load_registry(modules=["harness.builtin.metrics"])
+    registry = load_registry(modules=["harness.plugins.metrics"])
     for name, score, primary in [("a_broken_one", raises, False), ("a_rival", lambda p: 1.0, True)]:
         metric = Metric(name, frozenset({Task.BINARY}), score, primary=primary)
         registry.add("metric", Metric, metric, "strange", "strange.py")

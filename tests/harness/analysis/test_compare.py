@@ -7,24 +7,15 @@ import pytest
 from worlds import FOLDS, World, trial
 
 from harness.analysis.compare import compare_runs
-from harness.errors import ConfigError
-from harness.ids import cell_id
-from harness.model import (
-    Block,
-    DatasetRef,
-    Duel,
-    DuelOutcome,
-    Job,
-    Sample,
-    Status,
-    Task,
-)
-from harness.plugins import load_registry
+from harness.core.errors import ConfigError
+from harness.core.ids import cell_id
+from harness.core.model import Block, DatasetRef, Duel, DuelOutcome, Job, Sample, Status, Task
+from harness.plugins.registry import load_registry
 
 
 @pytest.fixture(scope="module")
 def registry():
-    return load_registry(modules=["harness.builtin.metrics"])
+    return load_registry(modules=["harness.plugins.metrics"])
 
 
 class Runs:

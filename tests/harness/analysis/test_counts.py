@@ -9,7 +9,7 @@ import pytest
 from scipy.stats import ttest_1samp
 from statsmodels.stats.multitest import multipletests
 
-from harness.analysis.counts import count_verdicts, difference_p
+from harness.analysis.verdict_counts import count_verdicts, difference_p
 from harness.analysis.verdicts import Evidence, judge, named
 from harness.cli.verdicts import print_verdicts
 

@@ -8,7 +8,7 @@ import pytest
 from scipy.stats import wilcoxon
 from statsmodels.stats.multitest import multipletests
 
-from harness.analysis.field import declared_tests, field_of, gaps_of, matrix
+from harness.analysis.all_pairs import declared_tests, field_of, gaps_of, matrix
 from harness.analysis.verdicts import named
 
 RNG = np.random.default_rng(3)

@@ -6,10 +6,10 @@ from dataclasses import replace
 import pytest
 
 from harness.analysis.gates import decide_gates, gates_of, state_of
+from harness.analysis.run_view import Accuracy, Interval, Parity, RunView, Speed
 from harness.analysis.verdicts import Evidence, judge, named
-from harness.analysis.view import Accuracy, Interval, Parity, RunView, Speed
-from harness.config import Experiment, Gate
-from harness.model import (
+from harness.config.experiment import Experiment, Gate
+from harness.core.model import (
     DatasetRef,
     Duel,
     DuelOutcome,

@@ -6,10 +6,10 @@ from dataclasses import replace
 import pytest
 
 from harness.analysis.difference import Comparison
-from harness.analysis.ladder import parities
-from harness.analysis.rungs import AGREEMENTS, RUNGS, lowest, reaches, rung
+from harness.analysis.parity_level import AGREEMENTS, RUNGS, lowest, reaches, rung
+from harness.analysis.parity_levels import parities
 from harness.analysis.verdicts import named
-from harness.model import Status, to_json
+from harness.core.model import Status, to_json
 
 ALIKE = Comparison("values", (), (4, 4), 4, 120, 0.0, 1e-6)
 

@@ -5,11 +5,11 @@ import math
 import numpy as np
 import pytest
 
-from harness.analysis.looks import LOOKS, half_width, stop_reason
+from harness.analysis.interim_analysis import LOOKS, half_width, stop_reason
+from harness.analysis.run_view import Interval
 from harness.analysis.speed import LOOK_LEVEL, speeds_of
 from harness.analysis.stats import signed_rank_cdf, signed_rank_trim
-from harness.analysis.view import Interval
-from harness.model import (
+from harness.core.model import (
     Block,
     DatasetRef,
     Duel,

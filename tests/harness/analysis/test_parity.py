@@ -13,12 +13,12 @@ from scipy.sparse import csr_matrix
 
 from harness import Missing, Task, Tree, TreeEnsemble
 from harness.analysis.difference import comparison_from_json
-from harness.analysis.lines import as_text
 from harness.analysis.parity import Side, Training, compare
-from harness.analysis.parity.sketch import sketch
+from harness.analysis.parity.node_text import sketch
 from harness.analysis.parity.ulps import ulps_between
-from harness.errors import DataError
-from harness.model import to_json
+from harness.analysis.tree_text import as_text
+from harness.core.errors import DataError
+from harness.core.model import to_json
 
 EVERY = [n for n in REGISTRY.names("algorithm") if n != "lightgbm.quantised"]
 MUTATIONS = ("none", "feature", "ulp", "threshold", "side", "value", "rounding", "cut", "weight")

@@ -6,8 +6,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from harness.analysis.rivals import fastest_rivals, lead_of, peaks_of
-from harness.analysis.view import Accuracy, Interval, Speed
+from harness.analysis.fastest_rival import fastest_rivals, lead_of, peaks_of
+from harness.analysis.run_view import Accuracy, Interval, Speed
 from harness.cli.rivals import print_rivals
 
 

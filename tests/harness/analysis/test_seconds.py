@@ -3,7 +3,7 @@
 from worlds import trial
 
 from harness.analysis.seconds import left_out, machines_of, timing_of, typical_seconds
-from harness.model import Outcome, Sample, Status
+from harness.core.model import Outcome, Sample, Status
 
 
 def outcome(status, *samples, **facts):

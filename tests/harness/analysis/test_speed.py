@@ -20,7 +20,7 @@ from harness.analysis.speed import (
     waited_share,
     with_floor,
 )
-from harness.model import (
+from harness.core.model import (
     Block,
     DatasetRef,
     Duel,

@@ -7,13 +7,13 @@ from worlds import FOLDS, World, trial
 
 from harness.analysis import trends
 from harness.analysis.scores import Scorer
-from harness.model import Status
-from harness.plugins import load_registry
+from harness.core.model import Status
+from harness.plugins.registry import load_registry
 
 
 @pytest.fixture(scope="module")
 def registry():
-    return load_registry(modules=["harness.builtin.metrics"])
+    return load_registry(modules=["harness.plugins.metrics"])
 
 
 class Runs:

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from harness.analysis.run_view import Interval
 from harness.analysis.stats import resampled_interval
 from harness.analysis.verdicts import (
     Evidence,
@@ -19,7 +20,6 @@ from harness.analysis.verdicts import (
     repeats_needed,
     round_up,
 )
-from harness.analysis.view import Interval
 
 PAIR = named("ours", "theirs", "some_set", "log_loss")
 OPPOSITE = {"better": "worse", "worse": "better"}

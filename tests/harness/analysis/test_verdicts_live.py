@@ -7,13 +7,13 @@ from sklearn.model_selection import StratifiedKFold
 from worlds import World, trial
 
 from harness import Spec, Task
-from harness.builtin.generators import GENERATORS
-from harness.model import Split
-from harness.plugins import load_registry
+from harness.core.model import Split
+from harness.data.providers.generators import GENERATORS
+from harness.plugins.registry import load_registry
 
 FOLDS = 5
 ROUNDS = 100
-REGISTRY = load_registry(modules=["harness.builtin.metrics", "algorithms.reference.lightgbm"])
+REGISTRY = load_registry(modules=["harness.plugins.metrics", "algorithms.reference.lightgbm"])
 LIGHTGBM = REGISTRY.algorithm("lightgbm.gbdt")
 
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from jobs import PLUGIN
 
-from harness.builtin._dask_hosts import PREFIX
-from harness.model import Status
+from harness.core.model import Status
+from harness.executors.dask_cluster.hosts import PREFIX
 from harness.store import Store
 
 pytest.importorskip("distributed", reason="the extra 'dask' is not installed")

@@ -14,14 +14,15 @@ import pytest
 from dask_kit import LEAVES_SOCKETS, cluster_of
 from jobs import PLUGIN, job
 
-from harness import machine
-from harness.builtin import _dask_crew, dask_executor
-from harness.builtin._dask_crew import Crew, given_up, parts_of
-from harness.builtin._dask_roll import ClusterError
-from harness.builtin.dask_executor import connected, fight_dask, run_dask
-from harness.errors import ConfigError
-from harness.model import DatasetRef, Duel, Status
-from harness.reuse import may_end_otherwise
+from harness.core import machine
+from harness.core.errors import ConfigError
+from harness.core.model import DatasetRef, Duel, Status
+from harness.executors import dask
+from harness.executors.dask import connected, fight_dask, run_dask
+from harness.executors.dask_cluster import workers as _dask_crew
+from harness.executors.dask_cluster.membership import ClusterError
+from harness.executors.dask_cluster.workers import Crew, given_up, parts_of
+from harness.planning.reuse import may_end_otherwise
 
 distributed = pytest.importorskip("distributed", reason="the extra 'dask' is not installed")
 
@@ -221,7 +222,7 @@ def test_a_duel_whose_workers_were_lost_has_this_host_alone(cluster, monkeypatch
 
     lost = given_up(_dask_crew.Errand(wanted, ["x"] * 3))
     monkeypatch.setattr(Crew, "run", lambda *_, **__: iter([lost]))
-    monkeypatch.setattr(dask_executor, "on_this_host", lock)
+    monkeypatch.setattr(dask, "on_this_host", lock)
     options = {"scheduler": cluster.scheduler_address}
     assert list(fight_dask([wanted], lambda _: list(held), options)) == [[True]]
 
@@ -233,7 +234,7 @@ def test_a_mistake_of_the_caller_is_not_told_as_a_missing_scheduler(cluster):
 
 
 def test_a_scheduler_that_dies_is_told_in_words(monkeypatch):
-    monkeypatch.setattr(dask_executor, "CONNECTING", "3s")  # and to connect again
+    monkeypatch.setattr(dask, "CONNECTING", "3s")  # and to connect again
     with cluster_of(1) as own:
         found = run_dask(
             [job({}, {"fit": "sleep", "seconds": 3.0})],
@@ -265,7 +266,7 @@ def test_timed_jobs_stay_here_where_no_worker_is_like_this_machine(cluster, monk
     [({"colour": 1}, "no option 'colour'"), ({"scheduler": "tcp://127.0.0.1:9"}, "no Dask")],
 )
 def test_wrong_options_are_refused(options, said, monkeypatch):
-    monkeypatch.setattr(dask_executor, "CONNECTING", "1s")
+    monkeypatch.setattr(dask, "CONNECTING", "1s")
     with pytest.raises(ConfigError, match=said):
         list(run_dask([job({})], None, options))
 

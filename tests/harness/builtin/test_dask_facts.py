@@ -3,9 +3,10 @@
 import shutil
 from importlib.metadata import version
 
-from harness.builtin import _dask_facts, cards
-from harness.builtin._dask_facts import digest_of, facts_here, source_digest
-from harness.ids import code_digest
+from harness.core.ids import code_digest
+from harness.data.providers import cards
+from harness.executors.dask_cluster import process_facts
+from harness.executors.dask_cluster.process_facts import digest_of, facts_here, source_digest
 
 
 def test_plugins_are_known_by_module_and_by_file(tmp_path):
@@ -35,11 +36,11 @@ def test_a_file_is_read_anew_each_time(tmp_path):
 def test_the_harness_s_own_source_is_told_as_it_is_and_as_it_was_loaded(tmp_path, monkeypatch):
     before = facts_here((), ())["versions"]
     other = tmp_path / "harness"
-    shutil.copytree(_dask_facts.OWN, other, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(process_facts.OWN, other, ignore=shutil.ignore_patterns("__pycache__"))
     assert source_digest(other) == before["code of the harness"]
     with (other / "pool.py").open("a") as file:
         file.write("# edited\n")
-    monkeypatch.setattr(_dask_facts, "OWN", other)
+    monkeypatch.setattr(process_facts, "OWN", other)
     after = facts_here((), ())["versions"]
     changed = {what for what in after if after[what] != before[what]}
     assert changed == {"code of the harness"}

@@ -9,15 +9,15 @@ import time
 import pytest
 from jobs import job, wait_until
 
-from harness.builtin import _dask_hosts, _dask_jobs
-from harness.builtin._dask_hosts import Folder, GivenUpError, on_this_host
-from harness.supervise import Supervisor
+from harness.execution.supervisor import Supervisor
+from harness.executors.dask_cluster import hosts, jobs
+from harness.executors.dask_cluster.hosts import Folder, GivenUpError, on_this_host
 
 
 @pytest.fixture(autouse=True)
 def own_locks(monkeypatch, tmp_path):
-    monkeypatch.setattr(_dask_hosts, "LOCKS", tmp_path)
-    monkeypatch.setattr(_dask_hosts.tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setattr(hosts, "LOCKS", tmp_path)
+    monkeypatch.setattr(hosts.tempfile, "tempdir", str(tmp_path))
 
 
 class Guest(threading.Thread):
@@ -83,7 +83,7 @@ def test_a_lock_goes_with_its_process(tmp_path):
     )
     command = [sys.executable, "-c", code, str(tmp_path)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as other:
-        left = _dask_hosts.Path(other.stdout.readline().strip())
+        left = hosts.Path(other.stdout.readline().strip())
         waiting = Guest(alone=False)
         assert not waiting.there.wait(0.2)
         own = Folder()
@@ -92,7 +92,7 @@ def test_a_lock_goes_with_its_process(tmp_path):
         other.kill()
     assert waiting.there.wait(5.0)
     waiting.go()
-    _dask_hosts.sweep()
+    hosts.sweep()
     assert not left.exists()
     assert own.path.is_dir()
     own.close()
@@ -100,22 +100,22 @@ def test_a_lock_goes_with_its_process(tmp_path):
 
 
 def test_a_folder_that_is_being_made_is_left_alone(tmp_path, monkeypatch):
-    made = tmp_path / f"{_dask_hosts.PREFIX}x"
+    made = tmp_path / f"{hosts.PREFIX}x"
     made.mkdir()
-    _dask_hosts.sweep()
+    hosts.sweep()
     assert made.is_dir()
     os.utime(made, (0, time.time() - 100.0))
-    _dask_hosts.sweep()
+    hosts.sweep()
     assert not made.exists()
 
 
 def test_what_a_client_leaves_behind_is_closed_after_a_while(monkeypatch):
-    monkeypatch.setattr(_dask_jobs, "IDLE", 0.3)
-    assert len(_dask_jobs.run_here("left", job({}))) == 1
-    place = _dask_jobs._places["left"]
+    monkeypatch.setattr(jobs, "IDLE", 0.3)
+    assert len(jobs.run_here("left", job({}))) == 1
+    place = jobs._places["left"]
     assert place.folder.path.is_dir()
     wait_until(lambda: place.closed and not place.folder.path.exists())
-    assert "left" not in _dask_jobs._places
+    assert "left" not in jobs._places
 
 
 def test_nothing_is_compiled_beside_what_is_timed(monkeypatch):
@@ -124,11 +124,11 @@ def test_nothing_is_compiled_beside_what_is_timed(monkeypatch):
     timing = Guest(alone=True)
     assert timing.there.wait(5.0)
     found = []
-    work = threading.Thread(target=lambda: found.extend(_dask_jobs.run_here("late", job({}))))
+    work = threading.Thread(target=lambda: found.extend(jobs.run_here("late", job({}))))
     work.start()
     assert not warmed.wait(0.3)
     timing.go()
     work.join(30.0)
     assert warmed.is_set()
     assert len(found) == 1
-    _dask_jobs.close_here("late")
+    jobs.close_here("late")

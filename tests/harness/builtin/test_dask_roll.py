@@ -13,12 +13,12 @@ import pytest
 from dask_kit import LEAVES_SOCKETS, cluster_of
 from jobs import PLUGIN, job, wait_until
 
-from harness import machine
-from harness.builtin import _dask_facts, _dask_roll
-from harness.builtin._dask_roll import ClusterError, Roll, is_there, refuse_unlike
-from harness.builtin.dask_executor import run_dask
-from harness.errors import ConfigError
-from harness.model import Status
+from harness.core import machine
+from harness.core.errors import ConfigError
+from harness.core.model import Status
+from harness.executors.dask import run_dask
+from harness.executors.dask_cluster import membership, process_facts
+from harness.executors.dask_cluster.membership import ClusterError, Roll, is_there, refuse_unlike
 
 distributed = pytest.importorskip("distributed", reason="the extra 'dask' is not installed")
 
@@ -77,12 +77,12 @@ def cluster_that_says():
 
 
 def facts(**other):
-    own = _dask_facts.facts_here((), ())
+    own = process_facts.facts_here((), ())
     return {**own, "versions": {**own["versions"], **other}}
 
 
 def test_one_that_hangs_keeps_nobody_waiting_and_is_asked_again(cluster_that_says, monkeypatch):
-    monkeypatch.setattr(_dask_roll, "ANSWERING", 0.3)
+    monkeypatch.setattr(membership, "ANSWERING", 0.3)
     cluster = cluster_that_says(a=[facts()], b=[])
     roll = Roll(cluster, ())
     assert wait_until(roll.meet) == ["a"]
@@ -106,7 +106,7 @@ def test_who_goes_and_comes_back_is_asked_again(cluster_that_says):
 
 
 def test_a_worker_that_cannot_be_reached_is_asked_later(cluster_that_says, monkeypatch):
-    monkeypatch.setattr(_dask_roll, "ANSWERING", 0.2)
+    monkeypatch.setattr(membership, "ANSWERING", 0.2)
     roll = Roll(cluster_that_says(a=[ConnectionResetError(), facts()]), ())
     assert wait_until(roll.meet) == ["a"]
     with pytest.raises(ConfigError, match=r"the worker a cannot run trials: .*harness"):
@@ -114,7 +114,7 @@ def test_a_worker_that_cannot_be_reached_is_asked_later(cluster_that_says, monke
 
 
 def test_those_like_this_machine_are_waited_for_but_not_for_ever(cluster_that_says, monkeypatch):
-    monkeypatch.setattr(_dask_roll, "ANSWERING", 0.5)
+    monkeypatch.setattr(membership, "ANSWERING", 0.5)
     other = {**facts(), "machine": "another"}
     assert Roll(cluster_that_says(a=[other], b=[facts()]), ()).like() == ["b"]
     assert Roll(cluster_that_says(a=[other]), ()).like() == []
@@ -142,7 +142,7 @@ def test_every_difference_of_versions_is_listed():
 
 
 def test_all_workers_that_differ_are_told_at_once(cluster_that_says, monkeypatch):
-    monkeypatch.setattr(_dask_roll, "LISTENING", 0.3)
+    monkeypatch.setattr(membership, "LISTENING", 0.3)
     unlike = facts(numpy="0.1")
     roll = Roll(cluster_that_says(a=[unlike], b=[facts()], c=[unlike]), ())
     with pytest.raises(ConfigError, match=r"numpy is 0\.1 at a, c, and "):
@@ -157,7 +157,7 @@ def cluster():
 
 
 def test_a_process_that_hangs_keeps_no_trial_waiting_and_is_asked_again(cluster, monkeypatch):
-    monkeypatch.setattr(_dask_roll, "ANSWERING", 1.0)
+    monkeypatch.setattr(membership, "ANSWERING", 1.0)
     with distributed.Client(cluster) as client:
         client.wait_for_workers(2)
         pids = client.run(os.getpid)
@@ -168,7 +168,7 @@ def test_a_process_that_hangs_keeps_no_trial_waiting_and_is_asked_again(cluster,
             assert wait_until(roll.meet) == [other]
             found = run_dask([job({}, {})], None, {"scheduler": cluster.scheduler_address})
             ended = [(one.status, one.facts["dask"]["worker"]) for one in found]
-            time.sleep(2.0 * _dask_roll.ANSWERING)  # until it is no longer waited for
+            time.sleep(2.0 * membership.ANSWERING)  # until it is no longer waited for
             assert roll.meet() == [other]
         finally:
             os.kill(pids[hung], signal.SIGCONT)
@@ -178,8 +178,8 @@ def test_a_process_that_hangs_keeps_no_trial_waiting_and_is_asked_again(cluster,
 
 def differ(own, path, folder):
     """Have a worker live with another harness, other libraries and in another folder."""
-    before = str(_dask_facts.OWN), list(sys.path), os.getcwd()  # noqa: PTH109 - as it is given back
-    _dask_facts.OWN, sys.path[:] = Path(own), path or [folder, *sys.path]
+    before = str(process_facts.OWN), list(sys.path), os.getcwd()  # noqa: PTH109 - as it is given back
+    process_facts.OWN, sys.path[:] = Path(own), path or [folder, *sys.path]
     os.chdir(folder)
     return before
 

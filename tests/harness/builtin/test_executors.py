@@ -5,10 +5,10 @@ from dataclasses import replace
 import pytest
 from jobs import job
 
-from harness.builtin.executors import Stock, run_local
-from harness.errors import ConfigError, StoreError
-from harness.model import Outcome, Status
-from harness.supervise import Supervisor
+from harness.core.errors import ConfigError, StoreError
+from harness.core.model import Outcome, Status
+from harness.execution.supervisor import Supervisor
+from harness.executors.local import Stock, run_local
 
 
 class Fake:

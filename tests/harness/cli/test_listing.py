@@ -11,7 +11,7 @@ from click.testing import CliRunner
 
 from harness.cli.common import print_json
 from harness.cli.listing import command
-from harness.plugins import NO_ALGORITHMS, OWN_PACKAGES, load_registry
+from harness.plugins.registry import NO_ALGORITHMS, OWN_PACKAGES, load_registry
 
 
 def listed(*arguments):
@@ -21,10 +21,12 @@ def listed(*arguments):
 
 def test_json_has_whole_what_a_table_shortens():
     plugins = json.loads(listed("plugins", "--json"))["plugins"]
-    (cards,) = (p for p in plugins if p["plugin"] == "harness.builtin.cards")
+    (cards,) = (p for p in plugins if p["plugin"] == "harness.data.providers.cards")
     assert len(cards["offers"]) > 100
     assert "dataset iris" in cards["offers"]
-    (line,) = (x for x in listed("plugins").splitlines() if x.startswith("harness.builtin.cards"))
+    (line,) = (
+        x for x in listed("plugins").splitlines() if x.startswith("harness.data.providers.cards")
+    )
     assert f" and {len(cards['offers']) - 3} more" in line
 
 

@@ -5,11 +5,11 @@ import textwrap
 
 import pytest
 
-from harness import comparisons
-from harness.analysis.view import Parity
+from harness.analysis.run_view import Parity
 from harness.cli import harness
 from harness.cli.parity import _exit_code
-from harness.errors import ConfigError
+from harness.core.errors import ConfigError
+from harness.measurement import tree_comparison
 from harness.store import Store
 
 PLUGIN = textwrap.dedent(
@@ -84,7 +84,7 @@ def test_a_strangers_tree_is_the_references_bit_for_bit_and_known_the_next_time(
         outcomes = [outcome for outcome, _ in store.outcomes(told["run"])]
         assert len(outcomes) == 4
         assert all(set(o.arrays) == {"predictions", "classes", "trees"} for o in outcomes)
-    monkeypatch.setattr(comparisons, "Supervisor", None)  # nobody is asked again
+    monkeypatch.setattr(tree_comparison, "Supervisor", None)  # nobody is asked again
     code, out, _ = run("twin", "-d", "iris", "--require", "L3", "--json")
     assert code == 0
     assert json.loads(out)["parity"] == told["parity"]

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from harness import pool
 from harness.cli import harness
-from harness.comparisons import Comparisons
-from harness.errors import ConfigError
+from harness.core.errors import ConfigError
+from harness.execution import pool
+from harness.measurement.tree_comparison import Comparisons
 from harness.store import Store
 
 PLUGIN = textwrap.dedent(

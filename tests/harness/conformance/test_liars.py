@@ -12,7 +12,7 @@ from harness.__main__ import main
 from harness.conformance.checks import cases
 from harness.conformance.findings import CHECKS
 from harness.conformance.supervised import check_supervised
-from harness.plugins import Registry
+from harness.plugins.registry import Registry
 
 REGRESSION = frozenset({Task.REGRESSION})
 

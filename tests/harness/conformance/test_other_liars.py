@@ -14,9 +14,9 @@ from markupsafe import Markup
 from harness import Dataset, Executor, Metric, Section, Table, Task
 from harness.conformance.checks import cases, kinds_of
 from harness.conformance.findings import CHECKS
-from harness.errors import ConfigError
-from harness.model import Status
-from harness.plugins import HOOKS, Registry, load_registry
+from harness.core.errors import ConfigError
+from harness.core.model import Status
+from harness.plugins.registry import HOOKS, Registry, load_registry
 from reports import Column, Figure, Fragment, Paragraph
 from reports import Table as Shown
 
@@ -162,9 +162,9 @@ def test_a_metric_that_lies_is_named(lie):
     assert words in message
 
 
-@pytest.mark.parametrize("name", load_registry(modules=["harness.builtin.metrics"]).names("metric"))
+@pytest.mark.parametrize("name", load_registry(modules=["harness.plugins.metrics"]).names("metric"))
 def test_our_own_metrics_keep_every_promise(name):
-    registry = load_registry(modules=["harness.builtin.metrics"])
+    registry = load_registry(modules=["harness.plugins.metrics"])
     assert broken("metric", registry.entry("metric", name).value) == {}
 
 
@@ -320,7 +320,7 @@ def test_an_executor_that_lies_is_named(lie):
 
 
 def test_our_own_executor_keeps_every_promise():
-    registry = load_registry(modules=["harness.builtin.executors"])
+    registry = load_registry(modules=["harness.executors.local"])
     assert broken("executor", registry.entry("executor", "local").value) == {}
 
 
@@ -335,7 +335,7 @@ def test_every_kind_has_promises_in_sentences():
 
 
 def test_a_name_is_looked_up_in_every_kind():
-    registry = load_registry(modules=["harness.builtin.executors", "harness.builtin.metrics"])
+    registry = load_registry(modules=["harness.executors.local", "harness.plugins.metrics"])
     assert kinds_of(registry, "local") == ["executor"]
     registry.add("metric", Metric, replace(METRIC, name="local"), "", "")
     assert kinds_of(registry, "local") == ["metric", "executor"]

@@ -6,7 +6,7 @@ import pytest
 
 from harness.conformance.findings import Finding
 from harness.conformance.supervised import check_supervised
-from harness.errors import ConfigError
+from harness.core.errors import ConfigError
 
 ONE = """{"begins": 0, "check": "one", "task": ""}
 {"found": {"check": "one", "task": "", "state": "ok"}}"""

@@ -15,18 +15,18 @@ import numpy as np
 import pandas as pd
 from hypothesis import strategies as st
 
+from harness.core.errors import HarnessError
+from harness.core.model import DatasetRef
 from harness.data import dataset_from_file, dataset_from_mapping, load_table, resolve
 from harness.data.cards import read_card
 from harness.data.loading import table_of
 from harness.data.mirror import entries
 from harness.data.parsers import parse
 from harness.data.reading import Reading
-from harness.errors import HarnessError
-from harness.model import DatasetRef
-from harness.plugins import Registry, load_registry
+from harness.plugins.registry import Registry, load_registry
 
 PATIENCE = 60  # seconds; nothing that small may take so long, on however busy a machine
-REGISTRY = load_registry(modules=["harness.builtin.generators"])
+REGISTRY = load_registry(modules=["harness.data.providers.generators"])
 
 
 @contextmanager

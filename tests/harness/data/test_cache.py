@@ -14,12 +14,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
+from harness.core.errors import DataError
+from harness.core.model import Dataset, Table, Task
 from harness.data import cache, resolve
 from harness.data.frames import Categories, assemble, gather
 from harness.data.loading import table_of
-from harness.errors import DataError
-from harness.model import Dataset, Table, Task
-from harness.plugins import load_registry
+from harness.plugins.registry import load_registry
 
 DIGEST = "ab" * 32
 
@@ -111,7 +111,7 @@ def test_damage_anywhere_is_noticed(data):
 
 
 def test_a_damaged_table_is_made_again():
-    registry = load_registry(modules=["harness.builtin.generators"])
+    registry = load_registry(modules=["harness.data.providers.generators"])
     dataset = resolve("friedman1:rows=50", registry)
     expected = table_of(dataset).X.copy()
     path = cache.folder_of(dataset.digest) / "numbers.npy"
@@ -154,7 +154,7 @@ def test_a_cache_that_cannot_be_written_costs_no_run(tmp_path, monkeypatch, faul
             monkeypatch.setattr("tempfile.mkdtemp", refuse)
         case _:
             (tmp_path / "cache").write_text("a file where the folder should be")
-    registry = load_registry(modules=["harness.builtin.generators"])
+    registry = load_registry(modules=["harness.data.providers.generators"])
     table = table_of(resolve("friedman1:rows=50", registry))
     assert table.X.shape == (50, 10)
     assert any("was not cached" in note for note in table.notes)
@@ -185,7 +185,7 @@ def test_halves_that_a_killed_process_left_are_removed():
 
 
 def _load(name):
-    registry = load_registry(modules=["harness.builtin.generators"])
+    registry = load_registry(modules=["harness.data.providers.generators"])
     return float(table_of(resolve(name, registry)).y.sum())
 
 
@@ -200,7 +200,7 @@ def test_processes_that_load_at_once_agree():
 def test_the_second_load_of_a_large_table_copies_nothing():
     """Prints the seconds of both loads: ``LOAD_ROWS=1000000 pytest -m slow -s -k second_load``."""
     rows = int(os.environ.get("LOAD_ROWS", "1000000"))
-    registry = load_registry(modules=["harness.builtin.generators"])
+    registry = load_registry(modules=["harness.data.providers.generators"])
     dataset = resolve(f"higgs_like:rows={rows}", registry)
     seconds = []
     for _ in range(4):

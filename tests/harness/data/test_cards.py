@@ -9,14 +9,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from harness.core.errors import DataError
+from harness.core.model import Task
 from harness.data import resolve
 from harness.data.bundled import OPTIONS
 from harness.data.cards import every_card, fault_of, read_card
+from harness.data.folders import card_folders
 from harness.data.loading import table_of
-from harness.data.places import card_folders
-from harness.errors import DataError
-from harness.model import Task
-from harness.plugins import load_registry
+from harness.plugins.registry import load_registry
 
 CARDS = [card for _, card in every_card()]
 GOOD = """
@@ -41,7 +41,7 @@ def folder(tmp_path):
 
 
 def registry():
-    return load_registry(modules=["harness.builtin.cards"])
+    return load_registry(modules=["harness.data.providers.cards"])
 
 
 def test_every_shipped_card_is_whole():
@@ -104,9 +104,9 @@ def test_bundled_values_that_changed_are_refused(folder):
 
 def test_declaring_brings_no_heavy_library():
     code = (
-        "import sys; from harness.plugins import load_registry;"
-        "r = load_registry(modules=['harness.builtin.cards', 'harness.builtin.generators',"
-        "'harness.builtin.mirror']); assert len(r.names('dataset')) > 100;"
+        "import sys; from harness.plugins.registry import load_registry;"
+        "r = load_registry(modules=['harness.data.providers.cards', 'harness.data.providers.generators',"
+        "'harness.data.providers.mirror']); assert len(r.names('dataset')) > 100;"
         "from harness.data import default_splits, resolve;"
         "default_splits(resolve('higgs_like:rows=1000', r), 5, 1, 0);"
         "print(sorted({'pandas', 'numpy', 'scipy', 'sklearn', 'pooch'} & set(sys.modules)))"

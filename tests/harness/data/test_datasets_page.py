@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from harness.data import places
+from harness.data import folders
 from harness.data.cards import Card, every_card
 from harness.data.reading import Reading
 
@@ -27,7 +27,7 @@ def test_every_key_of_a_card_is_explained():
 
 
 def test_every_variable_is_explained():
-    source = Path(places.__file__).read_text()
+    source = Path(folders.__file__).read_text()
     assert set(re.findall(r"HARNESS_[A-Z_]+", source)) <= set(re.findall(r"HARNESS_[A-Z_]+", PAGE))
 
 

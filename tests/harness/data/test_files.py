@@ -15,9 +15,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from own_files import loaded
 
+from harness.core.errors import DataError
+from harness.core.model import Task, to_json
 from harness.data import dataset_from_file, dataset_from_mapping, describe
-from harness.errors import DataError
-from harness.model import Task, to_json
 
 SMALL = "a,b,y\n1,u,0\n2.5,v,1\n,u,0\n4,,1\n"
 

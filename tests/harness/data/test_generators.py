@@ -6,19 +6,19 @@ import pytest
 from sklearn.metrics import roc_auc_score
 from sklearn.tree import DecisionTreeClassifier
 
-from harness.builtin.generators import GENERATORS
+from harness.core.errors import DataError
 from harness.data import resolve
 from harness.data.loading import check
+from harness.data.providers.generators import GENERATORS
 from harness.data.tables import facts_of
-from harness.errors import DataError
-from harness.plugins import load_registry
+from harness.plugins.registry import load_registry
 
 NAMES = [generator.name for generator in GENERATORS]
 
 
 @pytest.fixture(scope="module")
 def registry():
-    return load_registry(modules=["harness.builtin.generators"])
+    return load_registry(modules=["harness.data.providers.generators"])
 
 
 def drawn(dataset):

@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 from own_files import loaded
 
-from harness.data.given import dataset_from_given
-from harness.errors import DataError
+from harness.core.errors import DataError
+from harness.data.in_memory import dataset_from_given
 
 FRAME = pd.DataFrame({"a": [1.0, 2.0, 3.0, 4.0], "y": [0, 1, 0, 1]})
 

@@ -11,18 +11,20 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from harness.cli.data import command
+from harness.core.errors import DataError
 from harness.data import manage, resolve
 from harness.data.cards import Card, every_card, read_card
 from harness.data.loading import table_of
-from harness.errors import DataError
-from harness.plugins import load_registry
+from harness.plugins.registry import load_registry
 
 LABELS = ("no", "yes")
 CSV = "id,a,b,y\n" + "".join(f"{i},{i / 7},{'uv'[i % 2]},{LABELS[i % 2]}\n" for i in range(9))
 
 
 def registry():
-    return load_registry(modules=["harness.builtin.cards", "harness.builtin.generators"])
+    return load_registry(
+        modules=["harness.data.providers.cards", "harness.data.providers.generators"]
+    )
 
 
 @pytest.fixture
@@ -46,7 +48,7 @@ def test_list_tells_what_is_ready_to_fetch_and_broken(tmp_path):
 
 
 def test_list_tells_what_a_mirror_cannot_offer(shared_mirror):
-    rows = manage.list_datasets(load_registry(modules=["harness.builtin.mirror"]))
+    rows = manage.list_datasets(load_registry(modules=["harness.data.providers.mirror"]))
     refused = [row for row in rows if row["state"] == "refused"]
     assert refused
     assert all("ranking" in row["reason"] for row in refused)

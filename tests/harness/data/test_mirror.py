@@ -13,9 +13,11 @@ import pandas as pd
 import pytest
 from click.testing import CliRunner
 
-from harness.choose import choose_datasets
 from harness.cli.data import command
-from harness.config import parse_experiment
+from harness.config.experiment import parse_experiment
+from harness.core.errors import DataError
+from harness.core.libraries import Surroundings
+from harness.core.model import DatasetRef
 from harness.data import dataset_from_file, load_table, resolve
 from harness.data.cards import every_card
 from harness.data.columns import labels_of
@@ -24,13 +26,11 @@ from harness.data.mirror import entries
 from harness.data.remote import place_of
 from harness.data.streams import magic
 from harness.data.tables import facts_of
-from harness.errors import DataError
-from harness.model import DatasetRef
-from harness.plan import make_plan
-from harness.plugins import load_registry
-from harness.surroundings import Surroundings
+from harness.planning.candidates import choose_datasets
+from harness.planning.plan import make_plan
+from harness.plugins.registry import load_registry
 
-MODULES = ["harness.builtin.cards", "harness.builtin.mirror"]
+MODULES = ["harness.data.providers.cards", "harness.data.providers.mirror"]
 QUICK = 200_000  # bytes of a set that is read in every test run; larger ones where it may be slow
 
 
@@ -130,7 +130,7 @@ def test_a_broken_manifest_breaks_the_mirror_alone(tmp_path, monkeypatch, conten
     with pytest.raises(DataError, match=message):
         entries()
     found = load_registry(strangers=False)
-    assert [b.plugin for b in found.broken] == ["harness.builtin.mirror"]
+    assert [b.plugin for b in found.broken] == ["harness.data.providers.mirror"]
     assert "iris" in found.names("dataset")
 
 

@@ -3,16 +3,18 @@
 import pandas as pd
 import pytest
 
+from harness.core.errors import ConfigError, DataError
+from harness.core.model import Dataset, DatasetRef, Task
 from harness.data import load_table, resolve
-from harness.errors import ConfigError, DataError
-from harness.hookspecs import hookimpl
-from harness.model import Dataset, DatasetRef, Task
-from harness.plugins import load_registry
+from harness.plugins.hookspecs import hookimpl
+from harness.plugins.registry import load_registry
 
 
 @pytest.fixture(scope="module")
 def registry():
-    return load_registry(modules=["harness.builtin.cards", "harness.builtin.generators"])
+    return load_registry(
+        modules=["harness.data.providers.cards", "harness.data.providers.generators"]
+    )
 
 
 def reference(dataset):
@@ -82,7 +84,7 @@ def test_a_strangers_dataset_may_take_options():
         def register_datasets(register):
             def load(rows):
                 X = pd.DataFrame({"a": range(rows)}, dtype=float)
-                from harness.model import Table
+                from harness.core.model import Table
 
                 return Table(X, X["a"].to_numpy())
 
@@ -91,7 +93,7 @@ def test_a_strangers_dataset_may_take_options():
                 Dataset("mine", Task.REGRESSION, load, "v1", rows=10, columns=1, options=options)
             )
 
-    registry = load_registry(modules=["harness.builtin.cards"])
+    registry = load_registry(modules=["harness.data.providers.cards"])
     Plugin.register_datasets(lambda d: registry.add("dataset", Dataset, d, "mine", "mine.py"))
     dataset = resolve("mine:rows=4", registry)
     assert load_table(reference(dataset), registry).y.tolist() == [0, 1, 2, 3]

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
+from harness.core.errors import DataError
 from harness.data import dataset_from_file, describe
 from harness.data.loading import table_of
-from harness.errors import DataError
 
 
 def read(folder, text, name="mine.csv", encoding="utf-8"):

@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 from openml_kit import API, DENSE, SPARSE, answers_of, dataset_of, stored
 
+from harness.core.errors import DataError
 from harness.data import remote
 from harness.data.loading import table_of
 from harness.data.manage import state_of
-from harness.errors import DataError
 
 
 @pytest.fixture

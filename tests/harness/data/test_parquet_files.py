@@ -10,8 +10,8 @@ import pytest
 from own_files import loaded
 from pyarrow import parquet
 
+from harness.core.errors import DataError
 from harness.data import dataset_from_file
-from harness.errors import DataError
 
 # Every byte of a footer set to other values, one at a time; each is read or refused.
 DAMAGE = """

@@ -11,10 +11,10 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from harness.core.errors import DataError
 from harness.data import remote
 from harness.data.cards import Card
 from harness.data.loading import table_of
-from harness.errors import DataError
 
 CONTENT = b"a,b,y\n1,u,no\n2,v,yes\n3,u,no\n"
 SHA = hashlib.sha256(CONTENT).hexdigest()

@@ -7,6 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
+from harness.core.errors import DataError
+from harness.core.model import Dataset, Split, Table, Task
 from harness.data import (
     default_splits,
     drawn_apart,
@@ -17,8 +19,6 @@ from harness.data import (
     splits,
 )
 from harness.data.splits import HOLDOUT_ROWS
-from harness.errors import DataError
-from harness.model import Dataset, Split, Table, Task
 
 
 def table_of(y, group=None, test_rows=None, classes=()):

@@ -7,11 +7,11 @@ import zipfile
 
 import pytest
 
+from harness.core.errors import ConfigError, DataError
 from harness.data import streams
+from harness.data.safe_names import count, listed, shown
 from harness.data.streams import check_sha256, open_data, sha256_of
-from harness.data.words import count, listed, shown
 from harness.data.writing import write_atomically
-from harness.errors import ConfigError, DataError
 
 
 def test_a_member_of_a_zip_is_read_in_place(tmp_path):
@@ -36,7 +36,7 @@ def test_a_bomb_in_a_zip_is_stopped(tmp_path, monkeypatch):
 
 
 def test_without_a_limit_of_the_user_the_ratio_decides(monkeypatch):
-    from harness.data.places import ALWAYS_ALLOWED, MOST_BYTES, most_bytes
+    from harness.data.folders import ALWAYS_ALLOWED, MOST_BYTES, most_bytes
 
     assert most_bytes(1000) == ALWAYS_ALLOWED
     assert most_bytes(ALWAYS_ALLOWED) == MOST_BYTES

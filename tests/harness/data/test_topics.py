@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from harness.core.errors import DataError
 from harness.data.cards import read_card
 from harness.data.loading import table_of
 from harness.data.parsers import parse
 from harness.data.reading import Reading
 from harness.data.topics import labels_by_id, labels_of
-from harness.errors import DataError
 
 CARD = """
 name = "news"

@@ -3,16 +3,16 @@
 import numpy as np
 import pytest
 
+from harness.core.model import Dataset, DatasetRef, Table, Task
 from harness.data import resolve
 from harness.data.loading import table_of
-from harness.data.truth import truth_of
-from harness.model import Dataset, DatasetRef, Table, Task
-from harness.plugins import load_registry
+from harness.data.noise_free_target import truth_of
+from harness.plugins.registry import load_registry
 
 
 @pytest.fixture(scope="module")
 def registry():
-    return load_registry(modules=["harness.builtin.generators"])
+    return load_registry(modules=["harness.data.providers.generators"])
 
 
 def ref_of(dataset):

@@ -11,8 +11,8 @@ import sqlite3
 import sys
 from pathlib import Path
 
-from harness.errors import StoreError
-from harness.model import (
+from harness.core.errors import StoreError
+from harness.core.model import (
     Block,
     DatasetRef,
     Duel,
@@ -27,7 +27,7 @@ from harness.model import (
     Task,
     Trial,
 )
-from harness.outcomes import outcome_path, write_outcome
+from harness.core.outcome_files import outcome_path, write_outcome
 from harness.store import Store
 
 SAMPLES = tuple(Sample(phase, 0.25, 0.5, 4096) for phase in ("import", "fit", "predict"))

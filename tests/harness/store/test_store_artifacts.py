@@ -7,8 +7,8 @@ import zipfile
 import numpy as np
 import pytest
 
-from harness.errors import StoreError
-from harness.outcomes import write_arrays
+from harness.core.errors import StoreError
+from harness.core.outcome_files import write_arrays
 from harness.store import artifacts
 from harness.store.artifacts import Artifacts
 

@@ -5,8 +5,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from harness.errors import ConfigError, StoreError
-from harness.model import Status
+from harness.core.errors import ConfigError, StoreError
+from harness.core.model import Status
 from harness.store import Store
 from harness.store.clean import clean
 

@@ -7,8 +7,8 @@ from contextlib import closing
 
 import pytest
 
-from harness.errors import BusyError, StoreError
-from harness.model import Status
+from harness.core.errors import BusyError, StoreError
+from harness.core.model import Status
 from harness.store import DATABASE, Store, connect
 
 

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from harness.errors import HarnessError
+from harness.core.errors import HarnessError
 from harness.store import DATABASE, Store
 
 

@@ -8,7 +8,7 @@ from contextlib import closing
 
 import pytest
 
-from harness.outcomes import SUFFIX
+from harness.core.outcome_files import SUFFIX
 from harness.store import DATABASE, Store, artifacts, leftovers
 from harness.store.artifacts import Stored
 

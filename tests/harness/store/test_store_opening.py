@@ -5,7 +5,7 @@ from contextlib import closing
 
 import pytest
 
-from harness.errors import HarnessError, StoreError
+from harness.core.errors import HarnessError, StoreError
 from harness.store import DATABASE, Store, schema
 
 # What came after version 1 in a world to come: a column with a meaning, made from the old rows.

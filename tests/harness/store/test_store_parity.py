@@ -5,8 +5,8 @@ from contextlib import closing
 
 import pytest
 
-from harness.errors import StoreError
-from harness.model import Status
+from harness.core.errors import StoreError
+from harness.core.model import Status
 from harness.store import DATABASE, Store, schema
 from harness.store.clean import clean
 

@@ -5,11 +5,11 @@ from types import SimpleNamespace
 
 import pytest
 
-from harness.comparisons import Comparisons, known_matches
-from harness.matches import Match
-from harness.model import Limits, Status, to_json
-from harness.progress import Progress
-from harness.reuse import Pins, may_end_otherwise, reusable, reusable_duels
+from harness.core.model import Limits, Status, to_json
+from harness.core.progress import Progress
+from harness.measurement.tree_comparison import Comparisons, known_matches
+from harness.planning.reuse import Pins, may_end_otherwise, reusable, reusable_duels
+from harness.planning.tree_comparisons import Match
 from harness.store import Store
 
 MIB = 2**20

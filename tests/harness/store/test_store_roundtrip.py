@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.errors import ConfigError, StoreError
-from harness.model import (
+from harness.core.errors import ConfigError, StoreError
+from harness.core.model import (
     Block,
     Duel,
     DuelOutcome,
@@ -23,7 +23,7 @@ from harness.model import (
     Task,
     Trial,
 )
-from harness.outcomes import write_arrays
+from harness.core.outcome_files import write_arrays
 from harness.store import Store, rows
 
 # Every character but lone surrogates, which are no Unicode: NUL, escapes and quotes among them.

@@ -4,8 +4,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from harness.errors import ConfigError, StoreError
-from harness.model import Status
+from harness.core.errors import ConfigError, StoreError
+from harness.core.model import Status
 from harness.store import Store, write
 from harness.store.artifacts import Artifacts
 

@@ -7,9 +7,9 @@ import pandas as pd
 import pytest
 from scipy.sparse import csr_matrix
 
-from harness.analysis.parity.sides import Training
-from harness.model import Spec, Table, Task
-from harness.outcomes import write_arrays
+from harness.analysis.parity.ensembles import Training
+from harness.core.model import Spec, Table, Task
+from harness.core.outcome_files import write_arrays
 from harness.worker import arrays
 from harness.worker.arrays import EXPORTS, write_all
 

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from harness.model import Spec, Task
+from harness.core.model import Spec, Task
 from harness.worker.checks import PredictionError, checked
 
 REGRESSION = Spec(Task.REGRESSION)

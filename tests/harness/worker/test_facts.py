@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from harness.model import Spec, Task
+from harness.core.model import Spec, Task
 from harness.worker.facts import targets
 
 

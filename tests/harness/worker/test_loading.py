@@ -5,7 +5,7 @@ from importlib import import_module
 import pytest
 from jobs import PLUGIN
 
-from harness.errors import PluginError
+from harness.core.errors import PluginError
 from harness.worker.loading import builtin_data, import_libraries, is_file, load_plugins
 
 
@@ -18,7 +18,7 @@ def test_a_plugin_is_a_file_or_a_module(plugin, expected):
 
 
 def test_a_plugin_that_is_named_twice_is_loaded_once():
-    registry = load_plugins(str(PLUGIN), [str(PLUGIN), "harness.builtin.cards"])
+    registry = load_plugins(str(PLUGIN), [str(PLUGIN), "harness.data.providers.cards"])
     assert registry.names("algorithm") == ["misbehave"]
     assert "tiny" in registry.names("dataset")
 
@@ -59,7 +59,7 @@ def test_libraries_are_imported_by_the_name_of_their_distribution(monkeypatch):
 
 def test_a_worker_that_holds_a_table_has_imported_what_splits_it():
     code = (
-        "import sys; from harness.worker.bench import Bench; b = Bench();"
+        "import sys; from harness.worker.state import Bench; b = Bench();"
         "b.hello('algorithms.reference.catboost', [], 'catboost.plain', 1);"
         "from harness.data import resolve; d = resolve('wine', b._registry);"
         "b.load({'name': d.name, 'digest': d.digest});"

@@ -7,10 +7,10 @@ import sys
 import pytest
 from jobs import PLUGIN
 
-from harness.errors import DataError
+from harness.core.errors import DataError
 from harness.worker import PROTOCOL
-from harness.worker.bench import Bench
 from harness.worker.loop import answer, serve, told
+from harness.worker.state import Bench
 
 
 def ask(bench, do, **fields):

@@ -10,10 +10,10 @@ from sklearn.dummy import DummyRegressor
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from harness import estimator_adapter
-from harness.model import ALL_TASKS, Algorithm, Spec, Split, Table, Task, Trial
-from harness.tuning import TUNE
-from harness.worker import hand
-from harness.worker.search import build_adapter, inner_folds
+from harness.config.search_space import TUNE
+from harness.core.model import ALL_TASKS, Algorithm, Spec, Split, Table, Task, Trial
+from harness.worker import prepared_trial
+from harness.worker.tuning import build_adapter, inner_folds
 
 SEEN: list[np.ndarray] = []
 
@@ -61,8 +61,8 @@ def test_the_outer_test_rows_never_reach_the_inner_search():
         {TUNE: {"configurations": [{}, {"strategy": "median"}], "inner_folds": 4}},
         "native", "d", Split(folds=3, fold=1), 0, 1, "c", "t", Task.REGRESSION,
     )  # fmt: skip
-    rows = hand.cut(trial, table)
-    taken = hand.take(trial, table, rows)
+    rows = prepared_trial.cut(trial, table)
+    taken = prepared_trial.take(trial, table, rows)
     algorithm = Algorithm(
         "tree", estimator_adapter(lambda spec: Recording(**spec.params)), ALL_TASKS
     )

@@ -8,10 +8,10 @@ import pytest
 from scipy.sparse import csr_matrix
 
 from harness.analysis.diagnostics import InapplicableError
-from harness.errors import HarnessError
-from harness.model import Spec, Task
+from harness.core.errors import HarnessError
+from harness.core.model import Spec, Task
 from harness.worker import stages
-from harness.worker.vary import vary
+from harness.worker.variations import vary
 
 N, D = 12, 4
 

@@ -9,10 +9,10 @@ import pandas as pd
 import pytest
 from scipy.sparse import csr_matrix, issparse
 
-from harness.model import ALL_TASKS, CLASSIFICATION, Accepts, Algorithm, Spec, Task
-from harness.worker.bench import Bench
-from harness.worker.hand import Hand, Rows
-from harness.worker.warm import (
+from harness.core.model import ALL_TASKS, CLASSIFICATION, Accepts, Algorithm, Spec, Task
+from harness.worker.prepared_trial import Hand, Rows
+from harness.worker.state import Bench
+from harness.worker.warm_up import (
     Compiling,
     call_once,
     compile_all,
@@ -113,7 +113,7 @@ def test_functions_that_are_compiled_are_counted_and_those_of_the_cache_are_not(
 
 def test_the_time_of_a_function_that_another_compiles_counts_once(monkeypatch):
     clock = iter([10.0, 11.0, 15.0, 20.0, 21.0])
-    monkeypatch.setattr("harness.worker.warm.time.process_time", lambda: next(clock))
+    monkeypatch.setattr("harness.worker.warm_up.time.process_time", lambda: next(clock))
     found = Compiling()
     found.start()
     found.start()

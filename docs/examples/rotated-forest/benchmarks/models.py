@@ -10,7 +10,7 @@ from sklearn.metrics import log_loss
 from sklearn.model_selection import train_test_split
 
 from harness import Spec, Task
-from harness.plugins import load_registry
+from harness.plugins.registry import load_registry
 
 ALGORITHMS = ["rotated-forest", "sklearn.random_forest"]
 TASKS = {"breast_cancer": Task.BINARY, "wine": Task.MULTICLASS, "diabetes": Task.REGRESSION}

@@ -11,7 +11,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from algorithms.reference._export_sklearn import export
 from harness.analysis.diagnostics import InapplicableError, importance
-from harness.trees import Tree, TreeEnsemble
+from harness.trees.ensemble import Tree, TreeEnsemble
 
 GAINS = st.lists(st.integers(0, 5), min_size=2, max_size=12)
 

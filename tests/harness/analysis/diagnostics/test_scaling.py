@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from scipy.stats import binom
 
 from harness.analysis.diagnostics import InapplicableError, scaling
-from harness.analysis.view import Interval
+from harness.analysis.run_view import Interval
 
 SIZES = np.repeat([1000, 2000, 4000, 8000, 16000], 3)
 

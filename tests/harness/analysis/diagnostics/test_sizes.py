@@ -6,7 +6,7 @@ import pytest
 from sized_duels import duel
 
 from harness.analysis.diagnostics.sizes import lines_of
-from harness.model import Status
+from harness.core.model import Status
 
 
 def by_algorithm(duels):

@@ -1,0 +1,145 @@
+"""What the two stackings share: held-out answers of the members, and the model on top."""
+
+from typing import ClassVar
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import clone, is_classifier, is_regressor
+from sklearn.utils._param_validation import HasMethods, StrOptions
+from sklearn.utils.metadata_routing import MethodMapping, _routing_enabled
+from sklearn.utils.validation import (
+    _check_feature_names_in,
+    _check_response_method,
+    check_is_fitted,
+)
+
+from algorithms.blending.base_blend import (
+    BaseBlend,
+    check_takes_weights,
+    fit_one,
+    is_dropped,
+    out_of_fold,
+    read_weight,
+)
+
+IN_TURN = ["predict_proba", "decision_function", "predict"]
+TWO = 2
+
+
+def decider_has(method):
+    """Return a check that the deciding model has a method."""
+
+    def check(self):
+        decider = getattr(self, "final_estimator_", self.final_estimator)
+        getattr(self._default() if decider is None else decider, method)
+        return True
+
+    return check
+
+
+class BaseStacking(BaseBlend):
+    """What both stackings share: held-out answers of the members, and the model on top."""
+
+    _progress_name = "Stacking"
+
+    _parameter_constraints: ClassVar = {
+        **BaseBlend._parameter_constraints,  # noqa: SLF001 - scikit-learn's convention
+        "final_estimator": [None, HasMethods("fit")],
+        "cv": ["cv_object", StrOptions({"prefit"})],
+        "passthrough": ["boolean"],
+        "verbose": ["verbose"],
+    }
+
+    def _train(self, X, y, params):
+        members = self._members(params)
+        self.final_estimator_ = self._make_decider()
+        is_fitted = self.cv == "prefit"
+        routed = {} if is_fitted and not _routing_enabled() else self._route(members, params)
+        weight = read_weight(params, y)
+        self.stack_method_ = [self._method(name, member) for name, member in members]
+        if is_fitted:
+            for _, member in members:
+                check_is_fitted(member)
+            self._keep(members, [member for _, member in members])
+            told = self._ask(X, self.stack_method_)
+        else:
+            self._fit_members(members, X, y, routed)
+            told = out_of_fold(self, members, X, y, routed, self.stack_method_)
+        given = {}
+        if weight is not None:
+            check_takes_weights(self.final_estimator_)
+            given["sample_weight"] = weight
+        fit_one(self.final_estimator_, self._side_by_side(X, told), y, given)
+        return self
+
+    def _make_decider(self):
+        """Return the unfitted model on top; raise ValueError where it is of the wrong kind."""
+        decider = self._default() if self.final_estimator is None else clone(self.final_estimator)
+        right = is_classifier if is_classifier(self) else is_regressor
+        if not right(decider):
+            kind = "classifier" if is_classifier(self) else "regressor"
+            raise ValueError(
+                f"`final_estimator` parameter should be a {kind}. Got {self.final_estimator}"
+            )
+        return decider
+
+    def _method(self, name, member):
+        """Return the name of the method that a member is asked by."""
+        wanted = getattr(self, "stack_method", "predict")
+        try:
+            method = _check_response_method(member, IN_TURN if wanted == "auto" else wanted)
+        except AttributeError as error:
+            raise ValueError(
+                f"Underlying estimator {name} does not implement the method {wanted}."
+            ) from error
+        return method.__name__
+
+    def _side_by_side(self, X, told):
+        """Return z: a column a member and class, of two classes the second; X after it."""
+        blocks = []
+        for method, answer in zip(self.stack_method_, told, strict=True):
+            if answer.ndim == 1:
+                blocks.append(answer[:, None])
+            elif method == "predict_proba" and len(self.classes_) == TWO:
+                blocks.append(answer[:, 1:])  # the first is 1 − the second
+            else:
+                blocks.append(answer)
+        self._widths = [block.shape[1] for block in blocks]
+        if not self.passthrough:
+            return np.hstack(blocks)
+        if sparse.issparse(X):
+            return sparse.hstack([*blocks, X], format=X.format)
+        return np.hstack([*blocks, X])
+
+    def get_metadata_routing(self):
+        """Return scikit-learn's router; what `predict` is given goes on to G's."""
+        router = super().get_metadata_routing()
+        decider = getattr(self, "final_estimator_", self.final_estimator)
+        mapping = MethodMapping().add(caller="predict", callee="predict")
+        return router.add(final_estimator_=decider, method_mapping=mapping)
+
+    def transform(self, X):
+        """Return z of each row: what the members tell, and X where it is passed through.
+
+        Returns
+        -------
+        float64 (n_rows, n_columns); sparse where X is and is passed through
+        """
+        check_is_fitted(self)
+        return self._side_by_side(X, self._ask(X, self.stack_method_))
+
+    def get_feature_names_out(self, input_features=None):
+        """Return the names of the columns of `transform`."""
+        check_is_fitted(self, "estimators_")
+        given = _check_feature_names_in(self, input_features, generate_names=self.passthrough)
+        prefix = type(self).__name__.lower()
+        kept = [name for name, member in self.estimators if not is_dropped(member)]
+        names = []
+        for name, width in zip(kept, self._widths, strict=True):
+            single = width == 1
+            names += (
+                [f"{prefix}_{name}"] if single else [f"{prefix}_{name}{k}" for k in range(width)]
+            )
+        if self.passthrough:
+            return np.concatenate((names, given))
+        return np.asarray(names, dtype=object)

@@ -1,0 +1,297 @@
+"""What the two gradient boostings share: rounds, steps, early stopping, prediction."""
+
+from numbers import Integral, Real
+from typing import ClassVar
+from warnings import warn
+
+import numpy as np
+from scipy.sparse import issparse
+from sklearn.base import _fit_context, clone, is_classifier
+from sklearn.model_selection import train_test_split
+from sklearn.utils import check_array, check_random_state
+from sklearn.utils._param_validation import HasMethods, Hidden, Interval, StrOptions
+from sklearn.utils.validation import _check_sample_weight, column_or_1d, validate_data
+
+from algorithms.boosting.boosted_trees import BoostedWalker
+from algorithms.boosting.fitted_model import BoostedModel
+from algorithms.boosting.gradient_rounds import Rounds
+from algorithms.boosting.gradient_trees import TreeMaker, level_depth
+from algorithms.boosting.losses import KernelLoss
+from algorithms.decision_tree import DecisionTreeRegressor
+from algorithms.estimator.library_versions import AS_SKLEARN, warn_of_other_version
+from algorithms.estimator.sample_weight import bring_near_one
+from algorithms.estimator.warm_start import check_warm_start
+from algorithms.runtime.threads import Workers, count_threads
+from algorithms.trees.cart import TREE_CONSTRAINTS, count_features
+
+TREE_PARAMETERS = (
+    "max_depth",
+    "min_samples_split",
+    "min_samples_leaf",
+    "min_weight_fraction_leaf",
+    "min_impurity_decrease",
+    "max_features",
+    "max_leaf_nodes",
+    "ccp_alpha",
+)
+
+
+class BaseGradientBoosting(BoostedModel):
+    """Gradient boosting of regression trees, or of any regressor."""
+
+    _parameter_constraints: ClassVar = {
+        **{name: TREE_CONSTRAINTS[name] for name in TREE_PARAMETERS},
+        "learning_rate": [Interval(Real, 0.0, None, closed="left")],
+        "n_estimators": [Interval(Integral, 1, None, closed="left")],
+        "criterion": [
+            StrOptions({"squared_error"}),
+            Hidden(StrOptions({"deprecated", "friedman_mse"})),
+        ],
+        "subsample": [Interval(Real, 0.0, 1.0, closed="right")],
+        "verbose": ["verbose"],
+        "warm_start": ["boolean"],
+        "validation_fraction": [Interval(Real, 0.0, 1.0, closed="neither")],
+        "n_iter_no_change": [Interval(Integral, 1, None, closed="left"), None],
+        "tol": [Interval(Real, 0.0, None, closed="left")],
+        "random_state": ["random_state"],
+        "estimator": [HasMethods(["fit", "predict"]), None],
+        "step": [StrOptions({"leaf", "global"})],
+        "leaf_penalty": [Interval(Real, 0.0, None, closed="left")],
+        "l2_regularization": [Interval(Real, 0.0, None, closed="left")],
+        "parity": AS_SKLEARN,
+        "n_jobs": [Integral, None],
+    }
+
+    def __init__(
+        self,
+        *,
+        loss="log_loss",
+        learning_rate=0.1,
+        n_estimators=100,
+        subsample=1.0,
+        criterion="deprecated",
+        min_samples_split=2,
+        min_samples_leaf=1,
+        min_weight_fraction_leaf=0.0,
+        max_depth=3,
+        min_impurity_decrease=0.0,
+        init=None,
+        random_state=None,
+        max_features=None,
+        verbose=0,
+        max_leaf_nodes=None,
+        warm_start=False,
+        validation_fraction=0.1,
+        n_iter_no_change=None,
+        tol=1e-4,
+        ccp_alpha=0.0,
+        estimator=None,
+        step="leaf",
+        leaf_penalty=0.0,
+        l2_regularization=0.0,
+        parity=None,
+        n_jobs=None,
+    ):
+        self.loss = loss
+        self.learning_rate = learning_rate
+        self.n_estimators = n_estimators
+        self.subsample = subsample
+        self.criterion = criterion
+        self.min_samples_split = min_samples_split
+        self.min_samples_leaf = min_samples_leaf
+        self.min_weight_fraction_leaf = min_weight_fraction_leaf
+        self.max_depth = max_depth
+        self.min_impurity_decrease = min_impurity_decrease
+        self.init = init
+        self.random_state = random_state
+        self.max_features = max_features
+        self.verbose = verbose
+        self.max_leaf_nodes = max_leaf_nodes
+        self.warm_start = warm_start
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
+        self.tol = tol
+        self.ccp_alpha = ccp_alpha
+        self.estimator = estimator
+        self.step = step
+        self.leaf_penalty = leaf_penalty
+        self.l2_regularization = l2_regularization
+        self.parity = parity
+        self.n_jobs = n_jobs
+
+    @_fit_context(prefer_skip_nested_validation=False)
+    def fit(self, X, y, sample_weight=None, monitor=None):
+        """Boost.
+
+        Parameters
+        ----------
+        X : array-like, frame or sparse matrix of numbers (n_rows, n_features)
+            Rounded to float32; a sparse one is made dense.
+        y : array-like (n_rows,)
+            Labels of any kind, or numbers.
+        sample_weight : array-like (n_rows,), optional
+        monitor : callable, optional
+            Called after each round with its number, the estimator, and a dict of the variables of
+            the rounds (``y``, ``raw_predictions``, ``sample_weight``, ``sample_mask``); training
+            ends where it returns True.
+
+        Returns
+        -------
+        The estimator.
+
+        Raises
+        ------
+        ValueError, TypeError
+            scikit-learn's, where parameters, X, y or weights are not right.
+        """
+        if not self.warm_start:
+            self._forget()
+        if self.criterion != "deprecated":
+            warn(
+                "The parameter `criterion` is deprecated and has no effect: trees are grown by "
+                "the squared error of the gradients.",
+                FutureWarning,
+                stacklevel=2,
+            )
+        warn_of_other_version(self.parity, stacklevel=3)
+        self._check_base_learner()
+        # The copy in float32 is of the size of all that is kept of X: it is made where it is used.
+        X, y = validate_data(
+            self, X, y, accept_sparse="csr", dtype=[np.float32, np.float64], multi_output=True
+        )
+        X = X.toarray() if issparse(X) else X
+        if self._walks_rows():
+            X = check_array(X, dtype=np.float32, order="C", estimator=self, input_name="X")
+        weighted = sample_weight is not None
+        weight = _check_sample_weight(sample_weight, X, dtype=np.float64)
+        if not (self.parity or self.leaf_penalty or self.l2_regularization):
+            weight, _ = bring_near_one(weight)  # penalties are on the scale of the weights
+        y = column_or_1d(self._read_y(y, weight if weighted else None), warn=True)
+        check_warm_start(self)
+        self.max_features_ = count_features(self.max_features, self.n_features_in_)
+        self._loss = self._make_loss()
+        self._walker = BoostedWalker()
+        self.n_trees_per_iteration_ = getattr(self._loss, "n_outputs", 1)
+        X, y, weight, held_out = self._hold_out(X, y, weight)
+        with Workers(count_threads(self.n_jobs)) as workers:
+            if isinstance(self._loss, KernelLoss):
+                self._loss.share = workers.share
+            raw = self._begin(X, y, weight, weighted=weighted)
+            rounds = Rounds(self, X, y, weight if weighted else None, raw, held_out, workers)
+            rounds.run(monitor)
+            self._loss = rounds.end()
+        return self
+
+    def _check_base_learner(self):
+        """Raise ValueError where an estimator is given together with what shapes our own trees."""
+        names = ("leaf_penalty", "l2_regularization", "parity")
+        given = [f"{name}={getattr(self, name)!r}" for name in names if getattr(self, name)]
+        if self.estimator is not None and given:
+            raise ValueError(f"{', '.join(given)} cannot be had with an estimator: trees have it")
+
+    def _hold_out(self, X, y, weight):
+        """Return the rows to train on, and those to validate on, or None."""
+        if self.n_iter_no_change is None:
+            return X, y, weight, None
+        X, X_out, y, y_out, weight, weight_out = train_test_split(
+            X,
+            y,
+            weight,
+            random_state=self.random_state,
+            test_size=self.validation_fraction,
+            stratify=y if is_classifier(self) else None,
+        )
+        if is_classifier(self) and len(np.unique(y)) != self.n_classes_:
+            raise ValueError(
+                "The training data after the early stopping split is missing some classes. Try "
+                "using another random seed."
+            )
+        return np.ascontiguousarray(X), y, weight, (np.ascontiguousarray(X_out), y_out, weight_out)
+
+    def _begin(self, X, y, weight, *, weighted):
+        """Return the scores to start from; forget what was trained unless starts are warm."""
+        if not self._is_trained():
+            self._rng = check_random_state(self.random_state)
+            self.estimators_ = np.empty((0, self.n_trees_per_iteration_), object)
+            self.steps_ = np.empty((0, self.n_trees_per_iteration_))
+            self.train_score_ = np.empty(0)
+            if self.subsample < 1.0:
+                self.oob_improvement_, self.oob_scores_ = np.empty(0), np.empty(0)
+            self._fit_init(X, y, weight if weighted else None)
+        elif self.n_estimators < len(self.estimators_):
+            raise ValueError(
+                f"n_estimators={self.n_estimators} must be larger or equal to "
+                f"estimators_.shape[0]={len(self.estimators_)} when warm_start==True"
+            )
+        return self._raw(X)
+
+    def _fit_init(self, X, y, weight):
+        """Fit the model that boosting starts from, or the best constant."""
+        self.init_ = self.init
+        self._constant = np.zeros(self.n_trees_per_iteration_)
+        if self.init is None:
+            self.init_ = "constant"
+            self._constant = np.asarray(self._loss.start(y, weight), np.float64)
+        elif not isinstance(self.init, str):
+            self.init_ = clone(self.init)
+            given = {} if weight is None else {"sample_weight": weight}
+            try:
+                self.init_.fit(X, y, **given)
+            except (TypeError, ValueError) as error:
+                if not takes_no_weight(error):
+                    raise
+                raise ValueError(
+                    f"The initial estimator {type(self.init_).__name__} does not support sample "
+                    "weights."
+                ) from error
+
+    def _is_trained(self):
+        return len(getattr(self, "estimators_", ())) > 0
+
+    def _forget(self):
+        names = ("estimators_", "train_score_", "oob_improvement_", "oob_scores_", "oob_score_")
+        for name in (*names, "steps_", "init_", "_rng", "_constant"):
+            self.__dict__.pop(name, None)
+
+    def _walks_rows(self):
+        """Return whether X is asked for whole rows: by other models, or by trees that walk them."""
+        return (
+            self._is_trained()
+            or self.n_iter_no_change is not None
+            or not (self.init is None or isinstance(self.init, str))
+            or self.estimator is not None
+            or self.parity is not None
+            or self.ccp_alpha > 0.0
+            or not level_depth(self, self.n_features_in_)
+        )
+
+    def tree_maker(self, X, workers):
+        """Return the `TreeMaker` of a fit."""
+        return TreeMaker(
+            DecisionTreeRegressor(**{name: getattr(self, name) for name in TREE_PARAMETERS}),
+            X,
+            workers,
+            type(self).__name__,
+            leaf_penalty=self.leaf_penalty,
+            l2=self.l2_regularization,
+            as_library=self.parity is not None,
+        )
+
+    def member(self, tree):
+        """Return a tree as an estimator."""
+        member = DecisionTreeRegressor(**{name: getattr(self, name) for name in TREE_PARAMETERS})
+        member.n_features_in_ = self.n_features_in_
+        member.n_outputs_ = 1
+        member.max_features_ = self.max_features_
+        member.tree_ = tree
+        return member
+
+
+def takes_no_weight(error):
+    """Return whether an error says that an estimator's fit takes no weights."""
+    told = str(error)
+    if isinstance(error, TypeError):
+        return "unexpected keyword argument 'sample_weight'" in told
+    return (
+        "pass parameters to specific steps of your pipeline using the stepname__parameter" in told
+    )

@@ -1,0 +1,82 @@
+"""What boosted trees predict together: sums of votes, and weighted medians, rows by blocks."""
+
+import numpy as np
+
+from algorithms.forest.bagged_trees import Walker
+from algorithms.prediction.kernels.predict import find_leaves
+from algorithms.runtime.threads import Workers
+from algorithms.trees.tree import may_lack
+
+ROWS_AT_ONCE = 4096  # rows whose predictions by all trees are held
+
+
+class VotingTree:
+    """A tree whose leaves hold what they add to the score, in the form that a `Walker` sums.
+
+    Parameters
+    ----------
+    tree : Tree of classes
+    vote : its weight
+    """
+
+    def __init__(self, tree, vote):
+        self._tree = tree
+        chosen = tree.values.argmax(axis=1)[:, None] == np.arange(tree.max_n_classes)
+        others = max(1, tree.max_n_classes - 1)
+        given = np.where(chosen, vote, -1.0 / others * vote)
+        self.values = given[:, 1:].copy() if tree.max_n_classes == 2 else given  # C-contiguous
+        self.max_n_classes = self.values.shape[1]
+        self.max_depth = tree.max_depth
+
+    @property
+    def steps(self):
+        """The nodes in the form that prediction walks, and the node of each step."""
+        return self._tree.steps
+
+
+def voting_walker(trees, votes, n_features):
+    """Return what sums the votes: of two classes those for the second, of more those for each."""
+    voting = [VotingTree(tree, vote) for tree, vote in zip(trees, votes, strict=True)]
+    return Walker(voting, [np.arange(n_features)] * len(trees), n_features)
+
+
+def median_of_trees(trees, votes, X, threads):
+    """Return the weighted median of the trees' values, float64 (n_rows,).
+
+    Parameters
+    ----------
+    trees : list of Tree of values; votes : (n_trees,) float64
+    X : (n_rows, n_features) float32, C-contiguous
+    """
+    out = np.empty(len(X))
+    leaves = np.empty(len(X), np.int64)
+    depth = sum(tree.max_depth for tree in trees)
+
+    def walk(first, last):
+        for start in range(first * ROWS_AT_ONCE, min(last * ROWS_AT_ONCE, len(X)), ROWS_AT_ONCE):
+            end = min(start + ROWS_AT_ONCE, len(X))
+            found = np.empty((end - start, len(trees)))
+            missing = may_lack(X, start, end, depth)
+            for t, tree in enumerate(trees):
+                find_leaves(*tree.steps, X, missing, leaves, start, end)
+                found[:, t] = tree.values[leaves[start:end], 0]
+            out[start:end] = weighted_median(found, votes)
+
+    with Workers(threads) as workers:
+        workers.share(walk, -(-len(X) // ROWS_AT_ONCE))
+    return out
+
+
+def weighted_median(found, votes):
+    """Return, a row, the least prediction at which half of the votes is reached.
+
+    Parameters
+    ----------
+    found : float64 (n_rows, n_models)
+    votes : float64 (n_models,)
+    """
+    order = np.argsort(found, axis=1)
+    reached = np.cumsum(votes[order], axis=1)
+    middle = (reached >= 0.5 * reached[:, -1:]).argmax(axis=1)
+    rows = np.arange(len(found))
+    return found[rows, order[rows, middle]]

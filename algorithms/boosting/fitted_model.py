@@ -1,0 +1,104 @@
+"""What fitted gradient boosting tells: scores, stages, leaves, importances, its common form."""
+
+import numpy as np
+from scipy.sparse import issparse
+from sklearn.base import BaseEstimator, is_classifier
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from algorithms.estimator.fast_validation import plain_rows
+from algorithms.estimator.labels import codes_among
+from algorithms.runtime.threads import count_threads
+from algorithms.trees.ensemble_export import export_boosted
+
+
+class BoostedModel(BaseEstimator):
+    """A model that starts from a constant, or another model, and adds members' steps."""
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    def _start_scores(self, X):
+        """Return the scores before the first round, float64 (n_rows, n_outputs), by columns."""
+        raw = np.zeros((len(X), self.n_trees_per_iteration_), order="F")
+        if isinstance(self.init_, str):
+            raw += self._constant
+        elif is_classifier(self):
+            raw[:] = self._loss.link(self.init_.predict_proba(X))
+        else:
+            raw[:, 0] = self.init_.predict(X)
+        return raw
+
+    def _raw(self, X, rounds=None):
+        """Return the scores after all rounds, or after so many."""
+        raw = self._start_scores(X)
+        self._add(0, len(self.estimators_) if rounds is None else rounds, X, raw)
+        return raw
+
+    def _add(self, first, last, X, raw):
+        """Add what the rounds first … last − 1 say."""
+        stages = self.estimators_[first:last]
+        if self.estimator is None:
+            self._walker.add(
+                stages, self.learning_rate, X, raw, count_threads(self.n_jobs, X.shape[0])
+            )
+            return
+        for stage, steps in zip(stages, self.steps_[first:last], strict=True):
+            for k, (member, step) in enumerate(zip(stage, steps, strict=True)):
+                raw[:, k] += self.learning_rate * step * member.predict(X)
+
+    def _read_rows(self, X):
+        """Return X as C-contiguous float32; raise scikit-learn's errors."""
+        check_is_fitted(self)
+        if (few := plain_rows(self, X, np.float32, allow_nan=False)) is not None:
+            return few
+        X = validate_data(self, X, accept_sparse="csr", dtype=np.float32, order="C", reset=False)
+        return X.toarray() if issparse(X) else X
+
+    def _staged_raw(self, X):
+        """Yield the scores after each round."""
+        X = self._read_rows(X)
+        raw = self._start_scores(X)
+        for i in range(len(self.estimators_)):
+            self._add(i, i + 1, X, raw)
+            yield raw.copy(order="F")
+
+    def staged_loss(self, X, y, sample_weight=None):
+        """Yield the loss after each round, on the scale of ``train_score_``."""
+        if is_classifier(self):
+            y = codes_among(self.classes_, y, "y has labels that the model was not trained on")
+        y = np.ascontiguousarray(y, np.float64)
+        for raw in self._staged_raw(X):
+            yield self._loss(y, raw, sample_weight)
+
+    def apply(self, X):
+        """Return the leaf of each row in each tree: float64 (n_rows, n_estimators, n_outputs)."""
+        X = self._read_rows(X)
+        leaves = np.zeros((len(X), *self.estimators_.shape))
+        for i, stage in enumerate(self.estimators_):
+            for k, member in enumerate(stage):
+                leaves[:, i, k] = member.apply(X, check_input=False)
+        return leaves
+
+    @property
+    def feature_importances_(self):
+        """The mean decrease of the squared error by each feature, float64, summing to 1."""
+        check_is_fitted(self)
+        trees = [member.tree_ for member in self.estimators_.ravel()]
+        found = [t.compute_feature_importances(normalize=False) for t in trees if t.node_count > 1]
+        if not found:
+            return np.zeros(self.n_features_in_)
+        mean = np.mean(found, axis=0)
+        return mean / mean.sum()
+
+    @property
+    def ensemble_(self):
+        """The trees as a `harness.TreeEnsemble`."""
+        check_is_fitted(self)
+        loss = self._loss
+        if self.estimator is not None or not isinstance(self.init_, str):
+            raise AttributeError("ensemble_ needs trees that start from a constant")
+        if not hasattr(loss, "inverse"):
+            raise AttributeError("ensemble_ needs one of the losses that have names")
+        return export_boosted(self, self._constant, loss.inverse, loss.temperature)

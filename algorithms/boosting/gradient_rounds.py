@@ -1,0 +1,220 @@
+"""The rounds of gradient boosting: gradients, a model of them, a step, and what is recorded."""
+
+import numpy as np
+from sklearn.utils.validation import has_fit_parameter
+
+from algorithms.boosting.kernels.leaf_sums import draw_mask
+from algorithms.boosting.line_search import search_steps
+from algorithms.boosting.losses import Groups, KernelLoss, share_alone
+from algorithms.estimator.bootstrap import SEEDS, seeded_clones
+from algorithms.estimator.verbose import Report
+
+
+class Rounds:
+    """The rounds of one fit.
+
+    Parameters
+    ----------
+    model : BaseGradientBoosting; its estimators_, steps_ and scores are written
+    X : (n_rows, n_features) array; float32 and C-contiguous unless trees grow by levels
+    y : (n_rows,) float64
+    weight : (n_rows,) float64, or None
+    raw : (n_rows, n_outputs) float64, Fortran order, the scores to start from; written
+    held_out : (X, y, weight) to validate on, or None
+    workers : Workers
+    """
+
+    def __init__(self, model, X, y, weight, raw, held_out, workers):
+        self.model = model
+        self.X, self.y, self.raw = X, y, raw
+        self.weight = None if weight is None or (weight == 1.0).all() else weight
+        self.held_out = held_out
+        self.loss = model._loss  # noqa: SLF001 - a part of the estimator
+        self.random = model._rng  # noqa: SLF001
+        self.first = len(model.estimators_)
+        self.mask = None
+        self.trees = None
+        if model.estimator is None:
+            self.trees = model.tree_maker(X, workers)
+
+    def run(self, monitor):
+        """Train until there are as many rounds as wanted, or the monitor or the loss says stop."""
+        model = self.model
+        self._make_room()
+        report = Report(model, self.first) if model.verbose else None
+        patience = Patience(self) if self.held_out is not None else None
+        done = self.first
+        for i in range(self.first, model.n_estimators):
+            done = i + 1
+            before = self._draw(i)
+            self._train(i)
+            self._record(i, before)
+            if report:
+                report.tell(i)
+            if monitor is not None and monitor(i, model, self._variables()):
+                break
+            if patience is not None and patience.ends_at(i):
+                break
+        self._trim(done)
+
+    def end(self):
+        """Return the loss, with nothing of the fit's threads."""
+        if isinstance(self.loss, KernelLoss):
+            self.loss.share = share_alone
+        return self.loss
+
+    def _variables(self):
+        return {
+            "raw_predictions": self.raw,
+            "y": self.y,
+            "X": self.X,
+            "sample_weight": self.weight,
+            "sample_mask": self.mask,
+        }
+
+    def _make_room(self):
+        """Lengthen what is written a round."""
+        model = self.model
+        more, width = model.n_estimators - self.first, model.n_trees_per_iteration_
+        model.estimators_ = np.vstack([model.estimators_, np.empty((more, width), object)])
+        model.steps_ = np.vstack([model.steps_, np.ones((more, width))])
+        model.train_score_ = np.append(model.train_score_, np.zeros(more))
+        if model.subsample < 1.0:
+            for name in ("oob_improvement_", "oob_scores_"):
+                known = getattr(model, name, np.zeros(self.first))
+                setattr(model, name, np.append(known, np.zeros(more)))
+
+    def _trim(self, done):
+        """Shorten it to the rounds that were trained."""
+        model = self.model
+        model.n_estimators_ = done
+        names = ("estimators_", "steps_", "train_score_", "oob_improvement_", "oob_scores_")
+        for name in names:
+            if hasattr(model, name):
+                setattr(model, name, getattr(model, name)[:done])
+        if hasattr(model, "oob_scores_"):
+            model.oob_score_ = model.oob_scores_[-1]
+
+    def _draw(self, i):
+        """Draw the rows of a round; return the loss of the others before it."""
+        model = self.model
+        if model.subsample == 1.0:
+            return None
+        count = max(1, int(model.subsample * len(self.y)))
+        self.mask = np.empty(len(self.y), bool)
+        draw_mask(self.random.uniform(size=len(self.y)), count, self.mask)
+        return self._mean_loss(~self.mask) if i == 0 else model.oob_scores_[i - 1]
+
+    def _mean_loss(self, mask):
+        """Return the loss, of some rows only where told."""
+        if mask is None:
+            return self.loss(self.y, self.raw, self.weight)
+        weight = None if self.weight is None else self.weight[mask]
+        return self.loss(self.y[mask], np.asfortranarray(self.raw[mask]), weight)
+
+    def _record(self, i, before):
+        """Write the losses after a round."""
+        model = self.model
+        model.train_score_[i] = self._mean_loss(self.mask)
+        if self.mask is not None:
+            model.oob_scores_[i] = self._mean_loss(~self.mask)
+            model.oob_improvement_[i] = before - model.oob_scores_[i]
+
+    def _train(self, i):
+        """Train the models of a round, and add their steps to the scores."""
+        model, loss = self.model, self.loss
+        if hasattr(loss, "begin_round"):
+            loss.begin_round(self.y, self.raw, self.weight)
+        gradient = self._gradient(self.raw)
+        for k in range(model.n_trees_per_iteration_):
+            seed = self.random.randint(SEEDS)
+            own = np.ascontiguousarray(gradient[:, k])  # g
+            if self.trees is not None:
+                model.estimators_[i, k] = self._train_tree(own, gradient, k, seed)
+            else:
+                model.estimators_[i, k] = member = self._train_other(own, seed)
+                said = member.predict(self.X)
+                model.steps_[i, k] = self._search_step(said, k)
+                self.raw[:, k] += model.learning_rate * model.steps_[i, k] * said
+
+    def _gradient(self, raw):
+        """Return the negative gradients, float64 (n_rows, n_outputs)."""
+        g = np.asarray(self.loss.negative_gradient(self.y, raw), np.float64)
+        return g.reshape(len(self.y), -1)
+
+    def _train_tree(self, own, gradient, k, seed):
+        """Return the tree of an output; add its leaves to the scores."""
+        model = self.model
+        tree, leaf = self.trees.grow(own, self.weight, self.mask, seed)
+        means = tree.values[:, 0]
+        if model.step == "global":
+            values = self._search_step(means[leaf], k) * means  # ρ h
+        else:
+            groups = Groups(
+                leaf, means, self.mask, self.y, self.raw, gradient, k, self.weight,
+                model.l2_regularization, model.parity is not None,
+            )  # fmt: skip
+            find = getattr(self.loss, "leaf_values", self._search_leaves)
+            values = find(groups)  # ρ_j
+        leaves = tree.children_left < 0
+        tree.values[leaves, 0] = values[leaves]
+        self.raw[:, k] += model.learning_rate * values.take(leaf)  # F + ν ρ
+        return model.member(tree)
+
+    def _train_other(self, own, seed):
+        """Return a base learner trained on the negative gradient."""
+        member = seeded_clones(self.model.estimator, [seed])[0]
+        rows = slice(None) if self.mask is None else self.mask
+        given = {}
+        if self.weight is not None:
+            if not has_fit_parameter(member, "sample_weight"):
+                raise ValueError(f"{type(member).__name__} does not support sample weights")
+            given["sample_weight"] = self.weight[rows]
+        return member.fit(self.X[rows], own[rows], **given)
+
+    def _weigh(self, values):
+        """Return values times weight, 0 where a row was not drawn."""
+        if self.weight is not None:
+            values = values * self.weight
+        return values if self.mask is None else np.where(self.mask, values, 0.0)
+
+    def _search_step(self, said, k):
+        """Return ρ = argmin Σ w L(y, F + ρ h): the one-variable regression of y on h."""
+
+        def slope(step):
+            raw = self.raw.copy(order="F")
+            raw[:, k] += step[0] * said
+            return np.array([self._weigh(self._gradient(raw)[:, k] * said).sum()])
+
+        return search_steps(slope, 1)[0]
+
+    def _search_leaves(self, groups):
+        """Return the step of each leaf by line search, for a loss that does not say."""
+        k, n = groups.output, len(groups.means)
+
+        def slope(steps):
+            raw = self.raw.copy(order="F")
+            raw[:, k] += steps[groups.leaf]
+            return np.bincount(groups.leaf, self._weigh(self._gradient(raw)[:, k]), minlength=n)
+
+        return search_steps(slope, n, groups.l2)
+
+
+class Patience:
+    """Ends training when the validation loss no longer falls."""
+
+    def __init__(self, rounds):
+        self.model, self.loss = rounds.model, rounds.loss
+        self.X, self.y, weight = rounds.held_out
+        self.weight = None if rounds.weight is None else weight
+        self.raw = self.model._raw(self.X, rounds.first)  # noqa: SLF001 - a part of the estimator
+        self.history = np.full(self.model.n_iter_no_change, np.inf)
+
+    def ends_at(self, i):
+        """Return whether no loss of the last rounds is beaten by more than the tolerance."""
+        self.model._add(i, i + 1, self.X, self.raw)  # noqa: SLF001
+        loss = self.loss(self.y, self.raw, self.weight)
+        if (loss + self.model.tol < self.history).any():
+            self.history[i % len(self.history)] = loss
+            return False
+        return True

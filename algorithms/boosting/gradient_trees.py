@@ -1,0 +1,180 @@
+"""The trees of gradient boosting: regression trees on gradients, all on columns sorted once."""
+
+from functools import cached_property
+from heapq import heappop, heappush
+
+import numpy as np
+
+from algorithms.levelwise.grower import DEEPEST, LevelGrower
+from algorithms.levelwise.kernels.level_arrays import Limits
+from algorithms.parity.sklearn_grower import grow_like_sklearn
+from algorithms.trees.cart import count_features, make_rules
+from algorithms.trees.grower import Target, draw_rows, grow_tree
+from algorithms.trees.presorted_table import sort_table, unsorted_table
+from algorithms.trees.pruning import prune
+from algorithms.trees.tree import Tree
+
+DEEPEST_CHOICE = 7  # levels that are grown whole so that the best leaves can be chosen
+
+SIDES = ("left", "right")
+
+
+class TreeMaker:
+    """Grows one regression tree after another.
+
+    Level by level where all columns are searched; a node at a time where columns are drawn, or
+    where trees are deep; by scikit-learn's rules where asked.
+
+    Parameters
+    ----------
+    model : DecisionTreeRegressor, unfitted, with the parameters of the trees
+    X : (n_rows, n_features) array of finite numbers; it must stay as it is
+    workers : Workers
+    name : name of the ensemble, for error messages
+    leaf_penalty : float, γ, in units of the squared error
+    l2 : float, λ
+    as_library : whether trees are scikit-learn's own
+
+    Raises
+    ------
+    ValueError
+        Where penalties are asked of trees that cannot have them.
+    """
+
+    def __init__(self, model, X, workers, name, *, leaf_penalty, l2, as_library):
+        self._model = model
+        self._X = X
+        self._workers = workers
+        self._name = name
+        self._leaf_penalty = leaf_penalty
+        self._l2 = l2
+        self._as_library = as_library
+        self._columns = np.arange(X.shape[1])
+        self._depth = level_depth(model, X.shape[1])
+        self._grower = None
+        if self._depth and not as_library:
+            self._grower = LevelGrower(X, workers, name)
+        elif leaf_penalty or l2:
+            raise ValueError(
+                f"leaf_penalty and l2_regularization need max_depth of at most {DEEPEST} "
+                f"({DEEPEST_CHOICE} with max_leaf_nodes), all features, and parity=None"
+            )
+
+    def grow(self, gradient, weight, used, seed):
+        """Return a tree, and the leaf of every row, int (n_rows,).
+
+        Parameters
+        ----------
+        gradient : (n_rows,) float64, contiguous
+        weight : (n_rows,) float64, or None
+        used : (n_rows,) bool, the rows to grow on, or None
+        seed : integer below 2³¹, for the order of features
+        """
+        total = weight
+        if used is not None and (self._grower is None or weight is not None):
+            total = used.astype(np.float64) if weight is None else weight * used
+        target = Target(0, y=gradient, weight=total)
+        rules = make_rules(self._model, target, *self._X.shape)
+        if not rules.filtered and (self._leaf_penalty or self._l2):
+            raise ValueError("leaf_penalty and l2_regularization need weights of 0 or more")
+        if self._grower is not None and rules.filtered:
+            count = len(gradient) if used is None else np.count_nonzero(used)
+            weighs = float(count) if weight is None else rules.total_weight
+            tree, leaf = self._grow_levels(gradient, weight, used, rules, weighs)
+        else:
+            tree = self._grow_nodes(target, rules, seed)
+            leaf = None
+        if self._model.ccp_alpha > 0.0:
+            tree, leaf = prune(tree, self._model.ccp_alpha), None
+        return tree, tree.apply(self._rows) if leaf is None else leaf
+
+    @cached_property
+    def _rows(self):
+        """X as trees walk it: float32, C-contiguous."""
+        return np.ascontiguousarray(self._X, np.float32)
+
+    @cached_property
+    def _table(self):
+        """The columns of X, for trees that are not grown by levels."""
+        make_table = unsorted_table if self._as_library else sort_table
+        return make_table(self._X, self._workers, self._name)
+
+    def _grow_levels(self, gradient, weight, used, rules, weighs):
+        """Return a tree grown level by level, and the leaves."""
+        share = self._model.min_weight_fraction_leaf
+        limits = Limits(
+            rules.min_samples_split,
+            rules.min_samples_leaf,
+            share * weighs,
+            max(rules.min_impurity_decrease, 2.0 * self._leaf_penalty / weighs),
+            weighs,
+            self._l2,
+        )
+        grown = self._grower.grow(gradient, weight, limits, self._depth, used)
+        if rules.max_leaf_nodes:
+            return choose_leaves(grown, rules.max_leaf_nodes, self._l2)
+        return grown.tree(), grown.leaf
+
+    def _grow_nodes(self, target, rules, seed):
+        """Return a tree grown node by node."""
+        if self._as_library:
+            return grow_like_sklearn(self._table.values, self._columns, target, rules, seed)
+        rows = draw_rows(self._table, target, self._columns, self._workers, keep=True)
+        return grow_tree(self._table, rows, rules, seed, self._workers)
+
+
+def level_depth(model, n_features):
+    """Return how deep trees are grown level by level; 0 where they are not."""
+    if count_features(model.max_features, n_features) < n_features:
+        return 0
+    depth, deepest = model.max_depth, DEEPEST
+    if model.max_leaf_nodes is not None:
+        longest = model.max_leaf_nodes - 1
+        depth, deepest = longest if depth is None else min(depth, longest), DEEPEST_CHOICE
+    return depth if depth is not None and depth <= deepest else 0
+
+
+def choose_leaves(grown, most, l2):
+    """Return the tree of at most so many leaves that best-first growth makes, and the leaves.
+
+    How a node is split does not depend on the order of splits, so the splits that improve most
+    are taken from a tree that is grown whole. Nodes are numbered as they are made.
+    """
+    left, right = grown.nodes["left"], grown.nodes["right"]
+    score = grown.values**2 * (grown.nodes["weight"] + l2)  # s² / (w + λ)
+    gain = np.where(left >= 0, score[left] + score[right] - score, 0.0)
+    kept, depth, sides = [0], [0], {}
+    waiting = [(-gain[0], 0)]
+    while waiting and len(sides) < most - 1:
+        _, at = heappop(waiting)
+        if left[kept[at]] >= 0:
+            sides[at] = (len(kept), len(kept) + 1)
+            for child in (left[kept[at]], right[kept[at]]):
+                heappush(waiting, (-gain[child], len(kept)))
+                kept.append(child)
+                depth.append(depth[at] + 1)
+    nodes = grown.nodes[kept]
+    for at in range(len(kept)):
+        nodes["left"][at], nodes["right"][at] = sides.get(at, (-1, -1))
+        if at not in sides:
+            nodes["feature"][at] = nodes["threshold"][at] = -2
+            nodes["missing_left"][at] = 0
+    tree = Tree(
+        nodes,
+        grown.values[kept][:, None],
+        n_features=grown.n_features,
+        is_classifier=False,
+        max_depth=max(depth),
+    )
+    return tree, fall_to_kept(grown, kept)[grown.leaf]
+
+
+def fall_to_kept(grown, kept):
+    """Return the new number of each node, or of the leaf above it where it is not kept."""
+    number = np.full(len(grown.nodes), -1)
+    number[kept] = np.arange(len(kept))
+    for node, (left, right) in enumerate(zip(*(grown.nodes[s] for s in SIDES), strict=True)):
+        for child in (left, right):
+            if child >= 0 and number[child] < 0:
+                number[child] = number[node]
+    return number

@@ -1,0 +1,300 @@
+"""The losses of gradient boosting, and what a loss of your own must offer.
+
+A loss is any object with
+
+    start(y, weight)              the constant score F that minimises Σ w L: float64 (n_outputs,)
+    negative_gradient(y, raw)     −dL/dF: float64 (n_rows, n_outputs), or (n_rows,) for one
+    __call__(y, raw, weight)      Σ w L / Σ w, a float
+
+and, where wanted,
+
+    n_outputs                     scores a row, and so trees a round; 1 if absent
+    begin_round(y, raw, weight)   called before each round, to set what depends on the residuals
+    leaf_values(groups)           the best step of each leaf; by default found by line search
+    predict(raw)                  what a regressor predicts; by default the score itself
+    predict_proba(raw)            what a classifier needs, float64 (n_rows, n_classes)
+    link(proba)                   a classifier's scores of probabilities, to start from an estimator
+
+``raw`` is float64 (n_rows, n_outputs), ``weight`` float64 (n_rows,) or None. y of a classifier
+are class codes, float64.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from algorithms.boosting.kernels import losses as kernels
+from algorithms.estimator.weighted_quantiles import rows_of_groups, weighted_quantile
+from algorithms.levelwise.kernels.level_arrays import BLOCK_ROWS
+
+NO_FLOATS = np.empty(0)
+NO_FLAGS = np.empty(0, bool)
+ALL_CLASSES = -1
+MOST_SUMS = 1 << 20  # of all nodes in all blocks of rows; two floats each
+SMALLEST = 1e-150  # a curvature below it allows no step
+HALF = 0.5
+
+
+@dataclass(frozen=True)
+class Groups:
+    """The leaves of one tree, with all that their steps depend on.
+
+    Attributes
+    ----------
+    leaf : integers (n_rows,), each row's leaf
+    means : float64 (n_nodes,), what the tree itself says
+    used : bool (n_rows,) or None, which rows the tree was grown on
+    y : float64 (n_rows,)
+    raw, gradient : float64 (n_rows, n_outputs), scores and negative gradients
+    output : int, which of them the tree adds to
+    weight : float64 (n_rows,) or None
+    l2 : float, λ, the price of leaf squares
+    as_library : bool, whether sums are made in scikit-learn's order, bit for bit
+    """
+
+    leaf: np.ndarray
+    means: np.ndarray
+    used: np.ndarray | None
+    y: np.ndarray
+    raw: np.ndarray
+    gradient: np.ndarray
+    output: int
+    weight: np.ndarray | None
+    l2: float = 0.0
+    as_library: bool = False
+
+    def by_leaf(self):
+        """Yield each leaf and the rows in it that the tree was grown on."""
+        return rows_of_groups(self.leaf, None if self.used is None else np.flatnonzero(self.used))
+
+
+def share_alone(task, count):
+    """Call a task for all of its parts, in this thread."""
+    task(0, count)
+
+
+class KernelLoss:
+    """A loss of one output whose formulas are in `_kernels.boosting.losses`.
+
+    Attributes
+    ----------
+    share : callable that divides kernels' work among threads; this thread alone by default
+    """
+
+    n_outputs = 1
+    scale = 1.0  # scikit-learn tells some losses twice as large
+    kind = -1
+    inverse = "identity"  # what turns scores, divided by the temperature, into predictions
+    temperature = 1.0
+
+    def __init__(self, parameter=0.0):
+        self.parameter = parameter
+        self.share = share_alone
+
+    def __getstate__(self):
+        return {**self.__dict__, "share": share_alone}
+
+    def begin_round(self, y, raw, weight):
+        """Set what depends on the residuals: nothing."""
+
+    def negative_gradient(self, y, raw):
+        """Return g, float64 (n_rows, 1)."""
+        out = np.empty((len(y), 1))
+
+        def fill(first, last):
+            kernels.fill_gradients(self.kind, self.parameter, y, raw[:, 0], out[:, 0], first, last)
+
+        self.share(fill, count_blocks(y))
+        return out
+
+    def __call__(self, y, raw, weight=None):
+        """Return the weighted mean of L."""
+        sums = np.empty((count_blocks(y), 2))
+        weight = NO_FLOATS if weight is None else weight
+
+        def add(first, last):
+            kernels.sum_losses(self.kind, self.parameter, y, raw[:, 0], weight, sums, first, last)
+
+        self.share(add, len(sums))
+        total, weights = sums.sum(axis=0)
+        return self.scale * total / weights
+
+    def predict(self, raw):
+        """Return the scores, float64 (n_rows,)."""
+        return raw[:, 0]
+
+
+def count_blocks(y):
+    """Return into how many blocks of rows the work is divided."""
+    return -(-len(y) // BLOCK_ROWS)
+
+
+def newton_steps(loss, groups, own=ALL_CLASSES, factor=1.0):
+    """Return Σ w g / (Σ w h + λ) of each leaf; 0 where the curvature vanishes.
+
+    Parameters
+    ----------
+    own : the class whose tree it is; ALL_CLASSES where y is as it is
+    factor : of the numerator
+    """
+    if groups.as_library:
+        g, h = average_leaves(loss, groups, own)
+    else:
+        g, h = sum_leaves(loss, groups, own)
+    h = h + groups.l2
+    flat = abs(h) < SMALLEST
+    return np.where(flat, 0.0, factor * g / np.where(flat, 1.0, h))
+
+
+def sum_leaves(loss, groups, own):
+    """Return Σ w g and Σ w h of each node, float64 (2, n_nodes).
+
+    Which of the two ways depends on rows and nodes alone, never on threads.
+    """
+    if count_blocks(groups.y) * len(groups.means) > MOST_SUMS:
+        return count_leaves(loss, groups, own)
+    blocks = np.empty((count_blocks(groups.y), len(groups.means), 2))
+    weight = NO_FLOATS if groups.weight is None else groups.weight
+    used = NO_FLAGS if groups.used is None else groups.used
+    gradient = np.ascontiguousarray(groups.gradient[:, groups.output])
+
+    def add(first, last):
+        kernels.sum_newton(
+            loss.kind, own, groups.y, gradient, weight, used, groups.leaf, blocks, first, last
+        )
+
+    loss.share(add, len(blocks))
+    return blocks.sum(axis=0).T
+
+
+def count_leaves(loss, groups, own):
+    """Return what `sum_leaves` does, row after row: blocks would need too many sums."""
+    rows = slice(None) if groups.used is None else np.flatnonzero(groups.used)
+    leaf, gradient = groups.leaf[rows], groups.gradient[rows, groups.output]
+    y = groups.y[rows] if own == ALL_CLASSES else (groups.y[rows] == own).astype(float)
+    weight = 1.0 if groups.weight is None else groups.weight[rows]
+    parts = gradient, loss.curvature(y, gradient)
+    return np.stack([np.bincount(leaf, weight * part, len(groups.means)) for part in parts])
+
+
+def average_leaves(loss, groups, own):
+    """Return the means of g and h of each node, summed leaf by leaf as scikit-learn does."""
+    g, h = np.zeros((2, len(groups.means)))
+    for leaf, rows in groups.by_leaf():
+        gradient = groups.gradient[rows, groups.output]
+        y = groups.y[rows] if own == ALL_CLASSES else (groups.y[rows] == own).astype(float)
+        weight = None if groups.weight is None else groups.weight[rows]
+        g[leaf] = average(gradient, weight)
+        h[leaf] = average(loss.curvature(y, gradient), weight)
+    return g, h
+
+
+def location_steps(groups, fit):
+    """Return what ``fit(residuals, weights)`` finds for each leaf; 0 at other nodes."""
+    values = np.zeros(len(groups.means))
+    raw = groups.raw[:, groups.output]
+    for leaf, rows in groups.by_leaf():
+        weight = None if groups.weight is None else groups.weight[rows]
+        values[leaf] = fit(groups.y[rows] - raw[rows], weight)
+    return values
+
+
+def average(values, weight):
+    """Return the weighted mean."""
+    return np.average(values, weights=weight)
+
+
+class SquaredError(KernelLoss):
+    """½ (y − F)²; a leaf's step is the mean of its gradients, which the tree has already."""
+
+    kind = kernels.SQUARED
+    scale = 2.0
+
+    def start(self, y, weight):
+        """Return the mean."""
+        return np.array([average(y, weight)])
+
+    def leaf_values(self, groups):
+        """Keep the tree's means."""
+        return groups.means
+
+
+class LocationLoss(KernelLoss):
+    """A loss of y − F whose best constant is a quantile of it, or near one."""
+
+    level = HALF
+
+    def start(self, y, weight):
+        """Return the quantile, between two values where rows weigh the same."""
+        if weight is None:
+            return np.array([np.percentile(y, 100.0 * self.level)])
+        return np.array([weighted_quantile(y, weight, self.level)])
+
+    def fit_constant(self, values, weight):
+        """Return the constant that fits residuals best."""
+        return weighted_quantile(values, weight, self.level)
+
+    def leaf_values(self, groups):
+        """Return the constant that fits each leaf's residuals best."""
+        return location_steps(groups, self.fit_constant)
+
+
+class AbsoluteError(LocationLoss):
+    """|y − F|."""
+
+    kind = kernels.ABSOLUTE
+
+
+class Quantile(LocationLoss):
+    """α r, or (α − 1) r where r = y − F is negative: its minimum is the α-quantile."""
+
+    kind = kernels.QUANTILE
+
+    def __init__(self, alpha):
+        super().__init__(alpha)
+        self.level = alpha
+
+
+class Huber(LocationLoss):
+    """½ r², or δ (|r| − δ/2) where |r| is above δ, the α-quantile of all |r| in each round."""
+
+    kind = kernels.HUBER
+
+    def __init__(self, alpha):
+        super().__init__(HALF)
+        self.alpha = alpha
+
+    def begin_round(self, y, raw, weight):
+        """Set δ."""
+        self.parameter = float(weighted_quantile(abs(y - raw[:, 0]), weight, self.alpha))
+
+    def fit_constant(self, values, weight):
+        """Return Friedman's one step from the median: the mean of what is left, clipped at δ."""
+        median = weighted_quantile(values, weight, HALF)
+        rest = values - median
+        return median + average(np.sign(rest) * np.minimum(self.parameter, abs(rest)), weight)
+
+
+class Poisson(KernelLoss):
+    """e^F − y F, for counts and rates y ≥ 0; the mean is e^F."""
+
+    kind = kernels.POISSON
+    inverse = "exp"
+
+    def curvature(self, y, gradient):
+        """Return h = e^F."""
+        return y - gradient
+
+    def start(self, y, weight):
+        """Return the logarithm of the mean."""
+        if (y < 0).any() or average(y, weight) <= 0.0:
+            raise ValueError("loss='poisson' needs y ≥ 0, with a positive mean")
+        return np.log([average(y, weight)])
+
+    def leaf_values(self, groups):
+        """Return one Newton step of each leaf."""
+        return newton_steps(self, groups)
+
+    def predict(self, raw):
+        """Return e^F, float64 (n_rows,)."""
+        return np.exp(raw[:, 0])

@@ -1,0 +1,300 @@
+"""What the two histogram boosters for Dask share: from collections to trees, and predictions."""
+
+import hashlib
+import json
+from copy import copy
+from numbers import Integral, Real
+from typing import ClassVar
+
+import numpy as np
+from sklearn.base import _fit_context
+from sklearn.utils import check_random_state, compute_class_weight
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import _check_feature_names, check_is_fitted
+
+from algorithms.distributed import blocks
+from algorithms.distributed.boosting import Training
+from algorithms.distributed.evaluation import bring_tables, read_tables
+from algorithms.distributed.placement import (
+    assign,
+    compare_versions,
+    compute_parts,
+    look_at_parts,
+    sum_sent,
+    train_on,
+)
+from algorithms.distributed.table_parts import check_values, check_weights, whole
+from algorithms.distributed.worker_check import WorkerLostError, find_workers
+from algorithms.estimator.sample_weight import check_class_weight
+from algorithms.gbdt.base import SEEDS
+from algorithms.gbdt.input_table import encode_frame, find_categorical
+from algorithms.gbdt.model import join_trees
+from algorithms.gbdt.params import CONSTRAINTS
+from algorithms.prediction.predictor import FastPredictor
+
+OWN = "client", "tree_learner", "top_k", "workers", "patience"  # what the local model lacks
+READ_OFF = {  # what fit reads off X and y
+    *("n_features_in_", "feature_names_in_", "categories_", "classes_", "n_classes_"),
+    *("_is_categorical", "_objective"),
+}
+UNSHARED = {  # what cannot be had on many machines, and why
+    "parity": "a library's order of sums is that of one machine",
+    "boosting_type": "'dart' changes the rounds that a resumed training starts from",
+    "max_conflict_rate": "workers bundle no features",
+}
+
+
+class DaskTraining:
+    """`fit` and `predict` for Dask collections, on top of a local histogram booster."""
+
+    _local_class: ClassVar[type]
+    _parameter_constraints: ClassVar = {
+        **CONSTRAINTS,
+        "client": "no_validation",
+        "tree_learner": [StrOptions({"data", "feature", "voting"})],
+        "top_k": [Interval(Integral, 1, None, closed="left")],
+        "workers": [list, tuple, None],
+        "patience": [Interval(Real, 0.0, 1e6, closed="right")],
+    }
+
+    def __init__(
+        self,
+        *,
+        client=None,
+        tree_learner="data",
+        top_k=20,
+        workers=None,
+        patience=300.0,
+        **params,
+    ):
+        super().__init__(**params)
+        self.client = client
+        self.tree_learner = tree_learner
+        self.top_k = top_k
+        self.workers = workers
+        self.patience = patience
+
+    @classmethod
+    def _get_param_names(cls):
+        return sorted([*cls._local_class._get_param_names(), *OWN])  # noqa: SLF001 - scikit-learn's name for it
+
+    def __getstate__(self):
+        return {**super().__getstate__(), "client": None}  # a connection cannot be kept
+
+    def __sklearn_clone__(self):
+        """Return a new estimator with these parameters; the client has no copy, and is shared."""
+        found = super(DaskTraining, copy(self)).__sklearn_clone__()
+        found.client = self.client
+        return found
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(
+        self,
+        X,
+        y,
+        sample_weight=None,
+        *,
+        eval_set=None,
+        eval_sample_weight=None,
+        eval_metric=None,
+        resume=False,
+    ):
+        """Train.
+
+        Parameters
+        ----------
+        X : Dask array or frame (n_rows, n_features), NaN where missing
+        y, sample_weight : Dask array or series (n_rows,), in the same parts
+        eval_set : list of (X, y), of Dask or not, optional
+            Tables whose metric is watched; the first one decides when to stop. They come to the
+            client, and from there to one worker: they have to fit into the memory of each.
+        eval_sample_weight, eval_metric : as in the local ``fit``
+        resume : bool
+            Go on from the rounds that were finished when the last ``fit`` of this estimator
+            ended with a `WorkerLostError`, on the workers that are there now.
+
+        Returns
+        -------
+        The estimator.
+
+        Raises
+        ------
+        WorkerLostError
+            A worker or a link was lost, and the others ended, seconds after; or there is no worker.
+        VersionError
+            A worker has other versions or kernels than this process, or lacks this package.
+        ValueError, TypeError
+            scikit-learn's, where parameters, X, y or weights are not right, and where ``workers``
+            names one that is not there.
+        """
+        self._refuse_unshared()
+        tables = read_tables(eval_set, eval_sample_weight)
+        if self.early_stopping_round is not None and not tables:
+            raise ValueError("early_stopping_round needs an eval_set to watch")
+        client = self._client()
+        there = find_workers(client, self.workers)
+        compare_versions(client, there)
+        with client.as_current():
+            X = blocks.known_categories(X)
+        others = [y] if sample_weight is None else [y, sample_weight]
+        parts = blocks.parts_of(X, others)
+        workers = None if self.workers is None else there
+        futures = compute_parts(client, parts, workers)
+        model = self._describe_columns(X)
+        facts = look_at_parts(client, futures, model, workers)
+        tables = bring_tables(client, tables, eval_sample_weight, workers)
+        told, place = self._prepare(model, facts, *tables, eval_metric)
+        key = self._key(told, facts)
+        if resume:
+            self._take_up(told, key)
+        held = assign(client, futures, workers)
+        try:
+            results = train_on(client, futures, held, told, place)
+        except WorkerLostError as error:
+            self._unfinished = (key, told.seed, error.rounds or told.rounds)
+            raise
+        self._take_results(told.params, results)
+        return self
+
+    def _refuse_unshared(self):
+        """Raise ValueError for what only one machine can do."""
+        defaults = self._local_class()
+        for name, why in UNSHARED.items():
+            value = getattr(self, name)
+            if value != getattr(defaults, name):
+                raise ValueError(f"{name}={value!r} cannot be had on Dask: {why}")
+        if callable(self.objective):
+            why = "it may need all rows"
+            raise ValueError(f"a callable objective cannot be had on Dask: {why}")  # noqa: TRY004 - of the right type, and refused
+
+    def _client(self):
+        """Return the client, by default the one that is connected last."""
+        if self.client is not None:
+            return self.client
+        from distributed import default_client
+
+        return default_client()
+
+    def _describe_columns(self, X):
+        """Return the local model, not fitted, with what its fit reads off the columns of X."""
+        model = self._local_class(**{n: getattr(self, n) for n in self._local_class().get_params()})
+        sample = blocks.sample_of(X)
+        model.categories_ = {}
+        if blocks.is_frame(X):
+            _check_feature_names(model, sample, reset=True)
+            encode_frame(model, sample, reset=True)
+        model.n_features_in_ = sample.shape[1]
+        model._is_categorical = find_categorical(model, model.categorical_feature)  # noqa: SLF001 - of the same kind
+        if not hasattr(model, "predict_proba"):
+            self._find_objective_of(model)
+        return model
+
+    @staticmethod
+    def _find_objective_of(model):
+        """Find the objective; raise ValueError where its leaves need all rows."""
+        model._objective = model._find_objective()  # noqa: SLF001 - of the same kind
+        if model._objective.first_quantile is not None:  # noqa: SLF001 - of the same kind
+            raise ValueError(
+                f"objective {model.objective!r} cannot be had on Dask: it takes quantiles of rows"
+            )
+
+    def _prepare(self, model, facts, eval_set, eval_weight, eval_metric):
+        """Return what all ranks are told, and what each is told of its place."""
+        dtypes = {fact.dtype for fact in facts if fact.n_rows}
+        if not dtypes:
+            raise ValueError("Found array with 0 sample(s) while a minimum of 1 is required.")
+        class_weights = None
+        if hasattr(model, "predict_proba"):
+            class_weights = self._find_classes(model, facts)
+        else:
+            check_values(facts, model._objective)  # noqa: SLF001 - of the same kind
+        check_weights(facts)
+        told = Training(
+            params=model,
+            categorical=model._is_categorical,  # noqa: SLF001 - of the same kind
+            seed=int(check_random_state(self.random_state).randint(SEEDS)),
+            tree_learner=self.tree_learner,
+            top_k=self.top_k,
+            has_tables=bool(eval_set),
+            eval_set=eval_set,
+            eval_sample_weight=eval_weight,
+            eval_metric=eval_metric,
+        )
+        place = {
+            "lengths": [fact.n_rows for fact in facts],
+            "dtype": dtypes.pop() if len(dtypes) == 1 else "<f8",
+            "class_weights": class_weights,
+            "patience": float(self.patience),
+        }
+        return told, place
+
+    def _find_classes(self, model, facts):
+        """Tell the model the labels of all parts; return the weights of classes, or None."""
+        full = [fact for fact in facts if fact.n_rows]
+        labels = np.concatenate([fact.labels for fact in full])
+        counts = np.concatenate([fact.counts for fact in full])
+        model._read_y(labels)  # noqa: SLF001 - of the same kind
+        self._find_objective_of(model)
+        of_class = np.bincount(np.searchsorted(model.classes_, labels), counts)
+        check_class_weight(self.class_weight)
+        if self.class_weight is None:
+            return None
+        if self.class_weight == "balanced":
+            return of_class.sum() / (len(of_class) * of_class)
+        return compute_class_weight(self.class_weight, classes=model.classes_, y=model.classes_)
+
+    def _key(self, told, parts):
+        """Return a digest of what must be the same for a training to go on: also every value."""
+        every = told.params.get_params() | {"tree_learner": told.tree_learner, "top_k": told.top_k}
+        of_no_matter = "n_jobs", "n_estimators"
+        params = {name: whole(own) for name, own in every.items() if name not in of_no_matter}
+        facts = params, [part.content for part in parts], told.categorical.tolist()
+        return hashlib.sha256(json.dumps(facts, default=repr).encode()).hexdigest()
+
+    def _take_up(self, told, key):
+        """Go on from the rounds that are finished."""
+        if getattr(self, "_unfinished", None) is None:
+            raise ValueError("resume=True, and no fit of this estimator was ended early")
+        known, seed, rounds = self._unfinished
+        if known != key:
+            raise ValueError("resume=True, and parameters or rows are not those of the last fit")
+        told.seed, told.rounds = seed, rounds[: told.params.n_estimators]
+
+    def _take_results(self, model, results):
+        """Write what fit leaves."""
+        first = results[0]
+        for name in READ_OFF - vars(model).keys():
+            vars(self).pop(name, None)  # of an earlier fit, to another kind of table
+        vars(self).update({n: v for n, v in vars(model).items() if n in READ_OFF})
+        self._unfinished = None
+        self._binner, self._base = first.binner, first.base
+        self.n_iter_ = len(first.rounds)
+        self.best_iteration_, self.best_score_, self.evals_result_ = first.watched
+        rounds = first.rounds[: self.best_iteration_ or None]
+        self.n_estimators_ = len(rounds)
+        codes = getattr(self, "classes_", None)
+        self.ensemble_ = join_trees(rounds, first.binner, first.base, self._link, codes)
+        self._walker = FastPredictor(self.ensemble_)
+        self.communication_ = {
+            "workers": len(results),
+            "trees": self.ensemble_.n_trees,
+            "sent": sum_sent(results),
+        }
+
+    def _by_blocks(self, method, X, columns=None, dtype=np.float64, **options):
+        """Return what a method of the local model says of X, block by block and lazily."""
+        local = self.to_local()
+        local.n_jobs = None  # a block is a task among others
+
+        def one(block):
+            return getattr(local, method)(block, **options)
+
+        return blocks.apply(one, X, columns, dtype)
+
+    def to_local(self):
+        """Return the fitted model as the estimator of one machine."""
+        check_is_fitted(self, "ensemble_")
+        local = self._local_class(**{n: getattr(self, n) for n in self._local_class().get_params()})
+        kept = {n: v for n, v in vars(self).items() if n not in (*OWN, "_unfinished")}
+        local.__dict__.update(kept)
+        return local

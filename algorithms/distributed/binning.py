@@ -1,0 +1,95 @@
+"""Bins of a table that lies on many machines: those that it would have on one.
+
+Edges follow from a sample that is drawn by the rows' numbers, and from the values in it, not from
+their order. Each rank gets the sample of some of the features, chooses their edges with the
+booster's own function, and tells the others.
+"""
+
+import json
+
+import numpy as np
+
+from algorithms.gbdt.binning import ALL, SAMPLE_SEED, Binner, find_bins, find_gaps
+
+AT_ONCE = 1 << 26  # bytes of a sample that travel together
+
+
+def find_shared_bins(ranks, X, rows, categorical, max_bin, sample, min_in_bin, workers):
+    """Return the `Binner` of the whole table.
+
+    Parameters
+    ----------
+    ranks : Ranks
+    X : (n_rows, n_features) float32 or float64, the rank's own rows, NaN where missing
+    rows : Rows
+    categorical, max_bin, sample, min_in_bin, workers : as in `hist.bins.find_bins`
+    """
+    n_features = X.shape[1]
+    own_gaps = find_gaps(X, workers) if len(X) else np.zeros(n_features, bool)
+    gaps = ranks.total(own_gaps, "bins") > 0
+    drawn = X
+    if rows.total > sample:
+        drawn = X[rows.draw(SAMPLE_SEED, ALL * sample // rows.total)]
+    n_drawn = int(ranks.total([len(drawn)], "bins")[0])
+    step = max(ranks.size, AT_ONCE // max(n_drawn * X.dtype.itemsize, 1))
+    found = []
+    for low in range(0, n_features, step):
+        chunk = slice(low, min(low + step, n_features))
+        parts = ranks.gather(np.ascontiguousarray(drawn[:, chunk]).tobytes(), "bins")
+        columns = np.frombuffer(b"".join(parts), X.dtype).reshape(-1, chunk.stop - low)
+        own = share_of(ranks.rank, ranks.size, columns.shape[1])
+        at = slice(low + own.start, low + own.stop)
+        found.append(
+            bins_of(columns[:, own], gaps[at], categorical[at], max_bin, min_in_bin, workers)
+        )
+    return merge(ranks, found, n_features, step)
+
+
+def share_of(rank, size, count):
+    """Return a rank's part of so many things, a slice."""
+    return slice(count * rank // size, count * (rank + 1) // size)
+
+
+def owners_of(counts, size):
+    """Return which rank scans each feature, int64: about as many bins each."""
+    middle = np.cumsum(counts) - counts / 2.0
+    owner = np.minimum(middle * size // max(counts.sum(), 1), size - 1)
+    return owner.astype(np.int64)
+
+
+def bins_of(columns, gaps, categorical, max_bin, min_in_bin, workers):
+    """Return (edges, codes, missing, all codes) of some features, lists; their sample is given.
+
+    A row of missing values stands for those that the sample has not met.
+    """
+    found = [None] * columns.shape[1]
+    for has_gap in (False, True):
+        which = np.flatnonzero(gaps == has_gap)
+        table = columns[:, which]
+        if has_gap:
+            table = np.concatenate([table, np.full((1, len(which)), np.nan, columns.dtype)])
+        table = np.ascontiguousarray(table)
+        if not len(which):
+            continue
+        own = find_bins(table, categorical[which], max_bin, len(table) + 1, min_in_bin, workers)
+        for j, f in enumerate(which):
+            codes = None if own.codes[j] is None else own.codes[j].tolist()
+            crowd = own.crowds[j].tolist() if j in own.crowds else None
+            found[f] = (own.edges[j].tolist(), codes, int(own.missing[j]), crowd)
+    return found
+
+
+def merge(ranks, found, n_features, step):
+    """Return the `Binner` of the features that all ranks have found bins for."""
+    told = json.dumps(found).encode()  # of a float, JSON keeps every bit
+    parts = [json.loads(part) for part in ranks.gather(told, "bins")]
+    features = [
+        one for chunk in range(-(-n_features // step)) for part in parts for one in part[chunk]
+    ]
+    edges, codes, missing, crowds = zip(*features, strict=True)
+    return Binner(
+        tuple(np.array(own, np.float64) for own in edges),
+        tuple(None if own is None else np.array(own, np.int64) for own in codes),
+        np.array(missing, np.int64),
+        {f: np.array(own, np.int64) for f, own in enumerate(crowds) if own is not None},
+    )

@@ -1,0 +1,258 @@
+"""Train a histogram booster at one rank: the local booster, with sums over all ranks."""
+
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from algorithms.distributed.binning import find_shared_bins
+from algorithms.distributed.collective import Ranks
+from algorithms.distributed.feature_voting import VotingGrower
+from algorithms.distributed.grower import RankGrower
+from algorithms.distributed.rows import Rows
+from algorithms.distributed.sockets import LinkError
+from algorithms.estimator.constraints import read_interactions, read_signs
+from algorithms.gbdt.binning import bin_table
+from algorithms.gbdt.boosting import BAG, Booster, Target
+from algorithms.gbdt.early_stopping import Watch
+from algorithms.gbdt.gradient_quantization import IN_ORDER, step_of, stride_of_sizes
+from algorithms.gbdt.high_cardinality import find_crowds
+from algorithms.gbdt.init_score import Start
+from algorithms.gbdt.kernels.booster_arrays import Scale
+from algorithms.gbdt.kernels.distributed_rows import pack_run
+from algorithms.gbdt.model import join_trees
+from algorithms.gbdt.params import make_rules, whole
+from algorithms.gbdt.sampling import ALL, seed_of
+from algorithms.prediction.predictor import FastPredictor
+from algorithms.runtime.exact_sum_kernels import add_sizes
+from algorithms.runtime.exact_sums import merge_sizes, size_table, sum_table, total_of
+from algorithms.runtime.threads import Workers, count_threads
+
+
+@dataclass
+class Training:
+    """What all ranks are told of a training."""
+
+    params: object  # the local estimator, not fitted, but with what its fit reads off X and y
+    categorical: np.ndarray  # bool (n_features,)
+    seed: int
+    tree_learner: str  # "data", "feature" or "voting"
+    top_k: int = 20  # features that a rank votes for
+    has_tables: bool = False  # whether evaluation tables are watched
+    eval_set: list | None = None  # held by rank 0 alone, as are the two below
+    eval_sample_weight: list | None = None
+    eval_metric: object = None
+    rounds: list = field(default_factory=list)  # that are finished
+
+
+@dataclass
+class Table:
+    """A rank's own rows."""
+
+    X: np.ndarray  # (n_rows, n_features) float32 or float64
+    y: np.ndarray  # float64 (n_rows,), values or codes of classes
+    weight: np.ndarray | None  # float64 (n_rows,)
+    rows: object  # Rows
+
+
+@dataclass
+class Result:
+    """What a rank brings back: the model, or how far it has come."""
+
+    rank: int
+    rounds: list
+    binner: object = None
+    base: np.ndarray | None = None
+    watched: tuple = (0, None, {})  # best round, best score, history
+    sent: dict = field(default_factory=dict)  # what for → (bytes, messages)
+    lost: str = ""  # why it stopped early; empty: it did not
+
+
+class RankBooster(Booster):
+    """The booster of one rank: rounding and bags go by the rows' numbers in the whole table.
+
+    It is made with two parameters more: ``ranks`` and ``rows``.
+    """
+
+    def __init__(self, ranks, rows, *args):
+        self.ranks, self.rows = ranks, rows
+        super().__init__(*args)
+        constant = self.target.objective.constant_h
+        self.has_h = self.target.weight is not None or not constant
+        self.is_weighed = False  # by one-side sampling, in this round
+
+    def pack(self, lane, g, h, seed):
+        """Write the records of the rank's rows; return their `Scale`, the same at all ranks."""
+        kinds = (g, h) if self.has_h or self.is_weighed else (g,)
+        tables = np.stack([self.count_sizes(values) for values in kinds])
+        heard = self.ranks.tables(tables, "steps")
+        steps = [1.0, 1.0]
+        for i, what in enumerate(("gradients", "hessians")[: len(kinds)]):
+            steps[i] = step_of(merge_sizes([part[i] for part in heard]), self.rows.total, what)
+        for first, last, number in self.rows.runs():
+            per_g, per_h = 1.0 / steps[0], 1.0 / steps[1]
+            pack_run(g, h, per_g, per_h, seed, number, lane.records, first, last)
+        return Scale(*steps)
+
+    def count_sizes(self, values):
+        """Return the table of |v| of the rank's rows: those that one machine would look at."""
+        table, stride = size_table(), stride_of_sizes(self.rows.total)
+        for first, last, number in self.rows.runs():
+            add_sizes(values, first + -number % stride, first, last, stride, table)
+        return table
+
+    def sample(self, number):
+        """Return the rank's rows of this round, or None for all, and their derivatives."""
+        p = self.params
+        if p.data_sample_strategy == "goss":
+            self.is_weighed = number + 1.0 > 1.0 / p.learning_rate
+            return self.sample_one_side(number) if self.is_weighed else (None, self.g, self.h)
+        if p.subsample < 1.0 and p.subsample_freq > 0:
+            since = number % p.subsample_freq
+            if since == 0 or self.bag is None:
+                seed = seed_of(self.seed, number - since, BAG)
+                self.bag = self.at_least_one(self.rows.draw(seed, int(p.subsample * ALL)))
+            return self.bag, self.g, self.h
+        return None, self.g, self.h
+
+    def add_up(self, counts):
+        """Return counts or whole sums over all rows of the table."""
+        return np.sum(self.ranks.tables(counts, "steps"), axis=0)
+
+    def at_least_one(self, rows):
+        """Return the rank's rows of a sample; where no rank has any, the table's first row."""
+        if self.ranks.total([len(rows)], "steps")[0]:
+            return rows
+        return np.flatnonzero(self.rows.numbers() == 0).astype(np.uint32)
+
+    def runs(self):
+        """Return the runs of the rank's rows."""
+        return self.rows.runs()
+
+
+def train(ranks, training, table):
+    """Train at one rank, while all others do.
+
+    Parameters
+    ----------
+    ranks : Ranks
+    training : Training
+    table : Table
+
+    Returns
+    -------
+    Result; where a link broke, that of the rounds that were finished
+    """
+    p = training.params
+    rounds = list(training.rounds)
+    with Workers(count_threads(p.n_jobs)) as workers:
+        try:
+            booster, watch = prepare(ranks, training, table, workers)
+            rounds = booster.rounds
+            over = bool(rounds) and is_over(ranks, training, watch, rounds)
+            while len(rounds) < p.n_estimators and not over:
+                booster.boost()
+                over = is_over(ranks, training, watch, rounds)
+        except LinkError as error:
+            return Result(ranks.rank, rounds, lost=str(error))
+    sent = {what: (ranks.sent[what], ranks.calls[what]) for what in ranks.sent}
+    if ranks.rank:
+        return Result(ranks.rank, [], sent=sent)
+    watched = watch.best_round, watch.best, watch.history
+    return Result(0, rounds, p._binner, p._base, watched, sent)  # noqa: SLF001 - its own part
+
+
+def prepare(ranks, training, table, workers):
+    """Return the booster before its next round, and the `Watch` of rank 0."""
+    p, rows = training.params, table.rows
+    binner = find_shared_bins(
+        ranks,
+        table.X,
+        rows,
+        training.categorical,
+        p.max_bin,
+        whole(p.subsample_for_bin),
+        whole(p.min_data_in_bin),
+        workers,
+    )
+    n_features = len(binner.missing)
+    known = n_features, list(getattr(p, "feature_names_in_", []))
+    monotone = read_signs(p.monotone_constraints, *known, every=True)
+    groups = read_interactions(p.interaction_constraints, *known, others_alone=False)
+    bins = bin_table(table.X, binner, monotone, groups, workers)
+    objective = p._objective  # noqa: SLF001 - its own part
+
+    def total(values):
+        return total_of(np.sum(ranks.tables(sum_table(values), "start"), axis=0))
+
+    base = objective.first_scores(table.y, table.weight, total)
+    weight = objective.weigh(table.y, table.weight, total)
+    p._binner = binner  # noqa: SLF001 - its own part
+    p._base = base if p.boost_from_average else np.zeros(len(base))  # noqa: SLF001 - its own part
+    score = first_scores(p, training.rounds, table.X)
+    by_features = training.tree_learner == "feature"
+    y, rows_here = table.y, rows
+    crowds = find_crowds(table.X, binner, IN_ORDER[0])
+    if by_features:
+        bins, score, y, weight, crowds = everywhere(ranks, rows, bins, score, y, weight, crowds)
+        rows_here = Rows.of_parts([rows.total], [0])
+    rules = make_rules(p, monotone, objective)
+    grown = ranks, bins, binner, rules, workers, rows.total
+    if training.tree_learner == "voting":
+        grower = VotingGrower(*grown, top_k=training.top_k)
+    else:
+        grower = RankGrower(*grown, by_features=by_features)
+    constant = None if p.boost_from_average else base
+    target = Target(objective, objective.targets(y), weight, constant)
+    together = Ranks() if by_features else ranks
+    given = p, [grower], workers, target, score, training.seed, IN_ORDER, crowds
+    booster = RankBooster(together, rows_here, *given)
+    booster.rounds = list(training.rounds)
+    return booster, start_watch(ranks, training)
+
+
+def first_scores(params, rounds, X):
+    """Return the scores of the rank's rows after some rounds, float64 (n_scores, n_rows)."""
+    base = params._base  # noqa: SLF001 - its own part
+    if not rounds:
+        return np.repeat(base[:, None], len(X), axis=1)
+    trees = join_trees(rounds, params._binner, base, params._link)  # noqa: SLF001 - its own part
+    return np.ascontiguousarray(FastPredictor(trees).raw(X).T)
+
+
+def everywhere(ranks, rows, bins, score, y, weight, crowds):
+    """Return what all ranks hold, in the order of the whole table."""
+    numbers = ranks.gather(rows.numbers().tobytes(), "rows")
+    order = np.concatenate([np.frombuffer(part, np.int64) for part in numbers])
+
+    def collect(values):
+        parts = ranks.gather(np.ascontiguousarray(values).tobytes(), "rows")
+        found = np.frombuffer(b"".join(parts), values.dtype).reshape(-1, *values.shape[1:])
+        placed = np.empty_like(found)
+        placed[order] = found
+        return placed
+
+    whole = collect(bins.rows)
+    bins = bins._replace(rows=whole, columns=np.ascontiguousarray(whole.T))
+    weight = None if weight is None else collect(weight)
+    crowds = [replace(one, places=collect(one.places[:, None])[:, 0]) for one in crowds]
+    return bins, np.ascontiguousarray(collect(score.T).T), collect(y), weight, crowds
+
+
+def start_watch(ranks, training):
+    """Return the `Watch`; tables that decide when to stop are watched by rank 0 alone."""
+    p = training.params
+    if training.has_tables and ranks.rank:
+        return None
+    tables = training.eval_set, training.eval_sample_weight, training.eval_metric
+    watch = Watch(p, Start(p, None, None, None), *tables)
+    for done in range(1, len(training.rounds)):
+        watch.is_over(training.rounds[:done])
+    return watch
+
+
+def is_over(ranks, training, watch, rounds):
+    """Return whether boosting ends after these rounds; rank 0 decides for all."""
+    over = watch is not None and watch.is_over(rounds)
+    if training.has_tables:
+        over = ranks.gather(bytes([over]), "stopping")[0] == b"\x01"
+    return over

@@ -1,0 +1,234 @@
+"""What the ranks of a training do together: gather small things, and sum large ones.
+
+With p ranks, rank r has links to r + s and r − s (mod p) for the skips s = ⌈p/2⌉, ⌈p/4⌉ … 1
+(Träff: Optimal, non-pipelined reduce-scatter and allreduce algorithms, 2024). Both take
+⌈log₂ p⌉ steps for any p, and a rank sends (p − 1)/p of what is summed: no algorithm sends less.
+
+    sum     rank r holds V[i] for rank r + i, i = 0 … p − 1; from range s' down to skip s:
+            send V[s … s'−1] to r + s, and add what comes from r − s to V[0 … s'−s−1]
+    gather  the same backwards, with what the ranks r + i hold in place of sums
+    best    as gather, but each rank passes on the better of what it has and what it hears
+
+Sums are of whole numbers, so their order does not matter. A number travels in about as many bytes
+as the largest sum can need, not in eight.
+"""
+
+import struct
+import time
+import zlib
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+
+import numpy as np
+
+from algorithms.distributed.handshake import accept, connect
+from algorithms.distributed.sockets import LinkError, shut, swap
+
+COUNT = struct.Struct("<Q")
+MOST_GATHERED = 1 << 32  # bytes
+WIDTHS = 1, 2, 4, 5, 6, 8  # bytes of a number that numpy is fast with, in one piece or in two
+
+
+def skips_of(size):
+    """Return the skips between ranks, the widest first, each with the range before it."""
+    found, last = [], size
+    while last > 1:
+        found.append(((last + 1) // 2, last))
+        last = (last + 1) // 2
+    return found
+
+
+def join(rank, addresses, listener, secret, patience=300.0, joining=30.0):
+    """Return the `Ranks` of a training, once all have linked up.
+
+    Parameters
+    ----------
+    rank : int
+    addresses : list of (host, port), one a rank
+    listener : socket that this rank's address leads to; it is closed
+    secret : bytes
+    patience : seconds of silence after which a neighbour is given up
+    joining : seconds within which all ranks have to be there
+
+    Raises
+    ------
+    LinkError
+        Where a rank cannot be reached in time or has another secret.
+    """
+    size = len(addresses)
+    ranks = Ranks(rank, size, patience)
+    deadline = time.monotonic() + joining
+    callers = {((rank - skip) % size, skip) for skip, _ in ranks.skips}
+    with ThreadPoolExecutor(1) as pool:
+        accepted = pool.submit(accept, listener, secret, callers, deadline)
+        try:
+            for skip, _ in ranks.skips:
+                to = addresses[(rank + skip) % size]
+                ranks.ahead[skip] = connect(to, secret, rank, skip, deadline)
+            ranks.take(accepted.result())
+        except BaseException:
+            shut(listener)  # wakes the thread
+            with suppress(LinkError):
+                ranks.take(accepted.result())
+            ranks.close()
+            raise
+    shut(listener)
+    return ranks
+
+
+class Ranks:
+    """All ranks of a training, seen from one of them; every method raises LinkError.
+
+    Parameters
+    ----------
+    rank, size : int
+    patience : seconds of silence after which a neighbour is given up
+
+    Attributes
+    ----------
+    ahead, behind : dict, skip → socket
+    sent, calls : Counter, what for → bytes and messages that this rank has sent
+    """
+
+    def __init__(self, rank=0, size=1, patience=300.0):
+        self.rank, self.size, self.patience = rank, size, patience
+        self.skips = skips_of(size)
+        self.sent, self.calls = Counter(), Counter()
+        self.ahead, self.behind = {}, {}
+
+    def take(self, accepted):
+        """Keep the links of those that have called."""
+        self.behind = {skip: link for (_, skip), link in accepted.items()}
+
+    def close(self):
+        """Hang up, which the neighbours notice at once; may be called from another thread."""
+        for link in [*self.ahead.values(), *self.behind.values()]:
+            shut(link)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        self.close()
+
+    def gather(self, data, what):
+        """Return what every rank has given, by rank: a list of bytes.
+
+        Parameters
+        ----------
+        data : bytes-like, of any length
+        what : for the counts of bytes
+        """
+        held = [bytes(data)]  # of the ranks rank, rank + 1, …
+        for skip, last in reversed(self.skips):
+            frame = b"".join(COUNT.pack(len(one)) + one for one in held[: last - skip])
+            self._note(what, frame)
+            got = swap(self.behind[skip], frame, self.ahead[skip], MOST_GATHERED, self.patience)
+            held += cut(got)
+        return [held[(rank - self.rank) % self.size] for rank in range(self.size)]
+
+    def best(self, data, better, what):
+        """Return what is best of all that ranks have given.
+
+        Parameters
+        ----------
+        data : bytes or uint8 array, as long at every rank
+        better : callable (bytes, bytearray) → the better; order and repetition must not matter
+        what : for the counts of bytes
+        """
+        for skip, _ in reversed(self.skips):
+            self._note(what, data)
+            ways = self.behind[skip], data, self.ahead[skip]
+            data = better(data, swap(*ways, len(data), self.patience))
+        return data
+
+    def tables(self, table, what):
+        """Return the tables of all ranks, of int64 and mostly zeros: a list of arrays."""
+        told = zlib.compress(np.ascontiguousarray(table, np.int64).tobytes(), 1)
+        parts = self.gather(told, what)
+        shape, size = np.shape(table), 8 * np.size(table)
+        heard = [zlib.decompressobj().decompress(part, size) for part in parts]
+        return [np.frombuffer(part, np.int64).reshape(shape) for part in heard]
+
+    def total(self, numbers, what):
+        """Return the sum over ranks of an int64 array."""
+        numbers = np.ascontiguousarray(numbers, np.int64)
+        parts = self.gather(numbers.tobytes(), what)
+        heard = [np.frombuffer(part, np.int64) for part in parts]
+        return np.sum(heard, axis=0).reshape(numbers.shape)
+
+    def add_up(self, blocks, widths, what):
+        """Return the sum over ranks of this rank's block.
+
+        Parameters
+        ----------
+        blocks : list of int64 (n_planes, n), one for each rank, n differs from rank to rank
+        widths : bytes that hold any sum of each plane, sign included: see `width_of`
+        what : for the counts of bytes
+
+        Returns
+        -------
+        int64 (n_planes, n)
+        """
+        held = [blocks[(self.rank + i) % self.size] for i in range(self.size)]
+        for skip, last in self.skips:
+            frame = b"".join(encode(block, widths) for block in held[skip:last])
+            self._note(what, frame)
+            wanted = [block.shape[1] for block in held[: last - skip]]
+            most = sum(wanted) * sum(widths)
+            got = swap(self.ahead[skip], frame, self.behind[skip], most, self.patience)
+            sums = decode(got, wanted, widths)
+            held = [mine + other for mine, other in zip(held, sums, strict=False)] + held[
+                last - skip : skip
+            ]
+        return held[0]
+
+    def _note(self, what, frame):
+        self.sent[what] += COUNT.size + len(frame)
+        self.calls[what] += 1
+
+
+def cut(frame):
+    """Return the parts of a frame of `gather`."""
+    found, at = [], 0
+    while at < len(frame):
+        (length,) = COUNT.unpack_from(frame, at)
+        at += COUNT.size
+        found.append(bytes(frame[at : at + length]))
+        at += length
+    return found
+
+
+def width_of(largest):
+    """Return how many bytes hold every whole number of at most that size, and its sign."""
+    needed = min(int(largest).bit_length() // 8 + 1, 8)
+    return next(width for width in WIDTHS if width >= needed)
+
+
+def encode(block, widths):
+    """Return a block's numbers, plane by plane: their lower halves, then what is left."""
+    found = []
+    for plane, width in zip(block, widths, strict=True):
+        if width > 4:
+            found += [plane.astype("<u4").tobytes(), (plane >> 32).astype(f"<i{width - 4}")]
+        else:
+            found.append(plane.astype(f"<i{width}"))
+    return b"".join(found)
+
+
+def decode(data, lengths, widths):
+    """Return the blocks of a frame, int64 (n_planes, n) each."""
+    found, at = [], 0
+    for n in lengths:
+        block = np.empty((len(widths), n), np.int64)
+        for i, width in enumerate(widths):
+            if width > 4:
+                block[i] = np.frombuffer(data, f"<i{width - 4}", n, at + 4 * n)
+                block[i] <<= 32
+                block[i] |= np.frombuffer(data, "<u4", n, at)
+            else:
+                block[i] = np.frombuffer(data, f"<i{width}", n, at)
+            at += n * width
+        found.append(block)
+    return found

@@ -1,0 +1,157 @@
+"""Parts of a table, as they lie on Dask's workers: what is looked up in them, and how to read.
+
+A part is a tuple (X, y) or (X, y, weight) of arrays or frames; it may be empty.
+"""
+
+import hashlib
+from dataclasses import dataclass
+
+import numpy as np
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import _check_sample_weight, column_or_1d
+
+from algorithms.distributed.boosting import Table
+from algorithms.estimator.labels import codes_among
+from algorithms.gbdt.input_table import place_among, read_table
+from algorithms.gbdt.kernels import gradients as kinds
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What the client must know of a part before ranks can start."""
+
+    n_rows: int
+    dtype: str  # of X as it is read; empty of a part without rows
+    labels: np.ndarray | None = None  # of classes, ascending
+    counts: np.ndarray | None = None  # rows of each
+    sign: int = 0  # −1: a y is below 0, 0: none is above, 1: else
+    content: str = ""  # digest of X, y and weights
+    weighs: bool = True  # whether a weight is above 0
+
+
+def look(part, model):
+    """Return the `Facts` of a part; raise scikit-learn's errors where it cannot be trained on.
+
+    Parameters
+    ----------
+    part : tuple
+    model : the local estimator, which knows the columns
+    """
+    lengths = {one.shape[0] for one in part}
+    if len(lengths) > 1:
+        raise ValueError(f"a part has X, y and weights of unlike lengths: {sorted(lengths)}")
+    if lengths == {0}:
+        return Facts(0, "")
+    X, y = read_table(model, part[0], reset=False), read_y(part[1], model)
+    if not isinstance(X, np.ndarray):
+        raise TypeError("sparse parts cannot be trained on: make them dense")
+    check_categories(part[0], model.categories_)
+    weight = [read_weight(part[2], X)] if len(part) > 2 else []
+    known = {"content": digest_of(X, y, *weight), "weighs": not weight or bool(weight[0].any())}
+    if hasattr(model, "predict_proba"):
+        labels, counts = np.unique(y, return_counts=True)
+        return Facts(len(X), X.dtype.str, labels, counts, **known)
+    sign = -1 if (y < 0).any() else int((y > 0).any())
+    if getattr(model._objective, "name", "") in ("gamma", "cross_entropy"):  # noqa: SLF001 - its own part
+        model._read_y(y)  # noqa: SLF001 - its own part
+    return Facts(len(X), X.dtype.str, sign=sign, **known)
+
+
+def check_categories(X, categories):
+    """Raise ValueError where a part of a frame holds categories that its frame does not declare.
+
+    Parameters
+    ----------
+    X : array or frame
+    categories : dict, column name or place → index of its categories
+    """
+    for key, known in categories.items():
+        column = X[key] if isinstance(key, str) else X.iloc[:, key]
+        strange = column[(place_among(column, known) < 0) & column.notna().to_numpy()]
+        if len(strange):
+            raise ValueError(
+                f"column {key!r} has the category {strange.iloc[0]!r} in a part, which the "
+                "frame does not declare: call its categorize()"
+            )
+
+
+def digest_of(*arrays):
+    """Return a digest of the values of some arrays, their types and shapes."""
+    found = hashlib.blake2b(digest_size=16)
+    for array in arrays:
+        found.update(f"{array.dtype.str} {array.shape}".encode())
+        own = np.ascontiguousarray(array)
+        found.update(repr(own.tolist()).encode() if own.dtype.hasobject else own.data)
+    return found.hexdigest()
+
+
+def read_y(y, model):
+    """Return labels as they are, or finite float64 values."""
+    y = column_or_1d(np.asarray(y))
+    if hasattr(model, "predict_proba"):
+        check_classification_targets(y)
+        return y
+    y = y.astype(np.float64)
+    if not np.isfinite(y).all():
+        raise ValueError("Input y contains NaN or infinity.")
+    return y
+
+
+def read_weight(weight, X):
+    """Return weights, float64; those of a part may all be 0."""
+    options = {"ensure_non_negative": True, "allow_all_zero_weights": True}
+    return _check_sample_weight(np.asarray(weight), X, dtype=np.float64, **options)
+
+
+def read_parts(parts, model, rows, dtype, class_weights):
+    """Return a rank's `Table`.
+
+    Parameters
+    ----------
+    parts : list of tuples
+    model : the local estimator, which knows columns and labels
+    rows : Rows
+    dtype : of X
+    class_weights : float64 (n_classes,), or None
+    """
+    full = [part for part in parts if len(part[0])]
+    tables = [read_table(model, part[0], reset=False).astype(dtype, copy=False) for part in full]
+    nothing = np.empty((0, model.n_features_in_), dtype)
+    X = np.ascontiguousarray(np.concatenate([*tables, nothing]))
+    targets = [read_y(part[1], model) for part in full]
+    if hasattr(model, "predict_proba"):
+        targets = [
+            codes_among(model.classes_, y, "a part has labels that y has not") for y in targets
+        ]
+    y = np.concatenate([*targets, np.empty(0)]).astype(np.float64)
+    weight = None
+    if parts and len(parts[0]) > 2:
+        given = [read_weight(part[2], part[0]) for part in full]
+        weight = np.concatenate([*given, np.empty(0)])
+    if class_weights is not None:
+        by_class = class_weights[y.astype(np.int64)]
+        weight = by_class if weight is None else weight * by_class
+    return Table(X, y, weight, rows)
+
+
+def check_values(facts, objective):
+    """Raise ValueError where the values of all parts are none for a regression objective."""
+    signs = {fact.sign for fact in facts if fact.n_rows}
+    kind = getattr(objective, "kind", None)
+    if kind in kinds.LOGARITHMIC and (-1 in signs or 1 not in signs):
+        raise ValueError(f"objective {objective.name!r} needs y >= 0 with a positive sum")
+
+
+def check_weights(facts):
+    """Raise ValueError where the weights of all parts are 0, as the local fit does."""
+    if not any(fact.weighs for fact in facts if fact.n_rows):
+        raise ValueError("Sample weights must contain at least one non-zero number.")
+
+
+def whole(value):
+    """Return a parameter's value as JSON has it, with every entry: ``repr`` leaves some out."""
+    if hasattr(value, "tolist"):  # of numpy, or a column of pandas
+        return value.tolist()
+    if isinstance(value, dict):
+        return [[str(key), whole(own)] for key, own in value.items()]
+    return [whole(own) for own in value] if isinstance(value, list | tuple) else value

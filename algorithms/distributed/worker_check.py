@@ -1,0 +1,158 @@
+"""Which workers a client may train on: that they are there, answer, and are like the client."""
+
+import threading
+import time
+from concurrent.futures import CancelledError
+from contextlib import suppress
+
+from algorithms.distributed import worker_tasks
+
+LOOK = 0.25  # seconds between two looks at the cluster
+STARTING = 5.0  # seconds for a cluster to have its first worker
+RETURNING = 20.0  # seconds for a worker to come back, where none is left
+HANGS = "it hangs, or has gone"
+
+
+class WorkerLostError(RuntimeError):
+    """Training ended early; ``rounds`` holds what was finished."""
+
+    def __init__(self, message, rounds=()):
+        super().__init__(message)
+        self.rounds = list(rounds)
+
+
+class VersionError(RuntimeError):
+    """Workers run other versions than the client."""
+
+
+def find_workers(client, workers):
+    """Return the addresses of the workers that may be used.
+
+    Parameters
+    ----------
+    workers : addresses, or None for all of the cluster
+
+    Raises
+    ------
+    ValueError
+        Where one that is named is not there: Dask would wait for it for ever.
+    WorkerLostError
+        Where the cluster has no worker, or no scheduler.
+    """
+    deadline = time.monotonic() + STARTING
+    while not (there := workers_of(client)) and time.monotonic() < deadline:
+        time.sleep(LOOK)
+    if not there:
+        raise WorkerLostError(f"the Dask cluster has had no worker for {STARTING:g} s: start some")
+    if workers is None:
+        return there
+    wanted = list(dict.fromkeys(workers))
+    unknown = [str(one) for one in wanted if one not in there]
+    if unknown or not wanted:
+        named = ", ".join(unknown) or "none"
+        raise ValueError(
+            f"workers names {named}, where the cluster has {', '.join(there)}: "
+            "name some of these, or leave it None"
+        )
+    return wanted
+
+
+def workers_of(client):
+    """Return the addresses of all workers, ascending; the scheduler is asked."""
+    try:
+        return sorted(client.nthreads())  # what the client keeps may be old
+    except OSError as error:
+        raise WorkerLostError(f"the scheduler of the Dask cluster has gone: {error}") from error
+
+
+def ask(client, seconds, function, *args, workers):
+    """Return address → what a worker says to a call outside of tasks, an exception as it is.
+
+    Notes
+    -----
+    Each is asked by a thread of its own: a worker that hangs keeps its connection, and
+    ``client.run`` of all would wait for it. Who has not answered in time is left out.
+    """
+    found = {}
+
+    def run(address):
+        with suppress(Exception):  # the scheduler has gone, or the worker at this moment
+            found.update(client.run(function, *args, workers=[address], on_error="return"))
+
+    threads = [threading.Thread(target=run, args=(one,), daemon=True) for one in workers]
+    deadline = time.monotonic() + seconds
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(max(deadline - time.monotonic(), 0.0))
+    return dict(found)
+
+
+def compare(versions, addresses):
+    """Compare the versions of workers with those of this process.
+
+    Parameters
+    ----------
+    versions : dict, address → what `at_workers.versions` has returned there, or an exception
+    addresses : of all that were asked
+
+    Raises
+    ------
+    WorkerLostError
+        Where workers have gone, or do not answer.
+    VersionError
+        Where versions differ in anything, or a worker lacks this package.
+    """
+    silent = [one for one in addresses if isinstance(versions.get(one, OSError()), OSError)]
+    if silent:
+        reasons = (f"{one} does not answer: {versions.get(one, HANGS)}" for one in silent)
+        raise WorkerLostError("; ".join(reasons))
+    own, unlike = worker_tasks.versions(), []
+    for address in addresses:
+        theirs = versions[address]
+        if isinstance(theirs, Exception):
+            known = type(theirs) is not Exception  # else Dask has put it into words
+            unlike.append(f"{address} cannot train: {repr(theirs) if known else theirs}")
+            continue
+        unlike += [
+            f"{what} is {theirs.get(what, 'unknown')} at {address}, and {value} here"
+            for what, value in own.items()
+            if theirs.get(what) != value
+        ]
+    if unlike:
+        raise VersionError("workers are not like this client: " + "; ".join(unlike))
+
+
+def settle(client, futures, workers):
+    """Wait until futures have ended; raise the error of the first that has failed.
+
+    Parameters
+    ----------
+    workers : addresses that may compute them, or None for all
+
+    Raises
+    ------
+    WorkerLostError
+        Where none of the workers is left: Dask would wait for one for ever; or where futures
+        were lost with theirs.
+    """
+    from distributed import KilledWorker, wait
+    from distributed import TimeoutError as NotYetError
+
+    since = None
+    while not all(future.done() for future in futures):
+        with suppress(NotYetError, CancelledError):
+            wait(futures, timeout=LOOK)
+        there = workers_of(client)
+        if there if workers is None else set(workers).intersection(there):
+            since = None
+        elif since is None:
+            since = time.monotonic()
+        elif time.monotonic() - since > RETURNING:
+            raise WorkerLostError("no worker is left that may compute the parts of the tables")
+    try:
+        for future in futures:
+            if future.status != "finished":
+                future.result()  # raises
+    except (KilledWorker, CancelledError) as error:
+        raise WorkerLostError(f"parts of the tables were lost: {error}") from error

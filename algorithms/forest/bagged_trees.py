@@ -1,0 +1,104 @@
+"""The fast path of bagging: our own trees, grown on columns that are sorted once for all."""
+
+import numpy as np
+from scipy.sparse import issparse
+
+from algorithms.prediction.kernels.predict import FEATURE, STEP, add_values, find_leaves
+from algorithms.runtime.threads import Workers, threads_worth
+from algorithms.trees.presorted_table import make_table, row_blocks
+from algorithms.trees.tree import may_lack
+
+ROWS_AT_ONCE = 16384  # rows that pass a tree while it is in the cache
+WALKS_OF_A_THREAD = 4096  # down full trees, that take longer than a thread takes to start
+
+
+def grow_bag(models, draw, n_columns, X, y, threads, name):
+    """Grow trees side by side.
+
+    Parameters
+    ----------
+    models : list of our trees, unfitted, their seeds set; written to
+    draw : callable, number of a tree → (columns, rows): what it is trained on, rows as often as
+        drawn; asked when the tree's turn comes, as all rows of all trees fill a memory
+    n_columns : how many columns a tree has
+    X : (n_rows, n_columns) array of numbers, NaN where missing, or sparse
+    y : (n_rows,) class codes, or float64 values
+    """
+    with Workers(threads) as workers:
+        table = make_table(models[0], X, n_columns, workers, name)
+
+        def grow(i):
+            columns, rows = draw(i)
+            weight = np.bincount(rows, minlength=X.shape[0]).astype(np.float64)
+            with Workers(1) as alone:
+                models[i].grow_on(table, columns, y, weight, alone, keep=True)
+
+        workers.each(grow, list(range(len(models))))
+
+
+class Walker:
+    """Sums the leaves that rows fall into, over all trees, in their order."""
+
+    def __init__(self, trees, columns, n_columns):
+        self.trees = trees
+        self._columns = [None if np.array_equal(own, range(n_columns)) else own for own in columns]
+        self._steps = []
+
+    def __getstate__(self):
+        return {**self.__dict__, "_steps": []}
+
+    @property
+    def steps(self):
+        """Each tree's steps, asking for columns of X, and their nodes; made when first used."""
+        if not self._steps:
+            self._steps = [
+                tree.steps if own is None else moved(*tree.steps, own)
+                for tree, own in zip(self.trees, self._columns, strict=True)
+            ]
+        return self._steps
+
+    def sum(self, X, threads):
+        """Return the sum of the leaves' values, float64 (n_rows, n_values).
+
+        Parameters
+        ----------
+        X : (n_rows, n_columns) float32, C-contiguous, or sparse
+        """
+        if issparse(X):
+            return np.concatenate([self.sum(block, threads) for block in row_blocks(X)])
+        out = np.zeros((len(X), self.trees[0].max_n_classes))
+        all_steps = self.steps
+        leaves = np.empty(len(X), np.int64)
+        depth = sum(tree.max_depth for tree in self.trees)
+
+        def walk(first, last):
+            for start in range(first, last, ROWS_AT_ONCE):
+                end = min(start + ROWS_AT_ONCE, last)
+                missing = may_lack(X, start, end, depth)
+                for tree, steps in zip(self.trees, all_steps, strict=True):
+                    find_leaves(*steps, X, missing, leaves, start, end)
+                    add_values(tree.values, leaves, out, start, end)
+
+        walks = len(X) * len(self.trees)
+        with Workers(threads_worth(threads, walks, WALKS_OF_A_THREAD)) as workers:
+            workers.share(walk, len(X))
+        return out
+
+    def values(self, i, X):
+        """Return the values of the leaves of one tree, float64 (n_rows, n_values)."""
+        if issparse(X):
+            parts = [self.values(i, block) for block in row_blocks(X)]
+            return np.concatenate(parts) if parts else self.trees[i].values[:0]
+        leaves = np.empty(len(X), np.int64)
+        missing = may_lack(X, 0, len(X), self.trees[i].max_depth)
+        find_leaves(*self.steps[i], X, missing, leaves, 0, len(X))
+        return self.trees[i].values[leaves]
+
+
+def moved(steps, order, columns):
+    """Return a tree's steps with its features told as columns of X, and their nodes."""
+    found = np.empty(len(steps), STEP)
+    found[:] = steps
+    feature = columns.astype(np.uint32)[steps["feature"] & FEATURE]
+    found["feature"] = feature | (steps["feature"] & ~FEATURE)
+    return found, order

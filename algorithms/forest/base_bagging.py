@@ -1,0 +1,298 @@
+"""What the two baggings share: draws of rows and features, and models trained on them."""
+
+from numbers import Integral
+from typing import ClassVar
+from warnings import warn
+
+import numpy as np
+from joblib import Parallel, delayed
+from scipy.sparse import issparse
+from sklearn.base import BaseEstimator, MetaEstimatorMixin, _fit_context, clone
+from sklearn.utils import check_random_state, get_tags
+from sklearn.utils._param_validation import HasMethods, Interval, RealNotInt
+from sklearn.utils.metadata_routing import _RoutingNotSupportedMixin
+from sklearn.utils.validation import (
+    _check_sample_weight,
+    check_is_fitted,
+    has_fit_parameter,
+    validate_data,
+)
+
+from algorithms.estimator.bootstrap import SEEDS, count_columns, count_rows, draw, seeded_clones
+from algorithms.estimator.fast_validation import plain_rows
+from algorithms.estimator.library_versions import AS_SKLEARN, warn_of_other_version
+from algorithms.estimator.warm_start import check_warm_start
+from algorithms.forest.bagged_trees import Walker, grow_bag
+from algorithms.runtime.threads import count_threads
+from algorithms.trees.base_tree import BaseDecisionTree
+from algorithms.trees.ensemble_export import export_trees
+from algorithms.trees.presorted_table import as_rows, check_sparse
+
+
+class BaseBagging(_RoutingNotSupportedMixin, MetaEstimatorMixin, BaseEstimator):
+    """Bagging of any scikit-learn estimator."""
+
+    _parameter_constraints: ClassVar = {
+        "estimator": [HasMethods(["fit", "predict"]), None],
+        "n_estimators": [Interval(Integral, 1, None, closed="left")],
+        "max_samples": [
+            None,
+            Interval(Integral, 1, None, closed="left"),
+            Interval(RealNotInt, 0, 1, closed="right"),
+        ],
+        "max_features": [
+            Interval(Integral, 1, None, closed="left"),
+            Interval(RealNotInt, 0, 1, closed="right"),
+        ],
+        "bootstrap": ["boolean"],
+        "bootstrap_features": ["boolean"],
+        "oob_score": ["boolean"],
+        "warm_start": ["boolean"],
+        "n_jobs": [None, Integral],
+        "random_state": ["random_state"],
+        "verbose": ["verbose"],
+        "parity": AS_SKLEARN,
+    }
+
+    def __init__(
+        self,
+        estimator=None,
+        n_estimators=10,
+        *,
+        max_samples=None,
+        max_features=1.0,
+        bootstrap=True,
+        bootstrap_features=False,
+        oob_score=False,
+        warm_start=False,
+        n_jobs=None,
+        random_state=None,
+        verbose=0,
+        parity=None,
+    ):
+        self.estimator = estimator
+        self.n_estimators = n_estimators
+        self.max_samples = max_samples
+        self.max_features = max_features
+        self.bootstrap = bootstrap
+        self.bootstrap_features = bootstrap_features
+        self.oob_score = oob_score
+        self.warm_start = warm_start
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+        self.parity = parity
+
+    @_fit_context(prefer_skip_nested_validation=False)
+    def fit(self, X, y, sample_weight=None):
+        """Train the models.
+
+        Parameters
+        ----------
+        X : array-like, frame or sparse matrix (n_rows, n_features)
+            What the model takes; for our trees numbers, NaN where missing.
+        y : array-like (n_rows,)
+        sample_weight : array-like (n_rows,), optional
+            Rows are drawn with probabilities in proportion to it.
+
+        Returns
+        -------
+        The estimator.
+        """
+        X, y = validate_data(
+            self, X, y, accept_sparse=["csr", "csc"], dtype=None, ensure_all_finite=False
+        )
+        if sample_weight is not None:
+            sample_weight = _check_sample_weight(sample_weight, X, dtype=None)
+            if not self.bootstrap:
+                warn(
+                    f"When fitting {type(self).__name__} with sample_weight it is recommended to "
+                    f"use bootstrap=True, got {self.bootstrap}.",
+                    stacklevel=2,
+                )
+        y = self._read_y(y)
+        check_warm_start(self)
+        self.estimator_ = self._choose_model()
+        warn_of_other_version(getattr(self.estimator_, "parity", None), stacklevel=3)
+        self._n_rows = X.shape[0]
+        self._n_drawn = count_rows(self.max_samples, self._n_rows, sample_weight, self.bootstrap)
+        self._n_columns = count_columns(self.max_features, self.n_features_in_)
+        self._sample_weight = sample_weight
+        self._check_oob()
+        more = self._seeds_to_train()
+        if len(more):
+            self._train(X, y, more)
+        if self.oob_score:
+            self._score_out_of_bag(X, y)
+        elif hasattr(self, "oob_score_"):
+            del self.oob_score_  # it was that of an earlier fit
+        return self
+
+    def _choose_model(self):
+        """Return the model to train; our own trees follow the library that the bag follows."""
+        model = self._own_tree() if self.estimator is None else self.estimator
+        if self.parity is not None and isinstance(model, BaseDecisionTree):
+            return clone(model).set_params(parity=self.parity)
+        return model
+
+    def _check_oob(self):
+        if self.oob_score and not self.bootstrap:
+            raise ValueError("Out of bag estimation only available if bootstrap=True")
+        if self.oob_score and self.warm_start:
+            raise ValueError("Out of bag estimate only available if warm_start=False")
+
+    def _seeds_to_train(self):
+        """Return the seeds of the models that are missing; forget the old ones unless warm."""
+        if not self.warm_start or not hasattr(self, "estimators_"):
+            self.estimators_, self.estimators_features_, self._seeds = [], [], []
+        have = len(self.estimators_)
+        if self.n_estimators < have:
+            raise ValueError(
+                f"n_estimators={self.n_estimators} must be larger or equal to "
+                f"len(estimators_)={have} when warm_start==True"
+            )
+        if self.n_estimators == have:
+            warn(
+                "Warm-start fitting without increasing n_estimators does not fit new trees.",
+                stacklevel=3,
+            )
+        random = check_random_state(self.random_state)
+        random.randint(SEEDS, size=have)
+        return random.randint(SEEDS, size=self.n_estimators - have)
+
+    def _draw(self, seed):
+        """Return the features and the rows that the model of a seed is trained on."""
+        random = check_random_state(seed)
+        columns = draw(random, self.bootstrap_features, self.n_features_in_, self._n_columns)
+        if self._sample_weight is None:
+            return columns, draw(random, self.bootstrap, self._n_rows, self._n_drawn)
+        share = self._sample_weight / np.sum(self._sample_weight)
+        return columns, random.choice(self._n_rows, self._n_drawn, replace=self.bootstrap, p=share)
+
+    def _train(self, X, y, seeds):
+        """Add the models of some seeds."""
+        models = seeded_clones(self.estimator_, seeds)
+        columns = [None] * len(seeds)
+
+        def draw_for(i):
+            columns[i], rows = self._draw(seeds[i])
+            return columns[i], rows
+
+        if self._takes_our_trees(X):
+            check_sparse(X, type(self).__name__)
+            models[0]._validate_params()  # noqa: SLF001 - scikit-learn's convention
+            self._tell_classes(models)
+            own = self._n_columns, X, y, count_threads(self.n_jobs), type(self).__name__
+            grow_bag(models, draw_for, *own)
+        else:
+            weighted = has_fit_parameter(self.estimator_, "sample_weight")
+            models = Parallel(n_jobs=self.n_jobs, verbose=self.verbose)(
+                delayed(train_one)(model, X, y, *draw_for(i), weighted)
+                for i, model in enumerate(models)
+            )
+        self.estimators_ = self.estimators_ + models
+        self.estimators_features_ = self.estimators_features_ + columns
+        self._seeds = [*self._seeds, *seeds]
+        self._walker = self._make_walker()
+
+    def _takes_our_trees(self, X):
+        """Return whether the models are our trees, of this kind, on an array of numbers."""
+        plain = (isinstance(X, np.ndarray) or issparse(X)) and X.dtype.kind in "biuf"
+        return plain and self._is_ours(self.estimator_)
+
+    def _is_ours(self, model):
+        """Return whether a model is a tree of ours that can share a table with others."""
+        return type(model) is self._own_tree and model._shares_tables  # noqa: SLF001 - the package's own
+
+    @property
+    def estimators_samples_(self):
+        """The rows that each model was trained on, drawn again whenever asked for."""
+        return [self._draw(seed)[1] for seed in self._seeds]
+
+    def _make_walker(self):
+        """Return the walker of our own trees, or None where the models are others.
+
+        A class derived from our trees may predict in another way.
+        """
+        if not all(self._is_ours(model) for model in self.estimators_):
+            return None
+        trees = [model.tree_ for model in self.estimators_]
+        return Walker(trees, self.estimators_features_, self.n_features_in_)
+
+    def _read_rows(self, X):
+        """Return X as the models take it: C-contiguous float32 for our own trees."""
+        check_is_fitted(self)
+        if self._walker is not None and (few := plain_rows(self, X, np.float32)) is not None:
+            return few
+        if self._walker is None:
+            sparse = ["csr", "csc"]
+            options = {"accept_sparse": sparse, "dtype": None, "ensure_all_finite": False}
+        else:
+            options = {"dtype": np.float32, "order": "C", "ensure_all_finite": "allow-nan"}
+            options["accept_sparse"] = "csr"
+        return validate_data(self, X, reset=False, **options)
+
+    def _out_of_bag(self, X):
+        """Yield, for each model, the rows that it did not draw and what it votes for them."""
+        walker = self._walker
+        if walker is not None:
+            X = as_rows(X)
+        for i, seed in enumerate(self._seeds):
+            drawn = self._draw(seed)[1]
+            rows = np.flatnonzero(np.bincount(drawn, minlength=self._n_rows) == 0)
+            if walker is None:
+                yield rows, self._vote(self.estimators_[i], X[rows], self.estimators_features_[i])
+            else:
+                yield rows, walker.values(i, X[rows])
+
+    def _mean(self, X, method):
+        """Return the mean over the models of what their ``method`` returns."""
+        members = zip(self.estimators_, self.estimators_features_, strict=True)
+        found = Parallel(n_jobs=self.n_jobs, verbose=self.verbose)(
+            delayed(ask)(model, method, X, columns) for model, columns in members
+        )
+        return sum(found) / self.n_estimators
+
+    @property
+    def ensemble_(self):
+        """The trees as a `harness.TreeEnsemble`, where all models are our own trees."""
+        check_is_fitted(self)
+        if self._walker is None:
+            raise AttributeError("ensemble_ needs models that are trees of this package")
+        return export_trees(
+            [model.tree_ for model in self.estimators_],
+            self.n_features_in_,
+            getattr(self, "classes_", None),
+            self.estimators_features_,
+        )
+
+    def __len__(self):
+        return len(self.estimators_)
+
+    def __getitem__(self, index):
+        return self.estimators_[index]
+
+    def __iter__(self):
+        return iter(self.estimators_)
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        model = self._own_tree() if self.estimator is None else self.estimator
+        tags.input_tags.sparse = get_tags(model).input_tags.sparse
+        tags.input_tags.allow_nan = get_tags(model).input_tags.allow_nan
+        return tags
+
+
+def train_one(model, X, y, columns, rows, weighted):
+    """Train a model on the rows drawn: as weights where it takes them, else as copies."""
+    part = X if len(columns) == X.shape[1] and (np.diff(columns) == 1).all() else X[:, columns]
+    if weighted:
+        model.fit(part, y, sample_weight=np.bincount(rows, minlength=X.shape[0]))
+    else:
+        model.fit(part[rows], y[rows])
+    return model  # what `fit` returns is not always the model
+
+
+def ask(model, method, X, columns):
+    """Return what a method of a model tells of its columns of X."""
+    return getattr(model, method)(X[:, columns])

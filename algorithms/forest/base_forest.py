@@ -1,0 +1,299 @@
+"""What the two forests share: draws of rows, trees that grow side by side, and their mean."""
+
+from numbers import Integral
+from typing import ClassVar
+from warnings import warn
+
+import numpy as np
+from scipy.sparse import hstack, issparse
+from sklearn.base import BaseEstimator, _fit_context
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval, RealNotInt
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+
+from algorithms.estimator.bootstrap import SEEDS, count_rows
+from algorithms.estimator.fast_validation import plain_rows
+from algorithms.estimator.library_versions import warn_of_other_version
+from algorithms.estimator.verbose import say
+from algorithms.estimator.warm_start import check_warm_start
+from algorithms.forest.bagged_trees import Walker
+from algorithms.runtime.threads import Workers, count_threads
+from algorithms.trees.cart import TREE_CONSTRAINTS
+from algorithms.trees.ensemble_export import export_trees
+from algorithms.trees.presorted_table import as_rows, check_sparse, make_table
+
+OF_TREES = (
+    "criterion",
+    "max_depth",
+    "min_samples_split",
+    "min_samples_leaf",
+    "min_weight_fraction_leaf",
+    "max_features",
+    "max_leaf_nodes",
+    "min_impurity_decrease",
+    "ccp_alpha",
+    "monotonic_cst",
+    "parity",
+)
+FOREST_CONSTRAINTS = {
+    **{name: TREE_CONSTRAINTS[name] for name in OF_TREES if name != "criterion"},
+    "n_estimators": [Interval(Integral, 1, None, closed="left")],
+    "bootstrap": ["boolean"],
+    "oob_score": ["boolean", callable],
+    "n_jobs": [Integral, None],
+    "random_state": ["random_state"],
+    "verbose": ["verbose"],
+    "warm_start": ["boolean"],
+    "max_samples": [
+        None,
+        Interval(RealNotInt, 0.0, None, closed="neither"),
+        Interval(Integral, 1, None, closed="left"),
+    ],
+}
+
+
+class BaseForest(BaseEstimator):
+    """What the classifier and the regressor share."""
+
+    _parameter_constraints: ClassVar = FOREST_CONSTRAINTS
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X, y, sample_weight=None):
+        """Grow the trees.
+
+        Parameters
+        ----------
+        X : array-like, frame or sparse matrix (n_rows, n_features) of numbers, NaN where missing
+            Rounded to float32. A sparse one is made dense, and must have no missing values.
+        y : array-like (n_rows,)
+            Labels of any kind, or numbers.
+        sample_weight : array-like (n_rows,), optional
+            Rows are drawn with probabilities in proportion to it; without bootstrap it weighs
+            them.
+
+        Returns
+        -------
+        The estimator.
+
+        Raises
+        ------
+        ValueError, TypeError
+            scikit-learn's, where parameters, X, y or weights are not right.
+        """
+        warn_of_other_version(self.parity, stacklevel=3)
+        if issparse(y):
+            raise ValueError("sparse multilabel-indicator for y is not supported.")
+        numeric = self.__sklearn_tags__().estimator_type == "regressor"
+        X, y = validate_data(
+            self,
+            X,
+            y,
+            accept_sparse="csc",
+            dtype="numeric",
+            ensure_all_finite=False,
+            y_numeric=numeric,
+        )
+        check_sparse(X, type(self).__name__)
+        if sample_weight is not None:
+            sample_weight = _check_sample_weight(sample_weight, X, dtype=np.float64)
+        y = self._read_y(y)
+        check_warm_start(self)
+        self._check_poisson(y)
+        self._warn_of_presets()
+        self._n_rows = len(y)
+        self.n_outputs_ = 1
+        self._sample_weight = self._weigh(y, sample_weight)
+        self._n_drawn = self._count_drawn()
+        self.estimator_ = self._own_tree().set_params(**{k: getattr(self, k) for k in OF_TREES})
+        more = self._make_trees()
+        if more:
+            self._grow(more, X, y)
+        if self.oob_score and (more or not hasattr(self, "oob_score_")):
+            self._score_out_of_bag(as_rows(X), y)
+        return self
+
+    def _check_poisson(self, y):
+        """Raise ValueError where a target cannot be a mean of counts."""
+        if self.criterion != "poisson":
+            return
+        if (y < 0).any():
+            raise ValueError(
+                "Some value(s) of y are negative which is not allowed for Poisson regression."
+            )
+        if y.sum() <= 0:
+            raise ValueError(
+                "Sum of y is not strictly positive which is necessary for Poisson regression."
+            )
+
+    def _warn_of_presets(self):
+        """Warn where class weights would follow from each call's own rows."""
+        if self.warm_start and isinstance(getattr(self, "class_weight", None), str):
+            warn(
+                'class_weight presets "balanced" or "balanced_subsample" are not recommended for '
+                "warm_start: rows of another call have other shares of the classes. Give weights "
+                'from compute_class_weight("balanced", ...) on a large sample instead.',
+                stacklevel=4,
+            )
+
+    def _count_drawn(self):
+        """Return how many rows each tree draws; 0 where rows are not drawn."""
+        if self.bootstrap:
+            return count_rows(self.max_samples, self._n_rows, self._sample_weight, bootstrap=True)
+        if self.max_samples is not None:
+            raise ValueError(
+                "`max_sample` cannot be set if `bootstrap=False`. Either switch to "
+                "`bootstrap=True` or set `max_sample=None`."
+            )
+        if self.oob_score:
+            raise ValueError("Out of bag estimation only available if bootstrap=True")
+        return 0
+
+    def _make_trees(self):
+        """Return the unfitted trees that are missing; forget the old ones unless warm."""
+        if not self.warm_start or not hasattr(self, "estimators_"):
+            self.estimators_ = []
+        have = len(self.estimators_)
+        if self.n_estimators < have:
+            raise ValueError(
+                f"n_estimators={self.n_estimators} must be larger or equal to "
+                f"len(estimators_)={have} when warm_start==True"
+            )
+        if self.n_estimators == have:
+            warn(
+                "Warm-start fitting without increasing n_estimators does not fit new trees.",
+                stacklevel=4,
+            )
+        random = check_random_state(self.random_state)
+        random.randint(SEEDS, size=have)
+        params = self.estimator_.get_params(deep=False)
+        return [
+            type(self.estimator_)(**{**params, "random_state": seed})
+            for seed in random.randint(SEEDS, size=self.n_estimators - have).tolist()
+        ]
+
+    def _grow(self, trees, X, y):
+        """Grow trees side by side on columns that are sorted once, and add them."""
+        name = type(self).__name__
+        self._tell_classes(trees)
+        columns = np.arange(X.shape[1])
+        with Workers(count_threads(self.n_jobs)) as workers:
+            table = make_table(self.estimator_, X, X.shape[1], workers, name)
+
+            def grow(i):
+                if self.verbose > 1:
+                    say(f"building tree {i + 1} of {len(trees)}")
+                weight = self._weigh_draw(trees[i].random_state, y)
+                with Workers(1) as alone:
+                    trees[i].grow_on(table, columns, y, weight, alone, keep=True)
+
+            workers.each(grow, list(range(len(trees))))
+        self.estimators_ = self.estimators_ + trees
+        self._walker = Walker(
+            [tree.tree_ for tree in self.estimators_],
+            [columns] * len(self.estimators_),
+            X.shape[1],
+        )
+
+    def _draw(self, seed):
+        """Return the rows that the tree of a seed is grown on, int32, as often as drawn."""
+        if not self.bootstrap:
+            return np.arange(self._n_rows, dtype=np.int32)
+        random = check_random_state(seed)
+        if self._sample_weight is None:
+            return random.randint(0, self._n_rows, self._n_drawn).astype(np.int32)
+        share = self._sample_weight / np.sum(self._sample_weight)
+        return random.choice(self._n_rows, self._n_drawn, replace=True, p=share).astype(np.int32)
+
+    def _weigh_draw(self, seed, y):
+        """Return the weight of each row for the tree of a seed, float64 (n_rows,), or None."""
+        if not self.bootstrap:
+            return self._sample_weight
+        rows = self._draw(seed)
+        return np.bincount(rows, minlength=self._n_rows) * self._weigh_classes(y, rows)
+
+    @property
+    def estimators_samples_(self):
+        """The rows that each tree was grown on, drawn again whenever asked for."""
+        return [self._draw(tree.random_state) for tree in self.estimators_]
+
+    def _read_rows(self, X):
+        """Return X as C-contiguous float32, or as CSR; raise scikit-learn's errors."""
+        check_is_fitted(self)
+        if (few := plain_rows(self, X, np.float32)) is not None:
+            return few
+        form = {"dtype": np.float32, "order": "C", "ensure_all_finite": "allow-nan"}
+        X = validate_data(self, X, accept_sparse="csr", reset=False, **form)
+        check_sparse(X, type(self).__name__)
+        return X
+
+    def _predict(self, X):
+        """Return the mean of the values of the leaves, float64 (n_rows, n_values)."""
+        X = self._read_rows(X)
+        return self._walker.sum(X, count_threads(self.n_jobs, X.shape[0])) / len(self.estimators_)
+
+    def _predict_out_of_bag(self, X):
+        """Return the mean over the trees that did not draw a row, float64 (n_rows, n_values)."""
+        total = np.zeros((self._n_rows, self.estimators_[0].tree_.max_n_classes))
+        count = np.zeros((self._n_rows, 1))
+        for i, tree in enumerate(self.estimators_):
+            drawn = self._draw(tree.random_state)
+            rows = np.flatnonzero(np.bincount(drawn, minlength=self._n_rows) == 0)
+            total[rows] += self._walker.values(i, X[rows])
+            count[rows] += 1
+        if (count == 0).any():
+            warn(
+                "Some inputs do not have OOB scores. This probably means too few trees were used "
+                "to compute any reliable OOB estimates.",
+                stacklevel=5,
+            )
+        return total / np.maximum(count, 1)
+
+    def apply(self, X):
+        """Return the leaf of each row in each tree, int64 (n_rows, n_trees)."""
+        X = self._read_rows(X)
+        return np.array([tree.tree_.apply(X) for tree in self.estimators_]).T
+
+    def decision_path(self, X):
+        """Return which nodes each row passes, and where the nodes of each tree begin.
+
+        Returns
+        -------
+        sparse CSR array of ones (n_rows, number of nodes of all trees)
+        int64 (n_trees + 1,), its columns of tree i being those from entry i to entry i + 1
+        """
+        X = self._read_rows(X)
+        paths = [tree.tree_.decision_path(X) for tree in self.estimators_]
+        ends = np.cumsum([0, *(path.shape[1] for path in paths)])
+        return hstack(paths).tocsr(), ends
+
+    @property
+    def feature_importances_(self):
+        """The decrease of impurity by each feature, float64 (n_features,), summing to 1."""
+        check_is_fitted(self)
+        each = [tree.feature_importances_ for tree in self.estimators_ if tree.tree_.node_count > 1]
+        if not each:
+            return np.zeros(self.n_features_in_)
+        mean = np.mean(each, axis=0)
+        return mean / np.sum(mean)
+
+    @property
+    def ensemble_(self):
+        """The trees as a `harness.TreeEnsemble`."""
+        check_is_fitted(self)
+        trees = [tree.tree_ for tree in self.estimators_]
+        return export_trees(trees, self.n_features_in_, getattr(self, "classes_", None))
+
+    def __len__(self):
+        return len(self.estimators_)
+
+    def __getitem__(self, index):
+        return self.estimators_[index]
+
+    def __iter__(self):
+        return iter(self.estimators_)
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.sparse = True
+        return tags

@@ -1,0 +1,294 @@
+"""What the two histogram boosters share: from parameters and rows to trees, and predictions."""
+
+from typing import ClassVar
+
+import numpy as np
+from sklearn.base import _fit_context
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import _check_sample_weight
+
+from algorithms.estimator.constraints import read_interactions, read_signs
+from algorithms.gbdt.binned import Binned, Rows
+from algorithms.gbdt.binning import bin_table, find_bins
+from algorithms.gbdt.boosting import Booster, Target
+from algorithms.gbdt.dart import Dart
+from algorithms.gbdt.early_stopping import Watch
+from algorithms.gbdt.fitted_model import HistogramModel
+from algorithms.gbdt.gradient_quantization import IN_ORDER
+from algorithms.gbdt.grower import make_growers
+from algorithms.gbdt.high_cardinality import find_crowds
+from algorithms.gbdt.init_score import Start
+from algorithms.gbdt.input_table import are_ordered, find_categorical, read_table
+from algorithms.gbdt.library_training import train_like
+from algorithms.gbdt.metrics import find_metric
+from algorithms.gbdt.model import join_trees
+from algorithms.gbdt.objectives import default_objective, find_objective
+from algorithms.gbdt.params import CONSTRAINTS, check_together, make_rules, read_layout, whole
+from algorithms.gbdt.row_order import find_order, is_worth_it
+from algorithms.gbdt.split_table import part_table
+from algorithms.model_io.init_model import look_at
+from algorithms.prediction.predictor import FastPredictor
+from algorithms.runtime.memory import give_back
+from algorithms.runtime.threads import Workers, count_threads
+
+SEEDS = 2**31 - 1
+
+
+class BaseHistogramBoosting(HistogramModel):
+    """What the classifier and the regressor share."""
+
+    _parameter_constraints: ClassVar = CONSTRAINTS
+
+    def __init__(
+        self,
+        *,
+        num_leaves=31,
+        max_depth=-1,
+        learning_rate=0.1,
+        n_estimators=100,
+        subsample_for_bin=200000,
+        objective=None,
+        class_weight=None,
+        min_split_gain=0.0,
+        min_child_weight=1e-3,
+        min_child_samples=20,
+        subsample=1.0,
+        subsample_freq=0,
+        colsample_bytree=1.0,
+        reg_alpha=0.0,
+        reg_lambda=0.0,
+        random_state=None,
+        n_jobs=None,
+        importance_type="split",
+        max_bin=255,
+        min_data_in_bin=3,
+        enable_bundle=True,
+        max_conflict_rate=0.0,
+        bundle_order="count",
+        is_enable_sparse=True,
+        data_sample_strategy="bagging",
+        top_rate=0.2,
+        other_rate=0.1,
+        goss_rank="gh",
+        max_delta_step=0.0,
+        path_smooth=0.0,
+        extra_trees=False,
+        monotone_constraints=None,
+        interaction_constraints=None,
+        categorical_feature="auto",
+        cat_smooth=10.0,
+        cat_l2=10.0,
+        max_cat_threshold=32,
+        max_cat_to_onehot=4,
+        min_data_per_group=100,
+        boost_from_average=True,
+        early_stopping_round=None,
+        early_stopping_min_delta=0.0,
+        boosting_type="gbdt",
+        drop_rate=0.1,
+        max_drop=50,
+        skip_drop=0.5,
+        uniform_drop=False,
+        xgboost_dart_mode=False,
+        alpha=0.9,
+        poisson_max_delta_step=0.7,
+        tweedie_variance_power=1.5,
+        fair_c=1.0,
+        huber_slope=1.0,
+        scale_pos_weight=1.0,
+        is_unbalance=False,
+        parity=None,
+    ):
+        self.__dict__.update((name, own) for name, own in locals().items() if name != "self")
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(
+        self,
+        X,
+        y,
+        sample_weight=None,
+        *,
+        init_score=None,
+        eval_set=None,
+        eval_sample_weight=None,
+        eval_init_score=None,
+        eval_metric=None,
+        init_model=None,
+    ):
+        """Train.
+
+        Parameters
+        ----------
+        X : array-like, frame or sparse matrix (n_rows, n_features), NaN where missing
+            Numbers; columns of a frame with a categorical dtype are categories. Absent entries
+            of a sparse matrix are zeros; it never becomes dense, but where ``parity`` is asked.
+        y : array-like (n_rows,)
+            Labels of any kind, or numbers.
+        sample_weight : array-like (n_rows,), optional
+        init_score, eval_init_score : array-like (n_rows,) or (n_rows, n_scores), optional
+            Raw scores that boosting begins from instead of a constant, and a list of those of
+            the evaluation tables; predictions do not contain them.
+        eval_set : list of (X, y), optional
+            Tables whose metric is watched; the first one decides when to stop.
+        eval_sample_weight : list of arrays, optional
+        eval_metric : str or callable, optional
+            By default the objective's own; a callable (y, prediction) returns its name, the
+            value, and whether higher is better.
+        init_model : fitted estimator, TreeEnsemble or path of a model file, optional
+            Boosting goes on from its scores, and its trees stay in the model. Categories and
+            labels keep the codes that it has for them; categories may be new, labels may not.
+
+        Returns
+        -------
+        The estimator.
+
+        Raises
+        ------
+        ValueError, TypeError
+            scikit-learn's, where parameters, X, y or weights are not right.
+        """
+        before = None if init_model is None else look_at(init_model)
+        X, y, weight = self._read_training(X, y, sample_weight, before)
+        start = Start(self, before, init_score, eval_init_score)
+        if self.parity is not None:
+            by_class = hasattr(self, "classes_") and self.class_weight is not None
+            given = sample_weight is not None or by_class
+            asked = {"eval_set": eval_set, "init_model": init_model, "init_score": init_score}
+            train_like(self, X, y, weight, is_weighted=given, **asked)
+            return self
+        watch = Watch(self, start, eval_set, eval_sample_weight, eval_metric)
+        with Workers(count_threads(self.n_jobs)) as workers:
+            binned = self._bin_rows(X, y, workers)
+            booster = self._booster(binned, X, y, weight, workers, start)
+            grower = Dart(booster, X) if self.boosting_type == "dart" else booster
+            size = X.size
+            del X, y, weight, binned  # what is read from here on are the bins and the target
+            give_back(size)
+            rounds = watch.boost(grower, booster.rounds)
+            del grower, booster  # their memory serves to join the trees
+        self._keep(rounds, watch, start)
+        return self
+
+    def _read_and_bin(self, X, y, sample_weight=None):
+        """Return training `Rows` in bins, from which `_fit_binned` of a copy trains."""
+        self._validate_params()
+        X, y, weight = self._read_training(X, y, sample_weight, None)
+        with Workers(count_threads(self.n_jobs)) as workers:
+            binned = self._bin_rows(X, y, workers)
+        size, X = X.size, X if self.boosting_type == "dart" else None  # others read bins alone
+        give_back(size)
+        return Rows(self, X, y, weight, binned)
+
+    def _fit_binned(self, rows):
+        """Train on what `_read_and_bin` of this model, or of the one it is a copy of, returned."""
+        start = Start(self, None, None, None)
+        watch = Watch(self, start, None, None, None)
+        with Workers(count_threads(self.n_jobs)) as workers:
+            booster = self._booster(rows.binned, *rows[1:4], workers, start)
+            grower = Dart(booster, rows.X) if self.boosting_type == "dart" else booster
+            rounds = watch.boost(grower, booster.rounds)
+            del grower, booster
+        self._keep(rounds, watch, start)
+        return self
+
+    def _read_training(self, X, y, sample_weight, before):
+        """Return X, y and the weights as training takes them; set what is known of the rows."""
+        known, labels = (before.categories, before.labels) if before else (None, None)
+        ordered = are_ordered(X)
+        X, y = read_table(self, X, y=y, reset=True, known=known, **self._y_checks())
+        y = self._read_y(y, labels)
+        weight = None
+        if sample_weight is not None:
+            weight = _check_sample_weight(
+                sample_weight, X, dtype=np.float64, ensure_non_negative=True
+            )
+        weight = self._weigh(y, weight)
+        self._is_categorical = find_categorical(self, self.categorical_feature, ordered)
+        self._objective = self._find_objective()
+        return X, y, weight
+
+    def _bin_rows(self, X, y, workers):
+        """Return the `Binned` rows of X, as read."""
+        n_features = X.shape[1]
+        given = n_features, list(getattr(self, "feature_names_in_", []))
+        monotone = read_signs(self.monotone_constraints, *given, every=True)
+        groups = read_interactions(self.interaction_constraints, *given, others_alone=False)
+        layout = read_layout(self)
+        table = part_table(X, workers, bundles=layout.bundles)
+        wanted = self.max_bin, whole(self.subsample_for_bin), whole(self.min_data_in_bin)
+        binner = find_bins(table, self._is_categorical, *wanted, workers)
+        objective, order = self._objective, IN_ORDER
+        if is_worth_it(self, table, objective):
+            order = find_order(table, binner, objective, objective.targets(y), workers)
+        bins = bin_table(table, binner, monotone, groups, workers, layout, order[0])
+        crowds = find_crowds(X, binner, order[0])
+        return Binned(bins, binner, order, crowds, make_rules(self, monotone, objective))
+
+    def _booster(self, binned, X, y, weight, workers, start):
+        """Return the booster before its first round."""
+        self._binner, number = binned.binner, binned.order[0]
+        objective = self._objective
+        growers = make_growers(binned, workers, self._n_scores)
+        if callable(objective):
+            targets, first = np.asarray(y, np.float64)[None], np.zeros(self._n_scores)
+        else:
+            targets, first = objective.targets(y), objective.first_scores(y, weight)
+            weight = objective.weigh(y, weight)
+        self._base = first if self.boost_from_average else np.zeros(len(first))
+        constant = None if self.boost_from_average or start.is_given else first
+        score = np.empty((len(first), len(y)))
+        if start.is_given:
+            self._base, score[:] = start.base, start.scores(X).T
+        else:
+            score[:] = self._base[:, None]
+        if len(number):
+            targets = targets.take(number, axis=1)  # C-contiguous, which an index leaves open
+            weight = None if weight is None else weight[number]
+            score = score.take(number, axis=1) if start.is_given else score
+        seed = check_random_state(self.random_state).randint(SEEDS)
+        given = growers, workers, Target(objective, targets, weight, constant), score
+        return Booster(self, *given, seed, binned.order, binned.crowds, start.n_rounds)
+
+    def _keep(self, rounds, watch, start):
+        """Become the model of the rounds that were trained."""
+        self.n_iter_ = start.n_rounds + len(rounds)
+        self.best_iteration_ = start.n_rounds + watch.best_round if watch.best_round else 0
+        self.best_score_ = watch.best
+        self.evals_result_ = watch.history
+        rounds = rounds[: watch.best_round or None]
+        self.n_estimators_ = start.n_rounds + len(rounds)
+        codes = getattr(self, "classes_", None)
+        new = join_trees(rounds, self._binner, self._base, self._link, codes)
+        self.ensemble_ = start.extend(new)
+        self._walker = FastPredictor(self.ensemble_)
+
+    @property
+    def _n_scores(self):
+        """How many scores a row has."""
+        if not callable(self._objective):
+            return self._objective.n_scores
+        n_classes = getattr(self, "n_classes_", 0)
+        return n_classes if n_classes > 2 else 1
+
+    @property
+    def _link(self):
+        """How scores become predictions, as a `harness.TreeEnsemble` says it."""
+        if not callable(self._objective):
+            return self._objective.link
+        n_classes = getattr(self, "n_classes_", 0)
+        return {0: "identity", 2: "sigmoid"}.get(n_classes, "softmax")
+
+    def _find_objective(self):
+        """Return the objective."""
+        found = self.objective
+        if not callable(found):
+            found = find_objective(self, getattr(self, "n_classes_", 0))
+        check_together(self, found)
+        return found
+
+    def _metric(self, wanted):
+        """Return the metric to watch."""
+        own = self._objective
+        n_classes = getattr(self, "n_classes_", 0)
+        name = default_objective(n_classes) if callable(own) else own.name
+        return find_metric(wanted, name, self)

@@ -1,0 +1,247 @@
+"""Lay features out in the columns of a binned table: alone, in bundles, or listed.
+
+Exclusive feature bundling, Ke et al. 2017, section 4. Features that are seldom away from their
+default bins, and never two of them in one row, share a column. They are taken in the order of how
+often they are away from the default, or of how many others each has rows in common with (the
+degree in the graph of conflicts, which is drawn on a sample of rows). Conflicts themselves are
+counted in all rows, so that without any allowed the trees are those of the features alone.
+
+A column that few rows have an entry in costs more than its entries do: such columns are listed.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import sparse
+
+from algorithms.gbdt.kernels.booster_arrays import CACHE_LINE, MAX_BINS, Lists, Places
+from algorithms.gbdt.kernels.bundling import count_entries, fill_bundle, find_bundles, list_entries
+from algorithms.gbdt.kernels.weighted_sketch import lay_rows
+
+BLOCK = 1 << 12  # rows
+OFTEN = 0.5  # share of rows away from the default from which on a feature stays alone
+SELDOM = 8  # rows for each entry of a column from which on it may be listed
+MOST_BUNDLES = 512  # that a feature is held against
+GRAPH_ROWS = 1 << 13
+GRAPH_PAIRS = 1 << 24
+
+
+@dataclass(frozen=True)
+class Layout:
+    """How features that are mostly at their defaults come into columns."""
+
+    bundles: bool = True  # whether some may share a column
+    max_conflict_rate: float = 0.0  # share of rows in which the features of a bundle may collide
+    order: str = "count"  # or "degree", in which bundles are filled
+    lists: bool = True  # whether some may be listed; else there is a byte for each row
+
+
+NO_BUNDLES = Layout(bundles=False)
+
+
+@dataclass(frozen=True)
+class Entries:
+    """Features' bins in those rows that are not at the default bin."""
+
+    start: np.ndarray  # int64 (n_features,), where a feature's entries begin
+    end: np.ndarray
+    rows: np.ndarray  # uint32, ascending within a feature
+    bins: np.ndarray  # uint8
+    default: np.ndarray  # int64 (n_features,), bin of all other rows; −1: there are none
+
+    @property
+    def counts(self):
+        """How many there are of each feature."""
+        return self.end - self.start
+
+    def of(self, features, n_features):
+        """Return the same entries, with these features' numbers among all."""
+        start, end = np.zeros((2, n_features), np.int64)
+        default = np.full(n_features, -1)
+        start[features], end[features], default[features] = self.start, self.end, self.default
+        return Entries(start, end, self.rows, self.bins, default)
+
+
+def no_lists(n_features):
+    """Return the `Lists` of a table whose columns are all dense."""
+    return Lists(
+        np.zeros(1, np.int64),
+        np.empty(0, np.uint32),
+        np.zeros(n_features + 1, np.int64),
+        np.empty(0, np.uint32),
+        np.empty(0, np.uint8),
+    )
+
+
+def lay_out(table, columns, entries, binner, layout, workers):
+    """Return (rows, columns, Places, Lists) of a table of which some columns are listed.
+
+    Parameters
+    ----------
+    table : Parts
+    columns : uint8 (n_dense, n_rows), bins of its dense columns
+    entries : Entries
+    binner : Binner
+    layout : Layout
+    workers : Workers
+    """
+    n_rows = table.shape[0]
+    alone, bundles, listed = group_features(table, entries, binner, layout)
+    n_own = len(columns)
+    dense = [*table.dense_columns[:, None], *alone, *bundles]
+    parts = split_listed(listed, binner.counts)
+    places = place_features([*dense, *parts], len(dense), entries, binner)
+    columns = np.concatenate([columns, np.empty((len(dense) - n_own, n_rows), np.uint8)])
+    given = entries.start, entries.end, entries.rows, entries.bins, places.default, places.first
+
+    def fill(first, last):
+        for c in range(n_own + first, n_own + last):
+            members = dense[c]
+            bundled = places.default[members[0]] >= 0
+            columns[c] = 0 if bundled else max(entries.default[members[0]], 0)
+            fill_bundle(*given, places.members[places.start[c] : places.start[c + 1]], columns[c])
+
+    workers.share(fill, len(dense) - n_own)
+    rows = np.empty((n_rows, len(dense)), np.uint8)
+
+    def lay(first, last):
+        lay_rows(columns, rows, first * BLOCK, min(last * BLOCK, n_rows))
+
+    workers.share(lay, -(-n_rows // BLOCK))
+    lists = list_features(np.sort(listed), n_rows, given, places, binner.counts)
+    return rows, columns, places, lists
+
+
+def group_features(table, entries, binner, layout):
+    """Return the features of the listed part that lie alone, in bundles, and listed.
+
+    Returns
+    -------
+    alone, bundles : lists of int64 arrays, the features of each dense column
+    listed : int64
+    """
+    n_rows, own = table.shape[0], table.listed_columns
+    counts = entries.counts
+    is_set = np.array([binner.codes[f] is not None for f in own], bool)
+    often = is_set | (entries.default[own] < 0) | (counts[own] > OFTEN * n_rows)
+    useful = binner.counts[own] > 1
+    alone = own[often & useful]
+    rest = own[~often & useful]
+    if not len(table.dense_columns) and not useful.any():
+        alone = own[:1]  # a table needs a column
+    if not layout.bundles:
+        groups = list(rest[:, None])
+    else:
+        bundle = bundle_features(rest, n_rows, entries, binner, layout)
+        ends = np.cumsum(np.bincount(bundle + 1, minlength=1))
+        none, *groups = np.split(rest[np.argsort(bundle, kind="stable")], ends[:-1])
+        groups = [*groups, *none[:, None]]
+    entered = np.array([counts[group].sum() for group in groups], np.int64)
+    few = layout.lists & (entered * SELDOM < n_rows)
+    if few.sum() * n_rows <= 2 * (entered[few].sum() + n_rows):
+        few[:] = False
+    dense = [group for group, is_few in zip(groups, few, strict=True) if not is_few]
+    listed = [group for group, is_few in zip(groups, few, strict=True) if is_few]
+    return list(alone[:, None]), dense, np.concatenate([*listed, np.empty(0, np.int64)])
+
+
+def bundle_features(features, n_rows, entries, binner, layout):
+    """Return the number of each feature's bundle, int64, or −1 where it has none."""
+    counts = entries.counts
+    room = int(np.clip(SELDOM * counts[features].sum() // n_rows + 1, 1, MOST_BUNDLES))
+    taken = np.zeros((room, -(-n_rows // 64)), np.uint64)
+    used, conflicts = np.zeros((2, room), np.int64)
+    bundle = np.full(len(counts), -1)
+    order = features[np.argsort(-counts[features], kind="stable")]
+    if layout.order == "degree":
+        degree = degrees(order, n_rows, entries)
+        order = order[np.argsort(-degree, kind="stable")]
+    most = int(layout.max_conflict_rate * n_rows)
+    given = entries.start, entries.end, entries.rows, order, binner.counts - 1
+    find_bundles(*given, most, taken, used, conflicts, bundle)
+    return bundle[features]
+
+
+def degrees(features, n_rows, entries):
+    """Return with how many others each feature has conflicts, in a sample of rows."""
+    step = -(-n_rows // GRAPH_ROWS)
+    rows = [entries.rows[entries.start[f] : entries.end[f]] for f in features]
+    rows = [own[own % step == 0] // step for own in rows]
+    indptr = np.concatenate([[0], np.cumsum([len(own) for own in rows])])
+    indices = np.concatenate([*rows, np.empty(0, np.uint32)]).astype(np.int32)
+    ones = np.ones(len(indices), np.int32)
+    shape = (-(-n_rows // step), len(features))
+    at = sparse.csc_array((ones, indices, indptr), shape=shape).tocsr()
+    pairs = np.cumsum(np.diff(at.indptr).astype(np.int64) ** 2)
+    at = at[: max(1, int(np.searchsorted(pairs, GRAPH_PAIRS)))]
+    return np.diff((at.T.tocsr() @ at).indptr)
+
+
+def split_listed(listed, counts):
+    """Return the features of each listed column: as many as have cells in it, in their order."""
+    parts, used = [], MAX_BINS
+    for f in np.sort(listed):
+        needed = counts[f] - 1
+        if used + needed > MAX_BINS:
+            parts.append([])
+            used = 1
+        parts[-1].append(f)
+        used += needed
+    return [np.array(part, np.int64) for part in parts]
+
+
+def place_features(groups, n_dense, entries, binner):
+    """Return the `Places` of features, given those of each column, ``n_dense`` of them dense."""
+    counts = binner.counts
+    column, first = np.full(len(counts), -1), np.zeros(len(counts), np.int64)
+    default = entries.default.copy()
+    pairs, length = np.zeros((2, len(groups)), np.int64)
+    members = []
+    for c, group in enumerate(groups):
+        column[group] = c
+        if len(group) == 1 and c < n_dense:
+            default[group], length[c] = -1, counts[group[0]]
+            members.append(group)
+            continue
+        is_pair = counts[group] == 2
+        own = np.concatenate([np.sort(group[~is_pair]), np.sort(group[is_pair])])
+        ends = 1 + np.cumsum(counts[own] - 1)
+        first[own] = ends - (counts[own] - 1)
+        pairs[c], length[c] = is_pair.sum(), ends[-1]
+        members.append(own)
+    start = np.concatenate([[0], np.cumsum([len(own) for own in members])])
+    return Places(column, first, default, start, np.concatenate(members), pairs, length)
+
+
+def list_features(listed, n_rows, given, places, counts):
+    """Return the `Lists` of features.
+
+    Parameters
+    ----------
+    listed : int64, ascending
+    given : start, end, rows and bins of the entries, and default and first of places
+    """
+    if not len(listed):
+        return no_lists(len(counts))
+    starts, ends, entry_rows = given[:3]
+    base = places.column * stride_of(places)
+    start = np.zeros(n_rows + 1, np.int64)
+    count_entries(starts, ends, entry_rows, listed, start[1:])
+    np.cumsum(start, out=start)
+    of_feature = np.zeros(len(counts) + 1, np.int64)
+    of_feature[listed + 1] = ends[listed] - starts[listed]
+    np.cumsum(of_feature, out=of_feature)
+    cells, own = np.empty(start[-1], np.uint32), np.empty(start[-1], np.uint8)
+    list_entries(*given, listed, base, start[:-1].copy(), cells, own)
+    rows = np.concatenate([entry_rows[starts[f] : ends[f]] for f in listed])
+    return Lists(start, cells, of_feature, rows, own)
+
+
+def stride_of(places):
+    """Return how many cells lie between two columns.
+
+    An odd number of cache lines: with a power of two, the same bin of many columns would fall
+    into few sets of the cache, and stores would hold up loads 4096 bytes away.
+    """
+    lines = -(-int(places.length.max()) // CACHE_LINE)
+    return (lines | 1) * CACHE_LINE

@@ -1,0 +1,93 @@
+"""What fitted histogram boosters tell: scores, stages, contributions, importances."""
+
+from numbers import Integral
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from algorithms.gbdt.input_table import read_table
+from algorithms.gbdt.model import OURS
+from algorithms.gbdt.objectives import CLASSES, REGRESSION, Objective, to_probabilities
+from algorithms.model_io.saved_model import SavedModel
+from algorithms.prediction.predictor import FastPredictor
+from algorithms.prediction.shap_values import Contributions
+from algorithms.runtime.threads import count_threads
+
+
+class HistogramModel(SavedModel, Contributions, BaseEstimator):
+    """A model of trees, ``ensemble_``, that begins at ``_base``."""
+
+    _objective_names = frozenset({*CLASSES, *REGRESSION})
+    _saved_facts = ("n_iter_", "best_iteration_", "best_score_", "evals_result_")
+
+    def _take_model(self, ensemble):
+        """Become the model that was read from a file."""
+        self.ensemble_, self._base = ensemble, ensemble.base
+        self._walker = FastPredictor(ensemble)
+        self._objective = Objective("", None, 0.0, ensemble.n_outputs, ensemble.link)
+        self.n_estimators_ = ensemble.n_trees // ensemble.n_outputs
+        unknown = {"n_iter_": self.n_estimators_, "best_iteration_": 0}
+        unknown |= {"best_score_": None, "evals_result_": {}}
+        for name, value in unknown.items():
+            self.__dict__.setdefault(name, value)
+
+    def _answer(self, score):
+        """Return the predictions of raw scores, by the rules of the library they are of."""
+        trees = self.ensemble_
+        if trees.library == OURS:
+            return self._predict_scores(score)
+        as_ours = trees.library == "lightgbm" and trees.link in ("sigmoid", "softmax")
+        if as_ours and trees.classes and trees.temperature == 1.0:
+            return to_probabilities(score, trees.link)  # as before a file, to the bit
+        return trees.from_raw(score)
+
+    def _flat_contributions(self, X, rounds):
+        """Return contributions as LightGBM lays them out, scores side by side."""
+        if rounds is not None and rounds > 0:
+            raise ValueError("pred_contrib explains all rounds: leave num_iteration out")
+        found = self.predict_contributions(X)
+        return found.reshape(len(found), -1)
+
+    def _read_rows(self, X):
+        """Return X as trees read it."""
+        return read_table(self, X, reset=False)
+
+    def _raw(self, X, rounds=None):
+        """Return raw scores, float64 (n_rows, n_scores)."""
+        if not hasattr(self, "ensemble_"):  # it costs as much as twenty trees to ask
+            check_is_fitted(self, "ensemble_")
+        if rounds is not None and not isinstance(rounds, Integral):
+            raise TypeError(f"num_iteration must be a whole number or None, not {rounds!r}")
+        every = rounds is None or rounds <= 0
+        trees = slice(None if every else rounds * len(self._base))
+        if (found := self._walker.raw_at_once(self, X, trees)) is not None:
+            return found
+        X = self._read_rows(X)
+        return self._walker.raw(X, count_threads(self.n_jobs, X.shape[0]), trees)
+
+    def _staged_raw(self, X):
+        """Yield raw scores after each round."""
+        check_is_fitted(self, "ensemble_")
+        X = self._read_rows(X)
+        out = self._walker.raw(X, 1, slice(0))
+        k, threads = len(self._base), count_threads(self.n_jobs, X.shape[0])
+        for done in range(self.n_estimators_):
+            self._walker.add(X, out, threads, slice(done * k, (done + 1) * k))
+            yield out.copy()
+
+    @property
+    def feature_importances_(self):
+        """How often each feature splits, or how much it gains, (n_features,)."""
+        check_is_fitted(self, "ensemble_")
+        trees = self.ensemble_
+        inner = trees.left >= 0
+        if self.importance_type == "split":
+            return np.bincount(trees.feature[inner], minlength=self.n_features_in_)
+        return np.bincount(trees.feature[inner], trees.gain[inner], self.n_features_in_)
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.sparse = True
+        return tags

@@ -1,0 +1,287 @@
+"""Read X for the histogram booster: numbers as they are, categories of frames as codes.
+
+Frames are of pandas or polars. Sparse X stays sparse; its absent entries are zeros.
+"""
+
+from numbers import Integral
+
+import numpy as np
+import pandas as pd
+from scipy import sparse
+from sklearn.utils.validation import validate_data
+
+from algorithms.estimator.fast_validation import plain_table
+from algorithms.estimator.frame_to_array import as_they_are, is_plain, lay_out, with_gaps
+from algorithms.estimator.frames import columns_of_lists, is_polars, naming_columns, with_categories
+
+
+def read_table(estimator, X, *, reset, y="no_validation", known=None, **options):
+    """Return X as a C-contiguous float array, NaN where missing, as scikit-learn would check it.
+
+    Sparse X becomes CSR or CSC; entries that stand twice for one place are added up. float32 and
+    float64 stay what they are; all else becomes float64. Columns of a frame, of pandas or polars,
+    whose dtype is categorical become codes, by the categories that training saw; with ``reset``
+    these are kept in ``estimator.categories_``, column name, or place where names are not text →
+    categories.
+
+    Parameters
+    ----------
+    known : dict or list, optional
+        The ``categories_`` of an earlier model, whose codes are kept; new categories come behind.
+
+    Raises
+    ------
+    ValueError, TypeError
+        scikit-learn's; of a frame's columns that hold no numbers, those of `naming_columns`.
+    """
+    if not reset:
+        few = plain_table(estimator, X)
+        if few is not None:
+            return few
+        X = with_known_names(estimator, X)
+    X = given = with_categories(X, None if reset else estimator.categories_)
+    if isinstance(X, pd.DataFrame):
+        X = encode_frame(estimator, X, reset=reset, known=known)
+    elif reset:
+        estimator.categories_ = go_on_with(known, {})
+    is_ours = X is not given
+    dtype = [np.float64, np.float32]
+    with naming_columns(X, reset=reset):
+        found = validate_data(
+            estimator,
+            X,
+            y,
+            reset=reset,
+            dtype=dtype,
+            order="C",
+            accept_sparse=["csr", "csc"],
+            ensure_all_finite="allow-nan",
+            **options,
+        )
+    X, rest = (found[0], found[1:]) if isinstance(found, tuple) else (found, None)
+    if is_ours:
+        X.flags.writeable = True  # pandas locks what it holds
+    X = add_up(X)
+    return X if rest is None else (X, *rest)
+
+
+def with_known_names(estimator, X):
+    """Return a frame of pandas under a model's names, where LightGBM's text wrote blanks as "_"."""
+    trees, names = (getattr(estimator, n, None) for n in ("ensemble_", "feature_names_in_"))
+    is_read = names is not None and getattr(trees, "library", "") == "lightgbm"
+    if not is_read or not isinstance(X, pd.DataFrame):
+        return X
+    written = [name.replace(" ", "_") if isinstance(name, str) else name for name in X.columns]
+    return X.set_axis(names, axis=1) if written == names.tolist() else X
+
+
+def add_up(X):
+    """Return X without entries that stand twice for one place of a sparse matrix."""
+    if not sparse.issparse(X) or X.has_canonical_format:
+        return X
+    X = X.copy()
+    X.sum_duplicates()
+    if np.isinf(X.data).any():
+        raise ValueError("Input X contains infinity or a value too large where entries add up")
+    return X
+
+
+def encode_frame(estimator, X, *, reset, known=None, dtype=np.float64):
+    """Return a frame with codes in place of categories, of a dtype where all else are numbers.
+
+    Columns go by their names; where these are not text, by their places, as in scikit-learn. Where
+    a file of LightGBM's leaves open which columns its lists are of, the frame tells: they are of
+    its columns of categories, in their order, as in LightGBM.
+    """
+    if reset:
+        kinds = X.dtypes.tolist()
+        places = [j for j, kind in enumerate(kinds) if isinstance(kind, pd.CategoricalDtype)]
+        named = all(isinstance(name, str) for name in X.columns)
+        keys = X.columns[places].tolist() if named else places
+        found = {k: kinds[j].categories for k, j in zip(keys, places, strict=True)}
+        if getattr(estimator, "parity", None) == "scikit-learn":
+            found = {k: sort_names(categories) for k, categories in found.items()}
+        estimator.categories_ = go_on_with(known, found)
+    if estimator.categories_ is None and (X.dtypes == "category").any():
+        raise ValueError(
+            "the model is of a file that does not name its categories: give them as the codes "
+            "that it was trained on, such as X[column].cat.codes"
+        )
+    if not estimator.categories_:
+        return X
+    if isinstance(estimator.categories_, list):
+        places = columns_of_lists(X, len(estimator.categories_))
+        return with_codes(X, dict(zip(places, estimator.categories_, strict=True)), dtype)
+    place = places_of(estimator, X)
+    found = {place.get(key, key): own for key, own in estimator.categories_.items()}
+    here = range(X.shape[1])  # what is not there scikit-learn's own check tells
+    return with_codes(X, {at: own for at, own in found.items() if at in here}, dtype)
+
+
+def with_codes(X, places, dtype):
+    """Return a frame with the codes of some columns, NaN where a value is none of the categories.
+
+    Where all others hold numbers, the values lie side by side in one C-contiguous array.
+
+    Parameters
+    ----------
+    X : pandas.DataFrame
+    places : dict, place of a column → its categories
+    dtype : float type of that array
+    """
+    columns = [X.iloc[:, j] for j in range(X.shape[1])]
+    coded = {j: code_column(columns[j], categories) for j, categories in places.items()}
+    if all(is_plain(one.dtype) for j, one in enumerate(columns) if j not in coded):
+        found = np.empty(X.shape, dtype)
+        for j, one in enumerate(columns):
+            if j not in coded:
+                coded[j] = one.to_numpy(), as_they_are
+        lay_out([coded[j] for j in range(len(columns))], found)
+        return pd.DataFrame(found, X.index, X.columns, copy=False)
+    X = X.copy(deep=False)
+    for j, (values, read) in coded.items():
+        X.isetitem(j, read(values))
+    return X
+
+
+def code_column(column, categories):
+    """Return the values of a column, and what makes float64 codes among categories of some of them.
+
+    A code is NaN where a value is none of the categories.
+    """
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        codes = with_gaps(places_of_own(column, categories))
+        return column.cat.codes.to_numpy(), codes.__getitem__
+    return place_among(column, categories), with_gaps
+
+
+def places_of(estimator, X):
+    """Return the place of a frame's columns by name; the first one of two that share it.
+
+    A frame whose names are not text is read by place, as in scikit-learn.
+    """
+    names = X.columns.tolist()
+    if not all(isinstance(name, str) for name in names):
+        names = getattr(estimator, "feature_names_in_", np.empty(0)).tolist()
+    return {name: at for at, name in reversed(list(enumerate(names)))}
+
+
+def place_among(column, categories):
+    """Return the place of each value of a column among categories, intp; -1 where it is none.
+
+    Raises
+    ------
+    ValueError
+        Where there are numbers, most likely codes, in place of categories that are all text.
+    """
+    if not isinstance(column.dtype, pd.CategoricalDtype):
+        numbers = column.dtype.kind in "iuf" and column.notna().any()
+        if numbers and len(categories) and all(isinstance(name, str) for name in categories):
+            raise ValueError(
+                f"column {column.name!r} holds numbers, its categories are text: give these, or "
+                "codes in an array of all columns"
+            )
+        return categories.get_indexer(column.astype(object))
+    return places_of_own(column, categories)[column.cat.codes]
+
+
+def places_of_own(column, categories):
+    """Return the place of each of a column's own categories among others, and −1: intp.
+
+    A missing value has the code −1, so that it finds the last one.
+    """
+    own = column.cat.categories
+    if own is categories:
+        return np.append(np.arange(len(own)), -1)
+    return np.append(categories.get_indexer(own.astype(object)), -1)
+
+
+def sort_names(categories):
+    """Return categories in ascending order, as scikit-learn numbers them, where they have one."""
+    try:
+        return categories.sort_values()
+    except TypeError:  # of several kinds; scikit-learn refuses these
+        return categories
+
+
+def go_on_with(known, found):
+    """Return a table's categories with the codes that an earlier model has for them.
+
+    Raises
+    ------
+    ValueError
+        Where other columns than the earlier model's hold categories.
+    """
+    if known is None:
+        return found
+    if isinstance(known, list):  # of a file that leaves open which columns they are of
+        if len(known) != len(found):
+            raise ValueError(
+                f"X has categories in the columns {list(found)}; the lists of categories of the "
+                f"model to go on from are {len(known)}"
+            )
+        known = dict(zip(found, known, strict=True))
+    if known.keys() != found.keys():
+        raise ValueError(
+            f"X has categories in the columns {list(found)}, the model to go on from in "
+            f"{list(known)}"
+        )
+    new = {key: own.difference(known[key], sort=False) for key, own in found.items()}
+    return {key: old.append(new[key]) if len(new[key]) else old for key, old in known.items()}
+
+
+def are_ordered(X):
+    """Return which columns of a frame hold categories with an order, list of bool; else none."""
+    kinds = X.dtypes if isinstance(X, pd.DataFrame) or is_polars(X) else ()
+    return [isinstance(kind, pd.CategoricalDtype) and bool(kind.ordered) for kind in kinds]
+
+
+def find_categorical(estimator, wanted, ordered=()):
+    """Return which columns are categorical, bool (n_features,).
+
+    All columns of a frame whose dtype is categorical are, and those that are named. LightGBM takes
+    ordered categories for numbers, and all that a list does not name: so does its parity mode.
+
+    Parameters
+    ----------
+    wanted : "auto", a list of column numbers or names, or a mask, bool (n_features,)
+    ordered : list of bool, see `are_ordered`
+
+    Raises
+    ------
+    ValueError
+        Where a column is not there, or a mask has another length.
+    """
+    n_features = estimator.n_features_in_
+    names = list(getattr(estimator, "feature_names_in_", []))
+    found = np.zeros(n_features, bool)
+    is_auto = isinstance(wanted, str)
+    as_lightgbm = getattr(estimator, "parity", None) == "lightgbm"
+    for key in estimator.categories_:
+        at = names.index(key) if isinstance(key, str) else key
+        found[at] = not as_lightgbm or (is_auto and not ordered[at])
+    if is_auto:
+        return found
+    for column in columns_of_mask(wanted, n_features):
+        at = names.index(column) if isinstance(column, str) and column in names else column
+        if not isinstance(at, Integral) or isinstance(at, bool) or not 0 <= at < n_features:
+            raise ValueError(f"categorical_feature names {column!r}, which is no column of X")
+        found[at] = True
+    return found
+
+
+def columns_of_mask(wanted, n_features):
+    """Return the columns that a mask has as true; a list that is no mask stays what it is."""
+    is_mask = len(wanted) > 0 and all(isinstance(one, bool | np.bool_) for one in wanted)
+    if not is_mask:
+        return wanted
+    if len(wanted) != n_features:
+        raise ValueError(
+            f"categorical_feature is a mask of {len(wanted)}; X has {n_features} columns"
+        )
+    return np.flatnonzero(wanted).tolist()
+
+
+def trim(weight):
+    """Return the weights, or None where all are 1."""
+    return None if weight is None or (weight == 1.0).all() else weight

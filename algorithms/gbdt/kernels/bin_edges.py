@@ -1,0 +1,144 @@
+"""Choose the edges of bins.
+
+A feature with few distinct values has a bin for each, with edges halfway between. Else bins get
+about as many rows each; a value so frequent that it fills a bin alone gets one, and the others
+share the bins that are left (LightGBM's greedy rule).
+"""
+
+import numpy as np
+
+from algorithms.runtime.jit import inner_kernel, kernel
+
+LINE = 8  # values of a line of the cache
+
+
+@inner_kernel
+def end_of_run(values, start):
+    """Return where the run of equal values ends that begins at ``start``."""
+    i = start + 1
+    while i < len(values) and values[i] == values[start]:
+        i += 1
+    return i
+
+
+@kernel
+def count_runs(values, n_values, counts, n_zeros):
+    """Bring sorted values into their distinct ones, and count each; return how many there are.
+
+    Parameters
+    ----------
+    values : (n_values + 1,) float32 or float64, written; its last entry is room for a zero
+    n_values : how many there are, ascending, missing ones at the end
+    counts : int64 (n_values + 1,), written
+    n_zeros : rows whose value is zero, and is not among them
+    """
+    n_runs, start = np.int64(0), np.int64(0)
+    given = values[:n_values]
+    while start < n_values and not np.isnan(given[start]):
+        end = end_of_run(given, start)
+        values[n_runs] = given[start]
+        counts[n_runs] = end - start
+        n_runs += 1
+        start = end
+    return n_runs if n_zeros == 0 else add_zeros(values, counts, n_runs, n_zeros)
+
+
+@inner_kernel
+def add_zeros(values, counts, n_runs, n_zeros):
+    """Add rows whose value is zero to the runs; return how many runs there are."""
+    at = n_runs
+    while at > 0 and values[at - 1] >= 0.0:
+        at -= 1
+    if at < n_runs and values[at] == 0.0:
+        counts[at] += n_zeros
+        return n_runs
+    for i in range(n_runs, at, -1):
+        values[i] = values[i - 1]
+        counts[i] = counts[i - 1]
+    values[at] = 0.0
+    counts[at] = n_zeros
+    return n_runs + 1
+
+
+@kernel
+def find_edges(values, counts, most_bins, fewest_rows, edges):
+    """Write the edges between the bins of a feature; return how many there are.
+
+    Parameters
+    ----------
+    values : (n,) float64, ascending and distinct
+    counts : int64 (n,), rows that have each
+    most_bins : at least 1
+    fewest_rows : of a bin
+    edges : (most_bins,) float64, written
+    """
+    n_rows = n_big = big_rows = np.int64(0)
+    for i in range(len(values)):
+        n_rows += counts[i]
+    mean = n_rows / most_bins
+    for i in range(len(values)):
+        if counts[i] >= mean:
+            n_big += 1
+            big_rows += counts[i]
+    rest, bins_left = n_rows - big_rows, most_bins - n_big
+    if len(values) <= most_bins:
+        mean, rest, bins_left = 0.0, np.int64(0), np.int64(len(values))
+    return part_runs(values, counts, mean, rest, bins_left, most_bins, fewest_rows, edges)
+
+
+@inner_kernel
+def part_runs(values, counts, mean, rest, bins_left, most_bins, fewest_rows, edges):
+    """Close a bin wherever it has enough rows.
+
+    Parameters
+    ----------
+    mean : rows of a value from which on it gets a bin alone; 0: every one does
+    rest, bins_left : rows of the other values, and the bins for them
+    """
+    fill = rest / bins_left if bins_left > 0 else 0.0
+    count = in_bin = 0
+    for i in range(len(values) - 1):
+        if count == most_bins - 1:
+            break
+        is_big = counts[i] >= mean
+        next_is_big = counts[i + 1] >= mean
+        in_bin += counts[i]
+        if not is_big:
+            rest -= counts[i]
+        full = is_big or in_bin >= fill or (next_is_big and in_bin >= max(1.0, fill / 2.0))
+        if full and in_bin >= fewest_rows:
+            edges[count] = middle(values[i], values[i + 1])
+            count += 1
+            in_bin = 0
+            if not is_big:
+                bins_left -= 1
+                fill = rest / bins_left if bins_left > 0 else np.inf
+    return count
+
+
+@inner_kernel
+def middle(low, high):
+    """Return a float64 t with low ≤ t < high, about halfway."""
+    t = np.float64(low) / 2.0 + np.float64(high) / 2.0
+    return t if t < high else np.float64(low)
+
+
+@kernel
+def turn_rows(X, columns, rows, out, first, last):
+    """Write the rows ``rows[first … last − 1]`` of X as columns first … last − 1 of ``out``.
+
+    Eight columns of X at a time, a line of the cache: so each is read once.
+
+    Parameters
+    ----------
+    X : (n_rows, n_columns) float32 or float64, C-contiguous
+    columns : int64 (n_taken,), those that are taken
+    rows : int64 (n,)
+    out : (n_taken, n) float32 or float64, written
+    """
+    for left in range(0, len(out), LINE):
+        right = min(left + LINE, len(out))
+        for i in range(np.uint64(first), np.uint64(last)):
+            row = np.uint64(rows[i])
+            for j in range(np.uint64(left), np.uint64(right)):
+                out[j, i] = X[row, np.uint64(columns[j])]

@@ -1,0 +1,145 @@
+"""Find the best set of categories as second-order boosting does: by the values of their leaves.
+
+The categories of a leaf's rows are sorted by T(G) / (H + λ): what a leaf of one alone would be
+worth, but for the sign. One that is too light for a leaf stands at 0, and so does one that the leaf
+has no row of. Sorted, they are scanned as the bins of a number are (Fisher 1958: the best part of
+all is among them), so missing values learn their side. Where there are few categories, each is held
+against all others.
+
+What a leaf has no row of, but meets later, is no reason for a value as far from 0 as can be. So the
+side where 0 belongs is the left one, and there go the categories of the table that the leaf has no
+row of, codes that training never saw, and missing values where the leaf has none.
+"""
+
+import numpy as np
+
+from algorithms.gbdt.kernels.constrained_split import scan_careful
+from algorithms.gbdt.kernels.node_score import shrink
+from algorithms.gbdt.kernels.split import scan
+from algorithms.runtime.jit import inner_kernel, linked_kernel
+
+
+@linked_kernel
+def scan_sorted(g, h, sizes, missing_bin, feature, facts, rules, scale, scratch, best, members):
+    """Try sets of categories, with missing values on either side.
+
+    Parameters
+    ----------
+    g, h : (MAX_BINS,) int64, sums of each bin, in steps
+    sizes : int32 (MAX_BINS,), how many categories each bin holds
+    missing_bin : the last bin of the feature, as many as it has bins for categories
+    facts, rules, scale : of the leaf
+    scratch : cells, sums, scores and order: int64 (2, MAX_BINS) twice, then float64 (MAX_BINS,) and
+        int64 (MAX_BINS,)
+    best : BEST, improved where a split is better
+    members : uint8 (MAX_BINS,), written with ``best``: which bins go left
+    """
+    cells, _, slopes, order = scratch
+    if missing_bin < rules.few_bins:
+        for b in range(missing_bin):
+            if h[b] > 0:
+                try_one(g, h, missing_bin, b, feature, facts, rules, scale, scratch, best, members)
+        return
+    used = sort_categories(g, h, missing_bin, facts, rules, scale, order, slopes)
+    if used == 0:
+        return
+    n_cells, merged = lay_sorted(g, h, sizes, order, used, rules.most_in_set, cells)
+    if is_better(g, h, missing_bin, n_cells, feature, facts, rules, scale, scratch, best):
+        n_left = best["bin"] + 1
+        if n_left > merged:
+            n_left += used - n_cells
+        b = order[min(n_left, used - 1)]
+        turned = n_left < used and slope_of(g[b], h[b], facts, rules, scale) < 0.0
+        for b in range(missing_bin):
+            members[b] = h[b] == 0
+        for i in range(used):
+            members[order[i]] = (i < n_left) != turned
+        if turned:
+            best["g"], best["h"] = facts.g - best["g"], facts.h - best["h"]
+            best["missing_left"] = h[missing_bin] == 0 or not best["missing_left"]
+
+
+@inner_kernel
+def try_one(g, h, missing_bin, b, feature, facts, rules, scale, scratch, best, members):
+    """Try one category on the right, all others on the left."""
+    cells = scratch[0]
+    cells[0, 0], cells[1, 0] = facts.g - g[b] - g[missing_bin], facts.h - h[b] - h[missing_bin]
+    cells[0, 1], cells[1, 1] = g[b], h[b]
+    if is_better(g, h, missing_bin, 2, feature, facts, rules, scale, scratch, best):
+        for other in range(missing_bin):
+            members[other] = 1
+        if best["bin"] == 0:
+            members[b] = 0
+
+
+@inner_kernel
+def slope_of(g, h, facts, rules, scale):
+    """Return T(G) / (H + λ) of a category, in steps; 0 where it is too light for a leaf."""
+    return shrink(g, rules.alpha / scale.g) / (h + facts.ridge) if h >= facts.least else 0.0
+
+
+@inner_kernel
+def sort_categories(g, h, missing_bin, facts, rules, scale, order, slopes):
+    """Write the bins that a leaf has rows of, sorted stably by slope; return how many there are.
+
+    Parameters
+    ----------
+    order : int64 (MAX_BINS,), written
+    slopes : float64 (MAX_BINS,), written: those of the sorted bins
+    """
+    used = 0
+    for b in range(missing_bin):
+        if h[b] > 0:
+            slope = slope_of(g[b], h[b], facts, rules, scale)
+            i = used
+            while i > 0 and slopes[i - 1] > slope:
+                slopes[i], order[i] = slopes[i - 1], order[i - 1]
+                i -= 1
+            slopes[i], order[i] = slope, b
+            used += 1
+    return used
+
+
+@inner_kernel
+def lay_sorted(g, h, sizes, order, used, most, cells):
+    """Write the sums of sorted bins; return of how many cells, and which holds several bins.
+
+    One side of a split may have ``most`` categories at the most, or one bin. So all bins that are
+    further from both ends share a cell.
+    """
+    n_cells, merged = 0, used
+    before, behind = np.int64(0), np.int64(0)
+    for i in range(used):
+        behind += sizes[order[i]]
+    for i in range(used):
+        far = before > most and behind > most
+        if far and 1 < i < used - 1:
+            merged = min(merged, i - 1)
+            cells[0, n_cells - 1] += g[order[i]]
+            cells[1, n_cells - 1] += h[order[i]]
+        else:
+            cells[0, n_cells], cells[1, n_cells] = g[order[i]], h[order[i]]
+            n_cells += 1
+        size = sizes[order[i]]
+        before += size
+        behind -= size
+    return n_cells, merged
+
+
+@inner_kernel
+def is_better(g, h, missing_bin, n_cells, feature, facts, rules, scale, scratch, best):
+    """Scan cells as bins, missing values behind them; return whether the best split is now here."""
+    cells, sums, scores, _ = scratch
+    cells[0, n_cells], cells[1, n_cells] = g[missing_bin], h[missing_bin]
+    bins = cells[0], cells[1], n_cells + 1, n_cells
+    if rules.plain:
+        scan(*bins, feature, facts, rules, sums, scores, best)
+    else:
+        direction = np.int64(0)
+        scan_careful(*bins, feature, direction, facts, rules, scale, sums, best)
+    if best["feature"] != feature or best["is_set"]:  # a set of this feature is an earlier one
+        return False
+    best["is_set"] = 1
+    if h[missing_bin] == 0:
+        best["missing_left"] = 1
+    return True

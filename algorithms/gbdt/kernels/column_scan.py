@@ -1,0 +1,139 @@
+"""Scan the features of a column: one feature, or the bundle of several that lie in it.
+
+The cells of a bundled feature lack its default bin, whose sums are those of the leaf less those of
+all its other bins. Sums are whole numbers, so nothing is lost: a bundled feature's bins are those
+that it would have alone.
+
+A feature of two bins has one threshold. Columns of one-hot tables consist of such pairs, hundreds
+of them, so these are scanned together, a cell each.
+"""
+
+import numpy as np
+
+from algorithms.gbdt.kernels.booster_arrays import MAX_BINS
+from algorithms.gbdt.kernels.child_histograms import search
+from algorithms.gbdt.kernels.interaction_groups import may_use
+from algorithms.gbdt.kernels.split import beats, improve, score_to_exceed
+from algorithms.runtime.jit import inner_kernel, linked_kernel
+
+
+@inner_kernel
+def search_column(bins, c, g, h, groups, allowed, facts, rules, scale, scratch, rank, which):
+    """Scan all features of a column that a leaf may use.
+
+    Parameters
+    ----------
+    c : column
+    g, h : (MAX_BINS,) int64, sums of its cells
+    groups : uint64 (n_words,), of the leaf
+    allowed : uint8 (n_features,)
+    """
+    places = bins.places
+    first, last = places.start[c], places.start[c + 1]
+    pairs = places.pairs[c] if rules.plain else 0
+    own = scratch.small[rank]
+    for k in range(first, last - pairs):
+        f = places.members[k]
+        if allowed[f] and may_use(groups, bins.groups[f]):
+            own_g, own_h = g, h
+            if places.default[f] >= 0:
+                own_g, own_h = own[6], own[7]
+                unbundle(bins, f, g, h, facts, own_g, own_h)
+            search(bins, f, own_g, own_h, facts, rules, scale, scratch, rank, which)
+    if pairs:
+        best = scratch.best[rank, which]
+        scan_pairs(
+            bins,
+            last - pairs,
+            last,
+            g,
+            h,
+            groups,
+            allowed,
+            facts,
+            rules,
+            scratch.scores[rank],
+            best,
+        )
+
+
+@inner_kernel
+def unbundle(bins, f, g, h, facts, own_g, own_h):
+    """Write the sums of all bins of a feature.
+
+    Parameters
+    ----------
+    g, h : (MAX_BINS,) int64, sums of the column's cells
+    own_g, own_h : (MAX_BINS,) int64, written
+    """
+    default, cell = bins.places.default[f], bins.places.first[f]
+    rest_g, rest_h = facts.g, facts.h
+    for b in range(bins.count[f]):
+        if b != default:
+            own_g[b], own_h[b] = g[cell], h[cell]
+            rest_g -= g[cell]
+            rest_h -= h[cell]
+            cell += 1
+    own_g[default], own_h[default] = rest_g, rest_h
+
+
+@linked_kernel
+def scan_pairs(bins, first, last, g, h, groups, allowed, facts, rules, scores, best):
+    """Try the one threshold of each feature of two bins, with the plain gain of `hist.split`.
+
+    Parameters
+    ----------
+    first, last : members[first : last] are the features; their cells follow each other
+    g, h : (MAX_BINS,) int64, sums of the column's cells
+    scores : float64 (MAX_BINS,), scratch space
+    best : BEST, improved where a split is better
+    """
+    members, default = bins.places.members, bins.places.default
+    cell = np.uint64(bins.places.first[members[first]])
+    total_g, total_h = np.float64(facts.g), facts.h + 2.0 * facts.ridge
+    least, most = facts.least, facts.h - facts.least
+    for i in range(np.uint64(last - first)):
+        entry_left = default[np.uint64(members[np.uint64(first) + i])] == 1
+        g_int = g[cell + i] if entry_left else facts.g - g[cell + i]
+        h_int = h[cell + i] if entry_left else facts.h - h[cell + i]
+        g_left, h_left = np.float64(g_int), h_int + facts.ridge
+        g_right, h_right = total_g - g_left, total_h - h_left
+        score = (g_left * g_left * h_right + g_right * g_right * h_left) / (h_left * h_right)
+        scores[i] = score if least <= h_int <= most else -1.0
+    for i in range(last - first):
+        if scores[i] > score_to_exceed(best, facts):
+            f = members[first + i]
+            gain = (scores[i] - facts.base) * facts.unit
+            if allowed[f] and may_use(groups, bins.groups[f]) and beats(gain, f, best):
+                at = np.int64(cell) + i
+                left = default[f] == 1
+                g_left = g[at] if left else facts.g - g[at]
+                h_left = h[at] if left else facts.h - h[at]
+                improve(best, gain, f, 0, 0, g_left, h_left, rules.ridge)
+
+
+@inner_kernel
+def write_sides(bins, best, members, goes_left):
+    """Write which cells of a split's column go left.
+
+    Parameters
+    ----------
+    members : uint8 (MAX_BINS,), bins that go left where the split is a set
+    goes_left : uint8 (MAX_BINS,), written
+    """
+    f = best["feature"]
+    default, missing = bins.places.default[f], bins.missing[f]
+    if default < 0:
+        for b in range(MAX_BINS):
+            goes_left[b] = members[b] if best["is_set"] else b <= best["bin"]
+        if missing >= 0:
+            goes_left[missing] = best["missing_left"]
+        return
+    cell = bins.places.first[f]
+    all_left = best["missing_left"] if default == missing else default <= best["bin"]
+    for b in range(MAX_BINS):
+        goes_left[b] = all_left
+    for b in range(bins.count[f]):
+        if b != default:
+            goes_left[cell] = best["missing_left"] if b == missing else b <= best["bin"]
+            cell += 1

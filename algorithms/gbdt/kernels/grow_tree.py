@@ -1,0 +1,166 @@
+"""Grow a tree leaf by leaf: the driver that composes the other kernels on one machine.
+
+Until there are `num_leaves` leaves, the leaf whose best split gains the most is split (Shi 2007):
+
+    1. part its rows                                                     (partition)
+    2. make its children: sums, bounds, values
+    3. build the smaller child's histogram, subtract, and scan both      (build, sides)
+
+All members of a team run this together. Each follows the same steps; rank 0 alone writes what is
+decided, and a meeting stands between its writing and the others' reading. Histograms are shared
+by columns; those of large leaves by rows, so that no row's bins are fetched twice.
+"""
+
+import numpy as np
+
+from algorithms.gbdt.kernels.best_splits import survey
+from algorithms.gbdt.kernels.booster_arrays import LEAVES, NEXT, NO_FEATURE, PLANES, ROWS, Scale
+from algorithms.gbdt.kernels.interaction_groups import leave_all, narrow
+from algorithms.gbdt.kernels.leaf_values import standing_value, value_of
+from algorithms.gbdt.kernels.partition import partition
+from algorithms.gbdt.kernels.sparse_columns import clear_column, spread_column
+from algorithms.runtime.jit import inner_kernel, kernel
+from algorithms.runtime.thread_team import is_called, meet
+
+
+@kernel
+def grow_when_called(
+    signs, place, until, looks, call, steps, team, rank, bins, records, growth, scratch, rules
+):
+    """Grow a tree whenever one is called for; else look out as `look_out` does, and return.
+
+    Parameters
+    ----------
+    signs, place, until, looks : as of `look_out`
+    call : int64 (CALLS,), as of `is_called`
+    steps : float64 (3,), the `Scale` of the tree
+    team, rank, bins, records, growth, scratch, rules : as of `grow`
+    """
+    while is_called(call, signs, place, until, looks):
+        scale = Scale(steps[0], steps[1], np.int64(steps[2]))
+        grow(team, rank, bins, records, growth, scratch, rules, scale)
+
+
+@inner_kernel
+def grow(team, rank, bins, records, growth, scratch, rules, scale):
+    """Grow a tree on the first ROWS of ``growth.rows``; every member of the team calls this.
+
+    Parameters
+    ----------
+    team : Team
+    rank : of the caller, 0 … size − 1
+    bins : Bins
+    records : int64 (n_rows,), of all rows of the table
+    growth : Growth; its nodes, leaves and rows are written
+    scratch : Scratch
+    rules : Rules
+    scale : Scale
+    """
+    if rank == 0:
+        make_root(growth)
+    if not meet(team):
+        return
+    small, large = np.int64(0), np.int64(-1)  # a bare 0 would be a type of its own to numba
+    while True:
+        survey(team, rank, bins, records, growth, scratch, rules, scale, small, large)
+        at, new = growth.state[NEXT], growth.state[LEAVES]
+        if at < 0:
+            return
+        leaf, best = growth.leaves[at], growth.found[at]
+        f = best["feature"]
+        c = bins.places.column[f]
+        is_listed = c >= len(bins.columns)
+        column = growth.column
+        if not is_listed:
+            column = bins.columns[c]
+        elif rank == 0:
+            spread_column(bins.lists, f, column)
+        if is_listed:
+            meet(team)
+        goes_left = growth.goes_left[leaf["node"]]
+        start, end = leaf["start"], leaf["end"]
+        n_left = partition(
+            team, rank, growth.rows, growth.spare, column, goes_left, start, end, scratch.sums
+        )
+        meet(team)
+        if rank == 0:
+            if is_listed:
+                clear_column(bins.lists, f, column)
+            divide(at, new, n_left, bins, growth, rules, scale)
+        meet(team)
+        left_is_small = n_left <= end - start - n_left
+        small, large = (at, new) if left_is_small else (new, at)
+
+
+@inner_kernel
+def make_root(growth):
+    """Start with one leaf of all rows; its sums are not known yet."""
+    root = growth.leaves[0]
+    root["start"], root["end"], root["depth"], root["node"] = 0, growth.state[ROWS], 0, 0
+    root["wide"], root["slot"], root["plane"] = 1, 0, 0
+    root["lower"], root["upper"], root["value"] = -np.inf, np.inf, 0.0
+    growth.state[LEAVES] = growth.state[PLANES] = 1
+    leave_all(growth.groups[0])
+    make_leaf(growth.nodes[0], root)
+
+
+@inner_kernel
+def make_leaf(node, leaf):
+    """Write a node without children."""
+    node["left"] = node["right"] = -1
+    node["feature"], node["is_set"], node["gain"] = NO_FEATURE, 0, np.nan
+    node["value"] = leaf["value"]
+    node["count"] = leaf["end"] - leaf["start"]
+
+
+@inner_kernel
+def divide(at, new, n_left, bins, growth, rules, scale):
+    """Put the children of a leaf in its place: the left one there, the right one at the end."""
+    leaf, best = growth.leaves[at], growth.found[at]
+    node = growth.nodes[leaf["node"]]
+    node["left"], node["right"] = 2 * new - 1, 2 * new
+    node["feature"], node["bin"], node["gain"] = best["feature"], best["bin"], best["gain"]
+    node["missing_left"], node["is_set"] = best["missing_left"], best["is_set"]
+    right = growth.leaves[new]
+    g_left, h_left = best["g"], best["h"]
+    parent = standing_value(leaf, leaf["g"], leaf["h"], rules, scale)
+    right["start"], right["end"], right["depth"] = (
+        leaf["start"] + n_left,
+        leaf["end"],
+        leaf["depth"],
+    )
+    right["g"], right["h"] = leaf["g"] - g_left, leaf["h"] - h_left
+    right["lower"], right["upper"], right["wide"] = leaf["lower"], leaf["upper"], leaf["wide"]
+    right["node"], right["spread"] = 2 * new, leaf["spread"]
+    right["slot"], right["plane"] = new, growth.state[PLANES]
+    growth.state[PLANES] += leaf["wide"]
+    if n_left <= leaf["end"] - leaf["start"] - n_left:  # the larger child keeps the histogram
+        right["slot"], leaf["slot"] = leaf["slot"], right["slot"]
+        right["plane"], leaf["plane"] = leaf["plane"], right["plane"]
+    narrow(growth.groups, at, new, bins.groups[best["feature"]])
+    leaf["end"], leaf["g"], leaf["h"] = leaf["start"] + n_left, g_left, h_left
+    leaf["node"] = 2 * new - 1
+    for side in (at, new):
+        child = growth.leaves[side]
+        child["depth"] += 1
+        child["value"] = value_of(
+            child["g"] * scale.g,
+            child["h"] * scale.h,
+            np.float64(child["end"] - child["start"]),
+            best["ridge"],
+            parent,
+            leaf["lower"],
+            leaf["upper"],
+            rules,
+        )
+    direction = bins.monotone[best["feature"]]
+    if direction:
+        middle = (leaf["value"] + right["value"]) / 2.0
+        above, below = (right, leaf) if direction > 0 else (leaf, right)
+        above["lower"] = middle
+        below["upper"] = middle
+    for side in (at, new):
+        child = growth.leaves[side]
+        make_leaf(growth.nodes[child["node"]], child)
+        growth.nodes[child["node"]]["h"] = child["h"] * scale.h
+    growth.state[LEAVES] = new + 1

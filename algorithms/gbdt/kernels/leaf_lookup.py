@@ -1,0 +1,80 @@
+"""Find the leaf of every row of a table by the splits, one after another, for many rows at once.
+
+A split of leaf l sends the rows of l whose bin is in one run of bins to the new leaf, and leaves
+the others where they are. Leaves and bins are bytes, so one instruction of the processor does a
+step for 32 or 64 rows; rows are not looked up, as columns are read in order. The runs are cyclic:
+behind bin 255 comes bin 0.
+"""
+
+import numpy as np
+
+from algorithms.runtime.jit import kernel
+
+AT_ONCE = 1 << 12  # rows whose leaves stay in the first-level cache
+MOST_LEAVES = 256  # that a byte can number
+COLUMN, FIRST, WIDTH, LEAF = range(4)  # of a split: see `list_runs`
+
+
+@kernel
+def list_runs(nodes, goes_left, place, length, number, runs):
+    """Write the run of bins that each split sends right; return 1, or 0 where one has no such run.
+
+    Parameters
+    ----------
+    nodes : NODE (n_nodes,), the children of split s = 0, 1, … at 2 s + 1 and 2 s + 2
+    goes_left : uint8 (n_nodes, MAX_BINS), 0 or 1 for each bin of an inner node
+    place : int64 (n_features,), column of each feature
+    length : int64 (n_columns,), bins of each column; what others would do does not matter
+    number : int64 (n_nodes,), written: the leaf that a node is, or was until it was split
+    runs : int64 (n_nodes // 2, 4), written: of each split the COLUMN, the FIRST bin of the run, its
+        WIDTH less one, and the LEAF that is split; the new leaf of split s is s + 1
+    """
+    number[0] = 0
+    for at in range(len(nodes)):
+        left = nodes[at]["left"]
+        if left < 0:
+            continue
+        split = left // 2
+        number[left], number[left + 1] = number[at], split + 1
+        column = place[nodes[at]["feature"]]
+        last = length[column] - 1
+        starts, first, end = 0, 0, 0
+        for b in range(last + 1):
+            if not goes_left[at, b]:
+                if b == 0 or goes_left[at, b - 1]:
+                    starts, first = starts + 1, b
+                if b == last or goes_left[at, b + 1]:
+                    end = b if b < last or starts == 1 else end
+        is_cyclic = starts == 2 and not goes_left[at, 0] and not goes_left[at, last]
+        if starts != 1 and not is_cyclic:
+            return 0
+        runs[split, COLUMN], runs[split, LEAF] = column, number[at]
+        runs[split, FIRST], runs[split, WIDTH] = first, (end - first) % MOST_LEAVES
+    return 1
+
+
+@kernel
+def place_rows(columns, runs, first, last, scratch, leaf_of):
+    """Write the leaf of each of the rows first … last − 1.
+
+    Parameters
+    ----------
+    columns : uint8 (n_columns, n_rows)
+    runs : of `list_runs`, of fewer than MOST_LEAVES splits
+    scratch : uint8 (AT_ONCE,)
+    leaf_of : (n_rows,) uint16 or uint32, written
+    """
+    for start in range(first, last, AT_ONCE):
+        n, row = np.uint64(min(AT_ONCE, last - start)), np.uint64(start)
+        for i in range(n):
+            scratch[i] = 0
+        for split in range(len(runs)):
+            column, new = columns[runs[split, COLUMN]], np.uint8(split + 1)
+            begin, width = np.uint8(runs[split, FIRST]), np.uint8(runs[split, WIDTH])
+            leaf = np.uint8(runs[split, LEAF])
+            for i in range(n):
+                own = scratch[i]
+                goes_right = (np.uint8(column[row + i] - begin) <= width) & (own == leaf)
+                scratch[i] = new if goes_right else own
+        for i in range(n):
+            leaf_of[row + i] = scratch[i]

@@ -1,0 +1,39 @@
+"""Values of leaves: −T(G) / (H + λ), held back by `max_step`, by the parent's, and by bounds."""
+
+import numpy as np
+
+from algorithms.runtime.jit import inner_kernel, linked_kernel
+
+
+@linked_kernel
+def value_of(g, h, n_rows, ridge, parent, lower, upper, rules):
+    """Return the value of a leaf whose sums are g and h, in units of their own.
+
+    Parameters
+    ----------
+    n_rows : of the leaf, perhaps estimated
+    ridge : λ
+    parent : value of the leaf that it came from
+    lower, upper : bounds
+    """
+    shrunk = np.sign(g) * max(abs(g) - rules.alpha, 0.0)  # T(G)
+    value = -shrunk / (h + ridge)
+    if rules.max_step > 0.0:
+        value = min(max(value, -rules.max_step), rules.max_step)
+    if rules.smooth > 0.0:
+        share = n_rows / (n_rows + rules.smooth)
+        value = share * value + (1.0 - share) * parent
+    return min(max(value, lower), upper)
+
+
+@inner_kernel
+def standing_value(leaf, g, h, rules, scale):
+    """Return the value that a leaf has before it is split; ``g`` and ``h`` are its sums, in steps.
+
+    Nobody has given the root one: it is what its sums ask for, as in LightGBM.
+    """
+    if leaf["depth"] > 0:
+        return leaf["value"]
+    n_rows = np.float64(leaf["end"] - leaf["start"])
+    bounds = leaf["lower"], leaf["upper"]
+    return value_of(g * scale.g, h * scale.h, n_rows, rules.ridge, 0.0, *bounds, rules)

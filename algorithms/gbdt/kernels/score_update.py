@@ -1,0 +1,100 @@
+"""Add a grown tree to the scores of all rows.
+
+The rows of a leaf stand together after growth, so each row's leaf is known without a walk; rows
+that the tree was not grown on are parted likewise.
+"""
+
+import numpy as np
+
+from algorithms.gbdt.kernels.partition import part_alone
+from algorithms.gbdt.kernels.sparse_columns import cell_of
+from algorithms.runtime.jit import kernel
+
+
+@kernel
+def mark_leaves(growth, n_leaves, leaf_of, first, last):
+    """Write the number of its leaf for each of growth.rows[first : last].
+
+    Parameters
+    ----------
+    leaf_of : (n_rows,) uint16 or uint32, by row of the table
+    """
+    for k in range(n_leaves):
+        leaf = growth.leaves[k]
+        start, end = max(leaf["start"], first), min(leaf["end"], last)
+        for i in range(np.uint64(start), np.uint64(max(end, start))):
+            leaf_of[np.uint64(growth.rows[i])] = k
+
+
+@kernel
+def list_unmarked(leaf_of, mark, first, last, out):
+    """Write those of the rows first … last − 1 whose leaf is ``mark``; return how many."""
+    count = np.uint64(0)
+    for i in range(np.uint64(first), np.uint64(last)):
+        out[count] = np.uint32(i)
+        count += np.uint64(leaf_of[i] == mark)
+    return np.int64(count)
+
+
+@kernel
+def part_others(nodes, goes_left, columns, place, leaf, rows, spare, spans, leaf_of):
+    """Write the number of its leaf for each of some rows, by parting them as growth did its own.
+
+    It takes a third of the time of walking down the tree: columns are read in order.
+
+    Parameters
+    ----------
+    nodes : NODE (n_nodes,), parents before their children, right children behind left ones
+    goes_left : uint8 (n_nodes, MAX_BINS)
+    columns : uint8 (n_columns, n_rows)
+    place : int64 (n_features,), column of each feature
+    leaf : int64 (n_nodes,), number of the leaf that a node is
+    rows : uint32, rows of the table; brought into another order
+    spare : uint32, as long, scratch space
+    spans : int64 (n_nodes, 2), scratch space: where a node's rows begin and end
+    leaf_of : (n_rows,) uint16 or uint32, written
+    """
+    spans[0, 0], spans[0, 1] = 0, len(rows)
+    for at in range(len(nodes)):
+        start, end, left = spans[at, 0], spans[at, 1], nodes[at]["left"]
+        if left < 0:
+            for i in range(np.uint64(start), np.uint64(end)):
+                leaf_of[np.uint64(rows[i])] = leaf[at]
+            continue
+        column = columns[place[nodes[at]["feature"]]]
+        n_left = part_alone(rows, spare, column, goes_left[at], start, end)
+        spans[left, 0], spans[left, 1] = start, start + n_left
+        spans[left + 1, 0], spans[left + 1, 1] = start + n_left, end
+
+
+@kernel
+def walk_listed(bins, growth, leaf, others, leaf_of):
+    """Do as `part_others` where some columns are listed: walk down the tree.
+
+    Parameters
+    ----------
+    leaf : int64 (n_nodes,), number of the leaf that a node is
+    """
+    nodes = growth.nodes
+    stride = growth.cells.shape[1] // len(bins.places.length)
+    for i in range(np.uint64(len(others))):
+        row = np.uint64(others[i])
+        at = 0
+        while nodes[at]["left"] >= 0:
+            b = cell_of(bins, row, nodes[at]["feature"], stride)
+            at = nodes[at]["left"] if growth.goes_left[at, b] else nodes[at]["right"]
+        leaf_of[row] = leaf[at]
+
+
+@kernel
+def add_leaves(score, leaf_of, values, first, last):
+    """Add the value of each row's leaf to its score.
+
+    Parameters
+    ----------
+    score : (n_rows,) float64
+    leaf_of : (n_rows,) uint16 or uint32
+    values : (n_leaves,) float64
+    """
+    for i in range(np.uint64(first), np.uint64(last)):
+        score[i] += values[np.uint64(leaf_of[i])]

@@ -1,0 +1,123 @@
+"""Listed columns: rows of which almost all are at the default, held by what is not.
+
+A row's entries are the numbers of its cells, so a histogram is built as from dense rows, by one
+addition an entry. To part rows by a listed feature its entries are laid out in a dense column,
+which is cleared after.
+"""
+
+import numpy as np
+
+from algorithms.gbdt.kernels.booster_arrays import (
+    HALF,
+    LISTED_FLUSHED,
+    LOW,
+    MOST_G,
+    MOST_H,
+    SPREAD,
+    TOTAL_G,
+    TOTAL_H,
+)
+from algorithms.gbdt.kernels.histogram import CHUNK, tally
+from algorithms.runtime.intrinsics import prefetch
+from algorithms.runtime.jit import inner_kernel, linked_kernel
+
+AHEAD = 16  # rows
+
+
+@inner_kernel
+def add_listed(lists, records, rows, start, end, last, cells):
+    """Add rows[start : end] to their cells."""
+    final = np.uint64(last) - np.uint64(1)
+    for i in range(np.uint64(start), np.uint64(end)):
+        far = np.uint64(rows[min(i + np.uint64(2 * AHEAD), final)])
+        near = np.uint64(rows[min(i + np.uint64(AHEAD), final)])
+        prefetch(lists.start, far)
+        prefetch(records, near)
+        prefetch(lists.cells, np.uint64(lists.start[near]))
+        row = np.uint64(rows[i])
+        record = records[row]
+        for k in range(np.uint64(lists.start[row]), np.uint64(lists.start[row + np.uint64(1)])):
+            cells[np.uint64(lists.cells[k])] += record
+
+
+@linked_kernel
+def build_listed(lists, records, rows, first, last, wide, cells, planes, begin, sums):
+    """Add rows[first : last] to the cells of all listed columns.
+
+    Parameters
+    ----------
+    lists : Lists
+    records : (n_rows,) int64
+    rows : uint32
+    wide : whether cells might overflow; then they are moved to the wide planes in time
+    cells : (n_cells,) int64, added to
+    planes : (2, n_cells) int64, added to
+    begin : the first cell of the listed columns
+    sums : int64, written: SPREAD, TOTAL_G, TOTAL_H of the rows of a wide leaf, and LISTED_FLUSHED:
+        whether cells were moved
+    """
+    sums[SPREAD] = sums[LISTED_FLUSHED] = 0
+    if not wide:
+        add_listed(lists, records, rows, first, last, last, cells)
+        return
+    spread = total_g = total_h = spread_here = h_here = 0
+    start, step = first, CHUNK
+    while start < last:
+        end = min(start + step, last)
+        more_spread, more_g, more_h = tally(records, rows, np.uint64(start), np.uint64(end))
+        if spread_here + more_spread > MOST_G or h_here + more_h > MOST_H:
+            if spread_here or h_here:
+                flush_listed(cells, planes, begin)
+                spread_here = h_here = 0
+                sums[LISTED_FLUSHED] = 1
+            elif step > 1:  # too much for one chunk, never for one row
+                step = 1
+            continue
+        add_listed(lists, records, rows, start, end, last, cells)
+        spread_here += more_spread
+        h_here += more_h
+        spread += more_spread
+        total_g += more_g
+        total_h += more_h
+        start, step = end, CHUNK
+    sums[SPREAD], sums[TOTAL_G], sums[TOTAL_H] = spread, total_g, total_h
+
+
+@inner_kernel
+def flush_listed(cells, planes, begin):
+    """Move the cells of all listed columns into the wide planes."""
+    for i in range(np.uint64(begin), np.uint64(len(cells))):
+        planes[0, i] += cells[i] >> HALF
+        planes[1, i] += cells[i] & LOW
+        cells[i] = 0
+
+
+@inner_kernel
+def spread_column(lists, f, column):
+    """Lay a feature's entries out in a column of zeros."""
+    for k in range(np.uint64(lists.of_feature[f]), np.uint64(lists.of_feature[f + 1])):
+        column[np.uint64(lists.rows[k])] = lists.bins[k]
+
+
+@inner_kernel
+def clear_column(lists, f, column):
+    """Make it a column of zeros again."""
+    for k in range(np.uint64(lists.of_feature[f]), np.uint64(lists.of_feature[f + 1])):
+        column[np.uint64(lists.rows[k])] = 0
+
+
+@inner_kernel
+def cell_of(bins, row, f, stride):
+    """Return the cell, in its column, that a row's bin of a feature has."""
+    column = bins.places.column[f]
+    if column < bins.rows.shape[1]:
+        return np.int64(bins.rows[row, np.uint64(column)])
+    lists = bins.lists
+    begin = column * stride
+    low = begin + bins.places.first[f]
+    high = low + bins.count[f] - 1
+    for k in range(lists.start[row], lists.start[row + np.uint64(1)]):
+        cell = np.int64(lists.cells[k])
+        if low <= cell < high:
+            return cell - begin
+    return np.int64(0)

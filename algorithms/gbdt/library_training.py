@@ -1,0 +1,106 @@
+"""Train a histogram booster by the rules of a library, and refuse what it cannot follow."""
+
+import inspect
+
+import numpy as np
+from scipy import sparse
+
+from algorithms.estimator.library_versions import warn_of_other_version
+from algorithms.gbdt.model import OURS, class_codes
+from algorithms.gbdt.objectives import ALIASES
+from algorithms.parity import hgb_boosting, lightgbm_boosting
+from algorithms.prediction.predictor import FastPredictor
+
+ENGINES = {"lightgbm": lightgbm_boosting, "scikit-learn": hgb_boosting}
+NO_MATTER = {  # to trees of a loss that is followed
+    *("n_jobs", "importance_type", "parity", "objective"),
+    # how features come into columns: at conflict rate 0 it changes no tree
+    *("enable_bundle", "bundle_order", "is_enable_sparse"),
+    *("alpha", "poisson_max_delta_step", "tweedie_variance_power", "fair_c", "huber_slope"),
+}
+
+
+def check_params(params, options):
+    """Raise ValueError where a parameter asks for what the parity mode does not follow.
+
+    All that is not followed has to be at its default; a share of rows has no effect where no bag
+    is drawn.
+    """
+    engine = ENGINES[params.parity]
+    followed = NO_MATTER | set(engine.FOLLOWED_PARAMS)
+    if params.parity == "lightgbm" and params.subsample_freq == 0:
+        followed |= {"subsample"}
+    for one in inspect.signature(type(params)).parameters.values():
+        own = getattr(params, one.name)
+        is_default = own is None if one.default is None else np.all(own == one.default)
+        refuse(params, one.name, own, one.name not in followed and not is_default)
+    few = params.parity == "scikit-learn" and params.min_child_samples < 1
+    refuse(params, "min_child_samples", params.min_child_samples, few)
+    for name, value in options.items():
+        refuse(params, name, "given", value is not None)
+    refuse(params, "objective", params.objective, not is_followed(params, engine.FOLLOWED))
+
+
+def is_followed(params, names):
+    """Return whether an estimator's objective is one of some names, and was asked for as such.
+
+    Of two classes "multiclassova" is trained as "binary", but a library may not know it at all.
+    """
+    if callable(params.objective):
+        return False
+    name = params._objective.name  # noqa: SLF001 - its own part
+    return {name, ALIASES.get(params.objective, params.objective) or name} <= set(names)
+
+
+def refuse(params, name, value, is_asked):
+    """Raise ValueError for a parameter that the library's rules are not followed for."""
+    if is_asked:
+        raise ValueError(f"{name}={value!r} cannot be had with parity={params.parity!r}")
+
+
+def train_like(params, X, y, weight, *, is_weighted, **options):
+    """Train the estimator as the library named by ``parity`` would; write what fit leaves.
+
+    Parameters
+    ----------
+    params : the estimator
+    X : (n_rows, n_features) float32 or float64, NaN where missing
+    y : (n_rows,) class codes or values
+    weight : (n_rows,) float64, or None where all are 1
+    is_weighted : whether weights were given, be they all 1
+    options : of ``fit``; none is followed
+
+    Raises
+    ------
+    ValueError
+        Where a parameter asks for what is not followed.
+    """
+    from harness import TreeEnsemble
+
+    warn_of_other_version(params.parity, stacklevel=3)
+    check_params(params, options)
+    if sparse.issparse(X):
+        X = X.toarray(order="C")  # the library's rules are followed on dense rows
+    if params.parity == "scikit-learn" and weight is None and is_weighted:
+        weight = np.ones(len(y))
+    rounds, base = ENGINES[params.parity].train(params, X, y, weight)
+    params._base = base  # noqa: SLF001 - its own part
+    params.n_iter_ = params.n_estimators_ = len(rounds)
+    params.best_iteration_, params.best_score_, params.evals_result_ = 0, None, {}
+    params.ensemble_ = TreeEnsemble.join(
+        [tree for trees in rounds for tree in trees],
+        n_features=X.shape[1],
+        output=np.tile(np.arange(len(base)), len(rounds)),
+        base=base,
+        link=params._link,  # noqa: SLF001 - its own part
+        classes=class_codes(getattr(params, "classes_", None)),
+        cover_kind="rows",
+        library=OURS,
+    )
+    params._walker = FastPredictor(params.ensemble_)  # noqa: SLF001 - its own part
+
+
+def probabilities_like(library, score, link):
+    """Return a library's probabilities of raw scores, float64 (n_rows, n_classes)."""
+    found = ENGINES[library].to_probabilities(score, link)
+    return np.column_stack([1.0 - found, found]) if found.shape[1] == 1 else found

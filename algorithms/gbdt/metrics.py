@@ -1,0 +1,200 @@
+"""The metrics that early stopping watches: each objective's own, under LightGBM's names.
+
+The area under the ROC curve (`auc`, of two classes) is higher where it is better; of all others,
+means of a loss over rows, lower.
+"""
+
+from functools import partial
+
+import numpy as np
+
+from algorithms.estimator.eval_sets import kind_of
+from algorithms.gbdt.objectives import ALIASES, CLASSES
+from algorithms.gbdt.ranking_curves import area, roc_area
+
+TINY = 1e-15  # of a probability
+LEAST_MEAN = 1e-300
+
+
+def log_loss(y, proba):
+    """Return −log p of each row's class; proba (n, n_classes), y codes."""
+    return -np.log(np.clip(proba[np.arange(len(y)), y.astype(np.int64)], TINY, None))
+
+
+def error(y, proba):
+    """Return whether the most probable class is not the row's."""
+    return proba.argmax(axis=1) != y
+
+
+def cross_entropy(y, p):
+    """Return −y log p − (1 − y) log (1 − p) of shares."""
+    return -y * np.log(np.maximum(p, TINY)) - (1.0 - y) * np.log(np.maximum(1.0 - p, TINY))
+
+
+def pinball(share):
+    """Return the loss of a quantile."""
+
+    def loss(y, found):
+        return np.maximum(share * (y - found), (share - 1.0) * (y - found))
+
+    return loss
+
+
+def huber(alpha):
+    """Return Huber's loss."""
+
+    def loss(y, found):
+        size = np.abs(y - found)
+        return np.where(size <= alpha, size * size / 2.0, alpha * (size - alpha / 2.0))
+
+    return loss
+
+
+def fair(c):
+    """Return the loss c |r| − c² log(1 + |r| / c) of what is left, r."""
+
+    def loss(y, found):
+        size = np.abs(y - found)
+        return c * size - c * c * np.log1p(size / c)
+
+    return loss
+
+
+def pseudo_huber(slope):
+    """Return the loss δ² (√(1 + r²/δ²) − 1) of what is left, r."""
+
+    def loss(y, found):
+        return slope**2 * (np.hypot(1.0, (y - found) / slope) - 1.0)
+
+    return loss
+
+
+def tweedie(power):
+    """Return the negative log likelihood of Tweedie's law, without its constant."""
+
+    def loss(y, mean):
+        mean = np.maximum(mean, LEAST_MEAN)
+        return -y * mean ** (1.0 - power) / (1.0 - power) + mean ** (2.0 - power) / (2.0 - power)
+
+    return loss
+
+
+def gamma(y, mean):
+    """Return the negative log likelihood of the gamma law of shape 1."""
+    mean = np.maximum(mean, LEAST_MEAN)
+    return y / mean + np.log(mean)
+
+
+OF_CLASSES = {
+    "binary_logloss": log_loss,
+    "multi_logloss": log_loss,
+    "binary_error": error,
+    "multi_error": error,
+}
+OF_VALUES = {
+    "l2": lambda y, found: (y - found) ** 2,
+    "rmse": lambda y, found: (y - found) ** 2,
+    "l1": lambda y, found: np.abs(y - found),
+    "mape": lambda y, found: np.abs(y - found) / np.maximum(1.0, np.abs(y)),
+    "poisson": lambda y, mean: mean - y * np.log(np.maximum(mean, LEAST_MEAN)),
+    "gamma": gamma,
+    "cross_entropy": cross_entropy,
+}
+ROOTS = (
+    "rmse",
+    "l2_root",
+    "root_mean_squared_error",
+)  # names of objectives too, whose metric is l2
+OF_OBJECTIVES = {  # each objective's own, where it has another name
+    "binary": "binary_logloss",
+    "multiclass": "multi_logloss",
+    "multiclassova": "multi_logloss",
+    "regression": "l2",
+    "regression_l1": "l1",
+}
+
+
+def metrics_of(params, *, is_classifier):
+    """Return the losses whose mean is a metric: name → loss (y, prediction) → (n_rows,).
+
+    Parameters
+    ----------
+    params : the estimator, for constants
+    is_classifier : whether they are of classes
+    """
+    if is_classifier:
+        return OF_CLASSES
+    constants = {
+        "quantile": pinball(params.alpha),
+        "huber": huber(params.alpha),
+        "fair": fair(params.fair_c),
+        "pseudo_huber": pseudo_huber(params.huber_slope),
+        "tweedie": tweedie(params.tweedie_variance_power),
+    }
+    return {**OF_VALUES, **constants}
+
+
+def find_metric(wanted, objective, params):
+    """Return a metric: ``metric(y, prediction, weight)`` → (name, value, higher is better).
+
+    Parameters
+    ----------
+    wanted : name, callable (y, prediction) → (name, value, higher is better), or None
+    objective : name of the objective
+    params : the estimator, for constants
+
+    Raises
+    ------
+    ValueError
+        Where there is no metric of that name for the task.
+    """
+    if callable(wanted):
+        return partial(ask, wanted)
+    if not isinstance(wanted, str | None):
+        raise TypeError(f"eval_metric is one name or one callable, not {wanted!r}")
+    name = standard_name(wanted or objective)
+    losses = metrics_of(params, is_classifier=objective in CLASSES)
+    has_auc = objective == "binary"
+    if name == "auc" and has_auc:
+        return area_under_curve
+    loss = losses.get(name)
+    if loss is None:
+        known = sorted([*losses, "auc"] if has_auc else losses)
+        raise ValueError(f"there is no eval_metric {wanted!r} for {objective!r}; there are {known}")
+
+    def metric(y, found, weight):
+        mean = float(np.average(loss(y, found), weights=weight))
+        return name, mean**0.5 if name == "rmse" else mean, False
+
+    return metric
+
+
+def standard_name(wanted):
+    """Return the name by which a metric is told, of one that LightGBM knows it by."""
+    if wanted in ROOTS:
+        return "rmse"
+    name = ALIASES.get(wanted, wanted)
+    return OF_OBJECTIVES.get(name, name)
+
+
+def area_under_curve(y, proba, weight):
+    """Return the area under the ROC curve; NaN where all rows are of one class."""
+    return "auc", area(roc_area, y, proba, weight), True
+
+
+def ask(metric, y, found, _weight):
+    """Return what a metric of the user's says, as Python's own values.
+
+    Raises
+    ------
+    TypeError
+        Where it does not say its name, the value, and whether higher is better.
+    """
+    told = metric(y, found)
+    if not isinstance(told, list | tuple) or len(told) != 3:
+        raise TypeError(
+            "eval_metric must return its name, the value, and whether higher is better; it "
+            f"returned {kind_of(told)}"
+        )
+    name, value, higher = told
+    return name, float(value), bool(higher)

@@ -1,0 +1,289 @@
+"""The losses that the histogram booster knows, under LightGBM's names.
+
+What each needs: a first score, the derivatives (`hist.gradient`), and how scores become
+predictions. Leaves of L1, quantile and MAPE are renewed: a leaf's value is the quantile of what is
+left to explain in it.
+
+Of two classes, positive rows weigh `scale_pos_weight` times as much, or the rows of the rarer class
+so much that both are as heavy (`is_unbalance`). As in LightGBM the first score knows nothing of it.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from sklearn.utils import assert_all_finite
+
+from algorithms.gbdt.kernels import gradients as kinds
+from algorithms.prediction.kernels.links import write_sigmoids, write_softmax
+from algorithms.runtime.exact_sums import exact_total
+
+ALIASES = {
+    "l2": "regression",
+    "mse": "regression",
+    "mean_squared_error": "regression",
+    "regression_l2": "regression",
+    "l1": "regression_l1",
+    "mae": "regression_l1",
+    "mean_absolute_error": "regression_l1",
+    "softmax": "multiclass",
+    "ova": "multiclassova",
+    "ovr": "multiclassova",
+    "multiclass_ova": "multiclassova",
+    "rmse": "regression",
+    "l2_root": "regression",
+    "root_mean_squared_error": "regression",
+    "mean_absolute_percentage_error": "mape",
+    "xentropy": "cross_entropy",
+}
+REGRESSION = {
+    "regression": kinds.L2,
+    "regression_l1": kinds.L1,
+    "huber": kinds.HUBER,
+    "quantile": kinds.QUANTILE,
+    "poisson": kinds.POISSON,
+    "gamma": kinds.GAMMA,
+    "tweedie": kinds.TWEEDIE,
+    "fair": kinds.FAIR,
+    "pseudo_huber": kinds.PSEUDO_HUBER,
+    "mape": kinds.MAPE,
+    "cross_entropy": kinds.LOGISTIC,
+}
+COUNTS = ("poisson", "tweedie")
+CLASSES = ("binary", "multiclass", "multiclassova")
+LINKS = dict.fromkeys(kinds.LOGARITHMIC, "exp") | {kinds.LOGISTIC: "sigmoid"}
+TINY = 1e-15  # a share of classes is taken to lie so far from 0 and 1, as in LightGBM
+LEAST_MEAN = float(np.finfo(np.float64).tiny)
+
+
+@dataclass(frozen=True)
+class Objective:
+    """A loss with its constants.
+
+    ``kind`` is one of `hist.gradient`, or None for softmax; ``n_scores`` how many a row has;
+    ``link`` that of `harness.TreeEnsemble`.
+    """
+
+    name: str
+    kind: int | None
+    constant: float
+    n_scores: int
+    link: str
+    positive: float = 1.0  # weight of the rows of the second of two classes
+    balanced: bool = False  # whether the rarer of two classes is made as heavy as the other
+
+    @property
+    def constant_h(self):
+        """Whether h is the weight."""
+        return self.kind in kinds.CONSTANT
+
+    @property
+    def renewed(self):
+        """The quantile that leaves are renewed by, or None."""
+        if self.kind in (kinds.L1, kinds.MAPE):
+            return 0.5
+        return self.constant if self.kind == kinds.QUANTILE else None
+
+    @property
+    def first_quantile(self):
+        """The quantile of the targets that boosting begins at, or None."""
+        return 0.5 if self.kind == kinds.PSEUDO_HUBER else self.renewed
+
+    def quantile_weights(self, y, weight):
+        """Return what rows count of quantiles, float64 (n_rows,), or None where all count 1."""
+        if self.kind != kinds.MAPE:
+            return weight
+        return (1.0 if weight is None else weight) / np.maximum(1.0, np.abs(y))
+
+    def weigh(self, y, weight, total=exact_total):
+        """Return the weights of rows and of classes multiplied, or None where all are 1.
+
+        Parameters
+        ----------
+        y : (n_rows,) codes of classes, or values
+        weight : float64 (n_rows,), or None
+        total : as in `first_scores`
+        """
+        negative, positive = 1.0, self.positive
+        if self.balanced:
+            n_positive, n_negative = total(y == 1), total(y != 1)
+            if n_positive and n_negative:
+                negative = max(n_positive / n_negative, 1.0)
+                positive = max(n_negative / n_positive, 1.0)
+        if negative == positive == 1.0:
+            return weight
+        of_class = np.where(y == 1, positive, negative)
+        return of_class if weight is None else weight * of_class
+
+    def targets(self, y):
+        """Return what each score is to explain, (n_scores, n_rows); softmax: codes.
+
+        Values are float64, codes of classes float32, which holds them as well.
+        """
+        dtype = np.float32 if self.name in CLASSES else np.float64
+        if self.kind is None or self.n_scores == 1:
+            return np.ascontiguousarray(y, dtype)[None]
+        return (y == np.arange(self.n_scores)[:, None]).astype(dtype)
+
+    def first_scores(self, y, weight, total=exact_total):
+        """Return the constant that fits best, float64 (n_scores,).
+
+        Parameters
+        ----------
+        total : callable, optional
+            Array → its exact total; where rows lie on many machines, that of all their arrays.
+        """
+        if self.first_quantile is not None:
+            counted = self.quantile_weights(y, weight)
+            return np.array([weighted_quantile(y, counted, self.first_quantile)])
+        weight = np.ones(len(y)) if weight is None else weight
+        if self.kind is None:
+            by_class = np.array([total(weight * (y == k)) for k in range(self.n_scores)])
+            return np.log(np.maximum(by_class / total(weight), TINY))
+        return np.array([self._first(target, weight, total) for target in self.targets(y)])
+
+    def _first(self, y, weight, total):
+        mean = total(y * weight) / total(weight)
+        if self.kind == kinds.LOGISTIC:
+            share = min(max(mean, TINY), 1.0 - TINY)
+            return np.log(share / (1.0 - share)) / self.constant
+        return np.log(max(mean, LEAST_MEAN)) if self.link == "exp" else mean
+
+
+def default_objective(n_classes):
+    """Return the name of what is minimised where nothing is asked for; 0 classes: values."""
+    if not n_classes:
+        return "regression"
+    return "binary" if n_classes <= 2 else "multiclass"
+
+
+def find_objective(params, n_classes):
+    """Return the `Objective` that parameters name.
+
+    Parameters
+    ----------
+    params : the estimator
+    n_classes : 0 for regression
+
+    Raises
+    ------
+    ValueError
+        Where the objective is not one for the task.
+    """
+    name = params.objective or default_objective(n_classes)
+    name = ALIASES.get(name, name)
+    fitting = CLASSES if n_classes else REGRESSION
+    if name not in fitting:
+        task = "classification" if n_classes else "regression"
+        known = sorted([*fitting, *(alias for alias, own in ALIASES.items() if own in fitting)])
+        raise ValueError(
+            f"objective {params.objective!r} is not one for {task}: these are {', '.join(known)}"
+        )
+    if name in REGRESSION:
+        kind = REGRESSION[name]
+        constants = {
+            kinds.HUBER: params.alpha,
+            kinds.QUANTILE: params.alpha,
+            kinds.POISSON: params.poisson_max_delta_step,
+            kinds.TWEEDIE: params.tweedie_variance_power,
+            kinds.FAIR: params.fair_c,
+            kinds.PSEUDO_HUBER: params.huber_slope,
+            kinds.LOGISTIC: 1.0,
+        }
+        link = LINKS.get(kind, "identity")
+        return Objective(name, kind, float(constants.get(kind, 0.0)), 1, link)
+    if n_classes > 2 and name == "binary":
+        raise ValueError(f"objective 'binary' is for two classes; y has {n_classes}")
+    if n_classes <= 2:
+        sides = float(params.scale_pos_weight), bool(params.is_unbalance)
+        return Objective("binary", kinds.LOGISTIC, 1.0, 1, "sigmoid", *sides)
+    if name == "multiclass":
+        return Objective(name, None, 0.0, n_classes, "softmax")
+    return Objective(name, kinds.LOGISTIC, 1.0, n_classes, "sigmoid")
+
+
+def check_targets(name, y):
+    """Raise ValueError where the objective of a name cannot take the values y, float64."""
+    check_range(name, y)
+    if ALIASES.get(name, name) in COUNTS and y.sum() == 0:
+        raise ValueError(f"objective {name!r} needs y >= 0 with a positive sum")
+
+
+def check_range(name, y, where=""):
+    """Raise ValueError where one of the values y is none that the objective of a name is for.
+
+    Parameters
+    ----------
+    name : str, callable or None
+    y : float64 (n_rows,)
+    where : what to say of the table that they are of
+    """
+    name = ALIASES.get(name, name)
+    if name == "gamma" and (y < LEAST_MEAN).any():
+        least = "" if (y <= 0).any() else f", of at least {LEAST_MEAN}"  # else e^F would be 0
+        raise ValueError(f"objective 'gamma' needs y > 0{least}{where}")
+    if name in COUNTS and (y < 0).any():
+        raise ValueError(f"objective {name!r} needs y >= 0{where}")
+    if name == "cross_entropy" and not ((y >= 0) & (y <= 1)).all():
+        raise ValueError(f"objective 'cross_entropy' needs shares: y between 0 and 1{where}")
+
+
+def read_watched(name, y):
+    """Return the values of an evaluation table, float64 (n_rows,).
+
+    All may be 0: no score begins at their mean, as it does at that of training.
+
+    Parameters
+    ----------
+    name : str, callable or None, the objective
+    y : array (n_rows,)
+
+    Raises
+    ------
+    ValueError
+        Where they are not finite numbers, or none that the objective is for.
+    """
+    y = y.astype(np.float64, copy=False)
+    assert_all_finite(y, input_name="y of eval_set")
+    check_range(name, y, where=" in eval_set")
+    return y
+
+
+def to_values(score, link):
+    """Return the predictions of raw scores, float64 (n_rows,).
+
+    Parameters
+    ----------
+    score : float64 (n_rows, 1)
+    link : "identity", "exp" or "sigmoid"
+    """
+    if link == "sigmoid":
+        with np.errstate(over="ignore"):
+            return 1.0 / (1.0 + np.exp(-score[:, 0]))
+    return np.exp(score[:, 0]) if link == "exp" else score[:, 0]
+
+
+def to_probabilities(score, link):
+    """Return the probabilities of raw scores, float64 (n_rows, n_classes).
+
+    Parameters
+    ----------
+    score : float64 (n_rows, n_scores)
+    link : "sigmoid" of each score alone, else "softmax"; one score is always one of two classes
+    """
+    n_rows, n_scores = score.shape
+    out = np.empty((n_rows, max(n_scores, 2)))
+    if n_scores == 1 or link == "sigmoid":
+        write_sigmoids(score.reshape(-1), out.reshape(-1))
+    else:
+        write_softmax(score, out)
+    return out
+
+
+def weighted_quantile(values, weight, share):
+    """Return a quantile; with weights, the middle of the two values around the share of them."""
+    if weight is None:
+        return float(np.quantile(values, share))
+    order = np.argsort(values, kind="stable")
+    total = np.cumsum(weight[order])
+    middles = total - weight[order] / 2.0
+    return float(np.interp(share * total[-1], middles, values[order]))

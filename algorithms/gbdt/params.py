@@ -1,0 +1,186 @@
+"""The parameters of the histogram booster: what each may be, and the rules they become."""
+
+from numbers import Integral, Real
+
+import numpy as np
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from algorithms.estimator.constraints import read_signs
+from algorithms.gbdt.bundles import Layout
+from algorithms.gbdt.kernels.booster_arrays import MAX_BINS, NOISE, Rules
+
+SHARE = Interval(Real, 0.0, 1.0, closed="right")
+AT_LEAST_0 = Interval(Real, 0.0, None, closed="left")
+ABOVE_0 = Interval(Real, 0.0, None, closed="neither")
+COUNT = Interval(Integral, 1, None, closed="left")
+MOST = 1 << 62  # larger whole numbers say no more, and kernels cannot take them
+
+CONSTRAINTS = {
+    "num_leaves": [Interval(Integral, 2, 131072, closed="both")],
+    "max_depth": [Integral, None],
+    "learning_rate": [ABOVE_0],
+    "n_estimators": [COUNT],
+    "subsample_for_bin": [COUNT],
+    "objective": [str, callable, None],
+    "class_weight": [dict, StrOptions({"balanced"}), None],
+    "min_split_gain": [AT_LEAST_0],
+    "min_child_weight": [AT_LEAST_0],
+    "min_child_samples": [Interval(Integral, 0, None, closed="left")],
+    "subsample": [SHARE],
+    "subsample_freq": [Interval(Integral, 0, None, closed="left")],
+    "colsample_bytree": [SHARE],
+    "reg_alpha": [AT_LEAST_0],
+    "reg_lambda": [AT_LEAST_0],
+    "random_state": ["random_state"],
+    "n_jobs": [None, Integral],
+    "importance_type": [StrOptions({"split", "gain"})],
+    "max_bin": [Interval(Integral, 2, MAX_BINS - 1, closed="both")],
+    "min_data_in_bin": [COUNT],
+    "enable_bundle": ["boolean"],
+    "max_conflict_rate": [Interval(Real, 0.0, 1.0, closed="left")],
+    "bundle_order": [StrOptions({"count", "degree"})],
+    "is_enable_sparse": ["boolean"],
+    "data_sample_strategy": [StrOptions({"bagging", "goss"})],
+    "top_rate": [SHARE],
+    "other_rate": [SHARE],
+    "goss_rank": [StrOptions({"gh", "g"})],
+    "max_delta_step": [AT_LEAST_0],
+    "path_smooth": [AT_LEAST_0],
+    "extra_trees": ["boolean"],
+    "monotone_constraints": ["array-like", None],
+    "interaction_constraints": [list, tuple, None],
+    "categorical_feature": [StrOptions({"auto"}), "array-like"],
+    "cat_smooth": [AT_LEAST_0],
+    "cat_l2": [AT_LEAST_0],
+    "max_cat_threshold": [COUNT],
+    "max_cat_to_onehot": [COUNT],
+    "min_data_per_group": [COUNT],
+    "boost_from_average": ["boolean"],
+    "early_stopping_round": [COUNT, None],
+    "early_stopping_min_delta": [AT_LEAST_0],
+    "boosting_type": [StrOptions({"gbdt", "dart"})],
+    "drop_rate": [Interval(Real, 0.0, 1.0, closed="both")],
+    "max_drop": [Integral],
+    "skip_drop": [Interval(Real, 0.0, 1.0, closed="both")],
+    "uniform_drop": ["boolean"],
+    "xgboost_dart_mode": ["boolean"],
+    "alpha": [ABOVE_0],
+    "poisson_max_delta_step": [AT_LEAST_0],
+    "tweedie_variance_power": [Interval(Real, 1.0, 2.0, closed="neither")],
+    "fair_c": [ABOVE_0],
+    "huber_slope": [ABOVE_0],
+    "scale_pos_weight": [ABOVE_0],
+    "is_unbalance": ["boolean"],
+    "parity": [StrOptions({"lightgbm", "scikit-learn"}), None],
+}
+
+
+def check_together(params, objective):
+    """Raise ValueError where parameters that are right each alone cannot be had together.
+
+    Parameters
+    ----------
+    params : the estimator, which knows its columns of categories
+    objective : hist.objectives.Objective
+    """
+    if params.data_sample_strategy == "goss" and params.top_rate + params.other_rate > 1.0:
+        raise ValueError(
+            f"top_rate={params.top_rate} and other_rate={params.other_rate} are shares of the same "
+            "rows: together they must be at most 1"
+        )
+    categorical = params._is_categorical  # noqa: SLF001 - its own part
+    names = list(getattr(params, "feature_names_in_", []))
+    signs = read_signs(params.monotone_constraints, len(categorical), names, every=True)
+    refuse_directions(signs, categorical, names)
+    check_sides(params, objective)
+    if callable(objective):
+        return
+    if objective.name == "quantile" and params.alpha >= 1.0:
+        raise ValueError(f"objective 'quantile' needs alpha below 1, not {params.alpha}")
+    if objective.renewed is not None and signs.any():
+        raise ValueError(renewed_refusal(objective.name))
+
+
+def check_sides(params, objective):
+    """Raise ValueError where two classes are to weigh otherwise, and there are none, or twice."""
+    is_scaled = params.scale_pos_weight != 1.0
+    if is_scaled and params.is_unbalance:
+        raise ValueError("give scale_pos_weight or is_unbalance: both weigh the same classes")
+    if (is_scaled or params.is_unbalance) and getattr(objective, "name", "") != "binary":
+        name = "scale_pos_weight" if is_scaled else "is_unbalance"
+        raise ValueError(f"{name} is for objective 'binary'; class_weight is for any classes")
+
+
+def renewed_refusal(name):
+    """Return why monotone constraints cannot be had with an objective whose leaves are renewed."""
+    return (
+        f"monotone_constraints cannot be had with objective {name!r}: its leaves are quantiles of "
+        "their own rows, which know no bounds"
+    )
+
+
+def refuse_directions(signs, categorical, names):
+    """Raise ValueError where a monotone column holds categories, as these have no order.
+
+    Parameters
+    ----------
+    signs : int64 (n_features,)
+    categorical : bool (n_features,)
+    names : list of the columns' names, or empty
+    """
+    both = np.flatnonzero(categorical & (signs != 0)).tolist()
+    if both:
+        named = [names[f] if names else f for f in both]
+        raise ValueError(
+            f"monotone_constraints cannot be had of columns of categories, which have no order: "
+            f"set them to 0 for {named}"
+        )
+
+
+def make_rules(params, monotone, objective=None):
+    """Return the kernels' rules.
+
+    Parameters
+    ----------
+    params : the estimator
+    monotone : int64 (n_features,)
+    objective : Objective or callable, optional. Where it renews leaves, one whose gradients are
+        all equal is split all the same, as rounding has it: no split has a gain, but smaller
+        leaves have quantiles of their own.
+    """
+    held = params.reg_alpha or params.max_delta_step or params.path_smooth or monotone.any()
+    return Rules(
+        num_leaves=int(params.num_leaves),
+        max_depth=whole(params.max_depth or -1),
+        min_rows=whole(params.min_child_samples),
+        min_h=float(params.min_child_weight),
+        alpha=float(params.reg_alpha),
+        ridge=float(params.reg_lambda),
+        min_gain=float(params.min_split_gain),
+        max_step=float(params.max_delta_step),
+        smooth=float(params.path_smooth),
+        set_smooth=float(params.cat_smooth),
+        set_ridge=float(params.cat_l2),
+        most_in_set=whole(params.max_cat_threshold),
+        few_bins=whole(params.max_cat_to_onehot),
+        min_rows_of_category=whole(params.min_data_per_group),
+        extra=int(params.extra_trees),
+        plain=int(not held),
+        seed=0,
+        noise=NOISE if getattr(objective, "renewed", None) is None else 0.0,
+    )
+
+
+def whole(number):
+    """Return a whole number, or one as good that fits into 64 bits."""
+    return max(-MOST, min(int(number), MOST))
+
+
+def read_layout(params):
+    """Return the `Layout` of columns that the parameters ask for."""
+    return Layout(
+        bundles=bool(params.enable_bundle),
+        max_conflict_rate=float(params.max_conflict_rate),
+        order=params.bundle_order,
+        lists=bool(params.is_enable_sparse),
+    )

@@ -1,0 +1,118 @@
+"""Lay rows that will share leaves next to each other, so that a leaf's rows lie close in memory.
+
+Trees of one boosting ask much the same questions, so the leaves of a tree that is grown on a sample
+of the rows foretell where rows will stand together. Rows are sorted by these leaves, depth first;
+then those of any leaf come in long runs, of which the processor fetches whole lines. Whatever is
+drawn by a row's number is drawn by its number before: the model stays the same to the bit.
+"""
+
+import numpy as np
+
+from algorithms.estimator.constraints import all_free
+from algorithms.gbdt.binning import bin_table, sample_rows
+from algorithms.gbdt.gradient_quantization import IN_ORDER, pack_rows, stride_of_sizes
+from algorithms.gbdt.grower import Grower
+from algorithms.gbdt.kernels.booster_arrays import Rules
+from algorithms.gbdt.model import join_trees
+from algorithms.gbdt.sampling import sampled_share
+from algorithms.prediction.predictor import FastPredictor
+
+FEWEST_VALUES = 1 << 22  # bins of fewer mostly stay in the cache anyway
+MOST_COLUMNS = 128  # a row of more bytes takes whole lines of the cache wherever it lies
+FEWEST_TREES = 10
+SAMPLE = 20_000
+FEWEST_LEAVES = 10  # of equal size that part rows as well as the tree does: exp of the entropy
+TINY = 1e-300
+PLAIN = Rules(
+    num_leaves=63, max_depth=-1, min_rows=20, min_h=0.0, alpha=0.0, ridge=0.0, min_gain=0.0,
+    max_step=0.0, smooth=0.0, set_smooth=10.0, set_ridge=10.0, most_in_set=32, few_bins=4,
+    min_rows_of_category=100, extra=0, plain=1, seed=0,
+)  # fmt: skip
+
+
+def is_worth_it(params, table, objective):
+    """Return whether rows are laid anew: many, of few dense columns, for many trees.
+
+    Parameters
+    ----------
+    params : the estimator
+    table : Parts
+    objective : Objective or a user's function, which is given rows as they came
+    """
+    n_rows, n_columns = table.shape
+    return (
+        n_columns <= MOST_COLUMNS
+        and sampled_share(params) * n_rows * n_columns >= FEWEST_VALUES
+        and not len(table.listed_columns)
+        and hasattr(objective, "kind")
+        and objective.renewed is None
+        and params.boosting_type != "dart"
+        and params.n_estimators * objective.n_scores >= FEWEST_TREES
+    )
+
+
+def find_order(table, binner, objective, targets, workers):
+    """Return the order that a tree on a sample of the rows asks for, as `pack_rows` takes it.
+
+    These are the number of the row at each place, uint32 (n_rows,), and the places of those rows
+    whose sizes give the mean |g|, ascending; (0,) where rows better stay where they are.
+
+    Parameters
+    ----------
+    table : Parts, all of whose columns are dense
+    binner : Binner
+    objective : Objective
+    targets : of `Objective.targets`
+    """
+    X, n_features = table.array, table.shape[1]
+    drawn = sample_rows(len(X), SAMPLE)
+    free = np.zeros(n_features, np.int64), all_free(n_features)
+    sample = X[drawn]
+    sample.flags.writeable = X.flags.writeable  # else kernels are compiled for both kinds
+    grower = Grower(bin_table(sample, binner, *free, workers), binner, PLAIN, workers)
+    g, records = first_gradients(objective, targets[:, drawn]), np.empty(len(drawn), np.int64)
+    scale = pack_rows(g, g[:0], np.uint32(0), records, workers)
+    tree = grower.grow(records, scale, 0)
+    if not parts_rows(tree.nodes):
+        return IN_ORDER
+    tree.nodes["value"] = places_of_leaves(tree.nodes)
+    walker = FastPredictor(join_trees([[tree]], binner, np.zeros(1)))
+    place = walker.raw(X, workers.threads)[:, 0].astype(np.uint16)
+    number = np.argsort(place, kind="stable").astype(np.uint32)
+    return number, np.flatnonzero(number % stride_of_sizes(len(X)) == 0).astype(np.uint32)
+
+
+def first_gradients(objective, targets):
+    """Return how far targets lie below their mean, times some factor: float32 (n,).
+
+    Classes are put into an order by chance. Weights and given scores are left out: what is asked
+    for is where rows may lie.
+    """
+    values, mix = targets[0], np.random.default_rng(0).normal(size=objective.n_scores)
+    if objective.kind is None:
+        values = mix[values.astype(np.int64)]
+    elif len(targets) > 1:
+        values = mix @ targets
+    values = values.astype(np.float64, copy=False)
+    values = values / max(np.abs(values).max(), TINY)
+    return (values.mean() - values).astype(np.float32)
+
+
+def parts_rows(nodes):
+    """Return whether a tree parts most rows, and does not peel off few of them at a time."""
+    share = nodes["count"][nodes["left"] < 0] / nodes["count"][0]
+    share = share[share > 0.0]
+    return np.exp(-share @ np.log(share)) >= FEWEST_LEAVES
+
+
+def places_of_leaves(nodes):
+    """Return each leaf's place among the leaves, depth first; float64 (n_nodes,), of others 0."""
+    place, waiting, count = np.zeros(len(nodes)), [0], 0
+    while waiting:
+        node = waiting.pop()
+        if nodes["left"][node] < 0:
+            place[node] = count
+            count += 1
+        else:
+            waiting += [int(nodes["right"][node]), int(nodes["left"][node])]
+    return place

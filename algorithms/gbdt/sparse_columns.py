@@ -1,0 +1,188 @@
+"""Columns of which only some entries are held, and how these become bins.
+
+CSR is turned into columns of bins, five bytes an entry, and never into columns of values; only
+where the edges of all columns do not fit the cache is each column brought together first.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import sparse
+
+from algorithms.gbdt.category_bins import bins_of_codes
+from algorithms.gbdt.kernels.binning import ROWS_AT_ONCE, bin_entries
+from algorithms.gbdt.kernels.csr_binning import bin_by_row, close_gaps, count_columns, take_values
+
+MOST_EDGES = 1 << 16  # of all columns, where entries are binned as they come
+
+
+@dataclass(frozen=True)
+class Edges:
+    """How the values of some columns become bins; entries at their default bin are left out."""
+
+    values: np.ndarray  # of the values' dtype, a power of two less one for each column
+    begin: np.ndarray  # int64 (n_columns + 1,)
+    codes: list  # int64 arrays, or None for numeric columns
+    missing: np.ndarray  # int64 (n_columns,), or −1
+    default: np.ndarray  # int64 (n_columns,), bin of absent entries
+
+
+@dataclass(frozen=True)
+class ByColumn:
+    """CSC in canonical form."""
+
+    matrix: object  # csc_array (n_rows, n_columns)
+
+    @property
+    def shape(self):
+        """(n_rows, n_columns)."""
+        return self.matrix.shape
+
+    @property
+    def counts(self):
+        """Entries of each column, int64 (n_columns,)."""
+        return np.diff(self.matrix.indptr).astype(np.int64)
+
+    @property
+    def gaps(self):
+        """Which columns have missing values among their entries, bool (n_columns,)."""
+        found = np.zeros(self.shape[1], bool)
+        at = np.flatnonzero(np.isnan(self.matrix.data))
+        found[np.searchsorted(self.matrix.indptr, at, side="right") - 1] = True
+        return found
+
+    def sample(self, rows, workers):  # noqa: ARG002 - as that of `ByRow`
+        """Return a function: column → the values of its entries in these rows."""
+        data, indices, indptr = self.matrix.data, self.matrix.indices, self.matrix.indptr
+        n_rows = self.shape[0]
+        some = len(rows) < n_rows and len(data) > 0
+        is_drawn = np.bincount(rows, minlength=n_rows) > 0 if some else None
+
+        def values(j):
+            own = slice(indptr[j], indptr[j + 1])
+            return data[own] if is_drawn is None else data[own][is_drawn[indices[own]]]
+
+        return values
+
+    def bin(self, edges, workers):
+        """Return the bins of all entries that are not at their default.
+
+        Returns
+        -------
+        start, counts : int64 (n_columns,), where those of each column begin, and how many there are
+        kept : uint32, their rows, ascending within a column
+        bins : uint8, their bins
+        """
+        data, rows = self.matrix.data, self.matrix.indices.astype(np.int32, copy=False)
+        start = self.matrix.indptr.astype(np.int64)
+        kept, bins = np.empty(len(data), np.uint32), np.empty(len(data), np.uint8)
+        counts = np.empty(self.shape[1], np.int64)
+        given = edges.values, edges.begin, edges.missing, edges.default, kept, bins, counts
+
+        def fill(first, last):
+            at = np.empty(ROWS_AT_ONCE, np.uint64)
+            for j in range(first, last):
+                if edges.codes[j] is None:
+                    bin_entries(data, rows, start, *given, at, j)
+                    continue
+                own = slice(start[j], start[j + 1])
+                found = bins_of_codes(data[own], edges.codes[j])
+                there = found != edges.default[j]
+                counts[j] = np.count_nonzero(there)
+                to = slice(start[j], start[j] + counts[j])
+                kept[to], bins[to] = rows[own][there], found[there]
+
+        workers.share(fill, self.shape[1])
+        return start[:-1], counts, kept, bins
+
+
+class ByRow:
+    """CSR in canonical form.
+
+    Parameters
+    ----------
+    matrix : csr_array (n_rows, n_columns)
+    workers : Workers, each of which takes a part of the rows
+    """
+
+    def __init__(self, matrix, workers):
+        self.matrix, self.shape = matrix, matrix.shape
+        indices = matrix.indices.astype(np.int32, copy=False)
+        self.arrays = matrix.indptr.astype(np.int64), indices, matrix.data
+        rows = np.arange(self.shape[0], dtype=np.uint32)
+        self.ends = self._ends(len(rows), workers)
+        self.parts, self.gaps = self._count(rows, self.ends, workers)
+        self.counts = self.parts.sum(axis=0)
+
+    def _ends(self, n_rows, workers):
+        """Return where the parts of some rows begin, and the last one ends.
+
+        There are so few that counts of all columns take no more room than the entries.
+        """
+        most = max(1, self.matrix.nnz // max(self.shape[1], 1))
+        parts = max(1, min(workers.threads, n_rows, most))
+        return [n_rows * i // parts for i in range(parts + 1)]
+
+    def _count(self, rows, ends, workers):
+        """Return the entries of each part of some rows and column, and which have missing ones."""
+        counts = np.zeros((len(ends) - 1, self.shape[1]), np.int64)
+        gaps = np.zeros(counts.shape, bool)
+
+        def count(first, last):
+            for part in range(first, last):
+                own = counts[part], gaps[part], ends[part], ends[part + 1]
+                count_columns(*self.arrays, rows, *own)
+
+        workers.share(count, len(counts))
+        return counts, gaps.any(axis=0)
+
+    def sample(self, rows, workers):
+        """Return a function: column → the values of its entries in these rows."""
+        ends = self._ends(len(rows), workers)
+        counts, _ = self._count(rows, ends, workers)
+        starts = starts_of(counts)
+        out = np.empty(counts.sum(), self.matrix.dtype)
+
+        def take(first, last):
+            for part in range(first, last):
+                take_values(
+                    *self.arrays, rows, starts[part].copy(), out, ends[part], ends[part + 1]
+                )
+
+        workers.share(take, len(counts))
+        own = counts.sum(axis=0)
+        return lambda j: out[starts[0, j] : starts[0, j] + own[j]]
+
+    def bin(self, edges, workers):
+        """Return the bins of all entries that are not at their default, as `ByColumn.bin`."""
+        if len(edges.values) > MOST_EDGES or any(codes is not None for codes in edges.codes):
+            return ByColumn(sparse.csc_array(self.matrix)).bin(edges, workers)
+        n_columns = self.shape[1]
+        starts = starts_of(self.parts)
+        ends = starts.copy()
+        n_entries = self.matrix.nnz
+        kept, bins = np.empty(n_entries, np.uint32), np.empty(n_entries, np.uint8)
+        counts = np.empty(n_columns, np.int64)
+        halves = (np.diff(edges.begin) + 1) // 2
+        ways = np.stack([edges.begin[:-1], halves, edges.missing, edges.default], 1).astype(
+            np.int32
+        )
+        given = edges.values, ways
+
+        def fill(first, last):
+            for part in range(first, last):
+                own = ends[part], kept, bins, self.ends[part], self.ends[part + 1]
+                bin_by_row(*self.arrays, *given, *own)
+
+        def close(first, last):
+            close_gaps(starts, ends, kept, bins, counts, first, last)
+
+        workers.share(fill, len(starts))
+        workers.share(close, n_columns)
+        return starts[0], counts, kept, bins
+
+
+def starts_of(counts):
+    """Return where each part's entries of each column begin, column by column: (parts, columns)."""
+    flat = counts.T.ravel()
+    return np.ascontiguousarray((np.cumsum(flat) - flat).reshape(counts.T.shape).T)

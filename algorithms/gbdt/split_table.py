@@ -1,0 +1,141 @@
+"""A table in two parts: dense columns, and columns of which only some entries are held.
+
+Sparse X is all of the second kind. Of dense X, columns are brought into it that are mostly zeros
+and never away from zero together with some other one: what bundles are made of.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import sparse
+
+from algorithms.gbdt.kernels.bundling import find_exclusive
+from algorithms.gbdt.kernels.nonzero_entries import count_entries, write_entries
+from algorithms.gbdt.sparse_columns import ByColumn, ByRow
+from algorithms.runtime.threads import ALONE
+
+ROWS_AT_ONCE = 4096
+SAMPLED = 1024  # rows by which columns of dense X are chosen
+FEW_ENTRIES = 0.5  # share of rows, at most, in which a column that is chosen is not zero
+WORTH_IT = 0.25  # share of the columns: all the others have to be copied
+MOST_COLUMNS = 4096  # candidates that are held against each other; of more, all are taken
+
+
+@dataclass(frozen=True)
+class Parts:
+    """A table's two parts.
+
+    The absent entries of listed columns are ``absent``: 0, or NaN. Where ``rounds``, float64 values
+    stand for the float32 numbers next to them, so that X need not be held a second time.
+    """
+
+    array: np.ndarray  # (n_rows, any), C-contiguous, whose `dense_columns` are dense
+    dense_columns: np.ndarray  # int64 (n_dense,), ascending
+    listed: ByColumn | ByRow  # (n_rows, n_listed), of the dtype of `array`
+    listed_columns: np.ndarray  # int64 (n_listed,), ascending
+    absent: float = 0.0
+    rounds: bool = False
+
+    @property
+    def shape(self):
+        """(n_rows, n_features)."""
+        return len(self.array), len(self.dense_columns) + len(self.listed_columns)
+
+    @property
+    def dtype(self):
+        """Of the values as they are held."""
+        return self.array.dtype
+
+    @property
+    def read_as(self):
+        """The dtype that values are read as."""
+        return np.dtype(np.float32) if self.rounds else self.dtype
+
+
+def part_table(X, workers=ALONE, *, absent=0.0, bundles=True, rounds=False):
+    """Return the `Parts` of a table.
+
+    Parameters
+    ----------
+    X : (n_rows, n_features) float32 or float64 array, NaN where missing, or sparse
+    workers : Workers
+    absent : what the absent entries of sparse X are: 0 or NaN
+    bundles : whether columns of dense X are looked at, too
+    rounds : whether the values of dense X stand for the float32 numbers next to them
+    """
+    if isinstance(X, Parts):
+        return X
+    n_rows, n_features = X.shape
+    every, none = np.arange(n_features), np.empty(0, np.int64)
+    if sparse.issparse(X):
+        return Parts(np.empty((n_rows, 0), X.dtype), none, listed_part(X, workers), every, absent)
+    chosen = exclusive_columns(X, np.float32 if rounds else X.dtype) if bundles else none
+    if not len(chosen):
+        nothing = ByColumn(sparse.csc_array((n_rows, 0), dtype=X.dtype))
+        return Parts(X, every, nothing, none, rounds=rounds)
+    others = np.setdiff1d(every, chosen)
+    return Parts(X, others, ByColumn(entries_of(X, chosen, workers)), chosen, rounds=rounds)
+
+
+def listed_part(X, workers):
+    """Return the entries of sparse X, those that stand twice added up."""
+    if X.format == "csr" and X.has_canonical_format:
+        return ByRow(X, workers)
+    columns = sparse.csc_array(X)  # shares the arrays of CSC
+    if columns is X or not columns.has_canonical_format:
+        columns = columns.copy()
+        columns.sum_duplicates()
+    return ByColumn(columns)
+
+
+def exclusive_columns(X, read_as):
+    """Return the columns of dense X, read as a dtype, that are worth bundling, by some rows."""
+    rows = X[:: -(-len(X) // SAMPLED)].astype(read_as, copy=False)
+    is_set = rows != 0.0
+    chosen = np.flatnonzero(is_set.sum(axis=0) <= FEW_ENTRIES * len(rows))
+    if 1 < len(chosen) <= MOST_COLUMNS:
+        chosen = chosen[are_exclusive(is_set[:, chosen])]
+    is_worth_it = len(chosen) > max(1, WORTH_IT * X.shape[1])
+    return chosen if is_worth_it else np.empty(0, np.int64)
+
+
+def are_exclusive(is_set):
+    """Return which columns have another one with which they share no row, bool (n_columns,).
+
+    A product of matrices would say it, too, but its threads spin for a tenth of a second after.
+
+    Parameters
+    ----------
+    is_set : bool (n_rows, n_columns)
+    """
+    n_rows, n_columns = is_set.shape
+    padded = np.zeros((n_columns, -(-n_rows // 64) * 64), bool)
+    padded[:, :n_rows] = is_set.T
+    found = np.zeros(n_columns, np.uint8)
+    find_exclusive(np.packbits(padded, axis=1).view(np.uint64), found)
+    return found.astype(bool)
+
+
+def entries_of(X, chosen, workers):
+    """Return the entries of some columns of dense X that are not zero, CSC."""
+    blocks = -(-len(X) // ROWS_AT_ONCE)
+    counts = np.zeros((blocks, len(chosen)), np.int64)
+
+    def rows(block):
+        return block * ROWS_AT_ONCE, min((block + 1) * ROWS_AT_ONCE, len(X))
+
+    def count(first, last):
+        for block in range(first, last):
+            count_entries(X, chosen, counts[block], *rows(block))
+
+    workers.share(count, blocks)
+    indptr = np.concatenate([[0], np.cumsum(counts.sum(axis=0))])
+    at = indptr[:-1] + np.cumsum(counts, axis=0) - counts
+    indices, data = np.empty(indptr[-1], np.int32), np.empty(indptr[-1], X.dtype)
+
+    def write(first, last):
+        for block in range(first, last):
+            write_entries(X, chosen, at[block], indices, data, *rows(block))
+
+    workers.share(write, blocks)
+    return sparse.csc_array((data, indices, indptr), shape=(len(X), len(chosen)))

@@ -1,0 +1,79 @@
+"""Sort the columns of X and put them into bins, in five bytes a value, for growth by levels.
+
+What is kept of a value is its place in the order and its bin; X itself, which the caller holds
+anyway, is asked for the few values that must be compared.
+"""
+
+import numpy as np
+
+from algorithms.levelwise.kernels.binning import code_columns
+from algorithms.levelwise.kernels.level_arrays import MOST, CodedTable, Codes
+from algorithms.trees.kernels.presort import sort_columns
+from algorithms.trees.kernels.tree_arrays import CLOSE
+from algorithms.trees.presorted_table import read_columns, sort_scratch
+
+FEWEST_BINS = 16
+ROWS_PER_BIN = 8  # at least, for there are few rows to gain
+
+
+def count_bins(n_rows):
+    """Return into how many bins columns of many values are cut."""
+    return min(MOST, max(FEWEST_BINS, n_rows // ROWS_PER_BIN))
+
+
+def sort_coded(X, workers, name, close=CLOSE):
+    """Return the `CodedTable` and the `Codes` of X.
+
+    Each column is copied and sorted, and its order then written over the copy.
+
+    Parameters
+    ----------
+    X : (n_rows, n_columns) array of numbers, NaN where missing; it must stay as it is
+    workers : Workers
+    name : name of the estimator, for error messages
+    close : values at most so far apart are held for one
+
+    Raises
+    ------
+    ValueError
+        Where a value is infinite, or too large for float32.
+    """
+    n, n_columns = X.shape
+    close = np.float32(close)  # of one type, so that kernels are compiled once
+    values = read_columns(X, workers, name)
+    order = values.view(np.uint32)
+    wanted = count_bins(n)
+    missing = np.empty(n_columns, np.int64)
+    codes = Codes(
+        code=np.empty((n_columns, n), np.uint8),
+        starts=np.empty((n_columns, MOST + 1), np.int64),
+        bins=np.empty(n_columns, np.int64),
+        plain=np.zeros((n_columns, MOST), np.uint8),
+    )
+
+    def sort(first, last):
+        scratch = sort_scratch(n)
+        own, kind = np.empty((1, n), np.uint32), np.empty(1, np.int64)
+        for f in range(first, last):
+            column = values[f : f + 1]
+            absent = missing[f : f + 1]
+            sort_columns(column, own, kind, absent, scratch, 0, 1)
+            found = Codes(*(a[f : f + 1] for a in codes))
+            code_columns(column, own, absent, found, wanted, close, 0, 1)
+            order[f] = own[0]
+
+    workers.share(sort, n_columns)
+    return lay_flat(X, order, missing, close), codes
+
+
+def lay_flat(X, order, missing, close):
+    """Return the `CodedTable` of X: a view of it where it can be, else a float32 copy."""
+    if X.dtype not in (np.float32, np.float64) or not (
+        X.flags.c_contiguous or X.flags.f_contiguous
+    ):
+        X = np.ascontiguousarray(X, np.float32)
+    flat = X.ravel(order="K")
+    double = flat if X.dtype == np.float64 else np.empty(0)
+    single = flat if X.dtype == np.float32 else np.empty(0, np.float32)
+    row_step, column_step = (step // X.itemsize for step in X.strides)
+    return CodedTable(order, missing, double, single, row_step, column_step, close)

@@ -1,0 +1,241 @@
+"""Sum what each bin of a column holds of each slot, and what each node holds as a whole.
+
+Every sum runs over rows in their order, within blocks of fixed size where blocks are shared among
+threads, so it is the same to the bit for any number of them.
+"""
+
+import numpy as np
+
+from algorithms.levelwise.kernels.level_arrays import (
+    BLOCK_ROWS,
+    CELL,
+    CODES,
+    LARGEST,
+    MISSING,
+    ROWS,
+    SQUARES,
+    SUM,
+    WEIGHT,
+    plane_of,
+    value_at,
+)
+from algorithms.runtime.intrinsics import add_sides
+from algorithms.runtime.jit import inner_kernel, kernel
+
+FOUR = 4
+CODE_BITS = 8
+TWO = np.uint64(2)  # bits of CELL
+
+
+@inner_kernel
+def sum_bins(codes, level, own, first, last):
+    """Write the sums of the columns first … last − 1.
+
+    The picked rows are summed into the planes of the small slots; what their siblings hold is what
+    remains of the parents' sums. Four columns are taken at once, where four are given, so that what
+    is known of a row is read once for four additions. A column's sums are the same either way.
+
+    Parameters
+    ----------
+    own : first of last − first rows of ``level.sums`` that this thread alone writes; see `plane_of`
+    """
+    for f in range(first, last):
+        clear_small(level, f, own + f - first)
+    if last - first == FOUR:
+        add_to_four(codes.code, level, first, own)
+    else:
+        for f in range(first, last):
+            add_to_one(codes.code, level, f, own + f - first)
+    if len(level.plane) > 1:
+        for f in range(first, last):
+            take_from_parents(level, f, own + f - first)
+
+
+@inner_kernel
+def clear_small(level, f, own):
+    """Empty the planes of the small slots."""
+    size = np.uint64(CODES >> level.shift) * np.uint64(CELL)
+    for pair in range(len(level.small)):
+        row, start = plane_of(level, f, own, level.plane[level.small[pair]])
+        level.sums[row, start : start + size] = 0.0
+
+
+@inner_kernel
+def take_from_parents(level, f, own):
+    """Subtract the small slots' sums from their parents', which become their siblings'."""
+    size = np.uint64(CODES >> level.shift) * np.uint64(CELL)
+    sums = level.sums
+    for pair in range(len(level.small)):
+        slot = level.small[pair]
+        row, start = plane_of(level, f, own, level.plane[slot])
+        of_rest, rest = plane_of(level, f, own, level.plane[slot ^ 1])
+        for k in range(size):
+            sums[of_rest, rest + k] -= sums[row, start + k]
+
+
+@inner_kernel
+def start_of_picked(level, f, own):
+    """Return where plane 0 of the picked rows would begin, counted from the first of all sums.
+
+    Picked rows are summed into planes that lie all with the column, or all in own rows.
+    """
+    new = level.plane[level.small[0]]
+    row, start = plane_of(level, f, own, new)
+    size = np.uint64(CODES >> level.shift) * np.uint64(CELL)
+    return row * np.uint64(level.sums.shape[1]) + start - np.uint64(new) * size
+
+
+@inner_kernel
+def add_to_four(code, level, f, own):
+    """Add the picked rows to their cells of four columns."""
+    shift, width = np.uint64(level.shift), np.uint64(CODE_BITS - level.shift)
+    at_0, at_1 = start_of_picked(level, f, own), start_of_picked(level, f + 1, own + 1)
+    at_2, at_3 = start_of_picked(level, f + 2, own + 2), start_of_picked(level, f + 3, own + 3)
+    code_0, code_1, code_2, code_3 = code[f], code[f + 1], code[f + 2], code[f + 3]
+    sums, pair = level.sums, level.pair
+    for block in range(len(level.count)):
+        start = np.uint64(block * BLOCK_ROWS)
+        for j in range(start, start + np.uint64(level.count[block])):
+            i = np.uint64(level.picked[j])
+            begin = np.uint64(level.into[j]) << width
+            places = (
+                at_0 + ((begin + (np.uint64(code_0[i]) >> shift)) << TWO),
+                at_1 + ((begin + (np.uint64(code_1[i]) >> shift)) << TWO),
+                at_2 + ((begin + (np.uint64(code_2[i]) >> shift)) << TWO),
+                at_3 + ((begin + (np.uint64(code_3[i]) >> shift)) << TWO),
+            )
+            add_sides(sums, places, pair, i)
+
+
+@inner_kernel
+def add_to_one(code, level, f, own):
+    """Add the picked rows to their cells of one column."""
+    shift, width = np.uint64(level.shift), np.uint64(CODE_BITS - level.shift)
+    at = start_of_picked(level, f, own)
+    column, sums, pair = code[f], level.sums, level.pair
+    for block in range(len(level.count)):
+        start = np.uint64(block * BLOCK_ROWS)
+        for j in range(start, start + np.uint64(level.count[block])):
+            i = np.uint64(level.picked[j])
+            begin = np.uint64(level.into[j]) << width
+            place = at + ((begin + (np.uint64(column[i]) >> shift)) << TWO)
+            add_sides(sums, (place,), pair, i)
+
+
+@kernel
+def coarsen(sums, n_planes, width, by, first, last):
+    """Make one bin of 2^by neighbours, in the columns first … last − 1.
+
+    Parameters
+    ----------
+    sums : (rows, room) float64, of which the columns' rows are written: planes of ``width`` bins,
+        then of width / 2^by
+    """
+    for f in range(first, last):
+        own = sums[f]
+        for cell in range(n_planes * (width >> by)):  # written no later than it is read
+            for k in range(CELL):
+                total = 0.0
+                for b in range(cell << by, (cell + 1) << by):
+                    total += own[b * CELL + k]
+                own[cell * CELL + k] = total
+
+
+@inner_kernel
+def add_row(totals, v, w, count):
+    """Add a row to the totals of its node; nothing, where its count and weight are 0."""
+    totals[ROWS] += count
+    totals[WEIGHT] += w
+    totals[SUM] += w * v
+    totals[SQUARES] += w * v * v
+
+
+@kernel
+def start_rows(level, wanted, blocks, first, last):
+    """Bring all rows into the root, and write its totals, for blocks first … last − 1 of rows.
+
+    Parameters
+    ----------
+    level : ``value`` and ``weight`` are read; ``at``, ``slot``, ``pair``, ``used`` and the picked
+        rows, all that are used, are written
+    wanted : (n_rows,) bool, whether to use a row; (0,): all that weigh something
+    blocks : (n_blocks, 1, TOTALS) float64, written
+    """
+    n = len(level.at)
+    for block in range(first, last):
+        totals = blocks[block, 0]
+        totals[:] = 0.0
+        largest = 0.0
+        taken = block * BLOCK_ROWS
+        for i in range(block * BLOCK_ROWS, min((block + 1) * BLOCK_ROWS, n)):
+            w = level.weight[i] if len(level.weight) else 1.0
+            v = level.value[i]
+            level.at[i] = 0
+            level.pair[i, 0], level.pair[i, 1] = w, w * v
+            used = w != 0.0 and (len(wanted) == 0 or wanted[i])
+            level.used[i] = used
+            level.slot[i] = np.uint16(0) if used else np.uint16(1)
+            if used:
+                add_row(totals, v, w, 1.0)
+                largest = max(largest, abs(v))
+                level.picked[taken], level.into[taken] = i, np.uint16(0)
+                taken += 1
+        totals[LARGEST] = largest
+        level.count[block] = taken - block * BLOCK_ROWS
+
+
+@kernel
+def route_rows(table, code, level, plan, plane, blocks, base, goes_on, first, last):
+    """Send the rows of split nodes to their sides, for blocks first … last − 1 of rows.
+
+    Parameters
+    ----------
+    table : CodedTable; code : uint8 (n_columns, n_rows), bins
+    plan : STEPS (K,), how each slot's node is split
+    plane : int64 (2 K',), of the sides
+    blocks : (n_blocks, 2 K', TOTALS) float64, written: totals of the K' split nodes' sides
+    base : number of the first node of the level
+    goes_on : whether slots are written and rows are picked, for a further level
+    """
+    n = len(level.at)
+    nowhere = np.uint16(blocks.shape[1])
+    after = base + len(plan)
+    for block in range(first, last):
+        blocks[block] = 0.0
+        taken = np.uint64(block * BLOCK_ROWS)
+        for i in range(np.uint64(block * BLOCK_ROWS), np.uint64(min((block + 1) * BLOCK_ROWS, n))):
+            slot = np.int64(level.at[i]) - base
+            if slot < 0 or plan[slot]["feature"] < 0:
+                level.slot[i] = nowhere
+                continue
+            step = plan[slot]
+            f = np.uint64(step["feature"])
+            own = np.int64(code[f, i])
+            place = own - np.int64(step["first_asked"])
+            right = np.int64(place >= 0)
+            if own == MISSING:
+                right = np.int64(1 - step["missing_left"])
+            if np.uint64(place) < np.uint64(step["n_asked"]):  # rare; else nothing is guessed
+                right = np.int64(not value_at(table, f, i) <= step["threshold"])
+            side = step["first_side"] + right
+            level.at[i] = np.uint16(after + side)
+            used = np.uint16(level.used[i])
+            if goes_on:
+                level.slot[i] = np.uint16(side) if used else nowhere
+                level.picked[taken] = np.uint32(i)  # overwritten, where it is not to be picked
+                level.into[taken] = np.uint16(plane[side])
+                taken += np.uint64(used) & np.uint64(right == step["small"])
+            w = level.weight[i] if len(level.weight) else np.float64(used)
+            add_row(blocks[block, side], level.value[i], w if used else 0.0, np.float64(used))
+        level.count[block] = np.int64(taken) - block * BLOCK_ROWS
+
+
+@kernel
+def add_blocks(blocks, totals):
+    """Write the sums over blocks, in their order, of each node's totals."""
+    totals[:] = 0.0
+    for block in range(len(blocks)):
+        for node in range(len(totals)):
+            for k in range(LARGEST):
+                totals[node, k] += blocks[block, node, k]
+            totals[node, LARGEST] = max(totals[node, LARGEST], blocks[block, node, LARGEST])

@@ -1,0 +1,171 @@
+"""Make the nodes of a level, and choose the split of each."""
+
+import numpy as np
+
+from algorithms.levelwise.kernels.level_arrays import MISSING, ROWS, SQUARES, SUM, WEIGHT, value_at
+from algorithms.runtime.jit import inner_kernel, kernel
+from algorithms.trees.kernels.tree_arrays import ROW
+
+EPSILON = 2.0**-52
+NO_FEATURE = -2
+LEAF = -1
+STEP = np.dtype(
+    [
+        ("threshold", np.float64),
+        ("feature", np.int32),  # -1: a leaf
+        ("first_side", np.int32),  # number of the left side among all sides of the level
+        ("missing_left", np.int32),
+        ("first_asked", np.int32),  # first of the bins whose rows are parted by value; those of
+        ("n_asked", np.int32),  # lower bins go left, those of higher ones right
+        ("small", np.int32),  # 1 where the right side has fewer rows
+    ]
+)
+
+
+@kernel
+def make_nodes(totals, limits, base, may_split, nodes, values, is_open):
+    """Write the nodes of a level, as leaves, and which of them may be split.
+
+    Parameters
+    ----------
+    totals : (K, TOTALS) float64
+    base : number of the first one
+    may_split : whether there may be a further level
+    nodes : NODE; values : float64 (capacity,); is_open : uint8 (K,); all written
+    """
+    for slot in range(len(totals)):
+        n, w, s = totals[slot, ROWS], totals[slot, WEIGHT], totals[slot, SUM]
+        mean = s / w
+        impurity = totals[slot, SQUARES] / w - mean * mean  # q / n − (s / n)²
+        node = nodes[base + slot]
+        node["left"] = LEAF
+        node["right"] = LEAF
+        node["feature"] = NO_FEATURE
+        node["threshold"] = NO_FEATURE
+        node["missing_left"] = 0
+        node["impurity"] = impurity
+        node["n"] = np.int64(n)
+        node["weight"] = w
+        values[base + slot] = s / (w + limits.l2)
+        is_open[slot] = (
+            may_split
+            and n >= limits.min_samples_split
+            and n >= 2 * limits.min_samples_leaf
+            and w >= 2.0 * limits.min_weight_leaf
+            and impurity > EPSILON
+        )
+
+
+@kernel
+def choose_splits(table, codes, limits, level, base, nodes, plan):
+    """Write how each node of a level is split, the first of equally good columns; count them.
+
+    Parameters
+    ----------
+    base : number of the first node of the level
+    nodes : NODE, written
+    plan : STEP (K,), written
+    """
+    sides = 0
+    for slot in range(len(plan)):
+        plan[slot]["feature"] = LEAF
+        f = best_column(level, slot)
+        if f < 0 or too_little(limits, level.totals[slot], level.score[f, slot]):
+            continue
+        node = nodes[base + slot]
+        step = plan[slot]
+        step["feature"] = f
+        step["first_side"] = sides
+        place_threshold(table, codes, level, f, slot, step)
+        step["missing_left"] = missing_left(level, f, slot)
+        step["small"] = 2.0 * level.n_left[f, slot] > level.totals[slot, ROWS]
+        node["feature"] = f
+        node["threshold"] = step["threshold"]
+        node["missing_left"] = step["missing_left"]
+        node["left"] = base + len(plan) + sides
+        node["right"] = base + len(plan) + sides + 1
+        sides += 2
+    return sides // 2
+
+
+@inner_kernel
+def missing_left(level, f, slot):
+    """Return whether missing values go left: where the slot has none, to the side with more."""
+    if level.gaps[f, slot]:
+        return level.to_left[f, slot] != 0
+    return 2.0 * level.n_left[f, slot] > level.totals[slot, ROWS]
+
+
+@inner_kernel
+def best_column(level, slot):
+    """Return the first of the columns with the best score, or -1 where there is no split."""
+    best = -1
+    if level.open[slot]:
+        for f in range(len(level.score)):
+            score = level.score[f, slot]
+            if score > -np.inf and (best < 0 or score > level.score[best, slot]):
+                best = f
+    return best
+
+
+@inner_kernel
+def too_little(limits, totals, score):
+    """Return whether a split improves less than asked; without λ it never does harm."""
+    s, w = totals[SUM], totals[WEIGHT]
+    gain = score - s * s / (w + limits.l2)
+    if limits.l2 == 0.0:
+        gain = max(gain, 0.0)
+    return gain / limits.total_weight + EPSILON < limits.min_impurity_decrease
+
+
+@inner_kernel
+def place_threshold(table, codes, level, f, slot, step):
+    """Write the middle of the slot's values around a split, or infinity before missing values.
+
+    Rows that are no part of the tree may lie between the two values, so the bins of both and all
+    between are parted by value, unless all values of a bin are the same.
+    """
+    last = level.entry[f, slot] - 1
+    while level.slot[table.order[f, last] & ROW] != slot:
+        last -= 1
+    stop = table.order.shape[1] - table.missing[f]
+    after = last + 1
+    while after < stop and level.slot[table.order[f, after] & ROW] != slot:
+        after += 1
+    if after == stop:
+        step["threshold"] = np.inf
+        step["first_asked"] = MISSING
+        step["n_asked"] = 0
+        return
+    below, above = table.order[f, last] & ROW, table.order[f, after] & ROW
+    low, high = np.float64(value_at(table, f, below)), np.float64(value_at(table, f, above))
+    step["threshold"] = low / 2.0 + high / 2.0
+    first, final = np.int64(codes.code[f, below]), np.int64(codes.code[f, above])
+    first += np.int64(codes.plain[f, first])
+    final -= np.int64(codes.plain[f, final])
+    step["first_asked"] = first
+    step["n_asked"] = max(final + 1 - first, 0)
+
+
+@kernel
+def number_nodes(nodes, stack, number):
+    """Write the number of each node in depth-first order, left sides first.
+
+    Parameters
+    ----------
+    nodes : (n,) NODE, numbered level by level
+    stack : (n,) int64, scratch
+    number : (n,) int64, written
+    """
+    waiting = 1
+    stack[0] = 0
+    count = 0
+    while waiting > 0:
+        waiting -= 1
+        at = stack[waiting]
+        number[at] = count
+        count += 1
+        if nodes[at]["left"] >= 0:
+            stack[waiting] = nodes[at]["right"]
+            stack[waiting + 1] = nodes[at]["left"]
+            waiting += 2

@@ -1,0 +1,212 @@
+"""Read LightGBM's model in its text form.
+
+Everything is float64 and ``x <= threshold`` goes left. ``decision_type`` of a node is a bit set:
+1 categorical, 2 missing values go left, and from bit 2 on what is missing: 0 nothing (NaN is
+read as zero), 1 zero, 2 NaN. A category that a node lists goes left, any other and NaN right.
+"""
+
+import json
+
+import numpy as np
+
+from algorithms.model_io.errors import ModelFileError
+from algorithms.model_io.limits import check_codes, check_outputs
+from algorithms.model_io.objectives import LIGHTGBM, link_of
+from harness import Missing, Tree, TreeEnsemble
+
+FIRST_LINE = "tree\n"
+CATEGORICAL, DEFAULT_LEFT = 1, 2
+ZERO_THRESHOLD = float(np.float32(1e-35))  # smaller values are dropped before a row is walked
+KINDS = np.array([Missing.NAN_AS_ZERO, Missing.ZERO, Missing.NAN], np.uint8)
+VERSIONS = ("v3", "v4")
+LISTED = "category_columns"  # in files of ours: places of the columns whose categories are listed
+TREES_END = "\nend of trees"
+
+
+def read(text):
+    """Return the `harness.TreeEnsemble` of a model, the names of its columns, and categories.
+
+    Parameters
+    ----------
+    text : str, as LightGBM 3 and 4 write it
+
+    Returns
+    -------
+    ensemble, list of names or None, and `categories_of` the frame that it was trained on
+
+    Raises
+    ------
+    ModelFileError
+        Where the model has no such form: averaged (rf), linear leaves, an unknown objective.
+        What is malformed raises KeyError, TypeError, ValueError or IndexError.
+    """
+    trees, ended, rest = text.partition(TREES_END)
+    if not ended:
+        raise ModelFileError("its trees have no end: the file is not whole")
+    head, *blocks = trees.split("\nTree=")
+    about = fields(head)
+    if about["version"] not in VERSIONS:
+        known = " and ".join(VERSIONS)
+        raise ModelFileError(f"it is of version {about['version']!r}; {known} are known")
+    if "average_output" in head.split("\n"):
+        raise ModelFileError("it is a random forest of LightGBM's (average_output)")
+    objective, *options = about.get("objective", "regression").split()  # none: a function
+    if "sqrt" in options:
+        raise ModelFileError("its target is a square root (reg_sqrt)")
+    width = int(about["num_tree_per_iteration"])
+    check_outputs(width, len(blocks))
+    link = link_of(objective, LIGHTGBM)
+    sigmoid = dict(o.split(":") for o in options if ":" in o).get("sigmoid", "1")
+    n_classes = 2 if objective == "binary" else width if width > 1 else 0
+    n_features = int(about["max_feature_idx"]) + 1
+    ensemble = TreeEnsemble.join(
+        [one_tree(fields(block)) for block in blocks],
+        n_features=n_features,
+        output=np.arange(len(blocks)) % width,
+        base=np.zeros(width),
+        link=link,
+        temperature=1.0 / float(sigmoid),
+        zero_within=ZERO_THRESHOLD,
+        classes=tuple(range(n_classes)),
+        library="lightgbm",
+        version=about["version"],
+        cover_kind="rows",
+    )
+    names = about["feature_names"].split(" ")
+    categories = categories_of(about, names, lists_of(rest))
+    return ensemble, None if names == default_names(n_features) else names, categories
+
+
+def objective_of(text):
+    """Return the name of a model's objective, or None where it was a function."""
+    return fields(text).get("objective", "").split(" ")[0] or None
+
+
+def default_names(n_features):
+    """Return LightGBM's names of columns that have none."""
+    return [f"Column_{f}" for f in range(n_features)]
+
+
+def fields(block):
+    """Return the ``name=value`` lines of a block, up to its first empty line."""
+    lines = block.split("\n\n", 1)[0].split("\n")
+    return dict(line.split("=", 1) for line in lines if "=" in line)
+
+
+def lists_of(rest):
+    """Return the lists of categories that stand behind a model's trees, [] where there are none."""
+    _, found, line = rest.partition("\npandas_categorical:")
+    lists = (json.loads(line.split("\n", 1)[0]) if found else None) or []
+    if not isinstance(lists, list) or not all(isinstance(own, list) for own in lists):
+        raise ModelFileError("its categories are no lists")
+    return lists
+
+
+def categories_of(about, names, lists):
+    """Return column name → categories; or the lists alone, where the file leaves open of which.
+
+    LightGBM lists the categories of a frame's columns in their order, without names: those of
+    ordered categories too, which are split as numbers, and of columns that are constant. The
+    columns are told where no others of the file can have such lists.
+    """
+    infos = about["feature_infos"].split(" ")
+    if len(infos) != len(names):
+        raise ModelFileError(f"it tells of {len(infos)} columns and names {len(names)}")
+    if LISTED in about:
+        places = [int(place) for place in about[LISTED].split()]
+    else:
+        last = len(names) - 1
+        places = first_places(infos, lists)
+        backwards = first_places(infos[::-1], lists[::-1])
+        if len(places) < len(lists) or places != [last - place for place in backwards][::-1]:
+            return lists
+    return {names[place]: own for place, own in zip(places, lists, strict=True)}
+
+
+def first_places(infos, lists):
+    """Return the first columns that can have the lists in their order; fewer where none can."""
+    places = []
+    for place, info in enumerate(infos):
+        if len(places) < len(lists) and can_be_codes(info, len(lists[len(places)])):
+            places.append(place)
+    return places
+
+
+def can_be_codes(info, count):
+    """Return whether a column can hold the codes of so many categories.
+
+    Parameters
+    ----------
+    info : str, "none", the range of numbers as "[0:2.5]", or codes as "2:0:1"
+    count : int
+    """
+    if info == "none":
+        return True
+    values = [float(value) for value in info.strip("[]").split(":")]
+    if not info.startswith("["):
+        return max(values) < max(1, count)
+    return all(value.is_integer() and 0 <= value < count for value in values)
+
+
+def one_tree(t):
+    """Return one tree: inner nodes first, as the library numbers them, then the leaves."""
+    if t.get("is_linear", "0") != "0":
+        raise ModelFileError("its leaves are linear models")
+    leaf_value = numbers(t["leaf_value"])
+    n_leaves = int(t["num_leaves"])
+    if n_leaves < 1 or len(leaf_value) != n_leaves:
+        raise ModelFileError(f"a tree has {len(leaf_value)} leaf values of {n_leaves}")
+    n_inner = n_leaves - 1
+
+    def column(inner, leaf, fill=0.0):
+        """Return a column of inner values and of leaf values, each by its name in the text."""
+        found = np.full(n_inner + n_leaves, fill)
+        if inner and n_inner:
+            found[:n_inner] = exactly(n_inner, numbers(t[inner]), inner)
+        if leaf and t.get(leaf):  # a tree of one leaf has no leaf_count
+            found[n_inner:] = exactly(n_leaves, numbers(t[leaf]), leaf)
+        return found
+
+    decision = column("decision_type", None).astype(int)
+    children = {}
+    for side in ("left_child", "right_child"):
+        child = column(side, None).astype(int)
+        child = np.where(child < 0, n_inner + ~child, child)  # a leaf is stored as ~number
+        children[side] = np.where(np.arange(len(child)) < n_inner, child, -1).astype(np.int32)
+    inner = np.arange(len(decision)) < n_inner
+    return Tree(
+        feature=column("split_feature", None, -1).astype(np.int32),
+        threshold=column("threshold", None),
+        left=children["left_child"],
+        right=children["right_child"],
+        value=column("internal_value", "leaf_value")[:, None],
+        default_left=inner & (decision & DEFAULT_LEFT > 0) & (decision & CATEGORICAL == 0),
+        missing=np.where(decision & CATEGORICAL, Missing.NAN, KINDS[decision >> 2]),
+        gain=column("split_gain", None),
+        cover=column("internal_count", "leaf_count"),
+        sets=category_sets(t, decision),
+    )
+
+
+def exactly(wanted, values, name):
+    """Return values if there are as many as wanted."""
+    if len(values) != wanted:
+        raise ModelFileError(f"a tree has {len(values)} entries of {name}, not {wanted}")
+    return values
+
+
+def category_sets(t, decision):
+    """Return the categories that go left at each node that asks for one."""
+    sets = {}
+    for node in np.flatnonzero(decision & CATEGORICAL).tolist():
+        number = int(float(t["threshold"].split()[node]))
+        start, end = map(int, t["cat_boundaries"].split()[number : number + 2])
+        words = np.array(t["cat_threshold"].split()[start:end], np.uint64).astype("<u4")
+        sets[node] = (np.flatnonzero(np.unpackbits(words.view(np.uint8), bitorder="little")), True)
+    check_codes(sets)
+    return sets
+
+
+def numbers(text):
+    """Return a line of numbers as float64."""
+    return np.array(text.split(), np.float64)

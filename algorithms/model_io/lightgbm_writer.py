@@ -1,0 +1,227 @@
+"""Write LightGBM's model in its text form, version 4.
+
+LightGBM asks ``x <= threshold`` in float64, which every numeric question can be brought to; a
+base is added to the trees, as LightGBM does. Only values within 1e-35, which it reads as 0, may
+go another way than in the model that is written.
+"""
+
+import json
+from collections import Counter
+
+import numpy as np
+
+from algorithms.model_io.errors import ModelFileError
+from algorithms.model_io.lightgbm_reader import CATEGORICAL, DEFAULT_LEFT, LISTED, default_names
+from algorithms.model_io.objectives import LIGHTGBM, name_for
+from algorithms.model_io.summed_trees import base_in_trees, plain_sum, require_sum
+from algorithms.prediction.category_values import codes_of
+from harness import Missing
+
+BITS_OF_KIND = {Missing.NONE: 8, Missing.NAN: 8, Missing.ZERO: 4, Missing.NAN_AS_ZERO: 0}
+PARAMETERS = {  # scikit-learn's name → LightGBM's
+    "n_estimators": "num_iterations",
+    "learning_rate": "learning_rate",
+    "num_leaves": "num_leaves",
+    "max_depth": "max_depth",
+    "min_child_samples": "min_data_in_leaf",
+    "min_child_weight": "min_sum_hessian_in_leaf",
+    "min_split_gain": "min_gain_to_split",
+    "reg_alpha": "lambda_l1",
+    "reg_lambda": "lambda_l2",
+    "subsample": "bagging_fraction",
+    "subsample_freq": "bagging_freq",
+    "colsample_bytree": "feature_fraction",
+    "max_bin": "max_bin",
+}
+WORD = 32
+SHORT = 1e15  # whole numbers below are written without a point
+
+
+def write(ensemble, *, objective=None, names=None, params=None, categories=None):
+    """Return the text of a model.
+
+    Parameters
+    ----------
+    ensemble : harness.TreeEnsemble
+    objective : str, optional
+        Its name in LightGBM or XGBoost; by default the usual one for the link.
+    names : list of str, optional
+        Of the columns; a blank is written as "_", as LightGBM does.
+    params : dict, optional
+        Of the estimator; those in ``PARAMETERS`` are written into the block of parameters.
+    categories : dict or list, optional
+        Column name → its categories, of a frame trained on; or their lists alone, in the order of
+        its columns of categories.
+
+    Raises
+    ------
+    ModelFileError
+        Where LightGBM's form cannot hold the model.
+    """
+    require_sum(ensemble)
+    name = name_for(ensemble, objective, LIGHTGBM)
+    ensemble = base_in_trees(ensemble)
+    plain = plain_sum(ensemble, members_left=True)
+    asks_set = ensemble.categories >= 0
+    if (asks_set & plain.nan_left).any():
+        raise ModelFileError("LightGBM sends missing categories right; this model sends some left")
+    blocks = [tree_text(plain, t, k) for k, t in enumerate(plain.rounds.ravel().tolist())]
+    names = names or default_names(ensemble.n_features)
+    infos, about, lists = category_lines(plain, names, categories or {})
+    names = written_names(names)
+    width = ensemble.n_outputs
+    head = [
+        "tree",
+        "version=v4",
+        f"num_class={width}",
+        f"num_tree_per_iteration={width}",
+        "label_index=0",
+        f"max_feature_idx={ensemble.n_features - 1}",
+        f"objective={objective_line(name, ensemble)}",
+        f"feature_names={' '.join(names)}",
+        f"feature_infos={' '.join(infos)}",
+        *about,
+        f"tree_sizes={' '.join(str(len(b.encode())) for b in blocks)}",
+        "",
+    ]
+    tail = ["end of trees", "", *importances(ensemble, names), "", "parameters:"]
+    tail += parameter_lines(name, params or {})
+    tail += ["end of parameters", "", f"pandas_categorical:{json.dumps(lists or None)}"]
+    return "\n".join([*head, "".join(blocks) + "\n".join(tail), ""])
+
+
+def parameter_lines(objective, params):
+    """Return the lines of the block of parameters; predictions do not depend on them."""
+    lines = ["[boosting: gbdt]", f"[objective: {objective}]"]
+    for name, own in PARAMETERS.items():
+        if isinstance(params.get(name), int | float):
+            lines.append(f"[{own}: {text_of(params[name])}]")
+    return lines
+
+
+def category_lines(plain, names, categories):
+    """Return what is said of each column, the line of the listed ones if any, and their lists."""
+    if isinstance(categories, list):  # any column that numbers are asked of may have one of them
+        infos = feature_infos(plain, [None] * len(names))
+        return ["none" if i.startswith("[") else i for i in infos], [], categories
+    listed = [categories.get(name) for name in names]
+    places = [str(place) for place, own in enumerate(listed) if own is not None]
+    about = [f"{LISTED}={' '.join(places)}"] if places else []
+    return feature_infos(plain, listed), about, [own for own in listed if own is not None]
+
+
+def written_names(names):
+    """Return the names of columns as a line of names can hold them, each another one."""
+    found = [written(str(name)) for name in names]
+    counts = Counter(found)
+    twice = [str(own) for own, new in zip(names, found, strict=True) if counts[new] > 1]
+    if twice:
+        raise ModelFileError(
+            f"LightGBM's form writes blanks in names as '_', so that the columns {twice} get one "
+            "name: rename them"
+        )
+    return found
+
+
+def written(name):
+    """Return the name of a column as a line of names can hold it."""
+    if not name or "\n" in name or "\r" in name:
+        raise ModelFileError(f"LightGBM's form cannot hold a column named {name!r}: rename it")
+    return name.replace(" ", "_")
+
+
+def objective_line(name, e):
+    """Return the objective with what its link needs."""
+    parts = [name]
+    if name.startswith("multiclass"):
+        parts.append(f"num_class:{e.n_outputs}")
+    if name in ("binary", "multiclassova"):
+        parts.append(f"sigmoid:{text_of(1.0 / e.temperature)}")
+    elif e.temperature != 1.0:
+        raise ModelFileError(f"LightGBM's {name} has no temperature")
+    return " ".join(parts)
+
+
+def feature_infos(plain, listed):
+    """Return what LightGBM says of each column: none, the range, or the categories.
+
+    ``listed`` holds for each column its categories, or None.
+    """
+    e = plain.ensemble
+    infos = ["none"] * e.n_features
+    inner = e.left >= 0
+    numeric = inner & (e.categories < 0) & np.isfinite(plain.ends)
+    for f in np.unique(e.feature[numeric]).tolist():
+        ends = plain.ends[numeric & (e.feature == f)]
+        infos[f] = f"[{text_of(ends.min())}:{text_of(ends.max())}]"
+    for f in np.unique(e.feature[e.categories >= 0]).tolist():
+        sets = e.categories[(e.feature == f) & (e.categories >= 0)].tolist()
+        codes = np.unique(np.concatenate([codes_of(e, k) for k in sets]))
+        infos[f] = ":".join(str(c) for c in codes.tolist()) or "0"
+    for f, own in enumerate(listed):
+        if own is not None:
+            infos[f] = ":".join(str(c) for c in range(len(own))) or "none"
+    return infos
+
+
+def importances(e, names):
+    """Return the lines that say how often each column is asked, the most asked first."""
+    counts = np.bincount(e.feature[e.left >= 0], minlength=e.n_features)
+    order = np.argsort(-counts, kind="stable")
+    return ["feature_importances:", *(f"{names[f]}={counts[f]}" for f in order if counts[f])]
+
+
+def tree_text(plain, t, place):
+    """Return the block of one tree."""
+    e = plain.ensemble
+    nodes = np.arange(e.offsets[t], e.offsets[t + 1])
+    is_leaf = e.left[nodes] < 0
+    inner, leaves = nodes[~is_leaf], nodes[is_leaf]
+    number = np.empty(len(nodes), np.int64)
+    number[~is_leaf] = np.arange(len(inner))
+    number[is_leaf] = ~np.arange(len(leaves))
+    asks_set = e.categories[inner] >= 0
+    sets = [words_of(codes_of(e, k)) for k in e.categories[inner[asks_set]].tolist()]
+    ends = np.nan_to_num(plain.ends[inner], nan=-np.inf, posinf=np.inf, neginf=-np.inf)
+    ends[asks_set] = np.arange(len(sets))
+    kinds = np.array([BITS_OF_KIND[Missing(kind)] for kind in e.missing[inner].tolist()], int)
+    is_zero = e.missing[inner] == Missing.ZERO
+    to_left = np.where(is_zero, e.default_left[inner], plain.nan_left[inner])
+    decision = np.where(asks_set, CATEGORICAL, kinds + DEFAULT_LEFT * to_left)
+    cover = np.nan_to_num(e.cover)
+    lines = {
+        "num_leaves": [len(leaves)],
+        "num_cat": [len(sets)],
+        "split_feature": e.feature[inner],
+        "split_gain": np.nan_to_num(e.gain[inner]),
+        "threshold": ends,
+        "decision_type": decision,
+        "left_child": number[plain.left[inner] - nodes[0]],
+        "right_child": number[plain.right[inner] - nodes[0]],
+        "leaf_value": plain.value[leaves],
+        "leaf_weight": cover[leaves],
+        "leaf_count": np.round(cover[leaves]).astype(np.int64),
+        "internal_value": np.nan_to_num(plain.value[inner]),
+        "internal_weight": cover[inner],
+        "internal_count": np.round(cover[inner]).astype(np.int64),
+    }
+    if sets:
+        lines["cat_boundaries"] = np.cumsum([0, *(len(words) for words in sets)])
+        lines["cat_threshold"] = np.concatenate(sets)
+    lines |= {"is_linear": [0], "shrinkage": [1]}
+    body = [f"{name}={' '.join(text_of(v) for v in values)}" for name, values in lines.items()]
+    return "\n".join([f"Tree={place}", *body, "", "", ""])
+
+
+def words_of(codes):
+    """Return the bit set of codes in words of 32 bits, at least one."""
+    words = np.zeros(int(codes.max(initial=0)) // WORD + 1, np.uint32)
+    np.bitwise_or.at(words, codes // WORD, np.uint32(1) << (codes % WORD).astype(np.uint32))
+    return words
+
+
+def text_of(value):
+    """Return a number with all its digits; whole ones without a point."""
+    value = value.item() if isinstance(value, np.generic) else value
+    whole = isinstance(value, float) and value.is_integer() and abs(value) < SHORT
+    return repr(int(value)) if whole else repr(value)

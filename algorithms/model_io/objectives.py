@@ -1,0 +1,61 @@
+"""The objectives whose predictions are known: their names in the libraries, and their links."""
+
+from algorithms.model_io.errors import ModelFileError
+
+ROWS = (  # LightGBM, XGBoost, link; the first of a link is taken where no name is given
+    ("regression", "reg:squarederror", "identity"),
+    ("regression_l1", "reg:absoluteerror", "identity"),
+    ("huber", "reg:pseudohubererror", "identity"),
+    ("quantile", "reg:quantileerror", "identity"),
+    ("fair", "", "identity"),
+    ("mape", "", "identity"),
+    ("", "reg:squaredlogerror", "identity"),
+    ("binary", "binary:logistic", "sigmoid"),
+    ("cross_entropy", "reg:logistic", "sigmoid"),
+    ("multiclassova", "", "sigmoid"),
+    ("multiclass", "multi:softprob", "softmax"),
+    ("", "multi:softmax", "softmax"),
+    ("poisson", "count:poisson", "exp"),
+    ("gamma", "reg:gamma", "exp"),
+    ("tweedie", "reg:tweedie", "exp"),
+)
+LIGHTGBM, XGBOOST = 0, 1
+TWO = ("binary", "binary:logistic")
+MANY = ("multiclass", "multiclassova", "multi:softprob", "multi:softmax")
+
+
+def link_of(name, library):
+    """Return the link of an objective; raise ModelFileError where it is not known."""
+    for row in ROWS:
+        if name and row[library] == name:
+            return row[2]
+    raise ModelFileError(f"the objective {name!r} has no link that is known here")
+
+
+def name_for(ensemble, wanted, library):
+    """Return the name under which a library predicts as the ensemble does.
+
+    Parameters
+    ----------
+    ensemble : harness.TreeEnsemble
+    wanted : str, optional
+        The objective's name in either library; it is taken where its link and classes fit.
+    """
+    rows = [row for row in ROWS if row[2] == ensemble.link and row[library]]
+    named = [row for row in rows if wanted in row[:2]] or rows
+    for row in [*named, *rows]:
+        if fits(row[library], ensemble):
+            return row[library]
+    raise ModelFileError(
+        f"no objective of the library turns {ensemble.n_outputs} scores with {ensemble.link} into "
+        f"{len(ensemble.classes)} classes"
+    )
+
+
+def fits(name, ensemble):
+    """Return whether an objective reads as many scores, for classes or values, as there are."""
+    if name in TWO:
+        return ensemble.n_outputs == 1 and bool(ensemble.classes)
+    if name in MANY:
+        return ensemble.n_outputs > 1
+    return ensemble.n_outputs == 1 or ":" in name  # XGBoost has several targets

@@ -1,0 +1,212 @@
+"""Save and load fitted estimators whose model is `ensemble_`."""
+
+import json
+from typing import ClassVar
+
+import numpy as np
+import pandas as pd
+from sklearn.utils.validation import check_is_fitted
+
+from algorithms.model_io import json_format, lightgbm_writer, xgboost_writer
+from algorithms.model_io.errors import ModelFileError
+from algorithms.model_io.lightgbm_reader import default_names
+from algorithms.model_io.model_files import ATTRIBUTE, format_of, read_file, write_text
+
+MOST_IN_DTYPE = 3  # letters of a number's dtype: no file asks for text of any length
+
+
+class SavedModel:
+    """What an estimator with `ensemble_` gains by it: `save_model` and `load_model`.
+
+    A class says which facts of training are kept (``_saved_facts``), and takes a model that was
+    read by ``_take_model(ensemble)``.
+    """
+
+    _json_format: ClassVar[str] = "harness"  # what the suffix ".json" means when saving
+    _objective_names: ClassVar[frozenset] = frozenset()  # what ``objective`` may be, as text
+    _saved_facts: ClassVar[tuple] = ()  # names of attributes that JSON can hold
+
+    def save_model(self, path, *, format=None):  # noqa: A002 - the name that users look for
+        """Write the fitted model to a file.
+
+        Parameters
+        ----------
+        path : str or path
+        format : {"harness", "xgboost", "lightgbm"}, optional
+            By default told by the suffix: ".txt" is LightGBM's text, ".json" the JSON form of
+            the class (docs/model-file.md). LightGBM's text keeps no labels and no parameters.
+
+        Raises
+        ------
+        ModelFileError
+            A ValueError, where the form cannot hold the model.
+        """
+        check_is_fitted(self, "ensemble_")
+        kind = format_of(path, format, self._json_format)
+        names = [str(n) for n in getattr(self, "feature_names_in_", [])] or None
+        objective = self.objective if isinstance(self.objective, str) else None
+        if kind == "harness":
+            text = json_format.write(self.ensemble_, estimator=self._describe(names))
+        elif kind == "xgboost":
+            ensemble, told = self._whole_model()
+            kept = {**told, ATTRIBUTE: json.dumps(self._describe(names))}
+            text = xgboost_writer.write(
+                ensemble,
+                objective=objective,
+                names=names,
+                attributes=kept,
+                categories=placed_categories(self),
+            )
+        else:
+            text = lightgbm_writer.write(
+                self.ensemble_,
+                objective=objective,
+                names=names,
+                params=self._plain_params()[0],
+                categories=listed_categories(self),
+            )
+        write_text(path, text)
+
+    def _whole_model(self):
+        """Return the trees that XGBoost's form holds, and what it says of early stopping."""
+        return self.ensemble_, {}
+
+    def load_model(self, path, *, format=None):  # noqa: A002 - the name that users look for
+        """Take a model from a file; the estimator then is fitted.
+
+        Of what our estimators wrote, parameters and labels are taken as well. The files of the
+        libraries name classes by their numbers, and leave parameters as they are, but for the
+        objective.
+
+        Parameters
+        ----------
+        path : str or path
+        format : {"harness", "xgboost", "lightgbm"}, optional
+            By default told by the contents.
+
+        Returns
+        -------
+        The estimator.
+
+        Raises
+        ------
+        ModelFileError
+            A ValueError that says what is wrong with the file, or that it is for another task.
+        """
+        found = read_file(path, format)
+        about, ensemble = found.estimator, found.ensemble
+        self._check_task(path, ensemble)
+        for name in self._saved_facts:
+            self.__dict__.pop(name, None)
+        if found.objective in self._objective_names:
+            self.objective = found.objective
+        known = self.get_params(deep=False)
+        self.set_params(**{k: v for k, v in about.get("params", {}).items() if k in known})
+        self.n_features_in_ = ensemble.n_features
+        self.__dict__.pop("feature_names_in_", None)
+        if found.names:
+            self.feature_names_in_ = np.array(found.names, object)
+        self.categories_ = categories_of(found)
+        if hasattr(self, "predict_proba"):
+            labels = about.get("labels")
+            self.classes_ = labels_of(labels) if labels else np.array(ensemble.classes)
+            self.n_classes_ = len(self.classes_)
+        for name, value in about.get("facts", {}).items():
+            if name in self._saved_facts:
+                setattr(self, name, json_format.unspelt(value))
+        self._take_model(ensemble)
+        return self
+
+    def _check_task(self, path, ensemble):
+        """Raise where a classifier is to take values, or a regressor classes."""
+        for_classes = hasattr(self, "predict_proba")
+        if for_classes != bool(ensemble.classes):
+            held = "classes" if ensemble.classes else "values"
+            raise ModelFileError(f"{path} predicts {held}: {type(self).__name__} cannot take it")
+
+    def _describe(self, names):
+        """Return what our own form keeps beside the trees."""
+        params, left_out = self._plain_params()
+        known = [name for name in self._saved_facts if hasattr(self, name)]
+        facts = {name: json_format.spelt(getattr(self, name)) for name in known}
+        told = {
+            "class": type(self).__name__,
+            "params": params,
+            "left_out": left_out,
+            "columns": names,
+            "categories": listed_categories(self),
+            "facts": facts,
+        }
+        if getattr(self, "categories_", {}) is None:
+            del told["categories"]  # of a library's file, which did not name them
+        if hasattr(self, "classes_"):
+            kind = self.classes_.dtype
+            dtype = kind.str if kind.kind in "biuf" else kind.kind  # text takes the room it needs
+            told["labels"] = {"dtype": dtype, "values": self.classes_.tolist()}
+        return told
+
+    def _plain_params(self):
+        """Return the parameters that JSON can hold, and the names of the others."""
+        given = {name: plain(value) for name, value in self.get_params(deep=False).items()}
+        held = {name: value for name, value in given.items() if is_json(value)}
+        return held, sorted(given.keys() - held.keys())
+
+
+def listed_categories(model):
+    """Return an estimator's categories as JSON can hold them: column name → list, or the lists."""
+    kept, names = getattr(model, "categories_", None) or {}, default_names(model.n_features_in_)
+    if isinstance(kept, list):
+        return [plain(own.to_numpy()) for own in kept]
+    keys = (key if isinstance(key, str) else names[key] for key in kept)
+    found = {k: plain(c.to_numpy()) for k, c in zip(keys, kept.values(), strict=True)}
+    dates = any(c.dtype.kind in "mM" for c in kept.values())  # else plain numbers of nanoseconds
+    if dates or not is_json(found):
+        raise ModelFileError("a file holds categories that are text or numbers, and no others")
+    return found
+
+
+def placed_categories(model):
+    """Return place of a column → pd.Index of its categories, of an estimator that saw a frame."""
+    kept, names = getattr(model, "categories_", None) or {}, getattr(model, "feature_names_in_", ())
+    if isinstance(kept, list):
+        return {}
+    return {list(names).index(k) if isinstance(k, str) else k: c for k, c in kept.items()}
+
+
+def categories_of(found):
+    """Return the categories of a `ModelFile`: column name, or place without names → pd.Index.
+
+    A list of pd.Index, in the order of a frame's columns of categories, where the file leaves open
+    of which columns they are. None where its trees ask for categories and it does not name them.
+    """
+    if isinstance(found.categories, list) and found.categories:
+        return [pd.Index(values) for values in found.categories]
+    known, told = keyed_categories(found), "categories" in found.estimator
+    return None if not known and not told and len(found.ensemble.set_codes) else known
+
+
+def keyed_categories(found):
+    """Return the categories that a `ModelFile` names, see `categories_of`."""
+    unnamed = [] if found.names else default_names(found.ensemble.n_features)
+    places = {name: place for place, name in enumerate(unnamed)}
+    named = found.categories or {}
+    return {places.get(n, n): pd.Index(values) for n, values in named.items()}
+
+
+def labels_of(told):
+    """Return class labels as an array of the type they had."""
+    return np.array(told["values"], np.dtype(told["dtype"][:MOST_IN_DTYPE]))
+
+
+def plain(value):
+    """Return a value of numpy as Python's own."""
+    return value.tolist() if isinstance(value, np.generic | np.ndarray) else value
+
+
+def is_json(value):
+    """Return whether JSON can hold a value."""
+    try:
+        json.dumps(value, allow_nan=False)
+    except (TypeError, ValueError):
+        return False
+    return True

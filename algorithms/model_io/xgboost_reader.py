@@ -1,0 +1,185 @@
+"""Read XGBoost's model in its JSON form.
+
+Everything is float32: a row goes left where ``float32(x) < threshold``, leaves are added to the
+base margin in the order of the trees. A category that a node lists goes right, any other left.
+"""
+
+import ctypes
+import json
+
+import numpy as np
+
+from algorithms.model_io import xgboost_categories
+from algorithms.model_io.errors import ModelFileError
+from algorithms.model_io.limits import check_codes, check_outputs
+from algorithms.model_io.objectives import MANY, TWO, XGBOOST, link_of
+from harness import Missing, Tree, TreeEnsemble
+
+PER_NODE = {  # our name → XGBoost's, and how it is kept
+    "left": ("left_children", np.int64),
+    "right": ("right_children", np.int64),
+    "feature": ("split_indices", np.int32),
+    "condition": ("split_conditions", np.float32),  # a leaf's value too
+    "value": ("base_weights", np.float64),
+    "default_left": ("default_left", bool),
+    "gain": ("loss_changes", np.float64),
+    "cover": ("sum_hessian", np.float64),
+}
+CLOSE = np.float32(1e-6)
+
+
+def read(document):
+    """Return the `harness.TreeEnsemble` of a model, and the names of its columns or None.
+
+    Parameters
+    ----------
+    document : dict, the JSON that XGBoost 1.6 to 3 write
+
+    Raises
+    ------
+    ModelFileError
+        Where the model has no such form: vector leaves, linear, an unknown objective. What is
+        malformed raises KeyError, TypeError, ValueError or IndexError.
+    """
+    learner = document["learner"]
+    objective, booster = objective_of(document), learner["gradient_booster"]
+    link = link_of(objective, XGBOOST)
+    model, weights = trees_of(booster)
+    about = learner["learner_model_param"]
+    scores = np.array(json.loads(about["base_score"]), np.float32, ndmin=1)
+    outputs = max(1, int(about["num_class"]), int(about.get("num_target", 1)))
+    check_outputs(outputs, len(model["trees"]))
+    base = np.array([margin(score, link) for score in scores.tolist()])
+    n_classes = 2 if objective in TWO else outputs if objective in MANY else 0
+    ensemble = TreeEnsemble.join(
+        [one_tree(t) for t in model["trees"]],
+        n_features=int(about["num_feature"]),
+        weight=np.ones(len(model["trees"])) if weights is None else np.array(weights, np.float64),
+        output=np.array(model["tree_info"], np.int32),
+        base=np.broadcast_to(base, outputs),
+        comparison="<",
+        link=link,
+        input_dtype="float32",
+        sum_dtype="float32",
+        absent="nan",
+        classes=tuple(range(n_classes)),
+        library="xgboost",
+        version=".".join(str(part) for part in document["version"]),
+        cover_kind="hessian",
+    )
+    return ensemble, learner.get("feature_names") or None
+
+
+def categories_of(document, n_features):
+    """Return the categories that a model names, see `xgboost_cats.read`."""
+    model = trees_of(document["learner"]["gradient_booster"])[0]
+    return xgboost_categories.read(model, n_features, document["version"])
+
+
+def objective_of(document):
+    """Return the name of a model's objective."""
+    return document["learner"]["objective"]["name"]
+
+
+def attribute_of(document, name):
+    """Return what is kept beside a model under a name, or None."""
+    return document["learner"].get("attributes", {}).get(name)
+
+
+def stopping_of(document):
+    """Return what early stopping has left in a model: facts of our estimators, or none.
+
+    XGBoost's file holds all rounds that were trained; its estimators predict by those up to the
+    best one. A round of several trees a score (``num_parallel_tree``) counts as so many here.
+    """
+    best, score = (attribute_of(document, name) for name in ("best_iteration", "best_score"))
+    if best is None:
+        return {}
+    about = trees_of(document["learner"]["gradient_booster"])[0]["gbtree_model_param"]
+    last = (int(best) + 1) * max(int(about["num_parallel_tree"]), 1) - 1
+    if last < 0:
+        raise ModelFileError(f"best_iteration is {best}")
+    score = None if score is None else float(score)
+    return {"best_iteration": last, "best_score": score, "_stopped": True}
+
+
+def trees_of(booster):
+    """Return the model of a booster, and the weights of its trees where it has dropped some."""
+    kind = booster["name"]
+    if kind == "dart":
+        return booster["gbtree"]["model"], booster["weight_drop"]
+    if kind != "gbtree":
+        raise ModelFileError(f"the booster {kind!r} has no trees")
+    return booster["model"], None
+
+
+def margin(score, link):
+    """Return the float32 margin of a base score, which is stored after the link.
+
+    XGBoost keeps a probability `CLOSE` away from 0 and 1 before it takes the margin.
+    """
+    score = np.float32(score)
+    if link == "sigmoid":
+        if not 0 <= score <= 1:
+            raise ModelFileError(f"its base_score {score} is no probability")
+        score = min(max(score, CLOSE), np.float32(1) - CLOSE)
+        return -logf(np.float32(1) / score - np.float32(1))
+    return logf(score) if link == "exp" else score
+
+
+def logf(x):
+    """Return the C library's logarithm of a float32, which is not the rounded one of a float64.
+
+    XGBoost takes it; of values between 0.1 and 5 one in 200 has another last bit.
+    """
+    function = ctypes.CDLL(None).logf
+    function.restype, function.argtypes = ctypes.c_float, [ctypes.c_float]
+    return np.float32(function(float(x)))
+
+
+def one_tree(t):
+    """Return one tree of the JSON model, without the nodes that pruning cut off."""
+    if int(t["tree_param"]["size_leaf_vector"]) > 1:
+        raise ModelFileError("its leaves are vectors (multi_output_tree)")
+    nodes = {name: np.array(t[own], dtype) for name, (own, dtype) in PER_NODE.items()}
+    if len({len(values) for values in nodes.values()}) > 1:
+        raise ModelFileError("the lists of a tree have not all an entry for each node")
+    kept = level_order(nodes["left"], nodes["right"])
+    number = np.full(len(nodes["left"]) + 1, -1)  # its last entry answers for the child -1
+    number[kept] = np.arange(len(kept))
+    nodes = {name: values[kept] for name, values in nodes.items()}
+    leaf = nodes["left"] < 0
+    condition = nodes["condition"].astype(np.float64)
+    sets = {}
+    segments = zip(
+        t["categories_nodes"], t["categories_segments"], t["categories_sizes"], strict=True
+    )
+    for node, start, size in segments:
+        if number[node] >= 0:
+            sets[int(number[node])] = (t["categories"][start : start + size], False)
+    check_codes(sets)
+    return Tree(
+        feature=np.where(leaf, -1, nodes["feature"]),
+        threshold=np.where(leaf, 0.0, condition),
+        left=number[nodes["left"]].astype(np.int32),
+        right=number[nodes["right"]].astype(np.int32),
+        value=np.where(leaf, condition, nodes["value"])[:, None],
+        default_left=nodes["default_left"],
+        missing=np.full(len(kept), Missing.NAN, np.uint8),
+        gain=nodes["gain"],
+        cover=nodes["cover"],
+        sets=sets,
+    )
+
+
+def level_order(left, right):
+    """Return the nodes under the root, level by level: parents before children, siblings beside."""
+    level, levels, found = np.zeros(1, np.int64), [], 0
+    while len(level):
+        found += len(level)
+        if found > len(left):
+            raise ModelFileError("the nodes of a tree make a circle")
+        levels.append(level)
+        inner = level[left[level] >= 0]
+        level = np.column_stack([left[inner], right[inner]]).ravel()
+    return np.concatenate(levels)

@@ -1,0 +1,193 @@
+"""Write XGBoost's model in its JSON form.
+
+XGBoost rounds X to float32 and asks ``x < threshold``: the threshold is the float32 that follows
+the last one that goes left, so float32 rows go exactly as in the model that is written. Leaves are
+rounded to float32 and added up in float32.
+"""
+
+import json
+
+import numpy as np
+
+from algorithms.model_io import xgboost_categories
+from algorithms.model_io.errors import ModelFileError
+from algorithms.model_io.objectives import MANY, XGBOOST, name_for
+from algorithms.model_io.summed_trees import base_in_trees, plain_sum, require_sum
+from algorithms.model_io.xgboost_reader import level_order, margin
+from algorithms.prediction.category_values import codes_of
+from algorithms.prediction.node_rules import after, last_single
+from harness import Missing
+
+NO_PARENT = 2**31 - 1
+VERSION = [3, 2, 0]  # whose form is written
+NEAR = 8  # float32 steps in which a base score is searched
+DETAILS = {  # what an objective needs to be read back
+    "reg:absoluteerror": {},
+    "reg:pseudohubererror": {"pseudo_huber_param": {"huber_slope": "1"}},
+    "reg:quantileerror": {"quantile_loss_param": {"quantile_alpha": "[5E-1]"}},
+    "count:poisson": {"poisson_regression_param": {"max_delta_step": "0.7"}},
+    "reg:tweedie": {"tweedie_regression_param": {"tweedie_variance_power": "1.5"}},
+}
+USUAL = {"reg_loss_param": {"scale_pos_weight": "1"}}
+
+
+def write(ensemble, *, objective=None, names=None, attributes=None, categories=None):
+    """Return the JSON text of a model.
+
+    Parameters
+    ----------
+    ensemble : harness.TreeEnsemble
+    objective : str, optional
+        Its name in XGBoost or LightGBM; by default the usual one for the link.
+    names : list of str, optional
+        Of the columns.
+    attributes : dict of str to str, optional
+        What XGBoost keeps beside the model without reading it.
+    categories : dict, optional
+        Place of a column → pd.Index of its categories, in the order of their codes.
+
+    Raises
+    ------
+    ModelFileError
+        Where XGBoost's form cannot hold the model.
+    """
+    require_sum(ensemble)
+    if ensemble.temperature != 1.0:
+        raise ModelFileError("XGBoost has no temperature: scores cannot be divided by it")
+    if (ensemble.missing == Missing.ZERO).any():
+        raise ModelFileError("XGBoost cannot take zeros for missing values")
+    name = name_for(ensemble, objective, XGBOOST)
+    scores = base_scores(ensemble)
+    if scores is None:
+        ensemble = base_in_trees(ensemble)
+        scores = base_scores(ensemble)
+    outputs, categories = ensemble.n_outputs, categories or {}
+    kinds = ["c" if j in categories else "float" for j in range(ensemble.n_features)]
+    model = model_of(ensemble)
+    model["cats"] = xgboost_categories.write(categories, ensemble.n_features)
+    many = name in MANY
+    learner = {
+        "attributes": attributes or {},
+        "feature_names": [str(n) for n in names or []],
+        "feature_types": kinds if categories else [],
+        "gradient_booster": {"model": model, "name": "gbtree"},
+        "learner_model_param": {
+            "base_score": f"[{','.join(str(s) for s in scores)}]",
+            "boost_from_average": "1",
+            "num_class": str(outputs if many else 0),
+            "num_feature": str(ensemble.n_features),
+            "num_target": str(1 if many else outputs),
+        },
+        "objective": {"name": name, **details(name, outputs)},
+    }
+    return json.dumps({"learner": learner, "version": VERSION}, separators=(",", ":"))
+
+
+def details(name, outputs):
+    """Return the parameters of an objective; nothing of them bears on predictions."""
+    if name in MANY:
+        return {"softmax_multiclass_param": {"num_class": str(outputs)}}
+    return DETAILS.get(name, USUAL)
+
+
+def base_scores(ensemble):
+    """Return the float32 scores whose margins are the base, or None where there are none such."""
+    if not ensemble.base_first and ensemble.base.any():
+        return None
+    found = [base_score(np.float32(b), ensemble.link) for b in ensemble.base.tolist()]
+    return None if None in found else found
+
+
+def base_score(wanted, link):
+    """Return the float32 whose margin is the wanted one, to the bit, or None."""
+    if link not in ("sigmoid", "exp"):
+        return wanted
+    with np.errstate(over="ignore"):
+        power = np.exp(np.float64(wanted if link == "exp" else -wanted))
+    score = np.float32(power if link == "exp" else 1.0 / (1.0 + power))
+    up = down = score
+    for _ in range(NEAR):
+        for near in (up, down):
+            if 0 < near < (1 if link == "sigmoid" else np.inf) and margin(near, link) == wanted:
+                return near
+        up, down = np.nextafter(up, np.float32(np.inf)), np.nextafter(down, np.float32(0))
+    return None
+
+
+def model_of(ensemble):
+    """Return the trees as XGBoost's gbtree holds them."""
+    plain = plain_sum(ensemble, members_left=False)
+    rounds, outputs = plain.rounds.shape
+    order = plain.rounds.ravel().tolist()
+    threshold = first_right(plain.ends)
+    threshold[ensemble.categories >= 0] = np.inf  # where no code is listed, all go left
+    value = np.where(ensemble.left < 0, plain.value, np.nan_to_num(plain.value))
+    numbers = {
+        "value": singles(value),
+        "condition": singles(np.where(ensemble.left < 0, value, threshold)),
+        "gain": singles(np.nan_to_num(ensemble.gain)),
+        "cover": singles(np.nan_to_num(ensemble.cover)),
+    }
+    return {
+        "gbtree_model_param": {"num_parallel_tree": "1", "num_trees": str(len(order))},
+        "iteration_indptr": list(range(0, rounds * outputs + 1, outputs)),
+        "tree_info": list(range(outputs)) * rounds,
+        "trees": [tree_of(plain, numbers, t, place) for place, t in enumerate(order)],
+    }
+
+
+def first_right(ends):
+    """Return the least float32 above each end, to which ``x <= end`` is the same as ``x <``."""
+    nothing = np.isnan(ends)
+    last = last_single(np.where(nothing, -np.inf, ends))
+    return np.where(nothing, -np.inf, after(last) + np.float32(0))  # and no negative zero
+
+
+def singles(values):
+    """Return float64 values rounded to float32, as numbers that print with few digits."""
+    with np.errstate(over="ignore"):
+        rounded = values.astype(np.float32)
+    return rounded.astype("U32").astype(np.float64)
+
+
+def tree_of(plain, numbers, t, place):
+    """Return one tree, its nodes by level: XGBoost needs siblings side by side."""
+    e = plain.ensemble
+    start, end = (int(o) for o in e.offsets[t : t + 2])
+    inner = e.left[start:end] >= 0
+    left, right = (np.where(inner, s[start:end] - start, -1) for s in (plain.left, plain.right))
+    order = level_order(left, right)
+    number = np.full(len(order) + 1, -1)
+    number[order] = np.arange(len(order))
+    inner, at = inner[order], order + start
+    children = {"left": number[left[order]], "right": number[right[order]]}
+    parents = np.full(len(order), NO_PARENT)
+    for side in children.values():
+        parents[side[inner]] = np.flatnonzero(inner)
+    number_of_codes = np.append(np.diff(e.set_indptr), 0)
+    asks_set = (e.categories[at] >= 0) & (number_of_codes[e.categories[at]] > 0)
+    sets = [codes_of(e, k).tolist() for k in e.categories[at[asks_set]].tolist()]
+    sizes = [len(codes) for codes in sets]
+    return {
+        "base_weights": numbers["value"][at].tolist(),
+        "categories": [code for codes in sets for code in codes],
+        "categories_nodes": np.flatnonzero(asks_set).tolist(),
+        "categories_segments": np.cumsum([0, *sizes])[:-1].tolist(),
+        "categories_sizes": sizes,
+        "default_left": (plain.nan_left[at] & inner).astype(int).tolist(),
+        "id": place,
+        "left_children": children["left"].tolist(),
+        "loss_changes": numbers["gain"][at].tolist(),
+        "parents": parents.tolist(),
+        "right_children": children["right"].tolist(),
+        "split_conditions": np.where(asks_set, 0.0, numbers["condition"][at]).tolist(),
+        "split_indices": np.where(inner, e.feature[at], 0).tolist(),
+        "split_type": asks_set.astype(int).tolist(),
+        "sum_hessian": numbers["cover"][at].tolist(),
+        "tree_param": {
+            "num_deleted": "0",
+            "num_feature": str(e.n_features),
+            "num_nodes": str(len(order)),
+            "size_leaf_vector": "1",
+        },
+    }

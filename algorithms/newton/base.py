@@ -1,0 +1,272 @@
+"""What the two second-order boosters share: from parameters and rows to trees, and predictions."""
+
+from typing import ClassVar
+
+import numpy as np
+from sklearn.base import _fit_context
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import _check_sample_weight
+
+from algorithms.estimator.constraints import read_signs
+from algorithms.estimator.eval_sets import read_tables
+from algorithms.estimator.library_versions import warn_of_other_version
+from algorithms.gbdt.input_table import find_categorical
+from algorithms.gbdt.params import refuse_directions, renewed_refusal
+from algorithms.newton.base_margin import check_in_range, drop_unweighted, read_margin
+from algorithms.newton.early_stopping import Asked, Watch
+from algorithms.newton.fitted_model import NewtonModel
+from algorithms.newton.grower_choice import make_grower
+from algorithms.newton.init_model import rounds_before
+from algorithms.newton.input_table import as_dense, read_rows
+from algorithms.newton.metrics import find_metrics
+from algorithms.newton.min_gain import least_gain
+from algorithms.newton.objectives import find_objective
+from algorithms.newton.params import CONSTRAINTS, filled
+from algorithms.newton.rounds import Rounds
+from algorithms.parity.xgboost_boosting import boost_by_xgboost_rules
+from algorithms.parity.xgboost_objectives import Objective as LibraryObjective
+from algorithms.parity.xgboost_parameters import read_settings
+from algorithms.prediction.predictor import FastPredictor
+from algorithms.runtime.threads import Workers, count_threads
+
+SEEDS = 2**31 - 1
+
+
+class BaseNewtonBoosting(NewtonModel):
+    """What the classifier and the regressor share."""
+
+    _parameter_constraints: ClassVar = CONSTRAINTS
+
+    def __init__(
+        self,
+        *,
+        n_estimators=100,
+        learning_rate=0.3,
+        max_depth=6,
+        max_leaves=0,
+        max_bin=256,
+        grow_policy="depthwise",
+        tree_method="hist",
+        proposal="global",
+        sketch_eps=None,
+        objective=None,
+        gamma=0.0,
+        prune=None,
+        min_child_weight=1.0,
+        max_delta_step=None,
+        subsample=1.0,
+        colsample_bytree=1.0,
+        colsample_bylevel=1.0,
+        colsample_bynode=1.0,
+        reg_alpha=0.0,
+        reg_lambda=1.0,
+        scale_pos_weight=1.0,
+        base_score=None,
+        random_state=None,
+        missing=np.nan,
+        monotone_constraints=None,
+        interaction_constraints=None,
+        importance_type="gain",
+        max_cat_to_onehot=4,
+        max_cat_threshold=64,
+        eval_metric=None,
+        early_stopping_rounds=None,
+        warm_start=False,
+        huber_slope=1.0,
+        quantile_alpha=0.5,
+        tweedie_variance_power=1.5,
+        parity=None,
+        n_jobs=None,
+        booster=None,
+        callbacks=None,
+        device=None,
+        enable_categorical=True,
+        feature_types=None,
+        feature_weights=None,
+        multi_strategy=None,
+        num_parallel_tree=None,
+        sampling_method=None,
+        validate_parameters=None,
+        verbosity=None,
+    ):
+        given = {name: value for name, value in locals().items() if name != "self"}
+        for name, value in given.items():
+            setattr(self, name, value)
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(
+        self,
+        X,
+        y,
+        sample_weight=None,
+        *,
+        eval_set=None,
+        sample_weight_eval_set=None,
+        base_margin=None,
+        base_margin_eval_set=None,
+        verbose=False,
+        xgb_model=None,
+        cuts=None,
+    ):
+        """Train.
+
+        Parameters
+        ----------
+        X : array-like, frame or CSR matrix (n_rows, n_features), NaN or absent where missing
+            Read as float32. Columns of a frame with a categorical dtype are categories.
+        y : array-like (n_rows,)
+            Labels of any kind, or numbers.
+        sample_weight : array-like (n_rows,), optional
+        eval_set : list of (X, y), optional
+            Tables whose metrics are watched; the last one decides when to stop.
+        sample_weight_eval_set : list of arrays, optional
+        base_margin : array-like (n_rows,) or (n_rows, n_scores), optional
+            Raw scores that training starts from in place of the base score. The model does not
+            keep them: hand those of other rows to ``predict``.
+        base_margin_eval_set : list of arrays, optional
+        verbose : bool or int
+            Whether the metrics are printed after each round; n: after every n-th, and the last.
+        xgb_model : fitted estimator, TreeEnsemble or path of a model file, optional
+            Its rounds come first, and ``n_estimators`` are added to them. Categories and labels
+            keep the codes that it has for them; categories may be new, labels may not.
+        cuts : (indptr, values), optional
+            Bins of the hist method with parity="xgboost", as the library's `get_quantile_cut`
+            returns them.
+
+        Returns
+        -------
+        The estimator.
+
+        Raises
+        ------
+        ValueError, TypeError
+            scikit-learn's, where parameters, X, y or weights are not right.
+        """
+        warn_of_other_version(self.parity, stacklevel=3)
+        if cuts is not None and self.parity is None:
+            raise ValueError("cuts are for parity='xgboost'; the default chooses its own bins")
+        params = filled(self)
+        before = rounds_before(params, xgb_model)
+        known, labels = before.codes
+        wide = takes_wide(params) and not before.rounds
+        X, y = read_rows(self, X, y=y, reset=True, known=known, wide=wide, **self._y_checks())
+        y = self._read_y(y, labels)
+        weight = None
+        if sample_weight is not None:
+            weight = _check_sample_weight(
+                sample_weight, X, dtype=np.float64, ensure_non_negative=True
+            )
+            self._check_weights(y, weight)
+        self._objective = find_objective(params, getattr(self, "n_classes_", 0))
+        tables = Asked(read_tables(eval_set), sample_weight_eval_set, base_margin_eval_set, verbose)
+        margin = None
+        if base_margin is not None:
+            margin = read_margin(base_margin, len(y), self._objective.n_scores)
+        if self.parity is None:
+            self._check_leaves()
+            self._boost(params, X, y, weight, margin, before, tables)
+        else:
+            self._boost_as_library(X, y, weight, margin, before, tables, cuts)
+        self._finish()
+        return self
+
+    def _check_leaves(self):
+        """Raise where leaves get values that the constraints on them do not bind."""
+        names = list(getattr(self, "feature_names_in_", []))
+        signs = read_signs(self.monotone_constraints, self.n_features_in_, names)
+        refuse_directions(signs, find_categorical(self, "auto"), names)
+        if self._objective.renewed is not None and signs.any():
+            raise ValueError(renewed_refusal(self._objective.name))
+
+    def _boost(self, params, X, y, weight, margin, before, tables):
+        """Train by our own engines."""
+        check_in_range(y, "y")
+        if weight is not None:
+            X, y, weight, margin = drop_unweighted(X, y, weight, margin)
+        given = None if weight is None or (weight == weight[0]).all() else weight
+        weight = self._objective.weigh(y, weight)
+        weight = None if weight is None or (weight == 1.0).all() else weight
+        with Workers(count_threads(self.n_jobs)) as workers:
+            rounds, base = before.rounds, before.base
+            if base is None:
+                base = self._objective.first_scores(y, weight, self.base_score, workers)
+            before.check(self)
+            self._base = base
+            trained = len(rounds)
+            watch = self._watch(tables, rounds)
+            score = self._score_rows(X, rounds, margin)
+            seed = check_random_state(self.random_state).randint(SEEDS)
+            least = least_gain(self._objective, y, weight, base, margin)
+            grower = make_grower(self, params, X, given, least, workers)
+            boosting = Rounds(
+                params, grower, self._objective, y, weight, score, X.shape[1], seed, workers, rounds
+            )
+            for _ in range(before.more):
+                trees = boosting.boost()
+                if watch.tables and watch.is_over(self._join([trees], first=False)):
+                    break
+        self._rounds = boosting.done
+        if before.more:  # else the model stays what it is, stopped early or not
+            self._take_history(watch, trained)
+
+    def _boost_as_library(self, X, y, weight, margin, before, tables, cuts):
+        """Train by XGBoost's own arithmetic."""
+        if before.rounds:
+            raise ValueError("parity='xgboost' cannot go on from rounds that were trained before")
+        if self.categories_:
+            raise ValueError("parity='xgboost' does not follow splits on categories: encode them")
+        settings = read_settings(self, X.shape[1])
+        self._base = LibraryObjective(settings, y, weight).base()
+        watch = self._watch(tables, [])
+        stop = None
+        if watch.tables:
+
+            def stop(trees):
+                return watch.is_over(self._join([trees], first=False))
+
+        self._rounds, self._base = boost_by_xgboost_rules(
+            self, as_dense(X), y, weight, cuts=cuts, stop=stop, margin=margin
+        )
+        self._take_history(watch, 0)
+
+    def _watch(self, tables, rounds):
+        """Return the `Watch` of evaluation tables, after rounds that were trained before."""
+        n_classes = getattr(self, "n_classes_", 0)
+        metrics = find_metrics(self.eval_metric, self._objective.name, filled(self), n_classes)
+        watch = Watch(self, tables, metrics, self._base)
+        if rounds:
+            watch.begin(self._join(rounds, first=False))
+        return watch
+
+    def _score_rows(self, X, rounds, margin):
+        """Return the training rows' scores after some rounds, float64 (n_scores, n_rows)."""
+        score = np.empty((X.shape[0], len(self._base)))
+        score[:] = self._base if margin is None else margin
+        if rounds:
+            FastPredictor(self._join(rounds)).add(X, score, count_threads(self.n_jobs))
+        return np.ascontiguousarray(score.T)
+
+    def _take_history(self, watch, trained):
+        """Keep what the evaluation tables have shown."""
+        watch.end()
+        self._history = watch.history
+        self._stopped = watch.patience is not None and watch.best is not None
+        if self._stopped:
+            self.best_iteration = trained + watch.best_round
+            self.best_score = watch.best
+        else:
+            for name in ("best_iteration", "best_score"):
+                self.__dict__.pop(name, None)
+
+    def _finish(self):
+        """Write what predictions and users ask for."""
+        used = self._rounds[: self.best_iteration + 1] if self._stopped else self._rounds
+        self.n_iter_ = len(self._rounds)
+        self.ensemble_ = self._join(used)
+        self._walker = FastPredictor(self.ensemble_)
+
+
+def takes_wide(params):
+    """Return whether X is read for its bins or its order, and need not be held as float32."""
+    reads = params.tree_method in ("hist", "exact")
+    return reads and params.parity is None and np.isnan(params.missing)

@@ -1,0 +1,166 @@
+"""What fitted second-order boosting tells: scores, stages, leaves, importances."""
+
+from copy import copy
+from operator import index
+from types import SimpleNamespace
+
+import numpy as np
+from scipy.special import expit
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from algorithms.model_io.saved_model import SavedModel
+from algorithms.newton.base_margin import read_margin
+from algorithms.newton.input_table import read_rows
+from algorithms.newton.model import importances, join_trees, rounds_from
+from algorithms.newton.objectives import BINARY, CLASSES, REGRESSION
+from algorithms.prediction.predictor import FastPredictor
+from algorithms.prediction.shap_values import Contributions
+from algorithms.runtime.threads import count_threads
+
+
+class NewtonModel(SavedModel, Contributions, BaseEstimator):
+    """A model of rounds of trees: ``_rounds`` and ``_base``, and ``ensemble_`` of those in use."""
+
+    _json_format = "xgboost"
+    _objective_names = frozenset({*BINARY, *CLASSES, *REGRESSION})
+    _saved_facts = ("best_iteration", "best_score", "_history", "_stopped")
+
+    def _join(self, rounds, *, first=True):
+        """Return rounds as a `harness.TreeEnsemble`, with the base score or without."""
+        base = self._base if first else np.zeros_like(self._base)
+        labels = getattr(self, "classes_", None)
+        return join_trees(rounds, base, self._objective.link, labels, self.n_features_in_)
+
+    def _whole_model(self):
+        """Return all rounds that were trained, and XGBoost's attributes that say which is best."""
+        if not self._stopped:
+            return self.ensemble_, {}
+        told = {name: getattr(self, name, None) for name in ("best_iteration", "best_score")}
+        return self._join(self._rounds), {k: str(v) for k, v in told.items() if v is not None}
+
+    def _take_model(self, ensemble):
+        """Become the model that was read from a file."""
+        self._rounds = rounds_from(ensemble)
+        self._base = ensemble.base.astype(np.float32)
+        self._objective = SimpleNamespace(link=ensemble.link, n_scores=ensemble.n_outputs)
+        self.n_iter_ = len(self._rounds)
+        self.__dict__.setdefault("_history", {})
+        self.__dict__.setdefault("_stopped", False)
+        best = getattr(self, "best_iteration", None) if self._stopped else None
+        stops = isinstance(best, int) and 0 <= best < self.n_iter_ - 1
+        self.ensemble_ = self._join(self._rounds[: best + 1]) if stops else ensemble
+        self._walker = FastPredictor(self.ensemble_)
+
+    def _read_rows(self, X):
+        """Return X as trees read it."""
+        return read_rows(self, X, reset=False)
+
+    def evals_result(self):
+        """Return the metrics of the evaluation tables: dict, table → metric → list."""
+        check_is_fitted(self, "ensemble_")
+        return self._history
+
+    def _raw(self, X, iteration_range=None, margin=None, *, checks_names=True):
+        """Return raw scores, float32 (n_rows, n_scores); parameters are as in ``predict``."""
+        if not hasattr(self, "ensemble_"):  # it costs as much as twenty trees to ask
+            check_is_fitted(self, "ensemble_")
+        k = len(self._base)
+        trees, goes_on = self._trees_of(iteration_range)
+        walker = FastPredictor(self._join(self._rounds)) if goes_on else self._walker
+        if not checks_names and hasattr(X, "columns") and hasattr(self, "feature_names_in_"):
+            X = copy(X)  # of pandas and polars, the names alone
+            X.columns = list(self.feature_names_in_)
+        if margin is not None:
+            X = read_rows(self, X, reset=False)
+            out = read_margin(margin, X.shape[0], k)
+            walker.add(X, out, count_threads(self.n_jobs, X.shape[0]), trees)
+            return out.astype(np.float32)
+        found = walker.raw_at_once(self, X, trees) if np.isnan(self.missing) else None
+        if found is not None:
+            return found
+        X = read_rows(self, X, reset=False)
+        return walker.raw(X, count_threads(self.n_jobs, X.shape[0]), trees)
+
+    def _trees_of(self, iteration_range):
+        """Return the slice of some rounds' trees, and whether rounds after the best one are asked.
+
+        As in XGBoost, 0 as the last round stands for all rounds up to the best one.
+        """
+        k = len(self._base)
+        if iteration_range is None:
+            return slice(None), False
+        first, last = read_range(iteration_range, len(self._rounds))
+        if last == 0:
+            return slice(None), False
+        return slice(first * k, last * k), last * k > self.ensemble_.n_trees
+
+    def _predict_scores(self, raw):
+        """Return what raw scores say: values, or probabilities of the classes; float64."""
+        return self.ensemble_.from_raw(raw)
+
+    def _staged_raw(self, X):
+        """Yield raw scores after each round."""
+        check_is_fitted(self, "ensemble_")
+        X = read_rows(self, X, reset=False)
+        k, threads = len(self._base), count_threads(self.n_jobs, X.shape[0])
+        out = np.empty((X.shape[0], k))
+        out[:] = self._base
+        for done in range(self.ensemble_.n_trees // k):
+            trees = slice(done * k, (done + 1) * k)
+            self._walker.add(X, out, threads, trees)
+            yield out.astype(np.float32)
+
+    def apply(self, X, iteration_range=None):
+        """Return the leaf of each row in each tree of some rounds: int32 (n_rows, n_trees)."""
+        check_is_fitted(self, "ensemble_")
+        X = read_rows(self, X, reset=False)
+        trees, goes_on = self._trees_of(iteration_range)
+        ensemble = self._join(self._rounds) if goes_on else self.ensemble_
+        found = ensemble.leaves(X) - ensemble.offsets[:-1].astype(np.int32)
+        return found[:, trees]
+
+    @property
+    def intercept_(self):
+        """The base score, float32 (n_scores,): a prediction, but raw scores of many classes."""
+        check_is_fitted(self, "ensemble_")
+        if self.ensemble_.link == "sigmoid":
+            return expit(self._base)
+        return np.exp(self._base) if self.ensemble_.link == "exp" else self._base
+
+    @property
+    def feature_importances_(self):
+        """What each feature's splits say by ``importance_type``, summing to 1; (n_features,).
+
+        As in XGBoost, all rounds that were trained count, those after the best one too.
+        """
+        check_is_fitted(self, "ensemble_")
+        found = importances(self._rounds, self.importance_type or "gain", self.n_features_in_)
+        total = found.sum()
+        return found / total if total > 0.0 else found
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.sparse = True
+        return tags
+
+
+def read_range(given, n_rounds):
+    """Return the first of some rounds and the one behind their last, 0: all that predict.
+
+    Raises
+    ------
+    ValueError
+        Where they are not two whole numbers, or there are no such rounds.
+    """
+    try:
+        first, last = map(index, given)
+    except (TypeError, ValueError):
+        first = last = -1
+    if last and not 0 <= first < last <= n_rounds:
+        raise ValueError(
+            f"iteration_range={given!r} is not (first, last) with 0 <= first < last <= {n_rounds}, "
+            "the rounds that were trained; for all that predict, give (0, 0) or leave it out"
+        )
+    return first, last

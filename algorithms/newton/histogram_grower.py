@@ -1,0 +1,180 @@
+"""Grow second-order trees on bins, with the kernels of the histogram booster.
+
+How a node is split does not depend on the order of splits, so depth-wise growth is leaf-wise growth
+that goes on until no split is left; where leaves are few, `newton.pruning` picks them.
+"""
+
+import numpy as np
+
+from algorithms.gbdt.binning import bin_table, find_bins
+from algorithms.gbdt.bundles import Layout, stride_of
+from algorithms.gbdt.gradient_quantization import ROWS_TO_PACK, pack_rows
+from algorithms.gbdt.grower import Grower
+from algorithms.gbdt.kernels.booster_arrays import HALF, LOW, Rules
+from algorithms.gbdt.params import whole
+from algorithms.gbdt.sampling import seed_of
+from algorithms.gbdt.split_table import part_table
+from algorithms.newton.binned_exact_grower import BinnedGrower, floats_above
+from algorithms.newton.categories import Categories
+from algorithms.newton.exact_grower import Grown
+from algorithms.newton.tree import NODE, rounded_gain
+from algorithms.newton.weighted_bins import weigh_edges
+from algorithms.runtime.threads import ALONE
+
+SAMPLE = 200_000  # rows on which bins are chosen
+NO_H = np.empty(0, np.float32)
+ROUNDING = 7  # what a seed is for
+MOST_BYTES = 1 << 32  # of the leaves' histograms, which need not all be written to
+
+
+class HistGrower:
+    """Grows trees on bins that are chosen once.
+
+    Parameters
+    ----------
+    X : (n_rows, n_features) float32, or float64 that stands for it, C-contiguous, NaN where
+        missing; or CSR, whose absent entries are missing
+    categorical : (n_features,) bool
+    limits : newton.params.Limits
+    params : the estimator
+    workers : Workers
+    weight : (n_rows,) float64, above 0, or None: all rows weigh the same
+    """
+
+    def __init__(self, X, categorical, limits, params, workers, weight=None):
+        table = part_table(X, workers, absent=np.nan, rounds=X.dtype == np.float64)
+        binner = find_bins(table, categorical, params.max_bin, SAMPLE, 1, workers)
+        if weight is not None:
+            name = type(params).__name__
+            binner = weigh_edges(binner, X, weight, params.max_bin, workers, name)
+        self.categories = Categories(X, categorical)
+        self.start(X, table, self.categories.put_into(binner), limits, params, workers)
+
+    def start(self, X, table, binner, limits, params, workers):
+        """Make the arrays in which trees are grown; ``table`` holds the `Parts` of X."""
+        n_rows = X.shape[0]
+        self.limits, self.params, self.workers = limits, params, workers
+        self.records = np.empty(n_rows, np.int64)
+        self.others, self.few_leaves = None, 0
+        if min(params.colsample_bylevel, params.colsample_bynode) == 1.0:
+            rules = make_rules(limits, params, n_rows)
+            bins = bin_table(table, binner, limits.monotone, limits.groups, workers, Layout())
+            by_levels = params.max_leaves and params.grow_policy == "depthwise"
+            if by_levels and 2 * params.max_leaves < rules.num_leaves:
+                self.few_leaves = params.max_leaves
+                rules = rules._replace(num_leaves=2 * params.max_leaves)
+            if histograms_fit(rules, bins):
+                self.grower = Grower(bins, binner, rules, workers)
+                return
+        if any(codes is not None for codes in binner.codes):
+            raise ValueError(
+                "categories cannot be had with columns drawn for levels or nodes, nor with trees "
+                "so deep: set max_depth or few max_leaves, and colsample_bylevel=colsample_bynode=1"
+            )
+        self.others = BinnedGrower(X, binner, limits, workers, type(params).__name__)
+
+    def grow(self, g, h, used, draws):
+        """Return the `Grown` tree of some derivatives; see `ExactGrower.grow`."""
+        if self.others is not None:
+            return self.others.grow(g, h, used, draws)
+        grower = self.grower
+        if h[0] == 1.0 and (h == 1.0).all():  # then it counts rows, and no sum of it can overflow
+            h = NO_H
+        seed = np.uint32(seed_of(draws.seed, ROUNDING))
+        workers = self.workers if len(self.records) >= ROWS_TO_PACK else ALONE
+        scale = pack_rows(g, h, seed, self.records, workers)
+        self.categories.regroup(
+            draws.of_tree, self.records, scale, self.limits, grower.bins, workers
+        )
+        rows = None if used is None else np.flatnonzero(used).astype(np.uint32)
+        some = draws.of_tree if len(draws.of_tree) < draws.n_features else None
+        tree = self.grow_deep_enough(scale, rows, some)
+        leaves = grower.leaves[: grower.n_leaves]
+        nodes = as_nodes(tree, grower.binner)
+        total = self.sums(rows) if grower.n_leaves == 1 else (leaves["g"].sum(), leaves["h"].sum())
+        root_g, root_h = float(total[0]) * scale.g, float(total[1]) * scale.h
+        nodes["value"][0] = self.limits.weigh(root_g, root_h)
+        nodes["cover"][0] = root_h
+        return Grown(nodes, grower.leaf_of, self.right_sets(tree), leaves["node"].copy())
+
+    def grow_deep_enough(self, scale, rows, features):
+        """Return a tree from the grower, with at least as many levels as its first leaves need.
+
+        Where a tree has too few leaves down to some level, one more level makes at most twice as
+        many. So there is room for all, and those that are cut off later come last.
+        """
+        grower, most = self.grower, self.limits.max_depth or len(self.records)
+        if not self.few_leaves:
+            return grower.grow(self.records, scale, 0, rows, features)
+        depth, before = min(self.few_leaves.bit_length(), most), 0
+        while True:
+            grower.rules = grower.rules._replace(max_depth=depth)
+            tree = grower.grow(self.records, scale, 0, rows, features)
+            if grower.n_leaves >= self.few_leaves or grower.n_leaves == before or depth == most:
+                return tree
+            before, depth = grower.n_leaves, depth + 1
+
+    def sums(self, rows):
+        """Return Σg and Σh of a tree's rows, in steps."""
+        own = self.records if rows is None else self.records[rows]
+        return (own >> HALF).sum(), (own & LOW).sum()
+
+    def right_sets(self, tree):
+        """Return the codes that each node sends right, of those that training has seen; int32."""
+        goes_left, found = self.grower.growth.goes_left, {}
+        codes, bins = self.categories.codes, self.categories.bins
+        for at in np.flatnonzero(tree.nodes["is_set"]).tolist():
+            f = tree.nodes["feature"][at]
+            found[at] = codes[f][goes_left[at, bins[f]] == 0]
+        return found
+
+
+def make_rules(limits, params, n_rows):
+    """Return the kernels' rules."""
+    deepest = 1 << min(limits.max_depth, 40) if limits.max_depth else n_rows
+    leaves = min(deepest, n_rows)
+    if params.max_leaves and params.grow_policy == "lossguide":
+        leaves = min(leaves, params.max_leaves)
+    return Rules(
+        num_leaves=max(int(leaves), 2),
+        max_depth=whole(limits.max_depth or -1),
+        min_rows=0,
+        min_h=limits.min_child_weight,
+        alpha=limits.alpha,
+        ridge=limits.ridge,
+        min_gain=limits.least_gain,
+        max_step=limits.max_step,
+        smooth=0.0,
+        set_smooth=0.0,
+        set_ridge=0.0,
+        most_in_set=whole(params.max_cat_threshold),
+        few_bins=whole(params.max_cat_to_onehot),
+        min_rows_of_category=0,
+        extra=0,
+        plain=int(limits.is_plain),
+        seed=0,
+        sets_by_value=1,
+    )
+
+
+def histograms_fit(rules, bins):
+    """Return whether histograms of all leaves fit the memory."""
+    needed = rules.num_leaves * 16 * stride_of(bins.places) * len(bins.places.length)
+    return needed <= MOST_BYTES
+
+
+def as_nodes(tree, binner):
+    """Return a tree's nodes as `newton.tree.NODE`."""
+    own = tree.nodes
+    nodes = np.zeros(len(own), NODE)
+    inner = own["left"] >= 0
+    for name in ("left", "right"):
+        nodes[name] = own[name]
+    nodes["feature"] = np.where(inner, own["feature"], -1)
+    nodes["value"], nodes["cover"] = own["value"], own["h"]
+    numeric = np.flatnonzero(inner & (own["is_set"] == 0))
+    split = own["feature"][numeric], own["bin"][numeric]
+    nodes["threshold"][numeric] = floats_above(binner.edges, *split)
+    nodes["missing_left"] = np.where(inner, own["missing_left"], 0)
+    nodes["gain"] = rounded_gain(np.where(inner, own["gain"], 0.0))
+    return nodes

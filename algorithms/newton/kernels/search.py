@@ -1,0 +1,209 @@
+"""Find the best split of every slot of a level, in one pass over each column's sorted list.
+
+With (G_L, H_L) the sums left of a threshold, and λ, a split of (G, H) scores
+
+    S = G_L² / (H_L + λ) + (G − G_L)² / (H − H_L + λ)          gain = S − G² / (H + λ)
+
+Entries of one slot come in ascending order among those of the others, so each slot keeps its own
+sums. Rows are asked for ahead of their turn, as a list names them in a random order. Whether S
+passes the best one is told without a division; few thresholds do.
+
+Missing rows go right, then left, and the better of the two is learned (Chen & Guestrin 2016,
+algorithm 3). Of equal splits those with missing rows on the right come first, and the lowest
+threshold; in a column where nothing is missing the highest, and missing values go left.
+
+With ε > 0 only some thresholds are tried, ε H apart: the weighted quantiles of the slot itself.
+"""
+
+import numpy as np
+
+from algorithms.gbdt.kernels.node_score import gain_of, weigh
+from algorithms.newton.kernels.exact_arrays import G, H, N
+from algorithms.runtime.intrinsics import prefetch
+from algorithms.runtime.jit import inner_kernel, kernel
+
+AHEAD = 24  # entries
+NEAR_END = np.float32(1e-6)
+
+
+@kernel
+def search_columns(lists, rows, level, rules, monotone, columns, states, found, first, last):
+    """Write the best split of each slot in the columns numbered first … last − 1.
+
+    Parameters
+    ----------
+    lists : Lists
+    rows : (n_rows,) ROW
+    level : Level
+    rules : Rules
+    monotone : int64 (n_columns,): −1, 0, 1
+    columns : int64, those that are searched
+    states : (K + 1,) STATE, scratch space
+    found : (len(columns), K) FOUND, written
+    """
+    for j in range(first, last):
+        f = columns[j]
+        start, end = lists.start[f], lists.start[f + 1]
+        is_full = end - start == len(rows)
+        begin(states, level, rules, f)
+        if not is_full:
+            sum_gaps(lists, rows, states, level, start, end)
+        if rules.step > 0.0:
+            space(states, rules)
+        if is_full and rules.plain:
+            scan_full(lists, rows, rules, states, start, end)
+        else:
+            scan(lists, rows, rules, monotone[f], is_full, states, start, end)
+        take(states, found[j])
+
+
+@inner_kernel
+def begin(states, level, rules, f):
+    """Make the slots ready for a column."""
+    masked = len(level.allowed) > 0
+    states[0]["skip"] = 1
+    for slot in range(len(level.open)):
+        s = states[slot + 1]
+        shut = not level.open[slot] or (masked and not level.allowed[slot, f])
+        s["skip"] = 1 if shut else 0
+        s["g"] = s["h"] = s["gap_g"] = s["gap_h"] = 0.0
+        s["n"] = s["gaps"] = s["found"] = s["missing_left"] = 0
+        s["total_g"], s["total_h"] = level.totals[slot, G], level.totals[slot, H]
+        s["lower"], s["upper"] = level.lower[slot], level.upper[slot]
+        s["score"] = level.least[slot]
+        s["next"] = rules.least_h
+        s["last"] = np.nan
+
+
+@inner_kernel
+def sum_gaps(lists, rows, states, level, start, end):
+    """Write each slot's sums of rows that a list lacks."""
+    for i in range(np.uint64(start), np.uint64(end)):
+        fetch_ahead(lists, rows, i, end)
+        row = rows[np.uint64(lists.order[i])]
+        s = states[np.uint64(row["slot"])]
+        s["g"] += row["g"]
+        s["h"] += row["h"]
+        s["n"] += 1
+    for slot in range(len(level.open)):
+        s = states[slot + 1]
+        if s["n"] < level.totals[slot, N]:
+            s["gaps"] = 1
+            s["gap_g"] = s["total_g"] - s["g"]
+            s["gap_h"] = max(s["total_h"] - s["h"], 0.0)
+            s["next"] = -np.inf  # what is left of a threshold may be missing rows alone
+        s["g"] = s["h"] = 0.0
+        s["n"] = 0
+
+
+@inner_kernel
+def space(states, rules):
+    """Let thresholds of a slot be ε H apart."""
+    for slot in range(1, len(states)):
+        s = states[slot]
+        s["next"] = max(s["next"], rules.step * (s["total_h"] - s["gap_h"]))
+
+
+@inner_kernel
+def fetch_ahead(lists, rows, i, end):
+    """Ask for a row to come."""
+    ahead = min(i + np.uint64(AHEAD), np.uint64(end) - np.uint64(1))
+    prefetch(rows, np.uint64(lists.order[ahead]))
+
+
+@inner_kernel
+def scan_full(lists, rows, rules, states, start, end):
+    """Try the thresholds of a column in which nothing is missing, with the plain score."""
+    ridge = rules.ridge
+    for i in range(np.uint64(start), np.uint64(end)):
+        fetch_ahead(lists, rows, i, end)
+        row = rows[np.uint64(lists.order[i])]
+        s = states[np.uint64(row["slot"])]
+        if s["skip"]:
+            continue
+        x = lists.value[i]
+        g, h = s["g"], s["h"]
+        if x > s["last"] and h >= s["next"]:
+            rest, above = s["total_g"] - g, s["total_h"] - h
+            a, c = h + ridge, above + ridge
+            top = g * g * c + rest * rest * a
+            if top >= s["score"] * (a * c) and above >= rules.least_h:
+                score = top / (a * c)
+                if score >= s["score"]:
+                    note(s, score, x, 1, g, h)
+            if rules.step > 0.0:
+                s["next"] = h + rules.step * s["total_h"]
+        s["g"] = g + np.float64(row["g"])
+        s["h"] = h + np.float64(row["h"])
+        s["last"] = x
+
+
+@inner_kernel
+def scan(lists, rows, rules, direction, is_full, states, start, end):
+    """Try the thresholds of any column, by all rules."""
+    for i in range(np.uint64(start), np.uint64(end)):
+        fetch_ahead(lists, rows, i, end)
+        row = rows[np.uint64(lists.order[i])]
+        s = states[np.uint64(row["slot"])]
+        if s["skip"]:
+            continue
+        x = lists.value[i]
+        if x > s["last"] and s["h"] >= s["next"]:
+            attempt(s, x, rules, direction, is_full)
+            if rules.step > 0.0:
+                s["next"] = s["h"] + rules.step * (s["total_h"] - s["gap_h"])
+        s["g"] += np.float64(row["g"])
+        s["h"] += np.float64(row["h"])
+        s["last"] = x
+    for slot in range(1, len(states)):
+        s = states[slot]
+        if s["gaps"] and not s["skip"] and not np.isnan(s["last"]):
+            attempt(s, np.float32(np.inf), rules, direction, is_full)
+            if s["threshold"] == np.inf:  # it parts missing rows from all others
+                s["threshold"] = s["last"] + (abs(s["last"]) + NEAR_END)
+
+
+@inner_kernel
+def attempt(s, x, rules, direction, is_full):
+    """Rate the threshold between the last value and x, with missing rows on either side."""
+    for to_left in range(1 + s["gaps"]):
+        g = s["g"] + (s["gap_g"] if to_left else 0.0)
+        h = s["h"] + (s["gap_h"] if to_left else 0.0)
+        score = rate(s, g, h, rules, direction)
+        comes_first = is_full or to_left < s["missing_left"] or (to_left and s["missing_left"])
+        if score > s["score"] or (score == s["score"] and comes_first):
+            note(s, score, x, 1 if is_full else to_left, g, h)
+
+
+@inner_kernel
+def rate(s, g, h, rules, direction):
+    """Return S of a split, or −inf where it is not allowed."""
+    rest, above = s["total_g"] - g, s["total_h"] - h
+    if h < rules.least_h or above < rules.least_h:
+        return -np.inf
+    if rules.plain:
+        return g * g / (h + rules.ridge) + rest * rest / (above + rules.ridge)
+    left = weigh(g, h, s["lower"], s["upper"], rules)
+    right = weigh(rest, above, s["lower"], s["upper"], rules)
+    if direction * (right - left) < 0.0:
+        return -np.inf
+    return gain_of(g, h, left, rules) + gain_of(rest, above, right, rules)
+
+
+@inner_kernel
+def note(s, score, x, missing_left, g, h):
+    """Take a split as the best of a slot; its threshold lies halfway, above the last value."""
+    s["score"], s["found"], s["missing_left"] = score, 1, missing_left
+    s["best_g"], s["best_h"] = g, h
+    half = np.float32(np.float64(s["last"]) / 2.0 + np.float64(x) / 2.0)
+    s["threshold"] = half if half > s["last"] else x
+
+
+@inner_kernel
+def take(states, found):
+    """Write the best split of each slot."""
+    for slot in range(len(found)):
+        s, best = states[slot + 1], found[slot]
+        best["score"] = s["score"] if s["found"] else -np.inf
+        best["g"], best["h"] = s["best_g"], s["best_h"]
+        best["threshold"], best["missing_left"] = s["threshold"], s["missing_left"]

@@ -1,0 +1,147 @@
+"""Grow exact trees with the level-wise kernels of gradient boosting, where these serve.
+
+They part rows so that Σ s² / (w + λ) is large, with w a side's weight and s its Σ w v. With w = h
+and v = −g/h this is Σ G² / (H + λ). All thresholds are tried, but most are ruled out by bounds over
+bins of neighbours: faster than a pass over sorted lists (`newton.exact`).
+"""
+
+import numpy as np
+from scipy import sparse
+
+from algorithms.levelwise.grower import DEEPEST, LevelGrower
+from algorithms.levelwise.kernels.level_arrays import Limits
+from algorithms.newton.exact_grower import LEAST_H, NO_FLAGS, ROWS_A_SHARE, ExactGrower, Grown
+from algorithms.newton.kernels.rows import place_unused, survey_nodes
+from algorithms.newton.kernels.search import NEAR_END
+from algorithms.newton.kernels.thresholds import narrow_thresholds
+from algorithms.newton.params import LEAST_GAIN
+from algorithms.newton.tree import NODE, rounded_gain
+
+
+def fits(X, limits, params):
+    """Return whether trees of these parameters can be grown here.
+
+    Where there is so little to explain that splits may gain less than `LEAST_GAIN`, they cannot:
+    the kernels take what is near 2⁻⁵² for nothing.
+    """
+    draws = params.colsample_bytree, params.colsample_bylevel, params.colsample_bynode
+    return (
+        not sparse.issparse(X)
+        and 0 < limits.max_depth <= DEEPEST
+        and limits.is_plain
+        and limits.least_gain >= LEAST_GAIN
+        and limits.groups.shape[1] == 0
+        and min(draws) == 1.0
+    )
+
+
+class LeveledGrower:
+    """Grows exact trees on the same table, one after another.
+
+    Parameters
+    ----------
+    X : (n_rows, n_columns) float32, or float64 that stands for it, C-contiguous, NaN where missing
+    limits : newton.params.Limits
+    workers : Workers
+    name : name of the estimator, for error messages
+    """
+
+    def __init__(self, X, limits, workers, name):
+        self.others = (X, limits, workers, name)
+        self.X, self.limits, self.workers = X, limits, workers
+        self.grower = LevelGrower(X, workers, name, close=0.0)
+        self.gaps = self.grower.table.missing > 0
+        weight = max(limits.min_child_weight, LEAST_H)
+        self.rules = Limits(2, 1, weight, limits.least_gain, 1.0, limits.ridge)
+        self.lists = None
+
+    def grow(self, g, h, used, draws):
+        """Return the `Grown` tree of some derivatives; see `ExactGrower.grow`."""
+        if not (h > 0.0).all():  # −g/h says nothing of such rows
+            if self.lists is None:
+                self.lists = ExactGrower(*self.others)
+            return self.lists.grow(g, h, used, draws)
+        value, weight = weigh_values(g, h)
+        grown = self.grower.grow(value, weight, self.rules, self.limits.max_depth, used)
+        nodes = self.as_nodes(grown)
+        if self.gaps.any():
+            self.settle_missing(nodes, np.isinf(grown.nodes["threshold"]), used)
+        if used is not None:  # the grower told them by its own thresholds
+            table, leaf = self.grower.table, grown.leaf
+            self.share_rows(lambda _, *rows: place_unused(table, nodes, used, leaf, *rows))
+        return Grown(nodes, grown.leaf)
+
+    def as_nodes(self, grown):
+        """Return a tree's nodes as `newton.tree.NODE`."""
+        own = grown.nodes
+        nodes = np.zeros(len(own), NODE)
+        inner = own["left"] >= 0
+        feature = np.where(inner, own["feature"], 0)
+        for name in ("left", "right"):
+            nodes[name] = own[name]
+        nodes["feature"] = np.where(inner, feature, -1)
+        finite = inner & np.isfinite(own["threshold"])
+        middle = np.where(finite, own["threshold"], 0.0)
+        near = middle.astype(np.float32)
+        asked = np.where(finite, feature, -1).astype(np.int64)
+        narrow_thresholds(self.grower.table, asked, middle, near)
+        nodes["threshold"] = np.where(finite, near, np.where(inner, np.inf, 0.0))
+        to_left = np.where(self.gaps[feature], own["missing_left"], 1)
+        nodes["missing_left"] = np.where(inner, to_left, 0)
+        nodes["value"], nodes["cover"] = grown.values, own["weight"]
+        score = grown.values**2 * (own["weight"] + self.limits.ridge)  # G² / (H + λ)
+        gain = score[own["left"]] + score[own["right"]] - score
+        nodes["gain"] = rounded_gain(np.where(inner, gain, 0.0))
+        return nodes
+
+    def settle_missing(self, nodes, alone, used):
+        """Send missing values where the library does, at nodes that have seen none.
+
+        They go right where only other nodes have seen some of the column. A node that parts
+        nothing but missing values has a threshold above the values that it has seen.
+
+        Parameters
+        ----------
+        nodes : NODE, written to
+        alone : (n_nodes,) bool, nodes that part missing values from all others
+        used : (n_rows,) bool, or None
+        """
+        flags = NO_FLAGS if used is None else used
+        shares = self.count_shares()
+        missing = np.zeros((shares, len(nodes)), np.uint8)
+        largest = np.full((shares, len(nodes)), -np.inf, np.float32)
+
+        def walk(share, *rows):
+            survey_nodes(self.grower.table, nodes, flags, missing[share], largest[share], *rows)
+
+        self.share_rows(walk)
+        in_gaps = (nodes["left"] >= 0) & self.gaps[nodes["feature"]]
+        nodes["missing_left"][in_gaps & ~missing.any(axis=0)] = 0
+        last = largest.max(axis=0)[alone]
+        with np.errstate(over="ignore"):  # above the largest float32 it is infinite
+            nodes["threshold"][alone] = last + (np.abs(last) + NEAR_END)
+
+    def count_shares(self):
+        """Return into how many parts the rows are cut at most."""
+        return -(-len(self.X) // ROWS_A_SHARE)
+
+    def share_rows(self, task):
+        """Call ``task(share, first, last)`` for parts of the rows, each with a share of its own."""
+
+        def part(first, last):
+            task(first, first * ROWS_A_SHARE, min(last * ROWS_A_SHARE, len(self.X)))
+
+        self.workers.share(part, self.count_shares())
+
+
+def weigh_values(g, h):
+    """Return v = −g / h and its weight w = h > 0, float64 (n_rows,): then Σ w v = −G, Σ w = H.
+
+    So (Σ w v)² / (Σ w + λ), what a side scores, is G² / (H + λ), and its value Σ w v / (Σ w + λ)
+    is w*. The weight is None where every h is 1.
+    """
+    weight = None if (h == 1.0).all() else h.astype(np.float64)
+    value = -g.astype(np.float64)
+    if weight is not None:
+        value /= weight
+    return value, weight

@@ -1,0 +1,130 @@
+"""Rounds of second-order trees in the harness's common form, and what they say of features."""
+
+import numpy as np
+
+from algorithms.gbdt.model import class_codes
+from algorithms.model_io.errors import ModelFileError
+from algorithms.model_io.summed_trees import require_sum, rounds_of, value_of
+from algorithms.newton.tree import NODE, NewtonTree, rounded_gain
+
+LIBRARY = "tree-harness"
+
+
+def join_trees(rounds, base, link, classes, n_features):
+    """Return rounds of trees as a `harness.TreeEnsemble`, read and summed as XGBoost does.
+
+    Parameters
+    ----------
+    rounds : list of lists of NewtonTree, one a score
+    base : float32 (n_scores,)
+    link : of the ensemble
+    classes : (n_classes,) labels, or None for regression
+    n_features : int
+    """
+    from harness import Missing, TreeEnsemble
+
+    trees = [tree for round_ in rounds for tree in round_]
+    nodes = join_nodes(trees)
+    offsets = np.cumsum([0] + [len(tree.nodes) for tree in trees])
+    start = np.repeat(offsets[:-1], np.diff(offsets))
+    inner = nodes["left"] >= 0
+    left, right = (np.where(inner, nodes[side] + start, -1) for side in ("left", "right"))
+    sets = [tree.sets[at] for tree in trees for at in sorted(tree.sets)]
+    asking = [first + at for first, t in zip(offsets, trees, strict=False) for at in sorted(t.sets)]
+    categories = np.full(len(nodes), -1, np.int32)
+    categories[asking] = np.arange(len(sets))
+    return TreeEnsemble(
+        feature=np.where(inner, nodes["feature"], -1),
+        threshold=np.where(inner, nodes["threshold"], 0.0),
+        left=left,
+        right=right,
+        default_left=inner & (nodes["missing_left"] == 1),
+        missing=np.full(len(nodes), int(Missing.NAN)),
+        categories=categories,
+        value=nodes["value"].astype(np.float64)[:, None],
+        gain=np.where(inner, nodes["gain"], np.nan),
+        cover=nodes["cover"].astype(np.float64),
+        set_indptr=np.cumsum([0] + [len(codes) for codes in sets]),
+        set_codes=np.concatenate([*sets, np.empty(0, np.int32)]),
+        members_left=np.zeros(len(sets), bool),
+        offsets=offsets,
+        weight=np.ones(len(trees)),
+        output=np.tile(np.arange(len(base)), len(rounds)),
+        base=base.astype(np.float64),
+        n_features=n_features,
+        comparison="<",
+        link=link,
+        input_dtype="float32",
+        sum_dtype="float32",
+        absent="nan",
+        classes=class_codes(classes),
+        library=LIBRARY,
+        cover_kind="hessian",
+    )
+
+
+def join_nodes(trees):
+    """Return the nodes of all trees, end to end."""
+    return np.concatenate([tree.nodes for tree in trees]) if trees else np.empty(0, NODE)
+
+
+def rounds_from(e):
+    """Return an ensemble of XGBoost's rules as rounds of NewtonTree, one a score.
+
+    Raises
+    ------
+    ModelFileError
+        Where its trees follow other rules.
+    """
+    rules = (e.comparison, e.input_dtype, e.sum_dtype, e.base_first)
+    if rules != ("<", "float32", "float32", True) or e.members_left.any():
+        raise ModelFileError(
+            "its trees do not follow XGBoost's rules: read_model and serve predict with them"
+        )
+    require_sum(e)
+    start = np.repeat(e.offsets[:-1], np.diff(e.offsets))
+    inner = e.left >= 0
+    nodes = np.zeros(e.n_nodes, NODE)
+    nodes["feature"], nodes["missing_left"] = e.feature, e.default_left
+    nodes["left"], nodes["right"] = (np.where(inner, c - start, -1) for c in (e.left, e.right))
+    with np.errstate(over="ignore"):  # a file may say more than float32 holds
+        nodes["threshold"], nodes["value"] = e.threshold, np.nan_to_num(value_of(e))
+        nodes["gain"], nodes["cover"] = gain_of(e), np.nan_to_num(e.cover)
+    parts = zip(e.offsets[:-1].tolist(), e.offsets[1:].tolist(), strict=True)
+    trees = [NewtonTree(nodes[a:b].copy(), sets_of(e, a, b)) for a, b in parts]
+    return [[trees[t] for t in round_] for round_ in rounds_of(e).tolist()]
+
+
+def gain_of(e):
+    """Return the gains of an ensemble's nodes, 0 at leaves and the largest where infinite."""
+    return rounded_gain(np.nan_to_num(e.gain, posinf=float(np.finfo(np.float32).max)))
+
+
+def sets_of(e, first, last):
+    """Return the codes that each node from first to before last asks for, node → int32."""
+    asked = np.flatnonzero(e.categories[first:last] >= 0).tolist()
+    numbers = e.categories[first:last][asked].tolist()
+    ends = e.set_indptr
+    return {at: e.set_codes[ends[k] : ends[k + 1]] for at, k in zip(asked, numbers, strict=True)}
+
+
+def importances(rounds, kind, n_features):
+    """Return what each feature's splits add up to, float64 (n_features,).
+
+    Parameters
+    ----------
+    kind : "weight" counts splits, "total_gain" and "total_cover" sum their gains and Σh; "gain" and
+        "cover" are means
+    """
+    nodes = join_nodes([tree for round_ in rounds for tree in round_])
+    nodes = nodes[nodes["left"] >= 0]
+    count = np.bincount(nodes["feature"], minlength=n_features).astype(np.float64)
+    if kind == "weight":
+        return count
+    total = np.bincount(nodes["feature"], nodes[kind.removeprefix("total_")], n_features)
+    return total if kind.startswith("total_") else total / np.maximum(count, 1.0)
+
+
+def flat(raw):
+    """Return scores of one output as a vector."""
+    return raw[:, 0] if raw.shape[1] == 1 else raw

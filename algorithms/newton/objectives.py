@@ -1,0 +1,255 @@
+"""The losses of second-order boosting, under XGBoost's names: derivatives, and first scores.
+
+Derivatives are those of `_kernels/hist/gradient`, and, with r = F − y and the slope δ,
+
+    reg:pseudohubererror    g = r / √(1 + r²/δ²)    h = 1 / √(1 + r²/δ²)
+    multi:softprob          h_k = 2 p_k (1 − p_k)
+
+The second derivative of the pseudo-Huber loss, h³ here, vanishes away from y, so that steps by it
+overshoot, and boosting diverges where |r| is many δ. Ours is the curvature of the parabola that
+touches the loss at F and lies above it elsewhere: its steps never raise the loss (Huber, Ronchetti:
+Robust statistics, 2009, chapter 7). `parity` follows XGBoost, which takes the second derivative.
+
+The first score is the constant that fits best: after the link it is the mean of y, of classes their
+shares, of absolute and quantile errors the quantile, all as XGBoost 3 estimates them (weights of 1
+count as none; there they choose another neighbour); leaves of these errors are that quantile too.
+Where there is no such form it is one Newton step from 0, but
+for the pseudo-Huber loss, whose step from 0 ends about ȳ³ far away (so does XGBoost's; `parity`
+follows it): there it is the median.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from algorithms.estimator.eval_sets import read_derivatives
+from algorithms.gbdt.kernels import gradients as kinds
+from algorithms.gbdt.kernels.gradients import ROWS, differentiate, differentiate_classes
+from algorithms.newton.params import max_step, read_base
+from algorithms.parity.xgboost_objectives import quantile
+
+SOFTMAX, PSEUDO_HUBER = -1, -2
+REGRESSION = {
+    "reg:squarederror": (kinds.L2, "identity"),
+    "reg:logistic": (kinds.LOGISTIC, "sigmoid"),
+    "reg:absoluteerror": (kinds.L1, "identity"),
+    "reg:pseudohubererror": (PSEUDO_HUBER, "identity"),
+    "reg:quantileerror": (kinds.QUANTILE, "identity"),
+    "count:poisson": (kinds.POISSON, "exp"),
+    "reg:gamma": (kinds.GAMMA, "exp"),
+    "reg:tweedie": (kinds.TWEEDIE, "exp"),
+}
+BINARY = ("binary:logistic",)
+CLASSES = ("multi:softprob", "multi:softmax")
+BLOCK = 1 << 13
+NO_WEIGHT = np.empty(0)
+CLOSEST = 1e-6  # a share is kept so far from 0 and 1, as in XGBoost
+FEWEST_H = np.float32(1e-16)
+TINY = 1e-16  # of the share of a class
+LEAST_MEAN = np.finfo(np.float64).tiny
+
+
+@dataclass(frozen=True)
+class Objective:
+    """A loss with its constants; ``link`` is that of `harness.TreeEnsemble`."""
+
+    name: str
+    kind: int
+    constant: float
+    n_scores: int
+    link: str
+    scale_pos_weight: float = 1.0
+    shares: tuple = ()  # of quantiles, one a score
+
+    @property
+    def renewed(self):
+        """The quantile of what is left that becomes a leaf's value, one a score, or None."""
+        return self.shares or None
+
+    def weigh(self, y, weight):
+        """Return weights with those of positive rows scaled, or None where all are 1."""
+        if self.kind != kinds.LOGISTIC or self.scale_pos_weight == 1.0:
+            return weight
+        scale = np.where(y == 1.0, self.scale_pos_weight, 1.0)
+        return scale if weight is None else weight * scale
+
+    def differentiate(self, score, y, weight, g, h, workers):
+        """Write g and h at the present scores.
+
+        Parameters
+        ----------
+        score : (n_scores, n_rows) float64
+        y : (n_rows,) float64, values or class codes
+        weight : (n_rows,) float64 or None, as `weigh` returns it
+        g, h : (n_scores, n_rows) float32, written
+        workers : Workers
+        """
+        weights = NO_WEIGHT if weight is None else weight
+        n_rows = len(y)
+
+        def share(first, last):
+            first, last = first * BLOCK, min(last * BLOCK, n_rows)
+            if self.kind == SOFTMAX:
+                work = np.empty((len(score) + 2, ROWS))
+                differentiate_classes(score, y, weights, work, g, h, first, last)
+                # The kernel's h is LightGBM's, K/(K−1) p (1−p). XGBoost's is 2 p (1−p), the row's
+                # sum of |∂²l/∂F_k ∂F_j| over j: a diagonal that is no less than the matrix, so that
+                # the steps of all classes may be taken at once. Both are the same for K = 2.
+                own = h[:, first:last]
+                own *= np.float32(2.0 * (self.n_scores - 1.0) / self.n_scores)
+                np.maximum(own, FEWEST_H, out=own)
+            elif self.kind == PSEUDO_HUBER:
+                rows = slice(first, last)
+                self.differentiate_huber(score[0, rows], y[rows], weight, g, h, rows)
+            else:
+                for k in range(self.n_scores):
+                    constant = self.shares[k] if self.kind == kinds.QUANTILE else self.constant
+                    one = (score[k], y, weights, g[k], h[k], first, last)
+                    differentiate(self.kind, constant, *one)
+                if self.kind in kinds.CONSTANT and weight is None:
+                    h[:, first:last] = 1.0
+
+        workers.share(share, -(-n_rows // BLOCK))
+
+    def differentiate_huber(self, score, y, weight, g, h, rows):
+        """Write the derivatives of the pseudo-Huber loss for some rows."""
+        r = score - y
+        w = 1.0 if weight is None else weight[rows]
+        h[0, rows] = bend = w / np.sqrt(1.0 + (r / self.constant) ** 2)
+        g[0, rows] = r * bend
+
+    def first_scores(self, y, weight, given, workers):
+        """Return the intercept before the link is applied, float32 (n_scores,).
+
+        Parameters
+        ----------
+        y, weight : as in `differentiate`
+        given : base_score, on the scale of predictions, or None
+        workers : Workers
+        """
+        if given is not None:
+            mean = read_base(given, self.n_scores)
+            if self.link == "sigmoid" and not ((mean > 0.0) & (mean < 1.0)).all():
+                raise ValueError(f"base_score of {self.name} must lie between 0 and 1")
+            if self.link == "exp" and not (mean > 0.0).all():
+                raise ValueError(f"base_score of {self.name} must be above 0")
+            return self.margin(mean)
+        if self.kind == SOFTMAX:
+            total = np.bincount(y.astype(np.int64), weight, self.n_scores)
+            log = np.log(np.maximum(total / total.sum(), TINY))
+            return (log - log.mean()).astype(np.float32)
+        if self.renewed is not None or self.kind == PSEUDO_HUBER:
+            return np.float32([quantile_of(y, weight, s) for s in self.shares or (0.5,)])
+        if self.scale_pos_weight != 1.0:
+            g, h = np.empty((2, 1, len(y)), np.float32)
+            self.differentiate(np.zeros((1, len(y))), y, weight, g, h, workers)
+            total = h.sum(dtype=np.float64)
+            return np.float32([-g.sum(dtype=np.float64) / total if total > 0.0 else 0.0])
+        return self.margin(np.array([np.average(y, weights=weight)]))
+
+    def margin(self, mean):
+        """Return scores whose predictions are given, float32 (n_scores,)."""
+        if self.link == "sigmoid":
+            p = np.clip(mean, CLOSEST, 1.0 - CLOSEST)
+            mean = np.log(p / (1.0 - p))
+        elif self.link == "exp":
+            mean = np.log(np.maximum(mean, LEAST_MEAN))
+        return np.broadcast_to(mean, self.n_scores).astype(np.float32)
+
+
+@dataclass(frozen=True)
+class Custom:
+    """A loss of the user's: a callable (y, scores) → (g, h), with ``sample_weight`` if weighed."""
+
+    function: object
+    n_scores: int
+    link: str
+    name: str = "custom"
+    renewed = None
+
+    def weigh(self, _y, weight):
+        """Return the weights: they are the function's affair."""
+        return weight
+
+    def first_scores(self, _y, _weight, given, _workers):
+        """Return what was given, or zeros."""
+        start = 0.0 if given is None else read_base(given, self.n_scores)
+        return np.broadcast_to(start, self.n_scores).astype(np.float32)
+
+    def differentiate(self, score, y, weight, g, h, _workers):
+        """Write what the function returns; its arrays are shaped as the scores that it gets.
+
+        Raises
+        ------
+        TypeError, ValueError
+            Those of `read_derivatives`.
+        """
+        raw = np.array(score[0] if len(score) == 1 else score.T, order="C")  # theirs to change
+        options = {} if weight is None else {"sample_weight": weight}
+        found = read_derivatives(self.function(y, raw, **options), raw.shape, may_be_flat=True)
+        with np.errstate(over="ignore"):  # what is infinite then is refused
+            for to, values in zip((g, h), found, strict=True):
+                to[:] = values.T.reshape(to.shape)
+
+
+def read_shares(given):
+    """Return the shares of quantiles, one or several, as a tuple of floats.
+
+    Raises
+    ------
+    ValueError
+        Where there is none, or one does not lie between 0 and 1.
+    """
+    shares = np.atleast_1d(np.asarray(given, np.float64))
+    if shares.ndim != 1 or not shares.size or not ((shares > 0.0) & (shares < 1.0)).all():
+        raise ValueError(f"quantile_alpha lies between 0 and 1, each of them; it is {given!r}")
+    return tuple(shares.tolist())
+
+
+def quantile_of(values, weight, share):
+    """Return XGBoost's quantile of values, its share and they rounded to float32 as there."""
+    weight = None if weight is None else weight.astype(np.float32)
+    return quantile(values.astype(np.float32), weight, np.float64(np.float32(share)))
+
+
+def find_objective(params, n_classes):
+    """Return the objective that parameters name.
+
+    Parameters
+    ----------
+    params : the estimator
+    n_classes : 0 for regression
+
+    Raises
+    ------
+    ValueError
+        Where there is none of that name for the task.
+    """
+    wanted = params.objective
+    several = n_classes > 2
+    if callable(wanted):
+        link = ("softmax" if several else "sigmoid") if n_classes else "identity"
+        return Custom(wanted, n_classes if several else 1, link)
+    if not n_classes:
+        name = wanted or "reg:squarederror"
+        if name not in REGRESSION:
+            raise ValueError(f"objective {name!r} is none of {sorted(REGRESSION)}")
+        kind, link = REGRESSION[name]
+        if kind in (kinds.L1, kinds.QUANTILE):
+            shares = (0.5,) if kind == kinds.L1 else read_shares(params.quantile_alpha)
+            return Objective(name, kind, 0.0, len(shares), link, shares=shares)
+        constants = {
+            kinds.LOGISTIC: 1.0,
+            PSEUDO_HUBER: params.huber_slope,
+            kinds.POISSON: max_step(params),
+            kinds.TWEEDIE: params.tweedie_variance_power,
+        }
+        weight = float(params.scale_pos_weight) if kind == kinds.LOGISTIC else 1.0
+        return Objective(name, kind, float(constants.get(kind, 0.0)), 1, link, weight)
+    name = wanted or (CLASSES if several else BINARY)[0]
+    if name not in (*CLASSES, *BINARY):
+        raise ValueError(f"objective {name!r} is none of {[*BINARY, *CLASSES]}")
+    if several:
+        return Objective(CLASSES[0], SOFTMAX, 0.0, n_classes, "softmax")
+    weight = float(params.scale_pos_weight)
+    return Objective(BINARY[0], kinds.LOGISTIC, 1.0, 1, "sigmoid", weight)

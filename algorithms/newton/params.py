@@ -1,0 +1,180 @@
+"""The parameters of second-order boosting: what each may be, and the limits they set on trees."""
+
+from copy import copy
+from dataclasses import dataclass
+from inspect import signature
+from numbers import Integral, Real
+
+import numpy as np
+from sklearn.utils._param_validation import Interval, Options, StrOptions
+
+from algorithms.estimator.constraints import read_interactions, read_signs
+from algorithms.estimator.library_versions import AS_XGBOOST
+from algorithms.gbdt.params import AT_LEAST_0, COUNT, SHARE
+
+WHOLE = Interval(Integral, 0, None, closed="left")
+
+CONSTRAINTS = {
+    "n_estimators": [COUNT],
+    "learning_rate": [Interval(Real, 0.0, None, closed="neither")],
+    "max_depth": [WHOLE],
+    "max_leaves": [WHOLE],
+    "max_bin": [Interval(Integral, 2, 256, closed="both")],
+    "grow_policy": [StrOptions({"depthwise", "lossguide"})],
+    "tree_method": [StrOptions({"exact", "approx", "hist", "auto"})],
+    "proposal": [StrOptions({"global", "local", "random"})],
+    "sketch_eps": [Interval(Real, 0.0, 1.0, closed="neither"), None],
+    "prune": [StrOptions({"post", "pre"}), None],
+    "gamma": [AT_LEAST_0],
+    "min_child_weight": [AT_LEAST_0],
+    "max_delta_step": [AT_LEAST_0, None],
+    "subsample": [SHARE],
+    "colsample_bytree": [SHARE],
+    "colsample_bylevel": [SHARE],
+    "colsample_bynode": [SHARE],
+    "reg_alpha": [AT_LEAST_0],
+    "reg_lambda": [AT_LEAST_0],
+    "scale_pos_weight": [Interval(Real, 0.0, None, closed="neither")],
+    "base_score": [Real, "array-like", None],
+    "random_state": ["random_state"],
+    "missing": [Real],
+    "monotone_constraints": ["array-like", dict, str, None],
+    "interaction_constraints": [list, tuple, str, None],
+    "importance_type": [StrOptions({"gain", "weight", "cover", "total_gain", "total_cover"})],
+    "max_cat_to_onehot": [COUNT],
+    "max_cat_threshold": [COUNT],
+    "eval_metric": [str, callable, list, None],
+    "early_stopping_rounds": [COUNT, None],
+    "warm_start": ["boolean"],
+    "huber_slope": [Interval(Real, 0.0, None, closed="neither")],
+    "quantile_alpha": [Interval(Real, 0.0, 1.0, closed="neither"), "array-like"],
+    "tweedie_variance_power": [Interval(Real, 1.0, 2.0, closed="neither")],
+    "parity": AS_XGBOOST,
+    "n_jobs": [Integral, None],
+    # parameters of XGBoost's that have nothing to decide here: None, or the value that says so
+    "booster": [StrOptions({"gbtree"}), None],
+    "callbacks": [None],
+    "device": [StrOptions({"cpu"}), None],
+    "feature_types": [None],
+    "feature_weights": [None],
+    "multi_strategy": [StrOptions({"one_output_per_tree"}), None],
+    "num_parallel_tree": [Options(Integral, {1}), None],
+    "sampling_method": [StrOptions({"uniform"}), None],
+    "validate_parameters": ["boolean", None],
+    "verbosity": [Interval(Integral, 0, 3, closed="both"), None],
+    "enable_categorical": ["boolean"],
+}
+NEVER_NONE = ("missing", "warm_start", "enable_categorical")
+CONSTRAINTS = {
+    name: allowed if None in allowed or name in NEVER_NONE else [*allowed, None]
+    for name, allowed in CONSTRAINTS.items()
+}
+LEAST_GAIN = 1e-6  # a split gains more, as in XGBoost
+POISSON_STEP = 0.7  # max_delta_step of counts, where none is set, as in XGBoost
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What a tree may look like, and what its nodes are worth."""
+
+    max_depth: int  # 0: any
+    min_child_weight: float
+    ridge: float  # λ
+    alpha: float
+    max_step: float
+    least_gain: float  # a split gains more; γ, where it stops growth
+    monotone: np.ndarray  # int64 (n_features,)
+    groups: np.ndarray  # uint64 (n_features, n_words), bits; no words: all features may interact
+
+    @property
+    def is_plain(self):
+        """Whether a side counts T(G)² / (H + λ) with T(G) = G: nothing binds its value."""
+        return not (self.alpha or self.max_step or self.monotone.any())
+
+    def weigh(self, g, h, lower=-np.inf, upper=np.inf):
+        """Return w* = −T(G) / (H + λ), float64, within its bounds."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            value = -self.shrink(g) / (h + self.ridge)
+        value = np.where(h > 0.0, value, 0.0)
+        if self.max_step:
+            value = np.clip(value, -self.max_step, self.max_step)
+        return np.clip(value, lower, upper)
+
+    def gain_of(self, g, h, value):
+        """Return −(2 G w + 2 α |w| + (H + λ) w²), see `_kernels/newton/worth`."""
+        first = g * value + self.alpha * np.abs(value)
+        return -(2.0 * first + (h + self.ridge) * value * value)
+
+    def shrink(self, g):
+        """Return T(G)."""
+        return np.sign(g) * np.maximum(np.abs(g) - self.alpha, 0.0)
+
+
+def filled(estimator):
+    """Return a copy of an estimator whose parameters that are None have their defaults."""
+    copied = copy(estimator)
+    for name, parameter in signature(type(estimator).__init__).parameters.items():
+        if name != "self" and getattr(copied, name) is None:
+            setattr(copied, name, parameter.default)
+    return copied
+
+
+def make_limits(params, n_features, names, least_gain=LEAST_GAIN):
+    """Return the `Limits` of an estimator's parameters.
+
+    Parameters
+    ----------
+    params : the estimator
+    n_features : int
+    names : list of the columns' names, or empty
+    least_gain : float, what a split must gain in any case
+
+    Raises
+    ------
+    ValueError
+        Where a constraint names a column that is not there, or cannot be read.
+    """
+    asked = params.interaction_constraints
+    return Limits(
+        max_depth=int(params.max_depth),
+        min_child_weight=float(params.min_child_weight),
+        ridge=float(params.reg_lambda),
+        alpha=float(params.reg_alpha),
+        max_step=max_step(params),
+        least_gain=max(least_gain, float(params.gamma) if prunes_before(params) else 0.0),
+        monotone=read_signs(params.monotone_constraints, n_features, names),
+        groups=read_interactions(asked, n_features, names, others_alone=True),
+    )
+
+
+def max_step(params):
+    """Return the bound on a leaf's value; 0: none."""
+    if params.max_delta_step is None:
+        return POISSON_STEP if params.objective == "count:poisson" else 0.0
+    return float(params.max_delta_step)
+
+
+def read_base(given, n_scores):
+    """Return the base score, float64 (1,) or (n_scores,).
+
+    Raises
+    ------
+    ValueError
+        Where it is no number of float32 for all scores or for each.
+    """
+    try:
+        found = np.asarray(given, np.float64).ravel()
+    except (TypeError, ValueError):
+        found = np.full(1, np.nan)
+    if not (np.abs(found) <= np.finfo(np.float32).max).all():
+        raise ValueError(f"base_score={given!r} must be finite, within the range of float32")
+    if len(found) not in (1, n_scores):
+        raise ValueError(f"base_score has {len(found)} values; the model has {n_scores}")
+    return found
+
+
+def prunes_before(params):
+    """Return whether γ stops growth: the exact method prunes grown trees, the others stop."""
+    if params.prune is not None:
+        return params.prune == "pre"
+    return params.tree_method != "exact"

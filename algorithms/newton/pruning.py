@@ -1,0 +1,104 @@
+"""Cut a grown tree back: to splits that gain γ, or to as many leaves as are wanted."""
+
+from collections import deque
+from heapq import heappop, heappush
+
+import numpy as np
+
+from algorithms.newton.exact_grower import Grown
+
+
+def splits_that_gain(nodes, gamma):
+    """Return which splits are left where leaves are pruned from below, bool (n_nodes,).
+
+    A split that gains less than γ goes where both its sides are leaves, and so on upwards.
+    """
+    left, right = nodes["left"].tolist(), nodes["right"].tolist()
+    gain = nodes["gain"]
+    kept = nodes["left"] >= 0
+    for node in range(len(nodes) - 1, -1, -1):
+        if kept[node] and not (kept[left[node]] or kept[right[node]]):
+            kept[node] = gain[node] >= gamma
+    return kept
+
+
+def splits_by_depth(nodes, most_leaves):
+    """Return the first splits, level by level, that make so many leaves; bool (n_nodes,)."""
+    kept = np.zeros(len(nodes), bool)
+    waiting = deque([0])
+    leaves = 1
+    while waiting and leaves < most_leaves:
+        node = waiting.popleft()
+        if nodes["left"][node] >= 0:
+            kept[node] = True
+            leaves += 1
+            waiting += [nodes["left"][node], nodes["right"][node]]
+    return kept
+
+
+def splits_by_gain(nodes, most_leaves):
+    """Return the splits that growth by gain makes first; of equal ones the lowest node's."""
+    kept = np.zeros(len(nodes), bool)
+    waiting = [(-nodes["gain"][0], 0)]
+    leaves = 1
+    while waiting and leaves < most_leaves:
+        _, node = heappop(waiting)
+        if nodes["left"][node] >= 0:
+            kept[node] = True
+            leaves += 1
+            for child in (nodes["left"][node], nodes["right"][node]):
+                heappush(waiting, (-nodes["gain"][child], int(child)))
+    return kept
+
+
+def cut(grown, kept):
+    """Return a `Grown` tree with the kept splits only; its rows stand at the nodes above.
+
+    Parameters
+    ----------
+    kept : (n_nodes,) bool; a kept split's parent is kept
+    """
+    nodes = grown.nodes
+    inner = nodes["left"] >= 0
+    if (kept == inner).all():
+        return grown
+    left, right = nodes["left"].tolist(), nodes["right"].tolist()
+    number = np.full(len(nodes), -1)
+    number[0], count = 0, 1
+    alive = [0]
+    for node in range(len(nodes)):  # children come after their parents
+        if not inner[node]:
+            continue
+        for child in (left[node], right[node]):
+            if kept[node]:
+                number[child] = count
+                count += 1
+                alive.append(child)
+            else:
+                number[child] = number[node]
+    new = nodes[alive]
+    stays = kept[alive]
+    for name in ("left", "right"):
+        new[name] = np.where(stays, number[new[name]], -1)
+    new["feature"] = np.where(stays, new["feature"], -1)
+    for name in ("threshold", "gain", "missing_left"):
+        new[name] = np.where(stays, new[name], 0)
+    sets = {int(number[node]): codes for node, codes in grown.sets.items() if kept[node]}
+    where = number if grown.where is None else number[grown.where]
+    return Grown(new, grown.at, sets, where)
+
+
+def shape(grown, params, *, by_gain):
+    """Return a tree as γ and ``max_leaves`` leave it.
+
+    Parameters
+    ----------
+    params : the estimator
+    by_gain : whether γ prunes; otherwise it has stopped growth
+    """
+    if params.max_leaves and grown.nodes["left"][0] >= 0:
+        choose = splits_by_gain if params.grow_policy == "lossguide" else splits_by_depth
+        grown = cut(grown, choose(grown.nodes, params.max_leaves))
+    if by_gain and params.gamma > 0.0:
+        grown = cut(grown, splits_that_gain(grown.nodes, params.gamma))
+    return grown

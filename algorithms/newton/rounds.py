@@ -1,0 +1,115 @@
+"""The rounds of second-order boosting: derivatives, a tree a score, and new scores.
+
+F₀ = the constant that fits best
+F_m = F_{m−1} + η tree_m            tree_m grown on g, h of the loss at F_{m−1}
+"""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from algorithms.gbdt.kernels.score_update import add_leaves
+from algorithms.gbdt.sampling import seed_of
+from algorithms.newton.objectives import Custom, quantile_of
+from algorithms.newton.params import prunes_before
+from algorithms.newton.pruning import shape
+from algorithms.newton.sampling import Columns, draw_rows
+from algorithms.newton.tree import NewtonTree
+from algorithms.runtime.threads import ALONE
+
+SMALL = 1 << 15  # rows below which threads cost more than they bring
+
+
+@dataclass
+class Rounds:
+    """Grows rounds of trees on one table.
+
+    Parameters
+    ----------
+    params : the estimator
+    grower : ExactGrower, HistGrower or ProposalGrower
+    objective : newton.objectives.Objective or Custom
+    y : (n_rows,) float64, values or class codes
+    weight : (n_rows,) float64, or None
+    score : (n_scores, n_rows) float64, F; written to
+    n_features : int
+    seed : int
+    workers : Workers
+    done : list of lists of NewtonTree, the rounds there are
+    """
+
+    params: object
+    grower: object
+    objective: object
+    y: np.ndarray
+    weight: np.ndarray | None
+    score: np.ndarray
+    n_features: int
+    seed: int
+    workers: object
+    done: list = field(default_factory=list)
+
+    def __post_init__(self):
+        self.g = np.empty(self.score.shape, np.float32)
+        self.h = np.empty(self.score.shape, np.float32)
+        if len(self.y) < SMALL:
+            self.workers = ALONE
+
+    def boost(self):
+        """Add a round of trees; return them."""
+        number = len(self.done)
+        self.objective.differentiate(self.score, self.y, self.weight, self.g, self.h, self.workers)
+        self.check_derivatives()
+        used = draw_rows(self.params, len(self.y), seed_of(self.seed, number))
+        trees = [self.grow_one(number, k, used) for k in range(len(self.score))]
+        self.done.append(trees)
+        return trees
+
+    def grow_one(self, number, k, used):
+        """Return the tree of one score, and add it."""
+        draws = Columns(self.params, self.n_features, seed_of(self.seed, number, k))
+        grown = self.grower.grow(self.g[k], self.h[k], used, draws)
+        grown = shape(grown, self.params, by_gain=not prunes_before(self.params))
+        nodes, where = grown.nodes, grown.where
+        if self.objective.renewed is not None:
+            self.renew(grown, k, used)
+        nodes["value"] *= np.float32(self.params.learning_rate)  # η w*
+        values = nodes["value"].astype(np.float64)
+        values = values if where is None else values[where]
+
+        def add(first, last):
+            add_leaves(self.score[k], grown.at, values, first, last)
+
+        self.workers.share(add, len(self.y))
+        return NewtonTree(nodes, grown.sets)
+
+    def check_derivatives(self):
+        """Raise where a derivative is not finite, and say why."""
+        finite = (np.isfinite([d.min(), d.max()]).all() for d in (self.g, self.h))
+        for is_finite, what in zip(finite, ("gradients", "hessians"), strict=True):
+            if not is_finite:
+                raise ValueError(f"{what} of the loss are not finite: {self.why_not_finite()}")
+
+    def why_not_finite(self):
+        """Return the likely cause: what was given, or where the rounds have led."""
+        if isinstance(self.objective, Custom):
+            return "the objective returned such numbers"
+        if not self.done:
+            return "targets, weights or the scores to start from are too large"
+        low, high = self.score.min(), self.score.max()
+        return (
+            f"boosting has diverged, after {len(self.done)} rounds scores reach from {low:.3g} to "
+            f"{high:.3g}. Bound its steps by max_delta_step=0.7, or by a lower learning_rate"
+        )
+
+    def renew(self, grown, k, used):
+        """Make the quantile of what is left to explain each leaf's value."""
+        node = grown.at if grown.where is None else grown.where[grown.at]
+        rows = np.arange(len(node)) if used is None else np.flatnonzero(used)
+        rows = rows[np.argsort(node[rows], kind="stable")]
+        ends = np.flatnonzero(np.diff(node[rows])) + 1
+        for own in np.split(rows, ends):
+            weight = None if self.weight is None else self.weight[own]
+            left = self.y[own] - self.score[k, own]
+            value = quantile_of(left, weight, self.objective.renewed[k])
+            grown.nodes["value"][node[own[0]]] = value

@@ -1,0 +1,47 @@
+"""LightGBM's random generator, and its choice of the rows on which bins are found.
+
+With a state x of 32 bits:
+    x ← 214013 x + 2531011 mod 2³²; a short is bits 16 … 30 of x, an integer its lowest 31
+"""
+
+import numpy as np
+
+from algorithms.runtime.jit import inner_kernel, kernel
+
+LOW = 0xFFFFFFFF
+SHORT = 0x7FFF
+INTEGER = 0x7FFFFFFF
+
+
+@inner_kernel
+def step(x):
+    """Return the next state of the generator."""
+    return (214013 * x + 2531011) & LOW
+
+
+@kernel
+def draw_sample(seed, wanted, drawn):
+    """Mark some rows; 1 < wanted < len(drawn).
+
+    Where many rows are wanted, each is taken with the probability that is still needed; few are
+    found by Floyd's method.
+
+    Parameters
+    ----------
+    seed : int
+    wanted : how many rows
+    drawn : (n_rows,) uint8, zeros, written
+    """
+    x = seed & LOW
+    n, count = len(drawn), 0
+    if wanted > n / np.log2(wanted):
+        for i in range(n):
+            x = step(x)
+            if ((x >> 16) & SHORT) / 32768.0 < (wanted - count) / (n - i):
+                drawn[i] = 1
+                count += 1
+        return
+    for row in range(n - wanted, n):
+        x = step(x)
+        other = (x & INTEGER) % (row + 1)
+        drawn[row if drawn[other] else other] = 1

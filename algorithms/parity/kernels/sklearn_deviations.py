@@ -1,0 +1,108 @@
+"""Absolute errors about the weighted median, for every place at which a node may be split.
+
+With W the weight of a set of rows and m its median, where the weight of smaller values reaches
+half of W (between two values where it is half exactly), the error is
+
+    Σ w |y − m| = (Σ_{y ≥ m} w y − m Σ_{y ≥ m} w) + (m Σ_{y < m} w − Σ_{y < m} w y)
+
+Rows join one by one, forward for left sides and backward for right ones. A Fenwick tree (1994)
+over the ranks of their values keeps Σ w and Σ w y below each rank, and finds the median by
+walking down its powers of two: n log n for a node and a feature.
+"""
+
+from algorithms.parity.kernels.sklearn_arrays import (
+    ERROR_LEFT,
+    ERROR_RIGHT,
+    MEDIAN_LEFT,
+    MEDIAN_RIGHT,
+    ORDER,
+    RANK,
+    SORTED,
+    TREE_VALUE,
+    TREE_WEIGHT,
+)
+from algorithms.parity.kernels.sklearn_sort import sort_pairs
+from algorithms.runtime.jit import inner_kernel, linked_kernel
+
+
+@linked_kernel
+def measure_deviations(y, weight, samples, start, end, deviations, ranks, pending):
+    """Write the errors and medians of all left and right sides of a node.
+
+    Parameters
+    ----------
+    y, weight : float64 (n_rows,)
+    samples : int64 (m,); the node's rows stand at start … end − 1
+    deviations : float64 (DEVIATIONS, m + 1), written to
+    ranks : int64 (2, m), written to
+    pending : int64 (PENDING, 3), scratch of the sort
+    """
+    n = end - start
+    ordered, order, rank = deviations[SORTED], ranks[ORDER], ranks[RANK]
+    for i in range(n):
+        ordered[i] = y[samples[start + i]]
+        order[i] = i
+    sort_pairs(ordered, order, 0, n, pending)
+    for i in range(n):
+        rank[order[i]] = i
+    for backward in range(2):
+        error = deviations[ERROR_RIGHT if backward else ERROR_LEFT]
+        median = deviations[MEDIAN_RIGHT if backward else MEDIAN_LEFT]
+        for k in (TREE_WEIGHT, TREE_VALUE):
+            for i in range(n + 1):
+                deviations[k, i] = 0.0
+        total = 0.0
+        total_value = 0.0
+        for step in range(n):
+            i = n - 1 - step if backward else step
+            w = weight[samples[start + i]]
+            value = w * ordered[rank[i]]
+            add(deviations, n, rank[i], w, value)
+            total += w
+            total_value += value
+            half = 0.5 * total
+            below, _, _ = descend(deviations, n, half, False)
+            at, w_below, value_below = descend(deviations, n, half, True)
+            m = (ordered[below] + ordered[at]) / 2 if at != below else ordered[at]
+            # Σ w |y − m|
+            above = (total_value - value_below) - m * (total - w_below)
+            error[start + i] = above + (m * w_below - value_below)
+            median[start + i] = m
+
+
+@inner_kernel
+def add(deviations, n, rank, w, value):
+    """Add a row to the tree over n ranks."""
+    i = rank + 1
+    while i <= n:
+        deviations[TREE_WEIGHT, i] += w
+        deviations[TREE_VALUE, i] += value
+        i += i & -i
+
+
+@inner_kernel
+def descend(deviations, n, target, reached):
+    """Return the last rank before which Σ w stays below a target, and Σ w and Σ w y before it.
+
+    Parameters
+    ----------
+    n : number of ranks
+    reached : whether Σ w may also equal the target; ranks that have no weight are then passed
+    """
+    bit = 1
+    while 2 * bit <= n:
+        bit *= 2
+    at = 0
+    weight = 0.0
+    value = 0.0
+    while bit:
+        step = at + bit
+        if step <= n:
+            w = deviations[TREE_WEIGHT, step]
+            if target > w or (reached and target == w):
+                target -= w
+                at = step
+                weight += w
+                value += deviations[TREE_VALUE, step]
+        bit >>= 1
+    return at, weight, value

@@ -1,0 +1,187 @@
+"""Grow one tree by scikit-learn's rules, depth first or best first.
+
+Depth first, a node is split at once, and its left side is made first. Best first, it waits in the
+frontier until no other improves more; both its sides are then made, the left one first.
+"""
+
+from algorithms.parity.kernels.sklearn_arrays import ALL, MEDIAN_RIGHT, WHOLE
+from algorithms.parity.kernels.sklearn_criteria import node_impurity
+from algorithms.parity.kernels.sklearn_search import complete_split, search_features
+from algorithms.parity.kernels.sklearn_sums import start_sides, sum_node
+from algorithms.runtime.jit import inner_kernel, kernel
+from algorithms.trees.kernels.best_first_heap import pop_split, push_split
+from algorithms.trees.kernels.tree_arrays import (
+    ABSOLUTE_ERROR,
+    BUDGET,
+    COUNT,
+    DEPTH,
+    DONE,
+    HEAP,
+    MORE_ROOM,
+    WAITING,
+)
+
+EPSILON = 2.0**-52
+NO_FEATURE = -2
+LEAF = -1
+
+
+@kernel
+def grow_by_sklearn_rules(given, rules, work, search):
+    """Make nodes; return DONE, or MORE_ROOM: call again with more entries for nodes and values."""
+    state = work.state
+    if state[COUNT] == 0:
+        list_rows(given, search)
+    while state[WAITING] > 0 or open_best(rules, work):
+        number = state[COUNT]
+        if number == len(work.nodes):
+            return MORE_ROOM
+        task = work.todo[state[WAITING] - 1]
+        split = work.splits[number if rules.max_leaf_nodes else 0]
+        if open_node(given, rules, search, task, split, number):
+            search_features(given, rules, search, split)
+            if split["entry"] < split["end"]:
+                complete_split(given, rules, search, split, task["impurity"])
+        close_node(rules, work, search, task, split)
+    return DONE
+
+
+@inner_kernel
+def list_rows(given, search):
+    """List the rows whose weight is not zero, and add up all weights."""
+    n = 0
+    total = 0.0
+    for row in range(len(given.y)):
+        total += given.weight[row]
+        if given.weight[row] != 0.0:
+            search.samples[n] = row
+            n += 1
+    search.weights[ALL] = total
+
+
+@inner_kernel
+def open_node(given, rules, search, task, split, number):
+    """Sum the rows of a task and write them into its split; return whether it may be split."""
+    start, end = task["start"], task["end"]
+    sum_node(given, rules, search, start, end)
+    start_sides(given, rules, search, start, end)
+    if task["parent"] < 0:
+        task["impurity"] = node_impurity(given, rules, search, start, end)
+    split["node"] = number
+    split["start"] = start
+    split["end"] = end
+    split["depth"] = task["depth"]
+    split["lower"] = task["lower"]
+    split["upper"] = task["upper"]
+    split["n_constants"] = 0 if rules.max_leaf_nodes else task["n_constants"]
+    split["is_leaf"] = 1
+    return may_split(rules, task, search.weights[WHOLE])
+
+
+@inner_kernel
+def may_split(rules, task, weight):
+    """Return whether a node is not a leaf by its depth, its rows or its impurity."""
+    n = task["end"] - task["start"]
+    stays = (
+        task["depth"] >= rules.max_depth
+        or n < rules.min_samples_split
+        or n < 2 * rules.min_samples_leaf
+        or weight < 2.0 * rules.min_weight_leaf
+        or task["impurity"] <= EPSILON
+    )
+    return not stays
+
+
+@inner_kernel
+def close_node(rules, work, search, task, split):
+    """Write the node of the task on top; split it now, or let it wait."""
+    work.state[WAITING] -= 1
+    write_node(work, task, split["node"], search.weights[WHOLE])
+    write_value(rules, search, work.values[split["node"]], task)
+    if split["is_leaf"]:
+        split["improvement"] = 0.0
+    if rules.max_leaf_nodes:
+        push_split(work, split["node"])
+    elif not split["is_leaf"]:
+        open_split(rules, work, split)
+
+
+@inner_kernel
+def write_node(work, task, number, weight):
+    """Write a node as a leaf, and make it known to its parent."""
+    state = work.state
+    state[COUNT] = number + 1
+    state[DEPTH] = max(state[DEPTH], task["depth"])
+    node = work.nodes[number]
+    node["left"] = LEAF
+    node["right"] = LEAF
+    node["feature"] = NO_FEATURE
+    node["threshold"] = NO_FEATURE
+    node["missing_left"] = 0
+    node["impurity"] = task["impurity"]
+    node["n"] = task["end"] - task["start"]
+    node["weight"] = weight
+    if task["parent"] >= 0:
+        parent = work.nodes[task["parent"]]
+        if task["is_left"]:
+            parent["left"] = number
+        else:
+            parent["right"] = number
+
+
+@inner_kernel
+def write_value(rules, search, value, task):
+    """Write a node's mean, its median or its share of each class, within the monotonic bounds."""
+    if rules.criterion == ABSOLUTE_ERROR:
+        value[0] = search.deviations[MEDIAN_RIGHT, task["start"]]
+    else:
+        for k in range(len(value)):
+            value[k] = search.sums[WHOLE, k] / search.weights[WHOLE]
+    if len(rules.monotonic):
+        value[0] = min(max(value[0], task["lower"]), task["upper"])
+        if len(value) > 1:
+            value[1] = 1.0 - value[0]
+
+
+@inner_kernel
+def open_best(rules, work):
+    """Make tasks of the sides of the frontier's best split; return False where there is none."""
+    while rules.max_leaf_nodes and work.state[HEAP] > 0 and work.state[BUDGET] > 0:
+        split = work.splits[pop_split(work)]
+        if not split["is_leaf"]:
+            work.state[BUDGET] -= 1
+            open_split(rules, work, split)
+            return True
+    return False
+
+
+@inner_kernel
+def open_split(rules, work, split):
+    """Write a split into its node and make a task of each side, the left one on top."""
+    node = work.nodes[split["node"]]
+    node["feature"] = split["feature"]
+    node["threshold"] = split["threshold"]
+    node["missing_left"] = split["missing_left"]
+    push_task(rules, work, split, split["entry"], split["end"], False, split["impurity_right"])
+    push_task(rules, work, split, split["start"], split["entry"], True, split["impurity_left"])
+
+
+@inner_kernel
+def push_task(rules, work, split, start, end, is_left, h):
+    """Put one side of a split on the stack."""
+    task = work.todo[work.state[WAITING]]
+    work.state[WAITING] += 1
+    task["start"] = start
+    task["end"] = end
+    task["depth"] = split["depth"] + 1
+    task["parent"] = split["node"]
+    task["is_left"] = is_left
+    task["n_constants"] = split["n_constants"]
+    task["impurity"] = h
+    task["lower"] = split["lower"]
+    task["upper"] = split["upper"]
+    sign = rules.monotonic[split["feature"]] if len(rules.monotonic) else 0
+    if sign != 0 and (sign > 0) == is_left:
+        task["upper"] = split["middle"]
+    elif sign != 0:
+        task["lower"] = split["middle"]

@@ -1,0 +1,79 @@
+"""Search all nodes of a level at every distinct value, in XGBoost's order.
+
+A feature's present values are walked upwards with missing ones on the right, where there are any,
+and then downwards with them on the left. Each node keeps the sums of its rows met so far; between
+two distinct values of its own it has a candidate. So a sum is rounded as XGBoost rounds it, and of
+splits that gain the same the one met first is kept.
+"""
+
+import numpy as np
+
+from algorithms.parity.kernels.xgboost_arrays import LEAST_GAIN
+from algorithms.parity.kernels.xgboost_gain import gain_of_sides, offer
+from algorithms.runtime.jit import inner_kernel, kernel
+
+HALF = np.float32(0.5)
+
+
+@kernel
+def scan_columns(columns, slots, g, h, rules, nodes, sums, last, splits):
+    """Write the best split of each open node.
+
+    Parameters
+    ----------
+    columns : xgboost_layout.Columns
+    slots : (n_rows,) int32
+        The open node of each row; −1 where its node is a leaf for good.
+    g, h : (n_rows,) float32
+    rules : xgboost_layout.Rules
+    nodes : (n_open,) STATS
+    sums : (n_open, 2) float64, scratch space
+    last : (n_open,) float32, zeros
+        The value met last. It goes on from feature to feature, as in XGBoost.
+    splits : (n_open,) SPLIT, zeros; written to
+    """
+    for feature in range(len(columns.forward)):
+        for step in (1, -1):
+            if step < 0 or columns.forward[feature]:
+                scan(columns, feature, step, slots, g, h, rules, nodes, sums, last, splits)
+
+
+@inner_kernel
+def scan(columns, feature, step, slots, g, h, rules, nodes, sums, last, splits):
+    """Walk one feature upwards or downwards."""
+    for slot in range(len(nodes)):
+        sums[slot, 0] = 0.0
+        sums[slot, 1] = 0.0
+    start, end = columns.start[feature], columns.start[feature + 1]
+    for k in range(end - start):
+        entry = start + k if step > 0 else end - 1 - k
+        row = columns.rows[entry]
+        slot = slots[row]
+        if slot < 0:
+            continue
+        x = columns.values[entry]
+        if sums[slot, 1] != 0.0 and x != last[slot]:
+            middle = (x + last[slot]) * HALF
+            threshold = last[slot] if middle == x else middle
+            try_split(rules, nodes[slot], sums[slot], feature, step, threshold, splits[slot])
+        sums[slot, 0] += g[row]
+        sums[slot, 1] += h[row]
+        last[slot] = x
+    for slot in range(len(nodes)):
+        gap = abs(last[slot]) + LEAST_GAIN
+        threshold = last[slot] + gap if step > 0 else last[slot] - gap
+        try_split(rules, nodes[slot], sums[slot], feature, step, threshold, splits[slot])
+
+
+@inner_kernel
+def try_split(rules, node, walked, feature, step, threshold, split):
+    """Offer the split between the rows walked past and all others of a node."""
+    g, h = walked[0], walked[1]
+    other_g, other_h = node["g"] - g, node["h"] - h
+    if h < rules.min_child_weight or other_h < rules.min_child_weight:
+        return
+    if step > 0:
+        gain = gain_of_sides(rules, node, feature, g, h, other_g, other_h)
+    else:
+        gain = gain_of_sides(rules, node, feature, other_g, other_h, g, h)
+    offer(split, gain - node["gain"], feature, threshold, step < 0)

@@ -1,0 +1,118 @@
+"""First and second derivatives of the losses, each operation as XGBoost rounds it: float32.
+
+With F a row's raw score, y its target, p = 1 / (1 + e^−F), ρ the variance power, δ the slope and
+s = √(1 + z²/δ²):
+
+    SQUARED       g = F − y                               h = 1
+    LOGISTIC      g = p − y                               h = p (1 − p)
+    POISSON       g = e^F − y                             h = e^(F + a), a the largest step
+    GAMMA         g = 1 − y / e^F                         h = y / e^F
+    TWEEDIE       g = −y e^(1−ρ)F + e^(2−ρ)F              h = −y (1−ρ) e^(1−ρ)F + (2−ρ) e^(2−ρ)F
+    PSEUDO_HUBER  g = z / s, z = F − y                    h = δ² / ((δ² + z²) s)
+    ABSOLUTE      g = sign(F − y)                         h = 1
+    QUANTILE      g = 1 − a where F ≥ y, else −a          h = 1
+    softmax       g_k = p_k − [y = k]                     h_k = 2 p_k (1 − p_k)
+
+Both are multiplied by the row's weight; `exp` is the C library's of float32.
+"""
+
+import math
+
+import numpy as np
+
+from algorithms.runtime.jit import inner_kernel, kernel
+
+SQUARED, LOGISTIC, POISSON, GAMMA, TWEEDIE, PSEUDO_HUBER, ABSOLUTE, QUANTILE = range(8)
+IDENTITY, LOG, EXP, LOGIT, SIGMOID = range(5)
+NO, ONE, TWO = np.float32(0.0), np.float32(1.0), np.float32(2.0)
+LEAST_H = np.float32(1e-16)
+LARGEST_EXPONENT = np.float32(88.7)  # e to it is finite in float32
+FIRST_MAXIMUM = np.finfo(np.float32).tiny  # the running maximum of XGBoost's softmax starts there
+
+
+@inner_kernel
+def probability(score):
+    """Return 1 / (1 + e^−F)."""
+    return ONE / (math.exp(min(-score, LARGEST_EXPONENT)) + ONE + LEAST_H)
+
+
+@inner_kernel
+def slopes(kind, a, score, y):
+    """Return g and h of a row, without its weight."""
+    g, h = score - y, ONE
+    if kind == LOGISTIC:
+        p = probability(score)
+        g, h = p - y, max(p * (ONE - p), LEAST_H)
+    elif kind == POISSON:
+        g, h = math.exp(score) - y, math.exp(score + a)
+    elif kind == GAMMA:
+        ratio = y / math.exp(score)
+        g, h = ONE - ratio, ratio
+    elif kind == TWEEDIE:
+        below, above = math.exp((ONE - a) * score), math.exp((TWO - a) * score)
+        g, h = -y * below + above, -y * (ONE - a) * below + (TWO - a) * above
+    elif kind == PSEUDO_HUBER:
+        root = math.sqrt(ONE + g * g / (a * a))
+        h = a * a / ((a * a + g * g) * root)
+        g /= root
+    elif kind == ABSOLUTE:
+        g = ONE if g > NO else (-ONE if g < NO else NO)
+    elif kind == QUANTILE:
+        g = ONE - a if g >= NO else -a
+    return g, h
+
+
+@kernel
+def differentiate(kind, a, score, y, weight, g, h):
+    """Write the derivatives of a loss with one score a row.
+
+    Parameters
+    ----------
+    kind : of the loss
+    a : float32, its constant
+    score, y, weight : (n,) float32
+    g, h : (n,) float32, written
+    """
+    for i in range(len(y)):
+        first, second = slopes(kind, a, score[i], y[i])
+        g[i] = first * weight[i]
+        h[i] = second * weight[i]
+
+
+@kernel
+def differentiate_classes(score, y, weight, g, h):
+    """Write the derivatives of softmax.
+
+    Parameters
+    ----------
+    score : (n_classes, n) float32
+    y : (n,) float32, class codes
+    weight : (n,) float32
+    g, h : (n_classes, n) float32, written
+    """
+    for i in range(len(y)):
+        most = FIRST_MAXIMUM
+        for k in range(len(score)):
+            most = max(score[k, i], most)
+        total = 0.0
+        for k in range(len(score)):
+            total += math.exp(score[k, i] - most)
+        for k in range(len(score)):
+            p = math.exp(score[k, i] - most) / np.float32(total)
+            h[k, i] = max(TWO * p * (ONE - p) * weight[i], LEAST_H)
+            g[k, i] = (p - ONE if k == y[i] else p) * weight[i]
+
+
+@kernel
+def transform(kind, values):
+    """Replace float32 values by a function of them: a link of a loss, or its inverse."""
+    for i in range(len(values)):
+        x = values[i]
+        if kind == LOG:
+            values[i] = math.log(x)
+        elif kind == EXP:
+            values[i] = math.exp(x)
+        elif kind == LOGIT:
+            values[i] = -math.log(ONE / x - ONE)
+        elif kind == SIGMOID:
+            values[i] = probability(x)

@@ -1,0 +1,211 @@
+"""Grow LightGBM's own models: the way of ``parity="lightgbm"`` of the histogram boosters.
+
+The rules are those of LightGBM 4.7.0 (`parity.versions`) with ``deterministic=True,
+force_col_wise=True, num_threads=1, enable_bundle=False, feature_pre_filter=False``, from the
+sample of rows on which bins are found to the order in which scores are summed, so that a model is
+the library's to the last bit.
+"""
+
+from dataclasses import replace
+
+import numpy as np
+
+from algorithms.parity.kernels.lightgbm_arrays import EPSILON, NODE, Rules
+from algorithms.parity.kernels.lightgbm_gradient import (
+    differentiate_by_lightgbm,
+    differentiate_classes_by_lightgbm,
+    link_by_lightgbm,
+)
+from algorithms.parity.lightgbm_binning import find_feature_bins, sample_rows
+from algorithms.parity.lightgbm_grower import Grower
+from algorithms.parity.lightgbm_objectives import (
+    FOLLOWED,
+    first_scores,
+    is_trained,
+    quantile_of,
+    share_of,
+)
+from algorithms.parity.lightgbm_parameters import as_read
+
+__all__ = ["FOLLOWED", "FOLLOWED_PARAMS", "to_probabilities", "train"]
+
+FOLLOWED_PARAMS = (
+    *("num_leaves", "max_depth", "learning_rate", "n_estimators", "class_weight", "random_state"),
+    *("subsample_for_bin", "max_bin", "min_data_in_bin", "categorical_feature"),
+    *("min_split_gain", "min_child_weight", "min_child_samples", "reg_alpha", "reg_lambda"),
+    *("max_delta_step", "path_smooth", "boost_from_average"),
+    *("cat_smooth", "cat_l2", "max_cat_threshold", "max_cat_to_onehot", "min_data_per_group"),
+)
+ZERO = float(np.float32(1e-35))  # values of at most this size are rounded to 0
+SAMPLE_SEED = 1  # where no seed is given
+SHORT = 0x7FFF  # what seeds are drawn below
+MOST_CODE = 2.0**31
+
+
+def train(params, X, y, weight):
+    """Return the rounds of LightGBM's trees, each a list of `harness.Tree`, and the base, zeros.
+
+    Parameters
+    ----------
+    params : the estimator
+    X : (n_rows, n_features) float32 or float64, NaN where missing
+    y : (n_rows,) class codes or values
+    weight : (n_rows,) float64 or None
+    """
+    objective, is_set = params._objective, params._is_categorical  # noqa: SLF001 - its own part
+    objective = replace(objective, constant=as_read(objective.constant))
+    X = X.astype(np.float64, copy=False)
+    if (np.abs(X[:, is_set]) >= MOST_CODE).any():
+        raise ValueError("categories need codes below 2³¹ with parity='lightgbm'")
+    sample = X[sample_rows(len(X), params.subsample_for_bin, sample_seed(params.random_state))]
+    bins = [
+        find_feature_bins(sample[:, f], is_set[f], params.max_bin, params.min_data_in_bin)
+        for f in range(X.shape[1])
+    ]
+    targets = objective.targets(y).astype(np.float32)
+    weight = None if weight is None else weight.astype(np.float32)
+    boosting = Boosting(params, objective, Grower(bins, X, make_rules(params)), targets, weight)
+    rounds = []
+    for number in range(params.n_estimators):
+        trees, grown = boosting.boost(first=number == 0)
+        if grown or number == 0:  # a first round of constants may move the scores
+            rounds.append(trees)
+        else:
+            break
+    return rounds, np.zeros(objective.n_scores)
+
+
+def make_rules(params):
+    """Return the kernels' rules."""
+    smooth, min_h = as_read(params.path_smooth), as_read(params.min_child_weight)
+    least = int(params.min_child_samples)
+    if least == 0 and min_h <= EPSILON:  # the library does not take both
+        least = 1
+    return Rules(
+        num_leaves=int(params.num_leaves),
+        max_depth=int(params.max_depth or -1),
+        min_rows=max(least, 2) if smooth > EPSILON else least,
+        min_h=min_h,
+        alpha=as_read(params.reg_alpha),
+        ridge=as_read(params.reg_lambda),
+        min_gain=as_read(params.min_split_gain),
+        max_step=as_read(params.max_delta_step),
+        smooth=smooth,
+        set_smooth=as_read(params.cat_smooth),
+        set_ridge=as_read(params.cat_l2),
+        most_in_set=int(params.max_cat_threshold),
+        few_bins=int(params.max_cat_to_onehot),
+        min_rows_of_category=int(params.min_data_per_group),
+    )
+
+
+def sample_seed(random_state):
+    """Return the seed of the sample of rows that LightGBM derives from its own seed."""
+    if random_state is None:
+        return SAMPLE_SEED
+    if isinstance(random_state, np.random.RandomState):
+        random_state = random_state.randint(np.iinfo(np.int32).max)
+    return (((214013 * int(random_state) + 2531011) >> 16) & SHORT) % SHORT
+
+
+class Boosting:
+    """The scores of all rows, and what trees are grown on.
+
+    Parameters
+    ----------
+    params : the estimator
+    objective : hist.objectives.Objective
+    grower : Grower
+    y : float32 (n_scores, n_rows), or (1, n_rows) of class codes for softmax
+    weight : float32 (n_rows,) or None
+    """
+
+    def __init__(self, params, objective, grower, y, weight):
+        self.params, self.objective, self.grower = params, objective, grower
+        self.rate = as_read(params.learning_rate)
+        self.y, self.weight = y, weight
+        self.weights = np.empty(0, np.float32) if weight is None else weight
+        self.score = np.zeros((objective.n_scores, y.shape[1]))
+        self.g, self.h = np.empty((2, *self.score.shape), np.float32)
+        self.first = first_scores(objective, y, weight)
+        self.trained = is_trained(objective, y, weight)
+
+    def boost(self, first):
+        """Return a round of trees, and whether any of them was split."""
+        base = self.first if first else np.zeros(len(self.score))
+        if first and self.params.boost_from_average:
+            base = np.where(np.abs(base) > EPSILON, base, 0.0)
+            self.score += base[:, None]
+        self.differentiate()
+        trees, grown = [], False
+        for k in range(len(self.score)):
+            tree = self.grow(k, base[k] if self.params.boost_from_average else 0.0)
+            grown |= tree is not None
+            trees.append(self.constant(k, base[k]) if tree is None else tree)
+        return trees, grown
+
+    def differentiate(self):
+        """Write g and h at the present scores."""
+        objective = self.objective
+        if objective.kind is None:
+            p = np.empty(len(self.score))
+            differentiate_classes_by_lightgbm(
+                self.score, self.y[0], self.weights, p, self.g, self.h
+            )
+            return
+        for k in range(len(self.score)):
+            differentiate_by_lightgbm(
+                objective.kind,
+                objective.constant,
+                self.score[k],
+                self.y[k],
+                self.weights,
+                self.g[k],
+                self.h[k],
+            )
+
+    def grow(self, k, base):
+        """Return the tree of one score and add it; None where nothing is split."""
+        if not self.trained[k]:
+            return None
+        nodes, goes_left = self.grower.grow(self.g[k], self.h[k])
+        if len(nodes) == 1:
+            return None
+        value = nodes["value"]
+        leaves = self.grower.rows_of_leaves()
+        if self.objective.renewed is not None:
+            for node, rows in leaves:
+                value[node] = self.renewed(k, rows)
+        value[:] = round_to_zero(value * self.rate)
+        for node, rows in leaves:
+            self.score[k, rows] += value[node]
+        if abs(base) > EPSILON:
+            value[:] = round_to_zero(value + base)
+        return self.grower.tell(nodes, goes_left)
+
+    def renewed(self, k, rows):
+        """Return the quantile of what is left to explain in some rows."""
+        left = self.y[k, rows].astype(np.float64) - self.score[k, rows]
+        weight = None if self.weight is None else self.weight[rows]
+        found = quantile_of(left, weight, share_of(self.objective))
+        return 0.0 if abs(found) <= ZERO else found
+
+    def constant(self, k, value):
+        """Return the tree of one leaf; where boosting starts from 0, it moves the scores."""
+        if not self.params.boost_from_average:
+            self.score[k] += value
+        nodes = np.zeros(1, NODE)
+        nodes["left"], nodes["value"], nodes["count"] = -1, value, self.score.shape[1]
+        return self.grower.tell(nodes, np.zeros((1, 1), np.uint8))
+
+
+def round_to_zero(values):
+    """Return values, those that LightGBM takes for zero as 0."""
+    return np.where(np.abs(values) <= ZERO, 0.0, values)
+
+
+def to_probabilities(score, link):
+    """Return LightGBM's probabilities of raw scores, float64 (n_rows, n_scores)."""
+    out = np.empty(score.shape[::-1])
+    link_by_lightgbm(np.ascontiguousarray(score.T), link == "softmax", out)
+    return out.T

@@ -1,0 +1,119 @@
+"""Grow scikit-learn's own trees: the way of ``parity="scikit-learn"``.
+
+The rules are those of scikit-learn 1.9.1 (`parity.versions`), to the order in which
+weights and values are summed, so that the tree is the library's to the last bit.
+"""
+
+import numpy as np
+
+from algorithms.parity.kernels import sklearn_arrays
+from algorithms.parity.kernels.sklearn_grow import grow_by_sklearn_rules
+from algorithms.trees.kernels import tree_arrays
+from algorithms.trees.tree import Tree
+
+FIRST_ROOM = 2047  # nodes
+
+
+def grow_like_sklearn(values, columns, target, rules, seed, *, missing=None):
+    """Return the `Tree` that scikit-learn grows.
+
+    Parameters
+    ----------
+    values : (n_columns, n_rows) float32, C-contiguous
+        The columns of X, NaN where missing: ``Table.values``, or X transposed.
+    columns : (n_features,) int64
+        Which of them each feature is; ``np.arange(n_columns)`` for all in their order.
+    target : growing.Target
+        Class codes or values of all n_rows, and their weights; a row of weight 0 is left out.
+    rules : layout.Rules
+        As `cart.make_rules` returns them.
+    seed : int
+        State of the random stream, below 2³¹: what ``random_state.randint(0, 2**31 - 1)`` gave.
+    missing : (n_features,) bool, optional
+        Whether any value of a feature is missing; found here where it is not given.
+
+    Returns
+    -------
+    Tree
+    """
+    if missing is None:
+        missing = find_missing(values, columns)
+    y = target.y if target.codes is None else target.codes
+    weight = np.ones(len(y)) if target.weight is None else target.weight
+    given = sklearn_arrays.Given(
+        *(
+            np.require(array, kind, "CW")  # for numba, an array that is read-only has another type
+            for array, kind in (
+                (values, np.float32),
+                (columns, np.int64),
+                (missing, bool),
+                (y, float),
+                (weight, float),
+            )
+        )
+    )
+    m = np.count_nonzero(weight)
+    work = new_work(m, rules, seed)
+    search = new_search(m, rules, len(columns), work.state)
+    while grow_by_sklearn_rules(given, rules, work, search) == tree_arrays.MORE_ROOM:
+        work = with_room(work)
+    count, depth = work.state[[tree_arrays.COUNT, tree_arrays.DEPTH]].tolist()
+    return Tree(
+        work.nodes[:count].copy(),
+        work.values[:count].copy(),
+        n_features=len(columns),
+        is_classifier=rules.n_classes > 0,
+        max_depth=depth,
+    )
+
+
+def find_missing(values, columns):
+    """Return whether any value of each feature is missing, bool (n_features,)."""
+    return np.array([np.isnan(values[column]).any() for column in columns], bool)
+
+
+def new_work(m, rules, seed):
+    """Return the arrays of a tree on m rows, with its root as the first task."""
+    leaves = rules.max_leaf_nodes
+    most = min(max(2 * m - 1, 1), 2 ** min(rules.max_depth + 1, 40) - 1)
+    room = min(most, 2 * leaves - 1) if leaves else min(most, FIRST_ROOM)
+    work = sklearn_arrays.Work(
+        nodes=np.empty(room, tree_arrays.NODE),
+        values=np.empty((room, max(rules.n_classes, 1))),
+        todo=np.empty(min(m, rules.max_depth) + 2, tree_arrays.TASK),
+        splits=np.empty(room if leaves else 1, tree_arrays.SPLIT),
+        heap=np.empty(room if leaves else 0, np.int64),
+        state=np.zeros(tree_arrays.STATES + 1, np.int64),
+    )
+    work.state[tree_arrays.RANDOM] = seed
+    work.state[tree_arrays.BUDGET] = leaves - 1
+    work.state[tree_arrays.WAITING] = 1
+    root = {"start": 0, "end": m, "parent": -1, "lower": -np.inf, "upper": np.inf}
+    work.todo[0] = tuple(root.get(name, 0) for name in tree_arrays.TASK.names)
+    return work
+
+
+def new_search(m, rules, n_features, state):
+    """Return the arrays that the search of nodes of up to m rows writes to."""
+    n_ranks = m if rules.criterion == tree_arrays.ABSOLUTE_ERROR else 0
+    return sklearn_arrays.Search(
+        state=state,
+        features=np.arange(n_features),
+        constants=np.empty(n_features, np.int64),
+        samples=np.empty(m, np.int64),
+        x=np.empty(m),
+        sums=np.empty((3, max(rules.n_classes, 1))),
+        weights=np.empty(sklearn_arrays.WEIGHTS),
+        deviations=np.empty((sklearn_arrays.DEVIATIONS, n_ranks + 1)),
+        ranks=np.empty((2, n_ranks), np.int64),
+        pending=np.empty((sklearn_arrays.PENDING, 3), np.int64),
+    )
+
+
+def with_room(work):
+    """Return the work with twice the room for nodes."""
+    n = len(work.nodes)
+    nodes = np.empty(2 * n, tree_arrays.NODE)
+    values = np.empty((2 * n, work.values.shape[1]))
+    nodes[:n], values[:n] = work.nodes, work.values
+    return work._replace(nodes=nodes, values=values)

@@ -1,0 +1,214 @@
+"""XGBoost's objectives: derivatives in float32, and the score that training starts from.
+
+Where no base score is given it is estimated as XGBoost 3.2 does:
+
+    losses of a generalised linear model   the weighted mean of y, in float64, then its link
+    pseudo-Huber, or a scale_pos_weight    one Newton step from F = 0: −Σg / max(Σh, 10⁻⁶)
+    absolute error, quantiles              the (weighted) median, or quantile
+    softmax                                log (share of the class + 10⁻⁶), less their mean
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from algorithms.newton.params import read_base
+from algorithms.parity.kernels import xgboost_gradient as kernels
+from algorithms.parity.kernels.xgboost_arrays import LEAST_GAIN
+
+ONE = np.float32(1.0)
+
+
+@dataclass(frozen=True)
+class Loss:
+    """What is known of an objective."""
+
+    kind: int | None  # None: softmax
+    link: int = kernels.IDENTITY
+    lowest: float = -np.inf  # labels must not be below
+    highest: float = np.inf
+    scaled: bool = False  # whether scale_pos_weight counts
+    linear: bool = True  # whether the mean of y is the base score
+
+    @property
+    def inverse(self):
+        """What turns a score into a mean."""
+        return {kernels.LOG: kernels.EXP, kernels.LOGIT: kernels.SIGMOID}.get(
+            self.link, kernels.IDENTITY
+        )
+
+
+LOSSES = {
+    "reg:squarederror": Loss(kernels.SQUARED, scaled=True),
+    "reg:logistic": Loss(kernels.LOGISTIC, kernels.LOGIT, 0.0, 1.0, scaled=True),
+    "binary:logistic": Loss(kernels.LOGISTIC, kernels.LOGIT, 0.0, 1.0, scaled=True),
+    "reg:gamma": Loss(kernels.GAMMA, kernels.LOG, np.nextafter(0.0, 1.0), scaled=True),
+    "count:poisson": Loss(kernels.POISSON, kernels.LOG, 0.0),
+    "reg:tweedie": Loss(kernels.TWEEDIE, kernels.LOG, 0.0),
+    "reg:pseudohubererror": Loss(kernels.PSEUDO_HUBER, linear=False),
+    "reg:absoluteerror": Loss(kernels.ABSOLUTE, linear=False),
+    "reg:quantileerror": Loss(kernels.QUANTILE, linear=False),
+    "multi:softprob": Loss(None),
+    "multi:softmax": Loss(None),
+}
+
+
+class Objective:
+    """An objective on given targets.
+
+    Parameters
+    ----------
+    settings : Settings
+    y : (n,) float, targets or class codes
+    weight : (n,) float, optional
+    """
+
+    def __init__(self, settings, y, weight):
+        self.settings = settings
+        if settings.objective not in LOSSES:
+            known = ", ".join(LOSSES)
+            raise ValueError(
+                f"parity='xgboost' does not follow objective={settings.objective!r}: use one of "
+                f"{known}"
+            )
+        self.loss = LOSSES[settings.objective]
+        self.y = np.ascontiguousarray(y, np.float32)
+        if self.y.min() < self.loss.lowest or self.y.max() > self.loss.highest:
+            raise ValueError(f"y has values that objective={settings.objective!r} does not take")
+        self.is_weighted = weight is not None
+        self.weight = (
+            np.ascontiguousarray(weight, np.float32) if self.is_weighted else np.ones_like(self.y)
+        )
+        self.scaled = self.weight  # of a row, with that of its class
+        if self.loss.scaled and settings.scale_pos_weight != ONE:
+            self.scaled = np.where(
+                self.y == ONE, self.weight * settings.scale_pos_weight, self.weight
+            )
+        self.constants = self.constants_of_scores()
+        self.n_scores = len(self.constants)
+
+    @property
+    def h_is_constant(self):
+        """Whether a row's hessian is the same in every round."""
+        return self.renews or self.loss.kind == kernels.SQUARED
+
+    @property
+    def renews(self):
+        """Whether leaves get a quantile of what is left to explain."""
+        return self.loss.kind in (kernels.ABSOLUTE, kernels.QUANTILE)
+
+    def differentiate(self, score, g, h):
+        """Write g and h, float32 (n_scores, n), at a score of that form."""
+        if self.loss.kind is None:
+            kernels.differentiate_classes(score, self.y, self.weight, g, h)
+        else:
+            for k, a in enumerate(self.constants):
+                kernels.differentiate(self.loss.kind, a, score[k], self.y, self.scaled, g[k], h[k])
+
+    def constants_of_scores(self):
+        """Return the loss's constant for each score, float32."""
+        settings = self.settings
+        if self.loss.kind is None:
+            return np.ones(int(self.y.max()) + 1, np.float32)
+        if self.loss.kind == kernels.QUANTILE and len(settings.quantile_alpha) == 0:
+            raise ValueError("objective='reg:quantileerror' needs quantile_alpha")
+        constant = {
+            kernels.POISSON: settings.rules.max_delta_step,
+            kernels.TWEEDIE: settings.tweedie_variance_power,
+            kernels.PSEUDO_HUBER: settings.huber_slope,
+            kernels.QUANTILE: settings.quantile_alpha,
+            kernels.ABSOLUTE: np.float32(0.5),  # its quantile
+        }.get(self.loss.kind, ONE)
+        return np.atleast_1d(constant)
+
+    def base(self):
+        """Return the raw scores that training starts from, float32 (n_scores,)."""
+        if self.settings.base_score is not None:
+            given = read_base(self.settings.base_score, self.n_scores).astype(np.float32)
+            return self.to_score(np.broadcast_to(given, self.n_scores).copy())
+        if self.loss.kind is None:
+            return self.log_shares()
+        if self.renews:
+            found = [self.quantile_of(self.y, slice(None), k) for k in range(self.n_scores)]
+            return np.array(list(map(self.averaged, found)), np.float32)
+        is_scaled = abs(self.settings.scale_pos_weight - ONE) > LEAST_GAIN
+        if self.loss.linear and not (self.loss.scaled and is_scaled):
+            return self.to_score(np.array([self.mean()], np.float32))
+        return self.newton_step()
+
+    def to_score(self, mean):
+        """Return the link of means, float32."""
+        if self.loss.link == kernels.LOGIT:
+            if not ((mean >= 0.0) & (mean <= 1.0)).all():
+                raise ValueError("base_score of a logistic objective lies between 0 and 1")
+            mean = np.clip(mean, LEAST_GAIN, ONE - LEAST_GAIN)
+        return through(self.loss.link, mean)
+
+    def mean(self):
+        """Return the weighted mean of y: terms are divided before they are added, in order."""
+        y = self.y.astype(np.float64)
+        if not self.is_weighted:
+            return add_up(y / len(y))
+        return add_up(y / add_up(self.weight) * self.weight)
+
+    def quantile_of(self, values, rows, k):
+        """Return the quantile of score k of float32 values, those of some rows."""
+        own = self.weight[rows] if self.is_weighted else None
+        return quantile(values, own, np.float64(self.constants[k]))
+
+    def averaged(self, value):
+        """Return a median as the library's mean over machines, here one, rounds it."""
+        if self.loss.kind == kernels.QUANTILE:
+            return value
+        total = add_up(self.weight)
+        return np.float64(np.float32(value * total)) * (1.0 / total)
+
+    def newton_step(self):
+        """Return one step from a score of zero, through the link and back."""
+        g, h = np.empty((2, 1, len(self.y)), np.float32)
+        self.differentiate(np.zeros((1, len(self.y)), np.float32), g, h)
+        step = -add_up(g[0]) / max(add_up(h[0]), np.float64(LEAST_GAIN))
+        return self.to_score(through(self.loss.inverse, np.array([step], np.float32)))
+
+    def log_shares(self):
+        """Return the centred logarithms of the shares of the classes."""
+        counts = np.zeros(self.n_scores, np.float32)
+        np.add.at(counts, self.y.astype(np.int64), self.weight)
+        shares = (counts * (1.0 / add_up(self.weight))).astype(np.float32)
+        logs = through(kernels.LOG, shares + LEAST_GAIN)
+        return logs - np.add.accumulate(logs / np.float32(self.n_scores))[-1]
+
+
+def through(kind, values):
+    """Return float32 values through a function of `xgboost_gradient`."""
+    found = values.copy()
+    kernels.transform(kind, found)
+    return found
+
+
+def add_up(values):
+    """Return the sum of values in float64, added one by one."""
+    return np.add.accumulate(values, dtype=np.float64)[-1]
+
+
+def quantile(values, weight, alpha):
+    """Return XGBoost's quantile of float32 values.
+
+    Without weights it lies at place α (n + 1), between two values if need be; with weights it is
+    the first value up to which they reach a share α of their sum, in float32.
+    """
+    n = len(values)
+    if weight is not None:
+        order = np.argsort(values, kind="stable")
+        reached = np.add.accumulate(weight[order])  # float32, one by one
+        share = np.float32(np.float64(reached[-1]) * alpha)
+        return values[order[min(np.searchsorted(reached, share), n - 1)]]
+    if alpha <= 1 / (n + 1):
+        return values.min()
+    if alpha >= n / (n + 1):
+        return values.max()
+    place = alpha * (n + 1)
+    below = int(place) - 1
+    share = (place - 1.0) - below
+    low, high = np.partition(values, (below, below + 1))[below : below + 2]
+    return np.float32(np.float64(low) + share * np.float64(high - low))

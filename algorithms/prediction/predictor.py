@@ -1,0 +1,235 @@
+"""Predict with any `harness.TreeEnsemble`, to the bit as it says, but fast."""
+
+from functools import cached_property
+
+import numpy as np
+from scipy import sparse
+
+from algorithms.estimator.fast_validation import plain_array
+from algorithms.prediction.categorical_splits import OddQuestions
+from algorithms.prediction.kernels.categorical_walk import add_odd_trees
+from algorithms.prediction.kernels.numeric_walk import add_plain_trees
+from algorithms.prediction.kernels.walk import BLOCK, IS_SET, ZERO_MISSING, add_trees
+from algorithms.prediction.leaf_masks import LeafMasks, steps_of
+from algorithms.prediction.numeric_nodes import pack_nodes
+from algorithms.prediction.packing import pack, reading_of, summed_values
+from algorithms.prediction.sparse_predict import AskedColumns, narrowed
+from algorithms.runtime.threads import Workers, count_threads
+from algorithms.runtime.value_checks import is_beyond
+
+LARGEST = {4: float(np.finfo(np.float32).max), 8: float(np.finfo(np.float64).max)}  # by bytes
+FEW_ROWS = 8  # that walk at once
+LEAF_BY_MASK, QUESTIONS_A_STEP = 16, 12  # questions for numbers that take as long
+QUESTIONS_A_COLUMN = 14  # that take as long as to lay a column out
+ROWS_TO_PACK = 1024  # so far, in calls that masks could serve; packing trees takes as long
+FEW_STEPS = 1 << 17  # rows × trees below which threads cost more than they bring
+BLOCK_VALUES = 1 << 21  # of a table whose codes are numbered anew at once
+WIDENED = 1 << 17  # values that are read as float64 at once: a second-level cache
+MADE_LATER = ("_narrow", "_masks", "_saved", "_seen")  # what no file keeps
+
+
+class FastPredictor:
+    """The trees of an ensemble, packed for the walk."""
+
+    _seen = 0  # rows, in calls of more than a few
+
+    def __init__(self, ensemble):
+        self.ensemble = ensemble
+        self.roots = ensemble.offsets[:-1].astype(np.int64)
+        self.numbers, steps, bits = pack(ensemble)
+        self.reading = reading_of(ensemble)
+        self.is_median = ensemble.combination == "median"
+        if self.is_median:  # it needs every member's leaf: one score a tree, the leaf's number
+            self.values = np.arange(ensemble.n_nodes, dtype=np.float64)[:, None]
+            self.output = np.arange(ensemble.n_trees)
+            self.start = np.zeros(ensemble.n_trees)
+        else:
+            self.values = summed_values(ensemble)
+            self.output = ensemble.output.astype(np.int64)
+            base = ensemble.base if ensemble.base_first else np.zeros(ensemble.n_outputs)
+            self.start = base.astype(ensemble.sum_dtype).astype(np.float64)
+        self.odd = None
+        if (steps["kind"] & (IS_SET | ZERO_MISSING)).any():
+            self.steps, self.bits, self.values_of_steps = steps, bits, self.values
+            self.odd = OddQuestions(steps, bits, self.roots)
+            steps = self.odd.take_plain()
+        self.nodes, order, self.paths = pack_nodes(steps, self.roots, ensemble.cover)
+        self.values = np.ascontiguousarray(self.values[order])
+
+    def __getstate__(self):
+        return {name: value for name, value in self.__dict__.items() if name not in MADE_LATER}
+
+    def raw(self, X, threads=1, trees=slice(None)):
+        """Return the raw scores, (n_rows, n_scores) in the ensemble's ``sum_dtype``.
+
+        Parameters
+        ----------
+        X : (n_rows, n_features) float32 or float64 array, C-contiguous, NaN where missing; or
+            sparse, CSR or CSC, without entries that stand twice
+        threads : int
+        trees : slice of trees to add up, of ensembles that are sums
+        """
+        out = np.empty((X.shape[0], len(self.start)))
+        out[:] = self.start
+        self.add(X, out, threads, trees)
+        return self.finish(out)
+
+    def raw_at_once(self, estimator, X, trees=slice(None)):
+        """Return `raw` of X as a user gives it to an estimator, or None where X must be read first.
+
+        The walk looks at values on its way, which saves a pass over a plain array, and a copy of
+        it. Where one is not finite as the trees read it, and where trees ask for categories, there
+        is no answer.
+        """
+        if self.odd is not None or plain_array(estimator, X) is None:
+            return None
+        X = np.ascontiguousarray(X)
+        threads = count_threads(estimator.n_jobs, len(X))
+        out = np.empty((X.shape[0], len(self.start)))
+        out[:] = self.start
+        most = LARGEST[4 if self.reading.rounds_values else X.itemsize]
+        return None if self._walk(X, out, threads, trees, most) else self.finish(out)
+
+    def add(self, X, out, threads=1, trees=slice(None)):
+        """Add the scores of some trees to ``out``."""
+        if sparse.issparse(X):
+            self._add_sparse(X.tocsr(), out, threads, trees)
+        elif self.numbers is not None:
+            step = max(BLOCK, BLOCK_VALUES // max(X.shape[1], 1))
+            for start in range(0, X.shape[0], step):
+                rows = slice(start, start + step)
+                self._walk(self.numbers.widen(X[rows]), out[rows], threads, trees)
+        else:
+            self._walk(X, out, threads, trees)
+
+    @cached_property
+    def _narrow(self):
+        """What predicts with the columns alone that nodes ask for, and lays these out."""
+        ensemble, place = narrowed(self.ensemble)
+        return FastPredictor(ensemble), AskedColumns(place, ensemble.absent)
+
+    @cached_property
+    def _masks(self):
+        """What finds the leaves of many rows without a walk."""
+        if self.odd is None:
+            return LeafMasks(steps_of(self.nodes), np.empty(0, np.uint64), self.roots)
+        return LeafMasks(self.steps, self.bits, self.roots)
+
+    @cached_property
+    def _saved(self):
+        """What masks save a tree and what it costs to lay out a row, counted in questions."""
+        n_trees, columns = max(len(self.roots), 1), np.unique(self.nodes["asks"] >> 1)
+        asked = (len(self.nodes) - n_trees) // 2
+        saved = (QUESTIONS_A_STEP * self.paths[:, 1].sum() - asked) / n_trees - LEAF_BY_MASK
+        return saved, QUESTIONS_A_COLUMN * len(columns)
+
+    def masks_for(self, n_rows, trees, are_laid=False):
+        """Return the `LeafMasks`, filled, where so many rows take less time by them, else None.
+
+        Trees that ask for categories always do, of others enough must share what it costs to lay
+        out rows, unless these are.
+        """
+        if n_rows < FEW_ROWS:
+            return None
+        saved, to_lay = self._saved
+        if self.odd is None and saved * len(self.roots[trees]) <= (0 if are_laid else to_lay):
+            return None
+        self._seen += n_rows
+        if self._seen < ROWS_TO_PACK:
+            return None
+        if not self._masks.are_worth_it(n_rows * len(self.roots[trees])):
+            return None
+        self._masks.fill()
+        return self._masks
+
+    def _add_sparse(self, X, out, threads, trees):
+        narrow, asked = self._narrow
+        if asked.is_one_block(X):
+            narrow.add(asked.lay_out(X), out, 1, trees)
+            return
+        n_rows, width = X.shape[0], asked.width
+        few = n_rows * len(self.roots[trees]) < FEW_STEPS
+        masks = None if narrow.numbers is not None else narrow.masks_for(n_rows, trees, True)
+
+        def add(rows, laid):
+            n = rows.stop - rows.start
+            if masks is None:
+                narrow.add(laid[: n * width].reshape(n, width), out[rows], 1, trees)
+            else:
+                masks.add_laid(trees, narrow.adding(trees), laid, width, out[rows])
+
+        asked.each_block(X, 1 if few else threads, add, 1 if masks is None else BLOCK)
+
+    def adding(self, trees):
+        """Return what masks take of some trees to add up their leaves."""
+        values = self.values if self.odd is None else self.values_of_steps
+        return values, self.output[trees], self.reading
+
+    def _walk(self, X, out, threads, trees, most=np.inf):
+        """Add the scores of some trees to ``out``; X as the packed nodes ask it.
+
+        Returns
+        -------
+        bool, whether a value is larger than ``most``; walks that ask for categories do not look
+        """
+        n_rows = X.shape[0]
+        masks = self.masks_for(n_rows, trees)
+        if n_rows <= BLOCK:
+            return self._walk_rows(X, out, trees, masks, most)
+        few = n_rows * len(self.roots[trees]) < FEW_STEPS
+        beyond = []
+
+        def share(first, last):
+            rows = slice(first * BLOCK, last * BLOCK)
+            beyond.append(self._walk_rows(X[rows], out[rows], trees, masks, most))
+
+        with Workers(1 if few else threads) as workers:
+            workers.share(share, -(-n_rows // BLOCK))
+        return any(beyond)
+
+    def _walk_rows(self, X, out, trees, masks, most):
+        """Do as `_walk` in the caller's thread, by `LeafMasks` where there are some."""
+        if masks is not None:
+            masks.add_rows(trees, self.adding(trees), X, out)
+            return most < np.inf and is_beyond(X.reshape(-1), X.dtype.type(most))
+        at = np.empty(BLOCK, np.int64)
+        if self.odd is not None:
+            self._walk_odd(X, out, trees, at)
+            return False
+        return add_plain_trees(
+            self.nodes, self.roots[trees], self.paths[trees], self.values, self.output[trees],
+            X.reshape(-1), X.shape[1], X.dtype.type(most), self.reading.rounds_sums, at, out,
+        )  # fmt: skip
+
+    def _walk_odd(self, X, out, trees, at):
+        """Add the scores of some trees that ask for categories.
+
+        float32 X is read as float64, some rows at a time: else these walks are compiled twice.
+        """
+        roots, output, paths = self.roots[trees], self.output[trees], self.paths[trees]
+        in_advance = self.odd.are_worth_it(len(X), paths[:, 0], trees)
+        room = self.odd.new_block() if in_advance else ()
+        step = max(BLOCK, WIDENED // max(X.shape[1], 1) // BLOCK * BLOCK)
+        for start in range(0, len(X), step):
+            rows = slice(start, start + step)
+            wide = X[rows].astype(np.float64, copy=False)
+            where = at, out[rows]
+            if in_advance:
+                add_odd_trees(
+                    self.nodes, roots, paths, self.values, output, *self.odd.of(trees), wide,
+                    self.reading, *room, *where,
+                )  # fmt: skip
+            else:
+                values = self.values_of_steps
+                given = self.steps, self.bits, roots, values, output, wide, self.reading
+                add_trees(*given, *where)
+
+    def finish(self, out):
+        """Return the raw scores of sums over all trees."""
+        e = self.ensemble
+        if self.is_median:
+            return e.combine(out.astype(np.int32))
+        found = out.astype(e.sum_dtype, copy=False)
+        if e.combination in ("mean", "vote"):
+            found /= found.dtype.type(e.weight.sum())
+        return found if e.base_first else found + e.base.astype(found.dtype)

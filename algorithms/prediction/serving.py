@@ -1,0 +1,82 @@
+"""Serve a model: predict fast with the trees of any library."""
+
+import numpy as np
+
+from algorithms.prediction.predictor import FastPredictor
+from algorithms.runtime.threads import count_threads
+from harness import TreeEnsemble
+
+FLOATS = (np.float32, np.float64)
+
+
+def serve(ensemble, *, n_jobs=None):
+    """Return a `Predictor` of the trees of a model.
+
+    Parameters
+    ----------
+    ensemble : harness.TreeEnsemble
+        Of any library: a fitted estimator's ``ensemble_``, or what `trees_of` or `read_model`
+        return.
+    n_jobs : int, optional
+        Threads; None is one, -1 one a core.
+
+    Raises
+    ------
+    TypeError
+        Where it is no TreeEnsemble.
+
+    Examples
+    --------
+    >>> serve(read_model("xgboost.json")).predict(X)  # doctest: +SKIP
+    """
+    if not isinstance(ensemble, TreeEnsemble):
+        raise TypeError(
+            f"serve takes a TreeEnsemble, not a {type(ensemble).__name__}: give a fitted "
+            "estimator's ensemble_, or read the file that a library saved with read_model, or take "
+            "the trees out of its model with trees_of"
+        )
+    return Predictor(ensemble, n_jobs=n_jobs)
+
+
+class Predictor:
+    """Predicts what the ensemble itself does, to the bit, in a compiled walk.
+
+    Parameters
+    ----------
+    ensemble : harness.TreeEnsemble
+    n_jobs : int, optional
+    """
+
+    def __init__(self, ensemble, *, n_jobs=None):
+        self.ensemble = ensemble
+        self.threads = count_threads(n_jobs)
+        self._walker = FastPredictor(ensemble)
+
+    def raw(self, X):
+        """Return scores before the link, (n_rows, n_outputs) in the ensemble's ``sum_dtype``.
+
+        Parameters
+        ----------
+        X
+            Array (n_rows, n_features), NaN where missing: float32 and float64 are read where
+            they stand. Else a frame, whose ``category`` columns are read as codes, or a sparse
+            matrix.
+
+        Raises
+        ------
+        HarnessError
+            Where X has not as many columns as the trees know.
+        """
+        if type(X) is np.ndarray and X.dtype in FLOATS and X.shape[1:] == (self._width,):
+            return self._walker.raw(np.ascontiguousarray(X), self.threads)
+        parts = [self._walker.raw(part, self.threads) for _, part in self.ensemble.chunks(X)]
+        none = np.empty((0, self.ensemble.n_outputs), self.ensemble.sum_dtype)
+        return np.concatenate(parts) if parts else none
+
+    def predict(self, X):
+        """Return float64 values (n_rows,), or probabilities with a column for each class."""
+        return self.ensemble.from_raw(self.raw(X))
+
+    @property
+    def _width(self):
+        return self.ensemble.n_features

@@ -1,0 +1,99 @@
+"""The decorators through which every kernel is compiled, and the folder it is kept in.
+
+numba decides by the source of one file whether a compiled kernel is still good, although it has
+compiled into it what it calls in other files. So the folder is named by the digest of all kernel
+files, in every process: an edited kernel finds an empty folder, and an old one is never run.
+
+There is no ``fastmath``: results must not depend on how a compiler reorders sums. A `kernel`
+counts no references, so it allocates nothing and gets its scratch space from its caller: counting
+is atomic, and took half the time of growing a tree. An `inner_kernel` is put in place of its
+calls: passing it the tuples of arrays that kernels share took a third of what was left. It is not
+compiled on its own, see `linking`: that took two fifths of the time to compile the exact grower.
+Nor is it compiled apart for each literal that it is given. A `linked_kernel` is the same, but stays
+a call where it is too large to be put in place.
+"""
+
+import hashlib
+import os
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+import platformdirs
+from numba import config, njit
+
+from algorithms.runtime.kernel_cache import KernelCache
+from algorithms.runtime.linking import LinkedDispatcher
+from algorithms.runtime.type_lookups import KernelCompiler
+
+FOLDER = Path(__file__).resolve().parent
+OPTIONS = {"nogil": True, "error_model": "numpy", "_nrt": False, "no_cfunc_wrapper": True}
+
+
+def digest_sources(folder: Path) -> str:
+    """Return 16 hex digits that name the contents of all kernel files under a folder."""
+    found = hashlib.sha256()
+    for path in sorted(folder.rglob("*.py")):
+        text = path.read_bytes()
+        found.update(f"{path.relative_to(folder).as_posix()}\0{len(text)}\0".encode() + text)
+    return found.hexdigest()[:16]
+
+
+KERNEL_DIGEST = digest_sources(FOLDER)
+
+
+def cache_folder() -> Path:
+    """Return the folder of the compiled kernels, made where it was missing.
+
+    It lies under ``HARNESS_KERNEL_CACHE``, else ``NUMBA_CACHE_DIR``, else the platform's cache
+    folder; where that cannot be written to, kernels are kept for this process only.
+    """
+    named = os.environ.get("HARNESS_KERNEL_CACHE") or os.environ.get("NUMBA_CACHE_DIR")
+    base = Path(named) if named else platformdirs.user_cache_path("tree-harness") / "kernels"
+    folder = base / KERNEL_DIGEST
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        tempfile.TemporaryFile(dir=folder).close()
+    except OSError:
+        return Path(tempfile.mkdtemp(prefix="tree-harness-kernels-"))
+    return folder
+
+
+CACHE_FOLDER = cache_folder()
+
+
+def _kept(function: Callable) -> KernelCache:
+    before = config.CACHE_DIR
+    config.CACHE_DIR = str(CACHE_FOLDER)  # read while a cache is made, and not later
+    try:
+        return KernelCache(function)
+    finally:
+        config.CACHE_DIR = before
+
+
+def kernel(function: Callable) -> Callable:
+    """Compile a function of arrays and numbers; it runs without the GIL, and allocates nothing."""
+    compiled = njit(function, pipeline_class=KernelCompiler, **OPTIONS)
+    if not config.DISABLE_JIT:
+        compiled._cache = _kept(function)  # noqa: SLF001 - numba takes no other cache
+    return compiled
+
+
+def inner_kernel(function: Callable) -> Callable:
+    """Compile a function that only kernels call, into each of them; Python cannot call it."""
+    return _linked(function, forceinline=True)
+
+
+def linked_kernel(function: Callable) -> Callable:
+    """Compile a large function that only kernels call, beside them; Python cannot call it.
+
+    LLVM decides by its size whether it is put in place of a call.
+    """
+    return _linked(function)
+
+
+def _linked(function: Callable, **options) -> Callable:
+    if config.DISABLE_JIT:
+        return function
+    options |= OPTIONS | {"nopython": True, "no_cpython_wrapper": True}
+    return LinkedDispatcher(function, targetoptions=options)

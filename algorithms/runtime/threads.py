@@ -1,0 +1,204 @@
+"""Share work among threads. Kernels run without the GIL, so Python's own threads are enough.
+
+They need no OpenMP, so a later fork does no harm, and two fits at once do not either.
+"""
+
+import os
+import weakref
+from collections.abc import Callable
+from itertools import pairwise
+from queue import SimpleQueue
+from threading import Thread
+
+import numpy as np
+from joblib import effective_n_jobs
+
+from algorithms.runtime.thread_team import ANSWERED, COUNTERS, GONE, HANDED, SIGNS, Team, look_out
+
+LOOKS = 500  # for more to do, or an answer, before a thread sleeps: some 100 microseconds
+
+
+def count_threads(n_jobs: int | None, n_rows: int | None = None) -> int:
+    """Return how many threads an ``n_jobs`` asks for: None is 1, and -1 is one a core.
+
+    None is what `joblib.parallel_config` says inside such a block. For a lone row it is 1: to ask
+    takes as long as to predict it.
+    """
+    if n_jobs == 1 or n_rows == 1:
+        return 1
+    return max(1, min(effective_n_jobs(n_jobs), 4 * (os.cpu_count() or 1)))
+
+
+def threads_worth(threads: int, work: int, least: int) -> int:
+    """Return how many of some threads have at least so much of some work each; one at least."""
+    return max(1, min(threads, work // least))
+
+
+class Helper:
+    """A thread that runs what it is handed.
+
+    Waking a thread that sleeps takes a hundred microseconds, and a tree hands over several times.
+    So a helper that is done looks out for more before it sleeps, and the one that waits for it
+    looks out for its answer. What they look at are hints; what is handed over lies in queues.
+
+    Both need the lock of the interpreter for that, and one that waits for the lock may sleep for
+    as long. Where the same kernel is called again and again, a helper can look out by a function
+    of the caller's own, that runs it when it is called (`stand_by`).
+    """
+
+    def __init__(self, looks: int) -> None:
+        self._looks = looks
+        self._signs = np.zeros(SIGNS, np.int64)
+        self._tasks: SimpleQueue = SimpleQueue()
+        self._answers: SimpleQueue = SimpleQueue()
+        self._watch: list[Callable] = [look_out]  # a list, as the thread must not refer to this
+        given = looks, self._signs, self._tasks, self._answers, self._watch
+        self._thread = Thread(target=serve, args=given, daemon=True)
+        self._finish = weakref.finalize(self, self._tasks.put, None)  # also when it is forgotten
+        self._thread.start()
+
+    def hand(self, task: Callable, *given: object) -> None:
+        """Have ``task(*given)`` run; `wait` must follow."""
+        self._tasks.put((task, given))
+        self._signs[HANDED] += 1
+
+    def wait(self) -> BaseException | None:
+        """Return, when the task has ended, what it raised."""
+        look_out(self._signs, ANSWERED, self._signs[HANDED], self._looks)
+        return self._answers.get()
+
+    def stand_by(self, watch: Callable) -> None:
+        """Have ``watch(signs, place, until, looks=…)`` look out from now on, as `look_out` does."""
+        self.hand(self._watch.__setitem__, 0, watch)
+        self.wait()
+
+    def finish(self) -> None:
+        """Have the thread end when it is done."""
+        self._finish()
+        self._signs[HANDED] += 1
+
+    def join(self) -> None:
+        """Return when the thread has ended."""
+        self._thread.join()
+
+
+def serve(
+    looks: int, signs: np.ndarray, tasks: SimpleQueue, answers: SimpleQueue, watch: list[Callable]
+) -> None:
+    """Do what is handed over, until it is None."""
+    while True:
+        watch[0](signs, HANDED, signs[ANSWERED] + 1, looks=looks)
+        job = tasks.get()
+        if job is None:
+            return
+        error = None
+        try:
+            job[0](*job[1])
+        except BaseException as raised:  # noqa: BLE001 - raised again where it is waited for
+            error = raised
+        del job  # what it refers to may be large, and the next may be long in coming
+        answers.put(error)
+        del error
+        signs[ANSWERED] += 1
+
+
+class Workers:
+    """A number of threads, the caller's own among them, that live inside a ``with`` block.
+
+    One thread uses them, and no task shares again: a helper does one thing at a time.
+    """
+
+    def __init__(self, threads: int) -> None:
+        self.threads = threads
+        self._helpers: list[Helper] = []
+        self._watches: list[Callable] = []
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        for helper in self._helpers:
+            helper.finish()
+        for helper in self._helpers:
+            helper.join()
+        self._helpers.clear()
+        self._watches = []
+
+    def share(self, task: Callable[[int, int], None], count: int, team: Team | None = None) -> None:
+        """Call ``task(first, last)`` for as many equal parts of ``range(count)`` as threads.
+
+        Where all of them meet as a ``team``, an interrupt of the caller's own does not leave the
+        others waiting for it.
+        """
+        parts = max(1, min(self.threads, count))
+        if parts == 1:
+            task(0, count)
+            return
+        ends = [count * i // parts for i in range(parts + 1)]
+        self._run(task, list(pairwise(ends)), team)
+
+    def each(self, task: Callable, items: list) -> list:
+        """Return ``task(item)`` for each item, in their order; a thread takes the next one."""
+        if self.threads == 1:
+            return [task(item) for item in items]
+        results = [None] * len(items)
+        numbered = iter(enumerate(items))  # next() on it is atomic under the GIL
+
+        def work() -> None:
+            for i, item in numbered:
+                results[i] = task(item)
+
+        self._run(work, [()] * max(1, min(len(items), self.threads)))
+        return results
+
+    def stand_by(self, watches: list[Callable]) -> list[Helper]:
+        """Return a helper for each of some watches, by which these look out from now on."""
+        helpers = self._first(len(watches))
+        if self._watches is not watches:
+            for helper, watch in zip(helpers, watches, strict=True):
+                helper.stand_by(watch)
+            self._watches = watches
+        return helpers
+
+    def _first(self, count: int) -> list[Helper]:
+        """Return the first so many helpers."""
+        while len(self._helpers) < count:
+            self._helpers.append(Helper(LOOKS if self.threads <= count_processors() else 0))
+        return self._helpers[:count]
+
+    def _run(self, task: Callable, calls: list[tuple], team: Team | None = None) -> None:
+        """Call ``task(*call)`` for all calls at once, the first one in the caller's own thread."""
+        own, *others = calls
+        busy = []
+        try:
+            for helper, call in zip(self._first(len(others)), others, strict=True):
+                helper.hand(task, *call)
+                busy.append(helper)
+            task(*own)
+        except BaseException:
+            if team is not None:
+                leave(team)
+            raise
+        finally:
+            errors = [helper.wait() for helper in busy]
+        for error in errors:
+            if error is not None:
+                raise error
+
+
+def leave(team: Team) -> None:
+    """Tell a team's other members that the caller will not come: they wait no longer."""
+    team.counters[GONE] = 1
+
+
+def make_team(size: int) -> Team:
+    """Return a new team; its barrier can be used again and again."""
+    return Team(size, np.zeros(COUNTERS, np.int64))
+
+
+def count_processors() -> int:
+    """Return how many processors this process may run on."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+ALONE = Workers(1)  # the caller's own thread

@@ -1,0 +1,28 @@
+"""Look for values that are no numbers: a call for a row takes half a microsecond, NumPy's three."""
+
+import numpy as np
+
+from algorithms.runtime.jit import kernel
+
+GAPS, INFINITE = 1, 2
+
+
+@kernel
+def find_odd(values):
+    """Return whether some of the values, float (n,), are NaN (GAPS), and some INFINITE."""
+    gaps = np.int64(0)
+    infinite = np.int64(0)
+    for i in range(np.uint64(len(values))):
+        value = values[i]
+        gaps |= np.int64(value != value)  # noqa: PLR0124 - NaN alone is not itself
+        infinite |= np.int64(abs(value) == np.inf)
+    return gaps * GAPS + infinite * INFINITE
+
+
+@kernel
+def is_beyond(values, most):
+    """Return whether the size of one of the values, float (n,), is larger than ``most``."""
+    far = np.int64(0)
+    for i in range(np.uint64(len(values))):
+        far |= np.int64(abs(values[i]) > most)
+    return far != 0

@@ -1,0 +1,300 @@
+"""What the two decision trees share: from parameters and rows to a tree, and what it tells."""
+
+from dataclasses import replace
+from typing import ClassVar
+
+import numpy as np
+from scipy.sparse import issparse
+from sklearn.base import BaseEstimator, _fit_context, clone
+from sklearn.utils import Bunch, check_random_state
+from sklearn.utils.metadata_routing import UNUSED
+from sklearn.utils.validation import (
+    _check_n_features,
+    _check_sample_weight,
+    check_consistent_length,
+    check_is_fitted,
+    column_or_1d,
+    validate_data,
+)
+
+from algorithms.estimator.fast_validation import plain_rows
+from algorithms.estimator.library_versions import warn_of_other_version
+from algorithms.estimator.sample_weight import bring_near_one
+from algorithms.parity.sklearn_grower import grow_like_sklearn
+from algorithms.runtime.threads import Workers, count_threads
+from algorithms.trees import tree_text
+from algorithms.trees.cart import TREE_CONSTRAINTS, make_rules
+from algorithms.trees.categorical_columns import check_conditions, count_codes, read_categories
+from algorithms.trees.categorical_growth import flag_codes
+from algorithms.trees.ensemble_export import export_trees
+from algorithms.trees.grower import draw_rows, grow_tree
+from algorithms.trees.presorted_table import check_sparse, make_table, sort_table
+from algorithms.trees.pruning import prune, prune_by_error, pruning_path
+from algorithms.trees.tree import ROWS_OF_A_THREAD
+
+SEEDS = 2**31 - 1
+
+
+class BaseDecisionTree(BaseEstimator):
+    """What the classifier and the regressor share."""
+
+    __metadata_request__fit: ClassVar = {"check_input": UNUSED}
+    __metadata_request__predict: ClassVar = {"check_input": UNUSED}
+    _parameter_constraints: ClassVar = TREE_CONSTRAINTS
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X, y, sample_weight=None, check_input=True):
+        """Grow a tree.
+
+        Parameters
+        ----------
+        X : array-like, frame or sparse matrix (n_rows, n_features) of numbers, NaN where missing
+            Rounded to float32. A sparse one is made dense, column by column, and must have no
+            missing values. Columns of ``categorical_features`` hold values of any kind.
+        y : array-like (n_rows,)
+            Labels of any kind, or numbers.
+        sample_weight : array-like (n_rows,), optional
+            Rows of weight 0 are left out.
+        check_input : bool
+            False: X and y are arrays known to be right, and are not looked at.
+
+        Returns
+        -------
+        The estimator.
+
+        Raises
+        ------
+        ValueError, TypeError
+            scikit-learn's, where parameters, X, y or weights are not right.
+        """
+        X = read_categories(self, X, reset=True)
+        if check_input:
+            X, y = validate_data(
+                self,
+                X,
+                y,
+                accept_sparse="csc",
+                dtype="numeric",
+                ensure_all_finite=False,
+                y_numeric=self.__sklearn_tags__().estimator_type == "regressor",
+            )
+            check_sparse(X, type(self).__name__)
+        else:
+            X, y = X if issparse(X) else np.asarray(X), column_or_1d(y)
+            self.n_features_in_ = X.shape[1]
+        check_conditions(self)
+        warn_of_other_version(self.parity, stacklevel=3)
+        y = self._read_y(y)
+        if sample_weight is not None:
+            sample_weight = _check_sample_weight(sample_weight, X, dtype=np.float64)
+        with Workers(count_threads(self.n_jobs)) as workers:
+            table, counts = self._make_table(X, workers)
+            columns = np.arange(X.shape[1])
+            self.grow_on(table, columns, y, sample_weight, workers, keep=False, counts=counts)
+        return self
+
+    def _make_table(self, X, workers):
+        """Return the table of X, and how many codes each feature has, or None without any."""
+        name = type(self).__name__
+        if not self.categories_:
+            return make_table(self, X, X.shape[1], workers, name), None
+        table, counts = sort_table(X, workers, name), count_codes(self)
+        flag_codes(table, counts)
+        return table, counts
+
+    def grow_on(self, table, columns, y, weight, workers, *, keep, counts=None):
+        """Grow the tree on a table, which trees may share; in parity mode it need not be sorted.
+
+        Parameters
+        ----------
+        table : layout.Table
+        columns : (n_features,) int64, the table's column of each feature
+        y : (n_rows,) class codes, integers, or values, float64
+        weight : (n_rows,) float64, or None
+        workers : Workers
+        keep : whether the table must stay as it is
+        counts : (n_features,) int64, optional
+            How many codes each feature has, 0 where it holds numbers.
+        """
+        seed = check_random_state(self.random_state).randint(0, SEEDS)
+        target, power = self._target(y, weight), 0
+        if not self._sorts_in_nodes:
+            if target.weight is not None and not target.weight.any():
+                raise ValueError("Sample weights must contain at least one non-zero number.")
+            weight, power = bring_near_one(target.weight)
+            target = replace(target, weight=weight)
+        rules = make_rules(self, target, len(y), len(columns))
+        self.n_features_in_ = len(columns)
+        self.n_outputs_ = 1
+        self.max_features_ = rules.max_features
+        if not self._sorts_in_nodes:
+            searched = rules.max_features
+            rows = draw_rows(table, target, columns, workers, keep=keep, searched=searched)
+            self.tree_ = grow_tree(table, rows, rules, seed, workers, counts)
+        else:
+            self.tree_ = grow_like_sklearn(table.values, columns, target, rules, seed)
+        if power:
+            nodes = self.tree_.nodes
+            nodes["weight"] = np.ldexp(nodes["weight"], power)
+        if self.ccp_alpha > 0.0:
+            self.tree_ = prune(self.tree_, self.ccp_alpha)
+
+    @property
+    def _sorts_in_nodes(self):
+        """Whether the tree is grown as scikit-learn grows it, and not on sorted columns."""
+        sorts = self.criterion in {"absolute_error", "poisson"}
+        return sorts or self.parity is not None or self.splitter == "random"
+
+    @property
+    def _shares_tables(self):
+        """Whether ensembles may grow it with others on the same table, and walk it with them."""
+        return self.categorical_features is None
+
+    def _read_rows(self, X, check_input):
+        """Return X as C-contiguous float32, or as CSR where it is sparse; raise the errors."""
+        check_is_fitted(self, "tree_")
+        X = read_categories(self, X, reset=False)
+        if not check_input:
+            _check_n_features(self, X, reset=False)
+            return X if issparse(X) else np.ascontiguousarray(X, np.float32)
+        if (few := plain_rows(self, X, np.float32)) is not None:
+            return few
+        X = validate_data(
+            self,
+            X,
+            accept_sparse="csr",
+            dtype=np.float32,
+            order="C",
+            reset=False,
+            ensure_all_finite="allow-nan",
+        )
+        check_sparse(X, type(self).__name__)
+        return X
+
+    def apply(self, X, check_input=True):
+        """Return the leaf of each row: node numbers, int64 (n_rows,)."""
+        X = self._read_rows(X, check_input)
+        return self.tree_.apply(X, self._threads_for(X))
+
+    def _predict(self, X, check_input):
+        """Return the value of each row's leaf, float64 (n_rows, n_values)."""
+        X = self._read_rows(X, check_input)
+        return self.tree_.predict(X, self._threads_for(X))
+
+    def _threads_for(self, X):
+        few = X.shape[0] < 2 * ROWS_OF_A_THREAD  # asking takes longer than to walk one row
+        return 1 if few else count_threads(self.n_jobs)
+
+    def decision_path(self, X, check_input=True):
+        """Return which nodes each row passes: CSR of ones (n_rows, n_nodes)."""
+        X = self._read_rows(X, check_input)
+        return self.tree_.decision_path(X)
+
+    def get_depth(self):
+        """Return the number of questions on the longest way from the root to a leaf."""
+        check_is_fitted(self, "tree_")
+        return self.tree_.max_depth
+
+    def get_n_leaves(self):
+        """Return the number of leaves."""
+        check_is_fitted(self, "tree_")
+        return self.tree_.n_leaves
+
+    def cost_complexity_pruning_path(self, X, y, sample_weight=None):
+        """Return the steps of cost-complexity pruning of a tree grown on X and y.
+
+        Returns
+        -------
+        Bunch
+            ``ccp_alphas``, from which on the next branch is cut, and ``impurities``, the sum of
+            the leaves' impurities weighted by their share of the rows.
+        """
+        grown = clone(self).set_params(ccp_alpha=0.0).fit(X, y, sample_weight=sample_weight)
+        alphas, risks = pruning_path(grown.tree_)
+        return Bunch(ccp_alphas=alphas, impurities=risks)
+
+    def prune_by_error(self, X, y, sample_weight=None):
+        """Prune the grown tree by its error on rows that it was not grown on.
+
+        Reduced-error pruning (Quinlan: Simplifying decision trees, 1987): from the leaves up, a
+        branch becomes a leaf where that does not raise the error, so what is left is the smallest
+        subtree with the least error on X and y: of weighted wrong labels, or of squares.
+
+        Parameters
+        ----------
+        X, y, sample_weight : as in `fit`; labels must be among ``classes_``
+
+        Returns
+        -------
+        The estimator, its ``tree_`` replaced.
+        """
+        X = self._read_rows(X, check_input=True)
+        y = self._read_more_y(column_or_1d(y))
+        check_consistent_length(X, y)
+        weight = _check_sample_weight(sample_weight, X, dtype=np.float64)
+        self.tree_ = prune_by_error(self.tree_, X, y, weight)
+        return self
+
+    def export_text(self, feature_names=None, *, max_depth=10, spacing=3, decimals=2):
+        """Return the tree as text: a line a question, a line a leaf, as scikit-learn writes them.
+
+        Parameters
+        ----------
+        feature_names : sequence of str, optional
+            By default those of X, else feature_0, feature_1, ….
+        max_depth : int
+            Level from which on branches are only named.
+        spacing : int
+            Width of a level.
+        decimals : int
+            Of thresholds and values.
+        """
+        names, classes = self._names(feature_names)
+        questions = tree_text.Questions(self.tree_, names, self._labels, decimals)
+        return tree_text.export_text(questions, classes, max_depth=max_depth, spacing=spacing)
+
+    def draw(self, feature_names=None, *, max_depth=None, decimals=2):
+        """Return a drawing of the tree, a text of SVG; parameters are as in `export_text`.
+
+        A branch below ``max_depth`` levels is not drawn: it ends in a dashed box.
+        """
+        names, classes = self._names(feature_names)
+        questions = tree_text.Questions(self.tree_, names, self._labels, decimals)
+        return tree_text.draw_svg(questions, classes, max_depth=max_depth)
+
+    @property
+    def _labels(self):
+        """The categories of each column that holds some; trees of ensembles have none."""
+        return getattr(self, "categories_", {})
+
+    def _names(self, given):
+        """Return the names of the features, and the classes or None."""
+        check_is_fitted(self, "tree_")
+        n = self.n_features_in_
+        names = getattr(self, "feature_names_in_", None) if given is None else given
+        names = [f"feature_{i}" for i in range(n)] if names is None else names
+        if len(names) != n:
+            raise ValueError(f"feature_names must contain {n} elements, got {len(names)}")
+        return names, getattr(self, "classes_", None)
+
+    @property
+    def feature_importances_(self):
+        """The decrease of impurity by each feature, float64 (n_features,), summing to 1."""
+        check_is_fitted(self, "tree_")
+        return self.tree_.compute_feature_importances()
+
+    @property
+    def ensemble_(self):
+        """The tree as a `harness.TreeEnsemble`; of categories it asks their codes.
+
+        A code is the place of a category in ``categories_``, which for a frame's categorical
+        dtype is the dtype's own.
+        """
+        check_is_fitted(self, "tree_")
+        return export_trees([self.tree_], self.n_features_in_, getattr(self, "classes_", None))
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.sparse = True
+        return tags

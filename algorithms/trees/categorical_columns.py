@@ -1,0 +1,148 @@
+"""Read columns of categories: each value becomes a code, its place among the categories known.
+
+A missing value stays NaN. A category that training did not see becomes `UNSEEN`.
+"""
+
+from numbers import Integral
+
+import numpy as np
+import pandas as pd
+from scipy.sparse import issparse
+from sklearn.utils._param_validation import StrOptions
+
+from algorithms.estimator.frames import as_pandas, is_polars
+
+UNSEEN = -1.0  # what `Index.get_indexer` returns
+MOST_CODES = 1 << 24  # float32 tells whole numbers apart up to here
+CATEGORICAL = ["array-like", StrOptions({"from_dtype"}), None]  # what the parameter may be
+
+
+def read_categories(tree, X, *, reset):
+    """Return X with codes in its columns of categories, or as it is where there are none.
+
+    Parameters
+    ----------
+    tree : the estimator; with ``reset`` its ``categories_`` are written, column number → index of
+        the categories: those of a frame's categorical dtype in its order, else the sorted values
+    X : array-like or frame (n_rows, n_features)
+
+    Raises
+    ------
+    ValueError
+        Where ``categorical_features`` does not fit X, or X is sparse.
+    """
+    if reset:
+        tree.categories_ = {}
+    if tree.categorical_features is None or np.ndim(X) != 2:
+        return X
+    if issparse(X):
+        raise ValueError("categorical_features needs an X that is not sparse")
+    frame = as_frame(X)
+    if reset:
+        for j in find_categorical(frame, tree.categorical_features, is_named(X)):
+            tree.categories_[j] = known_categories(frame.iloc[:, j])
+    coded = frame.copy(deep=False)
+    for j, categories in tree.categories_.items():
+        if j < frame.shape[1]:  # whether the columns are those of training is checked later
+            coded.isetitem(j, encode(frame.iloc[:, j], categories))
+    return coded if is_named(X) else coded.to_numpy()
+
+
+def is_named(X):
+    """Return whether X is a frame, of pandas or polars."""
+    return hasattr(X, "columns") and hasattr(X, "dtypes")
+
+
+def as_frame(X):
+    """Return X as a pandas frame; categorical columns of polars keep their kind."""
+    if isinstance(X, pd.DataFrame):
+        return X
+    if is_polars(X):
+        return as_pandas(X)
+    if not is_named(X):
+        return pd.DataFrame(np.asarray(X))
+    return pd.DataFrame({name: X[name].to_numpy() for name in X.columns})
+
+
+def find_categorical(frame, wanted, named):
+    """Return the numbers of the columns that hold categories, ascending.
+
+    Parameters
+    ----------
+    wanted : "from_dtype", or numbers or names of columns, or a mask of all
+    named : whether the frame's names are its own
+    """
+    n = frame.shape[1]
+    if isinstance(wanted, str):
+        return [j for j in range(n) if isinstance(frame.dtypes.iloc[j], pd.CategoricalDtype)]
+    wanted = np.asarray(wanted)
+    if wanted.dtype.kind == "b":
+        if wanted.shape != (n,):
+            raise ValueError(
+                "categorical_features set as a boolean mask must have shape (n_features,), got: "
+                f"{wanted.shape}"
+            )
+        return np.flatnonzero(wanted).tolist()
+    names = list(frame.columns) if named else []
+    found = set()
+    for column in wanted.tolist():
+        if isinstance(column, str) and column in names:
+            found.add(names.index(column))
+        elif isinstance(column, Integral) and 0 <= column < n:
+            found.add(int(column))
+        else:
+            raise ValueError(
+                f"categorical_features names {column!r}, which is neither a name nor a number "
+                f"below {n} of a column of X"
+            )
+    return sorted(found)
+
+
+def known_categories(column):
+    """Return the index of a column's categories."""
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        found = column.cat.categories
+    else:
+        found = pd.Index(column.dropna().unique()).sort_values()
+    if len(found) >= MOST_CODES:
+        raise ValueError(f"a column of categories has {len(found)}; the most is {MOST_CODES}")
+    return found
+
+
+def encode(column, categories):
+    """Return the codes of a column, float64: NaN where missing, `UNSEEN` where not known."""
+    values = column.astype(object) if isinstance(column.dtype, pd.CategoricalDtype) else column
+    codes = categories.get_indexer(values).astype(np.float64)
+    codes[column.isna().to_numpy()] = np.nan
+    return codes
+
+
+def check_conditions(tree):
+    """Raise ValueError where a tree has columns of categories and cannot split them.
+
+    Raises
+    ------
+    ValueError
+        In parity mode, with a criterion or splitter that sorts in nodes, or with a monotonic
+        constraint on such a column.
+    """
+    if not tree.categories_:
+        return
+    if tree.parity is not None:
+        raise ValueError("categorical_features is not scikit-learn's: use parity=None")
+    if tree._sorts_in_nodes:  # noqa: SLF001 - the package's own
+        raise ValueError(
+            "categorical_features needs splitter='best' and a criterion other than "
+            "'absolute_error' and 'poisson'"
+        )
+    signs = [] if tree.monotonic_cst is None else np.asarray(tree.monotonic_cst)
+    if any(signs[j] != 0 for j in tree.categories_ if j < len(signs)):
+        raise ValueError("Categorical features cannot have monotonic constraints.")
+
+
+def count_codes(tree):
+    """Return how many codes each feature has, int64 (n_features,); 0 where it holds numbers."""
+    counts = np.zeros(tree.n_features_in_, np.int64)
+    for j, categories in tree.categories_.items():
+        counts[j] = max(len(categories), 1)
+    return counts

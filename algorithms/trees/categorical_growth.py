@@ -1,0 +1,85 @@
+"""What a tree on categories needs beside what `growing` gives: its arrays, its flags and its sets.
+
+The grower stops before it searches a node, and the categories of the node are put in order by a
+kernel of their own (`cat_order`): trees on numbers are spared that step and its compiling.
+"""
+
+import numpy as np
+
+from algorithms.prediction.kernels.categorical_predict import SET
+from algorithms.trees.kernels.category_arrays import Categories
+from algorithms.trees.kernels.tree_arrays import EXACT, FLAG, ROW
+
+
+def new_categories(counts, rules):
+    """Return the `Categories` of a tree.
+
+    Parameters
+    ----------
+    counts : (n_features,) int64, how many codes each feature has; 0: it holds numbers
+    rules : layout.Rules
+    """
+    most = int(counts.max())
+    totals = 1 + rules.n_classes if rules.n_classes else 3
+    return Categories(
+        counts=counts,
+        first=np.empty(most + 1, np.int64),
+        code=np.empty(most, np.float32),
+        key=np.empty(most),
+        order=np.empty(most, np.int64),
+        sums=np.empty((most, totals)),
+        spare=np.empty((3, totals)),
+    )
+
+
+def flag_codes(table, counts):
+    """Make the lists of columns of categories EXACT, however few of their values are equal."""
+    for column in np.flatnonzero(counts):
+        known = table.values.shape[1] - table.missing[column]
+        entries = table.order[column]
+        rows = entries & ROW
+        codes = table.values[column, rows[:known]]
+        entries[:] = rows
+        entries[1:known][codes[1:] != codes[:-1]] |= FLAG
+        table.kind[column] = EXACT
+
+
+def find_sets(table, rows, nodes, counts):
+    """Return what the nodes ask of categories: node → (codes, ascending int32, if they go left).
+
+    The codes are those of the side with fewer rows. All others, those too that the node does not
+    know, go to the other side, where a missing value goes that training did not see.
+
+    Parameters
+    ----------
+    rows : layout.Rows of the grown tree: those of a node stand together, its left side first
+    nodes : layout.NODE, of the whole tree
+    counts : as in `new_categories`
+    """
+    start = np.zeros(len(nodes), np.int64)
+    sets = {}
+    for node in np.flatnonzero(nodes["left"] >= 0).tolist():  # parents before their children
+        left, right, f = (int(nodes[name][node]) for name in ("left", "right", "feature"))
+        middle = start[node] + nodes["n"][left]
+        start[left], start[right] = start[node], middle
+        if counts[f]:
+            to_left = bool(2 * nodes["n"][left] <= nodes["n"][node])
+            own = left if to_left else right
+            side = rows.source[start[own] : start[own] + nodes["n"][own]]
+            codes = np.unique(table.values[rows.columns[f], side])
+            sets[node] = (codes[~np.isnan(codes)].astype(np.int32), to_left)
+    return sets
+
+
+def pack_sets(sets, n_nodes):
+    """Return the sets of a tree as the walk reads them: SET (n_nodes,), and words of bits."""
+    packed = np.zeros(n_nodes, SET)
+    packed["words"] = -1
+    words, total = [], 0
+    for node, (codes, to_left) in sets.items():
+        own = np.zeros(int(codes.max(initial=-1)) // 32 + 1, np.uint32)
+        np.bitwise_or.at(own, codes // 32, np.uint32(1) << (codes % 32).astype(np.uint32))
+        packed[node] = (total, len(own), to_left)
+        words.append(own)
+        total += len(own)
+    return packed, np.concatenate([*words, np.empty(0, np.uint32)])

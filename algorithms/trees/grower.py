@@ -1,0 +1,222 @@
+"""Grow a tree with the kernels: give them their arrays, more room, and threads for big nodes."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from algorithms.trees import categorical_growth
+from algorithms.trees.kernels import tree_arrays
+from algorithms.trees.kernels.category_order import order_lists
+from algorithms.trees.kernels.grow import grow
+from algorithms.trees.kernels.partition import partition_features
+from algorithms.trees.kernels.presort import UNUSED, pick_rows
+from algorithms.trees.kernels.rank import BUCKETS, FEW, PASSES
+from algorithms.trees.kernels.search import search_features
+from algorithms.trees.kernels.unsorted_search import CELLS
+from algorithms.trees.tree import Tree
+
+FIRST_ROOM = 2047  # nodes, or half the rows: room that is never written to takes no memory
+FIRST_BYTES = 1 << 27  # of the values of so many nodes, at most: of many classes they are wide
+BIG = 1 << 17  # entries of a node's lists from which on sharing the work pays for the threads
+CODE_BITS = 32
+TWO = 2
+NO_FLOATS = np.empty(0)
+NO_INTEGERS = np.empty(0, np.int64)
+
+
+@dataclass(frozen=True)
+class Target:
+    """What a tree is to predict, with the weights of the rows; the same for all trees on it.
+
+    ``codes`` are class codes 0 … n_classes − 1, or None for regression with its ``y``. Integer
+    weights of classes are summed as integers, so that their sums are exact.
+    """
+
+    n_classes: int  # 0: regression
+    codes: np.ndarray | None = None  # integers (n_rows,)
+    y: np.ndarray | None = None  # float64 (n_rows,)
+    weight: np.ndarray | None = None  # float64 (n_rows,); None: every row weighs 1
+
+    def pick(self, used):
+        """Return new arrays: mark, target and weight of `layout.Rows` for the rows used, or all."""
+        weight = None if self.weight is None else rows_of(self.weight, used)
+        if self.codes is None:
+            unit = weight is None or bool((weight == 1.0).all())
+            return NO_INTEGERS, rows_of(self.y, used), NO_FLOATS if unit else weight
+        codes = rows_of(self.codes, used)
+        two = self.n_classes == TWO  # then the weight of class 1 stands for the code
+        if weight is None:
+            return np.add(codes, 1 << CODE_BITS, dtype=np.int64), NO_FLOATS, NO_FLOATS
+        if is_integer(weight):
+            counts = weight.astype(np.int64)
+            return (counts << CODE_BITS) + (counts * codes if two else codes), NO_FLOATS, NO_FLOATS
+        return codes.astype(np.int64, copy=False), codes.astype(np.float64), weight
+
+
+def rows_of(array, used):
+    """Return a new array of some entries, or of all where ``used`` is None."""
+    return array.copy() if used is None else array[used]
+
+
+def is_integer(weight):
+    """Return whether weights are integers ≥ 0 whose sums fit the kernels' 32 bits."""
+    return bool((weight >= 0).all() and weight.sum() < 1 << 31 and (weight == weight.round()).all())
+
+
+def draw_rows(table, target, columns, workers, *, keep, searched=None):
+    """Return the `layout.Rows` of a tree: all rows whose weight is not zero.
+
+    Parameters
+    ----------
+    columns : (n_features,) int64, the table's column of each feature
+    keep : whether the table must stay as it is; otherwise its lists may become the tree's
+    searched : most features that a node searches; by default all
+    """
+    n_rows = table.values.shape[1]
+    used = None if target.weight is None else np.flatnonzero(target.weight)
+    if used is not None and len(used) == n_rows:
+        used = None
+    source = np.arange(n_rows, dtype=np.uint32) if used is None else used.astype(np.uint32)
+    mark, y, weight = target.pick(used)
+    if len(table.ranks):
+        wanted = len(columns) if searched is None else min(searched, len(columns))
+        lists = np.empty((wanted, len(source)), np.uint32)
+        return tree_arrays.Rows(lists, columns, source, mark, y, weight)
+    if used is None and not keep:
+        return tree_arrays.Rows(table.order, columns, source, mark, y, weight)
+    lists = np.empty((len(columns), len(source)), np.uint32)
+    place = np.full(n_rows, UNUSED, np.uint32)
+    place[source] = np.arange(len(source), dtype=np.uint32)
+
+    def pick(first, last):
+        pick_rows(table.order, table.kind, columns, place, lists, first, last)
+
+    workers.share(pick, len(columns))
+    return tree_arrays.Rows(lists, columns, source, mark, y, weight)
+
+
+def grow_tree(table, rows, rules, seed, workers, counts=None):
+    """Return the grown `Tree`.
+
+    Parameters
+    ----------
+    rows : layout.Rows, written to
+    seed : state of the random stream, an integer below 2³¹
+    workers : Workers among which big nodes are shared
+    counts : (n_features,) int64, optional
+        How many codes each feature has, 0 where it holds numbers; the table has sorted columns.
+    """
+    m = len(rows.source)
+    big = BIG // len(rows.columns) + 1 if workers.threads > 1 else 0
+    rules = rules._replace(big=big, ordered=int(counts is not None))
+    growth = new_growth(m, rules, len(rows.columns), seed)
+    ranked = len(table.ranks) > 0
+    scratch = new_scratch(m, rules, ranked=ranked)
+    categories = None if counts is None else categorical_growth.new_categories(counts, rules)
+    while (asked := grow(table, rows, rules, growth, scratch)) != tree_arrays.DONE:
+        if asked == tree_arrays.MORE_ROOM:
+            give_room(growth, 2 * len(growth.nodes))
+        elif asked == tree_arrays.ORDER:
+            order_lists(table, rows, rules, growth, scratch.entries, categories)
+        elif asked == tree_arrays.SEARCH:
+            search_together(table, rows, rules, growth, workers)
+        else:
+            part_together(table, rows, growth, scratch, workers)
+    count, depth = growth.state[[tree_arrays.COUNT, tree_arrays.DEPTH]].tolist()
+    give_room(growth, count)
+    return Tree(
+        growth.nodes,
+        growth.values,
+        n_features=len(rows.columns),
+        is_classifier=rules.n_classes > 0,
+        max_depth=depth,
+        sets=None
+        if counts is None
+        else categorical_growth.find_sets(table, rows, growth.nodes, counts),
+    )
+
+
+def search_together(table, rows, rules, growth, workers):
+    """Search the features of the node on top, a share of them in each thread."""
+    task = growth.todo[growth.state[tree_arrays.WAITING] - 1]
+    bounds = tuple(task[name].item() for name in ("start", "end", "lower", "upper"))
+
+    def search(first, last):
+        ranked = len(table.ranks) > 0
+        scratch = new_scratch(bounds[1] - bounds[0] if ranked else 0, rules, ranked=ranked)
+        search_features(table, rows, rules, growth, scratch, bounds, first, last)
+
+    workers.share(search, int(growth.state[tree_arrays.VISITS]))
+
+
+def part_together(table, rows, growth, scratch, workers):
+    """Part the lists of the node at hand, a share of them in each thread.
+
+    ``scratch`` is that of the growing kernel, which rests: it serves the first share.
+    """
+    split = growth.splits[growth.state[tree_arrays.SLOT]]
+    start, end, n_left = (split[name].item() for name in ("start", "end", "n_left"))
+
+    def part(first, last):
+        spare = np.empty(end - start + 1, np.uint32) if first else scratch.entries
+        partition_features(
+            table, rows, start, start + n_left, end, growth.place, spare, first, last
+        )
+
+    workers.share(part, len(rows.columns))
+
+
+def new_growth(m, rules, n_features, seed):
+    """Return the arrays of a tree on m rows, with its root as the first task."""
+    leaves = rules.max_leaf_nodes
+    most = min(2 * m - 1, 2 ** min(rules.max_depth + 1, 40) - 1)
+    first = max(FIRST_ROOM, min(m // 2, FIRST_BYTES // (8 * max(rules.n_classes, 1))))
+    room = min(most, 2 * leaves - 1) if leaves else min(most, first)
+    totals = 1 + rules.n_classes if rules.n_classes else 3
+    growth = tree_arrays.Growth(
+        nodes=np.empty(room, tree_arrays.NODE),
+        values=np.empty((room, max(rules.n_classes, 1))),
+        todo=np.empty(min(m, rules.max_depth) + 2, tree_arrays.TASK),
+        splits=np.empty(room if leaves else 1, tree_arrays.SPLIT),
+        heap=np.empty(room if leaves else 0, np.int64),
+        state=np.zeros(tree_arrays.STATES, np.int64),
+        totals=np.empty(totals),
+        features=np.arange(n_features),
+        constants=np.empty(n_features, np.int64),
+        visit=np.empty(n_features, np.int64),
+        proxy=np.empty(n_features),
+        position=np.empty(n_features, np.int64),
+        to_left=np.empty(n_features, np.int64),
+        place=np.empty(m, np.uint32),
+    )
+    growth.state[tree_arrays.RANDOM] = seed
+    growth.state[tree_arrays.BUDGET] = leaves - 1
+    growth.state[tree_arrays.WAITING] = 1
+    root = {"start": 0, "end": m, "parent": -1, "lower": -np.inf, "upper": np.inf}
+    growth.todo[0] = tuple(root.get(name, 0) for name in tree_arrays.TASK.names)
+    return growth
+
+
+def new_scratch(m, rules, *, ranked=False):
+    """Return scratch space for nodes of up to m rows, of a table that is ranked or sorted."""
+    totals = 1 + rules.n_classes if rules.n_classes else 3
+    wide = np.empty(m + 1, np.int64)
+    return tree_arrays.Scratch(
+        block=np.empty((3, tree_arrays.BLOCK)),
+        packed=np.empty(tree_arrays.BLOCK, np.int64),
+        classes=np.empty((3, rules.n_classes)),
+        sums=np.empty((3, totals)),
+        entries=wide.view(np.uint32)[: m + 1],  # never used at the same time
+        wide=wide,
+        items=np.empty((2, max(m, FEW) if ranked else 0), np.uint64),
+        counts=np.empty((PASSES, BUCKETS if ranked else 0), np.uint32),
+        few=np.empty(FEW if ranked else 0, np.uint32),
+        cells=np.empty(CELLS + 1 if ranked else 0, np.int64),
+        open_cells=np.empty(CELLS if ranked else 0, np.uint8),
+    )
+
+
+def give_room(growth, n_nodes):
+    """Give the growth room for so many nodes, in place: a large tree is not held twice."""
+    growth.nodes.resize(n_nodes, refcheck=False)
+    growth.values.resize((n_nodes, growth.values.shape[1]), refcheck=False)

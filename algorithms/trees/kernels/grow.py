@@ -1,0 +1,215 @@
+"""Grow one tree, depth first or best first, on lists that were sorted once.
+
+`grow` makes nodes until the tree is whole, or until it needs its caller: for more room, or to
+share out the work on a big node among threads. It goes on from there when it is called again;
+all that it knows stands in `Growth`. A node passes four phases:
+
+    OPEN       take a task, sum its rows and draw the features
+    OPENED     search them
+    SEARCHED   make the node, with the best split that was found
+    SPLITTING  renumber its rows and part its lists: each side becomes a task
+
+Depth first, a node is split at once, and its left side is made first. Best first, it waits in
+the frontier until no other improves more.
+"""
+
+import numpy as np
+
+from algorithms.runtime.jit import inner_kernel, kernel
+from algorithms.trees.kernels.best_first_heap import pop_split
+from algorithms.trees.kernels.criteria import impurity
+from algorithms.trees.kernels.feature_sampling import draw_features
+from algorithms.trees.kernels.node import make_node
+from algorithms.trees.kernels.partition import partition_lists, renumber, reorder
+from algorithms.trees.kernels.search import first_missing, search_visit, sum_rows
+from algorithms.trees.kernels.tree_arrays import (
+    BUDGET,
+    COUNT,
+    DONE,
+    HEAP,
+    MORE_ROOM,
+    NOTHING,
+    OPEN,
+    OPENED,
+    ORDER,
+    PARTITION,
+    PHASE,
+    SEARCH,
+    SEARCHED,
+    SLOT,
+    SPLITTING,
+    VISITS,
+    WAITING,
+)
+
+EPSILON = 2.0**-52
+
+
+@kernel
+def grow(table, rows, rules, growth, scratch):
+    """Make nodes; return DONE, or what the caller has to do before it calls again.
+
+    MORE_ROOM: give ``nodes`` and ``values`` more entries. ORDER: put the lists of categories of
+    the node of the task on top in order. SEARCH: search all of ``visit`` in the
+    node of the task on top. PARTITION: part all lists for the split in the slot at hand.
+    """
+    state = growth.state
+    asked = NOTHING
+    while asked == NOTHING:
+        if state[PHASE] == OPEN:
+            asked = open_next(table, rows, rules, growth)
+        elif state[PHASE] == OPENED:
+            asked = search_opened(table, rows, rules, growth, scratch)
+        elif state[PHASE] == SEARCHED:
+            make_node(table, rows, rules, growth, scratch)
+        else:
+            asked = split_and_part(table, rows, rules, growth, scratch)
+    return asked
+
+
+@inner_kernel
+def open_next(table, rows, rules, growth):
+    """Begin the next node; return what is asked of the caller."""
+    state = growth.state
+    if state[COUNT] == len(growth.nodes):
+        return MORE_ROOM
+    if not open_node(table, rows, rules, growth):
+        return DONE
+    return ORDER if rules.ordered and state[PHASE] == OPENED and state[VISITS] > 0 else NOTHING
+
+
+@inner_kernel
+def search_opened(table, rows, rules, growth, scratch):
+    """Search the node that was begun, unless it is big; return what is asked of the caller."""
+    state = growth.state
+    state[PHASE] = SEARCHED
+    if state[VISITS] > 0:
+        task = growth.todo[state[WAITING] - 1]
+        if is_big(rules, task["start"], task["end"]):
+            return SEARCH
+        bounds = (task["start"], task["end"], task["lower"], task["upper"])
+        search_visit(table, rows, rules, growth, scratch, bounds, 0, state[VISITS])
+    return NOTHING
+
+
+@inner_kernel
+def split_and_part(table, rows, rules, growth, scratch):
+    """Split the node at hand and part its lists, unless it is big; return what is asked."""
+    split = growth.splits[growth.state[SLOT]]
+    start, end = split["start"], split["end"]
+    split_rows(table, rows, rules, growth, scratch)
+    if len(table.ranks) or not lists_are_needed(rules, growth, split):
+        return NOTHING
+    if is_big(rules, start, end):
+        return PARTITION
+    middle = start + split["n_left"]
+    spare = scratch.entries
+    partition_lists(table, rows, start, middle, end, growth.place, spare, 0, len(rows.columns))
+    return NOTHING
+
+
+@inner_kernel
+def is_big(rules, start, end):
+    """Return whether the caller shares out the work on a node."""
+    return rules.big > 0 and end - start >= rules.big
+
+
+@inner_kernel
+def open_node(table, rows, rules, growth):
+    """Begin the next node, or split the best one of the frontier; return False at the end."""
+    state = growth.state
+    if state[WAITING] == 0:
+        if not rules.max_leaf_nodes or state[HEAP] == 0 or state[BUDGET] == 0:
+            return False
+        slot = pop_split(growth)
+        if growth.splits[slot]["is_leaf"] == 0:
+            state[BUDGET] -= 1
+            state[SLOT] = slot
+            state[PHASE] = SPLITTING
+        return True
+    task = growth.todo[state[WAITING] - 1]
+    start, end = task["start"], task["end"]
+    sum_rows(rules, rows, start, end, growth.totals)
+    if task["parent"] < 0:
+        task["impurity"] = impurity(rules.criterion, growth.totals)
+    state[VISITS] = 0
+    state[PHASE] = OPENED
+    n, weight = end - start, growth.totals[0]
+    if not stays_leaf(rules, task["depth"], n, weight, task["impurity"]) and may_grow(rules, state):
+        known = 0 if rules.max_leaf_nodes else task["n_constants"]
+        task["n_constants"] = draw_features(table, rows, rules, growth, start, end, known)
+    return True
+
+
+@inner_kernel
+def stays_leaf(rules, depth, n, weight, h):
+    """Return whether a node is a leaf by its depth, its rows or its impurity."""
+    return (
+        depth >= rules.max_depth
+        or n < rules.min_samples_split
+        or n < 2 * rules.min_samples_leaf
+        or weight < 2.0 * rules.min_weight_leaf
+        or h <= EPSILON
+    )
+
+
+@inner_kernel
+def may_grow(rules, state):
+    """Return whether a further split is allowed by the number of leaves."""
+    return not rules.max_leaf_nodes or state[BUDGET] > 0
+
+
+@inner_kernel
+def split_rows(table, rows, rules, growth, scratch):
+    """Renumber the rows of the split at hand and make a task of each side."""
+    state = growth.state
+    split = growth.splits[state[SLOT]]
+    start, end, f = split["start"], split["end"], split["list"]
+    column = rows.columns[split["feature"]]
+    node = growth.nodes[split["node"]]
+    node["feature"] = split["feature"]
+    node["threshold"] = split["threshold"]
+    node["missing_left"] = split["missing_left"]
+    stop = first_missing(table, rows, f, column, start, end)
+    middle = start + split["n_left"]
+    bits = rows.target.view(np.int64), rows.weight.view(np.int64)
+    entry, missing_left = split["entry"], split["missing_left"]
+    if len(table.ranks):
+        reorder(rows, bits, f, start, entry, stop, end, missing_left, scratch)
+    else:
+        place = growth.place
+        renumber(rows, bits, f, start, entry, stop, end, missing_left, place, scratch)
+    push_task(rules, growth, split, middle, end, False, split["impurity_right"])
+    push_task(rules, growth, split, start, middle, True, split["impurity_left"])
+    state[PHASE] = OPEN
+
+
+@inner_kernel
+def push_task(rules, growth, split, start, end, is_left, h):
+    """Put one side of a split on the stack."""
+    state = growth.state
+    task = growth.todo[state[WAITING]]
+    state[WAITING] += 1
+    task["start"] = start
+    task["end"] = end
+    task["depth"] = split["depth"] + 1
+    task["parent"] = split["node"]
+    task["is_left"] = is_left
+    task["n_constants"] = split["n_constants"]
+    task["impurity"] = h
+    task["lower"] = split["lower"]
+    task["upper"] = split["upper"]
+    sign = rules.monotonic[split["feature"]] if len(rules.monotonic) else np.int8(0)
+    if sign != 0 and (sign > 0) == is_left:
+        task["upper"] = split["middle"]
+    elif sign != 0:
+        task["lower"] = split["middle"]
+
+
+@inner_kernel
+def lists_are_needed(rules, growth, split):
+    """Return whether a side of a split may be split again."""
+    depth, n, n_left = split["depth"] + 1, split["end"] - split["start"], split["n_left"]
+    left = stays_leaf(rules, depth, n_left, split["weight_left"], split["impurity_left"])
+    right = stays_leaf(rules, depth, n - n_left, split["weight_right"], split["impurity_right"])
+    return may_grow(rules, growth.state) and not (left and right)

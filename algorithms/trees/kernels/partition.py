@@ -1,0 +1,140 @@
+"""Bring the rows of a node's two sides together, in every feature's list.
+
+The rows of a node are numbered start … end − 1. When it is split they get new numbers: their
+places in the list of the feature that splits it, so that the left side comes first. Every list
+is then parted stably, and its entries renumbered, by one look-up:
+
+    list of f    b₁ a₁ a₂ b₂ a₃ b₃   →   a₁ a₂ a₃ │ b₁ b₂ b₃        (a: left, b: right)
+
+The flag of an entry goes with it; where it says how the value differs from the one before, it
+is also set if it was set on an entry that stood between the two.
+"""
+
+import numpy as np
+
+from algorithms.runtime.array_moves import move
+from algorithms.runtime.jit import inner_kernel, kernel
+from algorithms.trees.kernels.tree_arrays import DISTINCT, FLAG, ROW
+
+
+@inner_kernel
+def renumber(rows, bits, f, start, middle, stop, end, missing_left, place, scratch):
+    """Give a node's rows new numbers, by the list of its splitting feature, left side first.
+
+    Parameters
+    ----------
+    bits : ``target`` and ``weight`` of the rows, as int64
+    middle : entry before which the split lies
+    stop : first entry whose value is missing
+    missing_left : whether the missing ones go left, after those that are there
+    place : (m,) uint32, written: the new number of each row
+
+    Returns
+    -------
+    int : first row of the right side
+    """
+    n_missing = end - stop if missing_left else 0
+    for j in range(start, middle):
+        place[rows.lists[f, j] & ROW] = j
+    for j in range(middle, stop):
+        place[rows.lists[f, j] & ROW] = j + n_missing
+    for j in range(stop, end):
+        place[rows.lists[f, j] & ROW] = j - (stop - middle) if missing_left else j
+    move(rows.source, start, end, place, scratch.entries)
+    if len(rows.mark):
+        move(rows.mark, start, end, place, scratch.wide)
+    target, weight = bits
+    if len(target):
+        move(target, start, end, place, scratch.wide)
+    if len(weight):
+        move(weight, start, end, place, scratch.wide)
+    return middle + n_missing
+
+
+@inner_kernel
+def reorder(rows, bits, f, start, middle, stop, end, missing_left, scratch):
+    """Bring a node's rows into the order of a list, as `renumber` does; no other list follows."""
+    entries = rows.lists[f]
+    if missing_left and stop < end:
+        for j in range(start, end):
+            scratch.entries[j] = entries[j]
+        for j in range(stop, end):
+            entries[middle + j - stop] = scratch.entries[j]
+        for j in range(middle, stop):
+            entries[end - stop + j] = scratch.entries[j]
+    follow(rows.source, entries, start, end, scratch.entries)
+    follow(rows.mark, entries, start, end if len(rows.mark) else start, scratch.wide)
+    target, weight = bits
+    follow(target, entries, start, end if len(target) else start, scratch.wide)
+    follow(weight, entries, start, end if len(weight) else start, scratch.wide)
+
+
+@inner_kernel
+def follow(array, entries, start, end, spare):
+    """Bring what belongs to each row into the order of the entries."""
+    for j in range(np.uint64(start), np.uint64(end)):
+        spare[j] = array[entries[j] & ROW]
+    for j in range(np.uint64(start), np.uint64(end)):
+        array[j] = spare[j]
+
+
+@kernel
+def partition_features(table, rows, start, middle, end, place, spare, first, last):
+    """Part lists of a node, see `partition_lists`; for threads that share a node."""
+    partition_lists(table, rows, start, middle, end, place, spare, first, last)
+
+
+@inner_kernel
+def partition_lists(table, rows, start, middle, end, place, spare, first, last):
+    """Part the lists of the features first … last − 1 of a node, and renumber their entries.
+
+    Parameters
+    ----------
+    middle : first row of the right side
+    place : (m,) uint32, new number of each row
+    spare : (end − start + 1,) uint32 or more, written to
+    """
+    for f in range(first, last):
+        if table.kind[rows.columns[f]] == DISTINCT:
+            partition_distinct(rows.lists, np.uint64(f), start, middle, end, place, spare)
+        else:
+            partition_graded(rows.lists, np.uint64(f), start, middle, end, place, spare)
+        for i in range(np.uint64(end - middle)):
+            rows.lists[np.uint64(f), np.uint64(middle) + i] = spare[i]
+
+
+@inner_kernel
+def partition_distinct(lists, f, start, middle, end, place, spare):
+    """Part the list of a DISTINCT column: left entries in place, right ones into ``spare``."""
+    to_left = np.uint64(start)
+    to_right = np.uint64(0)
+    for i in range(np.uint64(start), np.uint64(end)):
+        entry = lists[f, i]
+        row = place[entry & ROW]
+        entry = row | (entry & FLAG)
+        lists[f, to_left] = entry
+        spare[to_right] = entry
+        is_left = np.uint64(row < middle)
+        to_left += is_left
+        to_right += np.uint64(1) - is_left
+
+
+@inner_kernel
+def partition_graded(lists, f, start, middle, end, place, spare):
+    """Part another list: left entries in place, right ones into ``spare``."""
+    to_left = np.uint64(start)
+    to_right = np.uint64(0)
+    flag_left = np.uint32(0)
+    flag_right = np.uint32(0)
+    for i in range(np.uint64(start), np.uint64(end)):
+        entry = lists[f, i]
+        row = place[entry & ROW]
+        flag_left = np.uint32(flag_left | np.uint32(entry & FLAG))
+        flag_right = np.uint32(flag_right | np.uint32(entry & FLAG))
+        lists[f, to_left] = row | flag_left
+        spare[to_right] = row | flag_right
+        is_left = row < middle
+        to_left += np.uint64(is_left)
+        to_right += np.uint64(not is_left)
+        flag_left = np.uint32(0) if is_left else flag_left
+        flag_right = flag_right if is_left else np.uint32(0)

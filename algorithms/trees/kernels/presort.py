@@ -1,0 +1,207 @@
+"""Sort columns once: radix sort of float32 keys, with marks where values differ.
+
+float32 numbers, read as unsigned integers with the sign bit flipped (and all bits where it was
+set), compare as the numbers do. Three counting passes of 11 bits sort them in linear time; equal
+values stay in the order of their rows, so the result is the same everywhere.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from algorithms.runtime.jit import inner_kernel, kernel
+from algorithms.trees.kernels.tree_arrays import CLOSE, DISTINCT, EXACT, FLAG, NEAR, ROW
+
+BITS = 11
+BUCKETS = 1 << BITS
+PASSES = 3
+SIGN = np.uint32(31)
+ONE = np.uint32(1)
+LAST = np.uint32(0xFFFFFFFF)  # the key of missing values
+INFINITE = np.uint32(0x7F800000)  # a number's bits above are no number
+KEY = np.uint64(32)  # an item holds its row below, its key above this bit
+IN_DIGIT = np.uint64(BUCKETS - 1)
+UNUSED = np.uint32(0xFFFFFFFF)
+ROW_HALF = np.uint64(0xFFFFFFFF)
+RARE = 16  # DISTINCT: at most one value in so many is close to the one before it
+
+
+class SortScratch(NamedTuple):
+    """Space to sort a column in; a list's own place serves as well."""
+
+    items: np.ndarray  # uint64 (n_rows,): a row, its key above it
+    ordered: np.ndarray  # float32 (n_rows,): the values of a list
+    counts: np.ndarray  # uint32 (PASSES, BUCKETS)
+
+
+@kernel
+def sort_columns(values, order, kind, missing, scratch, first, last):
+    """Fill ``order``, ``kind`` and ``missing`` for the columns first … last − 1.
+
+    A pass reads the column, the items or the list, and writes items and list by turns, so that
+    the last one writes the list. Digits that all values have in common are passed over.
+
+    Parameters
+    ----------
+    values : (n_columns, n_rows) float32, NaN where missing, otherwise finite
+    order, kind, missing : as in `Table`, written
+    scratch : SortScratch, which is left with the values of the last column in their order
+    """
+    items, counts = scratch.items, scratch.counts
+    ordered = scratch.ordered.view(np.uint32)
+    for f in range(first, last):
+        column, rows = values[f].view(np.uint32), order[f]
+        missing[f] = count_digits(column, counts)
+        differ = 0
+        for digit in range(PASSES):
+            differ |= start_buckets(counts, digit, np.uint64(len(column))) << digit
+        differ = max(differ, 1)  # all values alike: one pass keeps their order
+        is_first = True
+        for digit in range(PASSES):
+            if not (differ >> digit) & 1:
+                continue
+            later = differ >> (digit + 1)
+            to_items = later in (1, 2)  # one pass is left
+            if is_first and to_items:
+                column_to_items(column, items, counts, digit)
+            elif is_first:
+                column_to_list(column, rows, ordered, counts, digit)
+            elif to_items:
+                list_to_items(rows, ordered, items, counts, digit)
+            else:
+                items_to_list(items, rows, ordered, counts, digit)
+            is_first = False
+        kind[f] = flag_entries(scratch.ordered, rows, len(column) - missing[f])
+
+
+@inner_kernel
+def key_of(bits):
+    """Return the key of a float32, read as an unsigned integer."""
+    if bits & ROW > INFINITE:
+        return LAST
+    return np.uint32(~bits) if bits >> SIGN else np.uint32(bits | FLAG)
+
+
+@inner_kernel
+def count_digits(column, counts):
+    """Count how often each digit occurs among a column's keys; return how many are missing."""
+    for digit in range(PASSES):
+        for b in range(BUCKETS):
+            counts[digit, b] = 0
+    n_missing = 0
+    for i in range(np.uint64(len(column))):
+        key = key_of(column[i])
+        n_missing += key == LAST
+        for digit in range(PASSES):
+            bucket = (np.uint64(key) >> np.uint64(digit * BITS)) & IN_DIGIT
+            counts[digit, bucket] += ONE
+    return n_missing
+
+
+@inner_kernel
+def start_buckets(counts, digit, n):
+    """Turn counts of a digit into where each bucket starts; return whether there are two."""
+    start = np.uint32(0)
+    largest = np.uint32(0)
+    for b in range(BUCKETS):
+        size = counts[digit, b]
+        counts[digit, b] = start
+        start = np.uint32(start + size)
+        largest = max(largest, size)
+    return largest < n
+
+
+@inner_kernel
+def next_place(key, counts, digit):
+    """Return the next place in the bucket of a key, so that equal digits stay as they came."""
+    bucket = (np.uint64(key) >> np.uint64(digit * BITS)) & IN_DIGIT
+    to = counts[digit, bucket]
+    counts[digit, bucket] = np.uint32(to + ONE)
+    return to
+
+
+@inner_kernel
+def column_to_items(column, items, counts, digit):
+    """Write the rows of a column as items, by one digit."""
+    for i in range(np.uint64(len(column))):
+        key = key_of(column[i])
+        items[next_place(key, counts, digit)] = (np.uint64(key) << KEY) | i
+
+
+@inner_kernel
+def column_to_list(column, rows, ordered, counts, digit):
+    """Write the rows of a column, and their values, by one digit."""
+    for i in range(np.uint64(len(column))):
+        to = next_place(key_of(column[i]), counts, digit)
+        rows[to] = np.uint32(i)
+        ordered[to] = column[i]
+
+
+@inner_kernel
+def list_to_items(rows, ordered, items, counts, digit):
+    """Write rows and values as items, by one digit."""
+    for i in range(np.uint64(len(rows))):
+        key = key_of(ordered[i])
+        items[next_place(key, counts, digit)] = (np.uint64(key) << KEY) | np.uint64(rows[i])
+
+
+@inner_kernel
+def items_to_list(items, rows, ordered, counts, digit):
+    """Write the rows of items, and their values, by one digit."""
+    for i in range(np.uint64(len(items))):
+        key = np.uint32(items[i] >> KEY)
+        to = next_place(key, counts, digit)
+        rows[to] = np.uint32(items[i] & ROW_HALF)
+        ordered[to] = np.uint32(key & ROW) if key >> SIGN else np.uint32(~key)
+
+
+@inner_kernel
+def flag_entries(ordered, order, n_present):
+    """Set the flags of a column's present values, given in their order; return its kind."""
+    n_close = 0
+    kind = EXACT
+    for i in range(1, n_present):
+        if ordered[i] > ordered[i - 1] + CLOSE:
+            order[i] |= FLAG
+        else:
+            n_close += 1
+            if ordered[i] != ordered[i - 1]:
+                kind = NEAR
+    if n_close * RARE > n_present:
+        return kind
+    for i in range(n_present):  # alone: apart from the value before it and the one after it
+        apart = i == 0 or order[i] >> SIGN
+        if not (apart and (i + 1 == n_present or order[i + 1] >> SIGN)):
+            order[i] &= ROW
+        elif i == 0:
+            order[i] |= FLAG
+    return DISTINCT
+
+
+@kernel
+def pick_rows(order, kind, columns, place, lists, first, last):
+    """Write the lists of the rows that a tree uses, renumbered, for features first … last − 1.
+
+    Parameters
+    ----------
+    order, kind : of the table
+    columns : (n_features,) int64, the table's column of each feature
+    place : (n_rows,) uint32, new number of each row of the table, or UNUSED
+    lists : (n_features, m) uint32, written
+    """
+    m = np.uint64(lists.shape[1])
+    for f in range(np.uint64(first), np.uint64(last)):
+        column = np.uint64(columns[f])
+        keep = np.uint32(0) if kind[column] == DISTINCT else FLAG
+        flag = np.uint32(0)
+        to = np.uint64(0)
+        i = np.uint64(0)
+        while to < m:
+            entry = order[column, i]
+            i += np.uint64(1)
+            row = place[entry & ROW]
+            flag = np.uint32(np.uint32(flag & keep) | np.uint32(entry & FLAG))
+            lists[f, to] = row | flag  # written again unless the row is used
+            used = row != UNUSED
+            to += np.uint64(used)
+            flag = np.uint32(0) if used else flag

@@ -1,0 +1,221 @@
+"""Find the best place to split one feature of one node, over every distinct value.
+
+A scan runs over the feature's list in blocks of 64. Sums up to each place are kept; then a bound
+without a division tells whether any place of the block can beat the best known, which it hardly
+ever can; only then are the places scored, and only the best of them are judged by the criterion
+itself, in scikit-learn's arithmetic, so that ties fall as they do there.
+
+For values, and for two classes by gini, the score of a place is (s_L, s_R, n_L, n_R as in
+`criteria`, s being the weight of class 1)
+
+    S = s_L² / n_L + s_R² / n_R,    and  S > T  exactly where  s_L² n_R + s_R² n_L > T n_L n_R;
+
+by gini the proxy is 2 S − 2 s. For more classes, and for entropy, see `scan_classes`.
+"""
+
+import numpy as np
+
+from algorithms.runtime.jit import inner_kernel
+from algorithms.trees.kernels.criteria import proxy_of_pair
+from algorithms.trees.kernels.rank import value_of
+from algorithms.trees.kernels.tree_arrays import (
+    BLOCK,
+    CLOSE,
+    DISTINCT,
+    EXACT,
+    FLAG,
+    ROW,
+    SQUARED_ERROR,
+)
+
+LOW = 0xFFFFFFFF
+ROUNDING = 1e-14  # relative; above the rounding error of any proxy or score here
+SIGN = np.uint32(31)
+
+
+@inner_kernel
+def fits(table, rows, f, column, j, stop):
+    """Return whether the place before entry j of a list parts two values, or ends them."""
+    if j == stop or rows.lists[f, j] >> SIGN:
+        return True
+    if table.kind[column] == EXACT:
+        return False
+    if table.kind[column] == DISTINCT and rows.lists[f, j - 1] >> SIGN:
+        return True
+    here = value_of(table, rows, column, rows.lists[f, j] & ROW)
+    before = value_of(table, rows, column, rows.lists[f, j - 1] & ROW)
+    return here > before + CLOSE
+
+
+@inner_kernel
+def may_split(sign, value_left, value_right, lower, upper):
+    """Return whether the sides keep to a monotonic constraint and to the node's bounds."""
+    if sign == 0:
+        return True
+    low = min(value_left, value_right)
+    high = max(value_left, value_right)
+    return lower <= low and high <= upper and (value_left - value_right) * sign <= 0.0
+
+
+@inner_kernel
+def sum_block(rows, f, p, m, s, n, block, packed):
+    """Write s and n up to each of the m entries from p on; return both after the last."""
+    if len(rows.weight):
+        for i in range(m):
+            row = rows.lists[f, p + i] & ROW
+            n += rows.weight[row]
+            s += rows.weight[row] * rows.target[row]
+            block[0, i] = s
+            block[1, i] = n
+        return s, n
+    if len(rows.mark):
+        total = (np.int64(n) << 32) + np.int64(s)
+        for i in range(m):
+            total += rows.mark[rows.lists[f, p + i] & ROW]
+            packed[i] = total
+        for i in range(m):
+            block[0, i] = np.float64(packed[i] & LOW)
+            block[1, i] = np.float64(packed[i] >> 32)
+        return np.float64(total & LOW), np.float64(total >> 32)
+    for i in range(m):
+        n += 1.0
+        s += rows.target[rows.lists[f, p + i] & ROW]
+        block[0, i] = s
+        block[1, i] = n
+    return s, n
+
+
+@inner_kernel
+def any_above(lists, f, p, m, all_apart, block, s, n, threshold):
+    """Return whether a place of the block, where values differ, scores above the threshold."""
+    found = np.int64(0)
+    for i in range(m):
+        s_left = block[0, i]
+        n_left = block[1, i]
+        s_right = s - s_left
+        n_right = n - n_left
+        above = s_left * s_left * n_right + s_right * s_right * n_left > threshold * (
+            n_left * n_right
+        )
+        apart = (lists[f, p + i + np.uint64(1)] | all_apart) >> SIGN
+        found |= np.int64(above) & np.int64(apart)
+    return found != 0
+
+
+@inner_kernel
+def score_block(block, m, s, n):
+    """Write the score S of each place of the block."""
+    for i in range(m):
+        s_left = block[0, i]
+        n_left = block[1, i]
+        s_right = s - s_left
+        n_right = n - n_left
+        block[2, i] = s_left * s_left / n_left + s_right * s_right / n_right  # S
+
+
+@inner_kernel
+def best_score(block, m):
+    """Return the first place with the highest score, or -1 where none is a number."""
+    found = -1
+    top = -np.inf
+    for i in range(m):
+        if block[2, i] > top:
+            top = block[2, i]
+            found = i
+    return found
+
+
+@inner_kernel
+def places(table, rules, column, start, stop, n_rows, rows_left):
+    """Return the first and the last place that leaves enough rows, and FLAG or 0.
+
+    FLAG: an entry without flag may be apart from the one before it, too.
+    """
+    fewest = rules.min_samples_leaf
+    first = max(start + 1, start + fewest - rows_left)
+    last = min(stop, start + n_rows - rows_left - fewest)
+    looks_up = table.kind[column] != EXACT or start + n_rows - rows_left > stop
+    return first, last, FLAG if looks_up else np.uint32(0)
+
+
+@inner_kernel
+def slack_of(rules, score, n):
+    """Return how far below a score lie scores whose proxy may be the larger one."""
+    return ROUNDING * (abs(score) if rules.criterion == SQUARED_ERROR else n)
+
+
+@inner_kernel
+def allowed(rules, sign, block, i, s, n, lower, upper):
+    """Return whether both sides weigh enough and keep to a monotonic constraint."""
+    s_left = block[0, i]
+    n_left = block[1, i]
+    s_right = s - s_left
+    n_right = n - n_left
+    if n_left < rules.min_weight_leaf or n_right < rules.min_weight_leaf:
+        return False
+    if rules.criterion == SQUARED_ERROR:
+        return may_split(sign, s_left / n_left, s_right / n_right, lower, upper)
+    value_left = (n_left - s_left) / n_left  # the share of class 0
+    return may_split(sign, value_left, (n_right - s_right) / n_right, lower, upper)
+
+
+@inner_kernel
+def scan_pairs(table, rows, rules, f, node, side, totals, best, scratch):
+    """Return the best proxy of a feature above ``best``, and its place in the list, or 0.
+
+    Parameters
+    ----------
+    f : number of the feature's list
+    node : (start, stop, n_rows, lower, upper, column, sign): the entries of present values, the
+        number of all rows, the bounds that monotonic constraints set, the feature's column of
+        the table and its own constraint
+    side : (n_rows, n, s) that are left of the first entry: the missing rows, where they go there
+    totals : as in `impurity`
+    best : proxy that is to be beaten
+    """
+    start, stop, n_rows, lower, upper, column, sign = node
+    rows_left, n_left, s_left = side
+    block, packed = scratch.block, scratch.packed
+    n = totals[0]
+    s = totals[1] if rules.criterion == SQUARED_ERROR else totals[2]
+    first, last, all_apart = places(table, rules, column, start, stop, n_rows, rows_left)
+    threshold = best if rules.criterion == SQUARED_ERROR else s + 0.5 * best
+    threshold -= slack_of(rules, threshold, n)
+    place = 0
+    p = start
+    while p < last:
+        m = min(BLOCK, last - p)
+        s_left, n_left = sum_block(
+            rows, np.uint64(f), np.uint64(p), np.uint64(m), s_left, n_left, block, packed
+        )
+        if p + BLOCK >= first and (
+            not rules.filtered
+            or any_above(
+                rows.lists,
+                np.uint64(f),
+                np.uint64(p),
+                np.uint64(m),
+                all_apart,
+                block,
+                s,
+                n,
+                threshold,
+            )
+        ):
+            score_block(block, np.uint64(m), s, n)
+            block[2, : max(0, min(m, first - p - 1))] = -np.inf
+            i = best_score(block, m)
+            while i >= 0 and block[2, i] > threshold:
+                j = p + i + 1
+                if fits(table, rows, f, column, j, stop) and allowed(
+                    rules, sign, block, i, s, n, lower, upper
+                ):
+                    proxy = proxy_of_pair(rules.criterion, block[0, i], block[1, i], s, n)
+                    if proxy > best or (proxy == best and 0 < j < place):
+                        best = proxy
+                        place = j
+                    threshold = max(threshold, block[2, i] - slack_of(rules, block[2, i], n))
+                block[2, i] = -np.inf
+                i = best_score(block, m)
+        p += BLOCK
+    return best, place

@@ -1,0 +1,212 @@
+"""Find the best split of one feature exactly, without sorting its rows.
+
+For two classes by gini with integer weights. The rows of a node are summed into *cells* of
+neighbouring ranks. With s the weight of class 1, the score of a place (see `scan`)
+
+    S(n_L, s_L) = s_L² / n_L + (s − s_L)² / (n − n_L)
+
+is convex, and the sums left of a place inside a cell lie in the parallelogram that begins at the
+sums left of the cell, ends at those right of it, and has as its other corners those with all of
+the cell's class 1, or all of its class 0, taken first. So S inside a cell is at most its largest
+value at these four corners. Only cells whose corners exceed the best score known (of an earlier
+feature, or of a place between two cells) are looked into: their few rows are sorted, and every
+place among them is judged as `scan` does. The others hold no better split.
+"""
+
+import numpy as np
+
+from algorithms.runtime.array_moves import swap
+from algorithms.runtime.jit import inner_kernel
+from algorithms.trees.kernels.criteria import proxy_of_pair
+from algorithms.trees.kernels.rank import KEY, ROW_HALF, are_apart, sort_items, span_of
+from algorithms.trees.kernels.scan import LOW, slack_of
+from algorithms.trees.kernels.tree_arrays import GINI
+
+CELLS = 2048
+FEWEST_CELLS = 16
+ROWS_A_CELL = 4
+WEIGHT = 32  # a mark holds the weight above this bit
+ONE = np.uint32(1)
+ONE64 = np.uint64(1)
+NONE = np.uint32(0xFFFFFFFF)  # above every rank
+
+
+@inner_kernel
+def search_cells(table, rows, rules, scratch, v, c, start, end, totals, best):
+    """Return the best proxy of a feature above ``best``, and the last rank on its left, or -1.
+
+    Parameters
+    ----------
+    v : number of the list that holds the ranks of the node's rows, in the order of rows
+    c : column of the table that they are of
+    totals : as in `criteria.impurity`
+    best : proxy that is to be beaten
+    """
+    keys, marks = rows.lists[v, start:end], rows.mark[start:end]
+    n, s = totals[0], totals[2]
+    low, high = span_of(keys)
+    most = min(CELLS, max((end - start) // ROWS_A_CELL, FEWEST_CELLS))
+    shift = np.uint32(0)
+    while (high - low) >> shift >= most:
+        shift += np.uint32(1)
+    cells, open_cells = scratch.cells, scratch.open_cells
+    count = np.int64((high - low) >> shift) + 1
+    sum_cells(keys, marks, low, shift, cells, count)
+    slack = slack_of(rules, 0.0, n)
+    known = s + 0.5 * best
+    top, b = best_between(cells, count, n, s, rules.min_weight_leaf)
+    behind = low + np.uint32(np.uint32(b) << shift)  # the first rank that may stand in cell b
+    if b > 0 and top > known and are_apart(table, c, behind - ONE, behind):
+        known = top
+    threshold = known - slack
+    if not open_promising(cells, count, n, s, threshold, open_cells):
+        return best, -1
+    m = pick_items(keys, low, shift, open_cells, scratch.items)
+    here = sort_items(scratch.items, m, high - low, scratch.counts, scratch.few)
+    found = scratch.items[here, :m]
+    known = (best, threshold, slack)
+    return judge_items(table, rules, c, keys, marks, found, low, shift, cells, totals, known)
+
+
+@inner_kernel
+def sum_cells(keys, marks, low, shift, cells, count):
+    """Write the sum of the marks left of each cell, and the whole sum behind the last."""
+    for b in range(count):
+        cells[b] = 0
+    for i in range(np.uint64(len(keys))):
+        cells[np.uint64(np.uint32(keys[i] - low) >> shift)] += marks[i]
+    total = np.int64(0)
+    for b in range(count):
+        here = cells[b]
+        cells[b] = total
+        total += here
+    cells[count] = total
+
+
+@inner_kernel
+def best_between(cells, count, n, s, light):
+    """Return the highest score of a place before a cell with sides of enough weight, and it."""
+    top = -np.inf
+    at = 0
+    for b in range(1, count):
+        n_left = np.float64(cells[b] >> WEIGHT)
+        s_left = np.float64(cells[b] & LOW)
+        s_right = s - s_left
+        score = s_left * s_left / n_left + s_right * s_right / (n - n_left)  # S
+        heavy = n_left >= light and n - n_left >= light
+        if heavy and score > top:
+            top = score
+            at = b
+    return top, at
+
+
+@inner_kernel
+def is_above(n_left, s_left, n, s, threshold):
+    """Return whether S > threshold, without a division; False where a side is empty."""
+    n_right = n - n_left
+    s_right = s - s_left
+    scaled = s_left * s_left * n_right + s_right * s_right * n_left
+    return scaled > threshold * (n_left * n_right)
+
+
+@inner_kernel
+def open_promising(cells, count, n, s, threshold, open_cells):
+    """Write which cells have a corner above the threshold; return whether one has."""
+    some = np.uint8(0)
+    for b in range(count):
+        n_left = np.float64(cells[b] >> WEIGHT)
+        s_left = np.float64(cells[b] & LOW)
+        n_end = np.float64(cells[b + 1] >> WEIGHT)
+        s_end = np.float64(cells[b + 1] & LOW)
+        ones = s_end - s_left
+        zeros = n_end - n_left - ones
+        is_open = np.uint8(is_above(n_left, s_left, n, s, threshold))
+        is_open |= np.uint8(is_above(n_left + ones, s_end, n, s, threshold))
+        is_open |= np.uint8(is_above(n_left + zeros, s_left, n, s, threshold))
+        is_open |= np.uint8(is_above(n_end, s_end, n, s, threshold))
+        open_cells[b] = is_open
+        some |= is_open
+    return some > 0
+
+
+@inner_kernel
+def pick_items(keys, low, shift, open_cells, items):
+    """Write the rows in open cells, each with its rank less ``low`` above it; return how many."""
+    m = np.uint64(0)
+    for i in range(np.uint64(len(keys))):
+        key = np.uint32(keys[i] - low)
+        items[0, m] = (np.uint64(key) << KEY) | i
+        m += np.uint64(open_cells[np.uint64(key >> shift)])
+    return np.int64(m)
+
+
+@inner_kernel
+def judge_items(table, rules, c, keys, marks, items, low, shift, cells, totals, known):
+    """Return the best proxy of all places behind sorted items, and the rank before it, or -1."""
+    best, threshold, slack = known
+    n, s = totals[0], totals[2]
+    cut = np.int64(-1)
+    cell = np.int64(-1)
+    left = np.int64(0)
+    for i in range(len(items)):
+        key = items[i] >> KEY
+        if np.int64(key >> np.uint64(shift)) != cell:
+            cell = np.int64(key >> np.uint64(shift))
+            left = cells[cell]
+        left += marks[items[i] & ROW_HALF]
+        n_left = np.float64(left >> WEIGHT)
+        if n_left == n or (i + 1 < len(items) and items[i + 1] >> KEY == key):
+            continue
+        s_left = np.float64(left & LOW)
+        s_right = s - s_left
+        score = s_left * s_left / n_left + s_right * s_right / (n - n_left)  # S
+        light = min(n_left, n - n_left) < rules.min_weight_leaf
+        rank = low + np.uint32(key)
+        if score > threshold and not light and is_place(table, c, keys, rank):
+            proxy = proxy_of_pair(GINI, s_left, n_left, s, n)
+            if proxy > best:
+                best = proxy
+                cut = np.int64(rank)
+            threshold = max(threshold, score - slack)
+    return best, cut
+
+
+@inner_kernel
+def is_place(table, c, keys, rank):
+    """Return whether a node's next rank after one is apart from it."""
+    if are_apart(table, c, rank, rank + ONE):  # then all that come later are, too
+        return True
+    above = NONE
+    for i in range(np.uint64(len(keys))):
+        above = min(above, keys[i] if keys[i] > rank else NONE)
+    return are_apart(table, c, rank, above)
+
+
+@inner_kernel
+def part_list(lists, v, start, end, cut, spare):
+    """Turn ranks into entries, those up to a rank first; return the first entry of the others.
+
+    The entry before it has the largest rank of its side, and it has the smallest of its own, so
+    that the values around the split are found there.
+    """
+    to_left = np.uint64(start)
+    to_right = np.uint64(0)
+    last = np.uint64(start)
+    first = np.uint64(0)
+    lowest = NONE
+    for i in range(np.uint64(start), np.uint64(end)):
+        key = lists[v, i]
+        is_left = key <= cut
+        last = to_left if key == cut else last
+        lists[v, to_left] = np.uint32(i)
+        spare[to_right] = np.uint32(i)
+        if not is_left and key < lowest:
+            lowest = key
+            first = to_right
+        to_left += np.uint64(is_left)
+        to_right += np.uint64(not is_left)
+    for i in range(to_right):
+        lists[v, to_left + i] = spare[i]
+    swap(lists[v], last, to_left - ONE64)
+    swap(lists[v], to_left, to_left + first)
+    return np.int64(to_left)

@@ -1,0 +1,171 @@
+"""Bring X into the sorted form that trees are grown on, once for all trees on it."""
+
+import numpy as np
+from scipy.sparse import issparse
+from sklearn.utils import assert_all_finite
+
+from algorithms.trees.cart import count_features
+from algorithms.trees.kernels.presort import BUCKETS, PASSES, SortScratch, sort_columns
+from algorithms.trees.kernels.rank import write_ranks
+from algorithms.trees.kernels.tree_arrays import EXACT, NEAR, Table
+
+ROWS_AT_ONCE = 1024  # rows that are turned into columns at once: they fit the second-level cache
+BLOCK_VALUES = 1 << 22  # values of a sparse X that are made dense at once
+FEW = 5  # features for each one that a node searches from which on ranks are faster than lists
+LARGEST = 2**31 - 1  # rows that a list can number
+
+
+def make_table(tree, X, n_features, workers, name):
+    """Return the columns of X in the form that a tree is grown on.
+
+    Parameters
+    ----------
+    tree : the estimator, with its parameters
+    n_features : how many of the columns it is grown on
+    X, workers, name : as in `read_columns`
+    """
+    if tree._sorts_in_nodes:  # noqa: SLF001 - the package's own
+        return unsorted_table(X, workers, name)
+    few = FEW * count_features(tree.max_features, n_features) <= n_features
+    return (rank_table if few else sort_table)(X, workers, name)
+
+
+def sort_table(X, workers, name):
+    """Return the sorted columns of X; parameters and errors are those of `read_columns`."""
+    values = read_columns(X, workers, name)
+    n_columns, n_rows = values.shape
+    table = Table(
+        values,
+        np.empty((n_columns, n_rows), np.uint32),
+        np.empty(n_columns, np.int64),
+        np.empty(n_columns, np.int64),
+    )
+
+    # Made in the caller's thread, so that what that makes next can lie in its place.
+    spare = [sort_scratch(n_rows) for _ in range(min(workers.threads, n_columns))]
+
+    def sort(first, last):
+        sort_columns(values, table.order, table.kind, table.missing, spare.pop(), first, last)
+
+    workers.share(sort, n_columns)
+    return table
+
+
+def sort_scratch(n_rows):
+    """Return the space that sorting a column of so many rows takes."""
+    return SortScratch(
+        items=np.empty(n_rows, np.uint64),
+        ordered=np.empty(n_rows, np.float32),
+        counts=np.empty((PASSES, BUCKETS), np.uint32),
+    )
+
+
+def rank_table(X, workers, name):
+    """Return the ranked columns of X; parameters and errors are those of `read_columns`."""
+    values = read_columns(X, workers, name)
+    n_columns, n_rows = values.shape
+    table = Table(
+        values,
+        np.empty((n_columns, 0), np.uint32),
+        np.empty(n_columns, np.int64),
+        np.empty(n_columns, np.int64),
+        np.empty((n_rows, n_columns), np.uint32),
+        np.empty(n_columns, np.int64),
+    )
+
+    def rank(first, last):
+        order = np.empty((1, n_rows), np.uint32)
+        distinct = np.empty(n_rows, np.float32)
+        scratch = sort_scratch(n_rows)
+        for c in range(first, last):
+            kind, missing = table.kind[c : c + 1], table.missing[c : c + 1]
+            sort_columns(values[c : c + 1], order, kind, missing, scratch, 0, 1)
+            ranks = table.ranks[:, c]
+            table.reach[c] = write_ranks(values[c], order[0], missing[0], ranks, distinct)
+            kind[0] = NEAR if table.reach[c] else EXACT
+
+    workers.share(rank, n_columns)
+    return table
+
+
+def unsorted_table(X, workers, name):
+    """Return a table of the columns of X without lists, for trees that sort in every node."""
+    values = read_columns(X, workers, name)
+    none = np.empty(0, np.int64)
+    return Table(values, np.empty((0, 0), np.uint32), none, none)
+
+
+def read_columns(X, workers, name):
+    """Return the columns of X, float32 (n_columns, n_rows).
+
+    Parameters
+    ----------
+    X : (n_rows, n_columns) array of numbers, NaN where missing, or sparse
+        A sparse one costs as much room as a dense one.
+    workers : Workers
+    name : name of the estimator, for error messages
+
+    Raises
+    ------
+    ValueError
+        Where a value is infinite, or too large for float32.
+    """
+    n_rows, n_columns = X.shape
+    if n_rows > LARGEST:
+        raise ValueError(f"{name} can be trained on at most {LARGEST} rows; X has {n_rows}")
+    if issparse(X):
+        return fill_columns(X, name)
+    values = np.empty((n_columns, n_rows), np.float32)
+
+    def transpose(first, last):
+        with np.errstate(over="ignore", invalid="ignore"):
+            for start in range(first * ROWS_AT_ONCE, last * ROWS_AT_ONCE, ROWS_AT_ONCE):
+                rows = slice(start, start + ROWS_AT_ONCE)
+                values[:, rows] = X[rows].T
+
+    workers.share(transpose, -(-n_rows // ROWS_AT_ONCE))
+    check_values(values, name)
+    return values
+
+
+def fill_columns(X, name):
+    """Return the columns of a sparse X as `read_columns` does; what it omits is 0."""
+    X = X.tocsc(copy=True)
+    X.sum_duplicates()
+    values = np.zeros(X.shape[::-1], np.float32)
+    with np.errstate(over="ignore"):
+        for c in range(X.shape[1]):
+            part = slice(X.indptr[c], X.indptr[c + 1])
+            values[c, X.indices[part]] = X.data[part]
+    check_values(values, name)
+    return values
+
+
+def as_rows(X):
+    """Return X as C-contiguous float32, or as CSR where it is sparse."""
+    return X.tocsr() if issparse(X) else np.ascontiguousarray(X, np.float32)
+
+
+def row_blocks(X):
+    """Yield the rows of a sparse X as C-contiguous float32, some at a time."""
+    X = X.tocsr()
+    step = max(1, BLOCK_VALUES // max(1, X.shape[1]))
+    for start in range(0, X.shape[0], step):
+        with np.errstate(over="ignore"):
+            yield np.ascontiguousarray(X[start : start + step].toarray(), np.float32)
+
+
+def check_sparse(X, name):
+    """Raise scikit-learn's errors where a sparse X has missing values or indices of 64 bits."""
+    if not issparse(X):
+        return
+    assert_all_finite(X.data, estimator_name=name, input_name="X")
+    if X.indices.dtype != np.intc or X.indptr.dtype != np.intc:
+        raise ValueError("No support for np.int64 index based sparse matrices")
+
+
+def check_values(values, name):
+    """Raise scikit-learn's error where a float32 value is infinite; NaN is allowed."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        if not np.isfinite(np.sum(values)):  # scikit-learn adds up too, before it looks at each
+            assert_all_finite(values, allow_nan=True, estimator_name=name, input_name="X")

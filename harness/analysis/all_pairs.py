@@ -1,0 +1,129 @@
+"""The whole field of a run: every algorithm beside every other, over the datasets all finished.
+
+Declared pairs are tested from their own verdicts, each on its own datasets. Ranks, the matrix of
+comparisons, improvability and ratings need losses without gaps, so they are made from the
+datasets and algorithms of which nothing is missing; what that leaves out is named.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import median
+
+import numpy as np
+
+from harness.analysis.across import PairTest, compare_differences
+from harness.analysis.run_view import Accuracy
+
+
+@dataclass(frozen=True)
+class Field:
+    """Losses of k algorithms on N datasets, without gaps.
+
+    ``losses`` (N, k), lower is better; ``gaps`` (N,) from the constant model's loss to the best,
+    NaN where no verdict of the run tells it.
+    """
+
+    names: tuple[str, ...]
+    datasets: tuple[str, ...]
+    losses: np.ndarray
+    gaps: np.ndarray
+    left_out: tuple[str, ...]  # algorithms that lack a dataset
+
+    def shares(self) -> np.ndarray:
+        """Return the losses as shares of each dataset's gap, of the datasets that have one."""
+        known = self.gaps > 0
+        shares: np.ndarray = self.losses[known] / self.gaps[known, None]
+        return shares
+
+
+def field_of(losses: Mapping[str, Mapping[str, float]], gaps: Mapping[str, float]) -> Field:
+    """Return the part of a run without gaps.
+
+    An algorithm stays if it has a loss on every dataset that half of the algorithms or more have
+    one on; the others are left out, and so are the rarer datasets.
+
+    Parameters
+    ----------
+    losses
+        Algorithm → dataset → mean primary loss, turned so that lower is better; finite.
+    gaps
+        Dataset → gap.
+    """
+    having: dict[str, int] = defaultdict(int)
+    for found in losses.values():
+        for dataset in found:
+            having[dataset] += 1
+    common = [d for d, n in having.items() if 2 * n >= len(losses)]
+    names = [name for name, found in losses.items() if all(d in found for d in common)]
+    table = np.array([[losses[name][d] for name in names] for d in common])
+    return Field(
+        names=tuple(names),
+        datasets=tuple(common),
+        losses=table.reshape(len(common), len(names)),
+        gaps=np.array([gaps.get(d, math.nan) for d in common]),
+        left_out=tuple(name for name in losses if name not in names),
+    )
+
+
+def gaps_of(accuracy: Iterable[Accuracy]) -> dict[str, float]:
+    """Return each dataset's gap, the median over the verdicts that tell it."""
+    found: dict[str, list[float]] = defaultdict(list)
+    for verdict in accuracy:
+        if verdict.dataset and verdict.gap > 0:
+            found[verdict.dataset].append(verdict.gap)
+    return {dataset: median(gaps) for dataset, gaps in found.items()}
+
+
+def declared_tests(
+    accuracy: Iterable[Accuracy], share: float
+) -> tuple[tuple[PairTest, str, int], ...]:
+    """Return the test of each declared pair over its datasets, its track, and how many it lacks.
+
+    Differences are shares of each dataset's gap; within ±``share`` of it nobody has won. Holm's
+    adjustment is over all of them: they were declared before anybody looked.
+    """
+    differences: dict[tuple[str, str], list[float]] = {}
+    places: dict[tuple[str, str], tuple[str, int]] = {}
+    for (algorithm, reference, track, *_), verdicts in _by_variant(accuracy).items():
+        usable = [v for v in verdicts if v.gap > 0 and math.isfinite(v.difference.value)]
+        if usable:
+            key = (_distinct(algorithm, reference, differences), reference)
+            differences[key] = [v.difference.value / v.gap for v in usable]
+            places[key] = (track, len(verdicts) - len(usable))
+    tests = compare_differences(differences, tie=share)
+    return tuple((test, *places[test.pair]) for test in tests)
+
+
+def _by_variant(accuracy: Iterable[Accuracy]) -> dict[tuple[str, ...], list[Accuracy]]:
+    found: dict[tuple[str, ...], list[Accuracy]] = defaultdict(list)
+    for v in accuracy:
+        if v.dataset:
+            params = [repr(sorted(side.items(), key=str)) for side in v.params]
+            found[v.algorithm, v.reference, v.track, *params].append(v)
+    return found
+
+
+def _distinct(algorithm: str, reference: str, taken: Mapping[tuple[str, str], object]) -> str:
+    """Return a name for the first of a pair that no other variant has."""
+    number, name = 1, algorithm
+    while (name, reference) in taken:
+        number += 1
+        name = f"{algorithm} #{number}"
+    return name
+
+
+def matrix(field: Field, share: float) -> Sequence[Sequence[PairTest | None]]:
+    """Return the multi-comparison matrix: row against column, None on the diagonal.
+
+    Each entry looks at its two algorithms alone, so no third one can change it; p is not adjusted
+    (Ismail-Fawaz et al. 2023, arXiv 2305.11921). Differences are shares of the gap.
+    """
+    shares = field.shares()
+    rows = range(len(field.names))
+    pairs = {(str(i), str(j)): shares[:, j] - shares[:, i] for i in rows for j in rows if i != j}
+    found = {test.pair: test for test in compare_differences(pairs, tie=share)}
+    return [[found.get((str(i), str(j))) for j in rows] for i in rows]

@@ -1,0 +1,123 @@
+"""The two ensembles that are compared, and the training rows that both were grown on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy import sparse
+
+from harness.trees import predict
+from harness.trees.ensemble import TreeEnsemble
+
+Rows = np.ndarray  # (k,) int64 row numbers, ascending
+
+
+@dataclass(frozen=True, eq=False)
+class Side:
+    """One ensemble, and what is known of how it was grown."""
+
+    ensemble: TreeEnsemble
+    name: str
+    params: Mapping[str, Any] = field(default_factory=dict)
+    speaks: str = ""  # the reference algorithm whose params and rules are its own; "": unknown
+
+
+@dataclass(frozen=True, eq=False)
+class Training:
+    """The prepared training rows.
+
+    Parameters
+    ----------
+    X
+        As the adapters were given it: an array, a DataFrame with ``category`` columns, or CSR.
+    y
+        float64 targets, or int64 class codes.
+    weight
+        float64 or None.
+    columns
+        Names for people; ``c0``, ``c1``, … where there are none.
+    """
+
+    X: Any
+    y: np.ndarray
+    weight: np.ndarray | None = None
+    columns: Sequence[str] = ()
+    _kept: dict[tuple[int, str], np.ndarray] = field(default_factory=dict, repr=False)
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, np.ndarray]) -> Training:
+        """Return the rows that a worker exported as ``training``."""
+        if "X" in arrays:
+            X: Any = arrays["X"]
+        else:
+            parts = (arrays["data"], arrays["indices"], arrays["indptr"])
+            X = sparse.csr_matrix(parts, shape=tuple(arrays["shape"].tolist()))
+        columns = [str(name) for name in arrays["columns"]]
+        return cls(X, arrays["y"], arrays.get("weight"), columns)
+
+    @property
+    def rows(self) -> int:
+        """Return the number of rows."""
+        return len(self.y)
+
+    @property
+    def weights(self) -> np.ndarray:
+        """Return the weight of each row, 1 where there is none."""
+        return np.ones(self.rows) if self.weight is None else self.weight
+
+    def name(self, column: int) -> str:
+        """Return the name of a column."""
+        return self.columns[column] if column < len(self.columns) else f"c{column}"
+
+    def column(self, number: int, absent: str = "zero") -> np.ndarray:
+        """Return a column as float64, categories as codes, with NaN where a value is missing.
+
+        ``absent`` says what an entry that a sparse matrix omits stands for: zero or nan.
+        """
+        if isinstance(self.X, np.ndarray):
+            found: np.ndarray = np.asarray(self.X[:, number], np.float64)
+            return found
+        key = (number, absent if sparse.issparse(self.X) else "")
+        if key not in self._kept:
+            self._kept[key] = self._column(number, absent)
+        return self._kept[key]
+
+    def _column(self, number: int, absent: str) -> np.ndarray:
+        if sparse.issparse(self.X):
+            listed = self.X[:, [number]].tocoo()
+            values = np.full(self.rows, np.nan if absent == "nan" else 0.0)
+            values[listed.row] = listed.data
+            return values
+        column = self.X.iloc[:, number]
+        if isinstance(column.dtype, pd.CategoricalDtype):
+            codes = column.cat.codes.to_numpy().astype(np.float64)
+            return np.where(codes < 0, np.nan, codes)
+        values = column.to_numpy(dtype=np.float64, na_value=np.nan)
+        return np.asarray(values)
+
+    def asked(self, ensemble: TreeEnsemble, node: int, rows: Rows) -> np.ndarray:
+        """Return the values of some rows in the column that a node asks."""
+        values: np.ndarray = self.column(int(ensemble.feature[node]), ensemble.absent)[rows]
+        return values
+
+    def goes_left(self, ensemble: TreeEnsemble, node: int, rows: Rows) -> np.ndarray:
+        """Return which of some rows go left at a node."""
+        return predict.goes_left(ensemble, node, self.asked(ensemble, node, rows))
+
+    def leaves(self, ensemble: TreeEnsemble, tree: int) -> np.ndarray:
+        """Return the leaf of every row in one tree, (n,) node numbers."""
+        found = np.empty(self.rows, np.int64)
+        todo = [(int(ensemble.offsets[tree]), np.arange(self.rows))]
+        while todo:
+            node, rows = todo.pop()
+            if ensemble.left[node] < 0:
+                found[rows] = node
+                continue
+            left = self.goes_left(ensemble, node, rows)
+            todo += [(int(ensemble.left[node]), rows[left])]
+            todo += [(int(ensemble.right[node]), rows[~left])]
+        return found

@@ -1,0 +1,107 @@
+"""A few nodes of a tree as lines of text: the way to one place, and what lies below it.
+
+The lines are plain data: a terminal shows them as they are (``harness.analysis.tree_text``), and a
+report draws them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from harness.analysis.difference import Line
+from harness.analysis.parity.ensembles import Rows, Training
+from harness.analysis.parity.first_difference import leaf_values
+from harness.analysis.parity.split_equality import listed, missing_left
+from harness.trees.ensemble import TreeEnsemble
+
+ABOVE = 3  # ancestors that are drawn, and the root
+BELOW = 2  # levels below the marked node
+MOST_CODES = 6
+LONGEST_NAME = 40
+
+
+def question(e: TreeEnsemble, node: int, training: Training, *, exact: bool = False) -> str:
+    """Return what a node asks, in words; a row for which it holds goes left."""
+    column = training.name(int(e.feature[node]))
+    name = column if len(column) <= LONGEST_NAME else f"{column[: LONGEST_NAME - 1]}…"
+    if e.categories[node] < 0:
+        limit = number(float(e.threshold[node]), e.input_dtype, exact=exact)
+        return f"{name} {e.comparison} {limit}"
+    members_left, codes = listed(e, node)
+    few = [str(code) for code in codes[:MOST_CODES]]
+    more = [f"… {len(codes) - MOST_CODES} more"] if len(codes) > MOST_CODES else []
+    return f"{name} {'in' if members_left else 'not in'} {{{', '.join([*few, *more])}}}"
+
+
+def number(value: float, dtype: str, *, exact: bool) -> str:
+    """Return a number of six digits, or with all that tell it from its neighbours in a dtype."""
+    if not exact:
+        return f"{value:.6g}"
+    with np.errstate(over="ignore"):
+        single = np.float32(value)
+    return str(single) if dtype == "float32" and float(single) == value else repr(value)
+
+
+def leaf(e: TreeEnsemble, tree: int, node: int, *, exact: bool = False) -> str:
+    """Return what a leaf adds to the scores, in words."""
+    values = leaf_values(e, tree, np.array([node]))[0]
+    told = [number(float(v), e.sum_dtype, exact=exact) for v in values[:MOST_CODES]]
+    more = ["…"] if len(values) > MOST_CODES else []
+    return f"leaf {', '.join([*told, *more])}"
+
+
+def sketch(
+    e: TreeEnsemble, tree: int, path: str, training: Training, *, exact: bool = False
+) -> tuple[Line, ...]:
+    """Return the root, the last ancestors of a place, the place, and two levels below it.
+
+    Parameters
+    ----------
+    path
+        From the root to the place, of L and R.
+    exact
+        Whether the marked node's numbers are told to the last digit.
+    """
+    skipped = max(0, len(path) - ABOVE - 1)  # ancestors between the root and the first drawn one
+    root = (int(e.offsets[tree]), "", np.arange(training.rows), "")
+    lines: list[Line] = []
+    todo = [root]
+    while todo:
+        node, side, rows, here = todo.pop()
+        depth = len(here)
+        marked, on_way = here == path, path.startswith(here)
+        below = here.startswith(path) and depth <= len(path) + BELOW
+        shown = depth - max(0, skipped - 1) if depth else 0
+        if e.left[node] < 0:
+            told = leaf(e, tree, node, exact=exact and marked)
+            line = Line(shown, side, told, len(rows), "leaf")
+        elif on_way or below:
+            asked = question(e, node, training, exact=exact and marked)
+            line = Line(shown, side, asked, len(rows), "split")
+            if depth < len(path) + BELOW:
+                todo += _children(e, node, here, rows, training)
+        else:
+            line = Line(shown, side, "…", len(rows), "more")
+        if not 0 < depth <= skipped:
+            lines.append(replace(line, marked=marked))
+        elif on_way and depth == 1:
+            lines.append(Line(1, "", f"… {skipped} more on the way", len(rows), "more"))
+    return tuple(lines)
+
+
+def _children(
+    e: TreeEnsemble, node: int, here: str, rows: Rows, training: Training
+) -> list[tuple[int, str, Rows, str]]:
+    """Return a node's children, the right one first: node, side, rows and path."""
+    left = training.goes_left(e, node, rows)
+    return [
+        (int(e.right[node]), "right", rows[~left], f"{here}R"),
+        (int(e.left[node]), "left", rows[left], f"{here}L"),
+    ]
+
+
+def missing_side(e: TreeEnsemble, node: int) -> str:
+    """Return where a node sends missing values."""
+    return "left" if missing_left(e, np.array([node]))[0] else "right"

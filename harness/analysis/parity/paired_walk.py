@@ -1,0 +1,151 @@
+"""Walk two trees side by side, level by level from the root, as long as they part the same rows.
+
+The walk goes by structure, so it does not depend on how an ensemble numbers its nodes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from harness.analysis.parity.ensembles import Rows, Training
+from harness.analysis.parity.split_equality import (
+    is_missing,
+    listed,
+    same_questions,
+    same_thresholds,
+)
+from harness.trees.ensemble import TreeEnsemble
+
+Found = tuple[int, str]  # the number of a pair, and in what its nodes differ
+
+
+@dataclass
+class Pairs:
+    """Nodes of two trees that stand at the same place; a pair comes after its parent."""
+
+    a: list[int] = field(default_factory=list)  # node numbers of the ensembles
+    b: list[int] = field(default_factory=list)
+    parent: list[int] = field(default_factory=list)  # number of a pair; -1 at the root
+    right: list[bool] = field(default_factory=list)  # in a, it is its parent's right child
+    right_b: list[bool] = field(default_factory=list)  # in b
+
+    def __len__(self) -> int:
+        return len(self.a)
+
+    def nodes(self, pairs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the nodes of some pairs."""
+        return np.array(self.a)[pairs], np.array(self.b)[pairs]
+
+    def way(self, pair: int) -> Iterator[int]:
+        """Yield a pair and its ancestors, up to the root."""
+        while pair >= 0:
+            yield pair
+            pair = self.parent[pair]
+
+    def paths(self, pair: int) -> tuple[str, str]:
+        """Return the ways from the roots to a pair in a and in b, of L and R."""
+        way = list(self.way(pair))[:-1]
+        a, b = (
+            "".join("LR"[right[p]] for p in reversed(way)) for right in (self.right, self.right_b)
+        )
+        return a, b
+
+
+class Walk:
+    """One tree of each side, walked.
+
+    Attributes
+    ----------
+    pairs : Pairs
+    leaves : (k,) int array
+        Pairs of two leaves.
+    parted : list
+        Pairs whose splits part the training rows in another way, or of which one is a leaf.
+    reworded : list
+        Pairs that ask other questions and part the training rows alike all the same.
+    exchanged : set
+        Those of them that send left in one tree what goes right in the other, so that the left
+        child of one stands at the place of the other's right child.
+    """
+
+    def __init__(self, a: TreeEnsemble, b: TreeEnsemble, training: Training, tree: int) -> None:
+        self.a, self.b, self.training = a, b, training
+        self.pairs = Pairs()
+        self.parted: list[Found] = []
+        self.reworded: list[Found] = []
+        self.exchanged: set[int] = set()
+        self._rows: dict[int, Rows] = {0: np.arange(training.rows)}
+        leaves: list[np.ndarray] = []
+        x, y = a.offsets[tree : tree + 1], b.offsets[tree : tree + 1]
+        parent, right, right_b = np.array([-1]), np.array([False]), np.array([False])
+        while len(x):
+            here = self._add(x, y, parent, right, right_b)
+            inner_x, inner_y = a.left[x] >= 0, b.left[y] >= 0
+            leaves.append(here[~inner_x & ~inner_y])
+            self.parted += [(pair, "leaf or split") for pair in here[inner_x != inner_y].tolist()]
+            on = inner_x & inner_y
+            on[on] = self._alike(here[on], x[on], y[on])
+            parent, right = np.repeat(here[on], 2), np.tile([False, True], on.sum())
+            right_b = right ^ np.isin(parent, list(self.exchanged))
+            x, y = np.repeat(x[on], 2), np.repeat(y[on], 2)
+            x = np.where(right, a.right[x], a.left[x])
+            y = np.where(right_b, b.right[y], b.left[y])
+        self.leaves = np.concatenate(leaves)
+
+    def _add(self, *level: np.ndarray) -> np.ndarray:
+        """Add a level of pairs, in the order of their fields, and return their numbers."""
+        first, pairs = len(self.pairs), self.pairs
+        a, b, parent, right, right_b = (entries.tolist() for entries in level)
+        pairs.a += a
+        pairs.b += b
+        pairs.parent += parent
+        pairs.right += right
+        pairs.right_b += right_b
+        return np.arange(first, len(pairs))
+
+    def _alike(self, pairs: np.ndarray, x: np.ndarray, y: np.ndarray) -> np.ndarray:
+        """Return which pairs of inner nodes part the training rows alike; note what differs."""
+        alike = same_questions(self.a, self.b, x, y)
+        for i in np.flatnonzero(~alike).tolist():
+            pair = int(pairs[i])
+            what, alike[i] = self._difference(pair, int(x[i]), int(y[i]))
+            (self.reworded if alike[i] else self.parted).append((pair, what))
+        return alike
+
+    def _difference(self, pair: int, x: int, y: int) -> tuple[str, bool]:
+        """Return in what two splits differ, and whether the training rows part alike."""
+        a, b = self.a, self.b
+        if a.feature[x] != b.feature[y]:
+            return "feature", False
+        sets = (a.categories[x] >= 0, b.categories[y] >= 0)
+        if sets[0] != sets[1]:
+            return "kind of split", False
+        rows = self.rows_at(pair)
+        moved = rows[self.training.goes_left(a, x, rows) != self.training.goes_left(b, y, rows)]
+        question = "category set" if sets[0] else "threshold"
+        if sets[0] and len(moved) == len(rows) > 0:
+            self.exchanged.add(pair)
+            return "sides", True
+        if len(moved):
+            values = self.training.asked(a, x, moved)
+            missing = is_missing(a, x, values) | is_missing(b, y, values)
+            return ("missing side" if missing.all() else question), False
+        if sets[0]:
+            same = listed(a, x) == listed(b, y)
+        else:
+            same = bool(same_thresholds(a, b, np.array([x]), np.array([y]))[0])
+        return ("missing side" if same else question), True
+
+    def rows_at(self, pair: int) -> Rows:
+        """Return the training rows that reach a pair: the same in both, as they did not part."""
+        way = list(self.pairs.way(pair))
+        known = next(i for i, p in enumerate(way) if p in self._rows)
+        rows = self._rows[way[known]]
+        for here in reversed(way[:known]):
+            above = self.pairs.a[self.pairs.parent[here]]
+            left = self.training.goes_left(self.a, above, rows)
+            rows = self._rows[here] = rows[~left if self.pairs.right[here] else left]
+        return rows

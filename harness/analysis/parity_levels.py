@@ -1,0 +1,75 @@
+"""From stored comparisons of trees, and the accuracy verdicts of their run, to rungs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from harness.analysis.difference import comparison_from_json
+from harness.analysis.parity_level import lowest, rung
+from harness.analysis.run_view import Accuracy, Parity
+from harness.core.ids import canonical
+from harness.core.model import JSON, Status
+
+Stored = tuple[JSON, Status, JSON]  # what was compared, what became of it, what was found
+
+
+def parities(
+    stored: Iterable[Stored], accuracy: Sequence[Accuracy], declared: Mapping[str, Any]
+) -> tuple[Parity, ...]:
+    """Return the parity of each pair on each dataset.
+
+    Parameters
+    ----------
+    stored
+        As :meth:`harness.store.Store.parities` returns it.
+    accuracy
+        The verdicts of the same run: where trees are not the same, these decide about L0.
+    declared
+        Facts of the run's algorithms, among them the rungs that each claims.
+    """
+    return tuple(
+        replace(_parity(what, found, accuracy, declared), status=status)
+        for what, status, found in stored
+    )
+
+
+def _parity(
+    what: JSON, found: JSON, accuracy: Sequence[Accuracy], declared: Mapping[str, Any]
+) -> Parity:
+    a, b = what["sides"]
+    verdict = _verdict(what, accuracy)
+    least = "accuracy" if verdict == "equivalent" else ""
+    splits = {label: agreement or least for label, agreement in found["splits"].items()}
+    agreements = [*splits.values(), *([least] if found["reason"] or not splits else [])]
+    mode = str(a["params"].get("parity") or "default")
+    claims = declared.get("algorithms", {}).get(a["algorithm"], {}).get("rungs", {})
+    comparison = found["comparison"]
+    return Parity(
+        algorithm=a["algorithm"],
+        reference=b["algorithm"],
+        dataset=what["dataset"],
+        params=(a["params"], b["params"]),
+        preparation=what["preparation"],
+        inputs=what["inputs"],
+        rung=lowest(rung(what["inputs"], agreement) for agreement in agreements),
+        claimed=claims.get(mode, ""),
+        splits=splits,
+        comparison=comparison_from_json(comparison) if comparison else None,
+        verdict=verdict,
+        reason=found["reason"],
+        split=found["split"],
+    )
+
+
+def _verdict(what: JSON, accuracy: Sequence[Accuracy]) -> str:
+    """Return the accuracy verdict of the same two sides, or ""."""
+    a, b = what["sides"]
+    wanted = (a["algorithm"], b["algorithm"], what["dataset"], what["preparation"])
+    params = [canonical(side["params"]) for side in (a, b)]
+    for judged in accuracy:
+        names = (judged.algorithm, judged.reference, judged.dataset, judged.preparation)
+        if names == wanted and [canonical(p) for p in judged.params] == params:
+            return judged.verdict
+    return ""

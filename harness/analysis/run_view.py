@@ -1,0 +1,165 @@
+"""What a report sees of a run: plain records joined from the store, with scores and verdicts."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from harness.analysis.diagnostics import Diagnostic
+from harness.analysis.difference import Comparison
+from harness.core.model import DuelOutcome, Outcome, Status
+
+if TYPE_CHECKING:
+    from harness.analysis.compare import RunComparison
+    from harness.analysis.trends import RunPoint
+
+
+@dataclass(frozen=True)
+class Interval:
+    """An estimate with the bounds of its confidence interval.
+
+    Where too few units allow no bounds at the level asked for, the bounds are infinite (0 and
+    infinity for a ratio), ``level`` is 1 and ``note`` says how many units it takes.
+    """
+
+    low: float
+    value: float
+    high: float
+    level: float = 0.95  # as achieved: a discrete statistic may give more than was asked for
+    n: int = 0  # units it was made from
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One algorithm on one dataset: its outcomes over all splits, scored.
+
+    ``scores`` maps a metric's name to one number a finished outcome, in the order of
+    ``outcomes``; NaN where the outcome has none.
+    """
+
+    algorithm: str
+    params: Mapping[str, Any]
+    preparation: str
+    dataset: str
+    task: str
+    outcomes: tuple[Outcome, ...]
+    scores: Mapping[str, tuple[float, ...]]
+    reused: tuple[bool, ...]
+    seconds: Mapping[str, float]  # phase → median wall seconds on one class; not interleaved
+    peak: int  # bytes, the largest of the fit phase above a warm process
+    tracks: tuple[str, ...] = ()  # equal, default, tuned; none where the run has but one
+    crowded: bool = False  # all trials that ``seconds`` are of ran beside others
+
+
+@dataclass(frozen=True)
+class Accuracy:
+    """The accuracy verdict of one pair on one dataset (``dataset=""``: pooled over datasets)."""
+
+    algorithm: str
+    reference: str
+    dataset: str
+    metric: str
+    verdict: str  # equivalent, better, worse, inconclusive
+    difference: Interval  # of the loss, reference − ours: positive = ours is better
+    margin: float  # in units of the loss; of a pooled one a share of the gap
+    advice: str = ""  # of an inconclusive one: what would decide it
+    splits: int = 0  # that both sides have a score on; of a pooled one: datasets
+    inner: Interval | None = None  # the 90 % interval that equivalence is read from
+    posterior: tuple[float, float, float] | None = None  # P(worse), P(equivalent), P(better)
+    gap: float = 0.0  # loss of the constant model − best loss of the run on this dataset
+    error: float = math.inf  # standard error of the difference, Nadeau–Bengio
+    failed: tuple[int, int] = (0, 0)  # trials of ours and of the reference without a score
+    notes: tuple[str, ...] = ()  # identical predictions, labels only, few datasets, …
+    preparation: str = ""
+    params: tuple[Mapping[str, Any], Mapping[str, Any]] = ({}, {})  # of both sides
+    track: str = ""  # on which both sides stand; "" where the run has but one
+
+
+@dataclass(frozen=True)
+class Speed:
+    """The speed of one pair on one dataset, from its duel: time of B over time of A."""
+
+    algorithm: str  # side A
+    reference: str  # side B
+    dataset: str
+    phase: str
+    ratio: Interval  # > 1: A is faster
+    unit: str  # what one unit of the interval is: "launch" or "block"
+    seconds: tuple[float, float]  # median wall seconds of A and of B
+    memory_ratio: float | None = None  # peak of B's fit over A's; > 1: A needs less
+    notes: tuple[str, ...] = ()  # contaminated, one launch only, …
+    environments: tuple[str, str] = ("here", "here")  # where each side ran
+    floor: float | None = None  # from an A/A duel: no ratio below 1 + floor is a difference
+    memory: Interval | None = None  # the same ratio of peaks with its interval, over launches
+    params: tuple[Mapping[str, Any], Mapping[str, Any]] = ({}, {})  # of both sides
+    subject: str = ""  # names what was timed, on which rows, with how many threads
+
+
+@dataclass(frozen=True)
+class Parity:
+    """How alike the trees of one pair are on one dataset: the rung they reach, and why no higher.
+
+    ``rung`` is ``""`` where nothing is shown to agree, not even the accuracy.
+    """
+
+    algorithm: str
+    reference: str
+    dataset: str
+    params: tuple[Mapping[str, Any], Mapping[str, Any]]
+    preparation: str
+    inputs: str  # raw, bins, gradients: what both sides were given
+    rung: str  # L3, L2, L1, L0 or ""
+    claimed: str  # the rung that the algorithm declares for this mode, or ""
+    splits: Mapping[str, str]  # label of each split → bits, values, structure or accuracy
+    comparison: Comparison | None  # of the split that agrees least; None: not compared
+    verdict: str = ""  # of accuracy, over the splits
+    reason: str = ""  # why the trees were not compared
+    split: str = ""  # that the comparison is of
+    status: Status = Status.DONE  # what became of training for it
+
+
+@dataclass(frozen=True)
+class FirstUse:
+    """What it took an algorithm to compile its kernels before the first trial of a run.
+
+    ``functions`` were compiled in ``seconds`` of wall time, beside other work; 0: all of them were
+    read from the cache, so the seconds are not those of a very first use. Kernels are shared, and
+    an algorithm that comes after another of its kin finds ready what that one compiled.
+    """
+
+    algorithm: str
+    seconds: float
+    notes: tuple[str, ...] = ()  # what could not be run
+    functions: int = 0
+    threads: int = 1
+    environment: str = "here"
+    cpu: float = 0.0  # processor seconds of compiling alone
+    first: float = 0.0  # wall seconds of its first fit and predictions
+
+
+@dataclass(frozen=True)
+class RunView:
+    """Everything a section may show. ``predictions(outcome)`` loads arrays only when asked."""
+
+    run: Mapping[str, Any]  # id, name, config, started, ended, machine, environments, status
+    cells: tuple[Cell, ...]
+    accuracy: tuple[Accuracy, ...]
+    speed: tuple[Speed, ...]
+    duels: tuple[DuelOutcome, ...]
+    algorithms: Mapping[str, Mapping[str, Any]]  # declared facts: origin, reference, summary, …
+    datasets: Mapping[str, Mapping[str, Any]]  # declared facts: task, rows, columns, source, …
+    metrics: Mapping[str, Mapping[str, Any]]  # lower_is_better, primary, summary
+    predictions: Callable[[Outcome], Mapping[str, np.ndarray]]
+    broken: tuple[Mapping[str, str], ...] = field(default=())  # plugins that failed to load
+    parity: tuple[Parity, ...] = ()
+    diagnostics: tuple[Diagnostic, ...] = ()
+    first_uses: tuple[FirstUse, ...] = ()  # in the order in which they were done
+    previous: RunComparison | None = None  # the last run of the same experiment, beside this one
+    # Hardware class → its finished trials; seconds are of the first one alone, "" is not told.
+    machines: Mapping[str, int] = field(default_factory=dict)
+    course: tuple[RunPoint, ...] = ()  # earlier runs of the same experiment and this one, in order

@@ -1,0 +1,299 @@
+"""An experiment: a TOML file, read into frozen models that refuse what they do not know.
+
+All mistakes of a file are told at once, each with its place and, for a misspelt key, the key
+that was meant. The resolved experiment is stored with the run and hashed.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterable, Mapping
+from copy import deepcopy
+from pathlib import Path
+from typing import Annotated, Any, Literal, TypeVar
+
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationError,
+    model_validator,
+)
+
+from harness.config.diagnostics import Diagnostics
+from harness.config.files import find_experiment, read_toml
+from harness.config.splits import Seed, Splits
+from harness.core.errors import ConfigError, unknown
+from harness.core.model import JSON
+from harness.core.units import parse_duration, parse_share, parse_size
+
+
+def _read_by(parse: Any, given: Any) -> BeforeValidator:
+    """Read a value by our own parser, whose errors pydantic collects with all the others.
+
+    ``given`` is the type that a file may hold, as the JSON Schema tells it.
+    """
+
+    def validate(value: Any) -> Any:
+        try:
+            return parse(value)
+        except ConfigError as error:
+            raise ValueError(str(error)) from None
+
+    return BeforeValidator(validate, json_schema_input_type=given)
+
+
+Duration = Annotated[float, _read_by(parse_duration, float | str)]
+Size = Annotated[int, _read_by(parse_size, int | str)]
+Share = Annotated[float, _read_by(parse_share, float | str)]
+# Params by the capacity; by nothing (each library's own defaults); by a search of the same budget.
+Track = Literal["equal", "default", "tuned"]
+RUNGS = ("L0", "L1", "L2", "L3")  # of the parity ladder, the lowest first
+NAMED = "[A-Za-z0-9][A-Za-z0-9._-]{0,63}"
+
+
+class Strict(BaseModel):
+    """A part of an experiment."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+Model = TypeVar("Model", bound=Strict)
+
+
+class Choice(Strict):
+    """Algorithms by glob, with params for all of them and a grid of further ones.
+
+    With a ``label`` it is one algorithm that goes by this name in everything that a run tells, and
+    in ``pairs``: so one algorithm may stand beside itself with other params.
+    """
+
+    name: str
+    label: str = Field("", pattern=f"^({NAMED})?$")
+    params: dict[str, Any] = {}
+    grid: dict[str, Annotated[list[Any], Field(min_length=1)]] = {}
+
+    @model_validator(mode="after")
+    def _check_label(self) -> Choice:
+        if self.label and not set("*?[").isdisjoint(self.name):
+            raise ValueError(f"label {self.label!r} is for one algorithm, not for a glob")
+        return self
+
+
+class Run(Strict):
+    """How trials are carried out."""
+
+    seeds: Annotated[list[Seed], Field(min_length=1)] = [0]
+    threads: int = Field(1, ge=1, le=1024)
+    jobs: int = Field(0, ge=0, le=1024)  # 0: as many as the cores allow
+    timeout: Duration = 600.0
+    memory: Size = 0  # 0: no cap
+
+
+class Duels(Strict):
+    """Which pairs are timed against each other, on what, and how long.
+
+    With ``precision`` or ``claim`` a duel ends at the first of a fixed schedule of looks that has
+    what was asked for, and ``launches`` has no say.
+    """
+
+    pairs: list[tuple[str, str]] | None = None  # None: every algorithm against its reference
+    datasets: list[str] = []
+    launches: int = Field(8, ge=1, le=1000)
+    blocks: int = Field(4, ge=1, le=1000)
+    threads: int = Field(1, ge=1, le=1024)
+    phase: Literal["train", "native", "fit", "predict", "predict_one"] = "train"  # looked at
+    precision: Share | None = None  # half-width of the interval that is enough, such as "2%"
+    claim: float | None = Field(None, gt=0)  # "B takes at least so many times as long as A"
+    noise: bool = False  # also time an algorithm against itself on each dataset
+
+
+class Parity(Strict):
+    """Whose trees are compared, and on which of the run's datasets."""
+
+    pairs: list[tuple[str, str]] | None = None  # None: every algorithm against its reference
+    datasets: list[str] = []  # globs
+    most_rows: int = Field(0, ge=0)  # of a dataset, else it is left out; 0: any
+
+
+class Verdicts(Strict):
+    """What counts as equal: the margin is a share of the gap between best and constant model."""
+
+    margin: float = Field(0.01, gt=0, lt=1)
+    pairs: list[tuple[str, str]] | None = None  # None: every algorithm against its reference
+
+
+class Tuning(Strict):
+    """The budget of the tuned track, the same for every algorithm."""
+
+    configurations: int = Field(10, ge=1, le=1000)  # the first is the algorithm's own defaults
+    inner_folds: int = Field(3, ge=2, le=20)  # of the training rows, in which they are compared
+    seed: Seed = 0
+
+
+class Gate(Strict):
+    """A claim about stored results that decides an exit code; see ``harness.analysis.gates``.
+
+    ``limit`` is, by kind: how much worse the loss may be, as a share of the gap (default: the
+    margin of the verdicts); the least ratio of the reference's time or memory to ours (default:
+    1); the least rung, such as ``"L2"``.
+    """
+
+    kind: Literal["accuracy", "speed", "memory", "rung"]
+    algorithm: str  # glob
+    reference: str = "*"  # glob
+    datasets: Annotated[list[str], Field(min_length=1)] = ["*"]  # globs
+    limit: float | str | None = None
+    phase: str = "train"  # of a gate on speed: train, native, fit, predict, predict_one
+    track: Track | None = None  # of a gate on accuracy in a run of several tracks; None: each
+    pooled: bool = False  # hold the value pooled over datasets against the limit, not each
+
+    @model_validator(mode="after")
+    def _check_limit(self) -> Gate:
+        if self.kind == "rung":
+            if self.limit not in RUNGS:
+                raise ValueError(f"limit of a rung is one of {', '.join(RUNGS)}")
+            if self.pooled:
+                raise ValueError("rungs are per dataset: pooled = true has no meaning here")
+        elif isinstance(self.limit, str) or (self.limit is not None and not self.limit > 0):
+            raise ValueError(f"limit of {self.kind} is a number above 0")
+        return self
+
+
+class GateFile(Strict):
+    """A file of gates alone, for ``harness gate FILE``."""
+
+    gate: Annotated[list[Gate], Field(min_length=1)]
+
+
+class Experiment(Strict):
+    """Everything a run is made from."""
+
+    name: str = Field(pattern=f"^{NAMED}$")
+    summary: str = ""
+    algorithms: Annotated[list[str | Choice], Field(min_length=1)] = ["*"]
+    datasets: Annotated[list[str], Field(min_length=1)]
+    capacity: dict[str, int | float] = {}  # canonical: trees, depth, leaves, rate, …
+    tracks: Annotated[list[Track], Field(min_length=1)] = ["equal"]
+    tuning: Tuning = Tuning()
+    splits: Splits = Splits()
+    run: Run = Run()
+    duels: Duels = Duels()
+    parity: Parity = Parity()
+    verdicts: Verdicts = Verdicts()
+    diagnostics: Diagnostics = Diagnostics()
+    gate: list[Gate] = []
+
+    @model_validator(mode="after")
+    def _check_labels(self) -> Experiment:
+        chosen = [c.label for c in self.algorithms if isinstance(c, Choice) and c.label]
+        if twice := sorted({label for label in chosen if chosen.count(label) > 1}):
+            raise ValueError(f"labels given twice: {', '.join(twice)}")
+        return self
+
+
+def load_experiment(
+    named: str | Mapping[str, Any],
+    *,
+    overrides: Iterable[str] = (),
+    changes: Mapping[str, Any] | None = None,
+) -> Experiment:
+    """Read an experiment by shipped name or by path, with ``key=value`` overrides.
+
+    Parameters
+    ----------
+    named
+        ``quick``, the path of a TOML file, or what such a file would hold.
+    overrides
+        Texts such as ``run.threads=2``; the value is TOML, or else plain text.
+    changes
+        Dotted keys with ready values, set before validation.
+
+    Raises
+    ------
+    ConfigError
+        With every mistake of the file, a line each.
+    """
+    if isinstance(named, str):
+        path = find_experiment(named)
+        data, place = read_toml(path), str(path)
+        data.setdefault("name", path.stem)
+    else:
+        data, place = deepcopy(dict(named)), "the experiment"
+        data.setdefault("name", "experiment")
+    told: JSON = {}
+    for text in overrides:
+        key, separator, value = text.partition("=")
+        if not separator or not key.strip():
+            raise ConfigError(f"--set takes key=value, such as run.threads=2, not {text!r}")
+        told[key.strip()] = _toml_value(value.strip())
+    told |= changes or {}
+    for key, value in told.items():
+        _set(data, key, value)
+    return parse_experiment(data, f"{place} with {', '.join(told)} as asked for" if told else place)
+
+
+def experiment_schema() -> JSON:
+    """Return the JSON Schema of an experiment's file, for editors and other programs."""
+    return Experiment.model_json_schema()
+
+
+def load_gates(path: Path) -> list[Gate]:
+    """Return the gates of a file: of an experiment, or of one that holds gates alone."""
+    data = read_toml(path)
+    if set(data) <= {"gate"}:
+        return _parse(GateFile, data, str(path)).gate
+    return parse_experiment({"name": path.stem, **data}, str(path)).gate
+
+
+def parse_experiment(data: Mapping[str, Any], place: str) -> Experiment:
+    """Validate an experiment and tell all its mistakes at once."""
+    return _parse(Experiment, data, place)
+
+
+def _parse(model: type[Model], data: Mapping[str, Any], place: str) -> Model:
+    try:
+        return model.model_validate(data)
+    except ValidationError as error:
+        lines = [_explain(e["loc"], e["type"], e["msg"]) for e in error.errors()]
+        head = f"{place}: {len(lines)} mistake{'s' if len(lines) > 1 else ''}"
+        raise ConfigError("\n  ".join([head, *dict.fromkeys(lines)])) from None
+
+
+def _explain(loc: tuple[int | str, ...], kind: str, message: str) -> str:
+    """Say what is wrong with a key; for a misspelt one, which was meant."""
+    # A union adds the names of its members to the place; they are noise for people.
+    parts = [str(p) for p in loc if p not in ("str", "Choice", "int", "float")]
+    place = ".".join(parts) or "the file"
+    if kind == "extra_forbidden":
+        fields = _fields_at(loc[:-1])
+        known = f"known here: {', '.join(sorted(fields))}"
+        return f"{place}: {unknown('key', parts[-1], fields, known)}"
+    return f"{place}: {message.removeprefix('Value error, ')}"
+
+
+def _fields_at(loc: tuple[int | str, ...]) -> list[str]:
+    """Return the known keys of the table that a place lies in."""
+    tables: dict[str, type[BaseModel]] = {"splits": Splits, "run": Run, "duels": Duels}
+    tables["parity"] = Parity
+    tables |= {"verdicts": Verdicts, "algorithms": Choice, "gate": Gate, "tuning": Tuning}
+    tables["diagnostics"] = Diagnostics
+    model = tables.get(str(loc[0]), Experiment) if loc else Experiment
+    return list(model.model_fields)
+
+
+def _set(data: JSON, dotted: str, value: Any) -> None:
+    *path, last = dotted.split(".")
+    for part in path:
+        data = data.setdefault(part, {})
+        if not isinstance(data, dict):
+            raise ConfigError(f"{dotted!r}: {part!r} is a value, not a table")
+    data[last] = value
+
+
+def _toml_value(text: str) -> Any:
+    try:
+        return tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        return text

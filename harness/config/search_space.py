@@ -1,0 +1,107 @@
+"""The tuned track's configurations: drawn once, when a run is planned, and written into its trials.
+
+A tuned trial is a plain trial whose params are ``{"tune": {"configurations": […], "inner_folds":
+k}}``: every configuration stands there in full, so its ids say exactly what was searched, and a
+worker needs no plugin's space. The first is always the algorithm's own defaults.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import random
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from harness.core.errors import PluginError
+from harness.core.model import JSON, Algorithm
+
+TUNE = "tune"  # the one key of a tuned trial's params
+
+
+def tuned_params(algorithm: Algorithm, fixed: Mapping[str, Any], tuning: Any) -> JSON | None:
+    """Return the params of an algorithm on the tuned track; None where it declares no space.
+
+    Parameters
+    ----------
+    algorithm
+        Its ``space`` maps a param to a list of values, or to ``{"low": …, "high": …}``, whole
+        numbers where both are, on a logarithmic scale with ``"log": True``.
+    fixed
+        Params that the experiment sets itself; they are not searched.
+    tuning
+        How many ``configurations``, ``inner_folds``, and the ``seed`` they are drawn with.
+
+    Raises
+    ------
+    PluginError
+        Where a space is none.
+    """
+    space = {key: values for key, values in algorithm.space.items() if key not in fixed}
+    if not algorithm.space:
+        return None
+    base = {**algorithm.params, **fixed}
+    for key, choices in space.items():
+        _check(algorithm.name, key, choices)
+    drawn = draw(space, tuning.configurations - 1, tuning.seed)
+    return {
+        TUNE: {
+            "configurations": [base, *({**base, **values} for values in drawn)],
+            "inner_folds": tuning.inner_folds,
+        }
+    }
+
+
+def draw(space: Mapping[str, Any], number: int, seed: int) -> list[JSON]:
+    """Return distinct random configurations; fewer where a space has no more.
+
+    Two algorithms with the same space are given the same ones: their search is paired.
+    """
+    rng = random.Random(f"{json.dumps(space)} {seed}")  # noqa: S311 - repeatable, not secret
+    found: dict[str, JSON] = {}
+    for _ in range(20 * number if space else 0):
+        values = {key: _value(choices, rng) for key, choices in space.items()}
+        found.setdefault(json.dumps(values), values)
+        if len(found) == number:
+            break
+    return list(found.values())[:number]
+
+
+def _value(choices: Any, rng: random.Random) -> Any:
+    """Draw one value; numbers are cut to six digits, so that they read as they are."""
+    if isinstance(choices, Sequence):
+        return rng.choice(choices)
+    low, high = choices["low"], choices["high"]
+    if choices.get("log"):
+        value = math.exp(rng.uniform(math.log(low), math.log(high)))
+    else:
+        value = rng.uniform(low, high)
+    if isinstance(low, int) and isinstance(high, int):
+        return min(high, max(low, round(value)))
+    return float(f"{value:.6g}")
+
+
+def _check(name: str, key: str, choices: Any) -> None:
+    if isinstance(choices, (list, tuple)) and choices:
+        return
+    if isinstance(choices, Mapping) and {"low", "high"} <= set(choices) <= {"low", "high", "log"}:
+        least = 0 if choices.get("log") else -math.inf
+        if least < choices["low"] < choices["high"]:
+            return
+    raise PluginError(
+        f"space of {name}: {key} = {choices!r} is no list of values and no "
+        '{"low": …, "high": …}; with "log": True both lie above 0'
+    )
+
+
+def one_of_each(params: Mapping[str, Any]) -> list[JSON]:
+    """Return params to compile with: of a tuned trial those that differ in more than numbers."""
+    if TUNE not in params:
+        return [dict(params)]
+    kinds: dict[str, JSON] = {}
+    for chosen in params[TUNE]["configurations"]:
+        kind = {
+            k: type(v).__name__ if isinstance(v, (int, float)) else v for k, v in chosen.items()
+        }
+        kinds.setdefault(json.dumps(kind, sort_keys=True), chosen)
+    return list(kinds.values())

@@ -1,0 +1,206 @@
+"""What machine this is: facts that a reader of a report needs, and nothing private.
+
+Everything here is on an allow-list; the environment is never copied.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import platform
+import subprocess
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+import psutil
+
+from harness.core.model import JSON
+
+LIBRARIES = (
+    "tree-harness",
+    "numpy",
+    "scipy",
+    "pandas",
+    "scikit-learn",
+    "xgboost",
+    "lightgbm",
+    "catboost",
+    "numba",
+    "threadpoolctl",
+)
+CPUS = Path("/sys/devices/system/cpu")
+
+
+def fingerprint() -> JSON:
+    """Return what is known of the hardware, the system and the software, as JSON.
+
+    Sizes are in bytes. What a system does not tell is an empty string, 0 or None.
+    """
+    memory = psutil.virtual_memory()
+    return {
+        "id": machine_id(),
+        **_hardware(),
+        "memory_available": memory.available,
+        "os": _os_name(),
+        "kernel": platform.release(),
+        "libc": " ".join(platform.libc_ver()).strip(),
+        "python": f"{platform.python_implementation()} {platform.python_version()}",
+        "governor": _word(CPUS / "cpu0/cpufreq/scaling_governor"),
+        "turbo": _turbo(),
+        "smt": _word(CPUS / "smt/active"),
+        "huge_pages": _chosen(Path("/sys/kernel/mm/transparent_hugepage/enabled")),
+        "virtualised": virtualised(),
+        "container": _container(),
+        "load": [round(x, 2) for x in os.getloadavg()],
+        "revision": revision(),
+        "versions": library_versions(),
+    }
+
+
+@cache
+def machine_id() -> str:
+    """Return a short hash of the hardware class: equal machines of one fleet share it."""
+    text = "|".join(str(value) for value in _hardware().values())
+    return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+
+def _hardware() -> JSON:
+    """Return what stays the same from boot to boot; memory is in whole GiB for that reason."""
+    return {
+        "cpu": cpu_model(),
+        "architecture": platform.machine(),
+        "cores": psutil.cpu_count() or 0,
+        "physical_cores": psutil.cpu_count(logical=False) or 0,
+        "memory_gib": round(psutil.virtual_memory().total / 2**30),
+        "system": platform.system(),
+    }
+
+
+@cache
+def cpu_model() -> str:
+    """Return the processor's name as its maker gives it."""
+    with contextlib.suppress(OSError):
+        for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    if platform.system() == "Darwin":
+        return _output(["sysctl", "-n", "machdep.cpu.brand_string"]) or platform.machine()
+    return platform.processor() or platform.machine()
+
+
+def virtualised() -> bool | None:
+    """Say whether this is a virtual machine, where times are noisier; None where unknown."""
+    with contextlib.suppress(OSError):
+        for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
+            if line.startswith("flags"):
+                return "hypervisor" in line.split()
+    return None
+
+
+def library_versions() -> dict[str, str]:
+    """Return the installed versions of the libraries that matter, importing none of them."""
+    found = {}
+    for name in LIBRARIES:
+        with contextlib.suppress(PackageNotFoundError):
+            found[name] = version(name)
+    return found
+
+
+@cache
+def revision() -> str:
+    """Return the git commit of the harness's own checkout, "+" where it was edited, or ""."""
+    root = Path(__file__).resolve().parent.parent
+    if not (root / ".git").exists():
+        return ""
+    commit = _output(["git", "-C", str(root), "rev-parse", "HEAD"])
+    edited = _output(["git", "-C", str(root), "status", "--porcelain", "--untracked-files=no"])
+    return commit[:12] + ("+" if commit and edited else "")
+
+
+def others_runnable() -> int | None:
+    """Return how many threads but the asking one run or wait for a processor at this moment.
+
+    None where the system does not tell.
+    """
+    told = _word(Path("/proc/loadavg")).partition("/")[0].split()[-1:]  # "0.4 0.5 0.6 2/345 678"
+    return max(0, int(told[0]) - 1) if told and told[0].isdigit() else None
+
+
+def usable_processors() -> int:
+    """Return how many processors this process may use; macOS tells only how many there are."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def too_many_threads(threads: int) -> str:
+    """Return a warning where more threads are asked for than can run at once, or ""."""
+    if threads <= (usable := usable_processors()):
+        return ""
+    return (
+        f"warning: {threads:,} threads are asked for, and this process may use {usable:,} "
+        f"processor{'s' * (usable > 1)}: threads will wait for each other, and times say little"
+    )
+
+
+def choose_cpus(n: int) -> tuple[int, ...]:
+    """Return n processors to pin a timed trial to, or none where there are not more than n.
+
+    One of each physical core first, the last ones first: the system's own work and interrupts
+    gather on processor 0.
+    """
+    if not hasattr(os, "sched_getaffinity"):
+        return ()
+    allowed = sorted(os.sched_getaffinity(0), reverse=True)
+    if n >= len(allowed):
+        return ()
+    by_core: dict[str, list[int]] = {}
+    for cpu in allowed:
+        core = _word(CPUS / f"cpu{cpu}/topology/thread_siblings_list") or str(cpu)
+        by_core.setdefault(core, []).append(cpu)
+    firsts = [cpus[0] for cpus in by_core.values()]
+    others = [cpu for cpus in by_core.values() for cpu in cpus[1:]]
+    return tuple(sorted((firsts + others)[:n]))
+
+
+def _os_name() -> str:
+    with contextlib.suppress(OSError):
+        return platform.freedesktop_os_release().get("PRETTY_NAME", "Linux")
+    return platform.platform(terse=True)
+
+
+def _turbo() -> bool | None:
+    state = _word(CPUS / "intel_pstate/no_turbo")
+    if state:
+        return state == "0"
+    state = _word(CPUS / "cpufreq/boost")
+    return state == "1" if state else None
+
+
+def _container() -> bool:
+    return Path("/.dockerenv").exists() or Path("/run/.containerenv").exists()
+
+
+def _chosen(path: Path) -> str:
+    """Return the word in brackets of a kernel setting such as ``always [madvise] never``."""
+    return _word(path).partition("[")[2].partition("]")[0]
+
+
+def _word(path: Path) -> str:
+    try:
+        return path.read_text(encoding="ascii").strip()
+    except OSError:
+        return ""
+
+
+def _output(command: list[str]) -> str:
+    """Return what a command prints, or nothing where it cannot be run."""
+    try:
+        done = subprocess.run(  # noqa: S603 - fixed commands, no user input
+            command, capture_output=True, text=True, timeout=10, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return done.stdout.strip() if done.returncode == 0 else ""

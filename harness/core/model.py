@@ -1,0 +1,482 @@
+"""The nouns of the harness, all frozen; every other module speaks in these words.
+
+A *plan* is an ordered list of :class:`Job`, each of them the :class:`Trial` of one algorithm on
+one dataset; a worker turns a trial into an :class:`Outcome`. Plugins register
+:class:`Algorithm`, :class:`Dataset`, :class:`Metric`, :class:`Section` and :class:`Executor`.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any, Literal, Protocol
+
+if TYPE_CHECKING:
+    import numpy as np
+    import pandas as pd
+    from scipy.sparse import csr_matrix
+
+    from harness.trees.ensemble import TreeEnsemble
+
+JSON = dict[str, Any]
+Order = Literal["ABBA", "BAAB", "ABA", "BAB"]  # of the calls of a block
+
+
+class Task(StrEnum):
+    """What is predicted."""
+
+    BINARY = "binary"
+    MULTICLASS = "multiclass"
+    REGRESSION = "regression"
+
+    @property
+    def is_classification(self) -> bool:
+        """Whether the target is a class."""
+        return self is not Task.REGRESSION
+
+
+CLASSIFICATION = frozenset({Task.BINARY, Task.MULTICLASS})
+ALL_TASKS = frozenset(Task)
+
+
+class Status(StrEnum):
+    """What became of a trial; every value but ``DONE`` and ``SKIPPED`` is a failure."""
+
+    DONE = "done"
+    SKIPPED = "skipped"
+    FAILED = "failed"  # the plugin raised
+    TIMEOUT = "timeout"
+    CRASHED = "crashed"  # the process died: signal or exit code
+    OUT_OF_MEMORY = "out_of_memory"
+
+
+FAILURES = frozenset(Status) - {Status.DONE, Status.SKIPPED}
+
+
+# ------------------------------------------------------------------ algorithms
+
+
+@dataclass(frozen=True)
+class Accepts:
+    """What an algorithm takes as it is; the preparation supplies the rest."""
+
+    missing: bool = False
+    categorical: bool = False
+    sparse: bool = False
+    weights: bool = True
+
+
+@dataclass(frozen=True)
+class Argument:
+    """How one canonical capacity (trees, depth, leaves, …) is said in a library's own words."""
+
+    name: str
+    match: Literal["exact", "approximate", "impossible"] = "exact"
+    note: str = ""
+    convert: Callable[[Any], Any] | None = None  # canonical value → the library's value
+
+
+@dataclass(frozen=True)
+class Spec:
+    """All that an adapter is told before it sees data."""
+
+    task: Task
+    params: Mapping[str, Any] = field(default_factory=dict)
+    seed: int = 0
+    threads: int = 1
+    n_classes: int = 0  # 0 for regression
+    categorical: tuple[int, ...] = ()  # positions of categorical columns in the prepared X
+
+
+class Adapter(Protocol):
+    """How an algorithm is driven, phase by phase, so that each phase is timed alone.
+
+    ``X`` is a C-contiguous float64 array of shape (n_rows, n_columns) with NaN for missing, a
+    DataFrame with ``category`` columns where the algorithm accepts categoricals and the data
+    has them, or a CSR matrix where it accepts sparse ones. ``y`` is float64 for regression and
+    int64 class codes 0 … n_classes − 1 otherwise. ``weight`` is float64 or None.
+
+    Optional methods, looked up by name after ``fit``: ``export_trees() -> TreeEnsemble``,
+    ``export_bins() -> JSON``, ``staged(X) -> Iterator[array]``.
+    """
+
+    def prepare(self, X: Any, y: np.ndarray, weight: np.ndarray | None) -> Any:
+        """Return the library's own training form (``Dataset``, ``QuantileDMatrix``, …)."""
+
+    def fit(self, native: Any) -> None:
+        """Train on what ``prepare`` returned; a repeated call trains anew from the start."""
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Return values (n,) for regression, else probabilities (n, n_classes), float64."""
+
+    def predict_one(self, x: Any) -> np.ndarray:
+        """Predict a single row, given as an X of one row, the way a service would."""
+
+
+class ExportsTrees(Protocol):
+    """An adapter that can show its fitted trees."""
+
+    def export_trees(self) -> TreeEnsemble:
+        """Return the fitted ensemble in the common form."""
+
+
+@dataclass(frozen=True)
+class Algorithm:
+    """A declaration: what an algorithm is, what it accepts, and how it is driven."""
+
+    name: str
+    adapter: Callable[[Spec], Adapter]
+    tasks: frozenset[Task]
+    origin: Literal["scratch", "reference"] = "scratch"
+    accepts: Accepts = Accepts()
+    params: Mapping[str, Any] = field(default_factory=dict)  # defaults, JSON
+    capacity: Mapping[str, Argument] = field(default_factory=dict)
+    space: Mapping[str, Any] = field(
+        default_factory=dict
+    )  # of the tuned track, see harness.config.search_space
+    variants: tuple[Mapping[str, Any], ...] = ()  # params that compile what `params` do not
+    reference: str | None = None  # the algorithm it answers to
+    rungs: Mapping[str, str] = field(default_factory=dict)  # mode → rung it claims
+    libraries: tuple[str, ...] = ()  # distributions whose versions belong to the trial id
+    paper: str = ""  # DOI or address of the source
+    summary: str = ""  # one line for `harness list`
+    skip: Callable[[Dataset], str | None] | None = None  # dataset → reason, or None
+
+
+# ------------------------------------------------------------------ datasets
+
+
+@dataclass(frozen=True)
+class Table:
+    """A loaded dataset. Rows of ``X``, ``y``, ``weight`` and ``group`` correspond."""
+
+    X: pd.DataFrame | csr_matrix
+    y: np.ndarray  # float64, or int64 class codes
+    classes: tuple[str, ...] = ()  # label of each code; empty for regression
+    weight: np.ndarray | None = None  # float64
+    group: np.ndarray | None = None  # int64 codes: rows of one group are never parted
+    test_rows: np.ndarray | None = None  # bool mask where the source names its own test rows
+    notes: tuple[str, ...] = ()  # what reading did to the data, in words
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """A declaration: what a dataset is, without its rows; ``load(**options)`` brings them."""
+
+    name: str
+    task: Task
+    load: Callable[..., Table]
+    digest: str  # SHA-256 over the bytes and the reading options (or generator and options)
+    rows: int
+    columns: int
+    n_classes: int = 0
+    categorical: int = 0  # number of categorical columns
+    missing: bool = False
+    sparse: bool = False
+    weighted: bool = False
+    grouped: bool = False
+    given_test: bool = False
+    source: str = "bundled"  # bundled, generated, file, mirror, openml, url
+    suites: tuple[str, ...] = ()
+    summary: str = ""
+    licence: str = ""
+    options: Mapping[str, Any] = field(default_factory=dict)  # what `load` may be given
+    file: Mapping[str, Any] | None = None  # how a worker finds a user's own file again
+
+
+# ------------------------------------------------------------------ metrics, sections, executors
+
+
+@dataclass(frozen=True)
+class Predicted:
+    """What a metric is computed from: the stored test rows of one outcome."""
+
+    y: np.ndarray  # (n,) float64 values or int64 class codes
+    output: np.ndarray  # (n,) values, or (n, n_classes) probabilities
+    weight: np.ndarray | None
+    scale: float  # standard deviation of y over the whole dataset; 1 for classification
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A number computed from stored predictions, so that a new one needs no new run."""
+
+    name: str
+    tasks: frozenset[Task]
+    score: Callable[[Predicted], float]
+    lower_is_better: bool = True
+    primary: bool = False  # the one that verdicts are about
+    summary: str = ""
+
+
+@dataclass(frozen=True)
+class Section:
+    """One part of a report: a function from what was measured to a fragment of the page."""
+
+    name: str
+    title: str
+    order: int
+    build: Callable[[Any], Any]  # reports.Page → reports.Fragment, or None to stay out
+
+
+@dataclass(frozen=True)
+class Executor:
+    """Where jobs run: ``run(jobs, supervise, options)`` yields outcomes as they come."""
+
+    name: str
+    run: Callable[[Iterable[Job], Callable[[Job], Iterator[Outcome]], JSON], Iterator[Outcome]]
+    summary: str = ""
+    fight: Callable[..., Iterator[DuelOutcome]] | None = None  # (duels, here(duel), options)
+
+
+# ------------------------------------------------------------------ plan and outcomes
+
+
+@dataclass(frozen=True)
+class Split:
+    """Which rows train and which test, said so that anyone can make it again."""
+
+    scheme: Literal["kfold", "holdout", "given", "draw"] = "kfold"
+    folds: int = 5  # of draw: training sets, the one in hand is ``repeat``
+    fold: int = 0
+    repeat: int = 0
+    seed: int = 0
+    test_share: float = 0.25  # of holdout and draw
+    train_rows: int = 0  # of draw
+
+    @property
+    def label(self) -> str:
+        """Return the split in a form that is stable and can be read."""
+        drawn = f"s{self.seed}-r{self.repeat}"
+        return {
+            "kfold": f"kfold{self.folds}-{drawn}-f{self.fold}",
+            "holdout": f"holdout{self.test_share:g}-{drawn}",
+            "draw": f"draw{self.folds}x{self.train_rows}-holdout{self.test_share:g}-{drawn}",
+        }.get(self.scheme, self.scheme)
+
+
+@dataclass(frozen=True)
+class Environment:
+    """An interpreter and a source tree; the default is this one."""
+
+    name: str = "here"
+    python: str = ""  # path of the interpreter; empty: the running one
+    root: str = ""  # source trees put first on the path, parted as there; empty: ours
+
+
+@dataclass(frozen=True)
+class Trial:
+    """The unit of record. ``cell`` joins runs and commits; ``id`` says what exactly was run."""
+
+    algorithm: str
+    params: Mapping[str, Any]
+    preparation: str
+    dataset: str
+    split: Split
+    seed: int
+    threads: int
+    cell: str
+    id: str
+    task: Task
+    timed: bool = False
+    ingredients: Mapping[str, Any] = field(default_factory=dict)  # all that the id was made of
+
+
+@dataclass(frozen=True)
+class DatasetRef:
+    """How a worker finds a dataset: by name and options, or as a user's own file."""
+
+    name: str
+    digest: str
+    options: Mapping[str, Any] = field(default_factory=dict)
+    file: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What a trial may use before it is ended."""
+
+    timeout: float = 600.0  # seconds, each phase of a trial together
+    memory: int = 0  # bytes of resident memory; 0: no cap
+
+
+@dataclass(frozen=True)
+class Job:
+    """The unit of process: trials of one algorithm on one dataset in one environment."""
+
+    algorithm: str
+    plugin: str  # module name, or path of a file, that registers the algorithm
+    dataset: DatasetRef
+    trials: tuple[Trial, ...]
+    threads: int = 1
+    limits: Limits = Limits()
+    environment: Environment = Environment()
+    plugins: tuple[str, ...] = ()  # further plugin files (a stranger's dataset)
+    exports: tuple[str, ...] = ()  # trees, staged, members, training: kept beside predictions
+    libraries: tuple[str, ...] = ()  # distributions that the algorithm imports
+
+    @property
+    def name(self) -> str:
+        """Return what its trials go by: the algorithm, or the label of a variant of it."""
+        return self.trials[0].algorithm if self.trials else self.algorithm
+
+
+@dataclass(frozen=True)
+class Sample:
+    """One timed call."""
+
+    phase: str  # import, compile, load, preparation, native, fit, predict, predict_one, …
+    wall: float  # seconds
+    cpu: float  # seconds, all threads of the process
+    peak: int = 0  # bytes of resident memory above the warm process, at the phase's highest
+    cold: bool = False  # the first of its kind in this process
+
+
+@dataclass(frozen=True)
+class Failure:
+    """Why there is no result, for people."""
+
+    kind: str  # exception class, signal name, or limit
+    message: str
+    detail: str = ""  # traceback, faulthandler text or the tail of stderr
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of a trial. ``arrays`` names files (``.npz``) that the store takes over."""
+
+    trial: Trial
+    status: Status
+    samples: tuple[Sample, ...] = ()
+    failure: Failure | None = None
+    reason: str = ""  # of a skip
+    arrays: Mapping[str, str] = field(default_factory=dict)  # artifact name → path, later SHA-256
+    facts: Mapping[str, Any] = field(default_factory=dict)  # rows, versions, thread pools, notes
+    started: str = ""  # UTC, ISO 8601
+    ended: str = ""
+
+
+@dataclass(frozen=True)
+class StopRule:
+    """When a duel may end before its last launch; its interval pays for the looks."""
+
+    looks: tuple[int, ...]  # launches after which it is looked at; the last one ends it
+    phase: str = "train"
+    precision: float = 0.0  # half-width that is enough, as a share of the ratio; 0: not asked
+    claim: float = 0.0  # ratio that the interval is to lie on one side of; 0: not asked
+    also: tuple[str, ...] = ()  # further phases that must have what was asked for
+
+
+@dataclass(frozen=True)
+class Duel:
+    """Two algorithms timed in interleaved pairs: each side is a job of one timed trial.
+
+    ``launches`` pairs of fresh processes each run ``blocks`` blocks, warm, in every phase.
+    """
+
+    a: Job
+    b: Job
+    id: str
+    launches: int = 1
+    blocks: int = 8
+    phases: tuple[str, ...] = ("native", "fit", "predict", "predict_one")
+    stop: StopRule | None = None
+
+
+@dataclass(frozen=True)
+class Block:
+    """A block of one phase: one or two calls of each side, in the order that ``order`` says."""
+
+    launch: int
+    index: int
+    phase: str
+    order: Order
+    a: tuple[Sample, ...]
+    b: tuple[Sample, ...]
+
+
+@dataclass(frozen=True)
+class DuelOutcome:
+    """What became of a duel; the estimate is made from ``blocks`` whenever it is asked for."""
+
+    duel: Duel
+    status: Status
+    blocks: tuple[Block, ...] = ()
+    failure: Failure | None = None
+    facts: Mapping[str, Any] = field(default_factory=dict)  # per side: versions, pools, peaks, load
+    started: str = ""
+    ended: str = ""
+
+
+def to_json(value: Any) -> Any:
+    """Return a noun as plain JSON data: dataclasses by field, enums by value."""
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {f.name: to_json(getattr(value, f.name)) for f in dataclasses.fields(value)}
+    if isinstance(value, Mapping):
+        return {str(k): to_json(v) for k, v in value.items()}
+    if isinstance(value, (list, tuple, set, frozenset)):
+        return [to_json(v) for v in value]
+    return value.value if isinstance(value, StrEnum) else value
+
+
+def trial_from_json(data: Mapping[str, Any]) -> Trial:
+    """Return the trial that :func:`to_json` wrote."""
+    return Trial(**{**data, "split": Split(**data["split"]), "task": Task(data["task"])})
+
+
+def job_from_json(data: Mapping[str, Any]) -> Job:
+    """Return the job that :func:`to_json` wrote."""
+    return Job(
+        **{
+            **data,
+            "dataset": DatasetRef(**data["dataset"]),
+            "trials": tuple(trial_from_json(t) for t in data["trials"]),
+            "limits": Limits(**data["limits"]),
+            "environment": Environment(**data["environment"]),
+            **{key: tuple(data.get(key, ())) for key in ("plugins", "exports", "libraries")},
+        }
+    )
+
+
+def outcome_from_json(data: Mapping[str, Any]) -> Outcome:
+    """Return the outcome that :func:`to_json` wrote."""
+    failure = data.get("failure")
+    return Outcome(
+        **{
+            **data,
+            "trial": trial_from_json(data["trial"]),
+            "status": Status(data["status"]),
+            "samples": tuple(Sample(**s) for s in data["samples"]),
+            "failure": Failure(**failure) if failure else None,
+        }
+    )
+
+
+def duel_from_json(data: Mapping[str, Any]) -> Duel:
+    """Return the duel that :func:`to_json` wrote."""
+    sides: JSON = {side: job_from_json(data[side]) for side in ("a", "b")}
+    if stop := data.get("stop"):
+        sides["stop"] = StopRule(**stop | {k: tuple(stop.get(k, ())) for k in ("looks", "also")})
+    return Duel(**{**data, **sides, "phases": tuple(data["phases"])})
+
+
+def block_from_json(data: Mapping[str, Any]) -> Block:
+    """Return the block that :func:`to_json` wrote."""
+    calls: JSON = {side: tuple(Sample(**call) for call in data[side]) for side in ("a", "b")}
+    return Block(**{**data, **calls})
+
+
+def duel_outcome_from_json(data: Mapping[str, Any]) -> DuelOutcome:
+    """Return the duel outcome that :func:`to_json` wrote."""
+    failure = data.get("failure")
+    return DuelOutcome(
+        **{
+            **data,
+            "duel": duel_from_json(data["duel"]),
+            "status": Status(data["status"]),
+            "blocks": tuple(block_from_json(b) for b in data["blocks"]),
+            "failure": Failure(**failure) if failure else None,
+        }
+    )

@@ -1,0 +1,120 @@
+"""A table that somebody holds in memory becomes a file of the results folder, and so a dataset.
+
+Workers are processes of their own, and a trial can be repeated only with data that stay: so the
+table is written down once, under a name made of its bytes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from harness.core.errors import DataError, StoreError
+from harness.core.model import Dataset, Task
+from harness.data.files import NAMELESS, dataset_from_file, format_of
+from harness.data.writing import sweep, write_atomically
+
+FOLDER = "tables"  # inside the results folder
+TARGET = "target"  # the name of a target without one
+WORD = "--target COLUMN"  # how the command line says it
+
+
+def dataset_from_given(
+    data: Any, results: Path, *, target: str | None = None, task: Task | str | None = None
+) -> Dataset:
+    """Return the dataset that a path, a data frame or a pair (X, y) stands for.
+
+    Parameters
+    ----------
+    data
+        The path of a file; a pandas or polars data frame with its target among the columns; or
+        (X, y): X of shape (n, columns), a data frame or an array, y of shape (n,).
+    results
+        The folder of results; tables are kept in ``tables`` there.
+    target
+        The column to predict; of a pair it is y itself, and svmlight and ``.npz`` need none.
+    task
+        ``binary``, ``multiclass`` or ``regression``; guessed from the target where it is not said.
+
+    Raises
+    ------
+    DataError
+        Where it is none of these, or X and y do not fit together.
+    """
+    if isinstance(data, (str, Path)):
+        if target is None and format_of(Path(data)) not in NAMELESS:
+            raise DataError(f"{data} needs a target ({WORD}): which column is to be predicted?")
+        return dataset_from_file(data, target, task=task)
+    if isinstance(data, tuple):
+        frame, target = _joined(data, target)
+    else:
+        frame = _framed(data)
+        if target is None:
+            raise DataError("a data frame needs a target: which column is to be predicted?")
+    target = str(target)
+    kinds = zip(frame.columns, frame.dtypes, strict=True)
+    declared = [n for n, kind in kinds if isinstance(kind, pd.CategoricalDtype) and n != target]
+    path, digest = _written(frame, results / FOLDER)
+    name = f"table-{digest[:8]}"
+    return dataset_from_file(path, target, task=task, categorical=declared, name=name)
+
+
+def _joined(pair: tuple[Any, ...], target: str | None) -> tuple[pd.DataFrame, str]:
+    """Return X and y side by side, and the name of y."""
+    if len(pair) != 2:
+        raise DataError(f"a table is given as (X, y), not as {len(pair)} things")
+    X, y = _framed(pair[0]), pair[1]
+    values = y.to_numpy() if hasattr(y, "to_numpy") else np.asarray(y)
+    values = values.reshape(-1) if values.ndim == 2 and 1 in values.shape else values
+    if values.shape != (len(X),):
+        raise DataError(f"X has {len(X)} rows; y has the shape {values.shape}")
+    name = str(target or getattr(y, "name", None) or TARGET)
+    while name in X.columns:
+        name += "_"
+    return X.assign(**{name: values}), name
+
+
+def _framed(data: Any) -> pd.DataFrame:
+    """Return a data frame whose columns are named by texts."""
+    if hasattr(data, "tocsr"):
+        raise DataError("a sparse X is not kept as a table: save it as svmlight and name the file")
+    if isinstance(data, pd.DataFrame):
+        frame = data
+    elif hasattr(data, "to_pandas"):
+        frame = data.to_pandas()
+    else:
+        array = np.asarray(data)
+        if array.ndim != 2:
+            raise DataError(
+                "data is the path of a file, a data frame with a target, or (X, y) with an X of "
+                f"two dimensions; it has {array.ndim}"
+            )
+        frame = pd.DataFrame(array, columns=[f"x{j}" for j in range(array.shape[1])])
+    return frame.set_axis([str(name) for name in frame.columns], axis=1)
+
+
+def _written(frame: pd.DataFrame, folder: Path) -> tuple[Path, str]:
+    """Write a table unless it lies there already; return its path and the digest of its bytes."""
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    try:
+        table = pa.Table.from_pandas(frame, preserve_index=False)
+        sink = pa.BufferOutputStream()
+        parquet.write_table(table, sink)
+    except (pa.ArrowException, TypeError, ValueError) as error:
+        raise DataError(f"the table cannot be written as Parquet: {error}") from error
+    body = sink.getvalue().to_pybytes()
+    digest = hashlib.sha256(body).hexdigest()
+    path = folder / f"{digest[:16]}.parquet"
+    sweep(folder, ".*")
+    try:
+        if not path.is_file():
+            write_atomically(path, body)
+    except OSError as error:
+        raise StoreError(f"the table cannot be kept in {folder}: {error.strerror}") from error
+    return path, digest

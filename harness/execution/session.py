@@ -1,0 +1,294 @@
+"""The parent's end of one worker process: start it, ask it, watch it, and see that it ends.
+
+Whatever goes wrong becomes a :class:`SessionError` that carries the outcome's status and its
+failure, in words.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import os
+import subprocess
+import threading
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Self
+
+from harness.core import processes
+from harness.core.errors import HarnessError
+from harness.core.model import JSON, DatasetRef, Failure, Job, Status, to_json
+from harness.execution.channel import Channel, GarbledError
+from harness.execution.fork_server import UNKNOWN_END
+from harness.execution.worker_start import python_of, start_worker
+from harness.worker import LOST_CHANNEL
+
+LOG_CAP = 8 << 20  # bytes of a plugin's output that are kept on disk
+MIB = 1 << 20
+
+_numbers = itertools.count()
+
+
+class SessionError(HarnessError):
+    """A request that got no good reply, told as an outcome's status and failure."""
+
+    status = Status.CRASHED
+
+    def __init__(self, failure: Failure) -> None:
+        super().__init__(f"{failure.kind}: {failure.message}")
+        self.failure = failure
+
+
+class RefusedError(SessionError):
+    """The plugin or its data raised; the session is still usable."""
+
+    status = Status.FAILED
+
+
+class TooLateError(SessionError):
+    """No reply in time; the worker was killed."""
+
+    status = Status.TIMEOUT
+
+
+class OverMemoryError(SessionError):
+    """More resident memory than the cap, or than the machine has; the worker is dead."""
+
+    status = Status.OUT_OF_MEMORY
+
+
+class DiedError(SessionError):
+    """The worker ended, or can no longer be understood; it is dead."""
+
+
+class Session:
+    """One worker process.
+
+    Parameters
+    ----------
+    job
+        Says the interpreter, the source tree and the number of threads.
+    folder
+        Where the worker's output is kept while it lives.
+    cpus
+        Processors to pin the worker to; none: any.
+    forked
+        Whether it may be a fork of a process that has imported what it needs. Such a worker shares
+        the layout of its memory with all its siblings, so its times are not to be compared.
+
+    Attributes
+    ----------
+    memory : int
+        Cap on the resident bytes of the worker and its descendants; 0: none.
+    facts : dict
+        What the worker said in its reply to ``hello``.
+    dataset : DatasetRef or None
+        The table that the worker holds.
+    """
+
+    def __init__(
+        self, job: Job, folder: Path, cpus: Sequence[int] = (), *, forked: bool = False
+    ) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        name = f"worker-{os.getpid()}-{next(_numbers)}"
+        self.log = folder / f"{name}.log"
+        self.faults = folder / f"{name}.faults"
+        self.faults.touch()
+        self.memory = job.limits.memory
+        self.facts: JSON = {}
+        self.algorithm = ""  # the one that the worker was last told of
+        self.dataset: DatasetRef | None = None
+        self.alive = True
+        self.ended = threading.Event()  # nothing of the worker is left
+        self._asking = False
+        self._lock = threading.Lock()
+        self._largest = 0  # resident bytes, the most that was seen
+        self._oom_kills = processes.kernel_oom_kills()
+        self._channel = Channel()
+        try:
+            reply_to = self._channel.write_end
+            self.process = start_worker(job, self.log, self.faults, reply_to, cpus, forked=forked)
+        except OSError as error:
+            self._channel.close()
+            self._forget_files()
+            message = f"cannot start {python_of(job)}: {error.strerror}"
+            raise DiedError(Failure("OSError", message)) from error
+        finally:
+            self._channel.release()
+        assert self.process.stdin is not None
+        self._channel.connect(self.process.stdin)
+
+    def hello(self, job: Job, timeout: float) -> None:
+        """Have the worker import the plugin of a job and its libraries, unless it has done so."""
+        if self.algorithm == job.algorithm:
+            return
+        self.algorithm = ""  # and stays so where the worker cannot bring it
+        self.facts = self.ask(
+            "hello",
+            timeout,
+            plugin=job.plugin,
+            plugins=list(job.plugins),
+            algorithm=job.algorithm,
+            threads=job.threads,
+        )
+        self.algorithm = job.algorithm
+
+    def load(self, dataset: DatasetRef, timeout: float) -> None:
+        """Have the worker bring a table, unless it holds that one already."""
+        if self.dataset != dataset:
+            self.dataset = None
+            reply = self.ask("load", timeout, dataset=to_json(dataset))
+            self.facts = {**self.facts, "pins": reply.get("pins", {})}
+            self.dataset = dataset
+
+    def ask(self, do: str, timeout: float, **fields: Any) -> JSON:
+        """Send one request and return its reply.
+
+        Parameters
+        ----------
+        do
+            The request's name, see ``docs/architecture.md``.
+        timeout
+            Seconds until the worker is killed.
+
+        Raises
+        ------
+        RefusedError
+            Where the plugin raised; the session goes on.
+        TooLateError, OverMemoryError, DiedError
+            The session is over.
+        """
+        with self._lock:
+            if not self.alive:
+                raise DiedError(Failure("closed", "the session has ended"))
+            self._asking = True
+        try:
+            reply = self._exchange(do, fields, timeout)
+        except BaseException:  # also Ctrl-C: a worker in the middle of something is of no use
+            self.kill()
+            raise
+        self._asking = False
+        if not reply["ok"]:
+            self._raise_refusal(reply["failure"])
+        return reply
+
+    def _raise_refusal(self, failure: Failure) -> None:
+        """Raise what a failed reply says, with what the plugin printed last."""
+        printed = processes.tail(self.log, 2000)
+        detail = "\n\n".join(filter(None, [failure.detail, printed and f"printed:\n{printed}"]))
+        told = Failure(failure.kind, failure.message, detail)
+        raise OverMemoryError(told) if failure.kind == "MemoryError" else RefusedError(told)
+
+    def resident_bytes(self) -> int:
+        """Return what the worker and its descendants hold now; 0 where it has ended."""
+        return processes.resident_bytes(self.process.pid) if self.alive else 0
+
+    def clear_log(self) -> None:
+        """Forget what the plugin has printed so far."""
+        os.truncate(self.log, 0)
+
+    def kill(self) -> None:
+        """End the worker and all that it started, at once."""
+        with self._lock:
+            was_alive, self.alive = self.alive, False
+        if was_alive:
+            self._end()
+
+    def stop(self) -> None:
+        """Do the same from another thread; one that waits for a reply then cleans up itself."""
+        with self._lock:
+            if self.alive and self._asking:
+                processes.kill_group(self.process.pid)
+                return
+        self.kill()
+
+    def close(self) -> None:
+        """Let an idle worker end by itself; kill what is left of its process group."""
+        if self.alive:
+            with contextlib.suppress(SessionError, subprocess.TimeoutExpired):
+                self.ask("quit", 5.0)
+                self.process.wait(5.0)
+        self.kill()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _exchange(self, do: str, fields: JSON, timeout: float) -> JSON:
+        deadline = time.monotonic() + timeout
+        try:
+            self._channel.send(do, fields)
+            while (reply := self._channel.reply()) is None:
+                ended = self.process.poll() is not None  # asked first: a last reply still counts
+                self._channel.push()
+                if self._channel.hear():
+                    continue
+                if ended:
+                    raise self._death()
+                left = deadline - time.monotonic()
+                if left <= 0:
+                    message = f"no end of {do!r} within {max(timeout, 0):.3g} s"
+                    raise TooLateError(Failure("timeout", message, self._said()))
+                self._check_size()
+                self._channel.wait(min(left, 0.05 if self.memory else 0.25))
+        except (BrokenPipeError, EOFError):
+            raise self._death() from None
+        except GarbledError as error:
+            message = "something other than the worker wrote to its reply channel"
+            detail = f"received: {str(error)!r}\n{self._said()}"
+            raise DiedError(Failure("protocol", message, detail)) from None
+        return reply
+
+    def _check_size(self) -> None:
+        """Hold the worker's memory and its output under their caps."""
+        if self.log.stat().st_size > LOG_CAP:
+            self.clear_log()
+        size = processes.resident_bytes(self.process.pid)
+        self._largest = max(self._largest, size)
+        if size > self.memory > 0:
+            size = processes.proportional_bytes(self.process.pid)  # forked children share much
+        if size > self.memory > 0:
+            message = f"out of memory at {size // MIB} MiB (cap {self.memory // MIB} MiB)"
+            raise OverMemoryError(Failure("memory", message, self._said()))
+
+    def _death(self) -> SessionError:
+        """Return how the worker ended, in words."""
+        try:
+            code = self.process.wait(timeout=2.0)
+        except subprocess.TimeoutExpired:
+            message = "the worker closed its reply channel and went on"
+            return DiedError(Failure("protocol", message, self._said()))
+        if code == UNKNOWN_END:
+            message = "the worker ended, and so did the process that could have said how"
+            return DiedError(Failure("unknown end", message, self._said()))
+        if code == LOST_CHANNEL:
+            message = "the plugin closed file descriptors that were not its own"
+            return DiedError(Failure("protocol", message, self._said()))
+        kind, message = processes.ending(code)
+        if kind != "SIGKILL":
+            return DiedError(Failure(kind, message, self._said()))
+        seen = f"; last seen at {self._largest // MIB} MiB" if self._largest else ""
+        if processes.kernel_oom_kills() > self._oom_kills:
+            message = f"the kernel was out of memory and ended the worker, it seems{seen}"
+            return OverMemoryError(Failure("SIGKILL", message, self._said()))
+        message += f", which the harness did not send{seen}"
+        return DiedError(Failure(kind, message, self._said()))
+
+    def _said(self) -> str:
+        """Return what faulthandler wrote and the last that the plugin printed."""
+        parts = [processes.fault_text(self.faults), processes.tail(self.log, 2000)]
+        return "\n\n".join(filter(None, parts))
+
+    def _end(self) -> None:
+        processes.kill_group(self.process.pid)
+        self.process.wait()
+        self._channel.close()
+        self._forget_files()
+        self.ended.set()
+
+    def _forget_files(self) -> None:
+        self.log.unlink(missing_ok=True)
+        self.faults.unlink(missing_ok=True)

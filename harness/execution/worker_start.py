@@ -1,0 +1,66 @@
+"""Start a worker: a new interpreter, or a fork of one that has imported what workers import."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from harness.core.model import Job
+from harness.execution.fork_server import Forked, fork_worker
+from harness.worker.affinity import affinity
+from harness.worker.environment import worker_environment
+
+Process = subprocess.Popen[bytes] | Forked
+
+
+def start_worker(
+    job: Job, log: Path, faults: Path, replies: int, cpus: Sequence[int], *, forked: bool
+) -> Process:
+    """Return a worker's process, which leads a process group of its own.
+
+    Parameters
+    ----------
+    job
+        Says the interpreter, the source tree and the number of threads.
+    log
+        File that its output is appended to.
+    faults
+        File for what faulthandler writes.
+    replies
+        Descriptor that it writes its replies to.
+    cpus
+        Processors to pin it to; none: those of this process.
+    forked
+        Whether it may be a fork, as it is of this interpreter and this source tree only: others
+        may know of no template.
+
+    Raises
+    ------
+    OSError
+        Where it cannot be started.
+    """
+    common = worker_environment(os.environ, job.environment, job.threads)
+    places = ",".join(map(str, cpus or affinity()))
+    own = {"HARNESS_FAULTS": str(faults), "HARNESS_AFFINITY": places}
+    ours = not (job.environment.python or job.environment.root)
+    with log.open("ab") as output:  # appended to, so that it can be cut while open
+        if forked and ours and (fork := fork_worker(common, own, output.fileno(), replies)):
+            return fork
+        return subprocess.Popen(  # noqa: S603 - an interpreter that the user chose
+            [python_of(job), "-m", "harness.worker"],
+            stdin=subprocess.PIPE,
+            stdout=output,
+            stderr=output,
+            bufsize=0,
+            pass_fds=(replies,),
+            start_new_session=True,
+            env=common | own | {"HARNESS_REPLY_FD": str(replies)},
+        )
+
+
+def python_of(job: Job) -> str:
+    """Return the interpreter of a job."""
+    return job.environment.python or sys.executable

@@ -1,0 +1,79 @@
+"""What a process says of itself before it is given work: its code, its libraries, its hardware."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import platform
+from functools import cache
+from pathlib import Path
+
+from harness.core import ids, machine
+from harness.core.libraries import installed_version
+from harness.core.model import JSON
+from harness.plugins.files import is_file
+
+OWN = Path(__file__).resolve().parents[1]  # the harness
+MISSING = "missing"
+
+
+def facts_here(plugins: tuple[str, ...], libraries: tuple[str, ...]) -> JSON:
+    """Return what must be the same everywhere, and which class of hardware this is.
+
+    Parameters
+    ----------
+    plugins
+        Modules or files, of algorithms and of datasets; each one's digest covers the kernels it
+        uses.
+    libraries
+        Distributions that the algorithms import, beside those that the harness knows.
+
+    Notes
+    -----
+    Files are read anew each time: a worker of a cluster lives for days. What it has loaded itself
+    may be older than what it starts, so both are told.
+    """
+    ids.forget()
+    code = {f"code of {plugin}": digest_of(plugin) for plugin in plugins}
+    asked = {name: installed_version(name) for name in libraries}
+    return {
+        "machine": machine.machine_id(),
+        "host": platform.node(),
+        "versions": {
+            "python": platform.python_version(),
+            **asked,
+            **machine.library_versions(),
+            "code of the harness": source_digest(OWN),
+            "code of the harness that is loaded": loaded_code(),
+            **code,
+        },
+    }
+
+
+@cache
+def loaded_code() -> str:
+    """Return the digest of the harness when this process was first asked: what it has loaded."""
+    return source_digest(OWN)
+
+
+def source_digest(package: Path) -> str:
+    """Return the digest of all source files of a package, and of their names."""
+    joined = hashlib.sha256()
+    for path in sorted(package.rglob("*.py")):
+        name, text = str(path.relative_to(package)).encode(), path.read_bytes()
+        joined.update(b"%d %d " % (len(name), len(text)) + name + text)
+    return joined.hexdigest()[:16]
+
+
+def digest_of(plugin: str) -> str:
+    """Return the digest of a plugin's code, or "missing"."""
+    path = Path(plugin)
+    if not is_file(plugin):
+        try:
+            found = importlib.util.find_spec(plugin)
+        except ModuleNotFoundError:
+            found = None
+        if found is None or not found.origin:
+            return MISSING
+        path = Path(found.origin)
+    return ids.code_digest(str(path)) if path.is_file() else MISSING

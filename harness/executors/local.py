@@ -1,0 +1,132 @@
+"""The ``local`` executor: jobs on this machine, several at a time where nothing is timed."""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Iterator
+
+from harness.core.errors import ConfigError
+from harness.core.model import JSON, Executor, Job, Outcome
+from harness.execution.pool import is_timed, kind_of
+from harness.plugins.hookspecs import hookimpl
+
+Supervise = Callable[[Job], Iterator[Outcome]]
+
+
+def run_local(jobs: Iterable[Job], supervise: Supervise, options: JSON) -> Iterator[Outcome]:
+    """Run jobs in worker processes on this machine and yield outcomes as they come.
+
+    Jobs without timed trials run first, ``options["jobs"]`` of them side by side (1 unless
+    said), each driven by a thread that only waits for its worker. Timed jobs follow, one by one.
+
+    Notes
+    -----
+    Where the caller stops early, or a thread raises, the other threads end after their trial in
+    flight; closing the supervisor ends that one too.
+    """
+    workers = options.get("jobs", 1)
+    if not isinstance(workers, int) or workers < 1:
+        raise ConfigError(f"the local executor's jobs is {workers!r}; give a whole number from 1")
+    if unknown := sorted(set(options) - {"jobs"}):
+        raise ConfigError(f"the local executor has no option {unknown[0]!r}; it has 'jobs'")
+    every = list(jobs)
+    untimed = [job for job in every if not is_timed(job)]
+    if workers == 1:
+        for job in untimed:
+            yield from supervise(job)
+    else:
+        yield from _side_by_side(untimed, supervise, workers)
+    for job in every:
+        if is_timed(job):
+            yield from supervise(job)
+
+
+def _side_by_side(jobs: list[Job], supervise: Supervise, workers: int) -> Iterator[Outcome]:
+    crew = _Crew(jobs, supervise)
+    count = min(workers, len(jobs))
+    for number in range(count):
+        threading.Thread(target=crew.drive, name=f"job-{number}", daemon=True).start()
+    try:
+        while count:
+            found = crew.told.get()
+            if found is None:
+                count -= 1
+            elif isinstance(found, BaseException):
+                raise found
+            else:
+                yield found
+    finally:
+        crew.stopped.set()
+
+
+class _Crew:
+    """Threads that take jobs in turn and tell what comes of them.
+
+    ``told`` carries outcomes, what a thread raised, and None from a thread that has ended.
+    """
+
+    def __init__(self, jobs: list[Job], supervise: Supervise) -> None:
+        self.supervise = supervise
+        self.stopped = threading.Event()
+        self.told: queue.SimpleQueue[Outcome | BaseException | None] = queue.SimpleQueue()
+        self.stock = Stock(jobs)
+
+    def drive(self) -> None:
+        """Run jobs until there is none, or until stopped."""
+        try:
+            for outcome in self._outcomes():
+                self.told.put(outcome)
+                if self.stopped.is_set():
+                    break
+        except BaseException as error:  # noqa: BLE001 - raised again by the thread that asks
+            self.told.put(error)
+        finally:
+            self.told.put(None)
+
+    def _outcomes(self) -> Iterator[Outcome]:
+        last: Job | None = None
+        while (last := self.stock.take(last)) is not None:
+            yield from self.supervise(last)
+
+
+class Stock:
+    """Jobs that wait, handed out so that a thread stays with one kind of worker while it can.
+
+    A worker is kept for the next job of its kind, and to import a library takes seconds: so two
+    threads should not both start workers of one kind while another one is untouched.
+    """
+
+    def __init__(self, jobs: Iterable[Job]) -> None:
+        self._lock = threading.Lock()
+        self._waiting: dict[object, deque[Job]] = {}
+        self._takers: Counter[object] = Counter()  # threads that stay with a kind
+        for job in jobs:
+            self._waiting.setdefault(kind_of(job), deque()).append(job)
+
+    def take(self, last: Job | None = None) -> Job | None:
+        """Return the next job for a thread that has done ``last``, or None at the end."""
+        with self._lock:
+            mine = kind_of(last) if last is not None else None
+            if mine is not None and mine not in self._waiting:
+                self._takers[mine] -= 1
+            if not self._waiting:
+                return None
+            kind = mine if mine in self._waiting else self._least_taken()
+            self._takers[kind] += kind != mine
+            waiting = self._waiting[kind]
+            job = waiting.popleft()
+            if not waiting:
+                del self._waiting[kind]
+            return job
+
+    def _least_taken(self) -> object:
+        """Return the kind with the fewest threads, of those the one with the most jobs left."""
+        return min(self._waiting, key=lambda k: (self._takers[k], -len(self._waiting[k])))
+
+
+@hookimpl
+def register_executors(register: Callable[[Executor], None]) -> None:
+    """Offer the local executor."""
+    register(Executor("local", run_local, "worker processes on this machine; option jobs=N"))

@@ -1,0 +1,197 @@
+"""From what was measured of head and base to decisions: each passes, fails, or is undecided.
+
+Only what is worse can fail. Speed and accuracy are the gates of `harness.analysis.gates`, with the
+base as the reference. Memory is compared split by split, in fresh fits and first predictions: a
+duel counts from a process in which the model before lives on, and what a model keeps would be in
+its base.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from statistics import median
+
+from harness.analysis.gates import Decision, State, decide_gates, hold_ratio
+from harness.analysis.parity_level import reaches
+from harness.analysis.run_view import Cell, Parity, RunView
+from harness.analysis.stats import hodges_lehmann, transformed
+from harness.config.experiment import Gate
+from harness.core.ids import canonical
+from harness.core.model import FAILURES, Status
+
+LEVEL = 0.95
+LEAST_BYTES = 512 * 1024  # by how much a peak must rise before its share of the whole is judged
+GATED = ("train", "predict")
+PEAKS = ("fit", "predict")
+PAGE = 4096  # bytes: what takes less than a page is taken for one
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How much worse the head may be, each as a share."""
+
+    slower: float = 0.05  # of the base's time
+    larger: float = 0.10  # of the base's peak memory
+    worse: float = 0.01  # of the gap between the best and the constant model's loss
+
+
+def decide(view: RunView, labels: Mapping[str, str], limits: Limits) -> list[Decision]:
+    """Return every decision on the algorithms of a run.
+
+    Parameters
+    ----------
+    labels
+        Algorithm → what it is called in the base.
+    """
+    found: list[Decision] = []
+    for name, label in labels.items():
+        decisions = decide_gates(_gates(name, label, limits), view)
+        found += [_told(_excused(d, view)) for d in decisions]
+        found += _memory(view, name, label, limits.larger)
+        found += _rungs(view, name, label)
+    return found
+
+
+def unmeasured(label: str, reason: str) -> list[Decision]:
+    """Return a decision of each kind on all algorithms: none of them could be measured."""
+    pair = {"algorithm": "*", "reference": label}
+    speeds = [Gate(kind="speed", phase=phase, **pair) for phase in GATED]
+    kinds = [Gate(kind="accuracy", **pair), Gate(kind="memory", **pair)]
+    return [decided(gate, "undecided", reason) for gate in (*kinds, *speeds)]
+
+
+def lost(algorithm: str, label: str, reason: str) -> Decision:
+    """Return the failure of what the head cannot load: no trial of it has a score."""
+    return decided(Gate(kind="accuracy", algorithm=algorithm, reference=label), "fail", reason)
+
+
+def decided(gate: Gate, state: State, reason: str, dataset: str = "") -> Decision:
+    """Return a decision that rests on no measurement."""
+    limit = "" if gate.limit is None else gate.limit
+    return Decision(gate, state, reason, gate.algorithm, gate.reference, dataset, limit)
+
+
+def _gates(name: str, label: str, limits: Limits) -> list[Gate]:
+    pair = {"algorithm": name, "reference": label}
+    least = 1 / (1 + limits.slower)
+    speeds = [Gate(kind="speed", phase=phase, limit=least, **pair) for phase in GATED]
+    return [Gate(kind="accuracy", limit=limits.worse, **pair), *speeds]
+
+
+def _excused(decision: Decision, view: RunView) -> Decision:
+    """Blame nobody for a failure that the base has as well: it is no change.
+
+    A duel tells but one side that failed, and may be on a dataset of its own.
+    """
+    label = decision.reference
+    of_base = [o for c in view.cells if c.algorithm == label for o in c.outcomes]
+    both = {
+        v.dataset for v in view.accuracy if v.reference == label and 0 < v.failed[0] <= v.failed[1]
+    }
+    if decision.gate.kind == "accuracy":
+        excused = decision.dataset in both
+    else:
+        excused = decision.measured is None and any(o.status in FAILURES for o in of_base)
+    if decision.state != "fail" or not excused:
+        return decision
+    reason = f"the base fails, too; {decision.reason}"
+    return replace(decision, state="undecided", reason=reason)
+
+
+def _told(decision: Decision) -> Decision:
+    """Say a ratio of times in the words that people use of a change."""
+    if decision.gate.kind != "speed" or decision.measured is None:
+        return decision
+    share = 1 / decision.measured.value - 1
+    word = f"{abs(share):.1%} {'slower' if share > 0 else 'faster'} than the base"
+    return replace(decision, reason="; ".join(filter(None, [word, decision.reason])))
+
+
+# ------------------------------------------------------------------ memory
+
+
+def _memory(view: RunView, name: str, label: str, larger: float) -> Iterator[Decision]:
+    """Yield whether the peak of a phase rose, for each dataset that both sides have peaks of."""
+    for phase in GATED:
+        heads, bases = (
+            {c.dataset: peaks_of(c, phase) for c in view.cells if c.algorithm == side}
+            for side in (name, label)
+        )
+        least = 1 / (1 + larger)
+        gate = Gate(kind="memory", algorithm=name, reference=label, limit=least, phase=phase)
+        for dataset, peaks in heads.items():
+            base = bases.get(dataset, {})
+            pairs = [(peaks[key], base[key]) for key in peaks if key in base]
+            yield _hold_peaks(gate, dataset, pairs, least)
+
+
+def _hold_peaks(
+    gate: Gate, dataset: str, pairs: Sequence[tuple[int, int]], least: float
+) -> Decision:
+    """Return whether the head's peaks, the first of each pair, rose above the base's."""
+    if not pairs:
+        return decided(gate, "undecided", "no peak of both sides", dataset)
+    ratio = transformed(hodges_lehmann([math.log(b / h) for h, b in pairs], LEVEL), math.exp)
+    more = median(h - b for h, b in pairs)
+    state, why = hold_ratio(ratio, "split", least, 0.0)
+    if state != "pass" and more < LEAST_BYTES:
+        state, why = "pass", f"less than {LEAST_BYTES // 1024} KiB more"
+    what = "a fit" if gate.phase == "train" else "a prediction"
+    reason = "; ".join(filter(None, [f"{more / 2**20:+.2f} MiB at the peak of {what}", why]))
+    return Decision(gate, state, reason, gate.algorithm, gate.reference, dataset, least, ratio)
+
+
+def peaks_of(cell: Cell, phase: str) -> dict[tuple[str, int], int]:
+    """Return the peak of each split and seed, in bytes above the warm process.
+
+    Parameters
+    ----------
+    cell
+        An algorithm on a dataset.
+    phase
+        ``train``, of which it is that of the fit, or ``predict``.
+    """
+    measured = "fit" if phase == "train" else phase
+    found: dict[tuple[str, int], int] = {}
+    for outcome in cell.outcomes:
+        peaks = {name: [s.peak for s in outcome.samples if s.phase == name] for name in PEAKS}
+        told = max(peaks["fit"], default=0) > 0  # else this machine does not tell of peaks
+        if outcome.status is Status.DONE and told and peaks[measured]:
+            found[outcome.trial.split.label, outcome.trial.seed] = max(*peaks[measured], PAGE)
+    return found
+
+
+# ------------------------------------------------------------------ rungs
+
+
+def _rungs(view: RunView, name: str, label: str) -> Iterator[Decision]:
+    """Yield whether the head still reaches the rung that the base reaches."""
+    heads = {_key(p): p for p in view.parity if p.algorithm == name}
+    for base in (p for p in view.parity if p.algorithm == label):
+        if (head := heads.get(_key(base))) is not None and base.rung:
+            gate = Gate(kind="rung", algorithm=name, reference=base.reference, limit=base.rung)
+            state, reason = _climbed(head, base)
+            names = (name, base.reference, base.dataset)
+            yield Decision(gate, state, reason, *names, limit=base.rung)
+
+
+def _climbed(head: Parity, base: Parity) -> tuple[State, str]:
+    mode = str(head.params[0].get("parity") or "default")
+    told = f"{mode} mode reaches {head.rung or 'no rung'}, the base {base.rung}"
+    reason = "; ".join(filter(None, [told, head.reason]))
+    return ("pass" if reaches(head.rung, base.rung) else "fail"), reason
+
+
+def _key(parity: Parity) -> tuple[str, str, str]:
+    mode = parity.params[0].get("parity")
+    return parity.reference, parity.dataset, canonical(mode)
+
+
+def states(decisions: Iterable[Decision]) -> dict[State, int]:
+    """Return how many decisions there are of each state."""
+    counts: dict[State, int] = {"fail": 0, "undecided": 0, "pass": 0}
+    for decision in decisions:
+        counts[decision.state] += 1
+    return counts

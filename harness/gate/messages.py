@@ -1,0 +1,79 @@
+"""What a gate against a revision says: for a terminal, a pull request, and a program."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping
+
+from harness.core.model import JSON
+from harness.gate.decision import states
+from harness.gate.run import Answer
+from harness.reporting import Gates
+
+MARKUP = frozenset("\\`*_{}[]<>#|~@&$")
+WORDS = {"pass": "✅ pass", "fail": "❌ fail", "undecided": "❔ undecided"}
+
+
+def gates_of(answer: Answer) -> Gates:
+    """Return the decisions in the form that gates are printed in."""
+    return Gates(answer.run, answer.decisions, answer.state)
+
+
+def told_lines(answer: Answer) -> list[str]:
+    """Return the answer in lines: what was not compared and why, notes, and the verdict."""
+    lines = [f"not compared: {names}: {why}" for why, names in _grouped(answer.changes.skipped)]
+    return [*lines, *(f"note: {note}" for note in answer.notes), _sentence(answer)]
+
+
+def told_markdown(answer: Answer) -> str:
+    """Return the answer as a comment of a pull request."""
+    title = f"### Gate against {_plain(answer.base)}: {WORDS[answer.state]}"
+    parts = [title, _plain(_sentence(answer))]
+    if answer.decisions:
+        table = gates_of(answer).markdown().partition("\n\n")[2].strip()
+        parts.append(table)
+        parts.append(
+            "Speed and memory are the base's over the head's: above 1, the head is better."
+        )
+    parts += [f"_{_plain(note)}_" for note in answer.notes]
+    if skipped := _grouped(answer.changes.skipped):
+        items = "\n".join(f"- {_plain(names)}: {_plain(why)}" for why, names in skipped)
+        summary = f"<summary>Not compared: {len(answer.changes.skipped)}</summary>"
+        parts.append(f"<details>{summary}\n\n{items}\n\n</details>")
+    return "\n\n".join(parts) + "\n"
+
+
+def told_json(answer: Answer) -> JSON:
+    """Return the answer as JSON data."""
+    return {
+        **gates_of(answer).to_json(),
+        "base": answer.base,
+        "head": answer.head,
+        "compared": dict(answer.changes.chosen),
+        "skipped": dict(answer.changes.skipped),
+        "notes": list(answer.notes),
+    }
+
+
+def _sentence(answer: Answer) -> str:
+    """Return what was compared and how it ended, in one sentence."""
+    sides = f"{answer.head} against {answer.base}"
+    if not answer.decisions:
+        return f"{sides}: nothing to compare"
+    counts = states(answer.decisions)
+    told = ", ".join(f"{n} {state}" for state, n in counts.items() if n)
+    names = ", ".join(answer.changes.chosen) or "nothing"
+    return f"{sides}: compared {names}: {told}"
+
+
+def _grouped(skipped: Mapping[str, str]) -> list[tuple[str, str]]:
+    """Return reasons with the names they are of."""
+    found: dict[str, list[str]] = defaultdict(list)
+    for name, why in skipped.items():
+        found[why].append(name)
+    return [(why, ", ".join(names)) for why, names in found.items()]
+
+
+def _plain(text: str) -> str:
+    """Return text that Markdown shows as it is, on one line."""
+    return " ".join("".join(f"\\{c}" if c in MARKUP else c for c in text).split())

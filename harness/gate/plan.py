@@ -1,0 +1,208 @@
+"""The plan of a gate: what the head runs, and the same for the base, under a name of its own.
+
+The trial of the base is the head's in another environment. It is called ``ALGORITHM@COMMIT``, so
+that store, verdicts and reports take it for what it is: another implementation to compare with.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from harness.analysis.interim_analysis import LOOKS
+from harness.config.experiment import Choice, Experiment
+from harness.core import ids
+from harness.core.libraries import Surroundings
+from harness.core.model import JSON, Duel, Job, StopRule, Trial
+from harness.gate.base import Base
+from harness.gate.libraries import is_checkout
+from harness.gate.revision import belongs, in_tree
+from harness.planning.duels import make_duel
+from harness.planning.plan import Plan, make_plan
+from harness.planning.tree_comparisons import Match, find_matches
+from harness.plugins.registry import Registry
+
+PHASES = ("native", "fit", "predict")
+LOOKED_AT = ("train", "predict")  # each must be decided before a duel ends early
+
+
+@dataclass(frozen=True)
+class Sides:
+    """Makes the base's side of what the head does."""
+
+    base: Base
+    commit: str  # as it stands in names
+    repository: Path
+    tree: Path  # where the base is checked out
+    capacity: Mapping[str, frozenset[str]]  # algorithm → params that the experiment sets
+
+    def label(self, algorithm: str) -> str:
+        """Return what an algorithm of the base is called."""
+        return f"{algorithm}@{self.commit}"
+
+    def job(self, head: Job) -> Job:
+        """Return a job of the head as the base does it."""
+        return replace(
+            head,
+            plugin=self.base.algorithms[head.algorithm]["plugin"],
+            trials=tuple(self.trial(trial, head.algorithm) for trial in head.trials),
+            environment=self.base.environment,
+            plugins=tuple(self.path(plugin) for plugin in head.plugins),
+        )
+
+    def trial(self, head: Trial, algorithm: str) -> Trial:
+        """Return a trial of the head as the base does it: the base's defaults, and its own ids."""
+        known = self.base.algorithms[algorithm]
+        given = {k: v for k, v in head.params.items() if k in self.capacity.get(algorithm, ())}
+        params = {**known["params"], **given}
+        name = self.label(algorithm)
+        cell = ids.cell_id(
+            name, params, head.preparation, head.dataset, head.split, head.seed, head.threads
+        )
+        rest = {k: v for k, v in head.ingredients.items() if k != "cell"}
+        rest["code"] = ids.code_digest(known["path"])
+        rest["versions"] = {
+            library: self.base.versions.get(library, "absent") for library in rest["versions"]
+        }
+        return replace(
+            head,
+            algorithm=name,
+            params=params,
+            cell=cell,
+            id=ids.trial_id(cell, ids.digest(rest), timed=head.timed),
+            ingredients={"cell": cell, **rest},
+        )
+
+    def path(self, plugin: str) -> str:
+        """Return a plugin file as the base has it; one from outside the repository is shared."""
+        return in_tree(plugin, self.repository, self.tree)
+
+
+def roots_of(registry: Registry, repository: Path, tree: Path, harness_root: Path) -> list[Path]:
+    """Return what goes first on the base's path: where the head's own plugins are imported from.
+
+    The harness itself comes last, from the base where it belongs to the repository. Where it is
+    installed, each interpreter has its own.
+    """
+    found: dict[Path, None] = {}
+    for entry in registry.entries["algorithm"].values():
+        path = Path(entry.path).resolve()
+        if belongs(path, repository) and not entry.plugin.endswith(".py"):
+            module = entry.plugin.partition(":")[0]  # an entry point may name more
+            depth = len(module.split(".")) - (path.name != "__init__.py")
+            found[tree / path.parents[depth].relative_to(repository)] = None
+    if is_checkout(harness_root):
+        found[Path(in_tree(str(harness_root), repository, tree))] = None
+    return list(found)
+
+
+def plan_sides(
+    experiment: Experiment,
+    registry: Registry,
+    surroundings: Surroundings,
+    sides: Sides,
+    *,
+    claim: float,
+    plugin_files: tuple[str, ...] = (),
+) -> Plan:
+    """Return the trials of both sides, the duels of each algorithm with its base, and the facts.
+
+    Parameters
+    ----------
+    experiment
+        Names the algorithms that changed, in the order in which they are duelled;
+        ``duels.datasets`` says where they are timed, and ``duels.launches`` how long at most.
+    claim
+        The least ratio of the base's time to the head's; a duel goes on until that is decided.
+    """
+    names = [choice if isinstance(choice, str) else choice.name for choice in experiment.algorithms]
+    duels = experiment.duels.model_copy(update={"pairs": [(name, name) for name in names]})
+    asked = experiment.model_copy(update={"duels": duels})
+    plan = make_plan(asked, registry, surroundings, (), plugin_files)
+    most = max(experiment.duels.launches, LOOKS[0])
+    looks = tuple(look for look in LOOKS if look <= most)
+    rule = StopRule(looks, LOOKED_AT[0], claim=claim, also=LOOKED_AT[1:])
+    ordered = sorted(plan.duels, key=lambda duel: names.index(duel.a.algorithm))
+    return Plan(
+        jobs=tuple(side for job in plan.jobs for side in (job, sides.job(job))),
+        skipped=plan.skipped,
+        duels=tuple(_duel(duel, sides, rule) for duel in ordered),
+        declared=_declared(plan.declared or {}, sides),
+    )
+
+
+def _duel(alone: Duel, sides: Sides, rule: StopRule) -> Duel:
+    """Return the duel of the head with its base, from one of the head with itself."""
+    return make_duel(alone.a, sides.job(alone.a), alone.launches, alone.blocks, rule, PHASES)
+
+
+def _declared(declared: Mapping[str, Any], sides: Sides) -> JSON:
+    """Return the facts of both sides; in this run the head answers to its base."""
+    algorithms: JSON = {}
+    for name, facts in declared.get("algorithms", {}).items():
+        label = sides.label(name)
+        algorithms[name] = {**facts, "reference": label}
+        algorithms[label] = {**facts, "origin": "reference", "reference": None}
+    pairs = [[name, sides.label(name)] for name in declared.get("algorithms", {})]
+    return {**declared, "algorithms": algorithms, "pairs": pairs, "tracks": []}
+
+
+def plan_rungs(
+    experiment: Experiment,
+    registry: Registry,
+    surroundings: Surroundings,
+    sides: Sides,
+    plugin_files: tuple[str, ...] = (),
+) -> list[Match]:
+    """Return the comparisons of trees with the references, of the head and of the base.
+
+    One for each mode in which an algorithm claims a rung. An algorithm whose reference is not
+    registered, or that claims nothing, has none.
+    """
+    found: list[Match] = []
+    for name, mode, reference in _claims(experiment, registry):
+        params = {} if mode == "default" else {"parity": mode}
+        choices = [Choice(name=name, params=params), Choice(name=reference)]
+        splits = experiment.splits.model_copy(update={"repeats": 1, "folds": 2})
+        asked = experiment.model_copy(
+            update={
+                "algorithms": choices,
+                "datasets": experiment.parity.datasets,
+                "splits": splits,
+                "duels": experiment.duels.model_copy(update={"datasets": []}),
+                "verdicts": experiment.verdicts.model_copy(update={"pairs": [(name, reference)]}),
+            }
+        )
+        plan = make_plan(asked, registry, surroundings, (), plugin_files)
+        datasets = dict.fromkeys(job.dataset.name for job in plan.jobs)
+        every = {t.algorithm: t.params for t in plan.trials()}
+        if name in every and reference in every:
+            a, b = ((side, every[side]) for side in (name, reference))
+            for match in find_matches(plan, a, b, datasets):
+                found += [match, Match(sides.job(match.a), match.b)]
+    return found
+
+
+def _claims(experiment: Experiment, registry: Registry) -> Iterable[tuple[str, str, str]]:
+    """Yield algorithm, mode and reference of each claim."""
+    for choice in experiment.algorithms if experiment.parity.datasets else ():
+        name = choice if isinstance(choice, str) else choice.name
+        declared = registry.algorithm(name)
+        if declared.reference in registry.names("algorithm"):
+            for mode in declared.rungs:
+                yield name, mode, str(declared.reference)
+
+
+def set_by(experiment: Experiment, registry: Registry) -> dict[str, frozenset[str]]:
+    """Return which params of each algorithm the experiment sets; the others are its defaults."""
+    found: dict[str, frozenset[str]] = {}
+    chosen = [key for c in experiment.algorithms if isinstance(c, Choice) for key in c.params]
+    for algorithm in registry.all("algorithm"):
+        names = [
+            algorithm.capacity[key] for key in experiment.capacity if key in algorithm.capacity
+        ]
+        told = {argument.name for argument in names if argument.match != "impossible"}
+        found[algorithm.name] = frozenset({*told, *chosen, "parity"})
+    return found

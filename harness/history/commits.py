@@ -1,0 +1,241 @@
+"""The course of every algorithm over commits: from the trials of a store, and from asv's results.
+
+A point of the store is a run; runs of one experiment, on one kind of machine where they are times,
+make a series. Times of different runs are not interleaved, so a step is a reason to look, and
+never a verdict: ``harness gate --against`` gives one.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any
+
+from harness.analysis.series import THRESHOLD, NoAsvError, Point, Series, by_commit, find_steps
+from harness.analysis.trends import RunPoint, course
+from harness.core.errors import DataError
+from harness.core.model import JSON
+from harness.plugins.registry import Registry
+from harness.store import Store
+
+Case = tuple[str, str, str, str, str]  # algorithm, dataset, measure, unit, source
+ASV_RESULTS = Path(".asv") / "results"
+BENCHMARKS = "benchmarks.json"  # in there: what asv knows of its benchmarks
+OTHER_RUNS = ("duel", "parity")  # their trials are the means to another end
+
+
+@dataclass(frozen=True)
+class History:
+    """Series with their steps, and what could not be told."""
+
+    series: Sequence[Series]
+    notes: Sequence[str] = ()
+
+    def to_json(self) -> JSON:
+        """Return every series as data; a step with the commit that it begins with."""
+        return {"series": [_json_of(series) for series in self.series], "notes": list(self.notes)}
+
+
+def read_history(
+    results: Path,
+    registry: Registry,
+    *,
+    asv: Path | None = None,
+    algorithms: Sequence[str] = (),
+    datasets: Sequence[str] = (),
+    threshold: float = THRESHOLD,
+) -> History:
+    """Return the history of a store and of asv's results, as far as there are any.
+
+    Parameters
+    ----------
+    asv
+        The folder of asv's results; by default ``.asv/results``, where it is.
+    algorithms, datasets
+        Globs; none: all.
+    threshold
+        The least step, as a share of the level before.
+
+    Raises
+    ------
+    DataError
+        Where a named folder holds no results of asv, or its list of benchmarks is damaged.
+    """
+    notes: list[str] = []
+    found: list[Series] = []
+    if Store.exists(results):
+        with Store.open(results) as store:
+            found += stored_series(course(store, registry, measured_runs(store)))
+    try:
+        if asv is not None or ASV_RESULTS.is_dir():
+            series, unread = asv_series(asv or ASV_RESULTS)
+            found += series
+            notes += unread
+        chosen = [s for s in found if _chosen(s, algorithms, datasets) and len(s.points) > 1]
+        chosen = [replace(s, steps=find_steps(s.points, threshold)) for s in chosen]
+    except NoAsvError as error:
+        notes.append(str(error))
+        chosen = [s for s in found if _chosen(s, algorithms, datasets) and len(s.points) > 1]
+    alone = sum(len(s.points) < 2 for s in found)
+    if alone:
+        notes.append(f"measured at one commit only, and so without a history: {alone}")
+    return History(sorted(chosen, key=lambda s: (s.algorithm, s.dataset, s.measure)), notes)
+
+
+# ------------------------------------------------------------------ the store
+
+
+def measured_runs(store: Store) -> list[str]:
+    """Return the runs whose trials are measurements of a commit, the oldest first.
+
+    A gate against a revision holds trials of two.
+    """
+    told = [r for r in store.runs() if r["name"] not in OTHER_RUNS and "against" not in r["config"]]
+    return [str(run["id"]) for run in reversed(told)]
+
+
+def stored_series(points: Iterable[RunPoint]) -> list[Series]:
+    """Return the losses and the times of a fit over the runs of each experiment."""
+    grouped: dict[tuple[str, ...], list[Point]] = defaultdict(list)
+    units: dict[tuple[str, ...], str] = {}
+    for point in points:
+        commit, when = point.revision[:8] + "+" * point.revision.endswith("+"), point.run["started"]
+        experiment, machine = str(point.run["name"]), str(point.run["machine"].get("id", ""))
+        settings = str(point.run["config_hash"])
+        for level in point.levels:
+            sign = 1.0 if level.lower_is_better else -1.0
+            for measure, unit, value, source in (
+                ("loss", level.metric, sign * level.score, f"harness {experiment}"),
+                ("fit", "seconds", level.seconds, f"harness {experiment} on {machine}"),
+            ):
+                key = (level.algorithm, level.dataset, measure, source, settings, *level.key)
+                grouped[key].append(Point(commit or str(point.run["id"]), str(when), value))
+                units[key] = unit
+    return [
+        Series(key[0], key[1], key[2], units[key], key[3], by_commit(same))
+        for key, same in grouped.items()
+    ]
+
+
+# ------------------------------------------------------------------ asv
+
+
+def known_benchmarks(folder: Path) -> JSON:
+    """Return what asv tells of its benchmarks, by name; nothing where it knows of none.
+
+    Raises
+    ------
+    DataError
+        Where its list of them is damaged.
+    """
+    path = folder / BENCHMARKS
+    try:
+        known = json.loads(path.read_bytes())
+    except FileNotFoundError:
+        return {}
+    except OSError as error:
+        raise DataError(f"{path} cannot be read: {error.strerror}") from None
+    except (ValueError, RecursionError):
+        known = None
+    if not isinstance(known, dict) or not all(map(_is_told, known.values())):
+        raise DataError(
+            f"{path} is not the list of benchmarks that asv keeps there: put it back, or delete "
+            "it and write it anew with `asv run --bench just-discover`"
+        )
+    return known
+
+
+def _is_told(benchmark: Any) -> bool:
+    """Say whether an entry of asv's list is as asv writes it; one of them is a version."""
+    names = benchmark.get("param_names", []) if isinstance(benchmark, dict) else []
+    return isinstance(names, list) and all(isinstance(name, str) for name in names)
+
+
+def asv_series(folder: Path) -> tuple[list[Series], list[str]]:
+    """Return every case of asv's results over the commits that were measured.
+
+    Returns
+    -------
+    series : list of Series
+    notes : list of str
+        What could not be read; the other commits do not suffer from it.
+
+    Raises
+    ------
+    NoAsvError
+        Where asv is not installed.
+    DataError
+        Where the folder holds no results of asv, or its list of benchmarks is damaged.
+    """
+    try:
+        from asv.results import Results
+        from asv.util import UserError
+    except ImportError:
+        raise NoAsvError from None
+    if not (folder / BENCHMARKS).is_file():
+        raise DataError(f"{folder} holds no results of asv: {BENCHMARKS} is missing")
+    known = known_benchmarks(folder)
+    grouped: dict[Case, list[Point]] = defaultdict(list)
+    notes = []
+    for path in sorted(folder.rglob("*.json")):
+        if path.name in (BENCHMARKS, "machine.json"):
+            continue
+        try:
+            points = list(_points(Results.load(str(path)), known))
+        except (UserError, OSError) as error:
+            notes.append(f"left out: {error}")
+        except Exception:  # noqa: BLE001 - whatever a damaged file makes of asv's reader
+            notes.append(f"left out: {path} is not as asv writes its results")
+        else:
+            for case, point in points:
+                grouped[case].append(point)
+    return [Series(*case, by_commit(points)) for case, points in grouped.items()], notes
+
+
+def _points(results: Any, known: Mapping[str, Any]) -> Iterator[tuple[Case, Point]]:
+    """Yield (algorithm, dataset, measure, unit, source) and point of all that was measured."""
+    when = datetime.fromtimestamp(results.date / 1000, UTC).isoformat()
+    commit, machine = results.commit_hash[:8], f"asv on {results.params['machine']}"
+    for name in results.get_all_result_keys():
+        benchmark = known.get(name)
+        if not isinstance(benchmark, dict):
+            continue
+        version = results.benchmark_version.get(name)
+        if version is not None and version != benchmark.get("version"):
+            continue  # it meant something else then
+        params = results.get_result_params(name)
+        values = results.get_result_value(name, params) or []
+        for labels, value in zip(_labels(params), values, strict=False):
+            if isinstance(value, (int, float)):
+                told = dict(zip(benchmark.get("param_names", ()), labels, strict=False))
+                algorithm, dataset = (told.pop(key, "") for key in ("algorithm", "dataset"))
+                measure, unit = ", ".join([name, *told.values()]), str(benchmark.get("unit", ""))
+                case = (algorithm, dataset, measure, unit, machine)
+                "\n".join([commit, *case]).encode()  # what is no text is damage, and raises
+                yield case, Point(commit, when, float(value))
+
+
+def _labels(params: Sequence[Sequence[str]]) -> Iterator[tuple[str, ...]]:
+    """Yield the labels of every case, in asv's order; they are the ``repr`` of the values."""
+    return itertools.product(*([label.strip("'\"") for label in values] for values in params))
+
+
+def _chosen(series: Series, algorithms: Sequence[str], datasets: Sequence[str]) -> bool:
+    wanted = ((series.algorithm, algorithms), (series.dataset, datasets))
+    return all(not globs or any(fnmatchcase(name, g) for g in globs) for name, globs in wanted)
+
+
+def _json_of(series: Series) -> JSON:
+    steps = [
+        {"commit": series.points[s.index].commit, "before": s.before, "after": s.after}
+        for s in series.steps
+    ]
+    points = [vars(point) for point in series.points]
+    names = ("algorithm", "dataset", "measure", "unit", "source")
+    return {**{name: getattr(series, name) for name in names}, "points": points, "steps": steps}

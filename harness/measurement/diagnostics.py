@@ -1,0 +1,264 @@
+"""Ask the questions of the ``[diagnostics]`` table when the trials of a run are done.
+
+Every answer is an event of the run. One that an earlier run has given counts again while nothing
+that it was made from has changed: trials, settings, and, where seconds are in it, the machine.
+"""
+
+from __future__ import annotations
+
+import itertools
+import shutil
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from fnmatch import fnmatchcase
+from typing import Any
+
+import numpy as np
+
+from harness.analysis.diagnostics import Diagnostic, InapplicableError, scaling
+from harness.analysis.diagnostics.sizes import lines_of
+from harness.config.diagnostics import Diagnostics
+from harness.core import ids
+from harness.core.errors import ConfigError, DataError, unknown
+from harness.core.machine import machine_id
+from harness.core.model import JSON, Algorithm, Outcome, Status, Trial, to_json
+from harness.core.outcome_files import outcome_path
+from harness.core.progress import Progress
+from harness.data.noise_free_target import truth_of
+from harness.execution.session import SessionError
+from harness.execution.supervisor import Supervisor
+from harness.measurement.answers import ANSWERS, NEEDS
+from harness.measurement.probe import Probe, probe
+from harness.measurement.questions import Arrays, Question, Subject
+from harness.planning.plan import Plan
+from harness.plugins.registry import Registry
+from harness.store import Store
+
+KIND = "diagnostic"  # of the events
+VERSION = 2  # raise when an answer is made in another way
+PAIRED = ("importance", "agreement")
+OF_CLASSES = ("calibration", "margins")
+TIMED = ("staged", "scaling")
+AXES = ("rows", "columns", "bins", "depth", "threads")
+PATIENCE = 10  # times a trial's own limit: stages are predicted, and some members trained again
+
+
+def questions(asked: Diagnostics, plan: Plan) -> list[Question]:
+    """Return what is to be answered, in the order of the table.
+
+    Raises
+    ------
+    ConfigError
+        Where a pair names an algorithm that the run does not have.
+    """
+    if not asked.names:
+        return []
+    subjects = list(_subjects(asked, plan))
+    pairs = list(_pairs(asked, plan, subjects)) if {*PAIRED} & {*asked.names} else []
+    found: list[Question] = []
+    for name in dict.fromkeys(asked.names):
+        if name in PAIRED:
+            found += [Question(name, a, b) for a, b in pairs]
+            continue
+        for subject in subjects:
+            if name not in OF_CLASSES or subject.first.task.is_classification:
+                found += [Question(name, subject, about=a) for a in _about(name, asked, subject)]
+    return found
+
+
+def _about(name: str, asked: Diagnostics, subject: Subject) -> list[str]:
+    """Return what the several answers of one name are about."""
+    if name == "scaling":
+        return [axis for axis in AXES if getattr(asked, axis)]
+    if name == "bias_variance":
+        return [str(size) for size in subject.sizes] or [""]
+    return [""]
+
+
+def _subjects(asked: Diagnostics, plan: Plan) -> Iterator[Subject]:
+    for job in plan.jobs:
+        if not any(fnmatchcase(job.dataset.name, pattern) for pattern in asked.datasets):
+            continue
+        same: dict[tuple[str, str], list[Trial]] = defaultdict(list)
+        for trial in job.trials:
+            same[ids.canonical(trial.params), trial.preparation].append(trial)
+        yield from (Subject(job, tuple(trials)) for trials in same.values())
+
+
+def _pairs(
+    asked: Diagnostics, plan: Plan, subjects: Iterable[Subject]
+) -> Iterator[tuple[Subject, Subject]]:
+    """Yield the two sides of each pair on the same data and a common track."""
+    declared: Mapping[str, Any] = plan.declared or {}
+    tracks = {
+        (v["algorithm"], ids.canonical(v["params"])): set(v["tracks"])
+        for v in declared.get("tracks", ())
+    }
+
+    def track(subject: Subject) -> set[str]:
+        trial = subject.first
+        return tracks.get((trial.algorithm, ids.canonical(trial.params)), set())
+
+    by_name: dict[str, list[Subject]] = defaultdict(list)
+    for subject in subjects:
+        by_name[subject.first.algorithm].append(subject)
+    known = {job.name for job in plan.jobs}
+    for a, b in asked.pairs if asked.pairs is not None else declared.get("pairs", ()):
+        for name in (a, b):
+            if asked.pairs is not None and name not in known:
+                raise ConfigError(f"diagnostics.pairs: {unknown('algorithm', name, known)}")
+        for x, y in itertools.product(by_name.get(a, ()), by_name.get(b, ())):
+            one, other = x.first, y.first
+            same = (one.dataset, one.preparation) == (other.dataset, other.preparation)
+            if same and x is not y and (track(x) & track(y) or not tracks):
+                yield x, y
+
+
+@dataclass
+class Diagnosis:
+    """The questions of one run, being answered into an open store."""
+
+    store: Store
+    run_id: str
+    registry: Registry
+    progress: Progress
+    asked: Diagnostics
+    fresh: bool = False
+    supervisor: Supervisor = field(init=False)
+    outcomes: dict[str, Outcome] = field(init=False)  # of the run, by trial id
+    truths: dict[str, np.ndarray | None] = field(default_factory=dict)  # by dataset
+    needed: frozenset[str] = field(init=False)  # artifacts that some question needs
+
+    def __post_init__(self) -> None:
+        self.needed = frozenset(NEEDS[name] for name in self.asked.names if name in NEEDS)
+
+    def carry_out(self, plan: Plan) -> None:
+        """Answer every question and store each answer before the next."""
+        if todo := questions(self.asked, plan):
+            self._ask(todo)
+        if "scaling" in self.asked.names:
+            self._scale_duels()
+
+    def _ask(self, todo: Sequence[Question]) -> None:
+        known = {} if self.fresh else answered(self.store.noted(KIND))
+        self.outcomes = {o.trial.id: o for o, _ in self.store.outcomes(self.run_id)}
+        self.progress.stage("diagnostics", len(todo))
+        with Supervisor(self.store.workdir(self.run_id)) as self.supervisor:
+            for question in todo:
+                name = self._id(question)
+                told = known.get(name) or {"id": name, **to_json(self._answer(question))}
+                self.store.event(self.run_id, KIND, told)
+                trial = question.subject.first
+                self.progress.step(f"{question.name} of {trial.algorithm} on {trial.dataset}")
+        shutil.rmtree(self.supervisor.folder, ignore_errors=True)
+
+    def _scale_duels(self) -> None:
+        """Fit lines through the duels of the run that differ in size alone: they cost no time."""
+        for line in lines_of(outcome for outcome, _ in self.store.duels(self.run_id)):
+            told = Diagnostic(
+                name="scaling",
+                algorithm=line.algorithm,
+                dataset=line.dataset,
+                params=line.params,
+                preparation=line.preparation,
+                about=f"{line.axis} of duels",
+            )
+            try:
+                fitted = scaling.fit(line.axis, line.x, line.seconds)
+                told = replace(told, sentence=fitted.sentence, found=to_json(fitted))
+            except InapplicableError as error:
+                told = replace(told, reason=str(error))
+            name = ids.digest([VERSION, line.axis, line.algorithm, line.params, line.duels])
+            self.store.event(self.run_id, KIND, {"id": name, **to_json(told)})
+
+    def _id(self, question: Question) -> str:
+        sides = [question.subject, *([question.other] if question.other else [])]
+        settings: list[Any] = [question.name, question.about, VERSION]
+        if question.name == "scaling":
+            settings += [getattr(self.asked, question.about), self.asked.calls]
+        if question.name in TIMED:
+            settings.append(machine_id())
+        return ids.digest([settings, [[t.id for t in side.trials] for side in sides]])
+
+    def _answer(self, question: Question) -> Diagnostic:
+        trial = question.subject.first
+        blank = Diagnostic(
+            name=question.name,
+            algorithm=trial.algorithm,
+            dataset=trial.dataset,
+            params=trial.params,
+            preparation=trial.preparation,
+            reference=question.other.first.algorithm if question.other else "",
+            about=question.about,
+        )
+        try:
+            sentence, found = ANSWERS[question.name](self, question)
+        except (InapplicableError, SessionError, DataError) as error:
+            return replace(blank, reason=str(error))
+        return replace(blank, sentence=sentence, found=found)
+
+    # -------------------------------------------------------------- evidence
+
+    def algorithm(self, subject: Subject) -> Algorithm:
+        """Return the declaration of a subject's algorithm."""
+        return self.registry.algorithm(subject.job.algorithm)
+
+    def arrays(self, trial: Trial, name: str, subject: Subject) -> Arrays:
+        """Return an artifact of a trial, which is fitted again where it was not kept."""
+        outcome = self.outcomes.get(trial.id)
+        if outcome is None or outcome.status is not Status.DONE:
+            why = outcome.failure.message if outcome and outcome.failure else "it has no result"
+            raise InapplicableError(f"{trial.algorithm} on {trial.dataset}: {why}")
+        if name not in outcome.arrays and not _refused(outcome, name):
+            outcome = self._exported(trial, subject)
+        if name not in outcome.arrays:
+            raise InapplicableError(_refused(outcome, name))
+        return dict(self.store.artifact(outcome.arrays[name]))
+
+    def _exported(self, trial: Trial, subject: Subject) -> Outcome:
+        """Run a trial again, alone, with all artifacts that the questions need."""
+        limits = replace(subject.job.limits, timeout=PATIENCE * subject.job.limits.timeout)
+        exports = tuple(sorted(self.needed))
+        job = replace(subject.job, trials=(trial,), limits=limits, exports=exports)
+        (outcome,) = self.supervisor.supervise(job)
+        if outcome.status is not Status.DONE:
+            message = outcome.failure.message if outcome.failure else outcome.status.value
+            raise InapplicableError(f"{trial.algorithm} failed: {message}")
+        source = outcome_path(self.supervisor.folder, trial.id)
+        stored = self.store.record(self.run_id, outcome, source)
+        self.outcomes[trial.id] = stored
+        for reason in self.registry.announce(stored):
+            self.progress.message(f"  {reason}")
+        return stored
+
+    def facts(self, trial: Trial) -> Mapping[str, Any]:
+        """Return what the worker found of a trial that is done."""
+        return self.outcomes[trial.id].facts
+
+    def truth(self, subject: Subject) -> np.ndarray | None:
+        """Return the target of every row without noise, where it is known."""
+        ref = subject.job.dataset
+        if ref.name not in self.truths:
+            self.truths[ref.name] = truth_of(ref, self.registry)
+        return self.truths[ref.name]
+
+    def probe(
+        self, subject: Subject, fits: Sequence[tuple[Trial, JSON]], calls: int = 0
+    ) -> list[Probe]:
+        """Fit trials of a subject in a worker of its own."""
+        return probe(self.supervisor, subject.job, fits, calls)
+
+
+def answered(told: Iterable[JSON]) -> dict[str, JSON]:
+    """Return the newest answer to each question by its id; one without a result is none."""
+    return {str(data["id"]): data for data in told if not data["reason"]}
+
+
+def _refused(outcome: Outcome, name: str) -> str:
+    """Return why an artifact was not written, or ""."""
+    head = f"{name} not exported: "
+    notes = [str(note) for note in outcome.facts.get("notes", ())]
+    told = (note.removeprefix(head) for note in notes if note.startswith(head))
+    # after the class of the exception, which says nothing to a reader
+    return next((note.partition(": ")[2] or note for note in told), "")

@@ -1,0 +1,238 @@
+"""Grow the trees of both sides of a match in workers, compare them, and store what was found."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterable, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from harness.analysis.difference import Comparison
+from harness.analysis.parity import Side, Training, compare
+from harness.analysis.parity_level import AGREEMENTS
+from harness.core.errors import DataError, HarnessError
+from harness.core.model import FAILURES, JSON, Job, Outcome, Status, Trial, to_json
+from harness.core.outcome_files import outcome_path
+from harness.core.progress import Progress
+from harness.execution.compiling import KIND, compile_and_tell
+from harness.execution.supervisor import Supervisor
+from harness.planning.reuse import Pins, may_end_otherwise, of_other_bytes
+from harness.planning.tree_comparisons import Match
+from harness.plugins.registry import Registry
+from harness.store import Store
+from harness.store.leftovers import WORK
+from harness.trees.ensemble import TreeEnsemble
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+class NoTreesError(HarnessError):
+    """One side has no trees to compare; the status says whether that is a failure."""
+
+    def __init__(self, reason: str, status: Status) -> None:
+        super().__init__(reason)
+        self.status = status
+
+
+@dataclass
+class Compared:
+    """A comparison under way: split by split, the least agreement so far is kept."""
+
+    splits: dict[str, str] = field(default_factory=dict)
+    comparison: Comparison | None = None
+    split: str = ""
+
+    def add(self, split: str, comparison: Comparison) -> None:
+        """Take the comparison on one split."""
+        self.splits[split] = comparison.agreement
+        rank = AGREEMENTS.index
+        if self.comparison is None or rank(comparison.agreement) > rank(self.comparison.agreement):
+            self.comparison, self.split = comparison, split
+
+    def to_json(self, reason: str = "") -> JSON:
+        """Return what was found, as the store keeps it."""
+        comparison = to_json(self.comparison) if self.comparison else None
+        return {
+            "splits": self.splits,
+            "comparison": comparison,
+            "split": self.split,
+            "reason": reason,
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class _Grown:
+    """What became of a trial, and what a comparison needs of it."""
+
+    algorithm: str  # as it is registered; a gate calls the trials of its base otherwise
+    outcome: Outcome
+    trees: TreeEnsemble | None
+    training: Training | None
+
+
+@dataclass
+class Comparisons:
+    """Matches being compared into an open store.
+
+    ``keep`` records the trials that are run for it as the run's own. In a run whose trials have
+    been measured already the trees are grown once more, and only the comparison is stored; the
+    workers of that run, which have compiled what they need, grow them where there are such.
+    """
+
+    store: Store
+    run_id: str
+    registry: Registry
+    progress: Progress
+    keep: bool = False
+    workers: Supervisor | None = None
+
+    def attach(
+        self, matches: Iterable[Match], pins: Pins | None = None, *, retry_failed: bool
+    ) -> dict[str, Status]:
+        """Attach what earlier runs have found to this one, and return the status of each."""
+        known = known_matches(self.store, matches, pins, retry_failed=retry_failed)
+        self.store.attach_parities(self.run_id, *known)
+        return known
+
+    def compare(self, matches: Iterable[Match]) -> Iterator[Status]:
+        """Compare each match, store what was found, and yield its status before the next."""
+        todo = list(matches)
+        if not todo:
+            return
+        with self._supervised(jobs_of(todo)) as supervisor:
+            self.progress.stage("parity", sum(len(match.a.trials) for match in todo))
+            for match in todo:
+                status, found = self._match(match, supervisor)
+                self.store.record_parity(self.run_id, match.what, status, found)
+                yield status
+
+    @contextmanager
+    def _supervised(self, jobs: Iterable[Job]) -> Iterator[Supervisor]:
+        """Offer workers; what a killed run leaves is an outcome of it where trials are kept."""
+        # Of no run by its name, so that the next writer would remove it unread.
+        aside = self.store.folder / f"{WORK}{self.run_id}-trees"
+        folder = self.store.workdir(self.run_id) if self.keep else aside
+        if self.workers is not None:
+            yield self.workers.beside(folder)
+        else:
+            with Supervisor(folder) as supervisor:
+                note = partial(self.store.event, self.run_id, KIND)
+                compile_and_tell(jobs, supervisor, self.registry, self.progress, note)
+                yield supervisor
+        shutil.rmtree(folder, ignore_errors=True)
+
+    def _match(self, match: Match, supervisor: Supervisor) -> tuple[Status, JSON]:
+        """Return what became of a match and what was found, split by split."""
+        found = Compared()
+        failed: NoTreesError | None = None
+        for a, b in zip(match.a.trials, match.b.trials, strict=True):
+            grown = (
+                self._grow(match.a, a, ("trees", "training"), supervisor),
+                self._grow(match.b, b, ("trees",), supervisor),
+            )
+            try:
+                found.add(label_of(a, match), self._compared(*grown))
+            except NoTreesError as error:
+                failed = failed or error
+            self.progress.step(f"{a.algorithm} on {a.dataset}")
+        told = found.to_json(str(failed or "")) | {"limits": to_json(match.a.limits)}
+        return failed.status if failed else Status.DONE, told
+
+    def _grow(
+        self, job: Job, trial: Trial, exports: tuple[str, ...], supervisor: Supervisor
+    ) -> _Grown:
+        """Run one trial and return what it exported."""
+        one = replace(job, trials=(trial,), exports=exports)
+        (outcome,) = supervisor.supervise(one)
+        arrays = {name: _load(outcome.arrays[name]) for name in exports if name in outcome.arrays}
+        source = outcome_path(supervisor.folder, trial.id)
+        if self.keep:
+            outcome = self._kept(outcome, source)
+        else:
+            _remove([*map(Path, outcome.arrays.values()), source])
+        return _Grown(
+            job.algorithm,
+            outcome,
+            TreeEnsemble.from_arrays(arrays["trees"]) if "trees" in arrays else None,
+            Training.from_arrays(arrays["training"]) if "training" in arrays else None,
+        )
+
+    def _kept(self, outcome: Outcome, source: Path) -> Outcome:
+        """Store an outcome without its training rows, which are for the comparison only."""
+        arrays = dict(outcome.arrays)
+        training = arrays.pop("training", None)
+        stored = self.store.record(self.run_id, replace(outcome, arrays=arrays), source)
+        _remove([Path(training)] if training else [])
+        for reason in self.registry.announce(stored):
+            self.progress.message(f"  {reason}")
+        return stored
+
+    def _compared(self, one: _Grown, other: _Grown) -> Comparison:
+        a, b = (self._side(grown) for grown in (one, other))
+        if one.training is None:
+            raise NoTreesError(_why_not(one.outcome, "training"), Status.FAILED)
+        try:
+            return compare(a, b, one.training)
+        except DataError as error:
+            raise NoTreesError(str(error), Status.FAILED) from error
+
+    def _side(self, grown: _Grown) -> Side:
+        """Return the trees of an outcome, or raise the reason why there are none."""
+        outcome, trial = grown.outcome, grown.outcome.trial
+        if outcome.status in FAILURES:
+            message = outcome.failure.message if outcome.failure else outcome.status.value
+            raise NoTreesError(f"{trial.algorithm} failed: {message}", outcome.status)
+        if grown.trees is None:
+            raise NoTreesError(_why_not(outcome, "trees"), Status.SKIPPED)
+        algorithm = self.registry.algorithm(grown.algorithm)
+        speaks = grown.algorithm if algorithm.origin == "reference" else algorithm.reference
+        return Side(grown.trees, trial.algorithm, trial.params, speaks or "")
+
+
+def jobs_of(matches: Iterable[Match]) -> list[Job]:
+    """Return the jobs of both sides of some matches."""
+    return [job for match in matches for job in (match.a, match.b)]
+
+
+def known_matches(
+    store: Store, matches: Iterable[Match], pins: Pins | None = None, *, retry_failed: bool = False
+) -> dict[str, Status]:
+    """Return the status of those matches that need not be compared again, by id."""
+    pins = pins or Pins()
+    same = [match for match in matches if not of_other_bytes(store, jobs_of([match]), pins)]
+    found = store.known_parities([match.what["id"] for match in same])
+    failed = [i for i, status in found.items() if status in FAILURES]
+    told = {} if retry_failed else store.findings_of(failed)
+    limits = {match.what["id"]: match.a.limits for match in same}
+    again = {i for i in failed if i not in told or may_end_otherwise(found[i], told[i], limits[i])}
+    return {i: status for i, status in found.items() if i not in again}
+
+
+def label_of(trial: Trial, match: Match) -> str:
+    """Return a split's label, with the seed where a match has several of them."""
+    several = len({t.seed for t in match.a.trials}) > 1
+    return f"{trial.split.label}-seed{trial.seed}" if several else trial.split.label
+
+
+def _why_not(outcome: Outcome, name: str) -> str:
+    """Return the note that says why something was not exported."""
+    notes = [str(note) for note in outcome.facts.get("notes", ())]
+    told = next((n for n in notes if n.startswith(f"{name} not exported")), f"no {name}")
+    return f"{outcome.trial.algorithm}: {told}"
+
+
+def _load(path: str) -> Mapping[str, np.ndarray]:
+    """Return the arrays that a worker of ours wrote; nothing in them is ever unpickled."""
+    with np.load(path, allow_pickle=False) as found:
+        return {name: found[name] for name in found.files}
+
+
+def _remove(files: Iterable[Path]) -> None:
+    for file in files:
+        file.unlink(missing_ok=True)

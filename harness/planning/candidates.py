@@ -1,0 +1,258 @@
+"""What an experiment chooses: algorithms with their params, datasets, and who answers to whom."""
+
+from __future__ import annotations
+
+import itertools
+import traceback
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+from harness.config.experiment import Choice, Experiment, Track
+from harness.config.search_space import tuned_params
+from harness.core import ids
+from harness.core.errors import ConfigError, HarnessError, PluginError, together, unknown
+from harness.core.model import JSON, Algorithm, Dataset, Failure, Outcome, Status, Trial
+from harness.data import preparation, resolve
+from harness.plugins.registry import Entry, Registry
+
+Pair = tuple[str, str]
+NOT_BEGUN = {"failed_in": "start"}  # a failure that is no reason not to try another time
+
+
+@dataclass(frozen=True)
+class Variant:
+    """An algorithm with its full params."""
+
+    entry: Entry
+    params: JSON
+    tracks: tuple[Track, ...] = ("equal",)  # one params may stand on several
+    label: str = ""
+
+    @property
+    def name(self) -> str:
+        """Return what it goes by: its label, or the algorithm's name."""
+        return self.label or self.algorithm.name
+
+    @property
+    def algorithm(self) -> Algorithm:
+        """Return the declaration."""
+        value: Algorithm = self.entry.value
+        return value
+
+
+def choose_datasets(
+    patterns: Iterable[str], registry: Registry, given: Mapping[str, Dataset]
+) -> list[Dataset]:
+    """Return the datasets that patterns stand for; those in ``given`` need no plugin."""
+    chosen: dict[str, Dataset] = {}
+
+    def choose(pattern: str) -> None:
+        names = [pattern] if pattern in given else dataset_names(pattern, registry)
+        chosen.update({name: given.get(name) or resolve(name, registry) for name in names})
+
+    all_answers(partial(choose, pattern) for pattern in patterns)
+    return list(chosen.values())
+
+
+def all_answers(questions: Iterable[Callable[[], Any]]) -> list[Any]:
+    """Return the answer to each question; what is wrong with any of them is told at once."""
+    answers: list[Any] = []
+    mistakes: list[HarnessError] = []
+    for ask in questions:
+        try:
+            answers.append(ask())
+        except HarnessError as error:
+            mistakes.append(error)
+    if len(mistakes) == 1:
+        raise mistakes[0]
+    if mistakes:
+        raise ConfigError(together([str(mistake) for mistake in mistakes]))
+    return answers
+
+
+def dataset_names(pattern: str, registry: Registry) -> list[str]:
+    """Return the names that a glob, ``suite:NAME`` or ``NAME:key=value`` stands for."""
+    if pattern.startswith("suite:"):
+        suite = pattern.removeprefix("suite:")
+        every: list[Dataset] = registry.all("dataset")
+        if found := [d.name for d in every if suite in d.suites]:
+            return found
+        known = {s for d in every for s in d.suites}
+        raise ConfigError(unknown("suite", suite, known, f"known are {', '.join(sorted(known))}"))
+    is_glob = ":" not in pattern and not set("*?[").isdisjoint(pattern)
+    # A plain name goes to `resolve`, which knows what is wrong with a card of that name.
+    return registry.matching("dataset", [pattern]) if is_glob else [pattern]
+
+
+def choose_variants(experiment: Experiment, registry: Registry) -> list[Variant]:
+    """Return every algorithm × params that an experiment names, those of one name together."""
+    found: dict[str, dict[str, Variant]] = {}
+    choices = [Choice(name=c) if isinstance(c, str) else c for c in experiment.algorithms]
+    registry.matching("algorithm", [chosen.name for chosen in choices])  # all mistakes at once
+    _check_labels(choices, registry)
+    for chosen in choices:
+        for name in registry.matching("algorithm", [chosen.name]):
+            same = found.setdefault(chosen.label or name, {})
+            for variant in _on_tracks(name, chosen, experiment, registry):
+                known = same.setdefault(ids.canonical(variant.params), variant)
+                tracks = dict.fromkeys([*known.tracks, *variant.tracks])
+                same[ids.canonical(variant.params)] = replace(known, tracks=tuple(tracks))
+    variants = [variant for same in found.values() for variant in same.values()]
+    check_capacity(experiment.capacity, registry.all("algorithm"))
+    return variants
+
+
+def _check_labels(choices: Iterable[Choice], registry: Registry) -> None:
+    """Refuse labels that are names of algorithms: a pair could mean either."""
+    for label in (chosen.label for chosen in choices):
+        if label in registry.names("algorithm"):
+            raise ConfigError(f"label {label!r} is the name of an algorithm: choose another one")
+
+
+def _on_tracks(
+    name: str, choice: Choice, experiment: Experiment, registry: Registry
+) -> Iterator[Variant]:
+    """Yield a choice's variants of one algorithm on each track of the experiment."""
+    for track in experiment.tracks:
+        capacity = experiment.capacity if track == "equal" else {}
+        for variant in grid(name, choice, capacity, registry):
+            if track != "tuned":
+                yield replace(variant, tracks=(track,))
+                continue
+            fixed = {key: variant.params[key] for key in (*choice.params, *choice.grid)}
+            params = tuned_params(variant.algorithm, fixed, experiment.tuning)
+            if params is not None:  # without a space it has no place on this track
+                yield replace(variant, params=params, tracks=(track,))
+
+
+def labels_of(experiment: Experiment) -> set[str]:
+    """Return the labels that an experiment gives."""
+    return {c.label for c in experiment.algorithms if isinstance(c, Choice) and c.label}
+
+
+def without_pairs_of(experiment: Experiment, names: set[str]) -> Experiment:
+    """Return an experiment without the pairs that any of these names is in."""
+
+    def rest(part: Any) -> Any:
+        kept = [pair for pair in part.pairs or () if names.isdisjoint(pair)]
+        return part.model_copy(update={"pairs": kept}) if part.pairs else part
+
+    parts = ("duels", "parity", "verdicts", "diagnostics")
+    return experiment.model_copy(update={part: rest(getattr(experiment, part)) for part in parts})
+
+
+def without_labels(experiment: Experiment) -> Experiment:
+    """Return an experiment whose variants go by the names of their algorithms."""
+    plain = [
+        c if isinstance(c, str) else c.model_copy(update={"label": ""})
+        for c in experiment.algorithms
+    ]
+    rest = without_pairs_of(experiment, labels_of(experiment))
+    return rest.model_copy(update={"algorithms": plain})
+
+
+def grid(
+    name: str, choice: Choice, capacity: Mapping[str, Any], registry: Registry
+) -> Iterator[Variant]:
+    """Yield a choice's variants of one algorithm: its params, times the grid."""
+    entry = registry.entry("algorithm", name)
+    base = with_capacity(entry.value, capacity) | choice.params
+    for values in itertools.product(*choice.grid.values()):
+        params = base | dict(zip(choice.grid, values, strict=True))
+        yield Variant(entry, params, label=choice.label)
+
+
+def with_capacity(algorithm: Algorithm, capacity: Mapping[str, Any]) -> JSON:
+    """Return an algorithm's default params with the canonical capacity in its own words."""
+    params: JSON = dict(algorithm.params)
+    for key, value in capacity.items():
+        argument = algorithm.capacity.get(key)
+        if argument is not None and argument.match != "impossible":
+            params[argument.name] = argument.convert(value) if argument.convert else value
+    return params
+
+
+def check_capacity(capacity: Mapping[str, Any], algorithms: Iterable[Algorithm]) -> None:
+    """Refuse words that no algorithm knows; one that only algorithms not chosen know is fine."""
+    known = {key for algorithm in algorithms for key in algorithm.capacity}
+    for key in capacity:
+        if known and key not in known:
+            hint = f"known are {', '.join(sorted(known))}"
+            raise ConfigError(unknown("capacity", key, known, hint))
+
+
+def choose_pairs(
+    declared: Iterable[Pair] | None, variants: list[Variant], registry: Registry
+) -> list[Pair]:
+    """Return the declared pairs, or each chosen algorithm with its chosen reference."""
+    if declared is not None:
+        pairs, find = list(declared), finder(variants, registry)
+        for name in itertools.chain.from_iterable(pairs):
+            find(name)
+        return pairs
+    chosen = {v.name: v.algorithm.reference for v in variants}
+    answers = ((name, reference or "") for name, reference in chosen.items())
+    return [(name, reference) for name, reference in answers if reference in chosen]
+
+
+def finder(variants: Iterable[Variant], registry: Registry) -> Callable[[str], Algorithm]:
+    """Return a function that finds an algorithm by its name, or by the label of a variant."""
+    named = {v.name: v.algorithm for v in variants}
+    return lambda name: named.get(name) or registry.algorithm(name)
+
+
+def preparations(
+    variant: Variant, dataset: Dataset, pairs: Iterable[Pair], find: Callable[[str], Algorithm]
+) -> list[str]:
+    """Return how a variant's data are prepared: as each pair needs it, or its own way."""
+    algorithm = variant.algorithm
+    found: dict[str, None] = {}
+    for pair in pairs:
+        if variant.name in pair:
+            other = find(pair[pair[0] == variant.name])
+            if takes(other, dataset):
+                both = [algorithm.accepts, other.accepts]
+                found[preparation.common(both, dataset)] = None
+    return list(found) or [preparation.choose(algorithm.accepts, dataset)]
+
+
+def refusal(algorithm: Algorithm, dataset: Dataset) -> str | None:
+    """Return why an algorithm cannot take a dataset, in words, or None.
+
+    Raises
+    ------
+    PluginError
+        Where the algorithm's own ``skip`` raises, or says something other than a reason.
+    """
+    reason = preparation.refusal(algorithm.accepts, dataset)
+    if reason is not None or algorithm.skip is None:
+        return reason
+    try:
+        said: object = algorithm.skip(dataset)
+    except Exception as error:
+        why = f"{type(error).__name__}: {error}"
+        raise PluginError(f"`skip` of {algorithm.name} failed on {dataset.name}: {why}") from error
+    if said is None or isinstance(said, str):
+        return said
+    raise PluginError(f"`skip` of {algorithm.name} returned {said!r}; it returns a reason or None")
+
+
+def takes(algorithm: Algorithm, dataset: Dataset) -> bool:
+    """Say whether an algorithm is for a dataset and can take it, as far as it can be asked."""
+    try:
+        return dataset.task in algorithm.tasks and not refusal(algorithm, dataset)
+    except PluginError:  # its own trials tell
+        return False
+
+
+def ended_before(algorithm: Algorithm, dataset: Dataset, trials: Iterable[Trial]) -> list[Outcome]:
+    """Return the outcomes of trials that cannot be run, or nothing where they can."""
+    try:
+        reason = refusal(algorithm, dataset)
+    except PluginError as error:
+        detail = "".join(traceback.format_exception(error.__cause__)) if error.__cause__ else ""
+        failure = Failure(type(error.__cause__ or error).__name__, str(error), detail)
+        return [Outcome(t, Status.FAILED, failure=failure, facts=NOT_BEGUN) for t in trials]
+    return [Outcome(t, Status.SKIPPED, reason=reason) for t in trials] if reason else []

@@ -1,0 +1,300 @@
+"""From an experiment to an ordered list of jobs and duels: pure, and no data is loaded."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from harness.config.experiment import Choice, Experiment
+from harness.core import ids
+from harness.core.errors import ConfigError
+from harness.core.libraries import Surroundings
+from harness.core.model import (
+    JSON,
+    Dataset,
+    DatasetRef,
+    Duel,
+    Environment,
+    Job,
+    Limits,
+    Outcome,
+    Split,
+    Trial,
+)
+from harness.data import default_splits, drawn_splits, preparation
+from harness.data.mirror import check_mirror
+from harness.planning.candidates import (
+    Pair,
+    Variant,
+    all_answers,
+    check_capacity,
+    choose_datasets,
+    choose_pairs,
+    choose_variants,
+    ended_before,
+    finder,
+    grid,
+    preparations,
+    refusal,
+    takes,
+)
+from harness.planning.declarations import declare
+from harness.planning.duels import make_duel, stop_rule
+from harness.plugins.registry import Entry, Registry
+
+OWN_DATA = "harness.builtin."  # every worker loads the built-in datasets
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a run will do, in order."""
+
+    jobs: tuple[Job, ...] = ()
+    skipped: tuple[Outcome, ...] = ()  # what cannot be run, with the reason or the failure
+    duels: tuple[Duel, ...] = ()
+    declared: JSON | None = None  # facts of algorithms and datasets that a report needs later
+
+    def trials(self) -> Iterator[Trial]:
+        """Yield every trial of the jobs, in order."""
+        for job in self.jobs:
+            yield from job.trials
+
+    @property
+    def threads(self) -> int:
+        """Return the most threads that any job or duel asks for; 0 of an empty plan."""
+        jobs = (*self.jobs, *(duel.a for duel in self.duels))
+        return max((job.threads for job in jobs), default=0)
+
+
+def make_plan(
+    experiment: Experiment,
+    registry: Registry,
+    surroundings: Surroundings,
+    extra: Iterable[Dataset] = (),
+    plugin_files: tuple[str, ...] = (),
+) -> Plan:
+    """Return the jobs and duels of an experiment.
+
+    Parameters
+    ----------
+    experiment
+        What to run.
+    registry
+        Where names are looked up.
+    surroundings
+        The machine and the versions that belong to trial ids.
+    extra
+        Datasets that no plugin registers (a user's own file); the experiment names them.
+    plugin_files
+        Plugin files that a worker must load too.
+    """
+    given = {dataset.name: dataset for dataset in extra}
+    planner = Planner(experiment, registry, surroundings, plugin_files)
+    datasets, variants, fought_on = all_answers(
+        (
+            lambda: choose_datasets(experiment.datasets, registry, given),
+            lambda: choose_variants(experiment, registry),
+            lambda: choose_datasets(experiment.duels.datasets, registry, given),
+        )
+    )
+    pairs = choose_pairs(experiment.verdicts.pairs, variants, registry)
+    compared = choose_pairs(experiment.parity.pairs, variants, registry)
+    prepared_for = [*pairs, *(compared if experiment.parity.datasets else ())]
+    jobs, skipped = planner.jobs(variants, datasets, prepared_for)
+    duels = planner.duels(variants, fought_on)
+    declared = declare(variants, datasets, pairs, experiment.verdicts.margin)
+    return Plan(tuple(jobs), tuple(skipped), tuple(duels), declared)
+
+
+def plan_duel(
+    experiment: Experiment,
+    registry: Registry,
+    surroundings: Surroundings,
+    dataset: Dataset,
+    sides: Sequence[str | Choice],
+    plugin_files: tuple[str, ...] = (),
+) -> Plan:
+    """Return a plan of one duel of two algorithms, with the experiment's settings.
+
+    Raises
+    ------
+    ConfigError
+        Where one of the two cannot take the dataset, with the reason.
+    """
+    check_capacity(experiment.capacity, registry.all("algorithm"))
+    planner = Planner(experiment, registry, surroundings, plugin_files)
+    a, b = (planner.variant(side) for side in sides)
+    for algorithm in (a.algorithm, b.algorithm):
+        if dataset.task not in algorithm.tasks:
+            tasks = ", ".join(sorted(algorithm.tasks))
+            raise ConfigError(f"{algorithm.name} is for {tasks}; {dataset.name} is {dataset.task}")
+        if reason := refusal(algorithm, dataset):
+            raise ConfigError(f"{algorithm.name} cannot run on {dataset.name}: {reason}")
+    margin = experiment.verdicts.margin
+    return Plan(
+        duels=(planner.duel(a, b, dataset),),
+        declared=declare([a, b], [dataset], [(a.name, b.name)], margin),
+    )
+
+
+class Planner:
+    """The steps of planning, with what all of them look at."""
+
+    def __init__(
+        self,
+        experiment: Experiment,
+        registry: Registry,
+        surroundings: Surroundings,
+        plugin_files: tuple[str, ...] = (),
+    ) -> None:
+        self.experiment = experiment
+        self.registry = registry
+        self.surroundings = surroundings
+        self.plugin_files = plugin_files
+        self.limits = Limits(experiment.run.timeout, experiment.run.memory)
+        check_mirror()  # a worker reads it too, whatever its dataset
+        self.splits: dict[str, dict[str, Split]] = {}  # by dataset, and by label
+
+    def variant(self, named: str | Choice) -> Variant:
+        """Return an algorithm with the experiment's capacity and its own defaults, or params."""
+        choice = Choice(name=named) if isinstance(named, str) else named
+        return next(grid(choice.name, choice, self.experiment.capacity, self.registry))
+
+    def jobs(
+        self, variants: list[Variant], datasets: list[Dataset], pairs: list[Pair]
+    ) -> tuple[list[Job], list[Outcome]]:
+        """Return jobs ordered by algorithm, and the trials that cannot be run."""
+        jobs: list[Job] = []
+        skipped: list[Outcome] = []
+        find = finder(variants, self.registry)
+        for _, group in itertools.groupby(variants, key=lambda v: v.name):
+            same = list(group)
+            algorithm = same[0].algorithm
+            for dataset in (d for d in datasets if d.task in algorithm.tasks):
+                prepared = preparations(same[0], dataset, pairs, find)
+                trials = tuple(self._trials(same, dataset, prepared))
+                if ends := ended_before(algorithm, dataset, trials):
+                    skipped += ends
+                else:
+                    threads = self.experiment.run.threads
+                    jobs.append(self._job(same[0].entry, dataset, trials, threads))
+        return jobs, skipped
+
+    def _trials(
+        self, variants: list[Variant], dataset: Dataset, prepared: list[str]
+    ) -> Iterator[Trial]:
+        run, splits = self.experiment.run, self._splits(dataset)
+        for variant, name in itertools.product(variants, prepared):
+            make = _Maker(variant, dataset, name, self._ingredients(variant, dataset))
+            for (label, split), seed in itertools.product(splits.items(), run.seeds):
+                yield make.trial(label, split, seed, run.threads)
+
+    def _splits(self, dataset: Dataset) -> dict[str, Split]:
+        """Return the splits of a dataset by their labels: the same for every algorithm."""
+        if dataset.name not in self.splits:
+            made = self._made_splits(dataset)
+            self.splits[dataset.name] = {split.label: split for split in made}
+        return self.splits[dataset.name]
+
+    def _made_splits(self, dataset: Dataset) -> list[Split]:
+        wanted = self.experiment.splits
+        if wanted.training_sets is not None:
+            rows = dict.fromkeys(wanted.training_rows)
+            return drawn_splits(dataset, wanted.training_sets, list(rows), wanted.seed)
+        return default_splits(dataset, wanted.folds, wanted.repeats, wanted.seed)
+
+    def _ingredients(self, variant: Variant, dataset: Dataset) -> JSON:
+        """Return what a trial id is made of beside the cell."""
+        # scikit-learn makes the splits of every algorithm
+        libraries = sorted({*variant.algorithm.libraries, "numpy", "pandas", "scikit-learn"})
+        return {
+            "plugin": Path(variant.entry.plugin).name,  # a file's folder changes nothing
+            "code": ids.code_digest(variant.entry.path),
+            "versions": {name: self.surroundings.version_of(name) for name in libraries},
+            "dataset": dataset.digest,
+            "measurement": ids.MEASUREMENT_VERSION,
+        }
+
+    def _job(self, entry: Entry, dataset: Dataset, trials: tuple[Trial, ...], threads: int) -> Job:
+        return Job(
+            algorithm=entry.value.name,
+            plugin=entry.plugin,
+            libraries=entry.value.libraries,
+            dataset=DatasetRef(dataset.name, dataset.digest, dataset.options, dataset.file),
+            trials=trials,
+            threads=threads,
+            limits=self.limits,
+            environment=Environment(),
+            plugins=self._plugins(dataset),
+        )
+
+    def _plugins(self, dataset: Dataset) -> tuple[str, ...]:
+        """Return what a worker must load beside the algorithm: a stranger's dataset lies there."""
+        home = self.registry.entries["dataset"].get(dataset.name.partition(":")[0])
+        if home is None or home.plugin.startswith(OWN_DATA) or home.plugin in self.plugin_files:
+            return self.plugin_files
+        return (*self.plugin_files, home.plugin)
+
+    def duels(self, variants: list[Variant], datasets: list[Dataset]) -> list[Duel]:
+        """Return a duel for each pair on each dataset that both can take."""
+        # A search is not what a duel is to time: of the tuned track there is none.
+        timed = [v for v in variants if v.tracks != ("tuned",)]
+        by_name = {v.name: v for v in reversed(timed)}
+        pairs = choose_pairs(self.experiment.duels.pairs, variants, self.registry)
+        found: list[Duel] = []
+        noisy: set[str] = set()
+        for dataset, pair in itertools.product(datasets, pairs):
+            a, b = (by_name.get(name) or self.variant(name) for name in pair)
+            if all(takes(v.algorithm, dataset) for v in (a, b)):
+                found.append(self.duel(a, b, dataset))
+                if self.experiment.duels.noise and dataset.name not in noisy:
+                    noisy.add(dataset.name)  # one A/A duel a workload is its noise floor
+                    found.append(self.duel(a, a, dataset))
+        return found
+
+    def duel(self, a: Variant, b: Variant, dataset: Dataset) -> Duel:
+        """Return the duel of two variants on a dataset that both can take."""
+        settings = self.experiment.duels
+        label, split = next(iter(self._splits(dataset).items()))
+        prepared = preparation.common([a.algorithm.accepts, b.algorithm.accepts], dataset)
+        seed, threads = self.experiment.run.seeds[0], settings.threads
+        jobs = []
+        for variant in (a, b):
+            rest = self._ingredients(variant, dataset) | {"machine": self.surroundings.machine}
+            make = _Maker(variant, dataset, prepared, rest, timed=True)
+            trial = make.trial(label, split, seed, threads)
+            jobs.append(self._job(variant.entry, dataset, (trial,), threads))
+        return make_duel(jobs[0], jobs[1], settings.launches, settings.blocks, stop_rule(settings))
+
+
+class _Maker:
+    """Makes the trials of one variant on one dataset; what they share is digested once."""
+
+    def __init__(
+        self, variant: Variant, dataset: Dataset, prepared: str, rest: JSON, *, timed: bool = False
+    ) -> None:
+        self.variant, self.dataset, self.prepared = variant, dataset, prepared
+        self.rest, self.timed = rest, timed
+        name, params = variant.name, variant.params
+        self.what = ids.digest([name, params, prepared, dataset.name])
+        self.rest_digest = ids.digest(rest)
+
+    def trial(self, label: str, split: Split, seed: int, threads: int) -> Trial:
+        """Return one trial with both ids; the label is the split's."""
+        cell = ids.cell_of(self.what, label, seed, threads)
+        return Trial(
+            algorithm=self.variant.name,
+            params=self.variant.params,
+            preparation=self.prepared,
+            dataset=self.dataset.name,
+            split=split,
+            seed=seed,
+            threads=threads,
+            cell=cell,
+            id=ids.trial_id(cell, self.rest_digest, timed=self.timed),
+            task=self.dataset.task,
+            timed=self.timed,
+            ingredients={"cell": cell, **self.rest},
+        )

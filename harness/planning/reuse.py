@@ -1,0 +1,101 @@
+"""Which outcomes of earlier runs count again, so that their trials need not be run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from math import inf
+from typing import Any
+
+from harness.core.model import FAILURES, JSON, Duel, Job, Limits, Status
+from harness.data.cards import unpinned
+from harness.data.remote import pin, pin_of
+from harness.store import Store
+
+
+@dataclass
+class Pins:
+    """Of which bytes outcomes count: the digest of a card without a checksum does not tell.
+
+    Those that are pinned here, else those of the first outcome that is met.
+    """
+
+    met: dict[str, str] = field(default_factory=dict)  # address → SHA-256
+
+    @cached_property
+    def names(self) -> frozenset[str]:
+        """The datasets that have such cards."""
+        return unpinned()
+
+    def agree(self, facts: Mapping[str, JSON]) -> bool:
+        """Say whether an outcome with these facts was measured on the same bytes."""
+        told = facts.get("pins", {})
+        here = {key: self.met.get(key) or pin_of(key) for key in told}
+        if any(sha256 and sha256 != told[key] for key, sha256 in here.items()):
+            return False
+        self.met |= told
+        return True
+
+    def keep(self) -> None:
+        """Pin what was met, so that nothing else is fetched beside the outcomes that are reused."""
+        for key, sha256 in self.met.items():
+            pin(key, sha256, key)
+
+
+def reusable(
+    store: Store, jobs: Iterable[Job], pins: Pins | None = None, *, retry_failed: bool = False
+) -> dict[str, Status]:
+    """Return the status of those trials that need not be run again.
+
+    A failure counts like a success, unless ``retry_failed``, or unless it says nothing about this
+    run: see :func:`may_end_otherwise`. What was measured on other bytes never counts.
+    """
+    planned = list(jobs)
+    limits = {trial.id: job.limits for job in planned for trial in job.trials}
+    known = store.known(limits, retry_failed=retry_failed)
+    facts = store.facts_of(i for i, status in known.items() if status in FAILURES)
+    outdated = {i for i in facts if may_end_otherwise(known[i], facts[i], limits[i])}
+    outdated |= of_other_bytes(store, planned, pins or Pins())
+    return {i: status for i, status in known.items() if i not in outdated}
+
+
+def reusable_duels(
+    store: Store, duels: Iterable[Duel], pins: Pins, *, retry_failed: bool = False
+) -> dict[str, Status]:
+    """Return the status of those duels that need not be fought again, as `reusable` judges them."""
+    planned = list(duels)
+    known = store.known_duels([duel.id for duel in planned], retry_failed=retry_failed)
+    for duel in planned:
+        status = known.get(duel.id)
+        if status is None or not (status in FAILURES or duel.a.dataset.name in pins.names):
+            continue
+        facts = store.find_duels(duel.id)[-1][0].facts
+        # Both sides have the limits of their run.
+        agreed = duel.a.dataset.name not in pins.names or pins.agree(facts.get("a", {}))
+        if not agreed or may_end_otherwise(status, facts, duel.a.limits):
+            del known[duel.id]
+    return known
+
+
+def of_other_bytes(store: Store, jobs: Iterable[Job], pins: Pins) -> set[str]:
+    """Return the ids of trials whose newest outcome was measured on other bytes than count."""
+    ids = [trial.id for job in jobs if job.dataset.name in pins.names for trial in job.trials]
+    facts = store.facts_of(ids) if ids else {}
+    return {i for i in ids if i in facts and not pins.agree(facts[i])}
+
+
+def may_end_otherwise(status: Status, facts: Mapping[str, Any], limits: Limits) -> bool:
+    """Say whether a failure may be owed to what has changed since, and not to the algorithm.
+
+    So it is where the trial never began (no worker, no dataset), and where a wider limit is given
+    than the one that ended it.
+    """
+    if facts.get("failed_in") == "start":
+        return True
+    then = facts.get("limits", {})
+    if status is Status.TIMEOUT:
+        return bool(limits.timeout > then.get("timeout", inf))
+    if status is Status.OUT_OF_MEMORY and then.get("memory"):
+        return bool((limits.memory or inf) > then["memory"])
+    return False

@@ -1,0 +1,109 @@
+"""A part of what a stored run did: the trials, duels and comparisons that are to be made again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
+
+from harness.config.experiment import Experiment
+from harness.core.errors import ConfigError, unknown
+from harness.core.model import JSON, Duel
+from harness.planning.plan import Plan
+from harness.planning.tree_comparisons import Match
+
+
+@dataclass(frozen=True)
+class Only:
+    """What of a plan is wanted; an empty tuple is everything of its kind.
+
+    With ``duels`` or ``cells`` nothing but these is wanted: duels by the cells of their two sides,
+    trials by their own, which stay the same when code or versions change.
+    """
+
+    algorithms: tuple[str, ...] = ()
+    datasets: tuple[str, ...] = ()
+    duels: tuple[str, ...] = ()
+    cells: tuple[str, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.algorithms or self.datasets or self.duels or self.cells)
+
+    def has(self, dataset: str, *algorithms: str) -> bool:
+        """Whether something of this dataset and these algorithms is wanted."""
+        known = all(not self.algorithms or name in self.algorithms for name in algorithms)
+        return known and (not self.datasets or dataset in self.datasets)
+
+    def plan(self, plan: Plan) -> Plan:
+        """Return what is wanted of a plan; ids and preparations are those of the whole one."""
+        if self.duels:
+            return replace(plan, jobs=(), skipped=(), duels=self._duels(plan))
+        if self.cells:
+            return self._trials(plan)
+        return replace(
+            plan,
+            jobs=tuple(job for job in plan.jobs if self.has(job.dataset.name, job.name)),
+            skipped=tuple(o for o in plan.skipped if self.has(o.trial.dataset, o.trial.algorithm)),
+            duels=self._duels(plan),
+        )
+
+    def _trials(self, plan: Plan) -> Plan:
+        jobs = [
+            replace(job, trials=tuple(t for t in job.trials if t.cell in self.cells))
+            for job in plan.jobs
+        ]
+        skipped = tuple(o for o in plan.skipped if o.trial.cell in self.cells)
+        return replace(plan, jobs=tuple(j for j in jobs if j.trials), skipped=skipped, duels=())
+
+    def _duels(self, plan: Plan) -> tuple[Duel, ...]:
+        return tuple(
+            duel
+            for duel in plan.duels
+            if self.has(duel.a.dataset.name, duel.a.name, duel.b.name)
+            and (not self.duels or duel_cells(duel) in self.duels)
+        )
+
+    def matches(self, matches: Iterable[Match]) -> list[Match]:
+        """Return the wanted comparisons of trees."""
+        if self.duels or self.cells:
+            return []
+        return [m for m in matches if self.has(m.a.dataset.name, m.a.name, m.b.name)]
+
+    def experiment(self, experiment: Experiment) -> Experiment:
+        """Return the experiment without claims about what is not wanted: they could not hold."""
+        asked = experiment.diagnostics
+        pairs = asked.pairs
+        if pairs is not None and self.algorithms:
+            pairs = [pair for pair in pairs if set(pair) <= set(self.algorithms)]
+        names = [] if self.duels or self.cells else asked.names
+        asked = asked.model_copy(update={"pairs": pairs, "names": names})
+        return experiment.model_copy(update={"gate": [], "diagnostics": asked})
+
+
+def duel_cells(duel: Duel) -> str:
+    """Return what tells a duel from the others of its run, whatever code was run."""
+    return " ".join(trial.cell for job in (duel.a, duel.b) for trial in job.trials)
+
+
+def chosen(kind: str, patterns: Sequence[str], known: Iterable[str]) -> tuple[str, ...]:
+    """Return the names of a run that are meant, each by itself or by a glob.
+
+    Raises
+    ------
+    ConfigError
+        Where a pattern fits none.
+    """
+    names = list(known)
+    found: dict[str, None] = {}
+    for pattern in patterns:
+        fitting = [pattern] if pattern in names else [n for n in names if fnmatchcase(n, pattern)]
+        if not fitting:
+            raise ConfigError(unknown(f"{kind} of this run", pattern, names))
+        found |= dict.fromkeys(fitting)
+    return tuple(found)
+
+
+def only_of(config: JSON) -> Only:
+    """Return what a stored run was narrowed to."""
+    told = config.get("only") or {}
+    return Only(**{key: tuple(values) for key, values in told.items()})

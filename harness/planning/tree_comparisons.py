@@ -1,0 +1,120 @@
+"""Which trials of a plan are compared tree by tree: pure, like the plan itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
+from typing import Any
+
+from harness.config.experiment import Parity
+from harness.core import ids
+from harness.core.errors import ConfigError, unknown
+from harness.core.model import JSON, Job
+from harness.planning.candidates import Pair
+from harness.planning.plan import Plan
+
+INPUTS = "raw"  # what both sides are given
+VERSION = 2  # raise when trees are compared or explained in another way
+
+Side = tuple[str, Mapping[str, Any]]  # algorithm, params
+
+
+@dataclass(frozen=True)
+class Match:
+    """Two algorithms on one dataset: the trials of each, split by split."""
+
+    a: Job
+    b: Job
+
+    @property
+    def what(self) -> JSON:
+        """Return what is compared, as the store keeps it."""
+        trials = [[trial.id for trial in job.trials] for job in (self.a, self.b)]
+        first = self.a.trials[0]
+        return {
+            "id": ids.digest([trials, INPUTS, VERSION]),
+            "dataset": first.dataset,
+            "preparation": first.preparation,
+            "inputs": INPUTS,
+            "sides": [
+                {
+                    "algorithm": job.trials[0].algorithm,
+                    "params": job.trials[0].params,
+                    "trials": names,
+                }
+                for job, names in zip((self.a, self.b), trials, strict=True)
+            ],
+        }
+
+
+def matches_of(wanted: Parity, plan: Plan) -> list[Match]:
+    """Return the matches that the ``[parity]`` table of an experiment asks for.
+
+    An algorithm in several modes (its param ``parity``) is compared in each, with the first params
+    of the run in that mode.
+
+    Raises
+    ------
+    ConfigError
+        Where a pair names an algorithm, or a glob a dataset, that the run does not have.
+    """
+    names = list(dict.fromkeys(job.dataset.name for job in plan.jobs))
+    skipped = {outcome.trial.dataset for outcome in plan.skipped}
+    for pattern in wanted.datasets:
+        if not any(fnmatchcase(name, pattern) for name in (*names, *skipped)):
+            raise ConfigError(unknown("dataset of this run", pattern, names))
+    chosen = [n for n in names if any(fnmatchcase(n, pattern) for pattern in wanted.datasets)]
+    declared = plan.declared or {}
+    if wanted.most_rows:
+        facts = declared.get("datasets", {})
+        chosen = [n for n in chosen if facts[n]["rows"] <= wanted.most_rows]
+    known = declared.get("algorithms", {})
+    pairs = _pairs(wanted, known) if chosen else []
+    return [
+        match
+        for pair in pairs
+        for a, b in _sides(pair, plan)
+        for match in find_matches(plan, a, b, chosen)
+    ]
+
+
+def _pairs(wanted: Parity, known: Mapping[str, JSON]) -> list[Pair]:
+    """Return the declared pairs, or each algorithm of the run with its reference."""
+    if wanted.pairs is None:
+        answers = ((name, facts["reference"]) for name, facts in known.items())
+        return [(name, reference) for name, reference in answers if reference in known]
+    for name in (name for pair in wanted.pairs for name in pair):
+        if name not in known:
+            raise ConfigError(unknown("algorithm of this run", name, known))
+    return wanted.pairs
+
+
+def _sides(pair: Pair, plan: Plan) -> Iterator[tuple[Side, Side]]:
+    """Yield the params of both sides, the first in each mode of A."""
+    a, b = ([t.params for t in plan.trials() if t.algorithm == name] for name in pair)
+    modes = {str(params.get("parity")): params for params in reversed(a)}
+    for params in reversed(modes.values()):
+        if b:
+            yield (pair[0], params), (pair[1], params if pair[0] == pair[1] else b[0])
+
+
+def find_matches(plan: Plan, a: Side, b: Side, datasets: Iterable[str]) -> Iterator[Match]:
+    """Yield the match of two sides on each dataset that the plan prepares alike for both."""
+    for dataset in datasets:
+        one, other = (_prepared(plan, side, dataset) for side in (a, b))
+        if common := [name for name in one if name in other]:
+            yield Match(one[common[0]], other[common[0]])
+
+
+def _prepared(plan: Plan, side: Side, dataset: str) -> dict[str, Job]:
+    """Return the job of one side on a dataset, by the preparation of its trials."""
+    name, params = side
+    found: dict[str, Job] = {}
+    for job in plan.jobs:
+        if (job.name, job.dataset.name) == (name, dataset):
+            same = [trial for trial in job.trials if trial.params == params]
+            for prepared in dict.fromkeys(trial.preparation for trial in same):
+                trials = tuple(t for t in same if t.preparation == prepared)
+                found[prepared] = replace(job, trials=trials)
+    return found

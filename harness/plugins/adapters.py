@@ -1,0 +1,108 @@
+"""The default adapter: anything with scikit-learn's ``fit`` and ``predict`` becomes a plugin."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from harness.core.model import Spec
+
+if TYPE_CHECKING:
+    from harness.trees.ensemble import TreeEnsemble
+
+
+class Native(NamedTuple):
+    """Training data in the form a scikit-learn estimator takes."""
+
+    X: Any
+    y: np.ndarray
+    weight: np.ndarray | None
+
+
+class EstimatorAdapter:
+    """Drive a scikit-learn estimator: ``build(spec)`` returns a new, unfitted one."""
+
+    def __init__(self, build: Callable[[Spec], Any], spec: Spec) -> None:
+        self.build = build
+        self.spec = spec
+        self.model: Any = None
+
+    def prepare(self, X: Any, y: np.ndarray, weight: np.ndarray | None) -> Native:
+        """Keep the arrays as they are: scikit-learn has no training form of its own."""
+        return Native(X, y, weight)
+
+    def fit(self, native: Native) -> None:
+        """Build a new estimator and train it."""
+        self.model = self.build(self.spec)
+        if native.weight is None:
+            self.model.fit(native.X, native.y)
+        else:
+            self.model.fit(native.X, native.y, sample_weight=native.weight)
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Return values, or probabilities with one column a class of the whole dataset."""
+        if not self.spec.task.is_classification:
+            return np.asarray(self.model.predict(X), dtype=np.float64)
+        if hasattr(self.model, "predict_proba"):
+            found = np.asarray(self.model.predict_proba(X), dtype=np.float64)
+        else:
+            found = (self.model.predict(X)[:, None] == self.model.classes_[None, :]).astype(float)
+        return spread(found, np.asarray(self.model.classes_), self.spec.n_classes)
+
+    def predict_one(self, x: Any) -> np.ndarray:
+        """Predict one row through the same public call."""
+        return self.predict(x)
+
+    def export_trees(self) -> TreeEnsemble:
+        """Return the estimator's own ``ensemble_``."""
+        ensemble: TreeEnsemble | None = getattr(self.model, "ensemble_", None)
+        if ensemble is None:
+            name = type(self.model).__name__
+            raise TypeError(f"{name} has no ensemble_: its trees cannot be exported")
+        return ensemble
+
+    def staged(self, X: Any) -> Iterator[np.ndarray]:
+        """Yield predictions after each member, as the estimator's ``staged_*`` gives them."""
+        if self.spec.task.is_classification:
+            classes = np.asarray(self.model.classes_)
+            for found in self.model.staged_predict_proba(X):
+                yield spread(np.asarray(found), classes, self.spec.n_classes)
+        else:
+            for found in self.model.staged_predict(X):
+                yield np.asarray(found, dtype=np.float64)
+
+
+def spread(found: np.ndarray, classes: np.ndarray, n_classes: int) -> np.ndarray:
+    """Return probabilities with a zero column for each class that was not in the training rows.
+
+    Parameters
+    ----------
+    found : (n, k) array, a column for each of ``classes``
+    classes : (k,) int array of class codes
+    n_classes : number of classes of the dataset
+    """
+    if len(classes) == n_classes:
+        return found
+    if len(classes) == 1:  # it is sure; scikit-learn's HistGradientBoosting says so in two columns
+        found = np.ones((len(found), 1))
+    full = np.zeros((len(found), n_classes))
+    full[:, classes.astype(np.int64)] = found
+    return full
+
+
+def estimator_adapter(build: Callable[[Spec], Any]) -> Callable[[Spec], EstimatorAdapter]:
+    """Return an adapter factory for ``Algorithm(adapter=...)``.
+
+    Parameters
+    ----------
+    build
+        ``build(spec)`` returns an unfitted scikit-learn estimator for the spec's task, params,
+        seed and threads.
+    """
+
+    def adapter(spec: Spec) -> EstimatorAdapter:
+        return EstimatorAdapter(build, spec)
+
+    return adapter

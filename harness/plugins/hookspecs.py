@@ -1,0 +1,46 @@
+"""The whole plugin contract. A plugin is a module with one or more of these functions.
+
+Mark each with ``@hookimpl`` (``from harness import hookimpl``) and call ``register`` once for
+each thing the plugin offers. Built-ins come through the same door.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pluggy
+
+from harness.core.model import Algorithm, Dataset, Executor, Metric, Outcome, Section
+
+hookspec = pluggy.HookspecMarker("harness")
+hookimpl = pluggy.HookimplMarker("harness")
+
+
+@hookspec
+def register_algorithms(register: Callable[[Algorithm], None]) -> None:
+    """Call ``register(Algorithm(...))`` for each algorithm this module offers."""
+
+
+@hookspec
+def register_datasets(register: Callable[[Dataset], None]) -> None:
+    """Call ``register(Dataset(...))`` for each dataset this module offers."""
+
+
+@hookspec
+def register_metrics(register: Callable[[Metric], None]) -> None:
+    """Call ``register(Metric(...))`` for each metric this module offers."""
+
+
+@hookspec
+def register_report_sections(register: Callable[[Section], None]) -> None:
+    """Call ``register(Section(...))`` for each report section this module offers."""
+
+
+@hookspec
+def register_executors(register: Callable[[Executor], None]) -> None:
+    """Call ``register(Executor(...))`` for each way of running jobs this module offers."""
+
+
+@hookspec
+def trial_finished(outcome: Outcome) -> None:
+    """Take note of an outcome, after it was stored."""

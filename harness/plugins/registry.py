@@ -1,0 +1,276 @@
+"""Find plugins, hold what they register, and look it up by name.
+
+Discovery: the project's own packages, entry points of the group ``harness``, and files named
+with ``--plugin``. ``HARNESS_DISABLE_PLUGINS=1`` turns entry points off. A plugin that fails to
+import is kept as :class:`Broken` with its reason; it is an error only where it was asked for.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import importlib
+import inspect
+import os
+import pkgutil
+import re
+import traceback
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from importlib.metadata import entry_points
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pluggy
+
+from harness import __plugin_api__, __version__
+from harness.core.errors import ConfigError, OtherPluginAPIError, PluginError, together, unknown
+from harness.core.model import Algorithm, Dataset, Executor, Metric, Outcome, Section
+from harness.plugins import hookspecs
+from harness.plugins.contract import fault_of
+from harness.plugins.files import blamed_on, import_file
+
+OWN_PACKAGES = ("harness.builtin", "algorithms", "algorithms.reference", "reports")
+NO_ALGORITHMS = ("harness.builtin", "reports")  # the others; importing those takes seconds
+HOOKS: dict[str, tuple[str, type[Any]]] = {
+    "register_algorithms": ("algorithm", Algorithm),
+    "register_datasets": ("dataset", Dataset),
+    "register_metrics": ("metric", Metric),
+    "register_report_sections": ("section", Section),
+    "register_executors": ("executor", Executor),
+}
+KNOWN = ", ".join([*HOOKS, "trial_finished"])
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+
+
+@dataclass(frozen=True)
+class Broken:
+    """A plugin that could not be loaded."""
+
+    plugin: str
+    reason: str
+    detail: str
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A registered thing and the plugin (module name or file) that registered it."""
+
+    value: Any
+    plugin: str
+    path: str
+
+
+def new_manager() -> pluggy.PluginManager:
+    """Return a plugin manager that knows the hooks and no plugin."""
+    manager = pluggy.PluginManager("harness")
+    manager.add_hookspecs(hookspecs)
+    return manager
+
+
+@dataclass
+class Registry:
+    """All that the loaded plugins registered, by kind and name."""
+
+    entries: dict[str, dict[str, Entry]] = field(
+        default_factory=lambda: {kind: {} for kind, _ in HOOKS.values()}
+    )
+    broken: list[Broken] = field(default_factory=list)
+    manager: pluggy.PluginManager = field(default_factory=new_manager)
+
+    def names(self, kind: str) -> list[str]:
+        """Return the registered names of a kind, sorted."""
+        return sorted(self.entries[kind])
+
+    def all(self, kind: str) -> list[Any]:
+        """Return what is registered of a kind, by name."""
+        return [self.entries[kind][name].value for name in self.names(kind)]
+
+    def entry(self, kind: str, name: str) -> Entry:
+        """Return one entry, or raise with "did you mean" and with what failed to load."""
+        found = self.entries[kind].get(name)
+        if found is None:
+            raise ConfigError(unknown(kind, name, self.names(kind)) + self._broken_hint())
+        return found
+
+    def algorithm(self, name: str) -> Algorithm:
+        """Return the algorithm of that name."""
+        value: Algorithm = self.entry("algorithm", name).value
+        return value
+
+    def dataset(self, name: str) -> Dataset:
+        """Return the dataset of that name."""
+        value: Dataset = self.entry("dataset", name).value
+        return value
+
+    def matching(self, kind: str, patterns: Iterable[str]) -> list[str]:
+        """Return the names that match any of the globs; a glob that matches none is an error."""
+        known = self.names(kind)
+        hits = {pattern: fnmatch.filter(known, pattern) for pattern in patterns}
+        if missed := [
+            unknown(kind, pattern, known) for pattern, found in hits.items() if not found
+        ]:
+            raise ConfigError(together(missed) + self._broken_hint())
+        return list(dict.fromkeys(name for found in hits.values() for name in found))
+
+    def add(self, kind: str, expected: type[Any], value: Any, plugin: str, path: str) -> None:
+        """Take one registration; a wrong type, a bad name or a duplicate is an error."""
+        if not isinstance(value, expected):
+            raise PluginError(
+                f"{path} registers a {type(value).__name__} as {kind}; "
+                f"it must be a harness.{expected.__name__}"
+            )
+        if fault := fault_of(value):
+            raise PluginError(f"{path}: the {kind} {str(value.name)[:80]!r}: {fault}")
+        name = value.name
+        if not isinstance(name, str) or not NAME.fullmatch(name):
+            raise PluginError(
+                f"{path} registers the {kind} name {str(name)[:80]!r}; a name is 1 to 64 "
+                "letters, digits, dots, dashes or underscores, and starts with a letter or digit"
+            )
+        if name in self.entries[kind]:
+            other = self.entries[kind][name].path
+            raise PluginError(f"two plugins register the {kind} {name!r}: {other} and {path}")
+        self.entries[kind][name] = Entry(value, plugin, path)
+
+    def announce(self, outcome: Outcome) -> list[str]:
+        """Tell every plugin that listens that a trial has finished; return which of them failed."""
+        failed = []
+        listeners = [one.plugin for one in self.manager.hook.trial_finished.get_hookimpls()]
+        for plugin in listeners:  # one by one: pluggy stops at the first that raises
+            others = [other for other in listeners if other is not plugin]
+            try:
+                self.manager.subset_hook_caller("trial_finished", others)(outcome=outcome)
+            except Exception as error:  # noqa: BLE001 - a stranger's listener may raise anything
+                reason = f"{type(error).__name__}: {error}"
+                name = self.manager.get_name(plugin)
+                failed.append(f"a plugin's trial_finished failed: {reason} ({name})")
+        return failed
+
+    def unanswered(self) -> dict[str, str]:
+        """Return what to say of algorithms whose reference nobody registers, by algorithm."""
+        known = self.names("algorithm")
+        found: list[Algorithm] = self.all("algorithm")
+        return {
+            a.name: f"{a.name} answers to {unknown('algorithm', a.reference, known)}"
+            for a in found
+            if a.reference is not None and a.reference not in known
+        }
+
+    def _broken_hint(self) -> str:
+        if not self.broken:
+            return ""
+        listed = "; ".join(f"{b.plugin}: {b.reason}" for b in self.broken)
+        return f" (plugins that failed to load: {listed})"
+
+
+def load_registry(
+    files: Sequence[str | Path] = (),
+    *,
+    modules: Sequence[str] | None = None,
+    strangers: bool | None = None,
+    packages: Sequence[str] = OWN_PACKAGES,
+) -> Registry:
+    """Load plugins and return what they register.
+
+    Parameters
+    ----------
+    files
+        Plugin files asked for by path; a broken one is an error.
+    modules
+        Modules to load instead of everything the project and its strangers offer: how a worker
+        loads one algorithm without importing the others. A broken one is an error.
+    strangers
+        Whether entry points are loaded; by default unless ``HARNESS_DISABLE_PLUGINS`` is set.
+    packages
+        Of the project's own, those that are needed; ``NO_ALGORITHMS`` has all other things.
+    """
+    registry = Registry()
+    if modules is None:
+        for name in own_modules(packages):
+            _load(registry, name, lambda name=name: importlib.import_module(name))
+        if strangers is None:
+            strangers = os.environ.get("HARNESS_DISABLE_PLUGINS", "") in ("", "0")
+        for point in sorted(entry_points(group="harness"), key=str) if strangers else ():
+            _load(registry, point.value, point.load)
+    else:
+        for name in modules:
+            _register(registry, importlib.import_module(name), name)
+    for file in files:
+        _load_file(registry, Path(file))
+    return registry
+
+
+def own_modules(packages: Sequence[str] = OWN_PACKAGES) -> list[str]:
+    """Return the project's own plugin modules: public modules of its plugin packages."""
+    root = Path(__file__).resolve().parent.parent
+    found = []
+    for package in packages:
+        module = importlib.import_module(package)
+        folder = Path(str(module.__file__)).resolve().parent
+        if not folder.is_relative_to(root):
+            raise PluginError(
+                f"{folder} is not the {package!r} that belongs to this harness ({root}): rename "
+                f"your own {package.split('.', maxsplit=1)[0]!r}, or start from another folder"
+            )
+        names = (m.name for m in pkgutil.iter_modules([str(folder)]) if not m.ispkg)
+        found += [f"{package}.{name}" for name in names if not name.startswith("_")]
+    return found
+
+
+def _load_file(registry: Registry, path: Path) -> None:
+    """Load a plugin file that was asked for; whatever is wrong with it is an error."""
+    module = import_file(path)
+    path = path.resolve()
+    with blamed_on(path, "fails in its hook"):
+        _register(registry, module, str(path))
+    if not registry.manager.get_hookcallers(module):
+        raise PluginError(
+            f"{path} offers nothing: mark its functions with @hookimpl; the known hooks are {KNOWN}"
+        )
+
+
+def _load(registry: Registry, name: str, get: Any) -> None:
+    """Load one plugin that nobody asked for by name; keep it as broken where it fails."""
+    try:
+        _register(registry, get(), name)
+    except OtherPluginAPIError as error:  # kept as broken: it was right when it was installed
+        registry.broken.append(Broken(name, str(error), traceback.format_exc()))
+    except PluginError:
+        raise  # a broken contract is told at once, whoever broke it
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - a stranger's import may raise anything
+        reason = f"{type(error).__name__}: {error}"
+        registry.broken.append(Broken(name, reason, traceback.format_exc()))
+
+
+def _register(registry: Registry, module: ModuleType, plugin: str) -> None:
+    """Give a module to pluggy, check its hooks, and call those that register things."""
+    path = inspect.getsourcefile(module) or plugin
+    _check_api(module, path)
+    manager = registry.manager
+    try:
+        manager.register(module, name=plugin)
+        manager.check_pending()
+    except (pluggy.PluginValidationError, ValueError) as error:
+        message = str(error).splitlines()[-1].partition(" in plugin <")[0]
+        raise PluginError(f"{path}: {message}; the known hooks are {KNOWN}") from error
+    for hook, (kind, expected) in HOOKS.items():
+        for implementation in getattr(manager.hook, hook).get_hookimpls():
+            if implementation.plugin is not module:
+                continue
+            if not implementation.argnames:
+                raise PluginError(f"{path}: {hook} must take one argument, `register`")
+            implementation.function(
+                register=lambda value, k=kind, e=expected: registry.add(k, e, value, plugin, path)
+            )
+
+
+def _check_api(module: ModuleType, path: str) -> None:
+    """Refuse a plugin that says it was written for another plugin API than this harness has."""
+    wanted = getattr(module, "__plugin_api__", __plugin_api__)
+    if wanted != __plugin_api__:
+        raise OtherPluginAPIError(
+            f"{path} was written for plugin API {wanted!r}, and tree-harness {__version__} has "
+            f"{__plugin_api__}: install versions of the two that fit, or mend the plugin by the "
+            "changelog and set its __plugin_api__"
+        )

@@ -1,0 +1,239 @@
+"""Carry out a plan: reuse what the store knows, run the rest, store each outcome as it comes."""
+
+from __future__ import annotations
+
+import math
+import shutil
+import time
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Literal
+
+from harness.core import machine
+from harness.core.model import FAILURES, JSON, Duel, DuelOutcome, Job, Outcome, Status
+from harness.core.outcome_files import outcome_path
+from harness.core.progress import Progress
+from harness.execution.compiling import KIND, compile_and_tell
+from harness.execution.supervisor import Supervisor
+from harness.measurement.duel import OverdueError, run_duel
+from harness.measurement.tree_comparison import Comparisons, jobs_of
+from harness.planning.plan import Plan
+from harness.planning.reuse import Pins, reusable, reusable_duels
+from harness.planning.tree_comparisons import Match
+from harness.plugins.registry import Registry
+from harness.store import Store
+
+
+@dataclass(frozen=True)
+class Options:
+    """How a plan is carried out, apart from what it says itself."""
+
+    executor: str = "local"
+    executor_options: JSON = field(default_factory=dict)
+    fresh: bool = False  # run again what is known
+    retry_failed: bool = False
+    deadline: float = math.inf  # of the monotonic clock: what has not begun by then never does
+
+
+Noun = Literal["trial", "duel", "comparison"]
+
+
+@dataclass
+class Tally:
+    """How many trials, duels and comparisons of trees ended how, reused ones among them."""
+
+    ends: dict[Noun, dict[Status, int]] = field(default_factory=dict)
+    reused: int = 0
+    old_failures: int = 0  # of the reused ones
+
+    def add(self, noun: Noun, status: Status, *, reused: bool = False) -> None:
+        """Count one end."""
+        same = self.ends.setdefault(noun, {})
+        same[status] = same.get(status, 0) + 1
+        self.reused += reused
+        self.old_failures += reused and status in FAILURES
+
+    @property
+    def exit_code(self) -> int:
+        """Return 0 (all ran), 4 (nothing was measured) or 3 (some failed), in that order."""
+        found = {status for same in self.ends.values() for status in same}
+        if Status.DONE not in found:
+            return 4
+        return 3 if found & FAILURES else 0
+
+    def sentence(self) -> str:
+        """Return the counts in words: "12 trials done, 1 failed; 2 duels done"."""
+        parts = []
+        for noun, same in self.ends.items():
+            ends = [status for status in Status if status in same]  # whichever ended first
+            counts = [f"{same[status]} {status.replace('_', ' ')}" for status in ends]
+            first, _, rest = ", ".join(counts).partition(" ")
+            parts.append(f"{first} {noun}{'s' if first != '1' else ''} {rest}")
+        told = "; ".join(parts) or "nothing was measured"
+        if self.reused:
+            told += f"; {self.reused} of them known from earlier runs"
+        if self.old_failures:
+            told += f" ({self.old_failures} failed then; --retry-failed runs them again)"
+        return told
+
+
+@dataclass
+class Execution:
+    """A plan being carried out into an open store."""
+
+    store: Store
+    run_id: str
+    registry: Registry
+    progress: Progress
+    options: Options
+    tally: Tally = field(default_factory=Tally)
+    pins: Pins = field(default_factory=Pins)
+
+    def carry_out(self, plan: Plan, matches: Iterable[Match] = ()) -> Tally:
+        """Run what is not known yet, and return what became of everything.
+
+        ``matches`` are those trials of the plan whose trees are compared when they are done. Duels
+        take the longest and come last, so that a deadline costs them first.
+
+        Every outcome is stored in one transaction before the next is waited for, so that an
+        interruption loses at most the trials in flight.
+        """
+        self._tell_threads(plan)
+        for outcome in plan.skipped:
+            self.store.record(self.run_id, outcome)
+            self.tally.add("trial", outcome.status)
+        for reason in dict.fromkeys(o.failure.message for o in plan.skipped if o.failure):
+            self.progress.message(f"  {reason}")
+        jobs = self._unknown_jobs(plan.jobs)
+        duels = self._unknown_duels(plan.duels)
+        unknown = self._unknown_matches(matches)
+        self.pins.keep()
+        with Supervisor(self.store.workdir(self.run_id)) as supervisor:
+            sides = [side for duel in duels for side in (duel.a, duel.b)]
+            ready = [*jobs, *sides, *jobs_of(unknown)]
+            note = partial(self.store.event, self.run_id, KIND)
+            compile_and_tell(ready, supervisor, self.registry, self.progress, note)
+            self._run(jobs, supervisor)
+            self._compare(unknown, supervisor)
+            self._fight(duels, supervisor)
+        # All outcomes are stored; after an interruption the next writer looks here instead.
+        shutil.rmtree(supervisor.folder, ignore_errors=True)
+        return self.tally
+
+    def tell_unanswered(self, plan: Plan) -> None:
+        """Say which algorithms of the plan answer to a reference that nobody registers."""
+        chosen = (plan.declared or {}).get("algorithms", {})
+        for name, told in self.registry.unanswered().items():
+            if name in chosen:
+                self.progress.message(f"note: {told}")
+
+    def _tell_threads(self, plan: Plan) -> None:
+        """Warn of more threads than can run at once, where trials run on this machine."""
+        if self.options.executor == "local" and (told := machine.too_many_threads(plan.threads)):
+            self.progress.message(told)
+
+    def _unknown_jobs(self, planned: Iterable[Job]) -> list[Job]:
+        """Attach known outcomes to the run and return the jobs of what remains."""
+        jobs = list(planned)
+        old = [] if self.options.fresh else jobs
+        known = reusable(self.store, old, self.pins, retry_failed=self.options.retry_failed)
+        self._reuse("trial", known)
+        self.store.attach(self.run_id, *known)
+        remaining = (
+            replace(job, trials=tuple(t for t in job.trials if t.id not in known)) for job in jobs
+        )
+        return [job for job in remaining if job.trials]
+
+    def _unknown_duels(self, duels: Iterable[Duel]) -> list[Duel]:
+        planned = list(duels)
+        old = [] if self.options.fresh else planned
+        known = reusable_duels(self.store, old, self.pins, retry_failed=self.options.retry_failed)
+        self._reuse("duel", known)
+        self.store.attach_duels(self.run_id, *known)
+        return [duel for duel in planned if duel.id not in known]
+
+    def _unknown_matches(self, planned: Iterable[Match]) -> list[Match]:
+        matches = list(planned)
+        known: dict[str, Status] = {}
+        if not self.options.fresh:
+            retry = self.options.retry_failed
+            known = self._comparisons().attach(matches, self.pins, retry_failed=retry)
+        self._reuse("comparison", known)
+        return [match for match in matches if match.what["id"] not in known]
+
+    def _reuse(self, noun: Noun, known: dict[str, Status]) -> None:
+        for status in known.values():
+            self.tally.add(noun, status, reused=True)
+
+    def _run(self, jobs: list[Job], supervisor: Supervisor) -> None:
+        if not jobs or self._late():
+            return
+        self.progress.stage("trials", sum(len(job.trials) for job in jobs))
+        options = dict(self.options.executor_options)
+        if self.options.executor == "local":
+            options.setdefault("jobs", side_by_side(jobs))
+        run = self.registry.entry("executor", self.options.executor).value.run
+
+        def in_time(job: Job) -> Iterator[Outcome]:
+            """Run a job's trials; none begins when the time for all of it is over."""
+            if self._late():
+                return
+            for outcome in supervisor.supervise(job):
+                yield outcome
+                if self._late():
+                    return
+
+        for outcome in run(jobs, in_time, options):
+            source = outcome_path(supervisor.folder, outcome.trial.id)
+            stored = self.store.record(self.run_id, outcome, source)
+            self.tally.add("trial", outcome.status)
+            self.progress.trial(stored)
+            for reason in self.registry.announce(stored):
+                self.progress.message(f"  {reason}")
+            if self._late() and self.options.executor != "local":
+                break  # its workers are elsewhere, and none of them asks for the time
+
+    def _late(self) -> bool:
+        """Say whether the time for all of it is over."""
+        return time.monotonic() >= self.options.deadline
+
+    def _fight(self, duels: list[Duel], supervisor: Supervisor) -> None:
+        """Run duels with nothing else at work on their machine; on this one, one by one."""
+        if not duels or self._late():
+            return
+        self.progress.stage("duels", len(duels))
+        supervisor.end_idle()  # a duel starts its own, and is to have all the memory
+
+        def here(duel: Duel) -> DuelOutcome:
+            self.progress.duel_started(duel)
+            return run_duel(duel, supervisor.open_session, deadline=self.options.deadline)
+
+        fight = self.registry.entry("executor", self.options.executor).value.fight
+        options = dict(self.options.executor_options)
+        try:
+            for outcome in fight(duels, here, options) if fight else map(here, duels):
+                self.store.record_duel(self.run_id, outcome)
+                self.tally.add("duel", outcome.status)
+                self.progress.duel(outcome)
+        except OverdueError as error:
+            self.progress.message(f"  {error}")
+
+    def _compare(self, matches: list[Match], supervisor: Supervisor) -> None:
+        """Compare trees with the workers of the trials: these have compiled what it takes."""
+        if not matches or self._late():
+            return
+        comparisons = self._comparisons(supervisor)
+        for status in comparisons.compare(matches):
+            self.tally.add("comparison", status)
+            if self._late():
+                break
+
+    def _comparisons(self, workers: Supervisor | None = None) -> Comparisons:
+        return Comparisons(self.store, self.run_id, self.registry, self.progress, workers=workers)
+
+
+def side_by_side(jobs: Iterable[Job]) -> int:
+    """Return how many jobs the processors can take at once, each with its threads."""
+    threads = max((job.threads for job in jobs), default=1)  # at least 1, by the config
+    return max(1, machine.usable_processors() // threads)

@@ -1,0 +1,183 @@
+"""The harness's own time, measured with an algorithm that does nothing; and compiling time."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+from harness.config.experiment import Experiment
+from harness.config.splits import Splits
+from harness.core.errors import HarnessError
+from harness.core.model import DatasetRef, Job, Outcome, Split, Status, Trial
+from harness.core.progress import Progress
+from harness.execution.session import Session
+from harness.execution.supervisor import Supervisor
+from harness.plugins.registry import Entry, load_registry
+from harness.runs import noop_algorithm
+from harness.runs.run import Request, run_experiment
+from harness.store import Store
+
+PHASES = frozenset({"preparation", "native", "fit", "predict", "predict_one"})  # the algorithm's
+
+
+@dataclass(frozen=True)
+class Overhead:
+    """Wall seconds that are not the algorithm's.
+
+    ``trial`` is what one more trial costs, ``job`` what one more job does: a worker's process,
+    importing the libraries, loading the table. ``amortised`` is all of it by trial. Where the
+    template of workers was there before, as it is for all jobs of a run but the first, its
+    imports are not counted.
+    """
+
+    trial: float
+    job: float
+    amortised: float
+    trials: int
+
+
+def measure_overhead(dataset: str = "diabetes", folds: int = 5, repeats: int = 4) -> Overhead:
+    """Run folds × repeats trials of nothing on a dataset, in a store of its own.
+
+    Raises
+    ------
+    HarnessError
+        Where the run cannot be carried out.
+    """
+    plugin = Path(noop_algorithm.__file__)
+    experiment = Experiment(
+        name="overhead",
+        algorithms=[noop_algorithm.NAME],
+        datasets=[dataset],
+        splits=Splits(folds=folds, repeats=repeats),
+    )
+    registry = load_registry([plugin], strangers=False)
+    with tempfile.TemporaryDirectory(prefix="harness-overhead-") as folder:
+        request = Request(experiment, plugin_files=(str(plugin),), results=Path(folder))
+        began = time.perf_counter()
+        result = run_experiment(request, registry, Progress())
+        total = time.perf_counter() - began
+        with Store.open(folder) as store:
+            outcomes = [outcome for outcome, _ in store.outcomes(result.run_id)]
+    return summarise(outcomes, total)
+
+
+@dataclass(frozen=True)
+class Starts:
+    """What it takes until a worker has imported a plugin that does nothing."""
+
+    template: float  # seconds of the first fork, which waits for the template: once a run
+    anew: float  # CPU seconds of a new interpreter, as timed trials and duels have
+    forked: float  # of one from a template that was there; the same where the system has none
+
+
+def measure_starts() -> Starts:
+    """Start workers of both kinds.
+
+    Raises
+    ------
+    HarnessError
+        Where one cannot be started.
+    """
+    job = Job(noop_algorithm.NAME, str(Path(noop_algorithm.__file__)), DatasetRef("", ""), ())
+    with tempfile.TemporaryDirectory(prefix="harness-starts-") as folder:
+        anew = _started(job, Path(folder), forked=False)
+        began = time.perf_counter()
+        _started(job, Path(folder), forked=True)
+        template = time.perf_counter() - began
+        return Starts(template, anew, forked=_started(job, Path(folder), forked=True))
+
+
+def _started(job: Job, folder: Path, *, forked: bool) -> float:
+    with Session(job, folder, forked=forked) as session:
+        session.hello(job, 120.0)
+        used = psutil.Process(session.process.pid).cpu_times()
+        return float(used.user + used.system)
+
+
+def summarise(outcomes: list[Outcome], total: float) -> Overhead:
+    """Part the wall seconds of a run of one job into what a trial and what the job costs.
+
+    Raises
+    ------
+    HarnessError
+        Where a trial of nothing did not end well, or there are fewer than two.
+    """
+    failed = [outcome for outcome in outcomes if outcome.status is not Status.DONE]
+    if failed or len(outcomes) < 2:
+        why = failed[0].failure.message if failed and failed[0].failure else "too few trials"
+        raise HarnessError(f"the harness's own time cannot be measured: {why}")
+    n = len(outcomes)
+    ends = sorted(datetime.fromisoformat(outcome.ended) for outcome in outcomes)
+    cycle = (ends[-1] - ends[0]).total_seconds() / (n - 1)  # store and all, from end to end
+    inside = sum(s.wall for o in outcomes for s in o.samples if s.phase in PHASES) / n
+    return Overhead(
+        trial=cycle - inside, job=total - n * cycle, amortised=total / n - inside, trials=n
+    )
+
+
+@dataclass(frozen=True)
+class FirstCall:
+    """What an algorithm compiles, and how long its first call takes in a new process."""
+
+    algorithm: str
+    cpu: float  # processor seconds of compiling what none before it has, for all its variants
+    functions: int  # how many were compiled
+    warm: float  # seconds of the first call, compiled kernels read from their cache
+    notes: tuple[str, ...]  # what could not be run
+
+
+def measure_first_calls(entries: Iterable[Entry]) -> list[FirstCall]:
+    """Call algorithms in turn with a kernel cache that is empty at first, in new processes."""
+    with tempfile.TemporaryDirectory(prefix="harness-kernels-") as folder, kernels_in(folder):
+        return [_first_call(entry) for entry in entries]
+
+
+def _first_call(entry: Entry) -> FirstCall:
+    with _worker() as worker:  # the same one for both, else it compiles what they share twice
+        compiled = [worker.warm(_job(entry, [{}]))]
+        if entry.value.variants:
+            compiled.append(worker.warm(_job(entry, entry.value.variants), ["sparse"]))
+    with _worker() as worker:
+        warm = worker.warm(_job(entry, [{}]))
+    notes = dict.fromkeys(note for found in (*compiled, warm) for note in found.notes)
+    cpu, functions = sum(c.cpu for c in compiled), sum(c.functions for c in compiled)
+    return FirstCall(entry.value.name, cpu, functions, warm.first, tuple(notes))
+
+
+@contextmanager
+def kernels_in(folder: str) -> Iterator[None]:
+    """Let workers keep compiled kernels in a folder."""
+    before = os.environ.get("HARNESS_KERNEL_CACHE")
+    os.environ["HARNESS_KERNEL_CACHE"] = folder
+    try:
+        yield
+    finally:
+        del os.environ["HARNESS_KERNEL_CACHE"]
+        if before is not None:
+            os.environ["HARNESS_KERNEL_CACHE"] = before
+
+
+@contextmanager
+def _worker() -> Iterator[Supervisor]:
+    """Yield the supervisor of one new worker, which serves all that is asked of it."""
+    with (
+        tempfile.TemporaryDirectory(prefix="harness-first-") as folder,
+        Supervisor(Path(folder), idle=1) as supervisor,
+    ):
+        yield supervisor
+
+
+def _job(entry: Entry, params: Iterable[Mapping[str, Any]]) -> Job:
+    name, task = entry.value.name, min(entry.value.tasks)
+    trials = (Trial(name, dict(p), "native", "", Split(), 0, 1, "", "", task) for p in params)
+    return Job(name, entry.plugin, DatasetRef("", ""), tuple(trials))

@@ -1,0 +1,236 @@
+"""What somebody asks for, in the words of the command line and of Python, and what it becomes."""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from harness.config.diagnostics import Diagnostics
+from harness.config.experiment import Experiment, Parity, load_experiment, parse_experiment
+from harness.core.errors import ConfigError
+from harness.core.model import Dataset
+from harness.data.in_memory import dataset_from_given
+from harness.planning.candidates import labels_of, without_pairs_of
+from harness.plugins.registry import Registry
+from harness.runs.run import Request
+
+Params = Mapping[str, Any] | Sequence[str]  # {"max_depth": 3} or ["max_depth=3"]
+
+
+def default_results() -> Path:
+    """Return the folder of results: ``HARNESS_RESULTS``, else ``results`` in this folder."""
+    return Path(os.environ.get("HARNESS_RESULTS") or "results")
+
+
+@dataclass(frozen=True)
+class RunOptions:
+    """The options of a run; the fields are those of :func:`harness.run`."""
+
+    experiment: str | Path | Mapping[str, Any] = "quick"
+    algorithms: Sequence[str] = ()
+    datasets: Sequence[str] = ()
+    data: Any = None
+    target: str | None = None
+    task: str | None = None
+    overrides: Params = ()
+    seed: int | None = None
+    threads: int | None = None
+    jobs: int | None = None
+    timeout: str | float | None = None
+    memory: str | int | None = None
+    executor: str = "local"
+    scheduler: str | None = None
+    plugins: Sequence[str | Path] = ()
+    results: str | Path = field(default_factory=default_results)
+    fresh: bool = False
+    retry_failed: bool = False
+    wait: bool = True
+
+    def request(self, registry: Registry) -> Request:
+        """Return the request that these options make."""
+        results = Path(self.results)
+        extra = own_data(self.data, results, self.target, self.task)
+        return Request(
+            experiment=self._experiment(registry, extra),
+            extra=extra,
+            plugin_files=whole_paths(self.plugins),
+            results=results,
+            executor=self.executor,
+            executor_options={"scheduler": self.scheduler} if self.scheduler else {},
+            fresh=self.fresh,
+            retry_failed=self.retry_failed,
+            wait=self.wait,
+        )
+
+    def _experiment(self, registry: Registry, extra: tuple[Dataset, ...]) -> Experiment:
+        """Return the experiment with all that was asked to be otherwise."""
+        limits = ("threads", "jobs", "timeout", "memory")
+        asked = {f"run.{name}": getattr(self, name) for name in limits}
+        changes = {key: value for key, value in asked.items() if value is not None}
+        if self.seed is not None:
+            changes |= {"run.seeds": [self.seed], "splits.seed": self.seed}
+        if self.algorithms:
+            changes["algorithms"] = _with_references(self.algorithms, registry)
+        datasets = [*(d.name for d in extra), *self.datasets]
+        if datasets:
+            changes |= {"datasets": datasets, "duels.datasets": datasets}
+        named = self.experiment if isinstance(self.experiment, Mapping) else str(self.experiment)
+        if isinstance(self.overrides, Mapping):
+            found = load_experiment(named, changes={**self.overrides, **changes})
+        else:
+            found = load_experiment(named, overrides=self.overrides, changes=changes)
+        if self.algorithms:  # they are named anew, and none has a label any more
+            found = without_pairs_of(found, labels_of(load_experiment(named)))
+        return _narrowed(found, changes)
+
+
+def own_data(data: Any, results: Path, target: str | None, task: str | None) -> tuple[Dataset, ...]:
+    """Return the dataset of somebody's own data, if there are any."""
+    if data is not None:
+        return (dataset_from_given(data, results, target=target, task=task),)
+    if target is not None or task is not None:
+        raise ConfigError(
+            "target and task belong to data of your own (--data FILE): none are given"
+        )
+    return ()
+
+
+def whole_paths(plugins: Iterable[str | Path]) -> tuple[str, ...]:
+    """Return the paths of plugin files as a worker in another folder needs them."""
+    return tuple(str(Path(plugin).resolve()) for plugin in plugins)
+
+
+def duel_experiment(
+    sides: tuple[str, str],
+    dataset: str,
+    *,
+    settings: Mapping[str, Any],
+    params: tuple[Params, Params] = ((), ()),
+    both: Params = (),
+    capacity: Params = (),
+    seed: int = 0,
+    timeout: str | float = "10m",
+) -> Experiment:
+    """Return the experiment of one duel; ``settings`` are keys of its ``[duels]`` table."""
+    told = {key: value for key, value in settings.items() if value is not None}
+    if "launches" in told and ("precision" in told or "claim" in told):
+        raise ConfigError("launches fixes what precision and claim leave open: ask for one of them")
+    return parse_experiment(
+        {
+            "name": "duel",
+            "algorithms": _choices(sides, params_of_sides(params, both)),
+            "datasets": [dataset],
+            "capacity": plain_params(capacity),
+            "run": {"seeds": [seed], "timeout": timeout},
+            "splits": {"seed": seed},
+            "duels": {**told, "datasets": [dataset]},
+        },
+        "the duel",
+    )
+
+
+def parity_experiment(
+    a: str,
+    b: str | None,
+    datasets: Sequence[str],
+    registry: Registry,
+    *,
+    params: tuple[Params, Params] = ((), ()),
+    both: Params = (),
+    capacity: Params = (),
+    folds: int = 5,
+    seed: int = 0,
+    threads: int = 1,
+    timeout: str | float = "10m",
+) -> Experiment:
+    """Return the experiment that compares the trees of A with those of B or A's reference."""
+    names = (a, b or _reference(a, registry))
+    return parse_experiment(
+        {
+            "name": "parity",
+            "algorithms": _choices(names, params_of_sides(params, both)),
+            "datasets": list(datasets),
+            "capacity": plain_params(capacity),
+            "splits": {"folds": folds, "seed": seed},
+            "run": {"threads": threads, "timeout": timeout, "seeds": [seed]},
+            "verdicts": {"pairs": [names]},
+        },
+        "the comparison",
+    )
+
+
+def _choices(names: Sequence[str], params: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    return [{"name": n, "params": dict(p)} for n, p in zip(names, params, strict=True)]
+
+
+def params_of_sides(
+    params: tuple[Params, Params], both: Params
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the params of both sides; ``both`` are for each, or named ``a.KEY`` and ``b.KEY``."""
+    a, b = (parsed_params(side) for side in params)
+    for key, value in parsed_params(both).items():
+        side, dot, rest = key.partition(".")
+        if dot and side.lower() in {"a", "b"}:
+            (a if side.lower() == "a" else b)[rest] = value
+        else:
+            a[key] = b[key] = value
+    return a, b
+
+
+def parsed_params(params: Params) -> dict[str, Any]:
+    """Return params by name; the value of a text ``KEY=VALUE`` is TOML, or else plain text."""
+    if isinstance(params, Mapping):
+        return dict(params)
+    found: dict[str, Any] = {}
+    for text in params:
+        key, equals, value = text.partition("=")
+        if not equals or not key.strip(" .") or key.strip().endswith("."):
+            raise ConfigError(f"a param is KEY=VALUE, such as max_depth=3, not {text!r}")
+        try:
+            found[key.strip()] = tomllib.loads(f"value = {value}")["value"]
+        except tomllib.TOMLDecodeError:
+            found[key.strip()] = value.strip()
+    return found
+
+
+def plain_params(params: Params) -> dict[str, Any]:
+    """Return params by name, texts as they are: what takes them reads numbers itself."""
+    if isinstance(params, Mapping):
+        return dict(params)
+    return dict(text.partition("=")[::2] for text in params)
+
+
+def _reference(name: str, registry: Registry) -> str:
+    reference = registry.algorithm(name).reference
+    if reference is None:
+        raise ConfigError(f"{name} answers to no reference: name the algorithm to compare it with")
+    return reference
+
+
+def _narrowed(found: Experiment, changes: Mapping[str, Any]) -> Experiment:
+    """Return what else is asked of the pairs in a run of fewer algorithms or other datasets."""
+    parity, diagnostics = found.parity, found.diagnostics
+    if parity.datasets and "datasets" in changes:
+        parity = parity.model_copy(update={"datasets": ["*"]})
+    if "algorithms" in changes:
+        parity, diagnostics = (_of(part, changes["algorithms"]) for part in (parity, diagnostics))
+    return found.model_copy(update={"parity": parity, "diagnostics": diagnostics})
+
+
+def _of(part: Parity | Diagnostics, algorithms: Iterable[str]) -> Any:
+    """Return a part of an experiment with the pairs that some algorithms make."""
+    pairs, chosen = part.pairs, set(algorithms)
+    kept = [pair for pair in pairs or () if chosen.issuperset(pair)]
+    return part.model_copy(update={"pairs": kept}) if pairs else part
+
+
+def _with_references(patterns: Sequence[str], registry: Registry) -> list[str]:
+    """Return the chosen algorithms and the references they answer to."""
+    chosen = registry.matching("algorithm", patterns)
+    answers = (registry.algorithm(name).reference for name in chosen)
+    known = registry.names("algorithm")
+    return list(dict.fromkeys([*chosen, *(a for a in answers if a in known)]))

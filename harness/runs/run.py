@@ -1,0 +1,283 @@
+"""One run from request to result: plan, open the store, carry out, close the books."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+
+from harness.analysis.run_command import Command, command_of
+from harness.analysis.run_view import Speed
+from harness.analysis.speed import speeds_of
+from harness.config.experiment import Experiment, parse_experiment
+from harness.core import ids
+from harness.core.errors import ConfigError
+from harness.core.libraries import Surroundings, installed_version
+from harness.core.machine import fingerprint, machine_id, too_many_threads
+from harness.core.model import JSON, Dataset, DuelOutcome, Status, to_json
+from harness.core.progress import Progress
+from harness.core.units import show_duration
+from harness.data import dataset_from_mapping, resolve
+from harness.measurement.diagnostics import Diagnosis, questions
+from harness.measurement.tree_comparison import known_matches
+from harness.planning.plan import Plan, make_plan, plan_duel
+from harness.planning.reuse import Pins, reusable, reusable_duels
+from harness.planning.selection import Only, only_of
+from harness.planning.tree_comparisons import Match, matches_of
+from harness.plugins.registry import Registry
+from harness.runs.execute import Execution, Options, Tally
+from harness.store import Store
+from harness.store.write import RunStatus
+
+
+@dataclass(frozen=True)
+class Request:
+    """What somebody asked for: all of an experiment, or ``only`` a part of it."""
+
+    experiment: Experiment
+    extra: tuple[Dataset, ...] = ()
+    plugin_files: tuple[str, ...] = ()
+    results: Path = Path("results")
+    executor: str = "local"
+    executor_options: JSON = field(default_factory=dict)
+    fresh: bool = False
+    retry_failed: bool = False
+    wait: bool = True
+    command: Command = "run"
+    only: Only = field(default_factory=Only)
+
+    @property
+    def options(self) -> Options:
+        """Return how the plan is to be carried out."""
+        jobs = {"jobs": self.experiment.run.jobs} if self.experiment.run.jobs else {}
+        merged = {**jobs, **self.executor_options}
+        return Options(self.executor, merged, self.fresh, self.retry_failed)
+
+
+@dataclass(frozen=True)
+class RunEnd:
+    """What came of a run."""
+
+    run_id: str
+    tally: Tally
+
+
+@dataclass(frozen=True)
+class DuelEnd:
+    """What came of a run of one duel."""
+
+    run_id: str
+    outcome: DuelOutcome
+    speeds: Sequence[Speed]
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """A plan beside what the store knows already."""
+
+    plan: Plan
+    known: dict[str, Status]
+    known_duels: dict[str, Status]
+    seconds: dict[tuple[str, str], float]  # (algorithm, dataset) → typical seconds of a trial
+    matches: list[Match] = field(default_factory=list)
+    known_matches: dict[str, Status] = field(default_factory=dict)
+
+    def estimate(self) -> tuple[float, int]:
+        """Return the seconds that fresh trials will likely take, and how many have no history."""
+        total, unknown = 0.0, 0
+        for trial in self.plan.trials():
+            if trial.id in self.known:
+                continue
+            seconds = self.seconds.get((trial.algorithm, trial.dataset))
+            total, unknown = (total, unknown + 1) if seconds is None else (total + seconds, unknown)
+        return total, unknown
+
+    def lines(self) -> list[str]:
+        """Return the plan in words, a line a job, and the estimate."""
+        lines = []
+        for job in self.plan.jobs:
+            fresh = sum(trial.id not in self.known for trial in job.trials)
+            prepared = ", ".join(dict.fromkeys(t.preparation for t in job.trials))
+            counts = f"{fresh} of {len(job.trials)} trials to run"
+            lines.append(f"{job.name} on {job.dataset.name} ({prepared}): {counts}")
+        skipped = {(o.trial.algorithm, o.trial.dataset): o.reason for o in self.plan.skipped}
+        lines += [f"{a} on {d}: skipped: {reason}" for (a, d), reason in skipped.items()]
+        for duel in self.plan.duels:
+            state = "known" if duel.id in self.known_duels else "to run"
+            names = f"{duel.a.name} against {duel.b.name}"
+            lines.append(f"duel {names} on {duel.a.dataset.name}: {state}")
+        for match in self.matches:
+            state = "known" if match.what["id"] in self.known_matches else "to compare"
+            names = f"{match.a.name} and {match.b.name}"
+            lines.append(f"trees of {names} on {match.a.dataset.name}: {state}")
+        if told := too_many_threads(self.plan.threads):
+            lines.append(told)
+        seconds, unknown = self.estimate()
+        guess = f"about {show_duration(seconds)} of trials" if seconds else "no estimate yet"
+        rest = f", and {unknown} trials that were never timed here" if unknown else ""
+        return [*lines, f"{guess}{rest}"]
+
+    def to_json(self) -> JSON:
+        """Return the plan as data."""
+        seconds, unknown = self.estimate()
+        trials = [
+            {**to_json(trial), "known": self.known.get(trial.id)} for trial in self.plan.trials()
+        ]
+        duels = [{"id": d.id, "a": d.a.name, "b": d.b.name} for d in self.plan.duels]
+        parity = [match.what for match in self.matches]
+        rest = {"seconds": seconds, "without_history": unknown}
+        return {"trials": trials, "duels": duels, "parity": parity, **rest}
+
+
+def request_of(run: JSON) -> Request:
+    """Return the request that a stored run came from, so that it can be planned again."""
+    config = run["config"]
+    return Request(
+        parse_experiment(config["experiment"], f"run {run['id']}"),
+        extra=tuple(dataset_from_mapping(file) for file in config.get("files", ())),
+        plugin_files=tuple(config.get("plugin_files", ())),
+        command=command_of(run),
+        only=only_of(config),
+    )
+
+
+def config_of(request: Request, declared: JSON | None) -> JSON:
+    """Return what is stored with a run: all that it takes to plan it again."""
+    only = {key: list(names) for key, names in vars(request.only).items() if names}
+    return {
+        "command": request.command,
+        "experiment": request.experiment.model_dump(mode="json"),
+        "files": [to_json(dataset.file) for dataset in request.extra],
+        "plugin_files": list(request.plugin_files),
+        "declared": declared,
+        **({"only": only} if only else {}),
+    }
+
+
+def config_hash(config: JSON) -> str:
+    """Return the digest of what was asked for."""
+    only = config.get("only")
+    return ids.digest([config["experiment"], only] if only else config["experiment"])
+
+
+def plan_request(request: Request, registry: Registry) -> Plan:
+    """Return the plan of a request; an empty one is an error that says so."""
+    registry.entry("executor", request.executor)  # a wrong name is told before anything else
+    plan = request.only.plan(_whole_plan(request, registry))
+    if not plan.jobs and not plan.skipped and not plan.duels:
+        raise ConfigError("nothing to run: no chosen algorithm is for the task of a chosen dataset")
+    questions(request.experiment.diagnostics, plan)  # a wrong name is told before anything runs
+    return plan
+
+
+def _whole_plan(request: Request, registry: Registry) -> Plan:
+    experiment, files = request.experiment, request.plugin_files
+    if request.command != "duel":
+        return make_plan(experiment, registry, surroundings(), request.extra, files)
+    (dataset,) = request.extra or (resolve(experiment.duels.datasets[0], registry),)
+    sides = experiment.algorithms
+    return plan_duel(experiment, registry, surroundings(), dataset, sides, files)
+
+
+def planned_matches(request: Request, registry: Registry, plan: Plan) -> list[Match]:
+    """Return the comparisons of trees that a request asks for; ``plan`` is its own."""
+    if not request.only:
+        return matches_of(request.experiment.parity, plan)
+    whole = _whole_plan(request, registry)  # the part may lack what the globs of a table name
+    return request.only.matches(matches_of(request.experiment.parity, whole))
+
+
+def surroundings() -> Surroundings:
+    """Return what ids need to know of this machine and this installation."""
+    return Surroundings(machine_id(), cache(installed_version))
+
+
+def forecast(request: Request, registry: Registry) -> Forecast:
+    """Return what a request would do, without doing it; writes nothing."""
+    plan = plan_request(request, registry)
+    matches = planned_matches(request, registry, plan)
+    known: dict[str, Status] = {}
+    duels: dict[str, Status] = {}
+    parities: dict[str, Status] = {}
+    seconds: dict[tuple[str, str], float] = {}
+    if Store.exists(request.results):
+        with Store.open(request.results) as store:
+            seconds = store.typical_seconds()
+            if not request.fresh:
+                retry = request.retry_failed
+                pins = Pins()
+                known = reusable(store, plan.jobs, pins, retry_failed=retry)
+                duels = reusable_duels(store, plan.duels, pins, retry_failed=retry)
+                parities = known_matches(store, matches, pins, retry_failed=retry)
+    return Forecast(plan, known, duels, seconds, matches, parities)
+
+
+def run_experiment(request: Request, registry: Registry, progress: Progress) -> RunEnd:
+    """Carry out a request and return what came of it; every outcome is in the store.
+
+    Raises
+    ------
+    ConfigError
+        Where a name is unknown or nothing can be run; nothing was written then.
+    BusyError
+        Where another run writes to the store and waiting was not wanted.
+    """
+    plan = plan_request(request, registry)
+    matches = planned_matches(request, registry, plan)
+    experiment = request.experiment
+    config = config_of(request, plan.declared)
+    with Store.open(
+        request.results, write=True, wait=request.wait, on_wait=progress.message
+    ) as store:
+        run_id = store.begin_run(
+            name=experiment.name,
+            config=config,
+            config_hash=config_hash(config),
+            machine=fingerprint(),
+        )
+        trials = [*plan.trials(), *(outcome.trial for outcome in plan.skipped)]
+        store.plan_trials(run_id, trials)
+        status: RunStatus = "interrupted"
+        try:
+            execution = Execution(store, run_id, registry, progress, request.options)
+            execution.tell_unanswered(plan)
+            tally = execution.carry_out(plan, matches)
+            asked, fresh = experiment.diagnostics, request.fresh
+            Diagnosis(store, run_id, registry, progress, asked, fresh).carry_out(plan)
+            status = "done"
+        finally:
+            store.finish_run(run_id, status)
+    return RunEnd(run_id, tally)
+
+
+def run_one_duel(
+    experiment: Experiment,
+    registry: Registry,
+    *,
+    results: Path,
+    extra: tuple[Dataset, ...] = (),
+    plugin_files: tuple[str, ...] = (),
+    fresh: bool = False,
+    progress: Progress,
+) -> DuelEnd:
+    """Run one duel of an experiment's two algorithms as a run of its own, or find it stored."""
+    request = Request(experiment, extra, plugin_files, results, fresh=fresh, command="duel")
+    return fight(request, registry, progress)
+
+
+def fight(request: Request, registry: Registry, progress: Progress) -> DuelEnd:
+    """Run the one duel of a request as a run of its own, or find it stored."""
+    plan = plan_request(request, registry)
+    config = config_of(request, plan.declared)
+    with Store.open(request.results, write=True, on_wait=progress.message) as store:
+        run_id = store.begin_run("duel", config, config_hash(config), machine=fingerprint())
+        status: RunStatus = "interrupted"
+        try:
+            execution = Execution(store, run_id, registry, progress, request.options)
+            execution.carry_out(plan)
+            status = "done"
+        finally:
+            store.finish_run(run_id, status)
+        outcome = store.duels(run_id)[0][0]
+    return DuelEnd(run_id, outcome, speeds_of(outcome))

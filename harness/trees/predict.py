@@ -1,0 +1,229 @@
+"""The plain numpy predictor of a :class:`~harness.trees.ensemble.TreeEnsemble`: slow, and an oracle."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+from scipy import sparse
+
+from harness.core.errors import DataError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from harness.trees.ensemble import TreeEnsemble
+
+CHUNK = 1 << 22  # values of X that are brought into dense float64 form at once
+BINARY = 2
+TABLE = 2  # dimensions
+
+
+class Missing(IntEnum):
+    """What a node takes for a missing value, and sends to its default side."""
+
+    NONE = 0  # nothing: NaN fails every comparison and so goes right
+    NAN = 1
+    ZERO = 2  # NaN and zero (LightGBM's zero_as_missing)
+    NAN_AS_ZERO = 3  # nothing: NaN is read as 0.0 (LightGBM, no NaN in training)
+
+
+def leaves(ensemble: TreeEnsemble, X: Any) -> np.ndarray:
+    """Return leaf node numbers, int32 (n_rows, n_trees)."""
+    X = as_table(X)
+    found = np.empty((X.shape[0], ensemble.n_trees), np.int32)
+    for rows, chunk in chunks(ensemble, X):
+        found[rows] = _walk(ensemble, chunk)
+    return found
+
+
+def raw(ensemble: TreeEnsemble, X: Any) -> np.ndarray:
+    """Return scores before the link, (n_rows, n_outputs) in the ensemble's sum_dtype."""
+    X = as_table(X)
+    found = np.empty((X.shape[0], ensemble.n_outputs), ensemble.sum_dtype)
+    for rows, chunk in chunks(ensemble, X):
+        found[rows] = combine(ensemble, _walk(ensemble, chunk))
+    return found
+
+
+def predict(ensemble: TreeEnsemble, X: Any) -> np.ndarray:
+    """Return float64 values (n_rows,), or probabilities with a column for each class."""
+    return from_raw(ensemble, raw(ensemble, X))
+
+
+def from_raw(ensemble: TreeEnsemble, score: np.ndarray) -> np.ndarray:
+    """Return what raw scores mean; see :meth:`harness.trees.ensemble.TreeEnsemble.from_raw`."""
+    score = score / np.dtype(ensemble.sum_dtype).type(ensemble.temperature)
+    found = _link(ensemble.link, score).astype(np.float64)
+    if ensemble.link == "sigmoid" and len(ensemble.classes) == BINARY:
+        return np.column_stack([1.0 - found, found])
+    return found[:, 0] if not ensemble.classes and ensemble.n_outputs == 1 else found
+
+
+def goes_left(ensemble: TreeEnsemble, node: int | np.ndarray, x: np.ndarray) -> np.ndarray:
+    """Return whether values go left, bool (n,).
+
+    Parameters
+    ----------
+    node
+        An inner node for all values, or one for each.
+    x : (n,) float64
+        Values of the column that the node asks, as they stand in X; category codes as numbers.
+    """
+    values = _read(np.asarray(x, np.float64), ensemble)
+    nodes = np.broadcast_to(np.asarray(node), values.shape)
+    asks_set = (ensemble.categories[nodes] >= 0).any()
+    keys = _set_keys(ensemble) if asks_set else np.empty(0, np.int64)
+    return _goes_left(ensemble, keys, nodes, values)
+
+
+def as_table(X: Any) -> Any:
+    """Return X, lists as an array; raise DataError where it has not rows and columns."""
+    X = X if hasattr(X, "shape") else np.asarray(X)
+    if len(X.shape) != TABLE:
+        raise DataError(
+            f"X has the shape {X.shape}, not (rows, columns): give one row as X.reshape(1, -1)"
+        )
+    return X
+
+
+def chunks(ensemble: TreeEnsemble, X: Any) -> Iterator[tuple[slice, np.ndarray]]:
+    """Yield slices of rows with their values, as float64 rounded to the library's input dtype."""
+    X = as_table(X)
+    n_rows, n_columns = X.shape
+    if n_columns != ensemble.n_features:
+        raise DataError(
+            f"X has {n_columns} columns and the trees know {ensemble.n_features}: "
+            "predict on the columns that were trained on"
+        )
+    step = max(1, CHUNK // max(1, n_columns))
+    for start in range(0, n_rows, step):
+        rows = slice(start, min(start + step, n_rows))
+        yield rows, _dense(X, rows, ensemble)
+
+
+def _dense(X: Any, rows: slice, ensemble: TreeEnsemble) -> np.ndarray:
+    if isinstance(X, pd.DataFrame):
+        part = X.iloc[rows]
+        columns = [_column(part.iloc[:, j]) for j in range(part.shape[1])]
+        values = np.column_stack(columns) if columns else np.empty(part.shape)
+    elif sparse.issparse(X):
+        listed = X.tocsr()[rows].tocoo()
+        fill = np.nan if ensemble.absent == "nan" else 0.0
+        values = np.full(listed.shape, fill)
+        values[listed.row, listed.col] = listed.data
+    else:
+        values = np.asarray(X[rows], dtype=np.float64)
+    return _read(values, ensemble)
+
+
+def _read(values: np.ndarray, ensemble: TreeEnsemble) -> np.ndarray:
+    """Return float64 values as the library reads them: rounded, and the tiniest as zero."""
+    if ensemble.input_dtype == "float32":
+        with np.errstate(over="ignore"):  # beyond float32 a value is infinite, as in the library
+            values = values.astype(np.float32).astype(np.float64)
+    return np.where(np.abs(values) <= ensemble.zero_within, 0.0, values)
+
+
+def _column(column: pd.Series[Any]) -> np.ndarray:
+    """Return a column's numbers, or the codes of its categories; NaN where missing."""
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        codes = column.cat.codes.to_numpy().astype(np.float64)
+        codes[codes < 0] = np.nan
+        return codes
+    return column.to_numpy(dtype=np.float64, na_value=np.nan)
+
+
+def _walk(e: TreeEnsemble, X: np.ndarray) -> np.ndarray:
+    """Return the leaf of each row in each tree: all rows go one step down at a time."""
+    found = np.empty((len(X), e.n_trees), np.int32)
+    keys = _set_keys(e)
+    for t, root in enumerate(e.offsets[:-1]):
+        at = np.full(len(X), root, np.int32)
+        rows = np.flatnonzero(e.left[at] >= 0)
+        while len(rows):
+            node = at[rows]
+            left = _goes_left(e, keys, node, X[rows, e.feature[node]])
+            at[rows] = np.where(left, e.left[node], e.right[node])
+            rows = rows[e.left[at[rows]] >= 0]
+        found[:, t] = at
+    return found
+
+
+def _goes_left(e: TreeEnsemble, keys: np.ndarray, node: np.ndarray, x: np.ndarray) -> np.ndarray:
+    """Return, for each value x that stands at a node, whether it goes left."""
+    kind, nan = e.missing[node], np.isnan(x)
+    x = np.where(nan & (kind >= Missing.ZERO), 0.0, x)
+    threshold = e.threshold[node]
+    left: np.ndarray = x < threshold if e.comparison == "<" else x <= threshold
+    categorical = e.categories[node] >= 0
+    if categorical.any():
+        number = e.categories[node[categorical]]
+        member = _is_member(keys, number, x[categorical])
+        left[categorical] = member == e.members_left[number]
+    missing = (nan & (kind == Missing.NAN)) | ((kind == Missing.ZERO) & (x == 0))
+    left[missing] = e.default_left[node[missing]]
+    return left
+
+
+def _set_keys(e: TreeEnsemble) -> np.ndarray:
+    """Return (set, code) of every member as one ascending int64 each."""
+    numbers = np.arange(len(e.members_left), dtype=np.int64)
+    keys: np.ndarray = (np.repeat(numbers, np.diff(e.set_indptr)) << 32) + e.set_codes
+    return keys
+
+
+def _is_member(keys: np.ndarray, number: np.ndarray, x: np.ndarray) -> np.ndarray:
+    """Return whether the category x, cut to an integer, is in the set of that number."""
+    valid = (x >= 0) & (x < 2**31)
+    wanted = (number.astype(np.int64) << 32) + np.where(valid, x, 0.0).astype(np.int64)
+    place = np.searchsorted(keys, wanted)
+    found = np.zeros(len(x), bool)
+    inside = place < len(keys)
+    found[inside] = keys[place[inside]] == wanted[inside]
+    return found & valid
+
+
+def combine(e: TreeEnsemble, leaf: np.ndarray) -> np.ndarray:
+    """Return raw scores of rows whose leaves are known, added up in the order of the trees."""
+    dtype, width = np.dtype(e.sum_dtype), e.value.shape[1]
+    if e.combination == "median":
+        return _weighted_median(e.value[leaf, 0], e.weight)[:, None].astype(dtype)
+    total = np.zeros((len(leaf), e.n_outputs), dtype)
+    if e.base_first:
+        total += e.base.astype(dtype)
+    for t in range(e.n_trees):
+        given = e.value[leaf[:, t]]
+        if e.combination == "vote":
+            given = np.where(np.arange(width) == given.argmax(axis=1)[:, None], 1.0, e.against)
+        columns = slice(e.output[t], e.output[t] + width)
+        total[:, columns] += (e.weight[t] * given).astype(dtype)
+    if e.combination in ("mean", "vote"):
+        total /= dtype.type(e.weight.sum())
+    return total if e.base_first else total + e.base.astype(dtype)
+
+
+def _weighted_median(members: np.ndarray, weight: np.ndarray) -> np.ndarray:
+    """Return, a row, the least member value at which half of the weight is reached."""
+    order = np.argsort(members, axis=1)
+    reached = np.cumsum(weight[order], axis=1)
+    middle = np.argmax(reached >= 0.5 * reached[:, -1:], axis=1)
+    rows = np.arange(len(members))
+    found: np.ndarray = members[rows, order[rows, middle]]
+    return found
+
+
+def _link(name: str, score: np.ndarray) -> np.ndarray:
+    """Return the inverse link of raw scores, in their dtype."""
+    found: np.ndarray = score
+    with np.errstate(over="ignore"):  # exp may be infinite: 1 / (1 + inf) is the right 0
+        if name == "exp":
+            found = np.exp(score)
+        elif name == "sigmoid":
+            found = score.dtype.type(1) / (score.dtype.type(1) + np.exp(-score))
+        elif name == "softmax":
+            power = np.exp(score - score.max(axis=1, keepdims=True))
+            found = power / power.sum(axis=1, keepdims=True)
+    return found

@@ -1,0 +1,143 @@
+"""What an error is made of, against what was varied: one panel a family of models."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from reports.blocks.blocks import Block, Details, Figure
+from reports.blocks.tables import Cell, Column, Row, Table
+from reports.charts.curves import parts, parts_keys
+from reports.text.format import digits, listing, plural, short
+
+if TYPE_CHECKING:
+    from harness.analysis.diagnostics import Diagnostic
+
+MOST_PANELS = 12  # of one chart
+SIZE = "training rows"
+
+
+def varied(told: Sequence[Diagnostic]) -> list[dict[str, Any]]:
+    """Return, for each answer, the params in which those of its algorithm and dataset differ."""
+    values: dict[tuple[str, str, str], set[str]] = {}
+    for d in told:
+        for key, value in d.params.items():
+            values.setdefault((d.algorithm, d.dataset, key), set()).add(json.dumps(value))
+    differ = {place for place, known in values.items() if len(known) > 1}
+    return [
+        {k: v for k, v in d.params.items() if (d.algorithm, d.dataset, k) in differ} for d in told
+    ]
+
+
+def told_params(params: Mapping[str, Any]) -> str:
+    """Return "max_depth 3, learning_rate 0.1"."""
+    return ", ".join(f"{short(key)} {short(_word(value), 40)}" for key, value in params.items())
+
+
+def named(told: Sequence[Diagnostic]) -> list[str]:
+    """Return a name for each answer: the algorithm, and the params that tell it from others."""
+    params = map(told_params, varied(told))
+    return [
+        f"{d.algorithm}, {extra}" if extra else d.algorithm
+        for d, extra in zip(told, params, strict=True)
+    ]
+
+
+def _word(value: Any) -> str:
+    if isinstance(value, Mapping) and "algorithm" in value:  # a nested estimator
+        inner = told_params(value.get("params") or {})
+        return f"{value['algorithm']} ({inner})" if inner else str(value["algorithm"])
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+def shares(found: Mapping[str, Any]) -> dict[str, float]:
+    """Return error, bias, variance and, where it is known, noise of an answer."""
+    value = {name: part["value"] for name, part in found["parts"].items()}
+    if found["kind"] == "0-1":
+        net = value["unbiased_variance"] - value["biased_variance"]
+        return {"error": value["error"], "bias": value["bias"], "variance": net}
+    known = {"error": value["error"], "bias": value["bias2"], "variance": value["variance"]}
+    return known | ({"noise": value["noise"]} if "noise" in value else {})
+
+
+def bias_variance_figures(told: Sequence[Diagnostic]) -> list[Block]:
+    """Return, a dataset, the parts against each axis, and against the number of training rows."""
+    blocks: list[Block] = []
+    for dataset in dict.fromkeys(d.dataset for d in told):
+        same = [d for d in told if d.dataset == dataset]
+        charts: dict[str, list[dict[str, Any]]] = {}
+        for axis, row in _points(same):
+            charts.setdefault(axis, []).append(row)
+        sizes = list(_best(same))
+        if len({row["x"] for row in sizes}) > 1:
+            charts[SIZE] = sizes
+        blocks += [_figure(rows, axis, dataset) for axis, rows in charts.items()]
+    return [Details("Error, bias and variance as curves", blocks)] if blocks else []
+
+
+def _points(told: Sequence[Diagnostic]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield axis and points of the answers to one dataset whose algorithm has an axis."""
+    differing = varied(told)
+    axes = {name: _axis(told, differing, name) for name in dict.fromkeys(d.algorithm for d in told)}
+    for d, params in zip(told, differing, strict=True):
+        axis = axes[d.algorithm]
+        if not axis or not _is_number(params[axis]):  # such as a depth without a limit
+            continue
+        rest = told_params({k: v for k, v in params.items() if k != axis})
+        size = plural(d.found["train_rows"], "row")
+        name = ", ".join(filter(None, [d.algorithm, rest, size]))
+        yield axis, {"name": name, "x": params[axis], **shares(d.found)}
+
+
+def _axis(told: Sequence[Diagnostic], differing: Sequence[dict[str, Any]], name: str) -> str:
+    """Return the param of an algorithm that takes the most numbers, or ""."""
+    known: dict[str, set[float]] = {}
+    for d, params in zip(told, differing, strict=True):
+        for key, value in params.items():
+            if d.algorithm == name and _is_number(value):
+                known.setdefault(key, set()).add(value)
+    several = {key: values for key, values in known.items() if len(values) > 1}
+    return max(several, key=lambda key: len(several[key]), default="")
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def _best(told: Sequence[Diagnostic]) -> Iterator[dict[str, Any]]:
+    """Yield points against training rows, of each algorithm's params of least error at the end."""
+    every = list(zip(told, varied(told), strict=True))
+    for name in dict.fromkeys(d.algorithm for d in told):
+        mine = [(d, params) for d, params in every if d.algorithm == name]
+        largest = max(d.found["train_rows"] for d, _ in mine)
+        ends = [(d, params) for d, params in mine if d.found["train_rows"] == largest]
+        chosen = min(ends, key=lambda end: shares(end[0].found)["error"])[1]
+        label = ", ".join(filter(None, [name, told_params(chosen)]))
+        for d, params in mine:
+            if params == chosen:
+                yield {"name": label, "x": d.found["train_rows"], **shares(d.found)}
+
+
+def _figure(rows: Sequence[dict[str, Any]], axis: str, dataset: str) -> Figure:
+    names = list(dict.fromkeys(row["name"] for row in rows))
+    names, left = names[:MOST_PANELS], len(names) - MOST_PANELS
+    drawn = sorted((r for r in rows if r["name"] in names), key=lambda r: names.index(r["name"]))
+    kinds = [kind for kind in ("error", "bias", "variance", "noise") if kind in drawn[0]]
+    columns = [Column("Model"), Column(short(axis), numeric=True)]
+    columns += [Column(kind.capitalize(), numeric=True) for kind in kinds]
+    table: list[Row] = [
+        [short(r["name"], 80), Cell.of(r["x"], digits), *(Cell.of(r[k], digits) for k in kinds)]
+        for r in drawn
+    ]
+    caption = f"{listing(kinds).capitalize()} against {short(axis)} on {short(dataset)}"
+    if left > 0:
+        caption += f"; {plural(left, 'more panel')} not drawn"
+    named = Table(columns, table, caption, f"diagnostics-bias-variance-{axis}-{dataset}")
+    long = [
+        {"name": r["name"], "x": r["x"], "part": kind, "value": r[kind]}
+        for r in drawn
+        for kind in kinds
+    ]
+    spec = parts(long, short(axis), "error")
+    return Figure(spec=spec, title=caption, finding=caption, table=named, keys=parts_keys(kinds))

@@ -1,0 +1,54 @@
+"""What a symbol and a colour mean, in every chart alike: colour never stands alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from reports.blocks.blocks import Key
+
+ROW = 22  # pixels of a row of names
+# Meaning → symbol in words, symbol in the chart, colour.
+ORIGINS = {
+    "from scratch": ("●", "circle", "blue"),
+    "reference library": ("◆", "diamond", "orange"),
+}
+SPEEDS = {
+    "faster": ("▲", "triangle-up", "blue"),
+    "slower": ("▼", "triangle-down", "orange"),
+    "undecided": ("■", "square", "muted"),
+}
+VERDICTS = {
+    "equivalent": ("●", "circle", "blue"),
+    "better": ("▲", "triangle-up", "green"),
+    "worse": ("▼", "triangle-down", "orange"),
+    "inconclusive": ("■", "square", "muted"),
+}
+SERIES = (  # for things that have no meaning of their own: colour, dash of the line, symbol
+    ("blue", "", "circle"),
+    ("orange", "7 3", "diamond"),
+    ("green", "2 2", "square"),
+    ("purple", "7 2 2 2", "triangle-up"),
+    ("amber", "12 3", "triangle-down"),
+    ("sky", "4 4", "circle"),
+    ("muted", "1 3", "diamond"),
+    ("ink", "", "square"),
+)
+SYMBOLS = {"circle": "●", "diamond": "◆", "square": "■", "triangle-up": "▲", "triangle-down": "▼"}
+
+
+def keys(meanings: Mapping[str, tuple[str, str, str]], used: Iterable[str]) -> list[Key]:
+    """Return the legend of those meanings that a chart uses."""
+    present = set(used)
+    return [
+        Key(symbol, colour, text)
+        for text, (symbol, _, colour) in meanings.items()
+        if text in present
+    ]
+
+
+def series_keys(names: Iterable[str]) -> list[Key]:
+    """Return the legend of series, in the order of ``SERIES``."""
+    return [
+        Key(SYMBOLS[shape], colour, name)
+        for name, (colour, _, shape) in zip(names, SERIES, strict=False)
+    ]

@@ -1,0 +1,277 @@
+"""Plots drawn here, for what a report has many of: thousands of dots cost milliseconds.
+
+A :class:`Plot` is a grid of panels; a panel has two axes and marks in the units of these axes.
+It becomes a static SVG of plain attributes, as :mod:`reports.charts.vega` makes them from Vega-Lite:
+colours of the palette, which the style sheet maps to the theme, and escaped text.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from markupsafe import Markup, escape
+
+from reports.charts.axes import Axis
+from reports.text.format import plain, short
+from reports.text.palette import LABEL, PALETTE
+
+SIZE = 12  # pixels of the letters
+GAP = 26  # between panels
+PAD = 8  # between an axis and its labels
+# Where a name may stand beside its point: anchor, and how far away.
+SIDES = (("start", 8, -6), ("start", 8, 14), ("end", -8, -6), ("end", -8, 14))
+NARROW, BROAD = "iljtfr.,:;'|()[]!I ", "mwMW@%—…×"
+SHAPES = {
+    "circle": "M{a:.1f},{y:.1f}a{r},{r} 0 1 0 {d},0a{r},{r} 0 1 0 -{d},0Z",
+    "diamond": "M{x:.1f},{u:.1f}L{b:.1f},{y:.1f}L{x:.1f},{v:.1f}L{a:.1f},{y:.1f}Z",
+    "square": "M{a:.1f},{u:.1f}h{d}v{d}h-{d}Z",
+    "triangle-up": "M{x:.1f},{u:.1f}L{b:.1f},{v:.1f}H{a:.1f}Z",
+    "triangle-down": "M{x:.1f},{v:.1f}L{b:.1f},{u:.1f}H{a:.1f}Z",
+}
+
+HALO = f' stroke="{PALETTE["paper"]}" stroke-width="3" paint-order="stroke"'
+
+Point: TypeAlias = tuple[float, float]
+
+
+def width_of(text: str) -> float:
+    """Return about how many pixels a label takes; rather too many than too few."""
+    wide = sum(
+        3.5 if c in NARROW else 10 if c in BROAD else 8 if c.isupper() else 6.8 if c < "ÿ" else 12
+        for c in text
+    )
+    return wide * SIZE / 12
+
+
+# ------------------------------------------------------------------ marks
+
+
+@dataclass(frozen=True)
+class Dots:
+    """Points of one shape and colour."""
+
+    points: Sequence[Point]
+    colour: str = "blue"
+    shape: str = "circle"
+    radius: float = 3.5
+    opacity: float = 1.0
+
+    def draw(self, at: Callable[[float, float], Point]) -> str:
+        """Return the mark as SVG."""
+        shape, r = SHAPES[self.shape], self.radius
+        places = (at(x, y) for x, y in self.points)
+        outline = "".join(
+            shape.format(x=x, y=y, a=x - r, b=x + r, u=y - r, v=y + r, r=f"{r:g}", d=f"{2 * r:g}")
+            for x, y in places
+        )
+        faint = f' fill-opacity="{self.opacity:g}"' if self.opacity < 1 else ""
+        return f'<path d="{outline}" fill="{PALETTE[self.colour]}"{faint}/>' if outline else ""
+
+
+@dataclass(frozen=True)
+class Lines:
+    """Several lines of one colour, each through its points."""
+
+    lines: Sequence[Sequence[Point]]
+    colour: str = "blue"
+    width: float = 2.0
+    dash: str = ""
+
+    def draw(self, at: Callable[[float, float], Point]) -> str:
+        """Return the mark as SVG."""
+        outline = "".join(
+            "M" + "L".join("{:.1f},{:.1f}".format(*at(x, y)) for x, y in line)
+            for line in self.lines
+            if line
+        )
+        dash = f' stroke-dasharray="{self.dash}"' if self.dash else ""
+        paint = f'stroke="{PALETTE[self.colour]}" stroke-width="{self.width:g}"{dash}'
+        return f'<path d="{outline}" fill="none" {paint}/>' if outline else ""
+
+
+@dataclass(frozen=True)
+class Boxes:
+    """Rectangles of one colour, each from one corner to the opposite one."""
+
+    boxes: Sequence[tuple[float, float, float, float]]  # x, y, x, y
+    colour: str = "band"
+
+    def draw(self, at: Callable[[float, float], Point]) -> str:
+        """Return the mark as SVG."""
+        outline = ""
+        for x0, y0, x1, y1 in self.boxes:
+            (a, b), (c, d) = at(x0, y0), at(x1, y1)
+            outline += f"M{a:.1f},{b:.1f}H{c:.1f}V{d:.1f}H{a:.1f}Z"
+        return f'<path d="{outline}" fill="{PALETTE[self.colour]}"/>' if outline else ""
+
+
+@dataclass(frozen=True)
+class Label:
+    """Words beside a point."""
+
+    point: Point
+    text: str
+    anchor: str = "start"  # or middle, end
+    dx: float = 7.0
+    dy: float = 4.0
+    colour: str = "ink"
+
+    def draw(self, at: Callable[[float, float], Point]) -> str:
+        """Return the mark as SVG."""
+        x, y = at(*self.point)
+        words = short(self.text, LABEL)
+        return _text(x + self.dx, y + self.dy, words, self.anchor, self.colour, halo=True)
+
+
+Mark: TypeAlias = Dots | Lines | Boxes | Label
+
+
+# ------------------------------------------------------------------ the picture
+
+
+@dataclass(frozen=True)
+class Panel:
+    """Two axes and the marks between them."""
+
+    x: Axis
+    y: Axis
+    marks: Sequence[Mark]
+    title: str = ""
+    width: float = 190.0
+    height: float = 130.0
+    right: float = 0.0  # room for what is written beyond the right edge
+
+
+@dataclass(frozen=True)
+class Plot:
+    """A grid of panels, so many in a row."""
+
+    panels: Sequence[Panel]
+    across: int = 3
+
+    def svg(self, title: str) -> Markup:
+        """Return the plot as an ``<svg>`` element; the title is read out in its place."""
+        lefts = [max(map(_left, self.panels[i :: self.across])) for i in range(self.across)
+                 if i < len(self.panels)]  # fmt: skip
+        parts, top, width = [], 4.0, 0.0
+        for first in range(0, len(self.panels), self.across):
+            line = self.panels[first : first + self.across]
+            head = 20.0 if any(p.title for p in line) else 0.0
+            x = 0.0
+            for panel, left in zip(line, lefts, strict=False):
+                x += left
+                parts += _panel(panel, x, top + head)
+                x += panel.width + panel.right + GAP
+            width = max(width, x - GAP + 24)
+            top += head + max(p.height + _below(p) for p in line) + 14
+        height = top - 8
+        name = "chart broad" if width > 760 else "chart wide" if width > 520 else "chart"
+        return Markup(  # noqa: S704 - every text in the parts was escaped where it was made
+            f'<svg xmlns="http://www.w3.org/2000/svg" class="{name}" role="img" '
+            f'aria-label="{escape(plain(title))}" viewBox="0 0 {width:.0f} {height:.0f}" '
+            f'width="{width:.0f}" height="{height:.0f}" font-size="{SIZE}">{"".join(parts)}</svg>'
+        )
+
+
+def beside(named: Sequence[tuple[str, Point]], panel: Panel) -> list[Label]:
+    """Return names beside their points, those left out that would cover another name or a dot."""
+    taken = [
+        (x - 4, y - 4, x + 4, y + 4)
+        for mark in panel.marks
+        if isinstance(mark, Dots)
+        for x, y in (_within(panel, point) for point in mark.points)
+    ]
+    found = []
+    for text, point in named:
+        x, y = _within(panel, point)
+        wide = width_of(text)
+        for anchor, dx, dy in SIDES:
+            left = x + dx if anchor == "start" else x + dx - wide
+            box = (left, y + dy - SIZE, left + wide, y + dy + 3)
+            inside = (
+                box[0] >= 0 and box[2] <= panel.width and box[1] >= 0 and box[3] <= panel.height
+            )
+            if inside and not any(_touch(box, other) for other in taken):
+                taken.append(box)
+                found.append(Label(point, text, anchor, dx, dy))
+                break
+    return found
+
+
+def _within(panel: Panel, point: Point) -> Point:
+    """Return how many pixels from the left and the top of a panel a point lies."""
+    x, y = panel.x.share(point[0]), panel.y.share(point[1])
+    return x * panel.width, (1 - y) * panel.height
+
+
+def _touch(a: tuple[float, ...], b: tuple[float, ...]) -> bool:
+    return a[0] < b[2] and b[0] < a[2] and a[1] < b[3] and b[1] < a[3]
+
+
+def _left(panel: Panel) -> float:
+    """Return the room that the labels of the y axis take."""
+    widest = max(map(width_of, panel.y.labels), default=0.0)
+    return widest + (PAD if widest else 0) + (18 if panel.y.title else 2)
+
+
+def _below(panel: Panel) -> float:
+    return (18.0 if any(panel.x.labels) else 0.0) + (18.0 if panel.x.title else 0.0)
+
+
+def _panel(panel: Panel, left: float, top: float) -> Iterator[str]:
+    width, height = panel.width, panel.height
+
+    def at(x: float, y: float) -> Point:
+        return left + panel.x.share(x) * width, top + (1 - panel.y.share(y)) * height
+
+    xs = [at(t, panel.y.low)[0] for t in panel.x.ticks]
+    ys = [at(panel.x.low, t)[1] for t in panel.y.ticks]
+    grid = "".join(f"M{x:.1f},{top:.1f}v{height:g}" for x in xs)
+    grid += "".join(f"M{left:.1f},{y:.1f}h{width:g}" for y in ys)
+    yield f'<path d="{grid}" stroke="{PALETTE["line"]}" fill="none"/>' if grid else ""
+    yield from (mark.draw(at) for mark in panel.marks)
+    yield from (
+        _text(left - PAD, y + 4, label, "end")
+        for y, label in zip(ys, panel.y.labels, strict=True)
+        if label
+    )
+    yield from _x_labels(panel.x, xs, top + height + 17)
+    if panel.title:
+        yield _text(left, top - 8, short(panel.title, int(width / 6.4)), "start")
+    if panel.x.title:
+        below = top + height + 34
+        yield _text(left + width / 2, below, panel.x.title, "middle", "muted")
+    if panel.y.title:
+        x, y = left - _left(panel) + 12, top + height / 2
+        turned = f'transform="translate({x:.1f},{y:.1f})rotate(-90)"'
+        yield _text(0, 0, panel.y.title, "middle", "muted", turned)
+
+
+def _x_labels(axis: Axis, xs: Sequence[float], y: float) -> Iterator[str]:
+    """Yield those labels of an x axis that do not touch the one before."""
+    end = -math.inf
+    for x, label in zip(xs, axis.labels, strict=True):
+        half = width_of(label) / 2
+        if label and x - half > end + 4:
+            end = x + half
+            yield _text(x, y, label, "middle")
+
+
+def _text(
+    x: float,
+    y: float,
+    words: str,
+    anchor: str,
+    colour: str = "ink",
+    placed: str = "",
+    *,
+    halo: bool = False,
+) -> str:
+    """Return a text; a halo of paper keeps it legible over lines."""
+    place = placed or f'x="{x:.1f}" y="{y:.1f}"'
+    place += HALO if halo else ""
+    aside = f' text-anchor="{anchor}"' if anchor != "start" else ""
+    return f'<text {place}{aside} fill="{PALETTE[colour]}">{escape(plain(words))}</text>'

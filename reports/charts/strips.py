@@ -1,0 +1,67 @@
+"""Dots in rows of names, a panel a quantity: what each algorithm did on each split."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from reports.charts.axes import Axis, brief_seconds, linear, logarithmic, rows
+from reports.charts.legends import ORIGINS, ROW
+from reports.charts.plot import Dots, Lines, Mark, Panel, Plot
+from reports.text.means import mean
+
+WIDE = 12  # largest over least value from which a linear axis would show only the largest
+
+
+def strips(values: Sequence[Mapping[str, Any]], panels: Sequence[tuple[str, str, str]]) -> Plot:
+    """Return dots in rows of names, with a tick at each row's mean.
+
+    Parameters
+    ----------
+    values
+        ``name``, ``kind`` (of ``ORIGINS``) and the quantities, None where there is none.
+    panels
+        (key of the quantity, title of its axis, ``loss`` or ``seconds``).
+    """
+    names = list(dict.fromkeys(value["name"] for value in values))
+    drawn = [_strip(values, names, panel, labelled=not index) for index, panel in enumerate(panels)]
+    return Plot(drawn, across=len(drawn))
+
+
+def _strip(
+    values: Sequence[Mapping[str, Any]],
+    names: Sequence[str],
+    panel: tuple[str, str, str],
+    *,
+    labelled: bool,
+) -> Panel:
+    key, title, unit = panel
+    found: dict[str, list[tuple[str, float]]] = {name: [] for name in names}
+    for value in values:
+        if value[key] is not None:
+            found[value["name"]].append((value["kind"], value[key]))
+    marks: list[Mark] = [
+        Dots(
+            [(x, y) for y, name in enumerate(names) for k, x in found[name] if k == kind],
+            colour,
+            shape,
+            radius=3.8,
+            opacity=0.65,
+        )
+        for kind, (_, shape, colour) in ORIGINS.items()
+    ]
+    middles = [(y, mean(x for _, x in found[name])) for y, name in enumerate(names) if found[name]]
+    ticks = [[(x, y - 0.32), (x, y + 0.32)] for y, x in middles]
+    every = [x for several in found.values() for _, x in several]
+    x = _axis(every, title, unit)
+    return Panel(
+        x, rows(names, labelled=labelled), [*marks, Lines(ticks, "ink")], height=ROW * len(names)
+    )
+
+
+def _axis(values: Sequence[float], title: str, unit: str) -> Axis:
+    if unit == "seconds":
+        return logarithmic(values, title, tell=brief_seconds)
+    if values and min(values) > 0 and max(values) / min(values) > WIDE:
+        return logarithmic(values, title)
+    return linear(values, title, most=5)

@@ -1,0 +1,170 @@
+"""From a view and sections to one HTML file that needs nothing but itself."""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import hashlib
+import os
+import traceback
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from markupsafe import Markup
+
+from harness import __version__
+from harness.core.errors import StoreError
+from reports.blocks.blocks import Block, Callout, Details, Fragment, Paragraph, Verbatim
+from reports.page.page import Page
+from reports.page.render import Renderer
+from reports.text.format import moment, short
+
+if TYPE_CHECKING:
+    from harness.analysis.run_view import RunView
+    from harness.core.model import Section
+
+ASSETS = Path(__file__).parent / "assets"
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A section as the page template takes it."""
+
+    anchor: str
+    title: str
+    badge: str
+    html: Markup
+
+
+def build_report(view: RunView, sections: Iterable[Section]) -> str:
+    """Return the report of a run as the text of one HTML file.
+
+    Parameters
+    ----------
+    view
+        What the store knows of the run; nothing else is looked at.
+    sections
+        What the page is made of; shown by ``order``, then by name. A section that raises
+        becomes a box that says so.
+    """
+    page = Page(view)
+    renderer = Renderer()
+    ordered = sorted(sections, key=lambda section: (section.order, section.name))
+    shown = (_shown(section, page, renderer) for section in ordered)
+    name = short(page.of_run("name") or "run", 120)
+    return page_of(renderer, name, _subtitle(page), [section for section in shown if section])
+
+
+def page_of(
+    renderer: Renderer,
+    name: str,
+    subtitle: str,
+    sections: Iterable[Shown],
+    scripts: Iterable[str] = ("report.js",),
+) -> str:
+    """Return a page of rendered sections, with its style, its scripts and their policy."""
+    css = (ASSETS / "report.css").read_text(encoding="utf-8")
+    js = "\n".join((ASSETS / script).read_text(encoding="utf-8") for script in scripts)
+    return renderer.page(
+        policy=policy(css, js),
+        css=Markup(css),  # noqa: S704 - our own file, as it was hashed
+        js=Markup(js),  # noqa: S704 - our own file, as it was hashed
+        title=f"{name}: harness report",
+        name=name,
+        subtitle=subtitle,
+        sections=list(sections),
+        version=__version__,
+    )
+
+
+def write_report(view: RunView, sections: Iterable[Section], path: Path) -> None:
+    """Write the report of a run; at any moment the path holds the old file or the new one.
+
+    Raises
+    ------
+    StoreError
+        Where the file cannot be written.
+    """
+    write_page(build_report(view, sections), path)
+
+
+def write_page(text: str, path: Path) -> None:
+    """Write a page; at any moment the path holds the old file or the new one.
+
+    Raises
+    ------
+    StoreError
+        Where the file cannot be written.
+    """
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with temporary.open("w", encoding="utf-8", newline="\n") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(path)
+    except OSError as error:
+        message = (
+            f"cannot write the report {path}: {error.strerror}; free the place, or name another"
+        )
+        raise StoreError(message) from error
+    finally:
+        with contextlib.suppress(OSError):  # it was renamed, or could not be made
+            temporary.unlink()
+
+
+def policy(css: str, js: str) -> str:
+    """Return a content security policy that allows these two texts inline and nothing else."""
+
+    def digest(text: str) -> str:
+        return base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+
+    return (
+        f"default-src 'none'; script-src 'sha256-{digest(js)}'; style-src 'sha256-{digest(css)}'; "
+        "img-src data:; base-uri 'none'; form-action 'none'"
+    )
+
+
+def _shown(section: Section, page: Page, renderer: Renderer) -> Shown | None:
+    """Return a section ready for the page, None where it has nothing to show."""
+    try:
+        fragment = _fragment(section, page)
+        if fragment is None:
+            return None
+        html = renderer.blocks(fragment.blocks)
+    except Exception as error:  # noqa: BLE001 - a stranger's section may raise anything
+        fragment = _broken(section, error)
+        html = renderer.blocks(fragment.blocks)
+    return Shown(renderer.unique(section.name), section.title, fragment.badge, html)
+
+
+def _fragment(section: Section, page: Page) -> Fragment | None:
+    fragment = section.build(page)
+    if fragment is None or isinstance(fragment, Fragment):
+        return fragment
+    kind = type(fragment).__name__
+    raise TypeError(f"{section.name} must return a reports.Fragment or None, not a {kind}")
+
+
+def _broken(section: Section, error: Exception) -> Fragment:
+    """Return the box that stands in the place of a section that raised."""
+    frames = traceback.extract_tb(error.__traceback__)
+    lines = [f"{Path(f.filename).name}:{f.lineno} in {f.name}" for f in frames]
+    what = f"{type(error).__name__}: {error}"
+    blocks: list[Block] = [
+        Paragraph(short(what, 400)),
+        Details(
+            "Where it was raised", [Verbatim("\n".join([*lines, what]), "Where it was raised")]
+        ),
+    ]
+    return Fragment(
+        [Callout(f"This section failed: {section.name}", blocks, "bad")], badge="failed"
+    )
+
+
+def _subtitle(page: Page) -> str:
+    parts = [page.of_run("id"), page.of_run("status"), moment(page.of_run("started"))]
+    return " · ".join(short(part, 80) for part in parts if part)

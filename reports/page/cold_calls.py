@@ -1,0 +1,76 @@
+"""The first call of a phase in a new process beside later ones, as duels have timed both."""
+
+from __future__ import annotations
+
+import statistics
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
+
+from reports.blocks.blocks import Block, Details, Panel, Paragraph, Verbatim
+from reports.blocks.tables import Cell, Column, Row, Table
+from reports.text.format import plural, ratio, seconds, short
+from reports.text.inline import Code
+from reports.words.verdict_words import PHASE_NAMES
+
+if TYPE_CHECKING:
+    from harness.core.model import DuelOutcome
+    from reports.page.page import Page
+
+NOTE = (
+    "In each launch of a duel a new process makes one call of a phase before any is timed: that "
+    "first call pays for threads that start, memory that is asked for and caches that are empty. "
+    "Kernels and the table are loaded before it."
+)
+Key = tuple[str, str, str]  # algorithm or the label of a variant, dataset, phase
+Walls = tuple[list[float], list[float]]  # seconds of first and of later calls
+
+
+def cold_and_warm(page: Page) -> list[Block]:
+    """Return a row an algorithm, dataset and phase; nothing where no duel was fought."""
+    found = calls(page.view.duels)
+    if not found:
+        return []
+    columns = [Column("Algorithm"), Column("Dataset"), Column("Phase")]
+    columns += [Column(name, numeric=True, unit="s") for name in ("First call", "Later calls")]
+    columns.append(Column("First to later", numeric=True))
+    rows = [_row(key, *walls) for key, walls in sorted(found.items())]
+    told = Table(columns, rows, "Medians of first and of later calls in duels", "cold-and-warm")
+    blocks: list[Block] = [Paragraph(NOTE, role="note"), told]
+    if again := page.fight_again(page.view.duels):
+        blocks.append(Details("The commands", [Verbatim(again, "The commands that time it again")]))
+    return [Panel("First and later calls", blocks, page.anchor("phases", "cold"), folded=True)]
+
+
+def calls(duels: Iterable[DuelOutcome]) -> dict[Key, Walls]:
+    """Return the seconds of first and of later calls."""
+    found: dict[Key, Walls] = defaultdict(lambda: ([], []))
+    for outcome in duels:
+        for side, job in (("a", outcome.duel.a), ("b", outcome.duel.b)):
+            where = job.name, job.dataset.name
+            for phase, wall in _first(outcome, side):
+                found[*where, phase][0].append(wall)
+            for block in outcome.blocks:
+                walls = [sample.wall for sample in getattr(block, side)]
+                found[*where, block.phase][1].extend(walls)
+    return {key: walls for key, walls in found.items() if all(walls)}
+
+
+def _first(outcome: DuelOutcome, side: str) -> Iterator[tuple[str, float]]:
+    for launch in outcome.facts.get("launches") or ():
+        for sample in (launch.get(side) or {}).get("cold") or ():
+            yield str(sample["phase"]), float(sample["wall"])
+
+
+def _row(key: Key, first: list[float], later: list[float]) -> Row:
+    algorithm, dataset, phase = key
+    cold, warm = statistics.median(first), statistics.median(later)
+    share = cold / warm if warm > 0 else None
+    return [
+        Cell([Code(short(algorithm))], algorithm),
+        short(dataset),
+        PHASE_NAMES.get(phase, short(phase)),
+        Cell.of(cold, seconds, note=plural(len(first), "time")),
+        Cell.of(warm, seconds),
+        Cell.of(share, ratio),
+    ]

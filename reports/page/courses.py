@@ -1,0 +1,148 @@
+"""The course of scores and of speeds over several runs, and where asv finds that they step."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from harness.analysis.series import NoAsvError, Point, find_steps
+from reports.blocks.blocks import Figure, Key
+from reports.blocks.tables import Cell, Column, Row, Table
+from reports.charts.axes import Axis, brief_ratio, linear, logarithmic
+from reports.charts.legends import SERIES, series_keys
+from reports.charts.plot import Dots, Lines, Mark, Panel, Plot
+from reports.page.run_tables import levels_of
+from reports.text.format import plural, ratio, short, signed
+from reports.text.inline import Code
+from reports.words.verdict_words import training_phase
+
+if TYPE_CHECKING:
+    from harness.analysis.trends import RunPoint
+
+MOST = 24  # panels of one chart
+STEADY = 1e-9  # a relative change of a score that is rounding
+FEWEST = 6  # runs in which a step is looked for; in fewer every change would be one
+ABOUT = (
+    "Mean scores of each run, and ratios of its duels. Where asv is installed, a ring is where its "
+    "step detection finds another level. It says where to look; a change of a score is judged by "
+)
+NOTE = [ABOUT, Code("harness compare"), ", one of speed by ", Code("harness gate --against"), "."]
+STEP = Key("●", "amber", "another level from here on")
+OTHERS = ("ink", "1 2", "square")  # the look of all datasets beyond those with one of their own
+Line = list[tuple[float, float]]
+
+
+def run_names(points: Sequence[RunPoint]) -> list[str]:
+    """Return a short name a run: its revision, or when it was begun."""
+    return [p.revision[:8] or str(p.run.get("started") or "")[5:16] for p in points]
+
+
+def score_figure(points: Sequence[RunPoint], name: str, again: str = "") -> Figure | None:
+    """Return a panel an algorithm whose loss moved, against the first run's, a line a dataset."""
+    lines: dict[str, dict[str, Line]] = {}
+    for (algorithm, _, _, dataset), by_run in levels_of(points).items():
+        scores = [by_run[i].score if i in by_run else math.nan for i in range(len(points))]
+        first = next((s for s in scores if s > 0 and math.isfinite(s)), math.nan)
+        line = [(float(i), s / first) for i, s in enumerate(scores) if s > 0 and s < math.inf]
+        if len(line) > 1 and any(abs(y - 1) > STEADY for _, y in line):
+            lines.setdefault(algorithm, {}).setdefault(dataset, line)
+    return _figure(points, lines, "score over that of the first run", f"{name}-scores", again)
+
+
+def speed_figure(points: Sequence[RunPoint], name: str, again: str = "") -> Figure | None:
+    """Return a panel a pair: the ratio of its duels' training times, a line a dataset.
+
+    Of several duels of a pair on one dataset, with other params or rows, each has its own line.
+    """
+    lines: dict[str, dict[str, Line]] = {}
+    subjects: dict[tuple[str, str], list[str]] = {}
+    for i, point in enumerate(points):
+        phase = training_phase(point.speeds)
+        for speed in point.speeds:
+            if speed.phase == phase and 0 < speed.ratio.value < math.inf:
+                pair = f"{short(speed.algorithm, 24)} / {short(speed.reference, 24)}"
+                known = subjects.setdefault((pair, speed.dataset), [])
+                known += [speed.subject] * (speed.subject not in known)
+                number = known.index(speed.subject) + 1
+                name_of_line = speed.dataset if number == 1 else f"{speed.dataset} ({number})"
+                lines.setdefault(pair, {}).setdefault(name_of_line, []).append(
+                    (float(i), speed.ratio.value)
+                )
+    several = {
+        pair: kept
+        for pair, by in lines.items()
+        if (kept := {dataset: line for dataset, line in by.items() if len(line) > 1})
+    }
+    return _figure(points, several, "time of the reference over ours", f"{name}-speeds", again)
+
+
+def steps_of(line: Line) -> dict[int, float]:
+    """Return the positions in a line where another level begins, each with the change's share.
+
+    There is none in a few runs, or where asv, whose detection this is, is not installed.
+    """
+    if len(line) < FEWEST:
+        return {}
+    found = [Point("", "", value) for _, value in line]
+    with contextlib.suppress(NoAsvError):
+        return {step.index: step.share for step in find_steps(found)}
+    return {}
+
+
+def _keys(datasets: Sequence[str], known: int, *, stepped: bool) -> list[Key]:
+    keys = series_keys(short(dataset, 30) for dataset in datasets[:known])
+    more = len(datasets) - known
+    keys += [Key("■", "ink", plural(more, "other dataset"))] if more > 0 else []
+    return [*keys, *([STEP] if stepped else [])]
+
+
+def _figure(
+    points: Sequence[RunPoint],
+    lines: Mapping[str, Mapping[str, Line]],
+    title: str,
+    name: str,
+    again: str,
+) -> Figure | None:
+    if not lines:
+        return None
+    log = name.endswith("-speeds")
+    datasets = list(dict.fromkeys(d for by in lines.values() for d in by))
+    drawn = dict(list(lines.items())[:MOST])
+    names = run_names(points)
+    x = Axis(-0.3, len(points) - 0.7, range(len(points)), names)
+    every = [y for by in drawn.values() for line in by.values() for _, y in line]
+    y = logarithmic([*every, 1.0], tell=brief_ratio) if log else linear([*every, 1.0])
+    one = Lines([[(x.low, 1.0), (x.high, 1.0)]], "muted", 1, "3 3")
+    known = SERIES[: len(SERIES) - 1]  # what cannot be told apart any more looks alike
+    styles = [*known, *[OTHERS] * max(0, len(datasets) - len(known))]
+    panels = []
+    for what, by in drawn.items():
+        marks: list[Mark] = [one]
+        for dataset, (colour, dash, shape) in zip(datasets, styles, strict=False):
+            if line := by.get(dataset):
+                rings = [line[i] for i in steps_of(line)]
+                marks += [Dots(rings, "amber", radius=7, opacity=0.4)] if rings else []
+                marks += [Lines([line], colour, 1.5, dash), Dots(line, colour, shape, 3)]
+        panels.append(Panel(x, y, marks, what, 220, 110))
+    columns = [Column("What"), Column("Dataset"), Column("Run"), Column(title, numeric=True)]
+    columns.append(Column("Step", numeric=True, unit="share of the level before"))
+    rows: list[Row] = []
+    for what, by in lines.items():
+        for dataset, line in by.items():
+            steps = steps_of(line)
+            for position, (i, value) in enumerate(line):
+                step = steps.get(position)
+                told = [short(what), short(dataset), short(points[int(i)].id)]
+                shown = Cell("" if step is None else f"{signed(100 * step)} %", step)
+                rows.append([*told, Cell.of(value, ratio), shown])
+    cut = f"; {MOST} of {len(lines)} are drawn" if len(lines) > MOST else ""
+    return Figure(
+        spec=Plot(panels, across=3),
+        title=f"{title} over the runs, a panel an algorithm",
+        finding=f"{title.capitalize()}, over {plural(len(points), 'run')}{cut}.",
+        table=Table(columns, rows, f"{title.capitalize()}, run by run", name),
+        keys=_keys(datasets, len(known), stepped=any(row[-1].text for row in rows)),
+        again=again,
+    )

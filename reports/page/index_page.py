@@ -1,0 +1,174 @@
+"""The index of a store: its runs, the course of scores and speeds, two runs side by side."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from reports.blocks.blocks import Block, Details, Fragment, Paragraph
+from reports.blocks.blocks import Panel as Part
+from reports.blocks.tables import Cell, Column, Row, Table
+from reports.page.build import Shown, page_of, write_page
+from reports.page.courses import NOTE, score_figure, speed_figure
+from reports.page.render import Renderer
+from reports.page.run_tables import other_tables, scores_table
+from reports.sections.changes import comparison_blocks
+from reports.text.commands import run_again
+from reports.text.format import count, moment, plural, ratio, short
+from reports.text.inline import Code, Inline, Report
+from reports.text.means import geometric_mean
+from reports.words.verdict_words import speed_tally, training_phase
+
+if TYPE_CHECKING:
+    from harness.analysis.compare import RunComparison
+    from harness.analysis.trends import RunPoint
+
+PICK = (
+    "Choose two runs above the table to see them side by side with their change; the command below "
+    "it judges the changes over the splits that both have."
+)
+
+
+def build_index(
+    points: Sequence[RunPoint],
+    reports: Collection[str],
+    older: Sequence[Mapping[str, Any]] = (),
+    newest: Sequence[RunComparison] = (),
+) -> str:
+    """Return the index as the text of one HTML file.
+
+    Parameters
+    ----------
+    points
+        The runs, the oldest first.
+    reports
+        Ids of the runs whose report lies beside the index.
+    older
+        Runs before these, as the store has them, the newest first: they are listed.
+    newest
+        The newest run of each experiment against the one before it.
+    """
+    renderer = Renderer()
+    parts = [
+        ("runs", "Runs", _runs(points, reports, older)),
+        *_newest(newest),
+        *_courses(points),
+    ]
+    shown = [
+        Shown(renderer.unique(name), title, fragment.badge, renderer.blocks(fragment.blocks))
+        for name, title, fragment in parts
+    ]
+    told = "no run yet"
+    if points:
+        newest = moment(str(points[-1].run["started"]))
+        told = f"{plural(len(points) + len(older), 'run')}, the newest of {newest}"
+    return page_of(renderer, "Runs", told, shown, ("report.js", "compare.js"))
+
+
+def write_index(
+    points: Sequence[RunPoint],
+    reports: Collection[str],
+    path: Path,
+    older: Sequence[Mapping[str, Any]] = (),
+    newest: Sequence[RunComparison] = (),
+) -> None:
+    """Write the index; at any moment the path holds the old file or the new one.
+
+    Raises
+    ------
+    StoreError
+        Where the file cannot be written.
+    """
+    write_page(build_index(points, reports, older, newest), path)
+
+
+def _runs(
+    points: Sequence[RunPoint], reports: Collection[str], older: Sequence[Mapping[str, Any]]
+) -> Fragment:
+    if not points:
+        return Fragment([Paragraph("There are no runs yet; `harness run` makes one.")])
+    columns = [
+        Column("Run"),
+        Column("Experiment"),
+        Column("Begun"),
+        Column("Status"),
+        Column("Revision"),
+        Column("Trials", numeric=True),
+        Column("Failed", numeric=True),
+        Column("Training, ours to reference", numeric=True),
+    ]
+    rows: list[Row] = [_run(point, reports) for point in reversed(points)]
+    blocks: list[Block] = [Table(columns, rows, "The newest first", "runs")]
+    if older:
+        told = [_named(str(run["id"]), run, reports) for run in older]
+        table = Table(columns[:4], told, "Older runs, whose scores are not compared", "older")
+        blocks.append(Details(plural(len(older), "older run"), [table]))
+    return Fragment(blocks, badge=count(len(points) + len(older)))
+
+
+def _named(id_: str, run: Mapping[str, Any], reports: Collection[str]) -> Row:
+    """Return what a run is called, of which experiment it is, when it began, how it ended."""
+    name: Inline = Report(id_) if id_ in reports else Code(short(id_))
+    return [
+        Cell([name], id_, "" if id_ in reports else "no report yet"),
+        short(run.get("name", "")),
+        Cell(moment(str(run["started"])), str(run["started"])),
+        short(run.get("status", "")),
+    ]
+
+
+def _run(point: RunPoint, reports: Collection[str]) -> Row:
+    phase = training_phase(point.speeds)
+    trained = [s for s in point.speeds if s.phase == phase and s.algorithm != s.reference]
+    middle = geometric_mean(s.ratio.value for s in trained)
+    note = speed_tally(trained) if trained else "no duel"
+    return [
+        *_named(point.id, point.run, reports),
+        Cell([Code(point.revision[:12])] if point.revision else "", point.revision),
+        Cell.of(point.done, count, note=f"{point.skipped} skipped" if point.skipped else ""),
+        Cell(count(point.failed), point.failed, tone="bad" if point.failed else ""),
+        Cell(ratio(middle), middle, note),
+    ]
+
+
+def _newest(newest: Sequence[RunComparison]) -> list[tuple[str, str, Fragment]]:
+    """Return what changed between the newest two runs of each experiment."""
+    if not newest:
+        return []
+    parts: list[Block] = []
+    for found in newest:
+        name, old, new = str(found.new.get("name", "")), found.old, found.new
+        heading = f"{short(name)}: {short(new.get('id', ''))} against {short(old.get('id', ''))}"
+        parts.append(
+            Part(
+                heading,
+                comparison_blocks(found, f"newest-{name}"),
+                f"newest-{name}",
+                folded=len(newest) > 2,
+            )
+        )
+    return [("newest", "The newest against the one before", Fragment(parts))]
+
+
+def _courses(points: Sequence[RunPoint]) -> list[tuple[str, str, Fragment]]:
+    """Return a section for the courses of each experiment, and one for picking two runs."""
+    by_name: dict[str, list[RunPoint]] = defaultdict(list)
+    for point in points:
+        by_name[str(point.run.get("name", ""))].append(point)
+    several = {name: same for name, same in by_name.items() if len(same) > 1}
+    if not several:
+        return []
+    trends: list[Block] = [Paragraph(NOTE, role="note")]
+    pick: list[Block] = [Paragraph(PICK, role="note")]
+    for name, same in several.items():
+        again = run_again(same[-1].run)
+        figures = (speed_figure(same, name, again), score_figure(same, name, again))
+        drawn: list[Block] = [figure for figure in figures if figure]
+        if drawn:
+            trends.append(Part(short(name), drawn, f"trends-{name}"))
+        tables = [scores_table(same, f"scores-{name}", compare=True), *other_tables(same, name)]
+        pick.append(Part(short(name), tables, f"scores-{name}"))
+    found = [("trends", "Trends", Fragment(trends))] if len(trends) > 1 else []
+    return [*found, ("compare", "Compare two runs", Fragment(pick))]

@@ -1,0 +1,299 @@
+"""What a section is given: the view of a run, and what several sections ask of it."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from harness.analysis.verdicts import MARGIN
+from harness.core.model import FAILURES, Status
+from reports.text.commands import command, duels_again, run_again
+from reports.text.format import short, slug
+from reports.text.means import mean
+
+if TYPE_CHECKING:
+    from harness.analysis.run_view import Accuracy, Cell, RunView, Speed
+    from harness.core.model import DuelOutcome, Outcome
+
+PHASES = ("import", "compile", "load", "preparation", "native", "fit", "predict", "predict_one")
+
+
+@dataclass(frozen=True)
+class Pair:
+    """An algorithm and the one it answers to."""
+
+    algorithm: str
+    reference: str
+
+
+class Page:
+    """The run that a report is about.
+
+    Attributes
+    ----------
+    view : RunView
+        Everything that the store knows of the run; the rest of this class only arranges it.
+    """
+
+    def __init__(self, view: RunView) -> None:
+        self.view = view
+
+    def of_run(self, key: str) -> str:
+        """Return one of the run's own texts: id, name, started, ended, status."""
+        return str(self.view.run.get(key) or "")
+
+    @property
+    def experiment(self) -> Mapping[str, Any]:
+        """The resolved experiment."""
+        found = self.view.run.get("config") or {}
+        return found.get("experiment", found) if isinstance(found, Mapping) else {}
+
+    # -------------------------------------------------------------- cells
+
+    @cached_property
+    def names(self) -> dict[int, str]:
+        """A name for each cell, by its position: the algorithm, and what else tells it apart."""
+        prepared: dict[tuple[str, str, str], set[str]] = defaultdict(set)
+        for cell in self.view.cells:
+            key = canonical(cell.params)
+            prepared[cell.algorithm, key, cell.dataset].add(cell.preparation)
+        several = {(a, key) for (a, key, _), found in prepared.items() if len(found) > 1}
+        names = {}
+        for position, cell in enumerate(self.view.cells):
+            told = [track_name(cell.tracks)] if cell.tracks else []
+            told += _differences(cell.params, self._rivals(cell))
+            if (cell.algorithm, canonical(cell.params)) in several:
+                told.append(cell.preparation)
+            names[position] = f"{cell.algorithm} ({', '.join(told)})" if told else cell.algorithm
+        return names
+
+    def _rivals(self, cell: Cell) -> list[Mapping[str, Any]]:
+        """Return the sets of params of one algorithm on the same tracks."""
+        key = (cell.algorithm, cell.tracks)
+        return list(self._params[key].values())
+
+    @cached_property
+    def _params(self) -> dict[tuple[str, tuple[str, ...]], dict[str, Mapping[str, Any]]]:
+        found: dict[tuple[str, tuple[str, ...]], dict[str, Mapping[str, Any]]] = defaultdict(dict)
+        for cell in self.view.cells:
+            found[cell.algorithm, cell.tracks][canonical(cell.params)] = cell.params
+        return found
+
+    def variant(self, algorithm: str, params: Mapping[str, Any]) -> str:
+        """Return what tells a set of params from the others of its algorithm: "max_bin=15"."""
+        key = canonical(params)
+        for (name, _), sets in self._params.items():
+            if name == algorithm and key in sets:
+                return ", ".join(_differences(params, sets.values()))
+        return ""
+
+    @cached_property
+    def by_dataset(self) -> dict[str, list[tuple[str, Cell]]]:
+        """(name, cell) of each dataset, the best mean primary metric first."""
+        found: dict[str, list[tuple[str, Cell]]] = defaultdict(list)
+        for position, cell in enumerate(self.view.cells):
+            found[cell.dataset].append((self.names[position], cell))
+        for cells in found.values():
+            cells.sort(key=lambda named: (self.badness(named[1]), named[0]))
+        return dict(found)
+
+    def metric(self, cell: Cell) -> str:
+        """Return the name of the metric that verdicts about this cell use."""
+        judged = self._judged.get(cell.dataset, set())
+        primary = [m for m in cell.scores if self.view.metrics.get(m, {}).get("primary")]
+        primary.sort(key=lambda name: name not in judged)
+        scored = [name for name in primary if any(map(math.isfinite, cell.scores[name]))]
+        return next(iter([*scored, *primary, *cell.scores]), "")
+
+    @cached_property
+    def _judged(self) -> dict[str, set[str]]:
+        """Dataset → the metrics that its verdicts are about."""
+        found: dict[str, set[str]] = defaultdict(set)
+        for verdict in self.view.accuracy:
+            found[verdict.dataset].add(verdict.metric)
+        return found
+
+    def lower_is_better(self, metric: str) -> bool:
+        """Whether a smaller value of a metric is better."""
+        return bool(self.view.metrics.get(metric, {}).get("lower_is_better", True))
+
+    def score(self, cell: Cell, metric: str = "") -> float:
+        """Return the mean over finished splits of a metric (the primary one), or NaN."""
+        return mean(cell.scores.get(metric or self.metric(cell), ()))
+
+    def badness(self, cell: Cell) -> float:
+        """Return the primary metric turned so that smaller is better; infinite without one.
+
+        A mean over fewer splits than others have is no rank's: a hard split may be what it lacks.
+        """
+        value = self.score(cell)
+        if math.isnan(value) or not self.scored(cell) >= self._scored_on[cell.dataset]:
+            return math.inf
+        return value if self.lower_is_better(self.metric(cell)) else -value
+
+    def scored(self, cell: Cell) -> set[tuple[str, int]]:
+        """Return the splits and seeds on which a cell has its primary metric."""
+        scores = cell.scores.get(self.metric(cell), ())
+        trials = [outcome.trial for outcome in cell.outcomes]
+        known = [t for t, s in zip(trials, scores, strict=False) if math.isfinite(s)]
+        return {(trial.split.label, trial.seed) for trial in known}
+
+    @cached_property
+    def _scored_on(self) -> dict[str, set[tuple[str, int]]]:
+        """Dataset → the splits and seeds on which any cell has its primary metric."""
+        found: dict[str, set[tuple[str, int]]] = defaultdict(set)
+        for cell in self.view.cells:
+            found[cell.dataset] |= self.scored(cell)
+        return found
+
+    def is_reference(self, algorithm: str) -> bool:
+        """Whether an algorithm is another library's."""
+        return self.view.algorithms.get(algorithm, {}).get("origin") == "reference"
+
+    # -------------------------------------------------------------- outcomes
+
+    @cached_property
+    def outcomes(self) -> list[Outcome]:
+        """Every outcome of every cell."""
+        return [outcome for cell in self.view.cells for outcome in cell.outcomes]
+
+    @property
+    def done(self) -> list[Outcome]:
+        """The outcomes with a result."""
+        return [o for o in self.outcomes if o.status is Status.DONE]
+
+    @property
+    def failed(self) -> list[Outcome]:
+        """The outcomes without one that should have had it."""
+        return [o for o in self.outcomes if o.status in FAILURES]
+
+    @property
+    def skipped(self) -> list[Outcome]:
+        """The outcomes that could not be, with their reasons."""
+        return [o for o in self.outcomes if o.status is Status.SKIPPED]
+
+    @property
+    def failed_duels(self) -> list[DuelOutcome]:
+        """The duels that came to no end."""
+        return [d for d in self.view.duels if d.status is not Status.DONE]
+
+    @property
+    def reused(self) -> int:
+        """How many outcomes were known from earlier runs."""
+        return sum(sum(cell.reused) for cell in self.view.cells)
+
+    @property
+    def margin(self) -> float:
+        """What counts as equal over datasets, a share of the gap."""
+        pooled = [a.margin for a in self.view.accuracy if not a.dataset]
+        return pooled[0] if pooled else MARGIN
+
+    def losses(self, datasets: Iterable[str]) -> dict[str, dict[str, float]]:
+        """Return name → dataset → mean primary metric, turned so that less is better."""
+        found: dict[str, dict[str, float]] = defaultdict(dict)
+        for dataset in datasets:
+            for name, cell in self.by_dataset[dataset]:
+                mine = found[name]
+                if math.isfinite(loss := self.badness(cell)):
+                    mine[dataset] = loss
+        return found
+
+    # -------------------------------------------------------------- pairs
+
+    @cached_property
+    def pairs(self) -> list[Pair]:
+        """Every pair that has a verdict or a duel; a duel of the same code is none."""
+        found: dict[Pair, None] = {}
+        for verdict in self.view.accuracy:
+            found[Pair(verdict.algorithm, verdict.reference)] = None
+        for speed in self.view.speed:
+            if speed.algorithm != speed.reference or len(set(speed.environments)) > 1:
+                found[Pair(speed.algorithm, speed.reference)] = None
+        return list(found)
+
+    @cached_property
+    def _accuracy(self) -> dict[Pair, list[Accuracy]]:
+        return _by_pair(self.view.accuracy)
+
+    @cached_property
+    def _speed(self) -> dict[Pair, list[Speed]]:
+        return _by_pair(self.view.speed)
+
+    def accuracy(self, pair: Pair, *, pooled: bool = False) -> list[Accuracy]:
+        """Return a pair's verdicts on each dataset, or those pooled over datasets."""
+        return [a for a in self._accuracy.get(pair, []) if (a.dataset == "") is pooled]
+
+    def speed(self, pair: Pair, phase: str = "", *, pooled: bool = False) -> list[Speed]:
+        """Return a pair's speeds on each dataset, or those pooled over datasets."""
+        found = [s for s in self._speed.get(pair, []) if (s.dataset == "") is pooled]
+        return [s for s in found if phase in ("", s.phase)]
+
+    # -------------------------------------------------------------- anchors and commands
+
+    def anchor(self, kind: str, name: str) -> str:
+        """Return the anchor of a thing of the page, such as ``dataset-iris``."""
+        return f"{kind}-{slug(name)}"
+
+    def command(self, *words: str) -> str:
+        """Return a harness command line, or "" where it cannot be said; see :func:`command`."""
+        return command(self.view.run, *words)
+
+    def again(self, algorithms: Iterable[str] = (), datasets: Iterable[str] = ()) -> str:
+        """Return the command that measures cells again, or "" where none is exact.
+
+        Without algorithms or datasets it is about all of them. Seeds, params, capacity, own
+        files and plugins are those that are stored with the run.
+        """
+        return run_again(
+            self.view.run,
+            _part(algorithms, self._known[0]),
+            _part(datasets, self._known[1]),
+        )
+
+    @cached_property
+    def _known(self) -> tuple[set[str], set[str]]:
+        """The names of the algorithms and of the datasets."""
+        cells = self.view.cells
+        return {cell.algorithm for cell in cells}, {cell.dataset for cell in cells}
+
+    def fight_again(self, duels: Iterable[DuelOutcome]) -> str:
+        """Return the commands that fight duels again, a line each, or "" where none is exact."""
+        return duels_again(self.view.run, (outcome.duel.id for outcome in duels))
+
+
+def track_name(tracks: Iterable[str]) -> str:
+    """Return "equal capacity", or "equal capacity and library default" where params are both."""
+    names = {"equal": "equal capacity", "default": "library default", "tuned": "tuned"}
+    return " and ".join(names.get(track, short(track)) for track in tracks)
+
+
+def canonical(params: Mapping[str, Any]) -> str:
+    """Return params as text, the same for the same params."""
+    return json.dumps(params, sort_keys=True, default=str)
+
+
+def _differences(mine: Mapping[str, Any], every: Iterable[Mapping[str, Any]]) -> list[str]:
+    """Return "key=value" for the params it sets in which the sets of one algorithm differ."""
+    sets = list(every)
+    keys = sorted({key for params in sets for key in params})
+    varied = [k for k in keys if len({canonical({k: s.get(k)}) for s in sets}) > 1]
+    told = [f"{key}={short(mine[key], 20)}" for key in varied if key in mine]
+    return told or ["defaults"] * bool(varied)
+
+
+def _part(wanted: Iterable[str], known: set[str]) -> list[str]:
+    """Return names in order, none where they are all that there are."""
+    names = list(dict.fromkeys(wanted))
+    return names if known - set(names) else []
+
+
+def _by_pair(records: Iterable[Any]) -> dict[Pair, list[Any]]:
+    found: dict[Pair, list[Any]] = defaultdict(list)
+    for record in records:
+        found[Pair(record.algorithm, record.reference)].append(record)
+    return found

@@ -1,0 +1,253 @@
+"""What the commands ``gate`` and ``compare`` print: rows of words, plain or as Markdown."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from harness.core.model import JSON, to_json
+from harness.core.units import strict
+from reports.page.digest import decisions_json, escaped
+from reports.text.format import bounds, digits, listing, plural, ratio, seconds, short, signed
+from reports.words.claim_words import gate_sentence
+from reports.words.verdict_words import accuracy_badge, speed_symbol
+
+if TYPE_CHECKING:
+    from harness.analysis.compare import RunComparison
+    from harness.analysis.compare_duels import RatioChange
+    from harness.analysis.gates import Decision
+    from harness.analysis.run_view import Accuracy, Interval
+
+Rows = list[list[str]]
+SYMBOLS = {"pass": "✓", "fail": "✕", "undecided": "?"}
+GATE_HEADER = ("Gate", "State", "Algorithm", "Dataset", "Measured", "Limit", "Why")
+CHANGE_HEADER = ("Verdict", "Algorithm", "Dataset", "Metric", "Change", "Tolerance", "Why")
+SECONDS_HEADER = ("Algorithm", "Dataset", "Phase", "Old", "New", "New / old")
+RATIO_HEADER = ("Change", "Algorithm", "Dataset", "Phase", "Old ratio", "New ratio")
+RUNG_HEADER = ("Algorithm", "Dataset", "Mode", "Old rung", "New rung")
+TURN_HEADER = ("Algorithm", "Dataset", "Split", "Old", "New")
+RAW = (
+    "Seconds of two runs are not interleaved: they give an order of magnitude and decide nothing; "
+    "a duel decides."
+)
+
+APART = (
+    "A ratio is the reference's time over ours, from the calls of one run; faster or slower now is "
+    "said where the intervals of both runs lie apart."
+)
+
+
+def spaced(text: str) -> str:
+    """Return text with plain spaces, which every terminal knows."""
+    return text.replace("\N{NO-BREAK SPACE}", " ").replace("\N{NARROW NO-BREAK SPACE}", " ")
+
+
+def markdown_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Return a Markdown table; all cells are shown as they are."""
+    lines = [header, ["---"] * len(header), *([escaped(cell) for cell in row] for row in rows)]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+# ------------------------------------------------------------------ gates
+
+
+def gate_rows(decisions: Iterable[Decision]) -> Rows:
+    """Return a row a decision, failures first."""
+    order = {"fail": 0, "undecided": 1, "pass": 2}
+    return [
+        [
+            gate_name(d),
+            f"{SYMBOLS[d.state]} {d.state}",
+            f"{short(d.algorithm)} against {short(d.reference)}",
+            short(d.dataset) or ("pooled" if d.gate.pooled else ""),
+            _measured(d),
+            gate_limit(d),
+            short(d.reason, 300),
+        ]
+        for d in sorted(decisions, key=lambda d: order[d.state])
+    ]
+
+
+def gate_name(decision: Decision) -> str:
+    """Return what a gate is about: "speed of train"."""
+    gate = decision.gate
+    return f"speed of {short(gate.phase)}" if gate.kind == "speed" else gate.kind
+
+
+def gate_limit(decision: Decision) -> str:
+    """Return a gate's limit in its unit."""
+    if isinstance(decision.limit, str):
+        return f"at least {short(decision.limit)}" if decision.limit else ""
+    if decision.gate.kind == "accuracy":
+        return f"at least {signed(100 * decision.limit)} % of the gap"
+    return f"at least {ratio(decision.limit)}"
+
+
+def _measured(decision: Decision) -> str:
+    if decision.measured is None:
+        return ""
+    if decision.gate.kind == "accuracy":
+        found = decision.measured
+        return _interval(found, signed(100 * found.value) + " %", 100)
+    return _interval(decision.measured, ratio(decision.measured.value))
+
+
+def _interval(interval: Interval, value: str, factor: float = 1) -> str:
+    if not math.isfinite(interval.high):
+        return value
+    return f"{value} {bounds(factor * interval.low, factor * interval.high)}"
+
+
+def gates_markdown(decisions: Sequence[Decision], run: str) -> str:
+    """Return gates as Markdown for a pull request."""
+    title = f"**Gates of run {escaped(run)}**: {gate_sentence(decisions).removeprefix('Gates: ')}"
+    return f"{title}\n\n{markdown_table(GATE_HEADER, gate_rows(decisions))}\n"
+
+
+def gates_json(decisions: Sequence[Decision], state: str, run: str) -> JSON:
+    """Return gates as strict JSON; each gate's own keys under ``gate``."""
+    told = decisions_json(decisions)
+    found: JSON = strict({"run": run, "state": state, "decisions": told})
+    return found
+
+
+# ------------------------------------------------------------------ compare
+
+
+def change_rows(changes: Iterable[Accuracy]) -> Rows:
+    """Return a row a change of a score, what became worse first."""
+    order = {"worse": 0, "inconclusive": 1, "better": 2, "equivalent": 3}
+    return [
+        [
+            f"{accuracy_badge(c.verdict).symbol} {c.verdict}",
+            short(c.algorithm),
+            short(c.dataset),
+            short(c.metric),
+            _interval(c.difference, signed(c.difference.value)),
+            f"±{digits(c.margin)}",
+            short("; ".join(filter(None, [c.advice, *c.notes])), 300),
+        ]
+        for c in sorted(changes, key=lambda c: order.get(c.verdict, 1))
+    ]
+
+
+def seconds_rows(comparison: RunComparison, phases: Sequence[str] = ("fit", "predict")) -> Rows:
+    """Return a row for each remeasured phase; never a verdict."""
+    return [
+        [
+            short(s.algorithm),
+            short(s.dataset),
+            s.phase,
+            spaced(seconds(s.old)),
+            spaced(seconds(s.new)),
+            ratio(s.new / s.old) if s.old > 0 else "",
+        ]
+        for s in comparison.seconds
+        if s.remeasured and s.phase in phases
+    ]
+
+
+def ratio_rows(comparison: RunComparison) -> Rows:
+    """Return a row a duel and phase that both runs have, those apart first."""
+    return [
+        [
+            f"{speed_symbol(r.verdict)} {'now ' * (r.verdict != 'undecided')}{r.verdict}",
+            f"{short(r.algorithm)} against {short(r.reference)}",
+            short(r.dataset),
+            r.phase,
+            *(f"{ratio(i.value)} {spaced(bounds(i.low, i.high))}" for i in (r.old, r.new)),
+        ]
+        for r in by_verdict(comparison.ratios)
+    ]
+
+
+def by_verdict(ratios: Iterable[RatioChange]) -> list[RatioChange]:
+    """Return ratios in the order in which they are told: what became slower first."""
+    order = {"slower": 0, "faster": 1, "undecided": 2}
+    return sorted(ratios, key=lambda r: order[r.verdict])
+
+
+def rung_rows(comparison: RunComparison) -> Rows:
+    """Return a row a pair and dataset whose rung is another now."""
+    return [
+        [
+            f"{short(r.algorithm)} against {short(r.reference)}",
+            short(r.dataset),
+            short(r.mode) or "default",
+            r.old or "none",
+            r.new or "none",
+        ]
+        for r in comparison.rungs
+        if r.old != r.new
+    ]
+
+
+def turn_rows(comparison: RunComparison) -> Rows:
+    """Return a row a cell that ended otherwise."""
+    return [
+        [short(t.algorithm), short(t.dataset), short(t.split), t.old, t.new]
+        for t in comparison.turns
+    ]
+
+
+def comparison_sentence(comparison: RunComparison) -> str:
+    """Return what two runs have in common, and how much of it changed."""
+    c = comparison
+    counts = Counter(change.verdict for change in c.changes)
+    told = [f"{n} {verdict}" for verdict, n in sorted(counts.items())]
+    parts = [f"{plural(c.matched, 'cell')} in both runs"]
+    for number, where in ((c.only_old, "only in the old"), (c.only_new, "only in the new")):
+        parts += [f"{number} {where}"] if number else []
+    parts += [f"{c.other_data} on data that changed since"] if c.other_data else []
+    parts += [f"{plural(len(c.turns), 'cell')} ended otherwise"] if c.turns else []
+    for word in ("slower", "faster"):
+        apart = sum(r.verdict == word for r in c.ratios)
+        parts += [f"{plural(apart, 'ratio')} of duels {word} now"] if apart else []
+    other = sum(r.old != r.new for r in c.rungs)
+    parts += [f"{plural(other, 'pair')} on another rung"] if other else []
+    return spaced(f"{'; '.join(parts)}. Scores: {listing(told) or 'none to compare'}.")
+
+
+def comparison_markdown(comparison: RunComparison) -> str:
+    """Return a comparison of two runs as Markdown."""
+    names = [escaped(str(run.get("id", ""))) for run in (comparison.old, comparison.new)]
+    parts = [f"**{names[1]} against {names[0]}**: {escaped(comparison_sentence(comparison))}"]
+    if rows := change_rows(comparison.changes):
+        parts += [markdown_table(CHANGE_HEADER, rows), "Positive changes are for the better."]
+    if rows := turn_rows(comparison):
+        parts += [markdown_table(TURN_HEADER, rows)]
+    if rows := rung_rows(comparison):
+        parts += [markdown_table(RUNG_HEADER, rows)]
+    if rows := ratio_rows(comparison):
+        parts += [markdown_table(RATIO_HEADER, rows), APART]
+    if rows := seconds_rows(comparison):
+        parts += [markdown_table(SECONDS_HEADER, rows), RAW]
+    return "\n\n".join(parts) + "\n"
+
+
+def comparison_json(comparison: RunComparison) -> JSON:
+    """Return a comparison as strict JSON; ``seconds`` are not interleaved."""
+    runs = {
+        side: {key: getattr(comparison, side).get(key) for key in ("id", "name", "started")}
+        for side in ("old", "new")
+    }
+    told = {k: v for k, v in to_json(comparison).items() if k not in ("seconds", *runs)}
+    raw = {"seconds_not_interleaved": to_json(comparison.seconds)}
+    found: JSON = strict({**runs, **told, **raw})
+    return found
+
+
+def comparison_tables(
+    comparison: RunComparison,
+) -> list[tuple[str, tuple[Sequence[str], Rows]]]:
+    """Return titles with header and rows: scores, rungs, ratios, other ends, raw seconds."""
+    found = [
+        ("", (CHANGE_HEADER, change_rows(comparison.changes))),
+        ("another rung", (RUNG_HEADER, rung_rows(comparison))),
+        (APART, (RATIO_HEADER, ratio_rows(comparison))),
+        ("ended otherwise", (TURN_HEADER, turn_rows(comparison))),
+        (RAW, (SECONDS_HEADER, seconds_rows(comparison))),
+    ]
+    return [(title, table) for title, table in found if table[1]]

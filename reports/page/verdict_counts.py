@@ -1,0 +1,72 @@
+"""Verdicts of each pair counted over its datasets, after Holm: a table, and lines of Markdown."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from harness.analysis.verdict_counts import VERDICTS, count_verdicts
+from reports.blocks.tables import Cell, Column, Row, Table
+from reports.page.page import Page, Pair
+from reports.text.format import count, few, plural, short
+from reports.text.inline import Code
+from reports.text.rerun_commands import pairs_again
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from harness.analysis.run_view import Accuracy
+    from harness.analysis.verdict_counts import VerdictCounts
+
+CAPTION = (
+    "Datasets by verdict. Better and worse count where they stand after Holm's adjustment over "
+    "the datasets of the pair; the others are inconclusive"
+)
+
+
+def counted(accuracy: Iterable[Accuracy]) -> list[VerdictCounts]:
+    """Return the counts of pairs that met on two datasets or more."""
+    return [one for one in count_verdicts(accuracy) if one.datasets > 1]
+
+
+def counts_table(page: Page) -> Table | None:
+    """Return a row for each pair, or None where none met on two datasets."""
+    found = counted(page.view.accuracy)
+    if not found:
+        return None
+    columns = [
+        Column("Algorithm"),
+        Column("Datasets", numeric=True),
+        *(Column(verdict.capitalize(), numeric=True) for verdict in VERDICTS),
+        Column("Worse on", wide=True),
+    ]
+    again = pairs_again(page, (Pair(one.algorithm, one.reference) for one in found))
+    rows = [_row(one) for one in found]
+    return Table(columns, rows, CAPTION, "verdicts-counted", again=again)
+
+
+def counts_of(page: Page, pair: Pair) -> list[VerdictCounts]:
+    """Return the counts of one pair: several where it met on several tracks, or in variants."""
+    found = counted(page.view.accuracy)
+    return [one for one in found if Pair(one.algorithm, one.reference) == pair]
+
+
+def counts_words(one: VerdictCounts) -> str:
+    """Return "of 9 datasets 6 equivalent, 1 better, 0 worse, 2 inconclusive after Holm"."""
+    told = ", ".join(f"{count(getattr(one, verdict))} {verdict}" for verdict in VERDICTS)
+    return f"of {plural(one.datasets, 'dataset')} {told} after Holm"
+
+
+def _row(one: VerdictCounts) -> Row:
+    track = f", {short(one.track)} track" if one.track else ""
+    worse = Cell(count(one.worse), one.worse, tone="bad" if one.worse else "")
+    counts = {v: Cell.of(getattr(one, v), count) for v in VERDICTS} | {"worse": worse}
+    return [
+        Cell([Code(short(one.algorithm))], one.algorithm, f"against {short(one.reference)}{track}"),
+        Cell.of(one.datasets, count),
+        *(counts[verdict] for verdict in VERDICTS),
+        "; ".join(filter(None, (_named(one.worse_on), _named(one.doubtful, "in doubt: ")))),
+    ]
+
+
+def _named(datasets: tuple[str, ...], before: str = "") -> str:
+    return f"{before}{few([short(name) for name in datasets])}" if datasets else ""

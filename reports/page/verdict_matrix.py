@@ -1,0 +1,178 @@
+"""The verdict matrix of the first screen: each algorithm against its reference, on one line."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from harness.analysis.parity_level import lowest, reaches
+from reports.blocks.tables import Cell, Column, Row, Table
+from reports.page.page import Page, Pair
+from reports.text.format import SPACE, few, plural, short
+from reports.text.inline import Badge, Code, Inline
+from reports.text.rerun_commands import pairs_again
+from reports.words.claim_words import mode_of
+from reports.words.verdict_words import (
+    ORDER,
+    PHASE_NAMES,
+    accuracy_badge,
+    in_margins,
+    margin_words,
+    memory_cell,
+    rung_badge,
+    speed_cell,
+)
+
+if TYPE_CHECKING:
+    from harness.analysis.run_view import Accuracy, Parity
+
+PHASES = ("train", "predict", "predict_one")
+
+
+def overall(page: Page) -> Table:
+    """Return a row for each pair, and for each metric that it was judged by."""
+    pooled = [a for pair in page.pairs for a in page.accuracy(pair, pooled=True)]
+    margins = {margin_words(a) for a in pooled}
+    timed = [p for p in PHASES if any(page.speed(pair, p) for pair in page.pairs)]
+    memory = any(page.speed(pair) for pair in page.pairs)
+    columns = [
+        Column("Algorithm"),
+        Column("Same trees"),
+        Column("As accurate"),
+        Column("Difference of loss", numeric=True),
+        *(Column(PHASE_NAMES[p].capitalize(), numeric=True, unit="ratio") for p in timed),
+        *([Column("Fit memory", numeric=True, unit="ratio")] if memory else []),
+    ]
+    rows = [
+        row
+        for pair in page.pairs
+        for row in _rows(page, pair, timed, one_margin=len(margins) < 2, memory=memory)
+    ]
+    caption = "Each algorithm against its reference"
+    if len(margins) == 1:
+        caption += f"; accuracy pooled over datasets, {margins.pop()}"
+    return Table(columns, rows, caption, "verdicts", again=pairs_again(page, page.pairs))
+
+
+def pair_cell(pair: Pair, variant: str = "") -> Cell:
+    """Return the cell that names a pair, with what tells its params from others of its kind."""
+    name = [Code(short(pair.algorithm))]
+    told = [short(variant, 60)] if variant else []
+    return Cell(name, pair.algorithm, note=", ".join([*told, f"against {short(pair.reference)}"]))
+
+
+def pair_name(page: Page, algorithm: str, reference: str) -> str:
+    """Return a pair in one line: the algorithm, and against what where that is not the only one."""
+    if sum(pair.algorithm == algorithm for pair in page.pairs) < 2:
+        return short(algorithm, 24)
+    return f"{short(algorithm, 18)} / {short(reference, 18)}"
+
+
+def _rows(
+    page: Page, pair: Pair, timed: Sequence[str], *, one_margin: bool, memory: bool
+) -> list[Row]:
+    measured = [
+        speed_cell(page.speed(pair, phase, pooled=True) or page.speed(pair, phase))
+        for phase in timed
+    ]
+    measured += [memory_cell(page.speed(pair))] if memory else []
+    names = [pair_cell(pair), rungs_cell(page, pair)]
+    single = page.accuracy(pair)
+    pooled = page.accuracy(pair, pooled=True)
+    judged = [a for a in pooled if a.splits] or pooled or (single if len(single) == 1 else [])
+    if not judged:
+        return [[*names, _tally(single), Cell(""), *measured]]
+    rows: list[Row] = []
+    for verdict in judged:
+        note = _where(verdict)
+        note += "" if one_margin else f", {margin_words(verdict)}"
+        accuracy = Cell([accuracy_badge(verdict.verdict)], verdict.verdict, note)
+        names[0] = pair_cell(pair, page.variant(pair.algorithm, verdict.params[0]))
+        rows.append([*names, accuracy, in_margins(verdict), *measured])
+    return rows
+
+
+def _where(verdict: Accuracy) -> str:
+    if verdict.dataset:
+        return f"on {short(verdict.dataset)}"
+    return f"on {plural(verdict.splits, 'dataset')}"
+
+
+def _tally(verdicts: Sequence[Accuracy]) -> Cell:
+    """Return how many datasets have which verdict."""
+    found = [(v, sum(a.verdict == v for a in verdicts)) for v in ORDER]
+    return Cell(", ".join(f"{number} {verdict}" for verdict, number in found if number))
+
+
+# ------------------------------------------------------------------ the parity ladder
+
+
+def rungs_cell(page: Page, pair: Pair) -> Cell:
+    """Return the lowest rung that a pair reaches in each of its modes, beside what it claims."""
+    found = [
+        p
+        for p in page.view.parity
+        if (p.algorithm, p.reference) == (pair.algorithm, pair.reference)
+    ]
+    claims = page.view.algorithms.get(pair.algorithm, {}).get("rungs") or {}
+    if not found:
+        return Cell("not compared", note=f"claims {_highest(claims)}" if claims else "")
+    modes: dict[str, list[Parity]] = {}
+    for parity in found:
+        modes.setdefault(mode_of(parity), []).append(parity)
+    badges: list[Inline] = []
+    missed = False
+    for several in modes.values():
+        rung = lowest(p.rung for p in several)
+        missed |= any(map(misses, several))
+        badges += [rung_badge(rung, undecided=_undecided(several)), " "]
+    names = [f"{short(mode or 'default', 24)} mode" for mode in modes]
+    where = f"{few(names)}, {plural(len({p.dataset for p in found}), 'dataset')}"
+    return Cell(badges[:-1], lowest(p.rung for p in found), where, tone="bad" if missed else "")
+
+
+def misses(parity: Parity) -> bool:
+    """Whether a pair is shown to reach less than it claims; what is undecided shows nothing."""
+    open_yet = not parity.rung and parity.verdict == "inconclusive"
+    return bool(parity.claimed) and not open_yet and not reaches(parity.rung, parity.claimed)
+
+
+def _undecided(found: Sequence[Parity]) -> bool:
+    return all(p.verdict == "inconclusive" for p in found if not p.rung)
+
+
+def _highest(claims: Mapping[str, str]) -> str:
+    """Return the highest rung that is claimed, with the modes that claim it."""
+    best = max(map(str, claims.values()))
+    modes = [short(mode, 24) for mode, rung in claims.items() if str(rung) == best]
+    return f"{short(best, 8)}{SPACE}({few(modes)})"
+
+
+def same_trees(page: Page) -> tuple[str, str]:
+    """Return how many pairs grow the reference's trees, and in words of how many that is known."""
+    compared = {(p.algorithm, p.reference) for p in page.view.parity}
+    if not compared:
+        return "", "no trees were compared"
+    best: dict[tuple[str, str], str] = {}
+    for key in compared:
+        mine = [p for p in page.view.parity if (p.algorithm, p.reference) == key]
+        by_mode = {
+            mode_of(p): lowest(q.rung for q in mine if mode_of(q) == mode_of(p)) for p in mine
+        }
+        best[key] = max(by_mode.values(), key=lambda rung: (rung != "", rung))
+    same = sum(reaches(rung, "L2") for rung in best.values())
+    return f"{same} of {len(best)}", f"{plural(len(best), 'pair')} compared tree by tree"
+
+
+def as_accurate(page: Page) -> tuple[str, str]:
+    """Return how many comparisons find ours as good or better, and what the others say."""
+    pooled = [a for pair in page.pairs for a in page.accuracy(pair, pooled=True)]
+    judged = pooled or [a for pair in page.pairs for a in page.accuracy(pair)]
+    if not judged:
+        return "", "no comparison"
+    good = sum(a.verdict in ("equivalent", "better") for a in judged)
+    found = [(v, sum(a.verdict == v for a in judged)) for v in ORDER]
+    badges: list[Badge] = [accuracy_badge(v) for v, number in found if number]
+    counts = dict(found)
+    told = ", ".join(f"{b.symbol}{SPACE}{counts[b.text]} {b.text}" for b in badges)
+    return f"{good} of {len(judged)}", told

@@ -1,0 +1,125 @@
+"""How accurate: every difference with its interval, beside the band that counts as none."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from harness import Section, hookimpl
+from reports.blocks.blocks import Figure, Fragment, Panel, Paragraph
+from reports.blocks.tables import Cell, Column, Row, Table
+from reports.charts.forest import Estimate, differences
+from reports.charts.legends import VERDICTS, keys
+from reports.page.page import Page
+from reports.page.verdict_matrix import pair_name
+from reports.text.format import digits, plural, short, signed
+from reports.text.inline import Code
+from reports.words.verdict_words import ORDER, accuracy_badge
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from harness.analysis.run_view import Accuracy
+
+DRAWN = 40  # rows of a chart; the table has all of them
+NOTE = (
+    "Loss of the reference minus ours, as a share of the dataset's gap between the constant model "
+    "and the best one: right of 0 ours is better. The fine bar is the 95 % interval, the heavy one "
+    "that of 90 %; a heavy bar inside the band is equivalence. A bar that ends at the edge "
+    "of the chart reaches further."
+)
+
+
+@hookimpl
+def register_report_sections(register: Callable[[Section], None]) -> None:
+    """Offer the differences of accuracy."""
+    register(Section("accuracy", "Accuracy", 35, build))
+
+
+def build(page: Page) -> Fragment | None:
+    """Return a forest plot of datasets, and one of what is pooled over them."""
+    found = [a for pair in page.pairs for a in page.accuracy(pair) if _usable(a)]
+    pooled = [a for pair in page.pairs for a in page.accuracy(pair, pooled=True) if _usable(a)]
+    panels = [
+        Panel(title, [_figure(page, several, title)], page.anchor("accuracy", title))
+        for title, several in (("Pooled over datasets", pooled), ("On each dataset", found))
+        if several
+    ]
+    return Fragment([Paragraph(NOTE, role="note"), *panels]) if panels else None
+
+
+def _usable(verdict: Accuracy) -> bool:
+    return verdict.margin > 0 and math.isfinite(verdict.difference.value) and _scale(verdict) > 0
+
+
+def _scale(verdict: Accuracy) -> float:
+    """Return what a difference is divided by to be a share of the gap."""
+    return verdict.gap if verdict.dataset else 1.0
+
+
+def _figure(page: Page, verdicts: Sequence[Accuracy], title: str) -> Figure:
+    ordered = sorted(verdicts, key=lambda a: -a.difference.value / _scale(a))
+    half = DRAWN // 2
+    drawn = ordered if len(ordered) <= DRAWN else [*ordered[:half], *ordered[-half:]]
+    margin = max(a.margin / _scale(a) for a in drawn)
+    counts = [(v, sum(a.verdict == v for a in verdicts)) for v in ORDER]
+    told = ", ".join(f"{n} {v}" for v, n in counts if n)
+    cut = f" Drawn are the {half} highest and the {half} lowest; the table has all."
+    return Figure(
+        spec=differences(
+            [_estimate(page, a) for a in drawn], margin, "difference, share of the gap"
+        ),
+        title=f"{title}: difference of the loss with intervals, and the band of equivalence",
+        finding=f"Of {plural(len(verdicts), 'comparison')}: {told}."
+        + (cut if len(drawn) < len(ordered) else ""),
+        table=_table(page, ordered, title),
+        keys=keys(VERDICTS, (a.verdict for a in drawn)),
+        again=page.again(
+            (name for a in drawn for name in (a.algorithm, a.reference)),
+            (a.dataset for a in drawn if a.dataset),
+        ),
+    )
+
+
+def _estimate(page: Page, verdict: Accuracy) -> Estimate:
+    scale, interval, inner = _scale(verdict), verdict.difference, verdict.inner
+    name = pair_name(page, verdict.algorithm, verdict.reference)
+    variant = page.variant(verdict.algorithm, verdict.params[0])
+    name += f" {short(variant, 16)}" if variant else ""
+    name += f" · {short(verdict.dataset, 20)}" if verdict.dataset else ""
+    name += f" · {short(verdict.track, 10)}" if verdict.track else ""
+    return Estimate(
+        name,
+        verdict.verdict,
+        interval.low / scale,
+        interval.value / scale,
+        interval.high / scale,
+        (inner.low / scale, inner.high / scale) if inner else None,
+    )
+
+
+def _table(page: Page, verdicts: Sequence[Accuracy], title: str) -> Table:
+    columns = [
+        Column("Algorithm"),
+        Column("Dataset"),
+        Column("Verdict"),
+        *(Column(t, numeric=True, unit="share of the gap") for t in ("Difference", "Low", "High")),
+        Column("Margin", numeric=True, unit="share of the gap"),
+    ]
+    rows: list[Row] = []
+    for a in verdicts:
+        estimate = _estimate(page, a)
+        bounds = (Cell.of(x, digits) for x in (estimate.low, estimate.high))
+        rows.append(
+            [
+                Cell([Code(short(a.algorithm))], a.algorithm, f"against {short(a.reference)}"),
+                short(a.dataset) or "pooled",
+                Cell([accuracy_badge(a.verdict)], a.verdict),
+                Cell.of(estimate.value, signed),
+                *bounds,
+                Cell.of(a.margin / _scale(a), digits),
+            ]
+        )
+    name = f"accuracy-{'each' if any(a.dataset for a in verdicts) else 'pooled'}"
+    return Table(columns, rows, f"{title}: every difference", name)

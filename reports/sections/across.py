@@ -1,0 +1,201 @@
+"""Across datasets: declared pairs, ranks, every algorithm against every other, ratings."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from harness import Section, hookimpl
+from harness.analysis.across import (
+    Friedman,
+    PairTest,
+    cliques,
+    friedman,
+    improvability,
+    nemenyi_distance,
+)
+from harness.analysis.all_pairs import Field, declared_tests, field_of, gaps_of, matrix
+from harness.analysis.elo import FEWEST, elo
+from harness.analysis.pooling import FEW_DATASETS
+from reports.blocks.blocks import Block, Figure, Fragment, Panel, Paragraph
+from reports.blocks.tables import Cell, Column, Row, Table
+from reports.charts.ranks import critical_difference
+from reports.page.page import Page, Pair
+from reports.page.verdict_counts import counts_table
+from reports.text.format import SPACE, bounds, count, digits, few, plural, share, short, signed
+from reports.text.inline import Code
+from reports.text.rerun_commands import algorithms_again, pairs_again
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+NOTE = (
+    "The unit here is the dataset, never a split of one. Differences are shares of each dataset's "
+    "gap between the constant model and the best; within the margin nobody has won."
+)
+LEVEL = 0.05  # of a test that is put into words
+MOST = 12  # algorithms of the matrix, the best ranked ones
+
+
+@hookimpl
+def register_report_sections(register: Callable[[Section], None]) -> None:
+    """Offer the claims across datasets."""
+    register(Section("across", "Across datasets", 30, build))
+
+
+def build(page: Page) -> Fragment | None:
+    """Return the tests of declared pairs, the ranking, the matrix and the ratings."""
+    if len(page.by_dataset) < 2:
+        return None
+    margin = page.margin
+    field = field_of(page.losses(page.by_dataset), gaps_of(page.view.accuracy))
+    blocks: list[Block] = [Paragraph(NOTE, role="note")]
+    if len(page.by_dataset) < FEW_DATASETS:
+        few_ones = f"Only {plural(len(page.by_dataset), 'dataset')}: tests across them say little."
+        blocks.append(Paragraph(few_ones, role="note"))
+    if (counts := counts_table(page)) is not None:
+        told = Panel("Verdicts, counted", [counts], page.anchor("across", "verdicts"))
+        blocks.append(told)
+    if (pairs := _declared(page, margin)) is not None:
+        blocks.append(Panel("Declared pairs", [pairs], page.anchor("across", "pairs")))
+    if len(field.names) > 2 and len(field.datasets) > 1:
+        blocks += [_ranks(page, field), *_matrix(page, field, margin)]
+    return Fragment(blocks) if len(blocks) > 1 + (len(page.by_dataset) < FEW_DATASETS) else None
+
+
+# ------------------------------------------------------------------ declared pairs
+
+
+def _declared(page: Page, margin: float) -> Table | None:
+    tests = declared_tests(page.view.accuracy, margin)
+    if not tests:
+        return None
+    columns = [
+        Column("Algorithm"),
+        Column("Datasets", numeric=True),
+        Column("Difference", numeric=True, unit="share of the gap"),
+        Column("Low", numeric=True),
+        Column("High", numeric=True),
+        Column("Won, tied, lost"),
+        Column("p", numeric=True),
+        Column("p, Holm", numeric=True),
+        Column("Reading", wide=True),
+    ]
+    rows: list[Row] = [
+        [
+            Cell([Code(short(test.pair[0]))], test.pair[0], f"against {short(test.pair[1])}"),
+            Cell(
+                count(test.difference.n), test.difference.n, f"{lacking} lacking" if lacking else ""
+            ),
+            Cell.of(test.difference.value, signed),
+            Cell.of(test.difference.low, digits),
+            Cell.of(test.difference.high, digits),
+            f"{test.wins}, {test.ties}, {test.losses}",
+            Cell.of(test.p, share),
+            Cell.of(test.holm, share),
+            f"{short(track)} track: {_reading(test)}" if track else _reading(test),
+        ]
+        for test, track, lacking in tests
+    ]
+    caption = (
+        "Wilcoxon signed-rank tests over datasets, adjusted by Holm over the declared pairs; the "
+        "difference is a Hodges-Lehmann median, above 0 ours is better"
+    )
+    again = pairs_again(page, (Pair(*test.pair) for test, _, _ in tests))
+    return Table(columns, rows, caption, "pairs-across-datasets", again=again)
+
+
+def _reading(test: PairTest) -> str:
+    if test.holm < LEVEL:
+        return "better on most datasets" if test.difference.value > 0 else "worse on most datasets"
+    return "no difference shown, which is not equality"
+
+
+# ------------------------------------------------------------------ ranks and ratings
+
+
+def _ranks(page: Page, field: Field) -> Panel:
+    found = friedman(field.losses)
+    distance = nemenyi_distance(len(field.names), len(field.datasets))
+    order = sorted(range(len(field.names)), key=lambda i: (found.ranks[i], field.names[i]))
+    ranks = [found.ranks[i] for i in order]
+    groups = cliques(ranks, distance)
+    names = [field.names[i] for i in order]
+    figure = Figure(
+        spec=critical_difference(names, ranks, groups, distance),
+        title="Mean ranks; a bar joins algorithms that Nemenyi's test does not tell apart",
+        finding=_finding(found, distance, names, len(field.datasets)),
+        table=_ranking(field, order, ranks),
+        again=page.again(datasets=field.datasets),
+    )
+    left = (
+        f"Left out, because they lack a dataset: {few(field.left_out)}." if field.left_out else ""
+    )
+    blocks: list[Block] = [figure, *([Paragraph(left, role="note")] if left else [])]
+    return Panel("Ranks", blocks, page.anchor("across", "ranks"))
+
+
+def _finding(found: Friedman, distance: float, names: list[str], datasets: int) -> str:
+    told = "differ" if found.p < LEVEL else "are not shown to differ"
+    return (
+        f"Over {plural(datasets, 'dataset')} the mean ranks {told} (Friedman, Iman and Davenport: "
+        f"p {share(found.p)}); {short(names[0])} ranks first. Two algorithms differ by Nemenyi's "
+        f"test where their ranks are more than {digits(distance)} apart."
+    )
+
+
+def _ranking(field: Field, order: list[int], ranks: list[float]) -> Table:
+    ratings = elo(field.losses) if len(field.datasets) >= FEWEST else []
+    better = improvability(field.losses) if (field.losses >= 0).all() else None
+    columns = [
+        Column("Algorithm"),
+        Column("Mean rank", numeric=True),
+        *([Column("Improvability", numeric=True, unit="share")] if better is not None else []),
+        *([Column("Elo", numeric=True)] if ratings else []),
+    ]
+    rows: list[Row] = []
+    for i, rank in zip(order, ranks, strict=True):
+        row: list[Cell] = [Cell([Code(short(field.names[i]))], field.names[i])]
+        row.append(Cell.of(rank, digits))
+        if better is not None:
+            row.append(Cell(f"{better[i]:.1%}", float(better[i])))
+        if ratings:
+            one = ratings[i]
+            row.append(Cell(count(one.value), one.value, bounds(one.low, one.high)))
+        rows.append(row)
+    caption = "Mean ranks; improvability is by how much the loss falls with the best algorithm"
+    return Table(columns, rows, caption, "ranks")
+
+
+# ------------------------------------------------------------------ everyone against everyone
+
+
+def _matrix(page: Page, field: Field, margin: float) -> list[Block]:
+    if not len(field.shares()):
+        return []
+    losses = field.losses
+    mean_rank = friedman(losses).ranks
+    best = sorted(range(len(field.names)), key=lambda i: mean_rank[i])[:MOST]
+    shown = Field(
+        tuple(field.names[i] for i in best), field.datasets, losses[:, best], field.gaps, ()
+    )
+    columns = [Column("Row against column"), *(Column(short(name, 40)) for name in shown.names)]
+    rows: list[Row] = [
+        [Cell([Code(short(name))], name), *(_entry(test) for test in tests)]
+        for name, tests in zip(shown.names, matrix(shown, margin), strict=True)
+    ]
+    caption = (
+        "Median difference as a share of the gap (above 0 the row is better), datasets won, tied "
+        "and lost, and the p of Wilcoxon's test, not adjusted: each entry looks at two alone"
+    )
+    again = algorithms_again(page, shown.names, shown.datasets)
+    table = Table(columns, rows, caption, "comparison-matrix", again=again)
+    return [Panel("Everyone against everyone", [table], page.anchor("across", "matrix"))]
+
+
+def _entry(test: PairTest | None) -> Cell:
+    if test is None:
+        return Cell("")
+    value = test.difference.value
+    tone = ("good" if value > 0 else "bad") if test.p < LEVEL else ""
+    score = f"{test.wins}, {test.ties}, {test.losses}; p{SPACE}{share(test.p)}"
+    return Cell(signed(value), value, score, tone)

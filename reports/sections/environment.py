@@ -1,0 +1,188 @@
+"""Where and with what it was measured, and how to measure it again."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from harness import Section, hookimpl
+from harness.core.model import to_json
+from reports.blocks.blocks import Block, Details, Facts, Fragment, Panel, Paragraph, Verbatim
+from reports.blocks.tables import Cell, Column, Row, Table
+from reports.page.page import Page
+from reports.text.format import count, few, moment, short, size
+from reports.text.inline import Badge, Code, Words
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+PLACE = (
+    "Every command of this page reads what is stored: give it where the run was made, with the "
+    "same folder of results."
+)
+MANY = 40  # facts of one group
+_STATES = {
+    "as asked": Badge("as asked", "good", "✓"),
+    "fewer": Badge("fewer", "unsure", "↓"),
+    "more": Badge("more than asked", "bad", "✕"),
+}
+
+
+@hookimpl
+def register_report_sections(register: Callable[[Section], None]) -> None:
+    """Offer the environment."""
+    register(Section("environment", "Environment", 70, build))
+
+
+def build(page: Page) -> Fragment:
+    """Return run, machine, versions, threads, and the commands that repeat the run."""
+    blocks: list[Block] = [
+        Panel("Run", [Facts(_run(page))], "environment-run"),
+        *_facts_panel("Machine", _machine(page.view.run.get("machine"))),
+        *_facts_panel("Environments", _unusual(page.view.run.get("environments"))),
+    ]
+    if versions := _versions(page):
+        blocks.append(Panel("Versions", [versions], "environment-versions"))
+    if threads := _threads(page):
+        blocks.append(Panel("Threads", [threads], "environment-threads"))
+    blocks.append(Panel("Repeat it", _repeat(page), "environment-repeat"))
+    return Fragment(blocks)
+
+
+def _run(page: Page) -> list[tuple[str, Words]]:
+    told: list[tuple[str, str]] = [
+        ("Id", page.of_run("id")),
+        ("Experiment", page.of_run("name")),
+        ("Status", page.of_run("status")),
+        ("Started", moment(page.of_run("started"))),
+        ("Ended", moment(page.of_run("ended"))),
+        ("Outcomes", count(len(page.outcomes))),
+        ("Duels", count(len(page.view.duels))),
+    ]
+    return [(title, short(text)) for title, text in told if text]
+
+
+def _facts_panel(title: str, value: Any) -> list[Block]:
+    if not value:
+        return []
+    facts: list[tuple[str, Words]] = [(short(key), short(text, 200)) for key, text in flat(value)]
+    blocks: list[Block] = [Facts(facts[:MANY])]
+    if len(facts) > MANY:
+        blocks.append(Details("More", [Facts(facts[MANY : 10 * MANY])]))
+    return [Panel(title, blocks, f"environment-{title.lower()}")]
+
+
+def _unusual(environments: Any) -> Any:
+    """Return the environments, or nothing where all there is is the interpreter that ran this."""
+    several = isinstance(environments, (list, tuple)) and len(environments) > 1
+    named = any(key.endswith(("python", "root")) for key, _ in flat(environments))
+    return environments if several or named else None
+
+
+def _machine(machine: Any) -> Any:
+    """Return the facts of a machine, sizes readable, without the versions: they have a table."""
+    if not isinstance(machine, Mapping):
+        return machine
+    return {
+        key: size(value) if key == "memory_available" else value
+        for key, value in machine.items()
+        if key != "versions"
+    }
+
+
+def flat(value: Any, prefix: str = "") -> Iterator[tuple[str, str]]:
+    """Yield (dotted key, text) of nested facts; short lists on one line."""
+    if isinstance(value, Mapping):
+        for key, part in value.items():
+            name = str(key).replace("_", " ")
+            yield from flat(part, f"{prefix} · {name}" if prefix else name)
+    elif isinstance(value, (list, tuple)) and any(isinstance(v, (Mapping, list)) for v in value):
+        for number, part in enumerate(value, 1):
+            yield from flat(part, f"{prefix} {number}".strip())
+    elif isinstance(value, (list, tuple)):
+        yield prefix, ", ".join(map(str, value))
+    elif isinstance(value, bool):
+        yield prefix, "yes" if value else "no"
+    elif value not in (None, ""):
+        yield prefix, str(value)
+
+
+def _versions(page: Page) -> Table | None:
+    """Return the versions that the workers found, and who used them."""
+    found: dict[tuple[str, str], set[str]] = defaultdict(set)
+    for outcome in page.outcomes:
+        versions = outcome.facts.get("versions")
+        for library, version in versions.items() if isinstance(versions, Mapping) else ():
+            found[str(library), str(version)].add(outcome.trial.algorithm)
+    if not found:
+        return None
+    rows: list[Row] = [
+        [Code(short(library)), short(version), few(sorted(users), 6)]
+        for (library, version), users in sorted(found.items())
+    ]
+    columns = [Column("Library"), Column("Version"), Column("Used by")]
+    return Table(columns, rows, "Versions that the workers loaded", "versions")
+
+
+def _threads(page: Page) -> Table | None:
+    """Return the threads that were asked for beside those that the libraries' pools have."""
+    found: dict[tuple[str, int, str, str], int] = defaultdict(int)
+    for outcome in page.outcomes:
+        pools = outcome.facts.get("pools")
+        if pools is None:
+            continue
+        told = sorted({*_pools(pools), *_numba(outcome.facts.get("numba"))})
+        asked, numbers = outcome.trial.threads, {number for _, number in told}
+        state = "more" if max(numbers, default=asked) > asked else "as asked"
+        state = "fewer" if state == "as asked" and numbers - {asked} else state
+        text = ", ".join(f"{name} {number}" for name, number in told) or "no pool"
+        found[outcome.trial.algorithm, asked, text, state] += 1
+    if not found:
+        return None
+    rows: list[Row] = [
+        [
+            Cell([Code(short(algorithm))], algorithm),
+            Cell.of(asked, count),
+            short(text, 200),
+            [_STATES[state]],
+            Cell.of(number, count),
+        ]
+        for (algorithm, asked, text, state), number in sorted(found.items())
+    ]
+    columns = [
+        Column("Algorithm"),
+        Column("Asked for", numeric=True),
+        Column("Found in the worker", wide=True),
+        Column("Verified"),
+        Column("Trials", numeric=True),
+    ]
+    return Table(columns, rows, "Thread pools, as threadpoolctl found them", "threads")
+
+
+def _pools(pools: Any) -> Iterator[tuple[str, int]]:
+    for pool in pools if isinstance(pools, (list, tuple)) else ():
+        if isinstance(pool, Mapping):
+            name = pool.get("internal_api") or pool.get("user_api") or "pool"
+            yield str(name), int(pool.get("num_threads") or 0)
+
+
+def _numba(facts: Any) -> Iterator[tuple[str, int]]:
+    if isinstance(facts, Mapping) and facts.get("threads"):
+        yield "numba", int(facts["threads"])
+
+
+def _repeat(page: Page) -> list[Block]:
+    run = page.of_run("id") or "latest"
+    commands = [
+        page.again() or page.fight_again(page.view.duels),
+        page.command("report", run),
+        page.command("export", run, "--format", "csv"),
+    ]
+    config = json.dumps(to_json(dict(page.experiment)), indent=1, default=str, ensure_ascii=False)
+    return [
+        Paragraph(PLACE, role="note"),
+        Verbatim("\n".join(filter(None, commands)), "Commands that repeat and export the run"),
+        Details("The resolved experiment", [Verbatim(config, "The resolved experiment as JSON")]),
+    ]

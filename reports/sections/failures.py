@@ -1,0 +1,196 @@
+"""What did not work, and why: failures, skipped trials, duels without an end, broken plugins."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from typing import TYPE_CHECKING
+
+from harness import Section, hookimpl
+from reports.blocks.blocks import Block, Details, Fragment, Paragraph, Verbatim
+from reports.blocks.tables import Cell, Column, Row, Table
+from reports.page.page import Page
+from reports.page.problems import failed_comparisons
+from reports.text.commands import cell_again
+from reports.text.format import count, few, plain, plural, short
+from reports.text.inline import Badge, Code, Words
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from harness.core.model import DuelOutcome, Failure, Outcome
+
+DETAILED = 60  # groups with their full text; the table has all of them
+LONGEST = 6000  # characters of one text, its end: the error stands there
+FOLDERS = re.compile(r'(?<=File ")[^"\n]*/(?=[^"/\n]+/[^"/\n]+")')  # all but the last of a path
+
+
+@hookimpl
+def register_report_sections(register: Callable[[Section], None]) -> None:
+    """Offer the failures."""
+    register(Section("failures", "Failures", 60, build))
+
+
+def build(page: Page) -> Fragment:
+    """Return what failed, grouped by its reason, each with the whole text of one of its kind."""
+    groups = grouped(page)
+    blocks: list[Block] = []
+    if groups:
+        blocks.append(_failures(groups))
+        blocks += [_detail(page, *item) for item in list(groups.items())[:DETAILED]]
+    blocks += _duels(page) + _comparisons(page) + _skipped(page) + _broken(page)
+    failed = page.failed, page.failed_duels, failed_comparisons(page), page.view.broken
+    number = sum(map(len, failed))
+    if not number:
+        blocks.insert(0, Paragraph("Nothing failed."))
+    return Fragment(blocks, badge=count(number) if number else "")
+
+
+Reason = tuple[str, str, str, str]  # algorithm, status, kind, message
+
+
+def grouped(page: Page) -> dict[Reason, list[Outcome]]:
+    """Return the failed outcomes by algorithm and reason, the largest group first."""
+    groups: dict[Reason, list[Outcome]] = defaultdict(list)
+    for outcome in page.failed:
+        kind, message = _told(outcome.failure)
+        groups[outcome.trial.algorithm, outcome.status.value, kind, message].append(outcome)
+    return dict(sorted(groups.items(), key=lambda item: (-len(item[1]), item[0])))
+
+
+def _told(failure: Failure | None) -> tuple[str, str]:
+    return (failure.kind, failure.message) if failure else ("", "")
+
+
+def _failures(groups: dict[Reason, list[Outcome]]) -> Table:
+    columns = [
+        Column("Algorithm"),
+        Column("What became of it"),
+        Column("Why", wide=True),
+        Column("Trials", numeric=True),
+        Column("Datasets"),
+    ]
+    rows: list[Row] = [
+        [
+            Cell([Code(short(algorithm))], algorithm),
+            Cell([_badge(status)], status),
+            Cell(short(message, 240), note=short(kind)),
+            Cell.of(len(outcomes), count),
+            few(sorted({o.trial.dataset for o in outcomes})),
+        ]
+        for (algorithm, status, kind, message), outcomes in groups.items()
+    ]
+    return Table(columns, rows, "Trials without a result", "failures")
+
+
+def _badge(status: str) -> Badge:
+    return Badge(status.replace("_", " "), "bad", "✕")
+
+
+def _detail(page: Page, reason: Reason, outcomes: list[Outcome]) -> Details:
+    algorithm, _, kind, message = reason
+    first = outcomes[0]
+    dataset = first.trial.dataset
+    text = (first.failure.detail if first.failure else "") or message or "no text was left behind"
+    summary: Words = [
+        Code(short(algorithm)),
+        f" on {short(dataset)}: {short(kind)} {short(message, 100)}",
+    ]
+    blocks: list[Block] = [
+        Paragraph(["Trial ", Code(first.trial.id), f", split {first.trial.split.label}."]),
+        Verbatim(_end(text), f"What was left behind by {short(algorithm)}"),
+    ]
+    if again := cell_again(page.view.run, first.trial.id):
+        blocks.append(Verbatim(again, "The command that runs it again"))
+    return Details(summary, blocks)
+
+
+def _end(text: str) -> str:
+    """Return the end of a text, its files without the folders of whoever ran it."""
+    shown = FOLDERS.sub("…/", plain(text, lines=True))
+    return shown if len(shown) <= LONGEST else f"… {shown[-LONGEST:]}"
+
+
+def _duels(page: Page) -> list[Block]:
+    if not page.failed_duels:
+        return []
+    columns = [Column("Duel"), Column("Dataset"), Column("What became of it"), Column("Why")]
+    rows: list[Row] = []
+    for outcome in page.failed_duels:
+        duel, (kind, message) = outcome.duel, _told(outcome.failure)
+        sides = f"{short(duel.a.name)} against {short(duel.b.name)}"
+        why = Cell(short(message, 240), note=short(kind))
+        rows.append([sides, short(duel.a.dataset.name), [_badge(outcome.status.value)], why])
+    blocks: list[Block] = [Table(columns, rows, "Duels that came to no end", "failed-duels")]
+    for outcome in page.failed_duels[:DETAILED]:
+        blocks += _detail_of_duel(page, outcome)
+    return blocks
+
+
+def _detail_of_duel(page: Page, outcome: DuelOutcome) -> list[Block]:
+    """Return what a duel left behind, and the command that fights it again; nothing without."""
+    text, again = outcome.failure.detail if outcome.failure else "", page.fight_again([outcome])
+    blocks: list[Block] = []
+    if text:
+        blocks.append(Verbatim(_end(text), f"What was left behind by duel {outcome.duel.id}"))
+    if again:
+        blocks.append(Verbatim(again, "The command that fights it again"))
+    duel = outcome.duel
+    sides = [Code(short(duel.a.name)), " against ", Code(short(duel.b.name))]
+    return [Details([*sides, f" on {short(duel.a.dataset.name)}"], blocks)] if blocks else []
+
+
+def _comparisons(page: Page) -> list[Block]:
+    found = failed_comparisons(page)
+    if not found:
+        return []
+    columns = [Column("Pair"), Column("Dataset"), Column("What became of it")]
+    columns.append(Column("Why", wide=True))
+    rows: list[Row] = [
+        [
+            f"{short(parity.algorithm)} and {short(parity.reference)}",
+            short(parity.dataset),
+            [_badge(parity.status.value)],
+            short(parity.reason, 240),
+        ]
+        for parity in found
+    ]
+    return [Table(columns, rows, "Trees that could not be compared", "failed-comparisons")]
+
+
+def _skipped(page: Page) -> list[Block]:
+    groups: dict[tuple[str, str], list[Outcome]] = defaultdict(list)
+    for outcome in page.skipped:
+        groups[outcome.trial.algorithm, outcome.reason].append(outcome)
+    if not groups:
+        return []
+    columns = [
+        Column("Algorithm"),
+        Column("Reason"),
+        Column("Trials", numeric=True),
+        Column("Datasets"),
+    ]
+    rows: list[Row] = [
+        [
+            Cell([Code(short(algorithm))], algorithm),
+            short(reason, 240),
+            Cell.of(len(outcomes), count),
+            few(sorted({o.trial.dataset for o in outcomes})),
+        ]
+        for (algorithm, reason), outcomes in groups.items()
+    ]
+    caption = f"Skipped, which is no failure: {plural(len(page.skipped), 'trial')}"
+    return [Table(columns, rows, caption, "skipped")]
+
+
+def _broken(page: Page) -> list[Block]:
+    if not page.view.broken:
+        return []
+    rows: list[Row] = [
+        [Cell([Code(short(b.get("plugin", "")))]), short(b.get("reason", ""), 240)]
+        for b in page.view.broken
+    ]
+    columns = [Column("What"), Column("Why")]
+    return [
+        Table(columns, rows, "Plugins, metrics and stored files that could not be used", "broken")
+    ]

@@ -1,0 +1,35 @@
+"""The course of scores and duels over the runs of this experiment, the oldest first."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from harness import Section, hookimpl
+from reports.blocks.blocks import Block, Details, Fragment, Paragraph
+from reports.page.courses import NOTE, score_figure, speed_figure
+from reports.page.run_tables import scores_table
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from reports.page.page import Page
+
+
+@hookimpl
+def register_report_sections(register: Callable[[Section], None]) -> None:
+    """Offer the history."""
+    register(Section("history", "History", 65, build))
+
+
+def build(page: Page) -> Fragment | None:
+    """Return scores and ratios of this run beside those of earlier ones; nothing without these."""
+    points = page.view.course
+    if len(points) < 2:
+        return None
+    figures = (
+        speed_figure(points, "history", page.again()),
+        score_figure(points, "history", page.again()),
+    )
+    blocks: list[Block] = [Paragraph(NOTE, role="note"), *(f for f in figures if f)]
+    table = scores_table(points, "history-of-scores")
+    return Fragment([*blocks, Details("Scores of each run", [table])])

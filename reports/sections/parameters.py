@@ -1,0 +1,145 @@
+"""What each library was told: the canonical capacity in its own words, tracks, and searches."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from harness import Section, hookimpl
+from reports.blocks.blocks import Block, Details, Fragment, Panel, Paragraph
+from reports.blocks.tables import Cell, Column, Row, Table
+from reports.page.page import Page
+from reports.text.format import DASH, count, plural, short
+from reports.text.inline import Badge, Code
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from harness.core.model import Outcome
+
+MATCHES = {
+    "exact": Badge("exact", "good", "="),
+    "approximate": Badge("approximate", "unsure", "≈"),
+    "impossible": Badge("impossible", "bad", "✕"),
+}
+NOTE = (
+    "Capacity is asked for in canonical words and said to each library in its own. Exact: the "
+    "argument means the same. Approximate: nearly, as the note says. Impossible: the library has "
+    "nothing like it and keeps its own way."
+)
+TRACKS = {
+    "equal": "Equal capacity: every library is told the same canonical capacity.",
+    "default": "Library default: nothing is told; each library does what its authors chose.",
+    "tuned": (
+        "Tuned: each library chooses among the same number of declared configurations, by "
+        "cross-validation inside the training rows; the search is part of its fit."
+    ),
+}
+
+
+@hookimpl
+def register_report_sections(register: Callable[[Section], None]) -> None:
+    """Offer the parameter map."""
+    register(Section("parameters", "Parameters", 55, build))
+
+
+def build(page: Page) -> Fragment | None:
+    """Return the map of capacity, what the tracks are, and what searches chose."""
+    blocks: list[Block] = []
+    if table := _map(page):
+        blocks += [Paragraph(NOTE, role="note"), table]
+    tracks = list(dict.fromkeys(t for cell in page.view.cells for t in cell.tracks))
+    if tracks:
+        told: list[Block] = [Paragraph(TRACKS[t]) for t in tracks if t in TRACKS]
+        blocks.append(Panel("Tracks", told, page.anchor("parameters", "tracks")))
+    if searches := _searches(page):
+        blocks.append(Panel("Searches", [searches], page.anchor("parameters", "searches")))
+    if len(page.view.cells):
+        blocks.append(Details("The params of every algorithm as they were run", [_params(page)]))
+    return Fragment(blocks) if blocks else None
+
+
+def _map(page: Page) -> Table | None:
+    """Return canonical words × algorithms; what this run asked for stands beside each word."""
+    declared = {n: f.get("capacity") or {} for n, f in page.view.algorithms.items()}
+    words = list(dict.fromkeys(word for found in declared.values() for word in found))
+    if not words:
+        return None
+    asked = page.experiment.get("capacity") or {}
+    columns = [
+        Column("Algorithm"),
+        *(
+            Column(short(f"{word} = {asked[word]}" if word in asked else word, 40))
+            for word in words
+        ),
+    ]
+    rows: list[Row] = [
+        [Cell([Code(short(name))], name), *(_argument(found.get(word)) for word in words)]
+        for name, found in sorted(declared.items())
+    ]
+    return Table(columns, rows, "Canonical capacity and each library's argument", "parameters")
+
+
+def _argument(argument: Mapping[str, Any] | None) -> Cell:
+    """Return a library's word for one canonical capacity, how well it fits, and why not better."""
+    if argument is None:
+        return Cell(DASH, "", "not declared")
+    name, match = (str(argument.get(key) or "") for key in ("name", "match"))
+    badge = MATCHES.get(match, Badge(short(match), "unsure", "?"))
+    note = short(argument.get("note") or "", 120)
+    words = [badge] if not name else [Code(short(name, 40)), " ", badge]
+    return Cell(words, f"{name} ({match})", note)
+
+
+def _params(page: Page) -> Table:
+    found: dict[str, Mapping[str, Any]] = {}
+    for position, cell in enumerate(page.view.cells):
+        found.setdefault(page.names[position], cell.params)
+    rows: list[Row] = [
+        [Code(short(name, 80)), short(_said(params), 400)] for name, params in sorted(found.items())
+    ]
+    columns = [Column("Algorithm"), Column("Params", wide=True)]
+    return Table(columns, rows, "Params as the algorithm was given them", "params")
+
+
+def _said(params: Mapping[str, Any]) -> str:
+    if isinstance(tune := params.get("tune"), Mapping):
+        number = len(tune.get("configurations") or ())
+        folds = tune.get("inner_folds")
+        return f"the best of {plural(number, 'configuration')} over {folds} inner folds"
+    return ", ".join(f"{key}={value}" for key, value in params.items()) or "its own defaults"
+
+
+def _searches(page: Page) -> Table | None:
+    """Return a row for each algorithm and dataset that was tuned."""
+    found: dict[tuple[str, str], list[Outcome]] = defaultdict(list)
+    for outcome in page.done:
+        if isinstance(outcome.facts.get("tuned"), Mapping):
+            found[outcome.trial.algorithm, outcome.trial.dataset].append(outcome)
+    if not found:
+        return None
+    columns = [
+        Column("Algorithm"),
+        Column("Dataset"),
+        Column("Splits", numeric=True),
+        Column("Defaults won", numeric=True, unit="splits"),
+        Column("Untrainable", numeric=True, unit="configurations"),
+        Column("Chosen most often", wide=True),
+    ]
+    rows = [_search(*place, outcomes) for place, outcomes in sorted(found.items())]
+    return Table(columns, rows, "What was chosen inside the training rows", "searches")
+
+
+def _search(algorithm: str, dataset: str, outcomes: list[Outcome]) -> Row:
+    facts = [outcome.facts["tuned"] for outcome in outcomes]
+    chosen = Counter(_said(fact.get("params") or {}) for fact in facts)
+    lost = max(sum(loss is None for loss in fact.get("losses") or ()) for fact in facts)
+    return [
+        Cell([Code(short(algorithm))], algorithm),
+        short(dataset),
+        Cell.of(len(facts), count),
+        Cell.of(sum(fact.get("chosen") == 0 for fact in facts), count),
+        Cell(count(lost), lost, tone="bad" if lost else ""),
+        *(f"{short(words, 160)} (in {n} of {len(facts)})" for words, n in chosen.most_common(1)),
+    ]

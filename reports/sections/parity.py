@@ -1,0 +1,186 @@
+"""Are the trees the same? The rung of each pair on each dataset, and where the trees part."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from harness import Section, hookimpl
+from harness.analysis.parity_level import MEANING
+from harness.analysis.tree_text import as_text
+from reports.blocks.blocks import (
+    Block,
+    Details,
+    Drawing,
+    Facts,
+    Fragment,
+    Panel,
+    Paragraph,
+    Sides,
+    Verbatim,
+)
+from reports.blocks.tables import Cell, Column, Row, Table
+from reports.page.page import Page
+from reports.page.verdict_matrix import misses
+from reports.text.format import count, digits, plural, short
+from reports.text.inline import Badge, Code
+from reports.words.claim_words import mode_of
+from reports.words.verdict_words import rung_badge
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from harness.analysis.difference import Comparison, Difference
+    from harness.analysis.run_view import Parity
+
+NOTE = (
+    "Both sides are trained on the same rows, and their trees are walked side by side. L3: the "
+    "same bits of thresholds, directions and leaves. L2: the same splits of the rows, and leaf "
+    "values within the tolerance. L1: the same splits. L0: other trees, equivalent accuracy."
+)
+CAUSES = {"tie": ("same", "="), "rounding": ("unsure", "≈"), "rule": ("bad", "≠")}
+UNFOLDED = 4  # differences that are shown open
+
+
+@hookimpl
+def register_report_sections(register: Callable[[Section], None]) -> None:
+    """Offer the parity ladder."""
+    register(Section("parity", "Parity", 15, build))
+
+
+def build(page: Page) -> Fragment | None:
+    """Return the matrix of rungs, and for each pair and dataset where the trees part."""
+    found = page.view.parity
+    if not found:
+        return None
+    parted = [p for p in found if p.reason or (p.comparison and p.comparison.differences)]
+    panels = [_panel(page, p, folded=len(parted) > UNFOLDED) for p in parted]
+    sides = (name for p in found for name in (p.algorithm, p.reference))
+    again = _again(page.again(sides, (p.dataset for p in found)), "Compare all of these again")
+    return Fragment([Paragraph(NOTE, role="note"), _matrix(found), *again, *panels])
+
+
+def _matrix(found: tuple[Parity, ...]) -> Table:
+    """Return a table of pairs and datasets, those in rows that are more."""
+    pairs = list(dict.fromkeys(_pair(p) for p in found))
+    datasets = list(dict.fromkeys(p.dataset for p in found))
+    cells: dict[tuple[str, str], list[Parity]] = {}
+    for parity in found:
+        cells.setdefault((_pair(parity), parity.dataset), []).append(parity)
+    rows: list[Row]
+    if len(pairs) > len(datasets):
+        columns = [Column("Pair"), *(Column(short(name)) for name in datasets)]
+        rows = [
+            [Cell([Code(pair)], pair), *(_rungs(cells.get((pair, d), [])) for d in datasets)]
+            for pair in pairs
+        ]
+    else:
+        columns = [Column("Dataset"), *(Column(name) for name in pairs)]
+        rows = [
+            [Cell(short(d), d), *(_rungs(cells.get((pair, d), [])) for pair in pairs)]
+            for d in datasets
+        ]
+    return Table(columns, rows, "The rung that each pair reaches on each dataset", "parity")
+
+
+def _pair(parity: Parity) -> str:
+    """Return the name of a pair, with the mode where it is not the default one."""
+    mode = mode_of(parity)
+    told = f"{short(parity.algorithm, 30)} ({short(mode, 20)})" if mode else parity.algorithm
+    return f"{short(told, 60)} / {short(parity.reference, 30)}"
+
+
+def _rungs(found: list[Parity]) -> Cell:
+    """Return a cell with the rung of a pair; one that is lower than claimed stands out."""
+    if not found:
+        return Cell("")
+    one = min(found, key=lambda p: p.rung)
+    claim = f"; claims {short(one.claimed, 8)}" if one.claimed else ""
+    note = f"{MEANING[one.rung]}{claim}; {plural(len(one.splits), 'split')}"
+    badge = rung_badge(one.rung, undecided=one.verdict == "inconclusive")
+    return Cell([badge], one.rung, note, tone="bad" if misses(one) else "")
+
+
+def _panel(page: Page, parity: Parity, *, folded: bool) -> Panel:
+    """Return why one pair reaches no higher rung on one dataset."""
+    names = f"{short(parity.algorithm, 40)} and {short(parity.reference, 40)}"
+    title = f"{names} on {short(parity.dataset, 40)}"
+    blocks: list[Block] = []
+    if parity.reason:
+        blocks.append(Paragraph([f"Not compared: {short(parity.reason, 400)}"]))
+    if parity.comparison:
+        for number, difference in enumerate(parity.comparison.differences):
+            drawn = _difference(parity, parity.comparison, difference)
+            more = Details(f"{difference.level}, tree {difference.tree}", drawn)
+            blocks += [more] if number else drawn
+    again = page.again((parity.algorithm, parity.reference), [parity.dataset])
+    blocks += _again(again, "Compare these two again")
+    anchor = page.anchor("parity", f"{parity.algorithm}-{parity.reference}-{parity.dataset}")
+    return Panel(title, blocks, anchor, folded=folded, note=parity.rung or "no rung")
+
+
+def _again(command: str, title: str) -> list[Block]:
+    return [Details(title, [Verbatim(command, f"{title}: the command")])] if command else []
+
+
+def _difference(parity: Parity, comparison: Comparison, found: Difference) -> list[Block]:
+    """Return a difference in words, in numbers and drawn."""
+    tone, symbol = CAUSES.get(found.cause, ("unsure", "?"))
+    cause = Badge(found.cause or "cause unknown", tone, symbol)
+    words = [cause, " ", short(found.sentence, 1000)]
+    blocks: list[Block] = [Paragraph(words), Facts(_facts(parity, comparison, found))]
+    if found.gains or (found.a and found.a.gain is not None):
+        blocks.append(_gains(parity, found))
+    if any(found.drawing):
+        sides = (f"A: {parity.algorithm}", f"B: {parity.reference}")
+        trees = [
+            Drawing(lines, f"tree {found.tree} of {short(name, 60)}", short(name, 60))
+            for name, lines in zip(sides, found.drawing, strict=True)
+        ]
+        text = as_text((short(sides[0], 60), short(sides[1], 60)), found.drawing)
+        blocks += [Sides(trees), Details("The two trees as text", [Verbatim(text, "Two trees")])]
+    return blocks
+
+
+def _facts(parity: Parity, comparison: Comparison, found: Difference) -> list[tuple[str, str]]:
+    facts = [
+        ("Split", short(parity.split)),
+        ("Agreement that ends here", found.level),
+        ("What differs", found.what),
+        ("Rows that reach the node", count(found.rows)),
+        ("of them on another side", count(found.moved)),
+        ("Rows in another leaf", count(found.affected)),
+        ("Trees of the same structure", f"{comparison.alike} of {max(comparison.trees)}"),
+        ("Tolerance of leaf values", digits(comparison.tolerance, 1)),
+    ]
+    if comparison.worst is not None:
+        facts.append(("Largest difference of predictions", digits(comparison.worst)))
+    if found.others:
+        facts.append(("More such places in this tree", count(found.others)))
+    return facts
+
+
+def _gains(parity: Parity, found: Difference) -> Table:
+    """Return what both splits gain by the sums of each side, and by the models' own account."""
+    names = {"a": parity.algorithm, "b": parity.reference}
+    columns = [
+        Column("By the sums of"),
+        Column("Gain of A's split", numeric=True),
+        Column("Gain of B's split", numeric=True),
+        Column("Rounding may move it by", numeric=True),
+        Column("Sums in single precision by", numeric=True),
+    ]
+    rows: list[Row] = [
+        [
+            Cell([Code(short(names[g.by]))], g.by, short(g.criterion)),
+            Cell.of(g.a, lambda value: digits(value, 9)),
+            Cell.of(g.b, lambda value: digits(value, 9)),
+            Cell.of(g.rounding, lambda value: digits(value, 2)),
+            Cell.of(g.single, lambda value: digits(value, 2)),
+        ]
+        for g in found.gains
+    ]
+    own = [node.gain if node else None for node in (found.a, found.b)]
+    told = (Cell.of(gain, lambda value: digits(value, 9)) for gain in own)
+    rows.append([Cell("the models' own account", note="each in its own unit"), *told, "", ""])
+    caption = "What the two splits gain at this node"
+    return Table(columns, rows, caption, f"gains-{found.level}")

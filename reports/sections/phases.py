@@ -1,0 +1,212 @@
+"""Where the time goes: import, compile, preparation, native form, fit, predict."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from harness import Section, hookimpl
+from reports.blocks.blocks import Block, Figure, Fragment, Key, Paragraph
+from reports.blocks.blocks import Panel as SubPanel
+from reports.blocks.tables import Cell, Column, Row, Table
+from reports.charts.axes import Axis, linear, rows
+from reports.charts.legends import ROW
+from reports.charts.plot import Boxes, Label, Lines, Mark, Panel, Plot
+from reports.page.cold_calls import cold_and_warm
+from reports.page.page import PHASES, Page
+from reports.text.format import count, plural, seconds, short
+from reports.text.inline import Code
+from reports.text.means import median
+from reports.words.verdict_words import PHASE_NAMES
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from harness.analysis.run_view import FirstUse
+
+Medians = Mapping[str, Mapping[str, float]]
+
+NOTE = (
+    "Medians of wall time over datasets and splits, not interleaved. Import and compile are paid "
+    "once a process, preparation and native form once a training set, predict once a test set."
+)
+# Phases in the order in which they come, each with its colour.
+COLOURS = {
+    "import": "muted",
+    "compile": "purple",
+    "preparation": "amber",
+    "native": "sky",
+    "fit": "blue",
+    "predict": "orange",
+}
+ONCE = ("import", "compile")  # a process
+MOST = 40  # algorithms drawn; the table has all
+NO_KERNELS = 'HARNESS_KERNEL_CACHE="$(mktemp -d)"'  # so that all are compiled, and the cache stays
+
+
+@hookimpl
+def register_report_sections(register: Callable[[Section], None]) -> None:
+    """Offer the phases."""
+    register(Section("phases", "Phases", 50, build))
+
+
+def build(page: Page) -> Fragment | None:
+    """Return what a first and a later use of each algorithm spend their time on."""
+    medians = phase_medians(page)
+    timed = {n: by for n, by in medians.items() if any(by.get(p, 0) > 0 for p in COLOURS)}
+    if not timed:
+        return None
+    blocks: list[Block] = [Paragraph(NOTE, role="note")]
+    used = [p for p in COLOURS if any(by.get(p, 0) > 0 for by in timed.values())]
+    figure = Figure(
+        spec=stacks(dict(list(timed.items())[:MOST])),
+        title="Share of each phase in a first and in a later use of each algorithm",
+        finding=_finding(medians) + _cut(timed),
+        table=_table(medians),
+        keys=[Key("■", COLOURS[p], PHASE_NAMES[p]) for p in used],
+        again=page.again(),
+    )
+    return Fragment([*blocks, figure, *cold_and_warm(page), *very_first(page)])
+
+
+def very_first(page: Page) -> list[Block]:
+    """Return what the first use of all took: compiling the kernels that no cache held."""
+    told = page.view.first_uses
+    compiled = sorted((use for use in told if use.functions), key=lambda u: u.seconds)
+    if not told:
+        return []
+    if not compiled:
+        said = (
+            "Every kernel was read from the cache, so this run tells nothing of a very first use."
+        )
+        return [Paragraph(said, role="note")]
+    read, again = len(told) - len(compiled), page.again()
+    finding = f"Before all else, {plural(len(compiled), 'algorithm')} compiled kernels: "
+    finding += f"{seconds(compiled[0].seconds)} to {seconds(compiled[-1].seconds)} each, "
+    finding += "once a version of the code and machine, and beside other work."
+    finding += f" {plural(read, 'other')} found all of them in the cache." if read else ""
+    figure = Figure(
+        spec=compile_bars(compiled[-MOST:]),
+        title="Seconds that each algorithm's kernels took to compile, in a very first use",
+        finding=finding + (f" Drawn are the {MOST} slowest." if len(compiled) > MOST else ""),
+        table=_first_table(told),
+        keys=[Key("■", COLOURS["compile"], "compile")],
+        again=f"{NO_KERNELS} {again}" if again else "",
+    )
+    return [SubPanel("Very first use", [figure], page.anchor("phases", "first"))]
+
+
+def compile_bars(uses: Sequence[FirstUse]) -> Plot:
+    """Return a bar an algorithm, from 0 on, with its seconds and functions behind it."""
+    boxes = [(0.0, y - 0.36, use.seconds, y + 0.36) for y, use in enumerate(uses)]
+    behind: list[Mark] = [
+        Label((use.seconds, y), f"{seconds(use.seconds)}, {plural(use.functions, 'kernel')}", dx=6)
+        for y, use in enumerate(uses)
+    ]
+    x = linear([use.seconds for use in uses], "seconds", zero=True)
+    marks: list[Mark] = [Boxes(boxes, COLOURS["compile"]), *behind]
+    names = rows([use.algorithm for use in uses])
+    return Plot([Panel(x, names, marks, "", 240, ROW * len(uses), 120)], across=1)
+
+
+def _first_table(told: Sequence[FirstUse]) -> Table:
+    columns = [Column("Algorithm"), Column("Compiling", numeric=True, unit="s")]
+    columns += [Column("Kernels compiled", numeric=True), Column("Threads", numeric=True)]
+    columns += [Column("Environment"), Column("Notes", wide=True)]
+    told_rows: list[Row] = [
+        [
+            Cell([Code(short(use.algorithm))], use.algorithm),
+            Cell.of(use.seconds, seconds, note="" if use.functions else "all from the cache"),
+            Cell.of(use.functions, count),
+            Cell.of(use.threads, count),
+            short(use.environment),
+            "; ".join(short(note, 200) for note in use.notes),
+        ]
+        for use in told
+    ]
+    caption = "What compiling took before the first trial"
+    return Table(columns, told_rows, caption, "very-first-use")
+
+
+def stacks(medians: Medians) -> Plot:
+    """Return a bar an algorithm, parted by phase from left to right, its total behind it.
+
+    The left panel is a first use in a new process, the right one a later use.
+    """
+    later = [phase for phase in COLOURS if phase not in ONCE]
+    panels = [("First use: once a process", list(COLOURS)), ("Later uses", later)]
+    if not any(by.get(phase, 0) > 0 for by in medians.values() for phase in ONCE):
+        panels = panels[1:]
+    drawn = [
+        _stack(medians, title, phases, labelled=not index)
+        for index, (title, phases) in enumerate(panels)
+    ]
+    return Plot(drawn, across=2)
+
+
+def _stack(medians: Medians, title: str, phases: Sequence[str], *, labelled: bool) -> Panel:
+    boxes: dict[str, list[tuple[float, float, float, float]]] = defaultdict(list)
+    edges: list[list[tuple[float, float]]] = []
+    totals: list[Mark] = []
+    for y, by in enumerate(medians.values()):
+        total = sum(by.get(phase, 0.0) for phase in phases)
+        start = 0.0
+        for phase in phases:
+            share = by.get(phase, 0.0) / total if total else 0.0
+            if share > 0:
+                boxes[phase].append((start, y - 0.36, start + share, y + 0.36))
+                edges.append([(start, y - 0.36), (start, y + 0.36)])
+            start += share
+        totals.append(Label((1.0, y), seconds(total), dx=6, colour="muted"))
+    ticks = (0.0, 0.5, 1.0)
+    x = Axis(0.0, 1.0, ticks, [f"{t:.0%}" for t in ticks])
+    names = rows(list(medians), labelled=labelled)
+    marks = [Boxes(found, COLOURS[phase]) for phase, found in boxes.items()]
+    height = ROW * len(medians)
+    return Panel(x, names, [*marks, Lines(edges, "paper", 1.5), *totals], title, 250, height, 64)
+
+
+def phase_medians(page: Page) -> dict[str, dict[str, float]]:
+    """Return name → phase → median seconds over the datasets, by the time of fitting."""
+    times: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
+    for name, cell in zip(page.names.values(), page.view.cells, strict=True):
+        for phase in PHASES:
+            if math.isfinite(cell.seconds.get(phase, math.nan)):
+                times[name][phase].append(cell.seconds[phase])
+    found = {name: {p: median(v) for p, v in by.items()} for name, by in times.items()}
+    return dict(sorted(found.items(), key=lambda item: (item[1].get("fit", math.inf), item[0])))
+
+
+def _cut(timed: Medians) -> str:
+    return f" Drawn are the {MOST} fastest; the table has all." if len(timed) > MOST else ""
+
+
+def _finding(medians: Medians) -> str:
+    fits = {name: by["fit"] for name, by in medians.items() if "fit" in by}
+    if not fits:
+        return "No fit was timed."
+    fastest, slowest = min(fits, key=fits.__getitem__), max(fits, key=fits.__getitem__)
+    if fastest == slowest:
+        return f"{short(fastest)} fits in {seconds(fits[fastest])}."
+    return (
+        f"The median fit takes from {seconds(fits[fastest])} ({short(fastest)}) to "
+        f"{seconds(fits[slowest])} ({short(slowest)})."
+    )
+
+
+def _table(medians: Medians) -> Table:
+    shown = [p for p in PHASES if any(p in by for by in medians.values())]
+    columns = [
+        Column("Algorithm"),
+        *(Column(PHASE_NAMES[p].capitalize(), numeric=True, unit="s") for p in shown),
+    ]
+    told: list[Row] = [
+        [
+            Cell([Code(short(name))], name),
+            *(Cell.of(by.get(p, math.nan), seconds) for p in shown),
+        ]
+        for name, by in medians.items()
+    ]
+    return Table(columns, told, "Median wall time of each phase, not interleaved", "phases")

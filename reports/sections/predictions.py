@@ -1,0 +1,267 @@
+"""The predictions of each pair beside each other: how many are the same, and how far the rest are.
+
+Made from the stored predictions of the first split that both sides have.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from harness import Section, hookimpl
+from harness.analysis.diagnostics import InapplicableError
+from harness.analysis.diagnostics.agreement import Agreement, compare, numbers
+from harness.core.model import Outcome, Status
+from reports.blocks.blocks import Block, Details, Figure, Fragment, Key, Paragraph
+from reports.blocks.tables import Cell, Column, Row, Table
+from reports.charts.axes import Axis, linear, rows
+from reports.charts.legends import ROW
+from reports.charts.plot import Boxes, Dots, Lines, Mark, Panel, Plot
+from reports.page.page import Page, Pair, canonical
+from reports.text.format import DASH, count, digits, plural, share, short, steps
+from reports.text.inline import Code
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from harness.analysis.run_view import Cell as Measured
+
+MOST = 300  # comparisons of one report
+SCATTERS = 12  # the pairs that are furthest apart
+BARS = 40
+POINTS = 200  # of one scatter: those furthest apart, and some of the others
+COLOURS = ("blue", "sky", "green", "amber", "orange", "purple", "muted")  # of the distances
+NOTE = (
+    "The same test rows, on the first split. Steps are between neighbouring representable numbers: "
+    "0 is the same bits, a few are the rounding of sums in another order. Bars go by the legend, "
+    "the same bits first."
+)
+
+
+@dataclass(frozen=True)
+class Compared:
+    """The two sides of a pair on one dataset."""
+
+    pair: Pair
+    dataset: str
+    split: str
+    ours: np.ndarray
+    theirs: np.ndarray
+    agreement: Agreement
+    variant: str  # what tells it from other sets of params, or ""
+
+    @property
+    def name(self) -> str:
+        """The pair's first side and the dataset."""
+        variant = f" {short(self.variant, 16)}" if self.variant else ""
+        return f"{short(self.pair.algorithm, 20)}{variant} · {short(self.dataset, 14)}"
+
+
+@hookimpl
+def register_report_sections(register: Callable[[Section], None]) -> None:
+    """Offer the predictions of pairs."""
+    register(Section("predictions", "Predictions", 17, build))
+
+
+def build(page: Page) -> Fragment | None:
+    """Return steps between the predictions of each pair, and those furthest apart drawn."""
+    found = list(compared(page))
+    if not found:
+        return None
+    same = sum(c.agreement.same == 1 for c in found)
+    blocks: list[Block] = [Paragraph(NOTE, role="note"), _steps(page, found)]
+    apart = [c for c in found if c.agreement.same < 1]
+    if apart:
+        apart.sort(key=lambda c: (c.agreement.correlation or 0.0, c.name))
+        blocks.append(_scatters(page, apart[:SCATTERS], len(apart)))
+    return Fragment(blocks, badge=f"{same} of {len(found)} same" if same else "")
+
+
+def compared(page: Page) -> Iterator[Compared]:
+    """Yield each pair on each dataset where both sides have predictions of one split."""
+    cells: dict[tuple[str, str], list[Measured]] = defaultdict(list)
+    for cell in page.view.cells:
+        cells[cell.algorithm, cell.dataset].append(cell)
+    told = 0
+    for verdict in page.view.accuracy:
+        pair = Pair(verdict.algorithm, verdict.reference)
+        sides = [
+            _side(cells[name, verdict.dataset], verdict.preparation, params)
+            for name, params in zip((pair.algorithm, pair.reference), verdict.params, strict=True)
+        ]
+        found = _compared(page, pair, sides) if all(sides) and told < MOST else None
+        if found:
+            told += 1
+            yield found
+
+
+def _side(
+    cells: Sequence[Measured], preparation: str, params: Mapping[str, object]
+) -> dict[str, Outcome]:
+    """Return the finished outcomes of one side of a pair, by split.
+
+    A verdict that tells no params is about the only ones that its algorithm has.
+    """
+    prepared = [cell for cell in cells if preparation in ("", cell.preparation)]
+    same = [cell for cell in prepared if canonical(cell.params) == canonical(params)]
+    found = same or ([] if params else prepared)
+    outcomes = found[0].outcomes if found else ()
+    return {o.trial.split.label: o for o in outcomes if o.status is Status.DONE}
+
+
+def _compared(page: Page, pair: Pair, sides: Sequence[Mapping[str, Outcome]]) -> Compared | None:
+    label = next((label for label in sides[0] if label in sides[1]), "")
+    if not label:
+        return None
+    outputs = [page.view.predictions(side[label]).get("output") for side in sides]
+    if outputs[0] is None or outputs[1] is None:
+        return None
+    ours, theirs = (np.asarray(output, np.float64) for output in outputs)
+    try:
+        agreement = compare(ours, theirs)
+    except InapplicableError:
+        return None
+    trial = sides[0][label].trial
+    variant = page.variant(trial.algorithm, trial.params)
+    ours, theirs = numbers(ours), numbers(theirs)
+    return Compared(pair, trial.dataset, label, ours, theirs, agreement, variant)
+
+
+# ------------------------------------------------------------------ steps
+
+
+def _steps(page: Page, found: Sequence[Compared]) -> Figure:
+    names = list(found[0].agreement.ulps)
+    drawn = sorted(found, key=lambda c: (-c.agreement.same, c.name))[:BARS]
+    same = sum(c.agreement.same == 1 for c in found)
+    finding = (
+        f"{same} of {plural(len(found), 'comparison')} have the same bits in every prediction."
+    )
+    return Figure(
+        spec=shares([(c.name, c.agreement.ulps) for c in drawn]),
+        title="Share of predictions by their distance in representable numbers",
+        finding=finding + (f" Drawn are {BARS}; the table has all." if len(found) > BARS else ""),
+        table=_table(found),
+        keys=[
+            Key("■", colour, f"{name} steps") for name, colour in zip(names, COLOURS, strict=True)
+        ],
+        again=_again(page, drawn),
+    )
+
+
+def _again(page: Page, drawn: Sequence[Compared]) -> str:
+    names = (name for c in drawn for name in (c.pair.algorithm, c.pair.reference))
+    return page.again(names, (c.dataset for c in drawn))
+
+
+def shares(histograms: Sequence[tuple[str, Mapping[str, int]]]) -> Plot:
+    """Return a bar a comparison, parted by distance: the same bits first."""
+    boxes: dict[str, list[tuple[float, float, float, float]]] = defaultdict(list)
+    for y, (_, ulps) in enumerate(histograms):
+        total, start = sum(ulps.values()), 0.0
+        for name, colour in zip(ulps, COLOURS, strict=False):
+            if ulps[name]:
+                end = start + ulps[name] / total
+                boxes[colour].append((start, y - 0.36, end, y + 0.36))
+                start = end
+    ticks = (0.0, 0.25, 0.5, 0.75, 1.0)
+    x = Axis(0.0, 1.0, ticks, [f"{t:.0%}" for t in ticks], "share of predicted numbers")
+    marks = [Boxes(found, colour) for colour, found in boxes.items()]
+    names = rows([name for name, _ in histograms])
+    return Plot([Panel(x, names, marks, width=420, height=ROW * len(histograms))], across=1)
+
+
+def _table(found: Sequence[Compared]) -> Table:
+    columns = [
+        Column("Algorithm"),
+        Column("Dataset"),
+        Column("Same bits", numeric=True),
+        Column("Largest difference", numeric=True),
+        Column("Most steps", numeric=True),
+        Column("Correlation", numeric=True),
+        Column("Same label", numeric=True),
+        Column("Numbers", numeric=True),
+        *(Column(f"{name} steps", numeric=True) for name in found[0].agreement.ulps),
+    ]
+    rows: list[Row] = [
+        [
+            Cell(
+                [Code(short(c.pair.algorithm))],
+                c.pair.algorithm,
+                _against(c),
+            ),
+            Cell(short(c.dataset), c.dataset, short(c.split)),
+            Cell.of(c.agreement.same, share),
+            Cell.of(c.agreement.largest, digits),
+            Cell.of(c.agreement.most_ulps, steps, note=c.agreement.dtype),
+            Cell.of(c.agreement.correlation, lambda value: digits(value, 6)),
+            Cell(
+                DASH if c.agreement.labels is None else share(c.agreement.labels),
+                c.agreement.labels,
+            ),
+            Cell.of(len(c.ours), count),
+            *(Cell.of(number, count) for number in c.agreement.ulps.values()),
+        ]
+        for c in found
+    ]
+    return Table(columns, rows, "Predictions of each pair on the same rows", "predictions")
+
+
+def _against(found: Compared) -> str:
+    told = f"against {short(found.pair.reference)}"
+    return f"{short(found.variant, 60)}, {told}" if found.variant else told
+
+
+# ------------------------------------------------------------------ scatters
+
+
+def _scatters(page: Page, drawn: Sequence[Compared], apart: int) -> Details:
+    columns = [
+        Column("Algorithm and dataset"),
+        *(Column(t, numeric=True) for t in ("Reference", "Ours")),
+    ]
+    rows: list[Row] = []
+    panels = []
+    for c in drawn:
+        kept = _kept(c)
+        panels.append(_scatter(c, kept))
+        rows += [
+            [c.name, *(Cell.of(float(v[i]), digits) for v in (c.theirs, c.ours))] for i in kept
+        ]
+    cut = any(len(c.ours) > POINTS for c in drawn)
+    caption = "Every predicted number that is drawn"
+    caption += f"; of many, the {POINTS // 2} furthest apart and some of the others" if cut else ""
+    figure = Figure(
+        spec=Plot(panels, across=4),
+        title="Predictions of ours against those of the reference, a panel a pair",
+        finding="Each dot is a test row: on the line both predict the same.",
+        table=_table(drawn),
+        points=Table(columns, rows, caption, "predictions-scatter"),
+        again=_again(page, drawn),
+    )
+    words = f"Ours against the reference, for the {len(drawn)} of {apart} that agree least"
+    return Details(words, [figure])
+
+
+def _kept(found: Compared) -> list[int]:
+    """Return the rows to draw: the furthest apart first, then others evenly."""
+    order = np.argsort(-np.abs(found.ours - found.theirs), kind="stable")
+    far, rest = order[: POINTS // 2], order[POINTS // 2 :]
+    step = max(1, -(-len(rest) // (POINTS - len(far))))
+    return [int(i) for i in (*far, *rest[::step])]
+
+
+def _scatter(found: Compared, kept: Sequence[int]) -> Panel:
+    points = [(float(found.theirs[i]), float(found.ours[i])) for i in kept]
+    every = [v for point in points for v in point]
+    x, y = linear(every, "reference", most=4), linear(every, "ours", most=4)
+    ends = (x.low, x.high)
+    marks: list[Mark] = [
+        Lines([[(e, e) for e in ends]], "muted", 1, "3 3"),
+        Dots(points, "blue", radius=2, opacity=0.6),
+    ]
+    return Panel(x, y, marks, found.name, 170, 150)

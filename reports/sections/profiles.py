@@ -1,0 +1,187 @@
+"""Performance profiles: on what share of the datasets an algorithm is within a factor of the best.
+
+    ρ_a(τ) = |{d : t_{a,d} ≤ τ · min_b t_{b,d}}| / |D|        (Dolan & Moré 2002)
+
+ρ_a(1) is the share of datasets on which a is the best; what failed there is never within any τ.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from harness import Section, hookimpl
+from reports.blocks.blocks import Figure, Fragment, Paragraph
+from reports.blocks.tables import Cell, Column, Row, Table
+from reports.charts.axes import Axis, brief_ratio, linear, log_scale
+from reports.charts.legends import SERIES, series_keys
+from reports.charts.plot import Lines, Mark, Panel, Plot
+from reports.page.page import Page
+from reports.text.format import count, digits, few, plural, share, short
+from reports.text.inline import Code
+from reports.text.means import mean
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from harness.analysis.run_view import Cell as Measured
+
+FEWEST = 5  # datasets; with fewer a profile has a few steps and says nothing
+FACTORS = (1.0, 1.1, 2.0, 5.0)  # of the table
+FURTHEST = 100.0  # factor at which the axis ends at the latest
+NOTE = (
+    "The share of datasets on which an algorithm is within a factor of the best one there: high at "
+    "the left is often best, high at the right is never far off. A failure counts as never. Times "
+    "are medians that were not interleaved."
+)
+QUANTITIES: tuple[tuple[str, str], ...] = (
+    ("loss", "loss over the least"),
+    ("fit", "training time over the least"),
+)
+
+
+@hookimpl
+def register_report_sections(register: Callable[[Section], None]) -> None:
+    """Offer the profiles."""
+    register(Section("profiles", "Performance profiles", 32, build))
+
+
+def build(page: Page) -> Fragment | None:
+    """Return the profiles of loss and of training time; nothing for a few datasets."""
+    if len(page.by_dataset) < FEWEST:
+        return None
+    found = {key: factors(page, key) for key, _ in QUANTITIES}
+    found = {key: by for key, by in found.items() if len(by) > 1}
+    if not found:
+        return None
+    drawn = _chosen(found)
+    panels = [_panel(found[key], drawn, title) for key, title in QUANTITIES if key in found]
+    figure = Figure(
+        spec=Plot(panels, across=2),
+        title="Share of datasets within a factor of the best, for loss and for training time",
+        finding=_finding(found, len(page.by_dataset)),
+        table=_table(found),
+        keys=series_keys(short(name, 40) for name in drawn),
+        again=page.again(),
+        points=_points(found, drawn),
+    )
+    return Fragment([Paragraph(NOTE, role="note"), figure])
+
+
+def factors(page: Page, key: str) -> dict[str, list[float]]:
+    """Return name → its factor over the best on each dataset, infinite where it has no number.
+
+    Datasets on which nobody has a positive number are left out.
+    """
+    names = list(dict.fromkeys(page.names.values()))
+    found: dict[str, list[float]] = {name: [] for name in names}
+    for cells in page.by_dataset.values():
+        values = {name: _value(page, cell, key) for name, cell in cells}
+        best = min((v for v in values.values() if v > 0), default=math.inf)
+        if math.isfinite(best):
+            for name in names:
+                found[name].append(values.get(name, math.inf) / best)
+    return {name: by for name, by in found.items() if any(map(math.isfinite, by))}
+
+
+def _value(page: Page, cell: Measured, key: str) -> float:
+    """Return a number of which less is better, infinite where there is none above 0."""
+    if key == "loss":
+        metric = page.metric(cell)
+        value = page.badness(cell) if page.lower_is_better(metric) else math.nan
+    else:
+        value = cell.seconds.get("fit", math.nan) + cell.seconds.get("native", 0.0)
+    return value if value > 0 else math.inf
+
+
+def within(factors: Sequence[float], tau: float) -> float:
+    """Return the share of factors that are at most τ."""
+    return sum(f <= tau for f in factors) / len(factors)
+
+
+def _chosen(found: Mapping[str, Mapping[str, Sequence[float]]]) -> list[str]:
+    """Return those with the least logarithms of factors, as many as can be told apart."""
+    limit = math.log(FURTHEST)
+    cost = {
+        name: mean(
+            min(math.log(f), limit) if f < math.inf else limit
+            for by in found.values()
+            for f in by.get(name, [math.inf])
+        )
+        for name in {n for by in found.values() for n in by}
+    }
+    return sorted(cost, key=lambda name: (cost[name], name))[: len(SERIES)]
+
+
+def _points(found: Mapping[str, Mapping[str, Sequence[float]]], drawn: Sequence[str]) -> Table:
+    """Return the corners of the drawn steps."""
+    columns = [Column("Algorithm"), Column("Of")]
+    columns += [Column(t, numeric=True) for t in ("Factor", "Share of datasets")]
+    rows: list[Row] = [
+        [
+            name,
+            "loss" if key == "loss" else "training time",
+            Cell.of(tau, digits),
+            Cell.of(y, digits),
+        ]
+        for key, by in found.items()
+        for name in drawn
+        if name in by
+        for tau, y in _steps(by[name], _end(by, drawn))
+    ]
+    return Table(columns, rows, "Every step that is drawn", "profiles-steps")
+
+
+def _end(found: Mapping[str, Sequence[float]], drawn: Sequence[str]) -> float:
+    finite = [f for name in drawn for f in found.get(name, ()) if f < math.inf]
+    return min(max([*finite, 1.5]) * 1.05, FURTHEST)
+
+
+def _panel(found: Mapping[str, Sequence[float]], drawn: Sequence[str], title: str) -> Panel:
+    end = _end(found, drawn)
+    ticks = [t for t in log_scale([1.25, end / 1.25])[1] if 1 <= t <= end]
+    ticks = ticks if 1.0 in ticks else [1.0, *ticks]
+    x = Axis(1.0, end, ticks, [brief_ratio(t) for t in ticks], title, log=True)
+    marks: list[Mark] = [
+        Lines([_steps(found[name], end)], colour, 2, dash)
+        for name, (colour, dash, _) in zip(drawn, SERIES, strict=False)
+        if name in found
+    ]
+    y = linear((0.0, 1.0), "share of datasets", zero=True)
+    return Panel(x, y, marks, width=300, height=220)
+
+
+def _steps(factors: Sequence[float], end: float) -> list[tuple[float, float]]:
+    path, height = [(1.0, within(factors, 1.0))], within(factors, 1.0)
+    for factor in sorted({f for f in factors if 1.0 < f <= end}):
+        path.append((factor, height))
+        height = within(factors, factor)
+        path.append((factor, height))
+    return [*path, (end, height)]
+
+
+def _finding(found: Mapping[str, Mapping[str, Sequence[float]]], datasets: int) -> str:
+    told = []
+    for key, what in (("loss", "the least loss"), ("fit", "the shortest training")):
+        if key in found:
+            most = max(within(by, 1.0) for by in found[key].values())
+            names = [name for name, by in found[key].items() if within(by, 1.0) == most]
+            told.append(f"{what} most often: {few(names, 2)}, on {most:.0%} of them")
+    return f"Over {plural(datasets, 'dataset')}: {'; '.join(told)}."
+
+
+def _table(found: Mapping[str, Mapping[str, Sequence[float]]]) -> Table:
+    columns = [Column("Algorithm")]
+    for key in found:
+        what = "Loss" if key == "loss" else "Time"
+        columns += [Column(f"{what} within {brief_ratio(f)}", numeric=True) for f in FACTORS]
+    columns.append(Column("Datasets", numeric=True))
+    rows: list[Row] = []
+    for name in dict.fromkeys(n for by in found.values() for n in by):
+        cells: list[Cell] = [Cell([Code(short(name))], name)]
+        mine = [by.get(name, ()) for by in found.values()]
+        for by in mine:
+            cells += [Cell.of(within(by, f) if by else None, share) for f in FACTORS]
+        rows.append([*cells, Cell.of(sum(map(math.isfinite, max(mine, key=len))), count)])
+    return Table(columns, rows, "Share of datasets within a factor of the best", "profiles")

@@ -1,0 +1,142 @@
+"""How fast: every duel's ratio with its interval, phase by phase."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from harness import Section, hookimpl
+from reports.blocks.blocks import Figure, Fragment, Panel, Paragraph
+from reports.blocks.tables import Cell, Column, Row, Table
+from reports.charts.forest import Estimate, ratios
+from reports.charts.legends import SPEEDS, keys
+from reports.page.page import Page
+from reports.page.verdict_matrix import pair_name
+from reports.text.format import plural, ratio, seconds, short
+from reports.text.inline import Code
+from reports.text.means import geometric_mean
+from reports.words.verdict_words import PHASE_NAMES, speed_badge, speed_tally, speed_word
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from harness.analysis.run_view import Speed
+
+DRAWN = 40  # rows of a chart; the table has all of them
+NOTE = (
+    "Each ratio is the reference's time over ours, from calls that alternate in two processes "
+    "(ABBA); above 1 ours is faster. A bar is the 95 % interval; where it crosses 1, or the ratio "
+    "lies within the noise floor, the duel is undecided. Train is native form and fit together."
+)
+
+
+@hookimpl
+def register_report_sections(register: Callable[[Section], None]) -> None:
+    """Offer the duels."""
+    register(Section("speed", "Speed", 40, build))
+
+
+def build(page: Page) -> Fragment | None:
+    """Return a forest plot for each phase that was timed, those of training first."""
+    speeds = [s for s in page.view.speed if s.dataset and not _is_noise(s)]
+    if not speeds:
+        return None
+    order = ("train", "fit", "predict", "predict_one", "native", "preparation")
+    phases = sorted(
+        {s.phase for s in speeds}, key=lambda p: (order.index(p) if p in order else 9, p)
+    )
+    panels = [_panel(page, phase, [s for s in speeds if s.phase == phase]) for phase in phases]
+    return Fragment([Paragraph(NOTE, role="note"), *panels])
+
+
+def _is_noise(speed: Speed) -> bool:
+    """Whether an algorithm was timed against itself: that tells the noise, which is under Duels."""
+    return speed.algorithm == speed.reference and len(set(speed.environments)) == 1
+
+
+def _panel(page: Page, phase: str, speeds: list[Speed]) -> Panel:
+    ordered = sorted(speeds, key=lambda s: -s.ratio.value)
+    half = DRAWN // 2
+    drawn = ordered if len(ordered) <= DRAWN else [*ordered[:half], *ordered[-half:]]
+    rows = [
+        Estimate(_name(page, speed), speed_word(speed), *_bounds(speed))
+        for speed in drawn
+        if speed.ratio.value > 0 and math.isfinite(speed.ratio.value)
+    ]
+    title = PHASE_NAMES.get(phase, short(phase)).capitalize()
+    figure = Figure(
+        spec=ratios(rows),
+        title=f"{title}: time of the reference over time of ours, with intervals",
+        finding=finding(speeds) + _cut(ordered),
+        table=_table(title, phase, ordered),
+        keys=keys(SPEEDS, (row.kind for row in rows)),
+        again=_again(page, drawn),
+    )
+    return Panel(title, [figure], page.anchor("speed", phase))
+
+
+def finding(speeds: list[Speed]) -> str:
+    """Return how many duels ours won, and by how much on the geometric mean."""
+    middle = ratio(geometric_mean(s.ratio.value for s in speeds))
+    return f"{speed_tally(speeds)}; the geometric mean is {middle}."
+
+
+def _cut(speeds: list[Speed]) -> str:
+    if len(speeds) <= DRAWN:
+        return ""
+    return f" Drawn are the {DRAWN // 2} highest and the {DRAWN // 2} lowest; the table has all."
+
+
+def _bounds(speed: Speed) -> tuple[float, float, float]:
+    return speed.ratio.low, speed.ratio.value, speed.ratio.high
+
+
+def _name(page: Page, speed: Speed) -> str:
+    name = pair_name(page, speed.algorithm, speed.reference)
+    return f"{name} · {short(speed.dataset, 20)}"
+
+
+def _table(title: str, phase: str, speeds: list[Speed]) -> Table:
+    columns = [
+        Column("Algorithm"),
+        Column("Dataset"),
+        Column("Ratio", numeric=True),
+        Column("Low", numeric=True),
+        Column("High", numeric=True),
+        Column("Level", numeric=True),
+        Column("Ours", numeric=True, unit="s"),
+        Column("Reference", numeric=True, unit="s"),
+        Column("Memory ratio", numeric=True),
+        Column("From"),
+        Column("Notes", wide=True),
+    ]
+    rows: list[Row] = [
+        [
+            Cell([Code(short(s.algorithm))], s.algorithm, f"against {short(s.reference)}"),
+            short(s.dataset),
+            Cell([speed_badge(s)], s.ratio.value),
+            Cell.of(s.ratio.low, ratio),
+            Cell.of(s.ratio.high, ratio),
+            Cell(f"{s.ratio.level:.1%}", s.ratio.level),
+            Cell.of(s.seconds[0], seconds),
+            Cell.of(s.seconds[1], seconds),
+            Cell.of(s.memory_ratio, ratio),
+            plural(s.ratio.n, s.unit),
+            "; ".join([*_environments(s), *(short(note, 200) for note in s.notes)]),
+        ]
+        for s in speeds
+    ]
+    return Table(columns, rows, f"{title}: every duel", f"speed-{phase}")
+
+
+def _environments(speed: Speed) -> list[str]:
+    """Return where the sides ran, if not in the same place."""
+    ours, theirs = speed.environments
+    return [] if ours == theirs else [f"{short(ours)} against {short(theirs)}"]
+
+
+def _again(page: Page, drawn: list[Speed]) -> str:
+    """Return the commands that fight the drawn duels again."""
+    places = {(s.algorithm, s.reference, s.dataset) for s in drawn}
+    fought = ((d, (d.duel.a.name, d.duel.b.name)) for d in page.view.duels)
+    return page.fight_again(d for d, names in fought if (*names, d.duel.a.dataset.name) in places)

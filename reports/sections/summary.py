@@ -1,0 +1,270 @@
+"""The first screen: the verdict in words, what failed and why, what to trust."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter, defaultdict
+from typing import TYPE_CHECKING
+
+from harness import Section, hookimpl
+from harness.analysis.seconds import left_out
+from reports.blocks.blocks import Block, Callout, Fragment, Items, Paragraph, Sides, Tile, Tiles
+from reports.page.page import Page
+from reports.page.problems import count_failed, problems
+from reports.page.recommendation import choice_words, choices
+from reports.page.verdict_matrix import as_accurate, overall, same_trees
+from reports.text.format import DASH, count, digits, few, listing, loss, plural, ratio, short
+from reports.text.inline import Inline, Link, Words
+from reports.text.means import geometric_mean
+from reports.words.change_words import changed
+from reports.words.verdict_words import (
+    ORDER,
+    speed_tally,
+    speed_word,
+    times_as_fast,
+    training_phase,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from harness.analysis.run_view import Accuracy, Speed
+    from harness.analysis.run_view import Cell as Measured
+
+RATIOS = (
+    "= or ≈ the same trees · ≈ equivalent · ▲ better or faster · ▼ worse or slower · ? undecided. "
+    "Ratios are the reference's time or memory over ours, with 95 % intervals: above 1, ours needs "
+    "less."
+)
+
+
+@hookimpl
+def register_report_sections(register: Callable[[Section], None]) -> None:
+    """Offer the summary."""
+    register(Section("summary", "Summary", 0, build))
+
+
+def build(page: Page) -> Fragment:
+    """Return the answers: the same, as good, as fast, which to take; what failed, what to trust."""
+    sentences = [*same_sentences(page), *accuracy_sentences(page), *speed_sentences(page)]
+    if not sentences or (page.outcomes and not page.done):
+        sentences = [_nothing_compared(page)]
+    blocks: list[Block] = [Paragraph(" ".join(sentences), role="lead"), _tiles(page)]
+    if page.of_run("status") not in ("", "done"):
+        state = f"This run is {short(page.of_run('status'))}: it holds what was finished so far."
+        blocks.insert(0, Paragraph(state, role="note"))
+    if page.pairs:
+        blocks += [overall(page), Paragraph([RATIOS, *_evidence(page)], role="note")]
+    return Fragment([*blocks, Sides(_boxes(page))])
+
+
+def _evidence(page: Page) -> list[Inline]:
+    """Return links to what the matrix was made from."""
+    links = [Link("every verdict", "#verdicts")]
+    links += [Link("where trees part", "#parity")] if page.view.parity else []
+    links += [Link("every duel", "#duels")] if page.view.duels else []
+    found: list[Inline] = [" The evidence: "]
+    for link in links:
+        found += [link, ", "]
+    return [*found[:-1], "."]
+
+
+def _boxes(page: Page) -> list[Block]:
+    boxes: list[Block] = []
+    if found := problems(page):
+        boxes.append(Callout("What failed", [Items(found)], "bad"))
+    boxes.append(Callout("What to trust", [Items(_cautions(page))], ""))
+    if chosen := choices(page):
+        told: list[Words] = [choice_words(choice) for choice in chosen]
+        note = Paragraph(
+            "Means of this run's splits, and times that were not interleaved: "
+            "a place to start, not a verdict.",
+            role="note",
+        )
+        boxes.append(Callout("Which to take for data like these", [Items(told), note], ""))
+    if page.view.previous is not None:
+        boxes.append(Callout("What changed", [Items(changed(page.view.previous))], ""))
+    return boxes
+
+
+# ------------------------------------------------------------------ sentences
+
+
+def same_sentences(page: Page) -> list[str]:
+    """Return how many pairs grow the same trees, where trees were compared."""
+    same, compared = same_trees(page)
+    return [f"Of {compared}, {same.split()[0]} grow the reference's own trees."] if same else []
+
+
+def accuracy_sentences(page: Page) -> list[str]:
+    """Return what the accuracy verdicts say, in words."""
+    pooled = [a for pair in page.pairs for a in page.accuracy(pair, pooled=True)]
+    verdicts = pooled or [a for pair in page.pairs for a in page.accuracy(pair)]
+    if not verdicts:
+        return []
+    if len(verdicts) == 1:
+        return [_one_accuracy(verdicts[0])]
+    where = "pooled over their datasets" if pooled else "each on one dataset"
+    counts = Counter(a.verdict for a in verdicts)
+    words = [f"{counts[v]} {_plural_verdict(v)}" for v in ORDER if counts[v]]
+    sentences = [f"Of {len(verdicts)} comparisons of accuracy, {where}, {listing(words)}."]
+    if worse := sorted({a.algorithm for a in verdicts if a.verdict == "worse"}):
+        sentences.append(f"Less accurate than the reference: {few(worse)}.")
+    return sentences
+
+
+def _one_accuracy(verdict: Accuracy) -> str:
+    said = {
+        "equivalent": "is as accurate as",
+        "better": "is more accurate than",
+        "worse": "is less accurate than",
+    }.get(verdict.verdict, "cannot yet be told from")
+    tail = "" if verdict.verdict in ORDER[:3] else " in accuracy"
+    where = f" on {short(verdict.dataset)}" if verdict.dataset else ""
+    return f"{short(verdict.algorithm)} {said} {short(verdict.reference)}{where}{tail}."
+
+
+def _plural_verdict(verdict: str) -> str:
+    return {"equivalent": "find them equivalent", "better": "find ours better"}.get(
+        verdict, "find ours worse" if verdict == "worse" else "decide nothing yet"
+    )
+
+
+def speed_sentences(page: Page) -> list[str]:
+    """Return what the duels say of fitting and predicting, in words."""
+    sentences = []
+    for phase, verb in ((training_phase(page.view.speed), "trains"), ("predict", "predicts")):
+        speeds = [s for pair in page.pairs for s in page.speed(pair, phase)]
+        if len(speeds) == 1:
+            sentences.append(_one_speed(speeds[0], verb))
+        elif speeds:
+            sentences.append(_many_speeds(speeds, verb))
+    return sentences
+
+
+def _one_speed(speed: Speed, verb: str) -> str:
+    a, b = short(speed.algorithm), short(speed.reference)
+    where = f" on {short(speed.dataset)}" if speed.dataset else ""
+    if speed_word(speed) == "undecided":
+        return f"Whether {a} {verb} faster or slower than {b}{where} is undecided."
+    return f"{a} {verb} {times_as_fast(speed.ratio.value)} as {b}{where}."
+
+
+def _many_speeds(speeds: list[Speed], verb: str) -> str:
+    told = speed_tally(speeds, {"trains": " of training", "predicts": " of predicting"}[verb])
+    if all(speed_word(s) == "undecided" for s in speeds):
+        return f"{told}."
+    middle = times_as_fast(geometric_mean(s.ratio.value for s in speeds))
+    return f"{told}; on the geometric mean it {verb} {middle}."
+
+
+def _nothing_compared(page: Page) -> str:
+    if not page.outcomes and not page.view.duels:
+        return "This run holds no outcome yet."
+    if not page.done:
+        return "No trial of this run has a result, so nothing can be compared."
+    return f"This run compares no algorithm with a reference. {_leader(page)}"
+
+
+def _leader(page: Page) -> str:
+    """Return who ranks first, as the most that can be said without a comparison."""
+    firsts = {d: cells[0] for d, cells in page.by_dataset.items() if _contested(page, cells)}
+    if not firsts:
+        return "What it measured is below."
+    if len(firsts) == 1:
+        [(dataset, (name, cell))] = firsts.items()
+        metric, score = short(page.metric(cell)), loss(page.score(cell))
+        found = f"{short(name)} has the best mean {metric} on {short(dataset)}, {score}"
+    else:
+        counts = Counter(name for name, _ in firsts.values())
+        most = max(counts.values())
+        names = sorted(short(name) for name, n in counts.items() if n == most)
+        verb = "each have" if len(names) > 1 else "has"
+        found = f"{few(names)} {verb} the best mean score on {most} of {len(firsts)} datasets"
+    return f"{found}: a ranking, not a verdict."
+
+
+def _contested(page: Page, cells: Sequence[tuple[str, Measured]]) -> bool:
+    return sum(math.isfinite(page.badness(cell)) for _, cell in cells) > 1
+
+
+# ------------------------------------------------------------------ tiles, cautions
+
+
+def _tiles(page: Page) -> Tiles:
+    same, compared = same_trees(page)
+    good, judged = as_accurate(page)
+    trained = [s for pair in page.pairs for s in page.speed(pair, training_phase(page.view.speed))]
+    won = Counter(speed_word(s) for s in trained)
+    duels = [f"{won[w]} {w}" for w in ("faster", "slower", "undecided") if won[w]]
+    failed = count_failed(page)
+    results = f"{count(len(page.done))} of {plural(len(page.outcomes), 'trial')} with a result"
+    more = [f"{count(page.reused)} known before"] if page.reused else []
+    more += [f"{count(len(page.skipped))} skipped"] if page.skipped else []
+    speed = ratio(geometric_mean(s.ratio.value for s in trained))
+    return Tiles(
+        [
+            Tile("The same trees", same or DASH, compared),
+            Tile("As accurate as the reference", good or DASH, judged),
+            Tile("Training speed, ours to reference", speed, ", ".join(duels) or "no duel"),
+            Tile("Failures", count(failed), "; ".join([results, *more]), "bad" if failed else ""),
+        ]
+    )
+
+
+def _cautions(page: Page) -> list[Words]:
+    lines: list[Words] = []
+    speeds = [s for pair in page.pairs for s in page.speed(pair)]
+    if speeds:
+        lines.append(_units(speeds))
+        lines.append(_noise(page))
+        lines += _notes(speeds)
+    else:
+        lines.append("No duel was fought: times below are not interleaved and decide nothing.")
+    crowded = sum(o.facts.get("alone") is False for o in page.done)
+    if crowded:
+        lines.append(f"{plural(crowded, 'trial')} ran beside others: their times are rough.")
+    if unlike := left_out(page.view.machines):
+        lines.append(unlike)
+    if page.view.accuracy:
+        splits = sorted({a.splits for a in page.view.accuracy if a.splits and a.dataset})
+        told = f" on {few([str(n) for n in splits])} splits a dataset" if splits else ""
+        lines.append(f"Accuracy verdicts come from stored predictions{told}.")
+    undecided = sum(a.verdict == "inconclusive" for a in page.view.accuracy if a.dataset)
+    if undecided:
+        advice: Inline = Link("what would decide each", "#verdicts")
+        lines.append([f"{plural(undecided, 'comparison')} of accuracy undecided: ", advice, "."])
+    return lines
+
+
+def _notes(speeds: Sequence[Speed]) -> list[str]:
+    """Return the doubts about ratios, each kind once with an example."""
+    alike: dict[str, list[str]] = defaultdict(list)
+    for speed in speeds:
+        for kind, note in {note.partition(":")[0]: note for note in speed.notes}.items():
+            alike[kind].append(note)
+    common = sorted(alike.values(), key=lambda notes: (-len(notes), notes[0]))
+    every = plural(len(speeds), "ratio")
+    return [
+        f"{len(notes)} of {every}: {short(notes[0], 160)}"
+        + (", or the like." if len(set(notes)) > 1 else ".")
+        for notes in common[:4]
+    ]
+
+
+def _units(speeds: list[Speed]) -> str:
+    units = Counter((s.unit, s.ratio.n) for s in speeds)
+    told = [f"{plural(n, unit)}" for (unit, n), _ in units.most_common(3)]
+    weak = any(unit == "block" for unit, _ in units)
+    end = "; blocks of one launch share its luck, so such an interval is too narrow" if weak else ""
+    return f"Ratios of speed come from interleaved duels of {listing(told)}{end}."
+
+
+def _noise(page: Page) -> str:
+    floors = [s.floor for s in page.view.speed if s.floor is not None]
+    if not floors:
+        return (
+            "The noise floor was not measured: this run fought no duel of an algorithm with itself."
+        )
+    worst = digits(100 * max(floors), 2)
+    return f"Noise floor: an algorithm against itself differs by up to {worst} %."

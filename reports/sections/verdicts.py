@@ -1,0 +1,122 @@
+"""The verdicts one by one: on each dataset, and in full with their evidence."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from harness import Section, hookimpl
+from reports.blocks.blocks import Block, Details, Fragment, Paragraph
+from reports.blocks.tables import Cell, Column, Row, Table
+from reports.page.page import Page, Pair
+from reports.page.verdict_matrix import pair_cell, pair_name
+from reports.text.format import digits, share, short
+from reports.text.inline import Inline, Words
+from reports.text.rerun_commands import cells_again
+from reports.words.verdict_words import (
+    accuracy_badge,
+    in_margins,
+    margin_words,
+    speed_badge,
+    training_phase,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from harness.analysis.run_view import Accuracy, Speed
+
+POSTERIOR = ("worse", "equivalent", "better")
+EXPLAINED = (
+    "≈ equivalent: the 90 % interval of the difference lies inside the margin. ▲ better and "
+    "▼ worse: the 95 % interval lies on one side of zero. ? inconclusive: neither. Ratios are the "
+    "reference's time or memory over ours: above 1, ours needs less."
+)
+
+
+@hookimpl
+def register_report_sections(register: Callable[[Section], None]) -> None:
+    """Offer the verdicts."""
+    register(Section("verdicts", "Verdicts", 10, build))
+
+
+def build(page: Page) -> Fragment | None:
+    """Return the matrix of datasets and pairs, and every verdict in full."""
+    if not page.pairs:
+        return None
+    blocks: list[Block] = [Paragraph(EXPLAINED, role="note")]
+    if any(page.accuracy(pair) or page.speed(pair) for pair in page.pairs):
+        blocks += [_matrix(page)]
+    if any(page.accuracy(pair) for pair in page.pairs):
+        blocks += [Details("Every accuracy verdict, with its evidence", [_every(page)])]
+    return Fragment(blocks)
+
+
+def _matrix(page: Page) -> Table:
+    """Return a table of datasets × pairs: the accuracy verdict, and the ratio of training times."""
+    phase = training_phase(page.view.speed)
+    found: dict[str, dict[Pair, tuple[list[Accuracy], list[Speed]]]] = defaultdict(dict)
+    for pair in page.pairs:
+        for verdict in page.accuracy(pair):
+            found[verdict.dataset].setdefault(pair, ([], []))[0].append(verdict)
+        for speed in page.speed(pair, phase):
+            found[speed.dataset].setdefault(pair, ([], []))[1].append(speed)
+    names = [pair_name(page, pair.algorithm, pair.reference) for pair in page.pairs]
+    columns = [Column("Dataset"), *map(Column, names)]
+    rows: list[Row] = [
+        [
+            Cell(short(dataset), dataset),
+            *(_matrix_cell(phase, *by_pair.get(pair, ((), ()))) for pair in page.pairs),
+        ]
+        for dataset, by_pair in sorted(found.items())
+    ]
+    caption = f"Dataset by dataset: the accuracy verdict, and the ratio of the duels' {phase} times"
+    return Table(columns, rows, caption, "verdict-matrix", again=cells_again(page))
+
+
+def _matrix_cell(phase: str, verdicts: Sequence[Accuracy], speeds: Sequence[Speed]) -> Cell:
+    judged: list[Inline] = []
+    for verdict in verdicts:  # several where there are several tracks or params
+        judged += [accuracy_badge(verdict.verdict)]
+        judged += [f" {short(verdict.track)} "] if verdict.track else []
+    timed: Words = [f"{phase} ", *(speed_badge(speed) for speed in speeds)] if speeds else ""
+    if not judged:
+        return Cell(timed)
+    return Cell(judged, " ".join(verdict.verdict for verdict in verdicts), timed)
+
+
+def _every(page: Page) -> Table:
+    columns = [
+        Column("Algorithm"),
+        Column("Dataset"),
+        Column("Verdict"),
+        Column("Difference", numeric=True),
+        Column("Low", numeric=True, unit="95 %"),
+        Column("High", numeric=True, unit="95 %"),
+        *(Column(f"P({word})", numeric=True) for word in POSTERIOR),
+        Column("Metric and margin"),
+        Column("Splits", numeric=True),
+        Column("Notes, and what would decide it", wide=True),
+    ]
+    rows: list[Row] = [
+        [
+            pair_cell(pair),
+            Cell(short(a.dataset), note=short(a.preparation)),
+            Cell([accuracy_badge(a.verdict)], a.verdict),
+            replace(in_margins(a), note=a.difference.note),
+            Cell.of(a.difference.low, digits),
+            Cell.of(a.difference.high, digits),
+            *(Cell.of(p, share) for p in a.posterior or (None,) * len(POSTERIOR)),
+            margin_words(a),
+            Cell(str(a.splits), a.splits),
+            "; ".join(short(text, 300) for text in (a.advice, *a.notes) if text),
+        ]
+        for pair in page.pairs
+        for a in page.accuracy(pair)
+    ]
+    caption = (
+        "Difference of the loss, reference minus ours, in 95 % intervals: above 0, ours is better. "
+        "Beside it the posterior of the Bayesian correlated t-test, with the same margin"
+    )
+    return Table(columns, rows, caption, "accuracy")

@@ -1,0 +1,49 @@
+"""What a run changed against an earlier one, in sentences."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from reports.text.format import few, moment, plural, short
+from reports.text.inline import Link, Words
+
+if TYPE_CHECKING:
+    from harness.analysis.compare import RunComparison
+    from harness.analysis.run_view import Accuracy
+
+
+def changed(comparison: RunComparison) -> list[Words]:
+    """Return what became better, worse or failed since another run, a line each."""
+    old = comparison.old
+    name = f"run {short(old.get('id', ''))} of {moment(str(old.get('started') or ''))}"
+    lines: list[Words] = [f"Against {name}: {plural(comparison.matched, 'trial')} in both."]
+    counts = Counter(change.verdict for change in comparison.changes)
+    lines += [
+        f"{plural(counts[verdict], 'score')} {word}: {_who(comparison.changes, verdict)}."
+        for verdict, word in (("worse", "became worse"), ("better", "became better"))
+        if counts[verdict]
+    ]
+    if comparison.changes and not counts["worse"] and not counts["better"]:
+        lines.append("No score became better or worse beyond its margin.")
+    lines += [
+        f"{plural(len(apart), 'ratio')} of duels {word} now: "
+        f"{few([f'{r.algorithm} on {r.dataset}, {r.phase}' for r in apart], 3)}."
+        for word in ("slower", "faster")
+        if (apart := [r for r in comparison.ratios if r.verdict == word])
+    ]
+    if other := [r for r in comparison.rungs if r.old != r.new]:
+        rungs = ((r, f"{r.old or 'none'} to {r.new or 'none'}") for r in other)
+        told = [f"{r.algorithm} on {r.dataset}: {rung}" for r, rung in rungs]
+        lines.append(f"{plural(len(other), 'pair')} on another rung: {few(told, 3)}.")
+    if turns := comparison.turns:
+        lines.append(f"{plural(len(turns), 'trial')} ended otherwise than before.")
+    if comparison.other_data:
+        lines.append(f"{plural(comparison.other_data, 'trial')} had other data then.")
+    lines.append([Link("Every change", "#changes")])
+    return lines
+
+
+def _who(changes: Sequence[Accuracy], verdict: str) -> str:
+    return few([f"{c.algorithm} on {c.dataset}" for c in changes if c.verdict == verdict], 3)

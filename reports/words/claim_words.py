@@ -1,0 +1,60 @@
+"""Gates and rungs in a sentence, and rungs as data."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from harness.analysis.parity_level import RUNGS
+from harness.core.model import JSON, to_json
+from reports.text.format import listing, plural, short
+
+if TYPE_CHECKING:
+    from harness.analysis.gates import Decision
+    from harness.analysis.run_view import Parity
+
+
+def gate_sentence(decisions: Sequence[Decision]) -> str:
+    """Return how many decisions of gates came out how: "3 pass, 1 undecided"."""
+    counts = Counter(d.state for d in decisions)
+    words = {"pass": "hold", "fail": "fail", "undecided": "undecided"}
+    parts = [
+        f"{number} {word}{'s' if number == 1 and state != 'undecided' else ''}"
+        for state, word in words.items()
+        if (number := counts[state])
+    ]
+    return f"Gates: {listing(parts) or 'none'}."
+
+
+def mode_of(parity: Parity) -> str:
+    """Return the mode that the first side ran in, or "" for its default one."""
+    return str(parity.params[0].get("parity") or "")
+
+
+def parity_sentences(found: Sequence[Parity]) -> list[str]:
+    """Return a sentence a pair and mode: how many datasets reach which rung."""
+    told = []
+    for key in dict.fromkeys((p.algorithm, mode_of(p), p.reference) for p in found):
+        rungs = Counter(p.rung for p in found if (p.algorithm, mode_of(p), p.reference) == key)
+        counts = [
+            f"{rung or 'no rung'} on {plural(rungs[rung], 'dataset')}"
+            for rung in RUNGS
+            if rungs[rung]
+        ]
+        algorithm, mode, reference = (short(text, 40) for text in key)
+        name = f"{algorithm} in mode {mode}" if mode else algorithm
+        told.append(f"Trees of {name} beside those of {reference}: {listing(counts)}.")
+    return told
+
+
+def parity_json(found: Sequence[Parity]) -> list[JSON]:
+    """Return the rung of each pair on each dataset, and in words where the trees part."""
+    told = []
+    for parity in found:
+        comparison = parity.comparison
+        parted = [d.sentence for d in comparison.differences] if comparison else []
+        whole = to_json(parity)
+        del whole["comparison"]
+        told.append({**whole, "differences": parted})
+    return told

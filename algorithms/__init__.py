@@ -27,10 +27,10 @@ _HOME = {
     "VotingClassifier": "voting",
     "VotingRegressor": "voting",
     "choose_rounds": "gradient_boosting",
-    "read_model": "_common.model_files.files",
-    "serve": "_common.prediction.serving",
+    "read_model": "model_io.model_files",
+    "serve": "prediction.serving",
     "trees_of": "reference.trees_of",
-    "write_model": "_common.model_files.files",
+    "write_model": "model_io.model_files",
 }
 __all__ = list(_HOME)
 

@@ -31,6 +31,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from algorithms.boosting import classification_losses, losses
 from algorithms.boosting.base_gradient_boosting import BaseGradientBoosting
 from algorithms.boosting.cross_validated_rounds import choose_rounds
+from algorithms.decision_tree import DecisionTreeRegressor
 from algorithms.declarations import search_spaces, variants
 from algorithms.estimator.labels import code_classes
 from harness import ALL_TASKS, Algorithm, Argument, estimator_adapter, hookimpl
@@ -101,6 +102,8 @@ class GradientBoostingClassifier(ClassifierMixin, BaseGradientBoosting):
     feature_importances_ : float64 (n_features,)
     ensemble_ : harness.TreeEnsemble, where the members are trees
     """
+
+    _tree_class = DecisionTreeRegressor  # both boost regression trees
 
     _parameter_constraints: ClassVar = {
         **BaseGradientBoosting._parameter_constraints,  # noqa: SLF001 - scikit-learn's convention
@@ -184,6 +187,8 @@ class GradientBoostingRegressor(RegressorMixin, BaseGradientBoosting):
     predicts e^F), or a loss of your own; ``alpha`` is the quantile that "quantile" fits, and that
     of the residuals beyond which "huber" is linear.
     """
+
+    _tree_class = DecisionTreeRegressor  # both boost regression trees
 
     _parameter_constraints: ClassVar = {
         **BaseGradientBoosting._parameter_constraints,  # noqa: SLF001 - scikit-learn's convention

@@ -14,8 +14,9 @@ bin; of two siblings the smaller one's is built, the other is what remains of th
 leaf with the largest gain is split next, until there are `num_leaves`.
 
 g and h are whole numbers of a step, rounded up or down at random so that their expectation is
-exact, and summed as integers (`algorithms/gbdt/kernels/gradient_packing.py`, docs/decisions/histogram-booster.md). So
-sums are exact and have no order: the model is the same, to the bit, for any number of threads.
+exact, and summed as integers (`gbdt/kernels/gradient_packing.py`,
+docs/decisions/histogram-booster.md). So sums are exact and have no order: the model is the same,
+to the bit, for any number of threads.
 
 One-side sampling (GOSS) keeps the a·n rows with the largest |g h|, and b·n of the others, weighed
 by how many they stand for. Exclusive features share a column (EFB, `algorithms/gbdt/bundles.py`).

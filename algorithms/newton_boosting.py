@@ -13,9 +13,9 @@ Of a tree with T leaves, where G_j and H_j are the sums of g and h over leaf j:
     F_m  = F_{m−1} + η w*[leaf of x]
 
 As in the library, γ is held against the gain without its ½. `tree_method` says which thresholds
-are tried: "exact" all (`algorithms/newton/exact_grower.py`), "approx" weighted quantiles of each tree, or of
-each node, or random values (`algorithms/newton/approx_grower.py`), "hist" bins chosen once
-(`algorithms/newton/histogram_grower.py`). Missing values go to the side that gains more, node by node.
+are tried: "exact" all (`newton/exact_grower.py`), "approx" weighted quantiles of each tree, or of
+each node, or random values (`newton/approx_grower.py`), "hist" bins chosen once
+(`newton/histogram_grower.py`). Missing values go to the side that gains more, node by node.
 """
 
 from typing import ClassVar

@@ -21,9 +21,9 @@ from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
+from algorithms._blend_members import BOTH_WAYS, own_members
 from algorithms.blending.base_blend import encode_labels
 from algorithms.blending.base_stacking import IN_TURN, BaseStacking, decider_has
-from algorithms.blending.members import BOTH_WAYS, own_members
 from harness import ALL_TASKS, Accepts, Algorithm, estimator_adapter, hookimpl
 
 

@@ -26,6 +26,7 @@ from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
+from algorithms._blend_members import BOTH_WAYS, own_members
 from algorithms.blending.base_blend import (
     BaseBlend,
     encode_labels,
@@ -34,7 +35,6 @@ from algorithms.blending.base_blend import (
     read_weight,
 )
 from algorithms.blending.linear_weights import as_shares, learn_nonnegative_weights, learn_weights
-from algorithms.blending.members import BOTH_WAYS, own_members
 from harness import ALL_TASKS, Accepts, Algorithm, estimator_adapter, hookimpl
 
 LEARNED = ("linear", "nonnegative")

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         Metric,
         Outcome,
         Predicted,
+        ReportWriter,
         Section,
         Spec,
         Table,
@@ -38,14 +39,14 @@ _HOME = {
     "duel": "api",
     "parity": "api",
     "run": "api",
-    "EstimatorAdapter": "adapters",
-    "estimator_adapter": "adapters",
-    "HarnessError": "errors",
-    "hookimpl": "hookspecs",
-    "Missing": "trees",
-    "Tree": "trees",
-    "TreeEnsemble": "trees",
-    "spread": "adapters",
+    "EstimatorAdapter": "plugins.adapters",
+    "estimator_adapter": "plugins.adapters",
+    "HarnessError": "core.errors",
+    "hookimpl": "plugins.hookspecs",
+    "Missing": "trees.ensemble",
+    "Tree": "trees.ensemble",
+    "TreeEnsemble": "trees.ensemble",
+    "spread": "plugins.adapters",
 }
 __all__ = [
     "ALL_TASKS",
@@ -61,6 +62,7 @@ __all__ = [
     "Missing",
     "Outcome",
     "Predicted",
+    "ReportWriter",
     "Section",
     "Spec",
     "Table",
@@ -79,4 +81,4 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module 'harness' has no attribute {name!r}")
-    return getattr(importlib.import_module(f"harness.{_HOME.get(name, 'model')}"), name)
+    return getattr(importlib.import_module(f"harness.{_HOME.get(name, 'core.model')}"), name)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from itertools import dropwhile, islice
 from pathlib import Path
 from typing import Any, Literal
@@ -17,9 +18,9 @@ from harness.analysis.trends import RunPoint, course
 from harness.config.experiment import Gate
 from harness.core.errors import ConfigError
 from harness.core.ids import canonical
-from harness.core.model import JSON, Section
+from harness.core.model import JSON, ReportWriter, Section
 from harness.data.writing import sweep
-from harness.plugins.registry import Registry
+from harness.plugins.registry import Registry, load_registry
 from harness.runs.request import default_results
 from harness.store import Store
 
@@ -27,6 +28,17 @@ PAST = 20  # earlier runs that a report sets its own beside
 INDEXED = 30  # runs of an index that are scored; older ones are only listed
 
 Table = tuple[Sequence[str], Sequence[Sequence[str]]]  # header, rows
+
+
+@cache
+def _writers() -> Registry:
+    return load_registry(modules=["reports.writers"])
+
+
+def writer(name: str) -> Callable[..., Any]:
+    """Return the function that writes one form of a report, as `reports` registers it."""
+    found: ReportWriter = _writers().entry("report writer", name).value
+    return found.write
 
 
 def view(results: Path, run: str, registry: Registry, *, past: bool = False) -> RunView:
@@ -76,20 +88,16 @@ def _earlier(store: Store, run: Mapping[str, Any]) -> list[str]:
 
 def write_run_report(results: Path, run: str, registry: Registry) -> Path:
     """Write the report of a run into the results folder and return its path."""
-    from reports import write_report
-
     seen = view(results, run, registry, past=True)
     sections: list[Section] = sorted(registry.all("section"), key=lambda s: (s.order, s.name))
     path = results / f"report-{seen.run['id']}.html"
     sweep(results, ".*.html.*.tmp")  # pages that a killed process left half-written
-    write_report(seen, sections, path)
+    writer("run page")(seen, sections, path)
     return path
 
 
 def write_index(results: Path, registry: Registry) -> Path:
     """Write the index of all runs into the results folder and return its path."""
-    from reports import write_index as write
-
     with Store.open(results) as store:
         stored = store.runs()
         points = course(store, registry, [str(run["id"]) for run in stored[:INDEXED][::-1]])
@@ -98,7 +106,9 @@ def write_index(results: Path, registry: Registry) -> Path:
     runs = (str(run["id"]) for run in stored)
     reports = {run for run in runs if (results / f"report-{run}.html").is_file()}
     path = results / "index.html"
-    write(points, reports, path, older=stored[INDEXED:], newest=list(filter(None, changes)))
+    writer("index page")(
+        points, reports, path, older=stored[INDEXED:], newest=list(filter(None, changes))
+    )
     return path
 
 
@@ -112,17 +122,13 @@ def _same(points: Sequence[RunPoint]) -> list[tuple[list[str], str]]:
 
 def summary(results: Path, run: str, registry: Registry) -> str:
     """Return the Markdown summary of a run."""
-    from reports import markdown_summary
-
-    text: str = markdown_summary(view(results, run, registry))
+    text: str = writer("run markdown")(view(results, run, registry))
     return text
 
 
 def verdicts(results: Path, run: str, registry: Registry) -> JSON:
     """Return all verdicts of a run as JSON."""
-    from reports import verdicts_json
-
-    found: JSON = verdicts_json(view(results, run, registry))
+    found: JSON = writer("run json")(view(results, run, registry))
     return found
 
 
@@ -160,29 +166,22 @@ class Gates:
 
     def sentence(self) -> str:
         """Return how many hold, fail, and are undecided."""
-        from reports.words.claim_words import gate_sentence
-
-        text: str = gate_sentence(self.decisions)
+        text: str = writer("gates sentence")(self.decisions)
         return text
 
     def table(self) -> Table:
         """Return header and rows of words."""
-        from reports.page.printed import GATE_HEADER, gate_rows
-
-        return GATE_HEADER, gate_rows(self.decisions)
+        table: Table = writer("gates table")(self.decisions)
+        return table
 
     def markdown(self) -> str:
         """Return a table for a pull request."""
-        from reports.page.printed import gates_markdown
-
-        text: str = gates_markdown(self.decisions, self.run)
+        text: str = writer("gates markdown")(self.decisions, self.run)
         return text
 
     def to_json(self) -> JSON:
         """Return every decision as JSON."""
-        from reports.page.printed import gates_json
-
-        found: JSON = gates_json(self.decisions, self.state, self.run)
+        found: JSON = writer("gates json")(self.decisions, self.state, self.run)
         return found
 
 
@@ -200,9 +199,7 @@ def compare(
 
 def told(comparison: RunComparison, form: Literal["json", "markdown", "sentence", "tables"]) -> Any:
     """Return a comparison in one of the forms that are printed; see ``reports.comparison_…``."""
-    import reports
-
-    return getattr(reports, f"comparison_{form}")(comparison)
+    return writer(f"comparison {form}")(comparison)
 
 
 def rows(results: Path, run: str, registry: Registry) -> list[JSON]:
@@ -240,6 +237,4 @@ def rows(results: Path, run: str, registry: Registry) -> list[JSON]:
 
 def write_history(series: Sequence[Series], notes: Sequence[str], path: Path) -> None:
     """Write the page of a history, see :mod:`harness.history.commits`."""
-    from reports.page.history_page import write_history as write
-
-    write(series, notes, path)
+    writer("history page")(series, notes, path)

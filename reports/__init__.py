@@ -17,7 +17,7 @@ by name; a stranger's stands beside ours::
             return None  # the section stays out of the page
         return Fragment([Table(columns, rows, "Threads of each trial", "threads")])
 
-``page.view`` is the :class:`harness.analysis.run_view.RunView`: all that the store knows of the run.
+``page.view`` is a :class:`harness.analysis.run_view.RunView`: all that the store knows of the run.
 Names are loaded when first used, so that importing a section stays cheap.
 """
 
@@ -60,20 +60,20 @@ if TYPE_CHECKING:
     from reports.text.palette import PALETTE
 
 _BUILD = {
-    **dict.fromkeys(("Cell", "Column", "Table", "track"), "_tables"),
-    **dict.fromkeys(("Badge", "Code", "Inline", "Link", "Report", "Strong"), "_inline"),
-    "build_report": "_build",
-    "write_report": "_build",
-    "build_index": "_index_page",
-    "write_index": "_index_page",
-    "PALETTE": "_palette",
-    "Page": "_page",
+    **dict.fromkeys(("Cell", "Column", "Table", "track"), "blocks.tables"),
+    **dict.fromkeys(("Badge", "Code", "Inline", "Link", "Report", "Strong"), "text.inline"),
+    "build_report": "page.build",
+    "write_report": "page.build",
+    "build_index": "page.index_page",
+    "write_index": "page.index_page",
+    "PALETTE": "text.palette",
+    "Page": "page.page",
     **dict.fromkeys(
         ("comparison_json", "comparison_markdown", "comparison_sentence", "comparison_tables"),
-        "_printed",
+        "page.printed",
     ),
-    "markdown_summary": "_digest",
-    "verdicts_json": "_digest",
+    "markdown_summary": "page.digest",
+    "verdicts_json": "page.digest",
 }
 __all__ = [
     "PALETTE",
@@ -120,4 +120,4 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module 'reports' has no attribute {name!r}")
-    return getattr(importlib.import_module(f"reports.{_BUILD.get(name, '_blocks')}"), name)
+    return getattr(importlib.import_module(f"reports.{_BUILD.get(name, 'blocks.blocks')}"), name)

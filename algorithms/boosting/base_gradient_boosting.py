@@ -17,7 +17,6 @@ from algorithms.boosting.fitted_model import BoostedModel
 from algorithms.boosting.gradient_rounds import Rounds
 from algorithms.boosting.gradient_trees import TreeMaker, level_depth
 from algorithms.boosting.losses import KernelLoss
-from algorithms.decision_tree import DecisionTreeRegressor
 from algorithms.estimator.library_versions import AS_SKLEARN, warn_of_other_version
 from algorithms.estimator.sample_weight import bring_near_one
 from algorithms.estimator.warm_start import check_warm_start
@@ -268,7 +267,7 @@ class BaseGradientBoosting(BoostedModel):
     def tree_maker(self, X, workers):
         """Return the `TreeMaker` of a fit."""
         return TreeMaker(
-            DecisionTreeRegressor(**{name: getattr(self, name) for name in TREE_PARAMETERS}),
+            self._tree_class(**{name: getattr(self, name) for name in TREE_PARAMETERS}),
             X,
             workers,
             type(self).__name__,
@@ -279,7 +278,7 @@ class BaseGradientBoosting(BoostedModel):
 
     def member(self, tree):
         """Return a tree as an estimator."""
-        member = DecisionTreeRegressor(**{name: getattr(self, name) for name in TREE_PARAMETERS})
+        member = self._tree_class(**{name: getattr(self, name) for name in TREE_PARAMETERS})
         member.n_features_in_ = self.n_features_in_
         member.n_outputs_ = 1
         member.max_features_ = self.max_features_

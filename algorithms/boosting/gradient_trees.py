@@ -7,7 +7,6 @@ import numpy as np
 
 from algorithms.levelwise.grower import DEEPEST, LevelGrower
 from algorithms.levelwise.kernels.level_arrays import Limits
-from algorithms.parity.sklearn_grower import grow_like_sklearn
 from algorithms.trees.cart import count_features, make_rules
 from algorithms.trees.grower import Target, draw_rows, grow_tree
 from algorithms.trees.presorted_table import sort_table, unsorted_table
@@ -118,6 +117,8 @@ class TreeMaker:
     def _grow_nodes(self, target, rules, seed):
         """Return a tree grown node by node."""
         if self._as_library:
+            from algorithms.parity.sklearn_grower import grow_like_sklearn
+
             return grow_like_sklearn(self._table.values, self._columns, target, rules, seed)
         rows = draw_rows(self._table, target, self._columns, self._workers, keep=True)
         return grow_tree(self._table, rows, rules, seed, self._workers)

@@ -21,8 +21,8 @@ from algorithms.distributed.table_parts import read_parts
 from algorithms.runtime.jit import KERNEL_DIGEST, digest_sources
 
 STALE = 600.0  # seconds after which a door that nobody came through is closed
-FOLDERS = "_common", "_distributed"  # whose code decides what is grown, beside the kernels
-CODE_DIGEST = "-".join(digest_sources(Path(__file__).parents[1] / name)[:8] for name in FOLDERS)
+FOLDER = Path(__file__).resolve().parents[1]
+CODE_DIGEST = digest_sources(FOLDER, FOLDER.rglob("*.py"))  # all that decides what is grown
 JOINING = 60.0  # seconds that all ranks have at least until they have read their rows
 doors = {}  # (training, worker) → [listener, when it was opened, Ranks once they have joined]
 

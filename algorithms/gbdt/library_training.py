@@ -8,10 +8,8 @@ from scipy import sparse
 from algorithms.estimator.library_versions import warn_of_other_version
 from algorithms.gbdt.model import OURS, class_codes
 from algorithms.gbdt.objectives import ALIASES
-from algorithms.parity import hgb_boosting, lightgbm_boosting
 from algorithms.prediction.predictor import FastPredictor
 
-ENGINES = {"lightgbm": lightgbm_boosting, "scikit-learn": hgb_boosting}
 NO_MATTER = {  # to trees of a loss that is followed
     *("n_jobs", "importance_type", "parity", "objective"),
     # how features come into columns: at conflict rate 0 it changes no tree
@@ -20,13 +18,22 @@ NO_MATTER = {  # to trees of a loss that is followed
 }
 
 
+def load_engine(library):
+    """Import the module that trains by the rules of a library; most fits need none."""
+    if library == "lightgbm":
+        from algorithms.parity import lightgbm_boosting as engine
+    else:
+        from algorithms.parity import hgb_boosting as engine
+    return engine
+
+
 def check_params(params, options):
     """Raise ValueError where a parameter asks for what the parity mode does not follow.
 
     All that is not followed has to be at its default; a share of rows has no effect where no bag
     is drawn.
     """
-    engine = ENGINES[params.parity]
+    engine = load_engine(params.parity)
     followed = NO_MATTER | set(engine.FOLLOWED_PARAMS)
     if params.parity == "lightgbm" and params.subsample_freq == 0:
         followed |= {"subsample"}
@@ -83,7 +90,7 @@ def train_like(params, X, y, weight, *, is_weighted, **options):
         X = X.toarray(order="C")  # the library's rules are followed on dense rows
     if params.parity == "scikit-learn" and weight is None and is_weighted:
         weight = np.ones(len(y))
-    rounds, base = ENGINES[params.parity].train(params, X, y, weight)
+    rounds, base = load_engine(params.parity).train(params, X, y, weight)
     params._base = base  # noqa: SLF001 - its own part
     params.n_iter_ = params.n_estimators_ = len(rounds)
     params.best_iteration_, params.best_score_, params.evals_result_ = 0, None, {}
@@ -102,5 +109,5 @@ def train_like(params, X, y, weight, *, is_weighted, **options):
 
 def probabilities_like(library, score, link):
     """Return a library's probabilities of raw scores, float64 (n_rows, n_classes)."""
-    found = ENGINES[library].to_probabilities(score, link)
+    found = load_engine(library).to_probabilities(score, link)
     return np.column_stack([1.0 - found, found]) if found.shape[1] == 1 else found

@@ -23,9 +23,6 @@ from algorithms.newton.min_gain import least_gain
 from algorithms.newton.objectives import find_objective
 from algorithms.newton.params import CONSTRAINTS, filled
 from algorithms.newton.rounds import Rounds
-from algorithms.parity.xgboost_boosting import boost_by_xgboost_rules
-from algorithms.parity.xgboost_objectives import Objective as LibraryObjective
-from algorithms.parity.xgboost_parameters import read_settings
 from algorithms.prediction.predictor import FastPredictor
 from algorithms.runtime.threads import Workers, count_threads
 
@@ -215,6 +212,10 @@ class BaseNewtonBoosting(NewtonModel):
             raise ValueError("parity='xgboost' cannot go on from rounds that were trained before")
         if self.categories_:
             raise ValueError("parity='xgboost' does not follow splits on categories: encode them")
+        from algorithms.parity.xgboost_boosting import boost_by_xgboost_rules
+        from algorithms.parity.xgboost_objectives import Objective as LibraryObjective
+        from algorithms.parity.xgboost_parameters import read_settings
+
         settings = read_settings(self, X.shape[1])
         self._base = LibraryObjective(settings, y, weight).base()
         watch = self._watch(tables, [])

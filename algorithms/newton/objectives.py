@@ -26,7 +26,7 @@ from algorithms.estimator.eval_sets import read_derivatives
 from algorithms.gbdt.kernels import gradients as kinds
 from algorithms.gbdt.kernels.gradients import ROWS, differentiate, differentiate_classes
 from algorithms.newton.params import max_step, read_base
-from algorithms.parity.xgboost_objectives import quantile
+from algorithms.newton.quantiles import quantile
 
 SOFTMAX, PSEUDO_HUBER = -1, -2
 REGRESSION = {

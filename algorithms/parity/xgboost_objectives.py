@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from algorithms.newton.params import read_base
+from algorithms.newton.quantiles import quantile
 from algorithms.parity.kernels import xgboost_gradient as kernels
 from algorithms.parity.kernels.xgboost_arrays import LEAST_GAIN
 
@@ -189,26 +190,3 @@ def through(kind, values):
 def add_up(values):
     """Return the sum of values in float64, added one by one."""
     return np.add.accumulate(values, dtype=np.float64)[-1]
-
-
-def quantile(values, weight, alpha):
-    """Return XGBoost's quantile of float32 values.
-
-    Without weights it lies at place α (n + 1), between two values if need be; with weights it is
-    the first value up to which they reach a share α of their sum, in float32.
-    """
-    n = len(values)
-    if weight is not None:
-        order = np.argsort(values, kind="stable")
-        reached = np.add.accumulate(weight[order])  # float32, one by one
-        share = np.float32(np.float64(reached[-1]) * alpha)
-        return values[order[min(np.searchsorted(reached, share), n - 1)]]
-    if alpha <= 1 / (n + 1):
-        return values.min()
-    if alpha >= n / (n + 1):
-        return values.max()
-    place = alpha * (n + 1)
-    below = int(place) - 1
-    share = (place - 1.0) - below
-    low, high = np.partition(values, (below, below + 1))[below : below + 2]
-    return np.float32(np.float64(low) + share * np.float64(high - low))

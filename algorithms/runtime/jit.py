@@ -16,7 +16,7 @@ a call where it is too large to be put in place.
 import hashlib
 import os
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import platformdirs
@@ -26,20 +26,25 @@ from algorithms.runtime.kernel_cache import KernelCache
 from algorithms.runtime.linking import LinkedDispatcher
 from algorithms.runtime.type_lookups import KernelCompiler
 
-FOLDER = Path(__file__).resolve().parent
+FOLDER = Path(__file__).resolve().parents[1]
 OPTIONS = {"nogil": True, "error_model": "numpy", "_nrt": False, "no_cfunc_wrapper": True}
 
 
-def digest_sources(folder: Path) -> str:
-    """Return 16 hex digits that name the contents of all kernel files under a folder."""
-    found = hashlib.sha256()
-    for path in sorted(folder.rglob("*.py")):
+def kernel_sources(folder: Path = FOLDER) -> list[Path]:
+    """Return the files that hold kernels, and those that decide how kernels are compiled."""
+    return [*(folder / "runtime").glob("*.py"), *folder.glob("*/kernels/*.py")]
+
+
+def digest_sources(folder: Path, paths: Iterable[Path]) -> str:
+    """Return 16 hex digits that identify the contents of some files under a folder."""
+    digest = hashlib.sha256()
+    for path in sorted(paths):
         text = path.read_bytes()
-        found.update(f"{path.relative_to(folder).as_posix()}\0{len(text)}\0".encode() + text)
-    return found.hexdigest()[:16]
+        digest.update(f"{path.relative_to(folder).as_posix()}\0{len(text)}\0".encode() + text)
+    return digest.hexdigest()[:16]
 
 
-KERNEL_DIGEST = digest_sources(FOLDER)
+KERNEL_DIGEST = digest_sources(FOLDER, kernel_sources())
 
 
 def cache_folder() -> Path:

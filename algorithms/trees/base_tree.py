@@ -20,7 +20,6 @@ from sklearn.utils.validation import (
 from algorithms.estimator.fast_validation import plain_rows
 from algorithms.estimator.library_versions import warn_of_other_version
 from algorithms.estimator.sample_weight import bring_near_one
-from algorithms.parity.sklearn_grower import grow_like_sklearn
 from algorithms.runtime.threads import Workers, count_threads
 from algorithms.trees import tree_text
 from algorithms.trees.cart import TREE_CONSTRAINTS, make_rules
@@ -132,6 +131,8 @@ class BaseDecisionTree(BaseEstimator):
             rows = draw_rows(table, target, columns, workers, keep=keep, searched=searched)
             self.tree_ = grow_tree(table, rows, rules, seed, workers, counts)
         else:
+            from algorithms.parity.sklearn_grower import grow_like_sklearn
+
             self.tree_ = grow_like_sklearn(table.values, columns, target, rules, seed)
         if power:
             nodes = self.tree_.nodes

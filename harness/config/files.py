@@ -8,7 +8,7 @@ from pathlib import Path
 from harness.core.errors import ConfigError, unknown
 from harness.core.model import JSON
 
-SHIPPED = Path(__file__).parent / "experiments"
+SHIPPED = Path(__file__).parents[1] / "experiments"
 
 
 def shipped_experiments() -> dict[str, Path]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from harness.conformance import views
 from harness.conformance.findings import BrokenError, NotApplicableError, demand, promise
 from harness.conformance.held import Held
+from harness.reporting import writer
 
 if TYPE_CHECKING:
     from harness.analysis.run_view import RunView
@@ -47,33 +48,35 @@ for _what in VIEWS:
 @promise("names are shown as text, whatever is in them", kind="section")
 def escaped(held: Held) -> None:
     """Look for markup that a name has brought into the page."""
-    from reports import build_report
-
     view = views.hostile()
     built(held, view)
-    demand(not RAW.search(build_report(view, [held.value])), "a name became markup")
+    demand(not RAW.search(page_text(view, [held.value])), "a name became markup")
 
 
 @promise("the same run gives the same section", kind="section")
 def repeatable(held: Held) -> None:
     """Build the page twice."""
-    from reports import build_report
-
-    pages = [build_report(views.one(), [held.value]) for _ in range(2)]
+    pages = [page_text(views.one(), [held.value]) for _ in range(2)]
     demand(pages[0] == pages[1], "two reports of one run differ")
+
+
+def page_text(view: RunView, sections: list[Any]) -> str:
+    """Return the page of a run that has only these sections."""
+    text: str = writer("run page text")(view, sections)
+    return text
 
 
 def built(held: Held, view: RunView) -> Any:
     """Return what a section makes of a run, and see that it can be shown."""
-    from reports import Fragment, Page, build_report
-
-    fragment = held.value.build(Page(view))
+    try:
+        fragment = writer("section")(held.value, view)
+    except TypeError as error:
+        demand("reports.Fragment" not in str(error), str(error))
+        raise
     if fragment is None:
         return None
-    kind = type(fragment).__name__
-    demand(isinstance(fragment, Fragment), f"build returns a {kind}, not a reports.Fragment")
     try:
-        build_report(view, [held.value])
+        page_text(view, [held.value])
     except Exception as error:
         raise BrokenError(f"it cannot be shown: {type(error).__name__}: {error}") from error
     return fragment

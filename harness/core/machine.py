@@ -111,7 +111,7 @@ def library_versions() -> dict[str, str]:
 @cache
 def revision() -> str:
     """Return the git commit of the harness's own checkout, "+" where it was edited, or ""."""
-    root = Path(__file__).resolve().parent.parent
+    root = Path(__file__).resolve().parents[2]
     if not (root / ".git").exists():
         return ""
     commit = _output(["git", "-C", str(root), "rev-parse", "HEAD"])

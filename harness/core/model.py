@@ -222,6 +222,14 @@ class Section:
 
 
 @dataclass(frozen=True)
+class ReportWriter:
+    """One form in which results are written; the harness calls it by its name."""
+
+    name: str
+    write: Callable[..., Any]
+
+
+@dataclass(frozen=True)
 class Executor:
     """Where jobs run: ``run(jobs, supervise, options)`` yields outcomes as they come."""
 

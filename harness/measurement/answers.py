@@ -1,6 +1,6 @@
 """Answer one question of the ``[diagnostics]`` table: from what is stored, or by fitting again.
 
-Each function takes :class:`harness.measurement.questions.Evidence` and a question, and returns a sentence with
+Each function takes `questions.Evidence` and a question, and returns a sentence with
 the record behind it; the ``InapplicableError`` of the diagnostics says why there is none.
 """
 

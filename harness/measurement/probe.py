@@ -42,7 +42,7 @@ def probe(
     Parameters
     ----------
     fits
-        Trials with the variation of each, as :func:`harness.worker.variations.vary` takes it. They may
+        Trials with the variation of each, as `worker.variations.vary` takes it. They may
         have other params or threads than the job's own trials, but all have the same threads.
     calls
         Timed calls of each, after the cold one.

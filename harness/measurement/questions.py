@@ -77,4 +77,4 @@ class Evidence(Protocol):
     def probe(
         self, subject: Subject, fits: Sequence[tuple[Trial, JSON]], calls: int = 0
     ) -> list[Probe]:
-        """Fit trials of a subject in a worker of its own; see :func:`harness.measurement.probe.probe`."""
+        """Fit trials of a subject in a worker of its own, by `probe`."""

@@ -119,7 +119,7 @@ def _known(outcome: Outcome, run: str, *, reusable: bool) -> list[str]:
 
 
 def _next(failed: Outcome | DuelOutcome, words: tuple[str, str]) -> str:
-    """Say what becomes of a trial or duel that failed before; `harness.planning.reuse` decides it."""
+    """Say what becomes of a trial or duel that failed before; `reuse` decides it."""
     happens, verb = words
     if failed.facts.get("failed_in") == "start":
         return f"it never began, so it {happens} again"

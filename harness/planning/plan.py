@@ -44,7 +44,7 @@ from harness.planning.declarations import declare
 from harness.planning.duels import make_duel, stop_rule
 from harness.plugins.registry import Entry, Registry
 
-OWN_DATA = "harness.builtin."  # every worker loads the built-in datasets
+OWN_DATA = "harness.data.providers."  # every worker loads the built-in datasets
 
 
 @dataclass(frozen=True)

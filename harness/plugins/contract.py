@@ -6,13 +6,14 @@ from typing import Any
 
 from harness.core import ids
 from harness.core.errors import ConfigError
-from harness.core.model import Algorithm, Dataset, Executor, Metric, Section, Task
+from harness.core.model import Algorithm, Dataset, Executor, Metric, ReportWriter, Section, Task
 
 CALLED = {
     Algorithm: ("adapter", "adapter(spec) returns what drives the algorithm"),
     Dataset: ("load", "load(**options) returns a Table"),
     Metric: ("score", "score(predicted) returns a number"),
     Section: ("build", "build(page) returns a Fragment or None"),
+    ReportWriter: ("write", "write(...) returns or writes one form of a report"),
     Executor: ("run", "run(jobs, supervise, options) yields outcomes"),
 }
 

@@ -10,7 +10,15 @@ from collections.abc import Callable
 
 import pluggy
 
-from harness.core.model import Algorithm, Dataset, Executor, Metric, Outcome, Section
+from harness.core.model import (
+    Algorithm,
+    Dataset,
+    Executor,
+    Metric,
+    Outcome,
+    ReportWriter,
+    Section,
+)
 
 hookspec = pluggy.HookspecMarker("harness")
 hookimpl = pluggy.HookimplMarker("harness")
@@ -34,6 +42,11 @@ def register_metrics(register: Callable[[Metric], None]) -> None:
 @hookspec
 def register_report_sections(register: Callable[[Section], None]) -> None:
     """Call ``register(Section(...))`` for each report section this module offers."""
+
+
+@hookspec
+def register_report_writers(register: Callable[[ReportWriter], None]) -> None:
+    """Call ``register(ReportWriter(...))`` for each form of a report this module writes."""
 
 
 @hookspec

@@ -25,18 +25,25 @@ import pluggy
 
 from harness import __plugin_api__, __version__
 from harness.core.errors import ConfigError, OtherPluginAPIError, PluginError, together, unknown
-from harness.core.model import Algorithm, Dataset, Executor, Metric, Outcome, Section
+from harness.core.model import Algorithm, Dataset, Executor, Metric, Outcome, ReportWriter, Section
 from harness.plugins import hookspecs
 from harness.plugins.contract import fault_of
 from harness.plugins.files import blamed_on, import_file
 
-OWN_PACKAGES = ("harness.builtin", "algorithms", "algorithms.reference", "reports")
-NO_ALGORITHMS = ("harness.builtin", "reports")  # the others; importing those takes seconds
+NO_ALGORITHMS = (  # fast to import; the algorithms take seconds
+    "harness.data.providers",
+    "harness.plugins.metrics",
+    "harness.executors",
+    "reports.sections",
+    "reports.writers",
+)
+OWN_PACKAGES = (*NO_ALGORITHMS, "algorithms", "algorithms.reference")
 HOOKS: dict[str, tuple[str, type[Any]]] = {
     "register_algorithms": ("algorithm", Algorithm),
     "register_datasets": ("dataset", Dataset),
     "register_metrics": ("metric", Metric),
     "register_report_sections": ("section", Section),
+    "register_report_writers": ("report writer", ReportWriter),
     "register_executors": ("executor", Executor),
 }
 KNOWN = ", ".join([*HOOKS, "trial_finished"])
@@ -202,8 +209,11 @@ def load_registry(
 
 
 def own_modules(packages: Sequence[str] = OWN_PACKAGES) -> list[str]:
-    """Return the project's own plugin modules: public modules of its plugin packages."""
-    root = Path(__file__).resolve().parent.parent
+    """Return the project's own plugin modules: the public modules of its plugin packages.
+
+    A name in ``packages`` may also be that of a module.
+    """
+    root = Path(__file__).resolve().parents[2]
     found = []
     for package in packages:
         module = importlib.import_module(package)
@@ -213,6 +223,9 @@ def own_modules(packages: Sequence[str] = OWN_PACKAGES) -> list[str]:
                 f"{folder} is not the {package!r} that belongs to this harness ({root}): rename "
                 f"your own {package.split('.', maxsplit=1)[0]!r}, or start from another folder"
             )
+        if not hasattr(module, "__path__"):
+            found.append(package)
+            continue
         names = (m.name for m in pkgutil.iter_modules([str(folder)]) if not m.ispkg)
         found += [f"{package}.{name}" for name in names if not name.startswith("_")]
     return found

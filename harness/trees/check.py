@@ -1,4 +1,4 @@
-"""Checks of a :class:`~harness.trees.ensemble.TreeEnsemble`: a model may come from a file or a stranger."""
+"""Checks of a `TreeEnsemble`, which may come from a file or from a plugin."""
 
 from __future__ import annotations
 

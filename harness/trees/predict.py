@@ -1,4 +1,4 @@
-"""The plain numpy predictor of a :class:`~harness.trees.ensemble.TreeEnsemble`: slow, and an oracle."""
+"""Plain numpy predictor of a `TreeEnsemble`: slow, and used as an oracle in tests."""
 
 from __future__ import annotations
 
@@ -6,8 +6,6 @@ from enum import IntEnum
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
-from scipy import sparse
 
 from harness.core.errors import DataError
 
@@ -105,11 +103,11 @@ def chunks(ensemble: TreeEnsemble, X: Any) -> Iterator[tuple[slice, np.ndarray]]
 
 
 def _dense(X: Any, rows: slice, ensemble: TreeEnsemble) -> np.ndarray:
-    if isinstance(X, pd.DataFrame):
+    if hasattr(X, "iloc"):  # a pandas frame
         part = X.iloc[rows]
         columns = [_column(part.iloc[:, j]) for j in range(part.shape[1])]
         values = np.column_stack(columns) if columns else np.empty(part.shape)
-    elif sparse.issparse(X):
+    elif hasattr(X, "tocsr"):  # a scipy sparse matrix or array
         listed = X.tocsr()[rows].tocoo()
         fill = np.nan if ensemble.absent == "nan" else 0.0
         values = np.full(listed.shape, fill)
@@ -127,13 +125,14 @@ def _read(values: np.ndarray, ensemble: TreeEnsemble) -> np.ndarray:
     return np.where(np.abs(values) <= ensemble.zero_within, 0.0, values)
 
 
-def _column(column: pd.Series[Any]) -> np.ndarray:
+def _column(column: Any) -> np.ndarray:
     """Return a column's numbers, or the codes of its categories; NaN where missing."""
-    if isinstance(column.dtype, pd.CategoricalDtype):
-        codes = column.cat.codes.to_numpy().astype(np.float64)
+    if hasattr(column, "cat") and hasattr(column.cat, "codes"):
+        codes: np.ndarray = column.cat.codes.to_numpy().astype(np.float64)
         codes[codes < 0] = np.nan
         return codes
-    return column.to_numpy(dtype=np.float64, na_value=np.nan)
+    numbers: np.ndarray = column.to_numpy(dtype=np.float64, na_value=np.nan)
+    return numbers
 
 
 def _walk(e: TreeEnsemble, X: np.ndarray) -> np.ndarray:

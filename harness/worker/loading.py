@@ -7,11 +7,9 @@ import pkgutil
 from collections.abc import Sequence
 from importlib.metadata import PackageNotFoundError, distribution
 
-from harness import builtin
+from harness.data import providers
 from harness.plugins.files import is_file
 from harness.plugins.registry import Registry, load_registry
-
-NO_DATA = frozenset({"executors", "dask_executor", "metrics"})  # of no use to a worker
 
 
 def load_plugins(plugin: str, others: Sequence[str] = ()) -> Registry:
@@ -52,5 +50,4 @@ def import_what_splits() -> None:
 
 def builtin_data() -> list[str]:
     """Return the modules of the built-in datasets."""
-    names = (module.name for module in pkgutil.iter_modules(builtin.__path__))
-    return [f"{builtin.__name__}.{n}" for n in names if n not in NO_DATA and not n.startswith("_")]
+    return [f"{providers.__name__}.{m.name}" for m in pkgutil.iter_modules(providers.__path__)]

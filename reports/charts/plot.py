@@ -1,7 +1,7 @@
 """Plots drawn here, for what a report has many of: thousands of dots cost milliseconds.
 
 A :class:`Plot` is a grid of panels; a panel has two axes and marks in the units of these axes.
-It becomes a static SVG of plain attributes, as :mod:`reports.charts.vega` makes them from Vega-Lite:
+It becomes a static SVG of plain attributes, as `charts.vega` makes them from Vega-Lite:
 colours of the palette, which the style sheet maps to the theme, and escaped text.
 """
 

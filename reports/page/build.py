@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from harness.analysis.run_view import RunView
     from harness.core.model import Section
 
-ASSETS = Path(__file__).parent / "assets"
+ASSETS = Path(__file__).parents[1] / "assets"
 
 
 @dataclass(frozen=True)
@@ -55,6 +55,21 @@ def build_report(view: RunView, sections: Iterable[Section]) -> str:
     shown = (_shown(section, page, renderer) for section in ordered)
     name = short(page.of_run("name") or "run", 120)
     return page_of(renderer, name, _subtitle(page), [section for section in shown if section])
+
+
+def build_section(section: Section, view: RunView) -> Fragment | None:
+    """Return the fragment that a section makes of a run; None if it stays out of the page.
+
+    Raises
+    ------
+    TypeError
+        Where it returns anything else.
+    """
+    fragment = section.build(Page(view))
+    if fragment is not None and not isinstance(fragment, Fragment):
+        kind = type(fragment).__name__
+        raise TypeError(f"build returns a {kind}, not a reports.Fragment")
+    return fragment
 
 
 def page_of(

@@ -10,8 +10,8 @@ from harness.core.model import JSON, to_json
 from harness.core.units import strict
 from reports.page.page import Page, Pair
 from reports.page.problems import failed_comparisons
+from reports.page.sentences import accuracy_sentences, speed_sentences
 from reports.page.verdict_counts import counted, counts_of, counts_words
-from reports.sections.summary import accuracy_sentences, speed_sentences
 from reports.text.format import bounds, listing, plural, ratio, short
 from reports.words.claim_words import gate_sentence, parity_json, parity_sentences
 from reports.words.verdict_words import (

@@ -106,6 +106,18 @@ def gates_markdown(decisions: Sequence[Decision], run: str) -> str:
     return f"{title}\n\n{markdown_table(GATE_HEADER, gate_rows(decisions))}\n"
 
 
+def gates_table(
+    decisions: Sequence[Decision],
+) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
+    """Return header and rows of decided gates."""
+    return GATE_HEADER, gate_rows(decisions)
+
+
+def gates_sentence(decisions: Sequence[Decision]) -> str:
+    """Return how many gates hold, fail, and are undecided."""
+    return gate_sentence(decisions)
+
+
 def gates_json(decisions: Sequence[Decision], state: str, run: str) -> JSON:
     """Return gates as strict JSON; each gate's own keys under ``gate``."""
     told = decisions_json(decisions)

@@ -23,7 +23,7 @@ from reports.text.format import plain, short, slug
 from reports.text.inline import Badge, Code, Inline, Link, Report, Strong, Words
 from reports.text.palette import PALETTE
 
-TEMPLATES = Path(__file__).parent / "templates"
+TEMPLATES = Path(__file__).parents[1] / "templates"
 TRACK = 110  # pixels of a track in a table cell, within a margin of 5 on either side
 UNBROKEN = 14  # characters of a name that no narrow column needs to part
 LONGEST_VALUE = 256  # characters of a cell's hidden value

@@ -5,21 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from harness import Section, hookimpl
-from harness.analysis.compare import RunComparison, Seconds
-from reports.blocks.blocks import Block, Details, Fragment, Paragraph, Verbatim
-from reports.blocks.tables import Cell, Column, Row, Table
+from reports.blocks.blocks import Fragment
+from reports.page.comparison_blocks import comparison_blocks
 from reports.page.page import Page
-from reports.page.printed import APART, RAW, by_verdict, comparison_sentence
-from reports.text.commands import command
-from reports.text.format import bounds, count, digits, ratio, seconds, short, signed
-from reports.text.inline import Badge, Code
-from reports.words.verdict_words import PHASE_NAMES, accuracy_badge, rung_badge, word_badge
+from reports.text.format import count
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-ORDER = {"worse": 0, "better": 1, "inconclusive": 2, "equivalent": 3}
-PHASES = ("fit", "predict")
 
 
 @hookimpl
@@ -36,112 +28,3 @@ def build(page: Page) -> Fragment | None:
     worse = sum(c.verdict == "worse" for c in found.changes) + len(found.turns)
     worse += sum(r.verdict == "slower" for r in found.ratios)
     return Fragment(comparison_blocks(found), badge=count(worse) if worse else "")
-
-
-def comparison_blocks(found: RunComparison, prefix: str = "changes") -> list[Block]:
-    """Return what two runs have in common and how it changed; ``prefix`` begins names of files."""
-    blocks: list[Block] = [Paragraph(comparison_sentence(found))]
-    if found.changes:
-        blocks.append(_scores(found, prefix))
-    if found.ratios:
-        blocks += [_ratios(found, prefix), Paragraph(APART, role="note")]
-    if found.rungs:
-        blocks.append(_rungs(found, prefix))
-    if found.turns:
-        blocks.append(_turns(found, prefix))
-    if raw := [s for s in found.seconds if s.remeasured and s.phase in PHASES]:
-        told = [Paragraph(RAW), _seconds(raw, prefix)]
-        blocks.append(Details("Raw seconds of both runs", told))
-    ids = (str(run.get("id", "")) for run in (found.old, found.new))
-    if told_again := command(found.new, "compare", *ids):
-        blocks.append(Verbatim(told_again, "The command that compares them"))
-    return blocks
-
-
-def _ratios(found: RunComparison, prefix: str) -> Table:
-    columns = [Column("Algorithm"), Column("Dataset"), Column("Phase"), Column("Now")]
-    columns += [Column(t, numeric=True, unit="ratio") for t in ("Before", "Now")]
-    rows: list[Row] = [
-        [
-            Cell([Code(short(r.algorithm))], r.algorithm, f"against {short(r.reference)}"),
-            short(r.dataset),
-            PHASE_NAMES.get(r.phase, short(r.phase)),
-            Cell([word_badge(r.verdict)], r.verdict),
-            *(Cell.of(i.value, ratio, note=bounds(i.low, i.high)) for i in (r.old, r.new)),
-        ]
-        for r in by_verdict(found.ratios)
-    ]
-    return Table(columns, rows, "Ratios of the duels of both runs", f"{prefix}-ratios")
-
-
-def _rungs(found: RunComparison, prefix: str) -> Table:
-    columns = [Column(t) for t in ("Algorithm", "Dataset", "Mode", "Before", "Now")]
-    rows: list[Row] = [
-        [
-            Cell([Code(short(r.algorithm))], r.algorithm, f"against {short(r.reference)}"),
-            short(r.dataset),
-            short(r.mode) or "default",
-            Cell([rung_badge(r.old)], r.old),
-            Cell([rung_badge(r.new)], r.new, "" if r.old == r.new else "another than before"),
-        ]
-        for r in sorted(found.rungs, key=lambda r: r.old == r.new)
-    ]
-    return Table(columns, rows, "The rungs that pairs reach", f"{prefix}-rungs")
-
-
-def _scores(found: RunComparison, prefix: str) -> Table:
-    columns = [
-        Column("Algorithm"),
-        Column("Dataset"),
-        Column("Now"),
-        Column("Change", numeric=True),
-        Column("Counts as none", numeric=True),
-        Column("Metric"),
-        Column("Notes", wide=True),
-    ]
-    rows: list[Row] = [
-        [
-            Cell([Code(short(c.algorithm))], c.algorithm),
-            short(c.dataset),
-            Cell([accuracy_badge(c.verdict)], c.verdict),
-            Cell.of(c.difference.value, signed, note=bounds(c.difference.low, c.difference.high)),
-            Cell(f"±{digits(c.margin)}", c.margin),
-            short(c.metric),
-            "; ".join(short(text, 200) for text in (c.advice, *c.notes) if text),
-        ]
-        for c in sorted(found.changes, key=lambda c: ORDER.get(c.verdict, 2))
-    ]
-    return Table(columns, rows, "Change of each score; above 0 it is better now", prefix)
-
-
-def _turns(found: RunComparison, prefix: str) -> Table:
-    columns = [Column(t) for t in ("Algorithm", "Dataset", "Split", "Before", "Now")]
-    rows: list[Row] = [
-        [
-            Cell([Code(short(t.algorithm))], t.algorithm),
-            short(t.dataset),
-            short(t.split),
-            t.old.replace("_", " "),
-            Cell([Badge(t.new.replace("_", " "), "good" if t.new == "done" else "bad")], t.new),
-        ]
-        for t in found.turns
-    ]
-    return Table(columns, rows, "Trials that ended otherwise", f"{prefix}-endings")
-
-
-def _seconds(raw: list[Seconds], prefix: str) -> Table:
-    numbers = [Column(t, numeric=True, unit="s") for t in ("Before", "Now")]
-    columns = [Column("Algorithm"), Column("Dataset"), Column("Phase"), *numbers]
-    columns.append(Column("Now / before", numeric=True))
-    rows: list[Row] = [
-        [
-            Cell([Code(short(s.algorithm))], s.algorithm),
-            short(s.dataset),
-            PHASE_NAMES.get(s.phase, short(s.phase)),
-            Cell.of(s.old, seconds),
-            Cell.of(s.new, seconds),
-            Cell.of(s.new / s.old if s.old > 0 else None, ratio),
-        ]
-        for s in raw
-    ]
-    return Table(columns, rows, "Median raw seconds, not interleaved", f"{prefix}-seconds")

@@ -124,7 +124,7 @@ def arena(folder):
 
 
 class Forked:
-    """A worker session without its start: what :class:`harness.measurement.duel_side.Opponent` asks for."""
+    """A worker session without its start: what `duel_side.Opponent` asks for."""
 
     def __init__(self, forker, job):
         self.end, theirs = socket.socketpair()

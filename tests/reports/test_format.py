@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reports.text import format
+from reports.text import format as formatting
 
 NBSP = "\N{NO-BREAK SPACE}"
 
@@ -29,12 +29,12 @@ NBSP = "\N{NO-BREAK SPACE}"
     ],
 )
 def test_digits(value, shown) -> None:
-    assert format.digits(value) == shown
+    assert formatting.digits(value) == shown
 
 
 @given(st.floats(1e-6, 1e12), st.integers(2, 6))
 def test_digits_keeps_that_many_digits(value, significant) -> None:
-    shown = float(format.digits(value, significant))
+    shown = float(formatting.digits(value, significant))
     assert shown == pytest.approx(value, rel=0.51 * 10 ** (1 - significant))
 
 
@@ -55,7 +55,7 @@ def test_digits_keeps_that_many_digits(value, significant) -> None:
     ],
 )
 def test_seconds(value, shown) -> None:
-    assert format.seconds(value).replace(NBSP, " ") == shown
+    assert formatting.seconds(value).replace(NBSP, " ") == shown
 
 
 @pytest.mark.parametrize(
@@ -69,59 +69,59 @@ def test_seconds(value, shown) -> None:
     ],
 )
 def test_size(value, shown) -> None:
-    assert format.size(value).replace(NBSP, " ") == shown
+    assert formatting.size(value).replace(NBSP, " ") == shown
 
 
 def test_counts_ratios_and_differences() -> None:
-    assert format.count(1234567) == "1\u202f234\u202f567"
-    assert format.ratio(3.417) == "\N{MULTIPLICATION SIGN}3.42"
-    assert format.signed(0.0123) == "+0.0123"
-    assert format.signed(-0.0123) == "\N{MINUS SIGN}0.0123"
-    assert format.bounds(3.1, 3.71) == "[3.10,\N{NO-BREAK SPACE}3.71]"
-    assert format.plural(1, "trial") == f"1{NBSP}trial"
-    assert format.plural(2, "trial") == f"2{NBSP}trials"
-    assert format.plural(6, "launch") == f"6{NBSP}launches"
-    assert format.listing(["a", "b", "c"]) == "a, b and c"
-    assert format.listing([]) == ""
-    assert format.few(["a", "b", "c"], 2) == "a, b and 1 more"
-    assert format.moment("2026-01-02T03:04:05.123+00:00") == "2026-01-02 03:04:05 UTC"
+    assert formatting.count(1234567) == "1\u202f234\u202f567"
+    assert formatting.ratio(3.417) == "\N{MULTIPLICATION SIGN}3.42"
+    assert formatting.signed(0.0123) == "+0.0123"
+    assert formatting.signed(-0.0123) == "\N{MINUS SIGN}0.0123"
+    assert formatting.bounds(3.1, 3.71) == "[3.10,\N{NO-BREAK SPACE}3.71]"
+    assert formatting.plural(1, "trial") == f"1{NBSP}trial"
+    assert formatting.plural(2, "trial") == f"2{NBSP}trials"
+    assert formatting.plural(6, "launch") == f"6{NBSP}launches"
+    assert formatting.listing(["a", "b", "c"]) == "a, b and c"
+    assert formatting.listing([]) == ""
+    assert formatting.few(["a", "b", "c"], 2) == "a, b and 1 more"
+    assert formatting.moment("2026-01-02T03:04:05.123+00:00") == "2026-01-02 03:04:05 UTC"
 
 
 @given(st.text(st.characters()))
 def test_plain_text_hides_nothing(text) -> None:
-    shown = format.plain(text)
+    shown = formatting.plain(text)
     hidden = {c for c in shown if unicodedata.category(c) in ("Cc", "Cs", "Cn", "Zl", "Zp", "Cf")}
     assert hidden <= set("\u200c\u200d"), "joiners are part of words"
     shown.encode()
-    assert format.plain(shown) == shown
+    assert formatting.plain(shown) == shown
 
 
 def test_plain_text_keeps_lines_where_asked() -> None:
-    assert format.plain("a\n\tb\x00", lines=True) == "a\n\tb␀"
-    assert format.plain("a\n\tb") == "a␊␉b"
-    assert format.plain("x\u202etxt.exe") == "x[U+202E]txt.exe"
-    assert format.plain("שלום") == "שלום"
+    assert formatting.plain("a\n\tb\x00", lines=True) == "a\n\tb␀"
+    assert formatting.plain("a\n\tb") == "a␊␉b"
+    assert formatting.plain("x\u202etxt.exe") == "x[U+202E]txt.exe"
+    assert formatting.plain("שלום") == "שלום"
 
 
 @given(st.text(max_size=40), st.integers(10, 30))
 def test_short_text_fits(text, limit) -> None:
-    shown = format.short(text, limit)
+    shown = formatting.short(text, limit)
     assert len(shown) <= limit
-    if len(format.plain(text)) <= limit:
-        assert shown == format.plain(text)
+    if len(formatting.plain(text)) <= limit:
+        assert shown == formatting.plain(text)
 
 
 def test_long_names_with_one_beginning_stay_two_names() -> None:
-    assert format.short("x" * 1000 + "a") != format.short("x" * 1000 + "b")
-    assert len(format.short("x" * 1000)) == 64
+    assert formatting.short("x" * 1000 + "a") != formatting.short("x" * 1000 + "b")
+    assert len(formatting.short("x" * 1000)) == 64
 
 
 @given(st.text(max_size=80))
 def test_a_slug_is_an_anchor(text) -> None:
-    assert format.slug(text)
-    assert all(c.isascii() and (c.isalnum() or c in "-_.") for c in format.slug(text))
+    assert formatting.slug(text)
+    assert all(c.isascii() and (c.isalnum() or c in "-_.") for c in formatting.slug(text))
 
 
 @given(st.text(max_size=20), st.text(max_size=20))
 def test_slugs_of_names_that_differ_differ(one, other) -> None:
-    assert (format.slug(one) == format.slug(other)) == (one == other)
+    assert (formatting.slug(one) == formatting.slug(other)) == (one == other)

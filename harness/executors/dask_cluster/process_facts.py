@@ -13,7 +13,7 @@ from harness.core.libraries import installed_version
 from harness.core.model import JSON
 from harness.plugins.files import is_file
 
-OWN = Path(__file__).resolve().parents[1]  # the harness
+OWN = Path(__file__).resolve().parents[2]  # the harness
 MISSING = "missing"
 
 

@@ -3,7 +3,6 @@
 import ast
 import errno
 import pickle
-from pathlib import Path
 
 import numba
 import pytest
@@ -13,27 +12,31 @@ from numba.core.caching import IndexDataCacheFile
 from algorithms.runtime import jit
 from algorithms.trees.kernels.grow import grow
 
-FOLDER = Path(jit.__file__).parent
+FOLDER = jit.FOLDER
 
 
 def copy_sources(to):
-    for path in FOLDER.rglob("*.py"):
+    for path in jit.kernel_sources():
         copy = to / path.relative_to(FOLDER)
-        copy.parent.mkdir(exist_ok=True)
+        copy.parent.mkdir(parents=True, exist_ok=True)
         copy.write_bytes(path.read_bytes())
+
+
+def digest(folder):
+    return jit.digest_sources(folder, jit.kernel_sources(folder))
 
 
 def test_digest_names_the_sources_and_nothing_else(tmp_path):
     copy_sources(tmp_path)
-    assert jit.digest_sources(tmp_path) == jit.KERNEL_DIGEST
+    assert digest(tmp_path) == jit.KERNEL_DIGEST
     (tmp_path / "notes.txt").write_text("not a kernel")
-    assert jit.digest_sources(tmp_path) == jit.KERNEL_DIGEST
+    assert digest(tmp_path) == jit.KERNEL_DIGEST
 
 
 @pytest.mark.parametrize("change", ["edit", "add", "remove", "rename"])
 def test_digest_changes_with_any_file(tmp_path, change):
     copy_sources(tmp_path)
-    file = tmp_path / "arrays.py"
+    file = tmp_path / "runtime" / "array_moves.py"
     match change:
         case "edit":
             file.write_text(file.read_text() + "\n# another comment\n")
@@ -43,7 +46,7 @@ def test_digest_changes_with_any_file(tmp_path, change):
             file.unlink()
         case "rename":
             file.rename(tmp_path / "vectors.py")
-    assert jit.digest_sources(tmp_path) != jit.KERNEL_DIGEST
+    assert digest(tmp_path) != jit.KERNEL_DIGEST
 
 
 def test_folder_follows_the_environment(tmp_path, monkeypatch):
@@ -113,14 +116,21 @@ def test_a_full_disk_keeps_nothing_and_loses_nothing(tmp_path, monkeypatch):
     assert jit.kernel(twice)(21) == 42
 
 
-WITHOUT_KERNELS = {"jit.py", "keeping.py", "linking.py", "lookups.py", "intrinsics.py"}
+KERNEL_FILES = [  # of runtime/, those that hold kernels
+    FOLDER / "runtime" / f"{name}.py"
+    for name in (
+        "array_moves",
+        "exact_sum_kernels",
+        "math_functions",
+        "thread_team",
+        "value_checks",
+    )
+] + sorted(FOLDER.glob("*/kernels/*.py"))
 
 
 def decorated_functions():
     """Yield the file, the name and the decorators of every function in a file of kernels."""
-    for path in FOLDER.rglob("*.py"):
-        if path.name in WITHOUT_KERNELS:
-            continue
+    for path in KERNEL_FILES:
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.FunctionDef):
                 file = ".".join(path.relative_to(FOLDER).with_suffix("").parts)
@@ -129,7 +139,7 @@ def decorated_functions():
 
 def kernels_of(module):
     """Yield the file and the name of each kernel that a module imports, or asks a file for."""
-    package, files = "algorithms._kernels", {}
+    package, files = "algorithms", {}
     for node in ast.walk(module):
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith(package):
             inside = node.module.removeprefix(package).removeprefix(".")
@@ -147,10 +157,10 @@ def test_every_kernel_file_decorates_by_our_names():
 
 
 def test_what_only_kernels_call_is_not_compiled_on_its_own():
-    root = FOLDER.parent.parent
+    root = FOLDER.parent
     called = set()
     for path in (*root.glob("algorithms/**/*.py"), *root.glob("costs/*.py")):
-        if FOLDER not in path.parents:
+        if path not in KERNEL_FILES:
             called |= set(kernels_of(ast.parse(path.read_text())))
     every = {(file, name) for file, name, by in decorated_functions() if by == ["kernel"]}
     assert every - called == set()  # else make them linked kernels

@@ -105,7 +105,8 @@ def test_bundled_values_that_changed_are_refused(folder):
 def test_declaring_brings_no_heavy_library():
     code = (
         "import sys; from harness.plugins.registry import load_registry;"
-        "r = load_registry(modules=['harness.data.providers.cards', 'harness.data.providers.generators',"
+        "r = load_registry(modules=['harness.data.providers.cards',"
+        "'harness.data.providers.generators',"
         "'harness.data.providers.mirror']); assert len(r.names('dataset')) > 100;"
         "from harness.data import default_splits, resolve;"
         "default_splits(resolve('higgs_like:rows=1000', r), 5, 1, 0);"

@@ -1,0 +1,1 @@
+"""Voting and stacking: named members, held-out predictions, linear weights."""

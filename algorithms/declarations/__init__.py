@@ -1,0 +1,1 @@
+"""What the estimators declare to the harness: search spaces and variants."""

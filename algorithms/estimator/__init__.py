@@ -1,0 +1,1 @@
+"""What all estimators share: input checks, labels, weights, evaluation sets, warm start."""

@@ -1,0 +1,1 @@
+"""Small exact trees grown level by level; used by AdaBoost, gradient and second-order boosting."""

@@ -1,0 +1,1 @@
+"""Kernels that grow small exact trees level by level."""

@@ -1,0 +1,1 @@
+"""Compilation, kernel cache, threads and exact sums, below every algorithm family."""

@@ -1,0 +1,1 @@
+"""Experiment files: their pydantic models, and where the shipped files lie."""

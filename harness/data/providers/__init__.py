@@ -1,0 +1,1 @@
+"""Built-in datasets, registered as plugins: cards, mirrors, generators."""

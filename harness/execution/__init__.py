@@ -1,0 +1,1 @@
+"""Run jobs in worker processes: start, supervise and reuse them."""

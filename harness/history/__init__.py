@@ -1,0 +1,1 @@
+"""Results over commits: from the store and from asv."""

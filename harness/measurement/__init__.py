@@ -1,0 +1,1 @@
+"""Measurements that need several workers: duels, tree comparisons, diagnostics."""

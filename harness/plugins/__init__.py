@@ -1,0 +1,1 @@
+"""Plugin contract: hook specifications, registry, adapters, and a scaffold for new plugins."""

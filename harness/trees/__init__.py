@@ -1,0 +1,1 @@
+"""`TreeEnsemble`, the common form of a fitted tree ensemble; needs numpy only."""

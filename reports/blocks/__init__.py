@@ -1,0 +1,1 @@
+"""The typed blocks that a section returns: paragraphs, tables, figures."""

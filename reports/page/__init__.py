@@ -1,0 +1,1 @@
+"""From blocks to one HTML page; summaries as Markdown and JSON."""

@@ -1,0 +1,1 @@
+"""One file, one section of the report; each is a plugin."""

@@ -1,0 +1,1 @@
+"""Formatting of numbers, inline text, colours and commands."""

@@ -1,0 +1,1 @@
+"""Sentences and badges for verdicts, claims and changes."""

@@ -39,7 +39,7 @@ medians by a Fenwick tree cost O(n log n) a feature and node. It and "poisson" s
 node, as scikit-learn does, and grow its own tree in either mode, at about its own speed.
 
 A column of categories is split by subsets: the best of all is found, by all criteria that columns
-are sorted for (`_kernels.trees.cat_order`), except where there are more than two classes and
+are sorted for (`trees/kernels/category_order.py`), except where there are more than two classes and
 a node has more than ten categories: there they are ordered along a principal component. Missing
 values go to their own side; a category that the node did not see goes where more rows went. C4.5's
 splits with a branch for each category are out of scope.

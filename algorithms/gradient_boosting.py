@@ -11,7 +11,7 @@ Friedman: Stochastic gradient boosting. Computational Statistics & Data Analysis
     F_m = F_{m−1} + ν ρ_j[x in leaf j],  or  F_{m−1} + ν ρ h_m          ν: learning_rate
 
 Where ρ_j has no closed form it is one Newton step Σ w g / Σ w h, as Friedman takes it (log_loss,
-exponential, poisson). Losses and their formulas are in `_kernels.boosting.losses`. With the
+exponential, poisson). Losses and their formulas are in `boosting/kernels/losses.py`. With the
 exponential loss, hypotheses of ±1 and global steps this is AdaBoost.
 
 Penalties γ J + λ/2 Σ v_j² on the J leaves' values v_j hold a tree small: leaf j then counts

@@ -74,7 +74,7 @@ def share_alone(task, count):
 
 
 class KernelLoss:
-    """A loss of one output whose formulas are in `_kernels.boosting.losses`.
+    """A loss of one output whose formulas are in `boosting/kernels/losses.py`.
 
     Attributes
     ----------

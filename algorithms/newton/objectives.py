@@ -1,6 +1,6 @@
 """The losses of second-order boosting, under XGBoost's names: derivatives, and first scores.
 
-Derivatives are those of `_kernels/hist/gradient`, and, with r = F − y and the slope δ,
+Derivatives are those of `gbdt/kernels/gradients.py`, and, with r = F − y and the slope δ,
 
     reg:pseudohubererror    g = r / √(1 + r²/δ²)    h = 1 / √(1 + r²/δ²)
     multi:softprob          h_k = 2 p_k (1 − p_k)

@@ -101,7 +101,7 @@ class Limits:
         return np.clip(value, lower, upper)
 
     def gain_of(self, g, h, value):
-        """Return −(2 G w + 2 α |w| + (H + λ) w²), see `_kernels/newton/worth`."""
+        """Return −(2 G w + 2 α |w| + (H + λ) w²), see `gbdt/kernels/node_score.py`."""
         first = g * value + self.alpha * np.abs(value)
         return -(2.0 * first + (h + self.ridge) * value * value)
 

@@ -1,4 +1,4 @@
-"""Pack trees whose leaves are found by masks: see `_kernels.prediction.leaf_masks`."""
+"""Pack trees whose leaves are found by masks: see `kernels.leaf_masks`."""
 
 import numpy as np
 

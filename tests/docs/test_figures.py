@@ -102,7 +102,11 @@ launches = 8
 [parity]
 datasets = ["*"]
 """
-BUILTIN = [f"harness.builtin.{name}" for name in ("generators", "executors", "metrics")]
+BUILTIN = [
+    "harness.data.providers.generators",
+    "harness.executors.local",
+    "harness.plugins.metrics",
+]
 
 
 @pytest.fixture(scope="module")

@@ -25,8 +25,12 @@ SETS = {"training_sets": 4, "training_rows": [10, 40]}
 
 @pytest.fixture(scope="module")
 def registry():
-    modules = ["metrics", "executors", "generators"]
-    return load_registry(PLUGINS, modules=[f"harness.builtin.{name}" for name in modules])
+    modules = [
+        "harness.plugins.metrics",
+        "harness.executors.local",
+        "harness.data.providers.generators",
+    ]
+    return load_registry(PLUGINS, modules=modules)
 
 
 def run(registry, folder, **keys):

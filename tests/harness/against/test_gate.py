@@ -21,7 +21,11 @@ from harness.plugins.registry import load_registry
 from harness.runs.execute import Execution
 from harness.store import Store
 
-BUILTIN = [f"harness.builtin.{name}" for name in ("generators", "executors", "metrics")]
+BUILTIN = [
+    "harness.data.providers.generators",
+    "harness.executors.local",
+    "harness.plugins.metrics",
+]
 
 
 class MadeUp(Execution):

@@ -38,7 +38,7 @@ def test_the_harness_s_own_source_is_told_as_it_is_and_as_it_was_loaded(tmp_path
     other = tmp_path / "harness"
     shutil.copytree(process_facts.OWN, other, ignore=shutil.ignore_patterns("__pycache__"))
     assert source_digest(other) == before["code of the harness"]
-    with (other / "pool.py").open("a") as file:
+    with (other / "api.py").open("a") as file:
         file.write("# edited\n")
     monkeypatch.setattr(process_facts, "OWN", other)
     after = facts_here((), ())["versions"]

@@ -10,7 +10,12 @@ project = "tree-harness"
 copyright = "the maintainers"  # noqa: A001 - the name that Sphinx reads
 release = version = installed("tree-harness")
 
-extensions = ["myst_parser", "mathml", "commands"]
+extensions = ["myst_parser", "mathml", "commands", "sphinx.ext.autodoc", "docstrings", "sphinx.ext.napoleon"]
+napoleon_google_docstring = False
+napoleon_use_rtype = False
+napoleon_use_ivar = True
+autodoc_typehints = "none"
+autodoc_member_order = "bysource"
 myst_enable_extensions = ["dollarmath", "deflist"]
 myst_heading_anchors = 3
 exclude_patterns = ["_build", "algorithms/figures", "examples/*"]

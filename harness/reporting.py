@@ -92,7 +92,7 @@ def write_run_report(results: Path, run: str, registry: Registry) -> Path:
     sections: list[Section] = sorted(registry.all("section"), key=lambda s: (s.order, s.name))
     path = results / f"report-{seen.run['id']}.html"
     sweep(results, ".*.html.*.tmp")  # pages that a killed process left half-written
-    writer("run page")(seen, sections, path)
+    writer("run-page")(seen, sections, path)
     return path
 
 
@@ -106,7 +106,7 @@ def write_index(results: Path, registry: Registry) -> Path:
     runs = (str(run["id"]) for run in stored)
     reports = {run for run in runs if (results / f"report-{run}.html").is_file()}
     path = results / "index.html"
-    writer("index page")(
+    writer("index-page")(
         points, reports, path, older=stored[INDEXED:], newest=list(filter(None, changes))
     )
     return path
@@ -122,13 +122,13 @@ def _same(points: Sequence[RunPoint]) -> list[tuple[list[str], str]]:
 
 def summary(results: Path, run: str, registry: Registry) -> str:
     """Return the Markdown summary of a run."""
-    text: str = writer("run markdown")(view(results, run, registry))
+    text: str = writer("run-markdown")(view(results, run, registry))
     return text
 
 
 def verdicts(results: Path, run: str, registry: Registry) -> JSON:
     """Return all verdicts of a run as JSON."""
-    found: JSON = writer("run json")(view(results, run, registry))
+    found: JSON = writer("run-json")(view(results, run, registry))
     return found
 
 
@@ -166,22 +166,22 @@ class Gates:
 
     def sentence(self) -> str:
         """Return how many hold, fail, and are undecided."""
-        text: str = writer("gates sentence")(self.decisions)
+        text: str = writer("gates-sentence")(self.decisions)
         return text
 
     def table(self) -> Table:
         """Return header and rows of words."""
-        table: Table = writer("gates table")(self.decisions)
+        table: Table = writer("gates-table")(self.decisions)
         return table
 
     def markdown(self) -> str:
         """Return a table for a pull request."""
-        text: str = writer("gates markdown")(self.decisions, self.run)
+        text: str = writer("gates-markdown")(self.decisions, self.run)
         return text
 
     def to_json(self) -> JSON:
         """Return every decision as JSON."""
-        found: JSON = writer("gates json")(self.decisions, self.state, self.run)
+        found: JSON = writer("gates-json")(self.decisions, self.state, self.run)
         return found
 
 
@@ -199,7 +199,7 @@ def compare(
 
 def told(comparison: RunComparison, form: Literal["json", "markdown", "sentence", "tables"]) -> Any:
     """Return a comparison in one of the forms that are printed; see ``reports.comparison_…``."""
-    return writer(f"comparison {form}")(comparison)
+    return writer(f"comparison-{form}")(comparison)
 
 
 def rows(results: Path, run: str, registry: Registry) -> list[JSON]:
@@ -237,4 +237,4 @@ def rows(results: Path, run: str, registry: Registry) -> list[JSON]:
 
 def write_history(series: Sequence[Series], notes: Sequence[str], path: Path) -> None:
     """Write the page of a history, see :mod:`harness.history.commits`."""
-    writer("history page")(series, notes, path)
+    writer("history-page")(series, notes, path)

@@ -9,21 +9,21 @@ from typing import Any
 from harness import ReportWriter, hookimpl
 
 WRITERS = {  # name → module and function
-    "run page": ("build", "write_report"),
-    "run page text": ("build", "build_report"),
+    "run-page": ("build", "write_report"),
+    "run-page-text": ("build", "build_report"),
     "section": ("build", "build_section"),
-    "index page": ("index_page", "write_index"),
-    "history page": ("history_page", "write_history"),
-    "run markdown": ("digest", "markdown_summary"),
-    "run json": ("digest", "verdicts_json"),
-    "gates table": ("printed", "gates_table"),
-    "gates sentence": ("printed", "gates_sentence"),
-    "gates markdown": ("printed", "gates_markdown"),
-    "gates json": ("printed", "gates_json"),
-    "comparison json": ("printed", "comparison_json"),
-    "comparison markdown": ("printed", "comparison_markdown"),
-    "comparison sentence": ("printed", "comparison_sentence"),
-    "comparison tables": ("printed", "comparison_tables"),
+    "index-page": ("index_page", "write_index"),
+    "history-page": ("history_page", "write_history"),
+    "run-markdown": ("digest", "markdown_summary"),
+    "run-json": ("digest", "verdicts_json"),
+    "gates-table": ("printed", "gates_table"),
+    "gates-sentence": ("printed", "gates_sentence"),
+    "gates-markdown": ("printed", "gates_markdown"),
+    "gates-json": ("printed", "gates_json"),
+    "comparison-json": ("printed", "comparison_json"),
+    "comparison-markdown": ("printed", "comparison_markdown"),
+    "comparison-sentence": ("printed", "comparison_sentence"),
+    "comparison-tables": ("printed", "comparison_tables"),
 }
 
 

@@ -62,7 +62,7 @@ def repeatable(held: Held) -> None:
 
 def page_text(view: RunView, sections: list[Any]) -> str:
     """Return the page of a run that has only these sections."""
-    text: str = writer("run page text")(view, sections)
+    text: str = writer("run-page-text")(view, sections)
     return text
 
 

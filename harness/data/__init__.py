@@ -28,8 +28,8 @@ _HOME = {
     "drawn_apart": "splits",
     "drawn_splits": "splits",
     "duplicates_across": "splits",
-    "load_table": "names",
-    "resolve": "names",
+    "load_table": "lookup",
+    "resolve": "lookup",
     "split_notes": "splits",
     "split_rows": "splits",
 }

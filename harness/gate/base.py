@@ -23,7 +23,10 @@ MARK = "harness-base: "
 PROBE = f"""
 import json, sys
 from importlib.metadata import distributions
-from harness.plugins.registry import load_registry
+try:
+    from harness.plugins.registry import load_registry
+except ImportError:  # revisions in which `harness.plugins` was one module
+    from harness.plugins import load_registry
 registry = load_registry(sys.argv[1:])
 found = {{
     name: {{

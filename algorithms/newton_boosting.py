@@ -108,9 +108,10 @@ class NewtonBoostingClassifier(ClassifierMixin, BaseNewtonBoosting):
         Threads; None is one. The model is the same for any number.
     enable_categorical : bool
         Whether columns of a frame may be categories; False: they are refused.
-    booster, callbacks, device, feature_types, feature_weights, multi_strategy, num_parallel_tree,
-    sampling_method, validate_parameters, verbosity : optional
-        Taken from programs for XGBoost, and checked: what asks for more than there is, is refused.
+    booster, callbacks, device, feature_types, feature_weights, multi_strategy : optional
+        XGBoost's parameters; a value that asks for something not built here raises ValueError.
+    num_parallel_tree, sampling_method, validate_parameters, verbosity : optional
+        The same.
 
     Attributes
     ----------

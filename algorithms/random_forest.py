@@ -45,10 +45,11 @@ class RandomForestClassifier(ClassifierMixin, BaseForest):
     ----------
     n_estimators : int
         How many trees, M.
-    criterion, max_depth, min_samples_split, min_samples_leaf, min_weight_fraction_leaf,
+    criterion, max_depth, min_samples_split, min_samples_leaf, min_weight_fraction_leaf
+        Of each tree, see `DecisionTreeClassifier`.
     max_features, max_leaf_nodes, min_impurity_decrease, ccp_alpha, monotonic_cst, parity
-        Of each tree, see `DecisionTreeClassifier`; ``max_features`` is mtry, by default the root
-        of the number of features.
+        Of each tree, see `DecisionTreeClassifier`; ``max_features`` is mtry, by default the
+        square root of the number of features.
     bootstrap : bool
         Whether each tree draws its rows; otherwise it gets all.
     oob_score : bool or callable

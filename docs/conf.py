@@ -16,6 +16,7 @@ napoleon_use_rtype = False
 napoleon_use_ivar = True
 autodoc_typehints = "none"
 autodoc_member_order = "bysource"
+suppress_warnings = ["ref.python"]  # attributes of the same name in several classes
 myst_enable_extensions = ["dollarmath", "deflist"]
 myst_heading_anchors = 3
 exclude_patterns = ["_build", "algorithms/figures", "examples/*"]

@@ -10,7 +10,14 @@ project = "tree-harness"
 copyright = "the maintainers"  # noqa: A001 - the name that Sphinx reads
 release = version = installed("tree-harness")
 
-extensions = ["myst_parser", "mathml", "commands", "sphinx.ext.autodoc", "docstrings", "sphinx.ext.napoleon"]
+extensions = [
+    "myst_parser",
+    "mathml",
+    "commands",
+    "sphinx.ext.autodoc",
+    "docstrings",
+    "sphinx.ext.napoleon",
+]
 napoleon_google_docstring = False
 napoleon_use_rtype = False
 napoleon_use_ivar = True

@@ -446,11 +446,13 @@ def own_sections() -> list[Section]:
     """Return the project's own sections, through the door that everyone's come through."""
     import pkgutil
 
-    import reports
     from harness.plugins.registry import load_registry
+    from reports import sections
 
-    names = [m.name for m in pkgutil.iter_modules(reports.__path__) if not m.name.startswith("_")]
-    registry = load_registry(modules=[f"reports.{name}" for name in names], strangers=False)
+    names = [module.name for module in pkgutil.iter_modules(sections.__path__)]
+    registry = load_registry(
+        modules=[f"reports.sections.{name}" for name in names], strangers=False
+    )
     return registry.all("section")
 
 

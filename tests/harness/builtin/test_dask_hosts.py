@@ -76,7 +76,8 @@ def test_who_is_no_longer_wanted_stops_waiting():
 
 def test_a_lock_goes_with_its_process(tmp_path):
     code = (
-        "import sys, time; from pathlib import Path; from harness.executors.dask_cluster import hosts as h\n"
+        "import sys, time; from pathlib import Path\n"
+        "from harness.executors.dask_cluster import hosts as h\n"
         "h.LOCKS = Path(sys.argv[1]); h.tempfile.tempdir = sys.argv[1]\n"
         "folder = h.Folder()\n"
         "with h.on_this_host(alone=True): print(folder.path, flush=True); time.sleep(60)"

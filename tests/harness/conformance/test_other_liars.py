@@ -328,7 +328,9 @@ def test_our_own_executor_keeps_every_promise():
 
 
 def test_every_kind_has_promises_in_sentences():
-    for kind in EXPECTED:
+    for kind in set(EXPECTED) - {
+        "report writer"
+    }:  # called by fixed names, with no contract of its own
         names = [check.name for check in CHECKS if check.kind == kind]
         assert len(names) == len(set(names)) >= 6
         assert all(" " in name and not name.endswith(".") for name in names)

@@ -31,6 +31,7 @@ LAYERS = (
     {"execute", "plan", "choose", "declared", "explain", "comparisons", "matches"}
     | {"narrow"}
     | {"made_duels", "answers", "diagnose", "probe", "questions"},
+    {"checks"},
     {"analysis", "builtin", "reuse", "compiling", "supervise", "pool", "session"}
     | {"channel", "duel_side", "duelling", "starting", "worker"},
     {"data", "store", "outcomes", "measure", "preparation"},

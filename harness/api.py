@@ -39,6 +39,7 @@ def run(
     data: Any = None,
     target: str | None = None,
     task: str | None = None,
+    drop_flagged: bool = False,
     overrides: Params = (),
     seed: int | None = None,
     threads: int | None = None,
@@ -71,6 +72,8 @@ def run(
         The column of ``data`` to predict; (X, y) needs none.
     task
         ``binary``, ``multiclass`` or ``regression``, where the guess is wrong.
+    drop_flagged
+        Leave out the columns of ``data`` that the checks flag as identifiers.
     overrides
         Keys of the experiment to change: ``{"splits.folds": 5}`` or ``["splits.folds=5"]``.
     seed
@@ -105,6 +108,7 @@ def run(
         data=data,
         target=target,
         task=task,
+        drop_flagged=drop_flagged,
         overrides=overrides,
         seed=seed,
         threads=threads,

@@ -20,9 +20,10 @@ from harness.analysis.seconds import machines_of, timing_of
 from harness.analysis.speed import noise_floors, pool_speeds, speeds_of, with_floor
 from harness.analysis.verdicts import MARGIN
 from harness.core.ids import canonical
-from harness.core.model import DuelOutcome, Outcome
+from harness.core.model import DuelOutcome, Finding, Outcome, finding_from_json
 from harness.plugins.registry import Registry
 
+FINDING = "finding"  # the kind of a run's event that holds a finding of a check
 Tracks = Mapping[tuple[str, str], tuple[str, ...]]
 
 if TYPE_CHECKING:
@@ -80,6 +81,7 @@ def view_run(store: Store, run_id: str, registry: Registry) -> RunView:
         parity=parities(store.parities(run["id"]), accuracy, declared),
         diagnostics=diagnostics_of(events),
         first_uses=first_uses_of(events),
+        findings=findings_of(events),
         machines=machines_of(outcome for outcome, _ in outcomes),
     )
 
@@ -91,6 +93,11 @@ def diagnostics_of(events: Iterable[Mapping[str, Any]]) -> tuple[Diagnostic, ...
         Diagnostic(**{key: value for key, value in data.items() if key != "id"})
         for data in told.values()
     )
+
+
+def findings_of(events: Iterable[Mapping[str, Any]]) -> tuple[Finding, ...]:
+    """Return what the checks of data and method found in a run, as its events say."""
+    return tuple(finding_from_json(e["data"]) for e in events if e["kind"] == FINDING)
 
 
 def first_uses_of(events: Iterable[Mapping[str, Any]]) -> tuple[FirstUse, ...]:
@@ -155,6 +162,7 @@ def _cell(members: Sequence[tuple[Outcome, bool]], scorer: Scorer, machine: str)
         reused=tuple(reused for _, reused in members),
         seconds=timing.seconds,
         crowded=timing.crowded,
+        constant=tuple(scorer.constant_loss(outcome) for outcome in outcomes),
         peak=max(fits, default=0),
     )
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from harness.analysis.diagnostics import Diagnostic
 from harness.analysis.difference import Comparison
-from harness.core.model import DuelOutcome, Outcome, Status
+from harness.core.model import DuelOutcome, Finding, Outcome, Status
 
 if TYPE_CHECKING:
     from harness.analysis.compare import RunComparison
@@ -53,6 +53,8 @@ class Cell:
     seconds: Mapping[str, float]  # phase → median wall seconds on one class; not interleaved
     peak: int  # bytes, the largest of the fit phase above a warm process
     tracks: tuple[str, ...] = ()  # equal, default, tuned; none where the run has but one
+    # Loss (the primary metric) of the model without features; in the order of ``outcomes``.
+    constant: tuple[float, ...] = ()
     crowded: bool = False  # all trials that ``seconds`` are of ran beside others
 
 
@@ -160,6 +162,7 @@ class RunView:
     diagnostics: tuple[Diagnostic, ...] = ()
     first_uses: tuple[FirstUse, ...] = ()  # in the order in which they were done
     previous: RunComparison | None = None  # the last run of the same experiment, beside this one
+    findings: tuple[Finding, ...] = ()  # of the checks of data and method
     # Hardware class → its finished trials; seconds are of the first one alone, "" is not told.
     machines: Mapping[str, int] = field(default_factory=dict)
     course: tuple[RunPoint, ...] = ()  # earlier runs of the same experiment and this one, in order

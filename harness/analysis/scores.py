@@ -87,6 +87,12 @@ class Scorer:
             self.labels_only.add(outcome.trial.id)
         return self._apply(task, predicted)
 
+    def constant_loss(self, outcome: Outcome) -> float:
+        """Return the primary loss of the constant model on the outcome's rows; NaN if unknown."""
+        metric = self.primary(outcome.trial.task)
+        losses = self.constants.get(rows_of(outcome), {})
+        return losses.get(metric.name, math.nan) if metric else math.nan
+
     def _apply(self, task: Task, predicted: Predicted) -> dict[str, float]:
         scores = {}
         for metric in self.metrics(task):

@@ -61,6 +61,9 @@ BESIDE_AGAIN = frozenset(  # options that may stand beside --again
     help="What --data asks for, where the guess is wrong.",
 )
 @click.option(
+    "--drop-flagged", is_flag=True, help="Leave out the identifiers that the checks find in --data."
+)
+@click.option(
     "--set",
     "overrides",
     multiple=True,

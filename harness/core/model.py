@@ -239,6 +239,26 @@ class Executor:
     fight: Callable[..., Iterator[DuelOutcome]] | None = None  # (duels, here(duel), options)
 
 
+class Severity(StrEnum):
+    """How much a finding matters to a reader of the scores."""
+
+    PROBLEM = "problem"  # the scores may be wrong or useless until it is solved
+    WARNING = "warning"  # the scores may mislead
+    NOTE = "note"  # useful to know
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What a check found in a table or in the results of a run."""
+
+    code: str  # of the check, such as DATA003
+    severity: Severity
+    sentence: str  # one plain sentence that names the columns, values or algorithms
+    page: str  # where the check is explained: a page of the documentation and its anchor
+    dataset: str = ""
+    evidence: Mapping[str, Any] = field(default_factory=dict)  # JSON
+
+
 # ------------------------------------------------------------------ plan and outcomes
 
 
@@ -427,6 +447,11 @@ def to_json(value: Any) -> Any:
     if isinstance(value, (list, tuple, set, frozenset)):
         return [to_json(v) for v in value]
     return value.value if isinstance(value, StrEnum) else value
+
+
+def finding_from_json(data: Mapping[str, Any]) -> Finding:
+    """Return the finding that :func:`to_json` wrote."""
+    return Finding(**{**data, "severity": Severity(data["severity"])})
 
 
 def trial_from_json(data: Mapping[str, Any]) -> Trial:

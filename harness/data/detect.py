@@ -178,7 +178,7 @@ def told_of(path: Path, reading: Reading, table: Table, task: Task, why: str) ->
     classes = f" with {len(table.classes)} classes" if table.classes else ""
     lines.append(f"target {shown(reading.target)}: {task.value}{classes} ({why})")
     if isinstance(table.X, pd.DataFrame):
-        lines += [*_kinds(table.X), *_numbers_as_text(table.X)]
+        lines += [*_kinds(table.X), *_dates(reading), *_numbers_as_text(table.X)]
     else:
         share = table.X.nnz / max(rows * width, 1)
         lines.append(f"sparse: {share:.2%} of the values are not zero")
@@ -200,6 +200,14 @@ def _kinds(frame: pd.DataFrame) -> list[str]:
         named = listed(names[missing].tolist())
         lines.append(f"missing values: in {count(int(missing.sum()), 'column')} ({named})")
     return lines
+
+
+def _dates(reading: Reading) -> list[str]:
+    """Return a line that names the columns of dates and what they became."""
+    if not reading.dates:
+        return []
+    named = listed([*reading.dates])
+    return [f"dates: {named}, each used as elapsed days, year, month, weekday and hour"]
 
 
 def _numbers_as_text(frame: pd.DataFrame) -> Iterator[str]:

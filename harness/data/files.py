@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from harness.core.errors import DataError
 from harness.core.model import Dataset, Task
@@ -17,7 +17,11 @@ from harness.data.fact_cache import recall, remember
 from harness.data.loader import File, FilesLoader
 from harness.data.reading import Format, Reading, Strict, digest_of, validated
 
-DETECTION_VERSION = 2  # raise when something else is found out about the same file
+if TYPE_CHECKING:
+    from harness.core.model import Table
+    from harness.data.parsers import Parsed
+
+DETECTION_VERSION = 3  # raise when something else is found out about the same file
 FORMATS: dict[str, Format] = {
     ".csv": "csv",
     ".tsv": "csv",
@@ -35,6 +39,8 @@ FORMATS: dict[str, Format] = {
 _PACKED = (".gz", ".bz2", ".xz")
 NAMELESS: tuple[Format, ...] = ("svmlight", "npz")  # their target need not be said
 _MARKS = ("?",)  # beside the usual marks of missing values: empty, NA, NaN, null, None, n/a
+_NOT_COUNTS = {"path", "sha256", "reading", "name", "task", "detected", "told"}
+_QUERY_FILES = (".query", ".group")  # what LightGBM and XGBoost call the lengths of queries
 _HINTS = {
     "xlsx": "save the sheet as CSV",
     "xls": "save the sheet as CSV",
@@ -44,6 +50,15 @@ _HINTS = {
     "feather": "save it as Parquet",
     "npy": "save X and y together with numpy.savez",
 }
+
+
+class Detected(Strict):
+    """What checks need to know about a file, beyond its table."""
+
+    left_out: tuple[str, ...] = ()  # text columns that the loader left out: identifiers, free text
+    ambiguous_dates: tuple[str, ...] = ()  # day and month could be exchanged, so they stay text
+    without_target: int = 0  # rows that have no target
+    query_file: bool = False  # a file of query lengths is beside it, as ranking needs it
 
 
 class Facts(Strict):
@@ -63,6 +78,7 @@ class Facts(Strict):
     weighted: bool
     grouped: bool
     given_test: bool
+    detected: Detected = Detected()
     told: tuple[str, ...] = ()  # what was detected, in words
 
 
@@ -154,6 +170,7 @@ def _found_out(
 ) -> Facts:
     """Parse a file, keep its table in the cache, and return what it is."""
     from harness.data import cache
+    from harness.data.dates import text_date_formats
     from harness.data.detect import complete, guess_task, told_of
     from harness.data.parsers import parse
     from harness.data.streams import check_sha256
@@ -164,6 +181,10 @@ def _found_out(
     check_sha256(path, sha256)  # it may have changed since it was hashed
     if parsed.target is None:
         check_columns(parsed.data, reading, str(path))
+        used = reading.used_columns(parsed.data.columns)
+        declared = set(reading.declared_categories(used))
+        dates = text_date_formats(parsed.data, [n for n in used if n not in declared])
+        reading = reading.model_copy(update={"dates": dates})
     values = parsed.data[reading.target] if parsed.target is None else parsed.target
     guessed, why = guess_task(values, str(path), reading.target)
     task = wanted or guessed
@@ -178,9 +199,42 @@ def _found_out(
         reading=reading,
         name=name or _name(path, digest),
         task=task,
+        detected=_detected(path, parsed, reading, table),
         told=tuple(told),
         **facts_of(table),
     )
+
+
+def _detected(path: Path, parsed: Parsed, reading: Reading, table: Table) -> Detected:
+    """Return what checks need to know about a file, beyond its table."""
+    import pandas as pd
+
+    from harness.data.dates import matching_formats
+
+    query_file = any(path.with_name(path.name + ending).is_file() for ending in _QUERY_FILES)
+    if not isinstance(parsed.data, pd.DataFrame) or not isinstance(table.X, pd.DataFrame):
+        return Detected(query_file=query_file)
+    used = [name for name in reading.used_columns(parsed.data.columns) if name not in reading.dates]
+    kinds = table.X.dtypes
+    texts = [n for n in used if n in kinds and isinstance(kinds[n], pd.CategoricalDtype)]
+    return Detected(
+        left_out=tuple(name for name in used if name not in kinds),
+        ambiguous_dates=tuple(n for n in texts if len(matching_formats(kinds[n].categories)) > 1),
+        without_target=int(parsed.data[reading.target].isna().sum()),
+        query_file=query_file,
+    )
+
+
+def dataset_without(dataset: Dataset, columns: Sequence[str]) -> Dataset:
+    """Declare a user's own file again without some of its columns."""
+    if not columns or dataset.file is None:
+        return dataset
+    facts = validated(Facts, dataset.file, "the mapping of a data file")
+    path, reading = Path(facts.path), facts.reading
+    given = reading.model_copy(update={"drop": (*reading.drop, *columns), "dates": {}})
+    name = None if facts.name == _name(path, dataset.digest) else facts.name
+    found = _found_out(path, facts.sha256, given, facts.task, name)
+    return _declare(found)
 
 
 def dataset_from_mapping(mapping: Mapping[str, Any]) -> Dataset:
@@ -212,7 +266,7 @@ def describe(dataset: Dataset) -> list[str]:
 
 
 def _declare(facts: Facts) -> Dataset:
-    counts = facts.model_dump(exclude={"path", "sha256", "reading", "name", "task", "told"})
+    counts = facts.model_dump(exclude=_NOT_COUNTS)
     files = (File(facts.path, facts.sha256),)
     return Dataset(
         name=facts.name,

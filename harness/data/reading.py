@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, TypeVar, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
@@ -56,7 +56,19 @@ class Reading(Strict):
     drop_missing_target: bool = False
     test_rows: int = Field(0, ge=0)  # the last rows, over all files in order, are for testing
     drop_identifiers: bool = False  # leave out text that names rows instead of describing them
+    dates: dict[str, str] = {}  # column of dates → its format; it becomes numeric columns
     switches: bool = False  # true/false columns are numbers 0 and 1, not categories
+
+    def used_columns(self, names: Iterable[str]) -> list[str]:
+        """Return the columns that are features: all but target, weight, group and dropped ones."""
+        roles = {self.target, self.weight, self.group, *self.drop}
+        return [name for name in names if name not in roles]
+
+    def declared_categories(self, names: Sequence[str]) -> list[str]:
+        """Return the columns that are categories whatever they hold; text columns always are."""
+        if isinstance(self.categorical, str):
+            return list(names) if self.categorical == "all" else []
+        return [name for name in names if name in self.categorical]
 
     @model_validator(mode="after")
     def _topics_need_ids(self) -> Reading:

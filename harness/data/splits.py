@@ -117,7 +117,7 @@ def duplicates_across(table: Table, train: np.ndarray, test: np.ndarray) -> int:
     """
     import numpy as np
 
-    hashes = _row_hashes(table.X)
+    hashes = row_hashes(table.X)
     return int(np.isin(hashes[test], np.unique(hashes[train])).sum())
 
 
@@ -218,7 +218,7 @@ def _check_groups(group: np.ndarray, parts: int) -> None:
         raise DataError(f"{found} groups cannot be parted into {parts}; use fewer folds")
 
 
-def _row_hashes(X: Any) -> np.ndarray:
+def row_hashes(X: Any) -> np.ndarray:
     """Return a uint64 for each row of a frame or a CSR matrix: the sum over its mixed values."""
     import numpy as np
     import pandas as pd

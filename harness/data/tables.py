@@ -10,7 +10,8 @@ import pandas as pd
 from harness.core.errors import DataError, unknown
 from harness.core.model import Table, Task
 from harness.data.columns import as_numbers, column_of, encode_classes, identifiers, labels_of
-from harness.data.frames import Blocks, assemble, gather, numeric_blocks
+from harness.data.dates import date_features, feature_names
+from harness.data.frames import Blocks, Column, assemble, gather, numeric_blocks
 from harness.data.reading import Reading
 from harness.data.safe_names import count, listed, shown
 
@@ -72,6 +73,7 @@ def check_columns(frame: pd.DataFrame, reading: Reading, place: str) -> None:
         "weight": (reading.weight,),
         "group": (reading.group,),
         "dropped column": reading.drop,
+        "date column": tuple(reading.dates),
     }
     if not isinstance(reading.categorical, str):
         roles["categorical column"] = reading.categorical
@@ -173,8 +175,7 @@ def _groups(column: pd.Series[Any]) -> np.ndarray:
 
 
 def _features(frame: pd.DataFrame, reading: Reading, place: str, notes: list[str]) -> pd.DataFrame:
-    roles = {reading.target, reading.weight, reading.group, *reading.drop}
-    names = [name for name in frame.columns if name not in roles]
+    names = reading.used_columns(frame.columns)
     if not names:
         raise DataError(f"{place} has no column to predict from beside the target")
     blocks = _blocks(frame, names, reading, notes)
@@ -187,12 +188,12 @@ def _features(frame: pd.DataFrame, reading: Reading, place: str, notes: list[str
 
 def _blocks(frame: pd.DataFrame, names: list[str], reading: Reading, notes: list[str]) -> Blocks:
     """Return the columns that are used, each as numbers or as categories."""
-    forced = set(names) if reading.categorical == "all" else set(reading.categorical) & set(names)
-    if not forced and all(kind.kind in "iuf" for kind in frame.dtypes):
+    forced = set(reading.declared_categories(names))
+    if not forced and not reading.dates and all(kind.kind in "iuf" for kind in frame.dtypes):
         values = frame.to_numpy(np.float64)  # at once: selecting thousands of columns is slow
         wanted = set(names)
         return numeric_blocks(names, values[:, [name in wanted for name in frame.columns]])
-    columns = {n: column_of(frame[n], n in forced, switches=reading.switches) for n in names}
+    columns = _columns(frame, names, reading, forced)
     gone = identifiers(columns) if reading.drop_identifiers else []
     if gone:
         notes.append(
@@ -200,6 +201,22 @@ def _blocks(frame: pd.DataFrame, names: list[str], reading: Reading, notes: list
             f"values in {len(frame):,} rows): {listed(gone)}"
         )
     return gather(len(frame), {n: column for n, column in columns.items() if n not in gone})
+
+
+def _columns(
+    frame: pd.DataFrame, names: list[str], reading: Reading, forced: set[str]
+) -> dict[str, Column]:
+    """Return every column that is used; a date gives several numeric columns."""
+    dates = {name: pattern for name, pattern in reading.dates.items() if name in names}
+    created = feature_names(dates, names)
+    columns: dict[str, Column] = {}
+    for name in names:
+        if name not in dates:
+            columns[name] = column_of(frame[name], name in forced, switches=reading.switches)
+            continue
+        parts = date_features(frame[name], dates[name])
+        columns |= {created[name][part]: values for part, values in parts.items()}
+    return columns
 
 
 def _check_infinite(blocks: Blocks, place: str) -> None:

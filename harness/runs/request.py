@@ -36,6 +36,7 @@ class RunOptions:
     data: Any = None
     target: str | None = None
     task: str | None = None
+    drop_flagged: bool = False
     overrides: Params = ()
     seed: int | None = None
     threads: int | None = None
@@ -54,6 +55,8 @@ class RunOptions:
         """Return the request that these options make."""
         results = Path(self.results)
         extra = own_data(self.data, results, self.target, self.task)
+        if self.drop_flagged:
+            extra = drop_identifiers(extra)
         return Request(
             experiment=self._experiment(registry, extra),
             extra=extra,
@@ -97,6 +100,17 @@ def own_data(data: Any, results: Path, target: str | None, task: str | None) -> 
             "target and task belong to data of your own (--data FILE): none are given"
         )
     return ()
+
+
+def drop_identifiers(extra: tuple[Dataset, ...]) -> tuple[Dataset, ...]:
+    """Return somebody's own data without the columns that the checks flag as identifiers."""
+    from harness.checks.own_data import without_flagged
+
+    if not extra:
+        raise ConfigError(
+            "--drop-flagged belongs to data of your own (--data FILE): none are given"
+        )
+    return tuple(without_flagged(dataset) for dataset in extra)
 
 
 def whole_paths(plugins: Iterable[str | Path]) -> tuple[str, ...]:

@@ -10,6 +10,7 @@ from pathlib import Path
 from harness.analysis.run_command import Command, command_of
 from harness.analysis.run_view import Speed
 from harness.analysis.speed import speeds_of
+from harness.checks.during_run import RunChecks
 from harness.config.experiment import Experiment, parse_experiment
 from harness.core import ids
 from harness.core.errors import ConfigError
@@ -242,9 +243,13 @@ def run_experiment(request: Request, registry: Registry, progress: Progress) -> 
         try:
             execution = Execution(store, run_id, registry, progress, request.options)
             execution.tell_unanswered(plan)
+            checks = RunChecks(store, run_id, registry, progress)
+            checks.check_tables(request.extra)
             tally = execution.carry_out(plan, matches)
             asked, fresh = experiment.diagnostics, request.fresh
             Diagnosis(store, run_id, registry, progress, asked, fresh).carry_out(plan)
+            if request.extra:
+                checks.check_results()
             status = "done"
         finally:
             store.finish_run(run_id, status)

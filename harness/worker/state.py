@@ -267,8 +267,11 @@ class Bench:
 
     def _found(self, hand: Hand, table: Table) -> JSON:
         """Return the facts of a trial, as they are once its libraries have run."""
+        from harness.worker.train_loss import score_training_rows
+
         threads, notes = facts.thread_facts(self._facts["threads"])
         rows, columns = table.X.shape
+        train_loss, unscored = score_training_rows(hand, table)
         return {
             **self._facts,
             **threads,
@@ -279,10 +282,11 @@ class Bench:
             "test_rows": len(hand.rows.test),
             **facts.targets(hand.spec, hand.train[1], hand.train[2]),
             **facts.search(hand.adapter),
+            **train_loss,
             "duplicates": hand.rows.duplicates,
             "machine": machine_id(),
             "load": [hand.load, facts.load()],
-            "notes": [*table.notes, *hand.rows.notes, *hand.notes, *notes],
+            "notes": [*table.notes, *hand.rows.notes, *hand.notes, *notes, *unscored],
         }
 
     @staticmethod

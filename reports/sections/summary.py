@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from harness import Section, hookimpl
 from harness.analysis.seconds import left_out
 from reports.blocks.blocks import Block, Callout, Fragment, Items, Paragraph, Sides, Tile, Tiles
+from reports.page.findings import findings_block
 from reports.page.page import Page
 from reports.page.problems import count_failed, problems
 from reports.page.recommendation import choice_words, choices
@@ -71,6 +72,8 @@ def _boxes(page: Page) -> list[Block]:
     boxes: list[Block] = []
     if found := problems(page):
         boxes.append(Callout("What failed", [Items(found)], "bad"))
+    if (checks := findings_block(page)) is not None:
+        boxes.append(checks)
     boxes.append(Callout("What to trust", [Items(_cautions(page))], ""))
     if chosen := choices(page):
         told: list[Words] = [choice_words(choice) for choice in chosen]

@@ -23,7 +23,7 @@ from harness.analysis.diagnostics import (
 from harness.analysis.run_view import FirstUse, Interval, Parity, RunView, Speed
 from harness.analysis.series import Point, Series, Step
 from harness.analysis.trends import Level, RunPoint
-from harness.core.model import Status, to_json
+from harness.core.model import Finding, Severity, Status, to_json
 
 RNG = np.random.default_rng(0)
 P = RNG.uniform(size=200)
@@ -112,6 +112,11 @@ def everything_of(view: RunView, names: list[str]) -> RunView:
         diagnostics=tuple(_diagnostics(view, names)),
         first_uses=tuple(
             FirstUse(n, 1.5 + i, (names[i - 1],), 7 * i, environment=n) for i, n in enumerate(names)
+        ),
+        findings=tuple(
+            Finding(f"DATA{i:03d}", severity, name, f"docs/checks.md#{name}", name)
+            for i, name in enumerate(names)
+            for severity in [(*Severity,)[i % 3]]
         ),
         previous=previous_of(view, names),
         course=tuple(run_point(i, names) for i in range(8)),

@@ -246,9 +246,9 @@ def test_rows_are_hashed_the_same_in_pieces_of_any_size(monkeypatch):
     X = pd.DataFrame(random.integers(0, 2, (200, 6)).astype(float))
     X.insert(2, "text", pd.Categorical(random.choice(["u", "v"], 200)))
     X.iloc[0, 0], X.iloc[1, 0] = np.nan, -0.0
-    whole = splits._row_hashes(X)
+    whole = splits.row_hashes(X)
     rows = pd.Series([tuple(map(str, row)) for row in X.replace(-0.0, 0.0).to_numpy()])
     assert len(np.unique(whole)) == rows.nunique()
     for cells in (1, 500):
         monkeypatch.setattr(splits, "_CELLS", cells)
-        np.testing.assert_array_equal(splits._row_hashes(X), whole)
+        np.testing.assert_array_equal(splits.row_hashes(X), whole)

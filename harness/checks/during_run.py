@@ -1,0 +1,45 @@
+"""Run the checks of a run: show what they find, and store it as events of the run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from harness.analysis.build_view import FINDING, view_run
+from harness.checks.findings import format_findings
+from harness.core.model import Dataset, Finding, to_json
+
+if TYPE_CHECKING:
+    from harness.core.progress import Progress
+    from harness.plugins.registry import Registry
+    from harness.store import Store
+
+
+@dataclass(frozen=True)
+class RunChecks:
+    """The checks of one run, with where their findings go."""
+
+    store: Store
+    run_id: str
+    registry: Registry
+    progress: Progress
+
+    def check_tables(self, datasets: Iterable[Dataset]) -> None:
+        """Check the tables of a user's own data before any model is trained."""
+        from harness.checks.own_data import check_dataset
+
+        for dataset in datasets:
+            self._keep(check_dataset(dataset))
+
+    def check_results(self) -> None:
+        """Check the results of the run when all trials are done."""
+        from harness.checks.result_checks import check_results
+
+        self._keep(check_results(view_run(self.store, self.run_id, self.registry)))
+
+    def _keep(self, findings: list[Finding]) -> None:
+        for finding in findings:
+            self.store.event(self.run_id, FINDING, to_json(finding))
+        for line in format_findings(findings):
+            self.progress.message(line)

@@ -1,0 +1,108 @@
+"""Find models that overfit, and models that underfit.
+
+The loss on training rows alone says little about forests, which fit their training rows almost
+exactly and predict well. So a model overfits here if it fits training rows much better than test
+rows, and another model of the run is better on the test rows. It underfits if even its training
+loss is worse than the test loss of the best model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from statistics import fmean
+
+from harness.checks.check import Check, Report
+from harness.checks.constant_model import useless_models
+from harness.checks.run_scores import DatasetScores, ModelScores, RunScores
+from harness.core.model import Severity
+from harness.data.safe_names import listed
+
+BEHIND = 0.1  # of the gap between the constant and the best model, on test rows
+OPTIMISM = 0.3  # of the same gap: how much better the training loss is than the test loss
+ON_PAR = 0.1  # of the same gap: training and test loss are alike
+
+
+def find_overfitting(run: RunScores) -> Iterator[Report]:
+    """Report models that fit training rows much better, and test rows worse than another one."""
+    for scores in run.datasets:
+        found = {m.name: _losses(m) for m in scores.models if _overfits(m, scores)}
+        if found:
+            verb = "overfits" if len(found) == 1 else "overfit"
+            yield Report(
+                Severity.WARNING,
+                f"{listed([*found])} {verb}: the {scores.metric} is {_shown(found)}, and "
+                f"{scores.best.name} has {scores.best.loss:.4g} on test rows; regularise more, or "
+                "use fewer or smaller trees",
+                {"losses": found, "best": scores.best.name},
+                scores.dataset,
+            )
+
+
+def find_underfitting(run: RunScores) -> Iterator[Report]:
+    """Report models that fit even their training rows worse than another one fits test rows."""
+    for scores in run.datasets:
+        useless = useless_models(scores)
+        found = {
+            m.name: _losses(m)
+            for m in scores.models
+            if m.name not in useless and _underfits(m, scores)
+        }
+        if found:
+            verb = "underfits" if len(found) == 1 else "underfit"
+            yield Report(
+                Severity.WARNING,
+                f"{listed([*found])} {verb}: the {scores.metric} is {_shown(found)}, while "
+                f"{scores.best.name} has {scores.best.loss:.4g} on rows it has not seen; give it "
+                "more rounds, a larger learning rate or larger trees",
+                {"losses": found, "best": scores.best.name},
+                scores.dataset,
+            )
+
+
+def _overfits(model: ModelScores, scores: DatasetScores) -> bool:
+    if not _usable(model, scores):
+        return False
+    train, test = fmean(model.train_losses.values()), model.loss
+    return (
+        test - scores.best.loss >= BEHIND * scores.gap
+        and test - train >= OPTIMISM * scores.gap
+        and _always_behind(model, scores)
+    )
+
+
+def _underfits(model: ModelScores, scores: DatasetScores) -> bool:
+    if not _usable(model, scores):
+        return False
+    train, test = fmean(model.train_losses.values()), model.loss
+    return (
+        train - scores.best.loss >= BEHIND * scores.gap
+        and test - train <= ON_PAR * scores.gap
+        and _always_behind(model, scores)
+    )
+
+
+def _usable(model: ModelScores, scores: DatasetScores) -> bool:
+    """Return whether there are training losses, another model, and something to learn."""
+    return bool(model.train_losses) and model is not scores.best and scores.gap > 0
+
+
+def _always_behind(model: ModelScores, scores: DatasetScores) -> bool:
+    """Return whether the best model is better on every common split."""
+    best = scores.best.losses
+    common = [split for split in model.losses if split in best]
+    return bool(common) and all(model.losses[s] > best[s] for s in common)
+
+
+def _losses(model: ModelScores) -> dict[str, float]:
+    return {"train": fmean(model.train_losses.values()), "test": model.loss}
+
+
+def _shown(found: dict[str, dict[str, float]]) -> str:
+    """Return the losses of the first model in words."""
+    losses = next(iter(found.values()))
+    which = "" if len(found) == 1 else f" for {next(iter(found))}"
+    return f"{losses['train']:.4g} on training and {losses['test']:.4g} on test rows{which}"
+
+
+OVERFITTING = Check("RUN002", "Overfitting", find_overfitting)
+UNDERFITTING = Check("RUN003", "Underfitting", find_underfitting)

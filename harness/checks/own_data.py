@@ -1,0 +1,41 @@
+"""The checks of a user's own data: what its file tells, and which columns are flagged."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from harness.checks.table_checks import check_table, flagged_columns
+from harness.checks.table_sample import Source
+from harness.data.files import Detected, dataset_without
+from harness.data.loading import table_of
+
+if TYPE_CHECKING:
+    from harness.core.model import Dataset, Finding
+
+
+def source_of(dataset: Dataset) -> Source:
+    """Return what is known about the file of a dataset, beyond its table."""
+    if dataset.file is None:
+        return Source()
+    reading = dataset.file["reading"]
+    found = Detected.model_validate(dataset.file.get("detected", {}))
+    return Source(
+        target=reading["target"],
+        dates=reading.get("dates", {}),
+        left_out=found.left_out,
+        ambiguous_dates=found.ambiguous_dates,
+        without_target=found.without_target,
+        query_file=found.query_file,
+        time=reading.get("time", ""),
+    )
+
+
+def check_dataset(dataset: Dataset) -> list[Finding]:
+    """Load a dataset and return what the checks of tables find in it."""
+    return check_table(table_of(dataset), dataset.task, source_of(dataset), dataset.name)
+
+
+def without_flagged(dataset: Dataset) -> Dataset:
+    """Declare a user's own file again without the columns that are flagged as identifiers."""
+    flagged = flagged_columns(table_of(dataset), dataset.task, source_of(dataset))
+    return dataset_without(dataset, flagged)

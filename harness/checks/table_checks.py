@@ -1,0 +1,72 @@
+"""The checks of a loaded table, and the function that runs all of them."""
+
+from __future__ import annotations
+
+from harness.checks import (
+    class_balance,
+    count_target,
+    duplicate_rows,
+    empty_column,
+    identifier,
+    many_categories,
+    missing_header,
+    missing_target,
+    ranking_grades,
+    redundant_columns,
+    single_column,
+    split_shift,
+    text_dates,
+    text_numbers,
+    time_overlap,
+)
+from harness.checks.check import Check
+from harness.checks.table_sample import Source, TableSample
+from harness.core.model import Finding, Table, Task
+
+TABLE_CHECKS: tuple[Check[TableSample], ...] = (
+    identifier.CHECK,
+    single_column.CHECK,
+    text_dates.CHECK,
+    missing_header.CHECK,
+    duplicate_rows.CHECK,
+    count_target.CHECK,
+    ranking_grades.CHECK,
+    class_balance.IMBALANCE,
+    class_balance.RARE,
+    empty_column.CONSTANT,
+    empty_column.NEARLY_EMPTY,
+    split_shift.CHECK,
+    time_overlap.CHECK,
+    many_categories.MANY,
+    many_categories.CODES,
+    text_numbers.CHECK,
+    missing_target.CHECK,
+    redundant_columns.CHECK,
+)
+
+
+def check_table(
+    table: Table, task: Task, source: Source | None = None, dataset: str = ""
+) -> list[Finding]:
+    """Return what the checks find in a loaded table, before any model is trained.
+
+    Large tables are sampled, always in the same way; the whole table is read only for counts.
+
+    Parameters
+    ----------
+    table
+        As a loader returns it.
+    task
+        What is predicted.
+    source
+        What is known about the file of the table.
+    dataset
+        The name that findings carry.
+    """
+    sample = TableSample(table, task, source or Source())
+    return [finding for check in TABLE_CHECKS for finding in check.findings(sample, dataset)]
+
+
+def flagged_columns(table: Table, task: Task, source: Source | None = None) -> list[str]:
+    """Return the columns that ``--drop-flagged`` leaves out: the identifiers among the features."""
+    return identifier.identifier_columns(TableSample(table, task, source or Source()))

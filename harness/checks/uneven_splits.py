@@ -1,0 +1,51 @@
+"""Find a split on which every model does much better or much worse than on the others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from statistics import median
+
+from harness.checks.check import Check, Report
+from harness.checks.run_scores import DatasetScores, RunScores
+from harness.core.model import Severity
+
+LEAST_SPLITS = 5
+DEVIATIONS = 5.0  # robust standard deviations from the median of the other splits
+CHANGE = 0.25  # of the median loss
+SHARE = 0.75  # of the models that show it
+_TO_SIGMA = 1.4826  # from the median absolute deviation of a normal distribution
+
+
+def find(run: RunScores) -> Iterator[Report]:
+    """Report splits that are unlike the others for (almost) all models."""
+    for scores in run.datasets:
+        for split, factor in odd_splits(scores).items():
+            word = "larger" if factor > 1 else "smaller"
+            yield Report(
+                Severity.WARNING,
+                f"on the split {split} the {scores.metric} of almost every model is much {word} "
+                f"({factor:.2g} times the usual), so its test rows are unlike the others: look for "
+                "groups, order or a leak in the data",
+                {"split": split, "factor": factor},
+                scores.dataset,
+            )
+
+
+def odd_splits(scores: DatasetScores) -> dict[str, float]:
+    """Return split → loss over the usual loss, of splits that are odd for almost all models."""
+    votes: dict[str, list[float]] = {}
+    voters = 0
+    for model in scores.models:
+        if len(model.losses) < LEAST_SPLITS:
+            continue
+        voters += 1
+        centre = median(model.losses.values())
+        spread = _TO_SIGMA * median(abs(loss - centre) for loss in model.losses.values())
+        for split, loss in model.losses.items():
+            distance = abs(loss - centre)
+            if centre > 0 and distance > DEVIATIONS * spread and distance > CHANGE * centre:
+                votes.setdefault(split, []).append(loss / centre)
+    return {s: median(found) for s, found in votes.items() if len(found) >= SHARE * voters}
+
+
+CHECK = Check("RUN004", "A split unlike the others", find)

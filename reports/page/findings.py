@@ -1,0 +1,37 @@
+"""What the checks of data and method found, as a block of the first screen."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from harness.core.model import Severity
+from reports.blocks.blocks import Callout, Items, Paragraph
+from reports.text.format import plural, short
+from reports.text.inline import Code, Words
+
+if TYPE_CHECKING:
+    from harness.core.model import Finding
+    from reports.page.page import Page
+
+SHOWN = 8  # findings on the first screen; problems come first
+LONGEST = 400  # characters of a sentence
+_ORDER = {severity: place for place, severity in enumerate(Severity)}
+_TONES = {Severity.PROBLEM: "bad", Severity.WARNING: "unsure", Severity.NOTE: ""}
+
+
+def findings_block(page: Page) -> Callout | None:
+    """Return the findings of a run, the most severe first; None if there are none."""
+    found = sorted(page.view.findings, key=lambda finding: _ORDER[finding.severity])
+    if not found:
+        return None
+    lines: list[Words] = [_line(finding) for finding in found[:SHOWN]]
+    if len(found) > SHOWN:
+        lines.append(f"… and {plural(len(found) - SHOWN, 'further finding')}")
+    pages = sorted({finding.page.partition("#")[0] for finding in found})
+    where = Paragraph(f"{', '.join(pages)} explains each code.", role="note")
+    return Callout("What the checks found", [Items(lines), where], _TONES[found[0].severity])
+
+
+def _line(finding: Finding) -> Words:
+    place = f" on {short(finding.dataset)}" if finding.dataset else ""
+    return [Code(finding.code), f" {finding.severity}{place}: {short(finding.sentence, LONGEST)}"]

@@ -282,6 +282,11 @@ def register_algorithms(register):
             ALL_TASKS,
             accepts=Accepts(),
             params={"n_estimators": 100},
+            defaults={"n_estimators": 50},
+            estimators=(
+                "algorithms.AdaBoostClassifier",
+                "algorithms.AdaBoostRegressor",
+            ),
             capacity={
                 "trees": Argument("n_estimators"),
                 "depth": Argument("estimator__max_depth"),

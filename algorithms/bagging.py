@@ -212,6 +212,11 @@ def register_algorithms(register):
             ALL_TASKS,
             accepts=Accepts(missing=True),
             params={"n_estimators": 100},
+            defaults={"n_estimators": 10},
+            estimators=(
+                "algorithms.BaggingClassifier",
+                "algorithms.BaggingRegressor",
+            ),
             capacity={
                 "trees": Argument("n_estimators"),
                 "depth": Argument("estimator__max_depth"),

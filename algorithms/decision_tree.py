@@ -283,6 +283,10 @@ def register_algorithms(register):
             estimator_adapter(build),
             ALL_TASKS,
             accepts=Accepts(missing=True, categorical=True),
+            estimators=(
+                "algorithms.DecisionTreeClassifier",
+                "algorithms.DecisionTreeRegressor",
+            ),
             capacity={
                 "depth": Argument("max_depth"),
                 "leaves": Argument("max_leaf_nodes"),

@@ -291,6 +291,15 @@ def register_algorithms(register):
             estimator_adapter(build),
             ALL_TASKS,
             params={"n_estimators": 100},
+            early_stopping=lambda rounds, share: {
+                "n_estimators": 1000,
+                "n_iter_no_change": rounds,
+                "validation_fraction": share,
+            },
+            estimators=(
+                "algorithms.GradientBoostingClassifier",
+                "algorithms.GradientBoostingRegressor",
+            ),
             capacity={
                 "trees": Argument("n_estimators"),
                 "depth": Argument("max_depth", convert=lambda depth: depth or None),

@@ -28,6 +28,7 @@ from sklearn.base import ClassifierMixin, RegressorMixin
 from algorithms.declarations import search_spaces, variants
 from algorithms.estimator.labels import codes_among
 from algorithms.estimator.sample_weight import weights_by_class
+from algorithms.estimator.validation_rows import WatchedAdapter, stops_early
 from algorithms.gbdt.base import BaseHistogramBoosting
 from algorithms.gbdt.binned import adapter
 from algorithms.gbdt.input_table import trim
@@ -259,16 +260,33 @@ def build(spec):
     return model.set_params(**spec.params)
 
 
+def build_watched(spec, rounds):
+    """Return the booster of a harness spec, told when to stop."""
+    return build(spec).set_params(early_stopping_round=rounds)
+
+
+def drive(spec):
+    """Return the adapter of a spec; one that stops early holds out the rows to watch."""
+    if "early_stopping_rounds" in spec.params:
+        return WatchedAdapter(build_watched, spec)
+    return adapter(build)(spec)
+
+
 @hookimpl
 def register_algorithms(register):
     """Offer histogram boosting to the harness."""
     register(
         Algorithm(
             "histogram_boosting",
-            adapter(build),
+            drive,
             ALL_TASKS,
             accepts=Accepts(missing=True, categorical=True, sparse=True),
             params={"n_estimators": 100},
+            early_stopping=stops_early,
+            estimators=(
+                "algorithms.HistogramBoostingClassifier",
+                "algorithms.HistogramBoostingRegressor",
+            ),
             capacity={
                 "trees": Argument("n_estimators"),
                 "rate": Argument("learning_rate"),

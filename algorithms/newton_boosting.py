@@ -26,6 +26,7 @@ from sklearn.utils._param_validation import StrOptions
 
 from algorithms.declarations import search_spaces, variants
 from algorithms.estimator.labels import codes_among
+from algorithms.estimator.validation_rows import WatchedAdapter, stops_early
 from algorithms.model_io.init_model import code_labels
 from algorithms.newton.base import BaseNewtonBoosting
 from algorithms.newton.model import flat
@@ -268,16 +269,33 @@ def build(spec):
     return boosting(random_state=spec.seed, n_jobs=spec.threads).set_params(**spec.params)
 
 
+def build_watched(spec, rounds):
+    """Return the booster of a harness spec, told when to stop."""
+    return build(spec).set_params(early_stopping_rounds=rounds)
+
+
+def drive(spec):
+    """Return the adapter of a spec; one that stops early holds out the rows to watch."""
+    if "early_stopping_rounds" in spec.params:
+        return WatchedAdapter(build_watched, spec)
+    return estimator_adapter(build)(spec)
+
+
 @hookimpl
 def register_algorithms(register):
     """Offer second-order boosting to the harness."""
     register(
         Algorithm(
             "newton_boosting",
-            estimator_adapter(build),
+            drive,
             ALL_TASKS,
             accepts=Accepts(missing=True, categorical=True, sparse=True),
             params={"n_estimators": 100},
+            early_stopping=stops_early,
+            estimators=(
+                "algorithms.NewtonBoostingClassifier",
+                "algorithms.NewtonBoostingRegressor",
+            ),
             capacity={
                 "trees": Argument("n_estimators"),
                 "rate": Argument("learning_rate"),

@@ -284,6 +284,10 @@ def register_algorithms(register):
             ALL_TASKS,
             accepts=Accepts(missing=True),
             params={"n_estimators": 100},
+            estimators=(
+                "algorithms.RandomForestClassifier",
+                "algorithms.RandomForestRegressor",
+            ),
             capacity={
                 "trees": Argument("n_estimators"),
                 "depth": Argument("max_depth"),

@@ -32,7 +32,7 @@ from harness.runs.rerun import RunAgain
 
 
 def run(
-    experiment: str | Path | Mapping[str, Any] = "quick",
+    experiment: str | Path | Mapping[str, Any] | None = None,
     *,
     algorithms: Sequence[str] = (),
     datasets: Sequence[str] = (),
@@ -40,12 +40,23 @@ def run(
     target: str | None = None,
     task: str | None = None,
     drop_flagged: bool = False,
+    group: str | None = None,
+    time: str | None = None,
+    weight: str | None = None,
+    drop: Sequence[str] = (),
+    test: str | Path | None = None,
+    metric: str | None = None,
+    class_weight: str | None = None,
+    early_stopping: int | None = None,
     overrides: Params = (),
     seed: int | None = None,
     threads: int | None = None,
     jobs: int | None = None,
     timeout: str | float | None = None,
     memory: str | int | None = None,
+    budget: str | float | None = None,
+    track: str | None = None,
+    quick: bool = False,
     executor: str = "local",
     scheduler: str | None = None,
     plugins: Sequence[str | Path] = (),
@@ -60,20 +71,34 @@ def run(
     Parameters
     ----------
     experiment
-        A shipped name, the path of a TOML file, or a mapping of what such a file would hold.
+        A shipped name, the path of a TOML file, or a mapping of what such a file would hold. By
+        default ``own_data`` with ``data``: each library at its own defaults within ten minutes;
+        else ``quick``.
     algorithms
         Globs; only these, and the references they answer to.
     datasets
         Only these: globs, ``suite:NAME``, or ``NAME:rows=1000``.
     data
-        Data of your own: the path of a file, a data frame, or (X, y). A table is kept in the
-        folder of results, because trials run in processes of their own and can be repeated.
+        Data of your own: the path of a file or of several, a data frame, or (X, y). A table is
+        kept in the folder of results, because trials run in processes of their own and can be
+        repeated.
     target
         The column of ``data`` to predict; (X, y) needs none.
     task
         ``binary``, ``multiclass`` or ``regression``, where the guess is wrong.
     drop_flagged
         Leave out the columns of ``data`` that the checks flag as identifiers.
+    group, time, weight, drop
+        Columns of ``data``: rows of one group are never in both parts of a split; splits train on
+        earlier rows than they test; weights of rows; columns to leave out.
+    test
+        A file of test rows; ``data`` is then for training alone.
+    metric
+        The metric that decides; by default log loss or RMSE.
+    class_weight
+        ``"balanced"``: rows of rare classes count more in training.
+    early_stopping
+        Rounds without improvement on a tenth of the training rows, after which training stops.
     overrides
         Keys of the experiment to change: ``{"splits.folds": 5}`` or ``["splits.folds=5"]``.
     seed
@@ -82,6 +107,12 @@ def run(
         Threads of each algorithm; trials side by side (default: as the cores allow).
     timeout, memory
         The most that a trial may take: seconds or ``"60s"``, bytes or ``"4GiB"``.
+    budget
+        The most that the run may take: splits are reduced first, then training rows.
+    track
+        ``equal`` capacity, the libraries' own ``default`` params, or ``tuned``.
+    quick
+        A short comparison at equal capacity, with 20 trees each.
     executor, scheduler
         Where trials run, and the address of its scheduler.
     plugins
@@ -109,12 +140,23 @@ def run(
         target=target,
         task=task,
         drop_flagged=drop_flagged,
+        group=group,
+        time=time,
+        weight=weight,
+        drop=drop,
+        test=test,
+        metric=metric,
+        class_weight=class_weight,
+        early_stopping=early_stopping,
         overrides=overrides,
         seed=seed,
         threads=threads,
         jobs=jobs,
         timeout=timeout,
         memory=memory,
+        budget=budget,
+        track=track,
+        quick=quick,
         executor=executor,
         scheduler=scheduler,
         plugins=plugins,
@@ -134,7 +176,7 @@ def carry_out(options: RunOptions | RunAgain, progress: Progress | bool | None =
         for line in (line for dataset in request.extra for line in describe(dataset)):
             told.message(line)
         end = runs.run_experiment(request, registry, told)
-    return RunResult(end.run_id, request.results, registry, request.experiment, end.tally)
+    return RunResult(end.run_id, request.results, registry, end.experiment, end.tally)
 
 
 def duel(

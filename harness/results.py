@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from harness import notebook, reporting
 from harness.analysis.parity_level import MEANING, reaches
+from harness.analysis.recommendation import Answer, answer_text, answers_of
 from harness.analysis.run_view import Accuracy, Parity, RunView, Speed
 from harness.config.experiment import Experiment
 from harness.core.model import JSON, DuelOutcome, Failure, Status
@@ -71,6 +72,11 @@ class RunResult(StoredResult):
         return self.view.parity
 
     @cached_property
+    def answers(self) -> list[Answer]:
+        """What to use on each dataset: a leaderboard and a recommendation."""
+        return answers_of(self.view)
+
+    @cached_property
     def gates(self) -> reporting.Gates | None:
         """What the experiment's own gates say; None where it has none."""
         if not self.experiment.gate:
@@ -84,8 +90,11 @@ class RunResult(StoredResult):
         return pd.DataFrame(reporting.rows(self.path, self.run, self.registry))
 
     def _repr_html_(self) -> str:
+        shown = answer_text(self.answers)
         return notebook.box(
             f"run {self.run}: {self.tally.sentence()}",
+            notebook.table(shown.header, [list(row) for row in shown.rows]) if shown else "",
+            notebook.lines(shown.sentences) if shown else "",
             notebook.table(*notebook.accuracy_rows(self.verdicts)),
             notebook.table(*notebook.speed_rows(self.speeds)),
             notebook.table(*notebook.parity_rows(self.parity)),

@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from algorithms.declarations.search_spaces import SYMMETRIC_BOOSTING
+from algorithms.estimator.validation_rows import Parts, split_rows, stops_early
 from harness import ALL_TASKS, Accepts, Algorithm, Argument, hookimpl, spread
 
 QUANTISING = ("border_count", "feature_border_type", "nan_mode")
@@ -27,21 +28,29 @@ class CatBoostAdapter:
             "allow_writing_files": False,
             **spec.params,
         }
+        self.share = self.params.pop("validation_fraction", 0.0)
 
     def prepare(self, X, y, weight):
-        """Build and quantise the Pool."""
+        """Build and quantise the Pool; one to watch beside it where training stops early."""
+        if self.share:
+            labelled = self.spec.task.is_classification
+            parts = split_rows(X, y, weight, self.share, self.spec.seed, is_classification=labelled)
+            return Parts(*(self._pool(*part) for part in parts))
+        pool = self._pool(X, y, weight)
+        chosen = {name: self.params[name] for name in QUANTISING if name in self.params}
+        pool.quantize(random_seed=self.spec.seed, **chosen)
+        return pool
+
+    def _pool(self, X, y, weight):
         import catboost
 
-        pool = catboost.Pool(
+        return catboost.Pool(
             coded(X),
             label=y,
             weight=weight,
             cat_features=list(self.spec.categorical),
             thread_count=self.spec.threads,
         )
-        chosen = {name: self.params[name] for name in QUANTISING if name in self.params}
-        pool.quantize(random_seed=self.spec.seed, **chosen)
-        return pool
 
     def fit(self, native):
         """Train a new model."""
@@ -50,7 +59,10 @@ class CatBoostAdapter:
         classification = self.spec.task.is_classification
         kind = catboost.CatBoostClassifier if classification else catboost.CatBoostRegressor
         self.model = kind(**self.params)
-        self.model.fit(native)
+        if isinstance(native, Parts):
+            self.model.fit(native.train, eval_set=native.valid)
+        else:
+            self.model.fit(native)
 
     def predict(self, X):
         """Return values or probabilities."""
@@ -101,6 +113,8 @@ def register_algorithms(register):
             origin="reference",
             accepts=Accepts(missing=True, categorical=True, sparse=True),
             params={"n_estimators": 100},
+            defaults={"n_estimators": 1000},
+            early_stopping=stops_early,
             capacity={
                 "trees": Argument("n_estimators"),
                 "rate": Argument("learning_rate"),
@@ -111,6 +125,7 @@ def register_algorithms(register):
                 "min_hessian": Argument("", "impossible", "not held in symmetric trees"),
                 "l2": Argument("l2_leaf_reg", "approximate", "scaled by the mean row weight"),
             },
+            estimators=("catboost.CatBoostClassifier", "catboost.CatBoostRegressor"),
             space=SYMMETRIC_BOOSTING,
             libraries=("catboost",),
             paper="https://arxiv.org/abs/1706.09516",

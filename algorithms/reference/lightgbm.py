@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from algorithms.declarations.search_spaces import HISTOGRAM_BOOSTING
+from algorithms.estimator.validation_rows import Parts, split_rows, stops_early
 from harness import ALL_TASKS, Accepts, Algorithm, Argument, HarnessError, Task, hookimpl
 
 OBJECTIVES = {
@@ -39,6 +40,8 @@ class LightGBMAdapter:
         self.spec = spec
         params = dict(spec.params)
         self.rounds = params.pop("n_estimators")
+        self.patience = params.pop("early_stopping_rounds", 0)
+        self.share = params.pop("validation_fraction", 0.1)
         self.params = {
             "objective": OBJECTIVES[spec.task],
             "num_threads": spec.threads,
@@ -50,6 +53,14 @@ class LightGBMAdapter:
 
     def prepare(self, X, y, weight):
         """Build and bin the library's Dataset; it keeps the raw data so that it can be reused."""
+        if self.patience:
+            labelled = self.spec.task.is_classification
+            parts = split_rows(X, y, weight, self.share, self.spec.seed, is_classification=labelled)
+            train = self._binned(*parts.train)
+            return Parts(train, self._binned(*parts.valid, train))
+        return self._binned(X, y, weight)
+
+    def _binned(self, X, y, weight, train=None):
         import lightgbm
 
         unknown = Unknown()
@@ -58,6 +69,7 @@ class LightGBMAdapter:
             X,
             label=y,
             weight=weight,
+            reference=train,
             categorical_feature=list(self.spec.categorical) or "auto",
             params=self.params,
             free_raw_data=False,
@@ -71,7 +83,16 @@ class LightGBMAdapter:
         """Train a new booster."""
         import lightgbm
 
-        self.booster = lightgbm.train(self.params, native, num_boost_round=self.rounds)
+        if not isinstance(native, Parts):
+            self.booster = lightgbm.train(self.params, native, num_boost_round=self.rounds)
+            return
+        self.booster = lightgbm.train(
+            self.params,
+            native.train,
+            num_boost_round=self.rounds,
+            valid_sets=[native.valid],
+            callbacks=[lightgbm.early_stopping(self.patience, verbose=False)],
+        )
 
     def predict(self, X):
         """Return values or probabilities."""
@@ -127,6 +148,8 @@ def register_algorithms(register):
                 origin="reference",
                 accepts=Accepts(missing=True, categorical=True, sparse=True),
                 params={"n_estimators": 100, **params},
+                early_stopping=stops_early,
+                estimators=("lightgbm.LGBMClassifier", "lightgbm.LGBMRegressor"),
                 capacity=CAPACITY,
                 space=HISTOGRAM_BOOSTING,
                 libraries=("lightgbm",),

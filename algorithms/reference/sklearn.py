@@ -173,6 +173,7 @@ ALGORITHMS = {
             base_depths={"Classifier": None, "Regressor": None},
         ),
         "params": {"n_estimators": 100},
+        "defaults": {"n_estimators": 10},
         "capacity": MEMBERS,
         "space": search_spaces.BAGGING,
         "paper": "https://doi.org/10.1007/BF00058655",
@@ -190,6 +191,7 @@ ALGORITHMS = {
     "adaboost": {
         **BOOSTED,
         "adapter": driver("ensemble", "AdaBoost", base_depths={"Classifier": 1, "Regressor": 3}),
+        "defaults": {"n_estimators": 50},
         "capacity": {**MEMBERS, **RATE},
         "space": search_spaces.ADABOOST,
         "paper": "https://doi.org/10.1006/jcss.1997.1504",
@@ -198,6 +200,11 @@ ALGORITHMS = {
     "gradient_boosting": {
         **BOOSTED,
         "adapter": driver("ensemble", "GradientBoosting"),
+        "early_stopping": lambda rounds, share: {
+            "n_estimators": 1000,
+            "n_iter_no_change": rounds,
+            "validation_fraction": share,
+        },
         "capacity": {**TREES, **RATE},
         "space": search_spaces.GRADIENT_BOOSTING,
         "paper": "https://doi.org/10.1214/aos/1013203451",
@@ -207,6 +214,13 @@ ALGORITHMS = {
         "adapter": driver("ensemble", "HistGradientBoosting", adapter=HistAdapter),
         "accepts": Accepts(missing=True, categorical=True),
         "params": {"max_iter": 100, "early_stopping": False},
+        "defaults": {"early_stopping": "auto"},
+        "early_stopping": lambda rounds, share: {
+            "max_iter": 1000,
+            "early_stopping": True,
+            "n_iter_no_change": rounds,
+            "validation_fraction": share,
+        },
         "capacity": {
             **TREE,
             **RATE,
@@ -227,4 +241,8 @@ def register_algorithms(register):
     """Register the six algorithms of scikit-learn."""
     common = {"origin": "reference", "tasks": ALL_TASKS, "libraries": ("scikit-learn",)}
     for name, declared in ALGORITHMS.items():
-        register(Algorithm(f"sklearn.{name}", **common, **declared))
+        module = "tree" if name == "decision_tree" else "ensemble"
+        stem = {"adaboost": "AdaBoost"}.get(name, name.title().replace("_", ""))
+        kinds = ("Classifier", "Regressor")
+        estimators = tuple(f"sklearn.{module}.{stem}{kind}" for kind in kinds)
+        register(Algorithm(f"sklearn.{name}", estimators=estimators, **common, **declared))

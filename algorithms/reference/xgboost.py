@@ -11,6 +11,7 @@ import warnings
 import numpy as np
 
 from algorithms.declarations.search_spaces import NEWTON_BOOSTING
+from algorithms.estimator.validation_rows import Parts, split_rows, stops_early
 from harness import ALL_TASKS, Accepts, Algorithm, Argument, HarnessError, Task, hookimpl
 
 OBJECTIVES = {
@@ -27,6 +28,8 @@ class XGBoostAdapter:
         self.spec = spec
         params = dict(spec.params)
         self.rounds = params.pop("n_estimators")
+        self.patience = params.pop("early_stopping_rounds", 0)
+        self.share = params.pop("validation_fraction", 0.1)
         self.params = {
             "objective": OBJECTIVES[spec.task],
             "tree_method": method,
@@ -38,13 +41,22 @@ class XGBoostAdapter:
 
     def prepare(self, X, y, weight):
         """Build the quantised matrix of hist, or the plain one of the other two."""
+        if self.patience:
+            labelled = self.spec.task.is_classification
+            parts = split_rows(X, y, weight, self.share, self.spec.seed, is_classification=labelled)
+            train = self._matrix(*parts.train)
+            return Parts(train, self._matrix(*parts.valid, train))
+        return self._matrix(X, y, weight)
+
+    def _matrix(self, X, y, weight, train=None):
         import xgboost
 
         given = {"label": y, "weight": weight, "nthread": self.spec.threads}
         given["enable_categorical"] = True
         if self.params["tree_method"] != "hist":
             return xgboost.DMatrix(X, **given)
-        return xgboost.QuantileDMatrix(X, max_bin=self.params.get("max_bin"), **given)
+        max_bin = self.params.get("max_bin")
+        return xgboost.QuantileDMatrix(X, max_bin=max_bin, ref=train, **given)
 
     def fit(self, native):
         """Train a new booster; a param that XGBoost does not know is an error."""
@@ -52,7 +64,15 @@ class XGBoostAdapter:
 
         with warnings.catch_warnings(record=True) as said:
             warnings.simplefilter("always")
-            self.booster = xgboost.train(self.params, native, num_boost_round=self.rounds)
+            watched = {}
+            train = native
+            if isinstance(native, Parts):
+                train = native.train
+                watched = {"evals": [(native.valid, "validation")], "verbose_eval": False}
+                watched["early_stopping_rounds"] = self.patience
+            self.booster = xgboost.train(self.params, train, num_boost_round=self.rounds, **watched)
+        if self.patience:
+            self.booster = self.booster[: self.booster.best_iteration + 1]
         for warning in said:
             if "are not used" in str(warning.message):
                 names = str(warning.message).split("{")[1].split("}")[0].strip()
@@ -117,6 +137,8 @@ def register_algorithms(register):
                 origin="reference",
                 accepts=Accepts(missing=True, categorical=method != "exact", sparse=True),
                 params={"n_estimators": 100},
+                early_stopping=stops_early,
+                estimators=("xgboost.XGBClassifier", "xgboost.XGBRegressor"),
                 capacity=CAPACITY | capacity,
                 space=NEWTON_BOOSTING,
                 libraries=("xgboost",),

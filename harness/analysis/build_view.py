@@ -47,13 +47,17 @@ def view_run(store: Store, run_id: str, registry: Registry) -> RunView:
     """
     run = store.run(run_id)
     declared: Mapping[str, Any] = run["config"].get("declared", {})
-    scorer = Scorer(store, registry)
+    scorer = Scorer(store, registry, str(declared.get("metric", "")))
     outcomes = store.outcomes(run["id"])
     cells = cells_of(outcomes, scorer, tracks_of(declared))
     duels = tuple(outcome for outcome, _ in store.duels(run["id"]))
     share = float(declared.get("margin", MARGIN))
     events = store.events(run["id"])
     accuracy = judge_pairs(declared_pairs(declared, cells), cells, scorer, share)
+
+    every = registry.all("metric")
+    primary = {m.name for m in every if m.name == scorer.metric}
+    replaced = {task for m in every if m.name in primary for task in m.tasks}
 
     def predictions(outcome: Outcome) -> Mapping[str, np.ndarray]:
         sha256 = outcome.arrays.get("predictions")
@@ -71,7 +75,7 @@ def view_run(store: Store, run_id: str, registry: Registry) -> RunView:
         metrics={
             m.name: {
                 "lower_is_better": m.lower_is_better,
-                "primary": m.primary,
+                "primary": m.name in primary or (m.primary and not m.tasks & replaced),
                 "summary": m.summary,
             }
             for m in registry.all("metric")
@@ -83,6 +87,7 @@ def view_run(store: Store, run_id: str, registry: Registry) -> RunView:
         first_uses=first_uses_of(events),
         findings=findings_of(events),
         machines=machines_of(outcome for outcome, _ in outcomes),
+        budget=next((e["data"] for e in reversed(events) if e["kind"] == "budget"), {}),
     )
 
 

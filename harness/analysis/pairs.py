@@ -199,9 +199,9 @@ def _ratio(outcome: Outcome, test_rows: int) -> float:
     split = outcome.trial.split
     if train_rows := outcome.facts.get("train_rows"):
         return float(test_rows / train_rows)
-    share = 1 / split.folds if split.scheme == "kfold" else split.test_share
+    share = 1 / split.folds if split.scheme in ("kfold", "ordered") else split.test_share
     return share / (1 - share)
 
 
 def _splits_of_a_repeat(split: Split) -> int:
-    return {"kfold": split.folds, "holdout": 1, "draw": 1, "given": 0}[split.scheme]
+    return {"kfold": split.folds, "holdout": 1, "draw": 1}.get(split.scheme, 0)

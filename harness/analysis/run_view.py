@@ -165,4 +165,5 @@ class RunView:
     findings: tuple[Finding, ...] = ()  # of the checks of data and method
     # Hardware class → its finished trials; seconds are of the first one alone, "" is not told.
     machines: Mapping[str, int] = field(default_factory=dict)
+    budget: Mapping[str, Any] = field(default_factory=dict)  # what a time budget reduced
     course: tuple[RunPoint, ...] = ()  # earlier runs of the same experiment and this one, in order

@@ -47,6 +47,7 @@ class Scorer:
 
     store: Arrays
     registry: Registry
+    metric: str = ""  # the primary one of its tasks; "": the one that is registered as such
     broken: dict[str, dict[str, str]] = field(default_factory=dict)
     constants: dict[tuple[str, str, str], dict[str, float]] = field(default_factory=dict)
     labels_only: set[str] = field(default_factory=set)
@@ -62,6 +63,8 @@ class Scorer:
 
     def primary(self, task: Task) -> Metric | None:
         """Return the metric that verdicts are about."""
+        if self.metric in {m.name for m in self.metrics(task)}:
+            return next(m for m in self.metrics(task) if m.name == self.metric)
         found = [m for m in self.metrics(task) if m.primary]
         own = [m for m in found if self.registry.entry("metric", m.name).plugin == OURS]
         return next(iter(own or found), None)

@@ -23,6 +23,8 @@ CUT_OFF = 141  # likewise, where the reader of the output has gone: the end is n
 COMMANDS = {
     "run": ("run", "Run an experiment and write its report."),
     "report": ("report", "Write the report of a run again."),
+    "best": ("best", "Print what a run recommends, with code; train it on all rows."),
+    "predict": ("predict", "Apply a saved model to new rows."),
     "duel": ("duel", "Time two algorithms in interleaved pairs."),
     "parity": ("parity", "Compare the trees of two algorithms, node by node."),
     "compare": ("compare", "Say what changed between two stored runs."),

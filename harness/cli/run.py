@@ -31,7 +31,7 @@ BESIDE_AGAIN = frozenset(  # options that may stand beside --again
 
 
 @click.command("run")
-@click.argument("experiment", default="quick")
+@click.argument("experiment", required=False)
 @click.option(
     "-a",
     "--algorithm",
@@ -50,15 +50,38 @@ BESIDE_AGAIN = frozenset(  # options that may stand beside --again
 )
 @click.option(
     "--data",
+    multiple=True,
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="Your own file: CSV, TSV, Parquet, ARFF, svmlight, also .gz.",
+    help="Your own file: CSV, TSV, Parquet, JSON lines, XLSX, ARFF, svmlight; several are stacked.",
 )
 @click.option("--target", metavar="COLUMN", help="The column of --data to predict.")
 @click.option(
     "--task",
     type=click.Choice(["binary", "multiclass", "regression"]),
     help="What --data asks for, where the guess is wrong.",
+)
+@click.option("--metric", help="The metric that decides, such as auc or mae.")
+@click.option("--group", metavar="COLUMN", help="Rows of one group are never in both parts.")
+@click.option("--time", metavar="COLUMN", help="Train on earlier rows than are tested.")
+@click.option("--weight", metavar="COLUMN", help="Weights of the rows.")
+@click.option("--drop", multiple=True, metavar="COLUMNS", help="Columns to leave out: a,b,c.")
+@click.option(
+    "--test",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="A file of test rows; --data is then for training alone.",
+)
+@click.option(
+    "--class-weight",
+    type=click.Choice(["balanced"]),
+    help="Rows of rare classes count more in training.",
+)
+@click.option(
+    "--early-stopping",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Stop when N rounds brought nothing on a tenth of the training rows.",
 )
 @click.option(
     "--drop-flagged", is_flag=True, help="Leave out the identifiers that the checks find in --data."
@@ -86,6 +109,17 @@ BESIDE_AGAIN = frozenset(  # options that may stand beside --again
 @click.option("--jobs", type=int, help="Trials side by side (default: as the cores allow).")
 @click.option("--timeout", metavar="60s", help="Most time a trial may take.")
 @click.option("--memory", metavar="4GiB", help="Most memory a trial may take.")
+@click.option(
+    "--budget",
+    metavar="30m",
+    help="Most time of the run (default with --data: 10m). Splits are reduced, then rows.",
+)
+@click.option(
+    "--track",
+    type=click.Choice(["equal", "default", "tuned"]),
+    help="Equal capacity, each library's own defaults, or a search of parameters.",
+)
+@click.option("--quick", is_flag=True, help="A short comparison at equal capacity: 20 trees each.")
 @click.option("--executor", default="local", show_default=True, help="Where trials run.")
 @click.option("--scheduler", metavar="URL", help="Address of the executor's scheduler.")
 @plugin_option
@@ -99,7 +133,10 @@ BESIDE_AGAIN = frozenset(  # options that may stand beside --again
 @undecided_option
 @json_option
 def command(**given: Any) -> int:
-    """Run EXPERIMENT (a shipped name or a TOML file; default: quick).
+    """Run EXPERIMENT (a shipped name or a TOML file).
+
+    The default is quick; with --data it is own_data: the libraries at their own defaults, within
+    ten minutes.
 
     Of a series, such as speed or a folder of TOML files, each experiment is run in turn. At the
     end each algorithm stands beside the fastest of its rivals that is as accurate, and verdicts
@@ -127,9 +164,10 @@ def _asked(given: dict[str, Any]) -> list[RunOptions | RunAgain]:
     if given["trial"]:
         raise click.UsageError("--trial needs --again, the run that has it")
     asked = {key: value for key, value in given.items() if key not in (*own, "again", "trial")}
+    asked["data"] = list(given["data"]) or None
     return [
         RunOptions(experiment=name, **asked, wait=not given["no_wait"])
-        for name in experiments_of(given["experiment"])
+        for name in (experiments_of(given["experiment"]) if given["experiment"] else [None])
     ]
 
 
@@ -183,12 +221,17 @@ def _run(options: RunOptions | RunAgain, given: dict[str, Any]) -> tuple[RunResu
                 "comparisons": ends.get("comparison", {}),
                 "parity": told["parity"],
                 "reused": result.tally.reused,
+                "answers": told["answers"],
                 "report": str(path) if path else None,
                 "gates": gates.to_json() if gates else None,
             }
         )
-    elif path is not None:
-        click.echo(path)
+    else:
+        from harness.cli.answer import print_answer
+
+        print_answer(result.view)
+        if path is not None:
+            click.echo(path)
     if path is not None and given["open_it"]:
         webbrowser.open(path.resolve().as_uri())
     code = 0 if gates is None else gates.exit_code(given["undecided"])

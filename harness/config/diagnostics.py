@@ -16,6 +16,7 @@ Name = Literal[
     "margins",
     "strength",
     "bias_variance",
+    "permutation",
 ]
 Part = Annotated[float, Field(gt=0, le=1)]
 
@@ -31,6 +32,7 @@ class Diagnostics(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     names: list[Name] = []
+    recommended_only: bool = False  # only of the algorithm that the run recommends
     datasets: list[str] = ["*"]  # globs over the run's own datasets
     pairs: list[tuple[str, str]] | None = None  # None: those that have a verdict
     rows: list[Part] = [0.125, 0.25, 0.5, 1.0]  # shares of the training rows

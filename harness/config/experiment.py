@@ -26,7 +26,7 @@ from harness.config.files import find_experiment, read_toml
 from harness.config.splits import Seed, Splits
 from harness.core.errors import ConfigError, unknown
 from harness.core.model import JSON
-from harness.core.units import parse_duration, parse_share, parse_size
+from harness.core.units import parse_budget, parse_duration, parse_share, parse_size
 
 
 def _read_by(parse: Any, given: Any) -> BeforeValidator:
@@ -46,6 +46,7 @@ def _read_by(parse: Any, given: Any) -> BeforeValidator:
 
 Duration = Annotated[float, _read_by(parse_duration, float | str)]
 Size = Annotated[int, _read_by(parse_size, int | str)]
+Budget = Annotated[float, _read_by(parse_budget, float | str)]
 Share = Annotated[float, _read_by(parse_share, float | str)]
 # Params by the capacity; by nothing (each library's own defaults); by a search of the same budget.
 Track = Literal["equal", "default", "tuned"]
@@ -89,6 +90,7 @@ class Run(Strict):
     jobs: int = Field(0, ge=0, le=1024)  # 0: as many as the cores allow
     timeout: Duration = 600.0
     memory: Size = 0  # 0: no cap
+    budget: Budget = 0.0  # of the whole run; 0: none. Splits, then training rows, are reduced
 
 
 class Duels(Strict):
@@ -121,7 +123,16 @@ class Verdicts(Strict):
     """What counts as equal: the margin is a share of the gap between best and constant model."""
 
     margin: float = Field(0.01, gt=0, lt=1)
+    metric: str = ""  # the primary one; "": log loss or RMSE
     pairs: list[tuple[str, str]] | None = None  # None: every algorithm against its reference
+
+
+class Training(Strict):
+    """What every algorithm is trained with beside its params, as far as it can."""
+
+    class_weight: Literal["", "balanced"] = ""
+    early_stopping: int = Field(0, ge=0)  # rounds without improvement; 0: all rounds are trained
+    validation_share: float = Field(0.1, gt=0, lt=0.5)  # of the training rows, watched for that
 
 
 class Tuning(Strict):
@@ -177,6 +188,7 @@ class Experiment(Strict):
     capacity: dict[str, int | float] = {}  # canonical: trees, depth, leaves, rate, …
     tracks: Annotated[list[Track], Field(min_length=1)] = ["equal"]
     tuning: Tuning = Tuning()
+    training: Training = Training()
     splits: Splits = Splits()
     run: Run = Run()
     duels: Duels = Duels()
@@ -277,7 +289,13 @@ def _fields_at(loc: tuple[int | str, ...]) -> list[str]:
     """Return the known keys of the table that a place lies in."""
     tables: dict[str, type[BaseModel]] = {"splits": Splits, "run": Run, "duels": Duels}
     tables["parity"] = Parity
-    tables |= {"verdicts": Verdicts, "algorithms": Choice, "gate": Gate, "tuning": Tuning}
+    tables |= {
+        "verdicts": Verdicts,
+        "algorithms": Choice,
+        "gate": Gate,
+        "tuning": Tuning,
+        "training": Training,
+    }
     tables["diagnostics"] = Diagnostics
     model = tables.get(str(loc[0]), Experiment) if loc else Experiment
     return list(model.model_fields)

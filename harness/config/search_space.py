@@ -15,6 +15,7 @@ from typing import Any
 
 from harness.core.errors import PluginError
 from harness.core.model import JSON, Algorithm
+from harness.worker.class_weights import without_class_weight
 
 TUNE = "tune"  # the one key of a tuned trial's params
 
@@ -41,12 +42,13 @@ def tuned_params(algorithm: Algorithm, fixed: Mapping[str, Any], tuning: Any) ->
     if not algorithm.space:
         return None
     base = {**algorithm.params, **fixed}
+    first = {**algorithm.params, **algorithm.defaults, **fixed}
     for key, choices in space.items():
         _check(algorithm.name, key, choices)
     drawn = draw(space, tuning.configurations - 1, tuning.seed)
     return {
         TUNE: {
-            "configurations": [base, *({**base, **values} for values in drawn)],
+            "configurations": [first, *({**base, **values} for values in drawn)],
             "inner_folds": tuning.inner_folds,
         }
     }
@@ -97,7 +99,7 @@ def _check(name: str, key: str, choices: Any) -> None:
 def one_of_each(params: Mapping[str, Any]) -> list[JSON]:
     """Return params to compile with: of a tuned trial those that differ in more than numbers."""
     if TUNE not in params:
-        return [dict(params)]
+        return [without_class_weight(params)]
     kinds: dict[str, JSON] = {}
     for chosen in params[TUNE]["configurations"]:
         kind = {

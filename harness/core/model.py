@@ -131,13 +131,18 @@ class Algorithm:
     tasks: frozenset[Task]
     origin: Literal["scratch", "reference"] = "scratch"
     accepts: Accepts = Accepts()
-    params: Mapping[str, Any] = field(default_factory=dict)  # defaults, JSON
+    params: Mapping[str, Any] = field(default_factory=dict)  # on the track equal, JSON
+    # What the library's own defaults change in `params`: used on the tracks default and tuned.
+    defaults: Mapping[str, Any] = field(default_factory=dict)
+    # (rounds, share of the training rows) → params that stop early; None: it has no rounds.
+    early_stopping: Callable[[int, float], Mapping[str, Any]] | None = None
     capacity: Mapping[str, Argument] = field(default_factory=dict)
     space: Mapping[str, Any] = field(
         default_factory=dict
     )  # of the tuned track, see harness.config.search_space
     variants: tuple[Mapping[str, Any], ...] = ()  # params that compile what `params` do not
     reference: str | None = None  # the algorithm it answers to
+    estimators: tuple[str, str] = ("", "")  # import paths of the classifier and the regressor
     rungs: Mapping[str, str] = field(default_factory=dict)  # mode → rung it claims
     libraries: tuple[str, ...] = ()  # distributions whose versions belong to the trial id
     paper: str = ""  # DOI or address of the source
@@ -157,6 +162,7 @@ class Table:
     classes: tuple[str, ...] = ()  # label of each code; empty for regression
     weight: np.ndarray | None = None  # float64
     group: np.ndarray | None = None  # int64 codes: rows of one group are never parted
+    order: np.ndarray | None = None  # int64 ranks of time: later rows are never trained on
     test_rows: np.ndarray | None = None  # bool mask where the source names its own test rows
     notes: tuple[str, ...] = ()  # what reading did to the data, in words
 
@@ -177,6 +183,7 @@ class Dataset:
     sparse: bool = False
     weighted: bool = False
     grouped: bool = False
+    ordered: bool = False  # by time: every split trains on the past and tests on what follows
     given_test: bool = False
     source: str = "bundled"  # bundled, generated, file, mirror, openml, url
     suites: tuple[str, ...] = ()
@@ -266,23 +273,27 @@ class Finding:
 class Split:
     """Which rows train and which test, said so that anyone can make it again."""
 
-    scheme: Literal["kfold", "holdout", "given", "draw"] = "kfold"
+    scheme: Literal["kfold", "holdout", "given", "draw", "ordered"] = "kfold"
     folds: int = 5  # of draw: training sets, the one in hand is ``repeat``
     fold: int = 0
     repeat: int = 0
     seed: int = 0
     test_share: float = 0.25  # of holdout and draw
-    train_rows: int = 0  # of draw
+    train_rows: int = 0  # of draw; of other schemes the most rows that train, 0: all
 
     @property
     def label(self) -> str:
         """Return the split in a form that is stable and can be read."""
         drawn = f"s{self.seed}-r{self.repeat}"
-        return {
+        if self.scheme == "draw":
+            return f"draw{self.folds}x{self.train_rows}-holdout{self.test_share:g}-{drawn}"
+        sample = f"-n{self.train_rows}" if self.train_rows else ""
+        named = {
             "kfold": f"kfold{self.folds}-{drawn}-f{self.fold}",
             "holdout": f"holdout{self.test_share:g}-{drawn}",
-            "draw": f"draw{self.folds}x{self.train_rows}-holdout{self.test_share:g}-{drawn}",
+            "ordered": f"ordered{self.folds}-f{self.fold}",
         }.get(self.scheme, self.scheme)
+        return named + sample
 
 
 @dataclass(frozen=True)

@@ -60,6 +60,20 @@ def parse_share(text: str | float) -> float:
     return share
 
 
+def parse_budget(text: str | float) -> float:
+    """Return the seconds of a time budget; 0 is none."""
+    return 0.0 if text == 0 else parse_duration(text)
+
+
+def show_size(size: float) -> str:
+    """Return bytes with the digits a person reads: ``812 B``, ``3.4 MB``."""
+    for unit in ("B", "kB", "MB", "GB"):
+        if size < 1000 or unit == "GB":
+            break
+        size /= 1000
+    return f"{size:.3g} {unit}"
+
+
 def show_duration(seconds: float) -> str:
     """Return seconds with the digits a person reads: ``41 ms``, ``3.2 s``, ``4 min 10 s``."""
     if seconds < 1:

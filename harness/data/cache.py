@@ -158,6 +158,7 @@ def _from_table(table: Table) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     }
     arrays = {"y": table.y}
     optional = {"weight": table.weight, "group": table.group, "test_rows": table.test_rows}
+    optional["order"] = table.order
     arrays |= {name: array for name, array in optional.items() if array is not None}
     if isinstance(table.X, pd.DataFrame):
         blocks = take_apart(table.X)
@@ -178,6 +179,7 @@ def _to_table(meta: dict[str, Any], arrays: dict[str, np.ndarray]) -> Table:
         classes=tuple(meta["classes"]),
         weight=arrays.get("weight"),
         group=arrays.get("group"),
+        order=arrays.get("order"),
         test_rows=arrays.get("test_rows"),
         notes=tuple(meta["notes"]),
     )

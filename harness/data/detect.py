@@ -182,9 +182,25 @@ def told_of(path: Path, reading: Reading, table: Table, task: Task, why: str) ->
     else:
         share = table.X.nnz / max(rows * width, 1)
         lines.append(f"sparse: {share:.2%} of the values are not zero")
+    lines += _roles(reading, table)
     if any(name.startswith(_NAMELESS) for name in reading.drop):
         lines.append("left out the first column: it has no name and numbers the rows")
     return [*lines, *table.notes]
+
+
+def _roles(reading: Reading, table: Table) -> Iterator[str]:
+    """Say which columns are no features, and what they are for."""
+    if reading.weight:
+        yield f"weight: {shown(reading.weight)}"
+    if reading.group:
+        yield f"group: {shown(reading.group)}; rows of one group are never in both parts of a split"
+    if reading.order:
+        yield f"time: {shown(reading.order)}; every split trains on earlier rows than it tests"
+    dropped = [name for name in reading.drop if not name.startswith(_NAMELESS)]
+    if dropped:
+        yield f"dropped: {listed(dropped)}"
+    if table.test_rows is not None:
+        yield f"test rows: {int(table.test_rows.sum()):,}, the last ones; there are no other splits"
 
 
 def _kinds(frame: pd.DataFrame) -> list[str]:
@@ -198,7 +214,9 @@ def _kinds(frame: pd.DataFrame) -> list[str]:
             lines.append(f"{word}: {count(int(which.sum()), 'column')} ({named})")
     if missing.any():
         named = listed(names[missing].tolist())
-        lines.append(f"missing values: in {count(int(missing.sum()), 'column')} ({named})")
+        share = float(frame.isna().to_numpy().mean())
+        where = count(int(missing.sum()), "column")
+        lines.append(f"missing values: {share:.2g} of all values, in {where} ({named})")
     return lines
 
 

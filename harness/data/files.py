@@ -34,17 +34,19 @@ FORMATS: dict[str, Format] = {
     ".svm": "svmlight",
     ".svmlight": "svmlight",
     ".libsvm": "svmlight",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".xlsx": "xlsx",
     ".npz": "npz",
 }
 _PACKED = (".gz", ".bz2", ".xz")
 NAMELESS: tuple[Format, ...] = ("svmlight", "npz")  # their target need not be said
-_MARKS = ("?",)  # beside the usual marks of missing values: empty, NA, NaN, null, None, n/a
-_NOT_COUNTS = {"path", "sha256", "reading", "name", "task", "detected", "told"}
+MARKS = ("?",)  # beside the usual marks of missing values: empty, NA, NaN, null, None, n/a
+_NOT_COUNTS = {"path", "sha256", "more", "reading", "name", "task", "detected", "told"}
 _QUERY_FILES = (".query", ".group")  # what LightGBM and XGBoost call the lengths of queries
 _HINTS = {
-    "xlsx": "save the sheet as CSV",
     "xls": "save the sheet as CSV",
-    "json": "convert it to CSV or Parquet",
+    "json": "write one JSON object a line and name the file .jsonl, or convert it to CSV",
     "pkl": "a pickle may run code when it is read, so it never is; save it as Parquet",
     "pickle": "a pickle may run code when it is read, so it never is; save it as Parquet",
     "feather": "save it as Parquet",
@@ -66,6 +68,7 @@ class Facts(Strict):
 
     path: str
     sha256: str
+    more: tuple[tuple[str, str], ...] = ()  # path and SHA-256 of the files below the first one
     reading: Reading
     name: str
     task: Task
@@ -77,18 +80,21 @@ class Facts(Strict):
     sparse: bool
     weighted: bool
     grouped: bool
+    ordered: bool = False
     given_test: bool
     detected: Detected = Detected()
     told: tuple[str, ...] = ()  # what was detected, in words
 
 
 def dataset_from_file(
-    path: str | Path,
+    path: str | Path | Sequence[str | Path],
     target: str | None = None,
     *,
     task: Task | str | None = None,
     weight: str | None = None,
     group: str | None = None,
+    time: str | None = None,
+    test: str | Path | None = None,
     drop: Sequence[str] = (),
     categorical: Sequence[str] = (),
     missing: Sequence[str] = (),
@@ -103,8 +109,9 @@ def dataset_from_file(
     Parameters
     ----------
     path
-        CSV, TSV, Parquet, ARFF, svmlight or ``.npz``; the text formats also as ``.gz``, ``.bz2``
-        and ``.xz``.
+        CSV, TSV, Parquet, ARFF, svmlight, JSON lines, Excel (with openpyxl) or ``.npz``; the text
+        formats also as ``.gz``, ``.bz2`` and ``.xz``. Several files of the same columns are read
+        one below the other.
     target
         The column to predict; svmlight needs none, its target is called ``label``, and for
         ``.npz`` it is the name of an array (default ``y``).
@@ -112,6 +119,11 @@ def dataset_from_file(
         What is asked for; guessed from the target where it is not said.
     weight, group
         Columns of case weights, and of groups that are never parted.
+    time
+        A column of numbers or dates: every split trains on earlier rows than it tests. It is no
+        feature.
+    test
+        A file of the same columns whose rows are for testing; there are no other splits then.
     drop, categorical
         Columns to leave out, and columns of numbers that are categories.
     missing
@@ -137,17 +149,28 @@ def dataset_from_file(
     """
     from harness.data.streams import sha256_of
 
-    path = Path(path)
+    paths = [Path(path)] if isinstance(path, (str, Path)) else [Path(one) for one in path]
+    path = paths[0]
     wanted = _task(task)
-    sha256 = sha256_of(path)
+    if test is not None:
+        if test_rows or time:
+            raise DataError("a test file leaves no choice of test rows: leave out test_rows, time")
+        paths.append(Path(test))
+    for other in paths[1:]:
+        if format_of(other) != format_of(path):
+            raise DataError(f"{other} is of another format than {path}; convert one of them")
+    if time and group:
+        raise DataError("rows are split by time or by group, not by both: leave out one of them")
+    shas = [sha256_of(one) for one in paths]
     options = {
         "format": format_of(path),
         "target": target or "",
         "weight": weight or "",
         "group": group or "",
+        "order": time or "",
         "drop": drop,
         "categorical": categorical or "text",
-        "more_missing": [*_MARKS, *missing],
+        "more_missing": [*MARKS, *missing],
         "separator": separator or "",
         "encoding": encoding,
         "test_rows": test_rows,
@@ -156,29 +179,41 @@ def dataset_from_file(
         "switches": True,
     }
     given = validated(Reading, options, "the reading options")
-    told = f"{path.name}\n{name or ''}\n{wanted}\n{digest_of([sha256], given, '')}"
+    names = " ".join(one.name for one in paths)
+    told = f"{names}\n{name or ''}\n{wanted}\n{test is not None}\n{digest_of(shas, given, '')}"
     memory = f"detected {DETECTION_VERSION}\n{told}"
     facts = recall(memory, Facts)
     if facts is None:
-        facts = _found_out(path, sha256, given, wanted, name)
+        facts = _found_out(paths, shas, given, wanted, name, has_test=test is not None)
         remember(memory, facts)
-    return _declare(facts.model_copy(update={"path": str(path.resolve())}))
+    more = tuple((str(p.resolve()), sha) for p, sha in zip(paths[1:], shas[1:], strict=True))
+    return _declare(facts.model_copy(update={"path": str(path.resolve()), "more": more}))
 
 
 def _found_out(
-    path: Path, sha256: str, given: Reading, wanted: Task | None, name: str | None
+    paths: Sequence[Path],
+    shas: Sequence[str],
+    given: Reading,
+    wanted: Task | None,
+    name: str | None,
+    *,
+    has_test: bool,
 ) -> Facts:
-    """Parse a file, keep its table in the cache, and return what it is."""
+    """Parse the files, keep their table in the cache, and return what it is."""
     from harness.data import cache
     from harness.data.dates import text_date_formats
     from harness.data.detect import complete, guess_task, told_of
-    from harness.data.parsers import parse
+    from harness.data.parsers import count_rows, parse
     from harness.data.streams import check_sha256
     from harness.data.tables import check_columns, facts_of, tabulate
 
+    path = paths[0]
     reading = complete(path, given)
-    parsed = parse([path], reading)
-    check_sha256(path, sha256)  # it may have changed since it was hashed
+    if has_test:
+        reading = reading.model_copy(update={"test_rows": count_rows(paths[-1], reading)})
+    parsed = parse(paths, reading)
+    for one, sha256 in zip(paths, shas, strict=True):
+        check_sha256(one, sha256)  # it may have changed since it was hashed
     if parsed.target is None:
         check_columns(parsed.data, reading, str(path))
         used = reading.used_columns(parsed.data.columns)
@@ -189,13 +224,13 @@ def _found_out(
     guessed, why = guess_task(values, str(path), reading.target)
     task = wanted or guessed
     table = tabulate(parsed, reading, task, str(path))
-    digest = digest_of([sha256], reading, task)
+    digest = digest_of(shas, reading, task)
     with cache.locked(digest):
         cache.put(digest, table)
     told = told_of(path, reading, table, task, "as asked for" if wanted else f"guessed: {why}")
     return Facts(
         path=str(path),
-        sha256=sha256,
+        sha256=shas[0],
         reading=reading,
         name=name or _name(path, digest),
         task=task,
@@ -256,6 +291,7 @@ def describe(dataset: Dataset) -> list[str]:
             ("sparse", dataset.sparse),
             ("weighted", dataset.weighted),
             ("grouped", dataset.grouped),
+            ("in order of time", dataset.ordered),
             ("given test rows", dataset.given_test),
         )
         if holds
@@ -267,12 +303,12 @@ def describe(dataset: Dataset) -> list[str]:
 
 def _declare(facts: Facts) -> Dataset:
     counts = facts.model_dump(exclude=_NOT_COUNTS)
-    files = (File(facts.path, facts.sha256),)
+    files = (File(facts.path, facts.sha256), *(File(*other) for other in facts.more))
     return Dataset(
         name=facts.name,
         task=facts.task,
         load=FilesLoader(facts.name, facts.task, files, facts.reading),
-        digest=digest_of([facts.sha256], facts.reading, facts.task),
+        digest=digest_of([file.sha256 for file in files], facts.reading, facts.task),
         source="file",
         summary=facts.told[0] if facts.told else "",
         file=facts.model_dump(mode="json"),

@@ -7,6 +7,7 @@ table is written down once, under a name made of its bytes.
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,12 @@ WORD = "--target COLUMN"  # how the command line says it
 
 
 def dataset_from_given(
-    data: Any, results: Path, *, target: str | None = None, task: Task | str | None = None
+    data: Any,
+    results: Path,
+    *,
+    target: str | None = None,
+    task: Task | str | None = None,
+    columns: Mapping[str, Any] | None = None,
 ) -> Dataset:
     """Return the dataset that a path, a data frame or a pair (X, y) stands for.
 
@@ -40,15 +46,21 @@ def dataset_from_given(
     task
         ``binary``, ``multiclass`` or ``regression``; guessed from the target where it is not said.
 
+    columns
+        Further options of :func:`dataset_from_file`: ``weight``, ``group``, ``time``, ``test``,
+        ``drop``.
+
     Raises
     ------
     DataError
         Where it is none of these, or X and y do not fit together.
     """
-    if isinstance(data, (str, Path)):
-        if target is None and format_of(Path(data)) not in NAMELESS:
-            raise DataError(f"{data} needs a target ({WORD}): which column is to be predicted?")
-        return dataset_from_file(data, target, task=task)
+    more = dict(columns or {})
+    if isinstance(data, (str, Path)) or (isinstance(data, list) and _are_paths(data)):
+        first = Path(data if isinstance(data, (str, Path)) else data[0])
+        if target is None and format_of(first) not in NAMELESS:
+            raise DataError(f"{first} needs a target ({WORD}): which column is to be predicted?")
+        return dataset_from_file(data, target, task=task, **more)
     if isinstance(data, tuple):
         frame, target = _joined(data, target)
     else:
@@ -60,7 +72,11 @@ def dataset_from_given(
     declared = [n for n, kind in kinds if isinstance(kind, pd.CategoricalDtype) and n != target]
     path, digest = _written(frame, results / FOLDER)
     name = f"table-{digest[:8]}"
-    return dataset_from_file(path, target, task=task, categorical=declared, name=name)
+    return dataset_from_file(path, target, task=task, categorical=declared, name=name, **more)
+
+
+def _are_paths(data: list[Any]) -> bool:
+    return bool(data) and all(isinstance(one, (str, Path)) for one in data)
 
 
 def _joined(pair: tuple[Any, ...], target: str | None) -> tuple[pd.DataFrame, str]:

@@ -104,7 +104,7 @@ def _check_form(table: Table, name: str) -> None:
             f"{name}: y must be {np.dtype(kind)} of shape ({rows},), "
             f"not {table.y.dtype} of shape {table.y.shape}"
         )
-    for part in ("weight", "group", "test_rows"):
+    for part in ("weight", "group", "order", "test_rows"):
         array = getattr(table, part)
         if array is not None and array.shape != (rows,):
             raise DataError(f"{name}: {part} must have shape ({rows},), not {array.shape}")

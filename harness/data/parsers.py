@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import importlib
 import io
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
 _FORMAT_OF_MAGIC = {
     "parquet": {"parquet"},
-    "zip": {"npz", "csv", "arff", "sparse_arff", "svmlight"},
+    "zip": {"xlsx", "npz", "csv", "arff", "sparse_arff", "svmlight"},
 }
 _WORDS = {
     "pickle": "a pickle, which may run code when it is read, so it never is",
@@ -62,6 +63,12 @@ def parse(paths: Sequence[Path], reading: Reading) -> Parsed:
     data, ids = _stacked(rows, reading)
     assert ids is not None  # topics go with svmlight alone
     return Parsed(data, topics.labels_of(ids, _labels_by_id(told, reading)))
+
+
+def count_rows(path: Path, reading: Reading) -> int:
+    """Return how many rows a file has."""
+    parsed = _parse_one(path, reading)
+    return int(parsed.data.shape[0])
 
 
 def _stacked(paths: Sequence[Path], reading: Reading) -> Parsed:
@@ -113,6 +120,8 @@ def _check_magic(path: Path, reading: Reading) -> None:
         return
     if kind in _WORDS and reading.format not in _FORMAT_OF_MAGIC.get(kind, set()):
         raise DataError(f"{path} is {_WORDS[kind]}{_ADVICE}")
+    if reading.format == "xlsx" and kind != "zip":
+        raise DataError(f"{path} is no Excel workbook (.xlsx): it is not a zip archive")
     if reading.format == "parquet" and kind != "parquet":
         raise DataError(f"{path} is not a Parquet file: it does not begin with PAR1")
 
@@ -271,12 +280,47 @@ def _parse_arrays(path: Path, reading: Reading) -> Parsed:
     return Parsed(frame)
 
 
+def _parse_json_lines(path: Path, reading: Reading) -> Parsed:
+    with open_data(path, reading.member) as stream:
+        frame = pd.read_json(stream, lines=True, encoding=reading.encoding)
+    nested = [str(n) for n in frame.columns if frame[n].map(type).isin((list, dict)).any()]
+    if nested:
+        raise DataError(f"{path}: nested values are not read: {listed(nested)}; flatten them")
+    return Parsed(_with_marks(frame, path, reading))
+
+
+def _parse_workbook(path: Path, reading: Reading) -> Parsed:
+    try:
+        importlib.import_module("openpyxl")  # pandas reads workbooks with it
+    except ImportError:
+        raise DataError(
+            f"{path} is an Excel workbook, and openpyxl, which reads it, is not installed: "
+            "pip install openpyxl, or save the sheet as CSV"
+        ) from None
+    with open_data(path, reading.member) as stream:
+        frame = pd.read_excel(io.BytesIO(stream.read()), engine="openpyxl")
+    return Parsed(_with_marks(frame, path, reading))
+
+
+def _with_marks(frame: pd.DataFrame, path: Path, reading: Reading) -> pd.DataFrame:
+    """Return a frame with names of text, and marks of missing values made missing."""
+    frame.columns = pd.Index(check_names(path, map(str, frame.columns)), dtype=object)
+    for name, kind in zip(frame.columns, frame.dtypes, strict=True):
+        if pd.api.types.is_datetime64_any_dtype(kind):
+            frame[name] = frame[name].astype(str).mask(frame[name].isna())
+        elif not pd.api.types.is_numeric_dtype(kind):
+            frame[name] = frame[name].mask(frame[name].isin(list(reading.more_missing)))
+    return frame
+
+
 _PARSERS: dict[str, Callable[[Path, Reading], Parsed]] = {
     "csv": _parse_csv,
     "parquet": _parse_parquet,
     "arff": _parse_arff,
     "sparse_arff": _parse_sparse_arff,
     "svmlight": _parse_svmlight,
+    "jsonl": _parse_json_lines,
+    "xlsx": _parse_workbook,
     "npz": _parse_arrays,
     "mat": _parse_arrays,
 }

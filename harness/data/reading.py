@@ -13,7 +13,9 @@ from harness.core.ids import canonical
 
 READING_VERSION = 1  # raise when the same options would read the same bytes into another table
 
-Format = Literal["csv", "parquet", "arff", "sparse_arff", "svmlight", "npz", "mat", "frame"]
+Format = Literal[
+    "csv", "parquet", "arff", "sparse_arff", "svmlight", "npz", "mat", "frame", "jsonl", "xlsx"
+]
 Model = TypeVar("Model", bound=BaseModel)
 
 
@@ -50,6 +52,7 @@ class Reading(Strict):
     drop: tuple[str, ...] = ()
     weight: str = ""  # column of case weights or exposure
     group: str = ""  # rows of one group are never parted
+    order: str = ""  # column of time: later rows are never trained on
     labels: dict[str, str] = {}  # label in the file → label of the class
     topics: dict[str, str] = {}  # topic → label of the class; the last file tells topics by id
     leave_out: tuple[str, ...] = ()  # labels whose rows do not count
@@ -61,7 +64,7 @@ class Reading(Strict):
 
     def used_columns(self, names: Iterable[str]) -> list[str]:
         """Return the columns that are features: all but target, weight, group and dropped ones."""
-        roles = {self.target, self.weight, self.group, *self.drop}
+        roles = {self.target, self.weight, self.group, self.order, *self.drop}
         return [name for name in names if name not in roles]
 
     def declared_categories(self, names: Sequence[str]) -> list[str]:

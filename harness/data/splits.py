@@ -28,16 +28,32 @@ _CELLS = 2**20  # that are hashed at once
 _SALT = 0x9E3779B97F4A7C15  # 2⁶⁴ divided by the golden ratio, odd
 
 
-def default_splits(dataset: Dataset, folds: int, repeats: int, seed: int) -> list[Split]:
+def default_splits(
+    dataset: Dataset, folds: int, repeats: int, seed: int, most_train_rows: int | None = None
+) -> list[Split]:
     """Return the splits of a dataset, in order; pure, no data is loaded.
 
     Where the source names its own test rows, they are the one split. From ``HOLDOUT_ROWS`` rows
     on there are as many holdouts as there would be folds, because a verdict needs the spread over
     splits; below, ``repeats`` times ``folds`` folds. A dataset with fewer rows than folds gets as
-    many folds as rows.
+    many folds as rows. Rows in order of time are cut into ``folds`` + 1 blocks: each fold trains
+    on all blocks before the one that it tests.
+
+    Parameters
+    ----------
+    most_train_rows
+        The most rows that a split trains on; None: all of its training rows.
     """
+    splits = _whole_splits(dataset, folds, repeats, seed)
+    return [replace(split, train_rows=most_train_rows or 0) for split in splits]
+
+
+def _whole_splits(dataset: Dataset, folds: int, repeats: int, seed: int) -> list[Split]:
     if dataset.given_test:
         return [Split("given", folds=1, seed=seed)]
+    if dataset.ordered:
+        blocks = max(1, min(folds, dataset.rows - 1))
+        return [Split("ordered", blocks, fold, seed=seed) for fold in range(blocks)]
     if dataset.rows >= HOLDOUT_ROWS:
         return [
             Split("holdout", folds=1, repeat=r, seed=seed, test_share=TEST_SHARE)
@@ -67,8 +83,8 @@ def split_rows(split: Split, table: Table, task: Task) -> tuple[np.ndarray, np.n
     Returns
     -------
     train, test
-        int64 row numbers, each ascending; together every row once, but for ``draw``, which trains
-        on a part of the others.
+        int64 row numbers, each ascending; no row is in both. ``draw`` and splits with
+        ``train_rows`` train on a part of the other rows, ``ordered`` on the earlier ones.
 
     Raises
     ------
@@ -83,7 +99,24 @@ def split_rows(split: Split, table: Table, task: Task) -> tuple[np.ndarray, np.n
     if mask.all() or not mask.any():
         raise DataError(f"the split {split.label} leaves no row to train on or none to test with")
     train, test = np.flatnonzero(~mask).astype(np.int64), np.flatnonzero(mask).astype(np.int64)
-    return (_drawn(split, train) if split.scheme == "draw" else train), test
+    if split.scheme == "draw":
+        return _drawn(split, train), test
+    if split.scheme == "ordered":
+        order = _order_of(table)
+        train = train[order[train] < order[test].min()]
+        if not len(train):
+            raise DataError(f"the split {split.label} has no earlier row to train on")
+    return _sampled(split, train), test
+
+
+def _sampled(split: Split, train: np.ndarray) -> np.ndarray:
+    """Return a random sample of the training rows where a split has a limit on them."""
+    import numpy as np
+
+    if not 0 < split.train_rows < len(train):
+        return train
+    random = np.random.default_rng([split.seed, split.repeat, split.fold, split.train_rows])
+    return np.sort(random.choice(train, split.train_rows, replace=False))
 
 
 def drawn_apart(split: Split, pool: int) -> bool:
@@ -95,7 +128,7 @@ def split_notes(split: Split, table: Table, task: Task) -> list[str]:
     """Return what a reader should know of a split: classes too small to be in every fold."""
     import numpy as np
 
-    if not task.is_classification or split.scheme in ("given", "draw"):
+    if not task.is_classification or split.scheme in ("given", "draw", "ordered"):
         return []
     need = split.folds if split.scheme == "kfold" else 2
     counts = np.bincount(table.y, minlength=len(table.classes))
@@ -145,6 +178,8 @@ def _tested(split: Split, table: Table, task: Task) -> np.ndarray:
             return _given(table)
         case "holdout":
             return _holdout(split, table, task)
+        case "ordered":
+            return _later_block(split, table)
         case "draw" if table.test_rows is not None:
             return table.test_rows
         case "draw":
@@ -157,6 +192,23 @@ def _given(table: Table) -> np.ndarray:
     if table.test_rows is None:
         raise DataError("the split is given, but the dataset names no test rows; use kfold")
     return table.test_rows
+
+
+def _order_of(table: Table) -> np.ndarray:
+    if table.order is None:
+        raise DataError("the split is by time, but the dataset has no column of time")
+    return table.order
+
+
+def _later_block(split: Split, table: Table) -> np.ndarray:
+    """Return the rows of the block that a fold tests; rows of one time are never parted."""
+    import numpy as np
+
+    order = _order_of(table)
+    # `order` counts the earlier rows of each row, so even cuts make blocks of about one size.
+    cuts = np.linspace(0, len(order), split.folds + 2)
+    low, high = cuts[split.fold + 1], cuts[split.fold + 2]
+    return np.flatnonzero((order >= low) & (order < high))
 
 
 def _seed(split: Split) -> int:

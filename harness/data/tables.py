@@ -58,6 +58,7 @@ def tabulate(parsed: Parsed, reading: Reading, task: Task, place: str) -> Table:
         classes=classes,
         weight=_weights(data[reading.weight], place) if is_frame and reading.weight else None,
         group=_groups(data[reading.group]) if is_frame and reading.group else None,
+        order=_order(data[reading.order], place) if is_frame and reading.order else None,
         test_rows=test[kept] if reading.test_rows else None,
         notes=tuple(notes),
     )
@@ -72,6 +73,7 @@ def check_columns(frame: pd.DataFrame, reading: Reading, place: str) -> None:
         "target": (reading.target,),
         "weight": (reading.weight,),
         "group": (reading.group,),
+        "column of time": (reading.order,),
         "dropped column": reading.drop,
         "date column": tuple(reading.dates),
     }
@@ -174,6 +176,27 @@ def _groups(column: pd.Series[Any]) -> np.ndarray:
     return codes.astype(np.int64)
 
 
+def _order(column: pd.Series[Any], place: str) -> np.ndarray:
+    """Return for each row how many rows are earlier; numbers, and texts of dates, are times."""
+    name = shown(column.name)
+    if column.isna().any():
+        raise DataError(f"{place}: the column of time {name} is missing in some rows; fill them in")
+    numbers = as_numbers(column)
+    if numbers.isna().any():
+        try:
+            times = pd.to_datetime(column, format="mixed")
+        except (ValueError, TypeError):
+            example = shown(column[numbers.isna()].iloc[0])
+            raise DataError(
+                f"{place}: the column of time {name} holds {example}, "
+                "which is neither a number nor a date"
+            ) from None
+        numbers = times
+    values = numbers.to_numpy()
+    ordered = np.sort(values)
+    return np.searchsorted(ordered, values).astype(np.int64)
+
+
 def _features(frame: pd.DataFrame, reading: Reading, place: str, notes: list[str]) -> pd.DataFrame:
     names = reading.used_columns(frame.columns)
     if not names:
@@ -272,5 +295,6 @@ def facts_of(table: Table) -> dict[str, Any]:
         "sparse": sparse,
         "weighted": table.weight is not None,
         "grouped": table.group is not None,
+        "ordered": table.order is not None,
         "given_test": table.test_rows is not None,
     }

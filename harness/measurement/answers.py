@@ -22,6 +22,7 @@ from harness.analysis.diagnostics import (
     determinism,
     importance,
     margins,
+    permutation,
     scaling,
     staged,
     strength,
@@ -192,6 +193,16 @@ def answer_bias_variance(evidence: Evidence, question: Question) -> Answer:
     return found.sentence, {**to_json(found), **sizes}
 
 
+def answer_permutation(evidence: Evidence, question: Question) -> Answer:
+    """Return how much the loss grows when a column is shuffled."""
+    subject = question.subject
+    told = evidence.arrays(subject.first, "permutation", subject)
+    metric = "log_loss" if subject.first.task.is_classification else "rmse_sd"
+    loss = float(told["loss"])
+    found = permutation.importances(told["columns"], told["increase"], loss, metric)
+    return found.sentence, to_json(found)
+
+
 ANSWERS: dict[str, Callable[[Evidence, Question], Answer]] = {
     "staged": answer_staged,
     "determinism": answer_determinism,
@@ -202,9 +213,16 @@ ANSWERS: dict[str, Callable[[Evidence, Question], Answer]] = {
     "margins": answer_margins,
     "strength": answer_strength,
     "bias_variance": answer_bias_variance,
+    "permutation": answer_permutation,
 }
 # What the worker must write down for an answer, beside the predictions.
-NEEDS = {"staged": "staged", "importance": "trees", "margins": "members", "strength": "members"}
+NEEDS = {
+    "staged": "staged",
+    "permutation": "permutation",
+    "importance": "trees",
+    "margins": "members",
+    "strength": "members",
+}
 
 
 def loss_of(

@@ -16,8 +16,10 @@ from typing import Any
 
 import numpy as np
 
+from harness.analysis.build_view import view_run
 from harness.analysis.diagnostics import Diagnostic, InapplicableError, scaling
 from harness.analysis.diagnostics.sizes import lines_of
+from harness.analysis.recommendation import answers_of
 from harness.config.diagnostics import Diagnostics
 from harness.core import ids
 from harness.core.errors import ConfigError, DataError, unknown
@@ -135,10 +137,28 @@ class Diagnosis:
 
     def carry_out(self, plan: Plan) -> None:
         """Answer every question and store each answer before the next."""
-        if todo := questions(self.asked, plan):
+        todo = questions(self.asked, plan)
+        if todo and self.asked.recommended_only:
+            todo = self._of_recommended(todo)
+        if todo:
             self._ask(todo)
         if "scaling" in self.asked.names:
             self._scale_duels()
+
+    def _of_recommended(self, todo: Sequence[Question]) -> list[Question]:
+        """Return the questions about the algorithms that the run recommends."""
+        view = view_run(self.store, self.run_id, self.registry)
+        wanted = set()
+        for answer in answers_of(view):
+            if answer.recommended:
+                chosen = answer.standing(answer.recommended)
+                wanted.add((chosen.algorithm, answer.dataset, ids.canonical(chosen.params)))
+        kept = []
+        for question in todo:
+            trial = question.subject.first
+            if (trial.algorithm, trial.dataset, ids.canonical(trial.params)) in wanted:
+                kept.append(question)
+        return kept
 
     def _ask(self, todo: Sequence[Question]) -> None:
         known = {} if self.fresh else answered(self.store.noted(KIND))

@@ -9,13 +9,14 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from harness.config.experiment import Choice, Experiment, Track
+from harness.config.experiment import Choice, Experiment, Track, Training
 from harness.config.search_space import tuned_params
 from harness.core import ids
 from harness.core.errors import ConfigError, HarnessError, PluginError, together, unknown
 from harness.core.model import JSON, Algorithm, Dataset, Failure, Outcome, Status, Trial
 from harness.data import preparation, resolve
 from harness.plugins.registry import Entry, Registry
+from harness.worker.class_weights import BALANCED, is_balanced
 
 Pair = tuple[str, str]
 NOT_BEGUN = {"failed_in": "start"}  # a failure that is no reason not to try another time
@@ -116,15 +117,34 @@ def _on_tracks(
 ) -> Iterator[Variant]:
     """Yield a choice's variants of one algorithm on each track of the experiment."""
     for track in experiment.tracks:
-        capacity = experiment.capacity if track == "equal" else {}
-        for variant in grid(name, choice, capacity, registry):
+        capacity = experiment.capacity if track == "equal" else None
+        for variant in trained_as(experiment.training, grid(name, choice, capacity, registry)):
             if track != "tuned":
                 yield replace(variant, tracks=(track,))
                 continue
             fixed = {key: variant.params[key] for key in (*choice.params, *choice.grid)}
+            fixed |= _stopping(experiment.training, variant.algorithm)
             params = tuned_params(variant.algorithm, fixed, experiment.tuning)
             if params is not None:  # without a space it has no place on this track
+                if is_balanced(variant.params):
+                    params[BALANCED] = True
                 yield replace(variant, params=params, tracks=(track,))
+
+
+def trained_as(training: Training, variants: Iterable[Variant]) -> Iterator[Variant]:
+    """Yield variants with the params that early stopping and class weights ask for."""
+    for variant in variants:
+        params = {**variant.params, **_stopping(training, variant.algorithm)}
+        if training.class_weight:
+            params[BALANCED] = True
+        yield replace(variant, params=params)
+
+
+def _stopping(training: Training, algorithm: Algorithm) -> JSON:
+    """Return the params with which an algorithm stops early; none where it has no rounds."""
+    if not training.early_stopping or algorithm.early_stopping is None:
+        return {}
+    return dict(algorithm.early_stopping(training.early_stopping, training.validation_share))
 
 
 def labels_of(experiment: Experiment) -> set[str]:
@@ -154,14 +174,23 @@ def without_labels(experiment: Experiment) -> Experiment:
 
 
 def grid(
-    name: str, choice: Choice, capacity: Mapping[str, Any], registry: Registry
+    name: str, choice: Choice, capacity: Mapping[str, Any] | None, registry: Registry
 ) -> Iterator[Variant]:
-    """Yield a choice's variants of one algorithm: its params, times the grid."""
+    """Yield a choice's variants of one algorithm: its params, times the grid.
+
+    Without a capacity the base is the library's own defaults.
+    """
     entry = registry.entry("algorithm", name)
-    base = with_capacity(entry.value, capacity) | choice.params
+    base = own_defaults(entry.value) if capacity is None else with_capacity(entry.value, capacity)
+    base |= choice.params
     for values in itertools.product(*choice.grid.values()):
         params = base | dict(zip(choice.grid, values, strict=True))
         yield Variant(entry, params, label=choice.label)
+
+
+def own_defaults(algorithm: Algorithm) -> JSON:
+    """Return the params with which an algorithm is what its library makes by default."""
+    return {**algorithm.params, **algorithm.defaults}
 
 
 def with_capacity(algorithm: Algorithm, capacity: Mapping[str, Any]) -> JSON:
@@ -181,6 +210,27 @@ def check_capacity(capacity: Mapping[str, Any], algorithms: Iterable[Algorithm])
         if known and key not in known:
             hint = f"known are {', '.join(sorted(known))}"
             raise ConfigError(unknown("capacity", key, known, hint))
+
+
+def check_metric(name: str, registry: Registry, datasets: Iterable[Dataset]) -> None:
+    """Refuse a primary metric that nobody registers, or that is of no dataset's task."""
+    if not name:
+        return
+    metrics = {metric.name: metric for metric in registry.all("metric")}
+    tasks = {dataset.task for dataset in datasets}
+    fitting = sorted(m.name for m in metrics.values() if m.tasks & tasks)
+    if name not in metrics:
+        raise ConfigError(unknown("metric", name, metrics, f"of these: {', '.join(fitting)}"))
+    if not metrics[name].tasks & tasks:
+        told = " and ".join(sorted(tasks))
+        raise ConfigError(f"the metric {name} is not for {told}; use one of {', '.join(fitting)}")
+
+
+def check_class_weight(wanted: str, datasets: Iterable[Dataset]) -> None:
+    """Refuse class weights where there are no classes."""
+    for dataset in datasets:
+        if wanted and not dataset.task.is_classification:
+            raise ConfigError(f"class weights need classes, and {dataset.name} is {dataset.task}")
 
 
 def choose_pairs(
@@ -249,6 +299,9 @@ def takes(algorithm: Algorithm, dataset: Dataset) -> bool:
 
 def ended_before(algorithm: Algorithm, dataset: Dataset, trials: Iterable[Trial]) -> list[Outcome]:
     """Return the outcomes of trials that cannot be run, or nothing where they can."""
+    trials = list(trials)
+    if any(is_balanced(trial.params) for trial in trials):
+        dataset = replace(dataset, weighted=True)
     try:
         reason = refusal(algorithm, dataset)
     except PluginError as error:

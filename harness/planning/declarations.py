@@ -13,6 +13,7 @@ def declare(
     datasets: Iterable[Dataset],
     pairs: Iterable[Pair],
     margin: float,
+    metric: str = "",
 ) -> JSON:
     """Return the declared facts of a plan, as JSON data."""
     chosen = list(variants)
@@ -25,6 +26,7 @@ def declare(
             {"algorithm": v.name, "params": v.params, "tracks": list(v.tracks)} for v in chosen
         ],
         "margin": margin,
+        **({"metric": metric} if metric else {}),
     }
 
 
@@ -40,6 +42,7 @@ def _algorithm(algorithm: Algorithm) -> JSON:
             for key, argument in algorithm.capacity.items()
         },
         "space": dict(algorithm.space),
+        "estimators": list(algorithm.estimators),
     }
 
 

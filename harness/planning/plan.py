@@ -30,6 +30,8 @@ from harness.planning.candidates import (
     Variant,
     all_answers,
     check_capacity,
+    check_class_weight,
+    check_metric,
     choose_datasets,
     choose_pairs,
     choose_variants,
@@ -104,7 +106,10 @@ def make_plan(
     prepared_for = [*pairs, *(compared if experiment.parity.datasets else ())]
     jobs, skipped = planner.jobs(variants, datasets, prepared_for)
     duels = planner.duels(variants, fought_on)
-    declared = declare(variants, datasets, pairs, experiment.verdicts.margin)
+    check_metric(experiment.verdicts.metric, registry, datasets)
+    check_class_weight(experiment.training.class_weight, datasets)
+    wanted = experiment.verdicts
+    declared = declare(variants, datasets, pairs, wanted.margin, wanted.metric)
     return Plan(tuple(jobs), tuple(skipped), tuple(duels), declared)
 
 
@@ -203,7 +208,8 @@ class Planner:
         if wanted.training_sets is not None:
             rows = dict.fromkeys(wanted.training_rows)
             return drawn_splits(dataset, wanted.training_sets, list(rows), wanted.seed)
-        return default_splits(dataset, wanted.folds, wanted.repeats, wanted.seed)
+        most = wanted.most_train_rows
+        return default_splits(dataset, wanted.folds, wanted.repeats, wanted.seed, most)
 
     def _ingredients(self, variant: Variant, dataset: Dataset) -> JSON:
         """Return what a trial id is made of beside the cell."""

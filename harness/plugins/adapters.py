@@ -29,6 +29,10 @@ class EstimatorAdapter:
         self.spec = spec
         self.model: Any = None
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what is pickled: all but the function that builds estimators."""
+        return {key: value for key, value in vars(self).items() if key != "build"}
+
     def prepare(self, X: Any, y: np.ndarray, weight: np.ndarray | None) -> Native:
         """Keep the arrays as they are: scikit-learn has no training form of its own."""
         return Native(X, y, weight)

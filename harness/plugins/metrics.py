@@ -70,6 +70,11 @@ def rmse_sd(predicted: Predicted) -> float:
     )
 
 
+def rmse(predicted: Predicted) -> float:
+    """Return √(Σ wᵢ (yᵢ - ŷᵢ)² / W), in units of the target."""
+    return math.sqrt(_mean((predicted.y - predicted.output) ** 2, predicted.weight))
+
+
 def mae(predicted: Predicted) -> float:
     """Return Σ wᵢ |yᵢ - fᵢ| / W, in the units of y."""
     return _mean(np.abs(predicted.y - predicted.output), predicted.weight)
@@ -122,5 +127,6 @@ def register_metrics(register: Callable[[Metric], None]) -> None:
     add(brier, CLASSIFICATION, "squared error of the probabilities, summed over classes")
     add(auc, CLASSIFICATION, "area under the ROC curve, one class against the rest", lower=False)
     add(rmse_sd, REGRESSION, "root mean squared error over sd(y)", primary=True)
+    add(rmse, REGRESSION, "root mean squared error, in units of y")
     add(mae, REGRESSION, "mean absolute error, in units of y")
     add(r2, REGRESSION, "share of the test variance explained", lower=False)

@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 import shutil
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Literal
+from typing import Literal, Protocol
 
 from harness.core import machine
 from harness.core.model import FAILURES, JSON, Duel, DuelOutcome, Job, Outcome, Status
@@ -34,6 +35,7 @@ class Options:
     fresh: bool = False  # run again what is known
     retry_failed: bool = False
     deadline: float = math.inf  # of the monotonic clock: what has not begun by then never does
+    most_rounds: int = 0  # splits of a run with a time budget; 0: as many as there is time for
 
 
 Noun = Literal["trial", "duel", "comparison"]
@@ -78,6 +80,17 @@ class Tally:
         return told
 
 
+class Clock(Protocol):
+    """The time that a run has left."""
+
+    @property
+    def deadline(self) -> float:
+        """Return when the trials are to be done, of the monotonic clock."""
+
+    def paused(self) -> AbstractContextManager[None]:
+        """Do not count the time of what is done meanwhile."""
+
+
 @dataclass
 class Execution:
     """A plan being carried out into an open store."""
@@ -120,6 +133,55 @@ class Execution:
         # All outcomes are stored; after an interruption the next writer looks here instead.
         shutil.rmtree(supervisor.folder, ignore_errors=True)
         return self.tally
+
+    def carry_out_rounds(
+        self,
+        rounds: Sequence[Sequence[Job]],
+        plan: Plan,
+        clock: Clock,
+        compiled: Sequence[JSON] | None = None,
+    ) -> int:
+        """Run split after split, each with every algorithm, while there is time for another one.
+
+        Parameters
+        ----------
+        rounds
+            The jobs of each split. The first one is always run.
+        clock
+            Says when the last split is to be done.
+        compiled
+            What was compiled before; None: nothing.
+
+        Returns
+        -------
+        int
+            How many splits were run.
+        """
+        self._tell_threads(plan)
+        for outcome in plan.skipped:
+            self.store.record(self.run_id, outcome)
+            self.tally.add("trial", outcome.status)
+        done, longest = 0, 0.0
+        with Supervisor(self.store.workdir(self.run_id)) as supervisor:
+            note = partial(self.store.event, self.run_id, KIND)
+            for told in compiled or ():
+                note(told)
+            if compiled is None:
+                with clock.paused():
+                    compile_and_tell(plan.jobs, supervisor, self.registry, self.progress, note)
+            for jobs in rounds[: self.options.most_rounds or len(rounds)]:
+                began = time.monotonic()
+                known_count = bool(self.options.most_rounds)  # an earlier run had the time for it
+                if done and not known_count and began + longest > clock.deadline:
+                    break
+                self.store.plan_trials(self.run_id, [t for job in jobs for t in job.trials])
+                remaining = self._unknown_jobs(jobs)
+                self.pins.keep()
+                self._run(remaining, supervisor, f"split {done + 1}")
+                longest = max(longest, time.monotonic() - began)
+                done += 1
+        shutil.rmtree(supervisor.folder, ignore_errors=True)
+        return done
 
     def tell_unanswered(self, plan: Plan) -> None:
         """Say which algorithms of the plan answer to a reference that nobody registers."""
@@ -166,10 +228,11 @@ class Execution:
         for status in known.values():
             self.tally.add(noun, status, reused=True)
 
-    def _run(self, jobs: list[Job], supervisor: Supervisor) -> None:
-        if not jobs or self._late():
+    def _run(self, jobs: list[Job], supervisor: Supervisor, stage: str = "trials") -> None:
+        in_rounds = stage != "trials"  # a split that has begun is finished
+        if not jobs or (self._late() and not in_rounds):
             return
-        self.progress.stage("trials", sum(len(job.trials) for job in jobs))
+        self.progress.stage(stage, sum(len(job.trials) for job in jobs))
         options = dict(self.options.executor_options)
         if self.options.executor == "local":
             options.setdefault("jobs", side_by_side(jobs))
@@ -177,11 +240,11 @@ class Execution:
 
         def in_time(job: Job) -> Iterator[Outcome]:
             """Run a job's trials; none begins when the time for all of it is over."""
-            if self._late():
+            if self._late() and not in_rounds:
                 return
             for outcome in supervisor.supervise(job):
                 yield outcome
-                if self._late():
+                if self._late() and not in_rounds:
                     return
 
         for outcome in run(jobs, in_time, options):
@@ -191,7 +254,7 @@ class Execution:
             self.progress.trial(stored)
             for reason in self.registry.announce(stored):
                 self.progress.message(f"  {reason}")
-            if self._late() and self.options.executor != "local":
+            if self._late() and not in_rounds and self.options.executor != "local":
                 break  # its workers are elsewhere, and none of them asks for the time
 
     def _late(self) -> bool:

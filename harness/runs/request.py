@@ -6,11 +6,12 @@ import os
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
 from harness.config.diagnostics import Diagnostics
-from harness.config.experiment import Experiment, Parity, load_experiment, parse_experiment
+from harness.config.experiment import Choice, Experiment, Parity, load_experiment, parse_experiment
 from harness.core.errors import ConfigError
 from harness.core.model import Dataset
 from harness.data.in_memory import dataset_from_given
@@ -30,19 +31,30 @@ def default_results() -> Path:
 class RunOptions:
     """The options of a run; the fields are those of :func:`harness.run`."""
 
-    experiment: str | Path | Mapping[str, Any] = "quick"
+    experiment: str | Path | Mapping[str, Any] | None = None  # own_data with data, else quick
     algorithms: Sequence[str] = ()
     datasets: Sequence[str] = ()
     data: Any = None
     target: str | None = None
     task: str | None = None
     drop_flagged: bool = False
+    group: str | None = None
+    time: str | None = None
+    weight: str | None = None
+    drop: Sequence[str] = ()
+    test: str | Path | None = None
+    metric: str | None = None
+    class_weight: str | None = None
+    early_stopping: int | None = None
     overrides: Params = ()
     seed: int | None = None
     threads: int | None = None
     jobs: int | None = None
     timeout: str | float | None = None
     memory: str | int | None = None
+    budget: str | float | None = None
+    track: str | None = None
+    quick: bool = False
     executor: str = "local"
     scheduler: str | None = None
     plugins: Sequence[str | Path] = ()
@@ -54,7 +66,7 @@ class RunOptions:
     def request(self, registry: Registry) -> Request:
         """Return the request that these options make."""
         results = Path(self.results)
-        extra = own_data(self.data, results, self.target, self.task)
+        extra = own_data(self.data, results, self.target, self.task, self._columns())
         if self.drop_flagged:
             extra = drop_identifiers(extra)
         return Request(
@@ -67,34 +79,75 @@ class RunOptions:
             fresh=self.fresh,
             retry_failed=self.retry_failed,
             wait=self.wait,
+            named_algorithms=bool(self.algorithms),
         )
+
+    def _columns(self) -> dict[str, Any]:
+        """Return what was said of the columns and rows of somebody's own data."""
+        said = {name: getattr(self, name) for name in ("group", "time", "weight", "test")}
+        drop = [name for text in self.drop for name in text.split(",") if name]
+        return {key: value for key, value in said.items() if value} | (
+            {"drop": drop} if drop else {}
+        )
+
+    @property
+    def named(self) -> str | Mapping[str, Any]:
+        """Return the experiment that is meant: a name, a path, or what such a file would hold."""
+        if self.experiment is None:
+            return "own_data" if self.data is not None and not self.quick else "quick"
+        if self.quick:
+            raise ConfigError("quick is an experiment of its own: leave out the other one")
+        return self.experiment if isinstance(self.experiment, Mapping) else str(self.experiment)
 
     def _experiment(self, registry: Registry, extra: tuple[Dataset, ...]) -> Experiment:
         """Return the experiment with all that was asked to be otherwise."""
-        limits = ("threads", "jobs", "timeout", "memory")
+        limits = ("threads", "jobs", "timeout", "memory", "budget")
         asked = {f"run.{name}": getattr(self, name) for name in limits}
         changes = {key: value for key, value in asked.items() if value is not None}
         if self.seed is not None:
             changes |= {"run.seeds": [self.seed], "splits.seed": self.seed}
-        if self.algorithms:
-            changes["algorithms"] = _with_references(self.algorithms, registry)
+        names = _with_references(self.algorithms, registry) if self.algorithms else []
         datasets = [*(d.name for d in extra), *self.datasets]
         if datasets:
             changes |= {"datasets": datasets, "duels.datasets": datasets}
-        named = self.experiment if isinstance(self.experiment, Mapping) else str(self.experiment)
+        asked = {
+            "verdicts.metric": self.metric,
+            "training.class_weight": self.class_weight,
+            "training.early_stopping": self.early_stopping,
+        }
+        changes |= {key: value for key, value in asked.items() if value is not None}
+        if self.track is not None:
+            changes["tracks"] = [self.track]
+        elif self.quick and self.data is not None:
+            changes["tracks"] = ["equal"]  # 1 000 rounds on a large table are not quick
+        if changes.get("run.budget") is not None and self.timeout is None:
+            changes["run.timeout"] = self.budget
+        named = self.named
         if isinstance(self.overrides, Mapping):
             found = load_experiment(named, changes={**self.overrides, **changes})
         else:
             found = load_experiment(named, overrides=self.overrides, changes=changes)
-        if self.algorithms:  # they are named anew, and none has a label any more
-            found = without_pairs_of(found, labels_of(load_experiment(named)))
-        return _narrowed(found, changes)
+        if names:  # they are named anew, and none has a label any more
+            labels = labels_of(found)
+            chosen = with_own_params(found.algorithms, names)
+            found = without_pairs_of(found.model_copy(update={"algorithms": chosen}), labels)
+        return _narrowed(found, changes, names)
 
 
-def own_data(data: Any, results: Path, target: str | None, task: str | None) -> tuple[Dataset, ...]:
+def own_data(
+    data: Any,
+    results: Path,
+    target: str | None,
+    task: str | None,
+    columns: Mapping[str, Any] | None = None,
+) -> tuple[Dataset, ...]:
     """Return the dataset of somebody's own data, if there are any."""
     if data is not None:
-        return (dataset_from_given(data, results, target=target, task=task),)
+        said = columns or {}
+        return (dataset_from_given(data, results, target=target, task=task, columns=said),)
+    if columns:
+        names = ", ".join(columns)
+        raise ConfigError(f"{names} belong to data of your own (--data FILE): none are given")
     if target is not None or task is not None:
         raise ConfigError(
             "target and task belong to data of your own (--data FILE): none are given"
@@ -225,13 +278,37 @@ def _reference(name: str, registry: Registry) -> str:
     return reference
 
 
-def _narrowed(found: Experiment, changes: Mapping[str, Any]) -> Experiment:
+def with_own_params(algorithms: Sequence[str | Choice], names: Sequence[str]) -> list[str | Choice]:
+    """Return algorithms by name, each with the params that the experiment has for it.
+
+    An experiment that has an algorithm several times, under labels, keeps each of its variants.
+    """
+    found: list[str | Choice] = []
+    for name in names:
+        own = [
+            choice.model_copy(update={"name": name, "label": ""})
+            for choice in algorithms
+            if isinstance(choice, Choice)
+            and (choice.params or choice.grid)
+            and fnmatchcase(name, choice.name)
+        ]
+        plain = any(
+            fnmatchcase(name, choice if isinstance(choice, str) else choice.name)
+            for choice in algorithms
+            if isinstance(choice, str) or not (choice.params or choice.grid)
+        )
+        found += own
+        found += [name] if plain or not own else []
+    return found
+
+
+def _narrowed(found: Experiment, changes: Mapping[str, Any], names: Sequence[str]) -> Experiment:
     """Return what else is asked of the pairs in a run of fewer algorithms or other datasets."""
     parity, diagnostics = found.parity, found.diagnostics
     if parity.datasets and "datasets" in changes:
         parity = parity.model_copy(update={"datasets": ["*"]})
-    if "algorithms" in changes:
-        parity, diagnostics = (_of(part, changes["algorithms"]) for part in (parity, diagnostics))
+    if names:
+        parity, diagnostics = (_of(part, names) for part in (parity, diagnostics))
     return found.model_copy(update={"parity": parity, "diagnostics": diagnostics})
 
 

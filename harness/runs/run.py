@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 
@@ -27,6 +27,7 @@ from harness.planning.reuse import Pins, reusable, reusable_duels
 from harness.planning.selection import Only, only_of
 from harness.planning.tree_comparisons import Match, matches_of
 from harness.plugins.registry import Registry
+from harness.runs import budget
 from harness.runs.execute import Execution, Options, Tally
 from harness.store import Store
 from harness.store.write import RunStatus
@@ -45,6 +46,7 @@ class Request:
     fresh: bool = False
     retry_failed: bool = False
     wait: bool = True
+    named_algorithms: bool = False  # somebody named them: none is left out to save time
     command: Command = "run"
     only: Only = field(default_factory=Only)
 
@@ -62,6 +64,7 @@ class RunEnd:
 
     run_id: str
     tally: Tally
+    experiment: Experiment  # as it was carried out: a time budget may have reduced it
 
 
 @dataclass(frozen=True)
@@ -225,6 +228,8 @@ def run_experiment(request: Request, registry: Registry, progress: Progress) -> 
         Where another run writes to the store and waiting was not wanted.
     """
     plan = plan_request(request, registry)
+    if request.experiment.run.budget:
+        return _run_within_budget(request, registry, progress, plan)
     matches = planned_matches(request, registry, plan)
     experiment = request.experiment
     config = config_of(request, plan.declared)
@@ -253,7 +258,50 @@ def run_experiment(request: Request, registry: Registry, progress: Progress) -> 
             status = "done"
         finally:
             store.finish_run(run_id, status)
-    return RunEnd(run_id, tally)
+    return RunEnd(run_id, tally, experiment)
+
+
+def _run_within_budget(
+    request: Request, registry: Registry, progress: Progress, plan: Plan
+) -> RunEnd:
+    """Carry out a request split by split, as far as its time budget goes."""
+    clock = budget.Clock(request.experiment.run.budget)
+
+    def plan_of(experiment: Experiment) -> Plan:
+        return plan_request(replace(request, experiment=experiment), registry)
+
+    with Store.open(
+        request.results, write=True, wait=request.wait, on_wait=progress.message
+    ) as store:
+        known = [] if request.fresh else store.noted(budget.KIND)
+        may = not request.named_algorithms
+        budgeting = budget.Budgeting(plan_of, registry, progress, clock, known, may)
+        fitted = budgeting.fit(request.experiment, plan)
+        request = replace(request, experiment=fitted.experiment)
+        plan = plan_request(request, registry)
+        config = config_of(request, plan.declared)
+        run_id = store.begin_run(
+            name=request.experiment.name,
+            config=config,
+            config_hash=config_hash(config),
+            machine=fingerprint(),
+        )
+        status: RunStatus = "interrupted"
+        try:
+            options = replace(request.options, most_rounds=fitted.most_rounds)
+            execution = Execution(store, run_id, registry, progress, options)
+            execution.tell_unanswered(plan)
+            rounds = budget.rounds_of(plan)
+            done = execution.carry_out_rounds(rounds, plan, clock, fitted.compiled)
+            told = budget.event_of(fitted, done, len(rounds), clock)
+            store.event(run_id, budget.KIND, told)
+            progress.message(told["words"])
+            asked, fresh = request.experiment.diagnostics, request.fresh
+            Diagnosis(store, run_id, registry, progress, asked, fresh).carry_out(plan)
+            status = "done"
+        finally:
+            store.finish_run(run_id, status)
+    return RunEnd(run_id, execution.tally, request.experiment)
 
 
 def run_one_duel(

@@ -13,6 +13,7 @@ from scipy import sparse
 from harness.core.errors import HarnessError
 from harness.core.model import Table
 from harness.core.outcome_files import write_arrays
+from harness.worker.permutation import permuted
 from harness.worker.stages import members, staged
 
 if TYPE_CHECKING:
@@ -34,7 +35,8 @@ def write_all(folder: Path, hand: Hand, table: Table, exports: Sequence[str]) ->
         arrays["classes"] = {"classes": np.asarray(table.classes, dtype=np.str_)}
     for name in exports:
         try:
-            arrays[name] = small_enough(EXPORTS[name](hand))
+            made = permuted(hand, table) if name == "permutation" else EXPORTS[name](hand)
+            arrays[name] = small_enough(made)
         except Exception as error:  # noqa: BLE001 - an extra must not cost the trial
             reason = f"{type(error).__name__}: {error}"
             hand.notes = (*hand.notes, f"{name} not exported: {reason}")

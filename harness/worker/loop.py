@@ -24,7 +24,7 @@ def serve(requests: BinaryIO, replies: BinaryIO, imported: Sample | None = None)
     """
     bench = Bench(imported)
     phases = ("native", "fit", "predict", "predict_one")
-    names = ("hello", "load", "prepare", "pin", "first_call", *phases, "finish", "warm")
+    names = ("hello", "load", "prepare", "pin", "first_call", *phases, "finish", "save", "warm")
     commands: Commands = {**{name: getattr(bench, name) for name in names}, "quit": dict}
     for line in requests:
         request = json.loads(line)

@@ -11,6 +11,7 @@ import numpy as np
 from harness.core.model import Algorithm, Sample, Spec, Table, Trial
 from harness.data import duplicates_across, split_notes, split_rows
 from harness.data.preparation import fit_preparation
+from harness.worker.class_weights import balanced_weights, is_balanced, without_class_weight
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,9 +115,11 @@ def take(trial: Trial, table: Table, rows: Rows) -> Hand:
     prepared = fit_preparation(trial.preparation, table, rows.train)
     X_train, X_test = (prepared.apply(_rows(table.X, part)) for part in (rows.train, rows.test))
     weight = None if table.weight is None else table.weight[rows.train]
+    if is_balanced(trial.params):
+        weight = balanced_weights(table.y[rows.train], weight)
     spec = Spec(
         task=trial.task,
-        params=trial.params,
+        params=without_class_weight(trial.params),
         seed=trial.seed,
         threads=trial.threads,
         n_classes=len(table.classes),

@@ -31,6 +31,9 @@ if TYPE_CHECKING:
     from harness.worker.prepared_trial import Hand, Rows
 
 
+MOST_CLASSES = 50  # whose labels stand among the facts of a trial
+
+
 class Bench:
     """Everything a worker holds between two requests."""
 
@@ -236,6 +239,14 @@ class Bench:
         write_outcome(Path(outcome), done)
         return {"outcome": outcome}
 
+    def save(self, trial: JSON, path: str) -> JSON:
+        """Train a trial's algorithm on all rows and write the model with its preparation."""
+        from harness.worker.saving import train_and_save
+
+        if self._table is None or self._algorithm is None:
+            raise HarnessError("no table is loaded; ask `hello` and `load` first")
+        return train_and_save(self._algorithm, trial_from_json(trial), self._table, Path(path))
+
     def warm(self, params: Sequence[JSON] = ({},), kinds: Sequence[str] = ()) -> JSON:
         """Compile what the algorithm compiles, by running it on tiny tables."""
         from harness.worker.warm_up import compile_all
@@ -267,6 +278,7 @@ class Bench:
 
     def _found(self, hand: Hand, table: Table) -> JSON:
         """Return the facts of a trial, as they are once its libraries have run."""
+        from harness.worker.model_size import size_facts
         from harness.worker.train_loss import score_training_rows
 
         threads, notes = facts.thread_facts(self._facts["threads"])
@@ -283,6 +295,8 @@ class Bench:
             **facts.targets(hand.spec, hand.train[1], hand.train[2]),
             **facts.search(hand.adapter),
             **train_loss,
+            **size_facts(hand.adapter),
+            "classes": list(table.classes[:MOST_CLASSES]),
             "duplicates": hand.rows.duplicates,
             "machine": machine_id(),
             "load": [hand.load, facts.load()],

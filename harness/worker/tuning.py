@@ -100,6 +100,14 @@ class Tuned:
             raise AttributeError(name)
         return getattr(self.adapter, name)
 
+    def __getstate__(self) -> JSON:
+        """Return what is pickled: the chosen model without the function that builds others."""
+        return {key: value for key, value in vars(self).items() if key != "build"}
+
+    def __setstate__(self, state: JSON) -> None:
+        """Take what was pickled."""
+        self.__dict__.update(state)
+
     def facts(self) -> JSON:
         """Return what the search found."""
         losses = [loss if math.isfinite(loss) else None for loss in self.losses]

@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from harness.analysis.gates import decide_gates, gates_of
+from harness.analysis.recommendation import answer_text, answers_of, to_data
 from harness.core.model import JSON, to_json
 from harness.core.units import strict
 from reports.page.page import Page, Pair
@@ -37,7 +38,8 @@ def markdown_summary(view: RunView) -> str:
     """Return one paragraph and one table: a run as a pull request wants to read it."""
     page = Page(view)
     sentences = [*accuracy_sentences(page), *speed_sentences(page), *parity_sentences(view.parity)]
-    sentences = sentences or ["Nothing was compared."]
+    shown = answer_text(answers_of(view))
+    sentences = sentences or ([] if shown else ["Nothing was compared."])
     if gates := gates_of(view.run["config"]):
         sentences.append(gate_sentence(decide_gates(gates, view)))
     failed = {"trial": len(page.failed), "duel": len(page.failed_duels)}
@@ -45,14 +47,19 @@ def markdown_summary(view: RunView) -> str:
     if any(failed.values()):
         told = listing(plural(number, noun) for noun, number in failed.items() if number)
         sentences.append(f"Failed: {told}.")
+    answer: list[str] = []
+    if shown is not None:
+        answer = [_line([escaped(cell) for cell in shown.header]), "|---" * len(shown.header) + "|"]
+        answer += [_line([escaped(cell) for cell in row]) for row in shown.rows]
+        answer += ["", " ".join(escaped(sentence) for sentence in shown.sentences), ""]
     name = escaped(page.of_run("name") or "run")
     paragraph = f"**{name}** ({escaped(page.of_run('id'))}): {escaped(' '.join(sentences))}"
     if not page.pairs:
-        return f"{paragraph}\n"
+        return "\n".join([paragraph, *([""] if answer else []), *answer])
     rows = [_line(_HEADINGS), "|---|---|---|--:|--:|--:|"]
     rows += [_line([escaped(cell) for cell in _row(page, pair)]) for pair in page.pairs]
     note = "Ratios are the reference's time or memory over ours: above 1, ours needs less."
-    return "\n".join([paragraph, "", *rows, "", note, ""])
+    return "\n".join([paragraph, "", *answer, *rows, "", note, ""])
 
 
 def _line(cells: Sequence[str]) -> str:
@@ -118,6 +125,8 @@ def verdicts_json(view: RunView) -> JSON:
     judged["counts"] = to_json(counted(view.accuracy))
     judged["parity"] = parity_json(view.parity)
     judged["gates"] = decisions_json(decide_gates(gates_of(view.run["config"]), view))
+    judged["answers"] = to_data(answers_of(view))
+    judged["budget"] = dict(view.budget)
     found: JSON = strict({"run": run, **judged, "speed": speeds, "failures": failures})
     return found
 

@@ -32,6 +32,7 @@ TITLES = {
     "margins": "Margins",
     "strength": "Strength and correlation",
     "bias_variance": "Bias and variance",
+    "permutation": "Permutation importance",
 }
 NOTES = {
     "staged": "Losses after each number of members, on the first split. Seconds are those of "
@@ -44,6 +45,8 @@ NOTES = {
     "calibration": "Expected calibration error over ten bins of equally many rows, beside what "
     "chance alone gives a perfect forecast. Score = miscalibration − discrimination + "
     "uncertainty, by isotonic recalibration.",
+    "permutation": "The increase of the loss when the values of a column are shuffled among the "
+    "test rows of the first split; intervals are over the shuffles.",
     "importance": "Ranks of the summed gains of each column; gains themselves have other units in "
     "every library.",
     "agreement": "The same test rows. Steps are between neighbouring representable numbers.",
@@ -246,6 +249,16 @@ def _bias_variance(found: Values) -> list[Cell]:
     ]
 
 
+def _permutation(found: Values) -> list[Cell]:
+    needed = sum(low > 0 for low in found["low"])
+    first = ", ".join(short(name, 30) for name in found["columns"][:3])
+    return [
+        Cell(f"{count(needed)} of {count(len(found['columns']))}", needed),
+        Cell(first, first),
+        Cell.of(found["mean"][0], digits),
+    ]
+
+
 TABLES: dict[str, tuple[list[Column], Callable[[Values], list[Cell]]]] = {
     "staged": (
         numeric("Best after", "Least test loss", "At the end", "On training rows", "Time"),
@@ -257,6 +270,10 @@ TABLES: dict[str, tuple[list[Column], Callable[[Values], list[Cell]]]] = {
         _scaling,
     ),
     "calibration": (numeric("ECE", "By chance up to", "Brier score", "Log loss"), _calibration),
+    "permutation": (
+        [*numeric("Columns needed"), Column("Most of all"), *numeric("Increase")],
+        _permutation,
+    ),
     "importance": (numeric("Spearman", "Kendall", "Top columns", "Columns used"), _importance),
     "agreement": (
         numeric("Same bits", "Largest difference", "Steps", "Correlation", "Same label"),

@@ -7,12 +7,12 @@ from collections import Counter, defaultdict
 from typing import TYPE_CHECKING
 
 from harness import Section, hookimpl
+from harness.analysis.recommendation import answer_text, answers_of
 from harness.analysis.seconds import left_out
 from reports.blocks.blocks import Block, Callout, Fragment, Items, Paragraph, Sides, Tile, Tiles
 from reports.page.findings import findings_block
 from reports.page.page import Page
 from reports.page.problems import count_failed, problems
-from reports.page.recommendation import choice_words, choices
 from reports.page.sentences import accuracy_sentences, speed_sentences
 from reports.page.verdict_matrix import as_accurate, overall, same_trees
 from reports.text.format import DASH, count, digits, few, listing, loss, plural, ratio, short
@@ -75,14 +75,8 @@ def _boxes(page: Page) -> list[Block]:
     if (checks := findings_block(page)) is not None:
         boxes.append(checks)
     boxes.append(Callout("What to trust", [Items(_cautions(page))], ""))
-    if chosen := choices(page):
-        told: list[Words] = [choice_words(choice) for choice in chosen]
-        note = Paragraph(
-            "Means of this run's splits, and times that were not interleaved: "
-            "a place to start, not a verdict.",
-            role="note",
-        )
-        boxes.append(Callout("Which to take for data like these", [Items(told), note], ""))
+    if shown := answer_text(answers_of(page.view)):
+        boxes.append(Callout("What to use", [Items([*shown.sentences])], ""))
     if page.view.previous is not None:
         boxes.append(Callout("What changed", [Items(changed(page.view.previous))], ""))
     return boxes

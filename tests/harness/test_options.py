@@ -41,7 +41,7 @@ def test_of_fewer_algorithms_the_pairs_that_are_left_are_asked_about():
     registry = load_registry(strangers=False)
     asked = RunOptions("diagnose", algorithms=("bagging",)).request(registry).experiment
     assert asked.diagnostics.pairs == [("bagging", "sklearn.bagging")]
-    assert len(asked.diagnostics.names) == 9
+    assert len(asked.diagnostics.names) == 10
     alone = RunOptions("diagnose", algorithms=("sklearn.bagging",)).request(registry).experiment
     assert alone.diagnostics.pairs == []
 

@@ -7,7 +7,6 @@ import pytest
 
 from harness.analysis.compare import RunComparison, Seconds, Turn
 from reports import Page
-from reports.page.recommendation import choice_words, choices
 from reports.page.verdict_matrix import as_accurate, overall, pair_cell, same_trees
 from reports.sections import changes, summary
 
@@ -88,33 +87,19 @@ def test_better_counts_as_accurate_and_undecided_does_not(view) -> None:
     assert "1 inconclusive" in words
 
 
-# ------------------------------------------------------------------ which to take
+# ------------------------------------------------------------------ what to use
 
 
-def test_the_fastest_is_chosen_of_those_within_the_margin(view) -> None:
-    wanted = {"bagging": (0.100, 1.0), "catboost": (0.1001, 0.1), "xgboost_hist": (0.2, 0.01)}
-    cells = [
-        replace(
-            cell,
-            scores={"log_loss": (wanted[cell.algorithm][0],) * 3},
-            seconds={"fit": wanted[cell.algorithm][1]},
-        )
-        for cell in view.cells
-        if cell.dataset == "digits" and cell.algorithm in wanted
-    ]
-    (choice,) = choices(Page(replace(view, cells=tuple(cells))))
-    assert (choice.best, choice.fastest, choice.near) == ("bagging", "catboost", 2)
-    assert choice.ratio == pytest.approx(10)
-    assert told(choice_words(choice)) == (
-        "Multiclass, on digits: bagging has the least loss (mean log_loss 0.1000); of the 2 within "
-        "the margin catboost trains fastest, 10 times as fast."
-    )
+def test_the_first_screen_says_what_to_use(view) -> None:
+    boxes = {box.title: box for box in summary.build(Page(view)).blocks[-1].blocks}
+    (items,) = boxes["What to use"].blocks
+    assert "What could change this" in " ".join(map(told, items.items))
 
 
-def test_one_algorithm_is_no_choice(views) -> None:
-    assert choices(Page(views["one_trial"]())) == []
-    assert choices(Page(views["empty"]())) == []
-    assert choices(Page(views["only_failures"]())) == []
+def test_without_scores_nothing_is_recommended(views) -> None:
+    for name in ("empty", "only_failures"):
+        boxes = summary.build(Page(views[name]())).blocks[-1].blocks
+        assert "What to use" not in [box.title for box in boxes]
 
 
 # ------------------------------------------------------------------ what changed

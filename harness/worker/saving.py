@@ -1,0 +1,62 @@
+"""Train a trial's algorithm on all rows of its table, and write the model with its preparation."""
+
+from __future__ import annotations
+
+import pickle
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from harness.core.errors import HarnessError
+from harness.core.model import JSON, Algorithm, Spec, Table, Trial
+from harness.data.preparation import fit_preparation
+from harness.worker.class_weights import balanced_weights, is_balanced, without_class_weight
+from harness.worker.facts import versions
+from harness.worker.prepared_trial import seed_globals
+from harness.worker.saved_model import SavedModel
+from harness.worker.tuning import build_adapter
+
+
+def train_and_save(algorithm: Algorithm, trial: Trial, table: Table, path: Path) -> JSON:
+    """Write a `SavedModel` trained on every row; return how many rows and bytes it has.
+
+    Raises
+    ------
+    HarnessError
+        Where the table is sparse, or the model cannot be pickled.
+    """
+    if not hasattr(table.X, "dtypes"):
+        raise HarnessError("a model of sparse data is not saved: the library's own format serves")
+    rows = np.arange(len(table.y))
+    prepared = fit_preparation(trial.preparation, table, rows)
+    weight = table.weight
+    if is_balanced(trial.params):
+        weight = balanced_weights(table.y, weight)
+    spec = Spec(
+        task=trial.task,
+        params=without_class_weight(trial.params),
+        seed=trial.seed,
+        threads=trial.threads,
+        n_classes=len(table.classes),
+        categorical=tuple(prepared.categorical),
+    )
+    adapter = build_adapter(algorithm, spec)
+    seed_globals(trial.seed)
+    adapter.fit(adapter.prepare(prepared.apply(table.X), table.y, weight))
+    model = SavedModel(
+        algorithm=trial.algorithm,
+        params=dict(trial.params),
+        task=trial.task,
+        classes=table.classes,
+        schema=table.X.iloc[:0].copy(),
+        preparation=replace(prepared, notes=()),
+        adapter=adapter,
+        versions=versions(algorithm.libraries),
+    )
+    try:
+        body = pickle.dumps(model, protocol=5)
+    except Exception as error:
+        raise HarnessError(f"the model of {trial.algorithm} cannot be saved: {error}") from error
+    path.write_bytes(body)
+    return {"rows": len(rows), "bytes": len(body)}

@@ -1,0 +1,148 @@
+"""A time budget reduces splits, then rows, and never a parameter."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from harness.config.experiment import parse_experiment
+from harness.core.libraries import Surroundings
+from harness.planning.plan import make_plan
+from harness.plugins.registry import load_registry
+from harness.runs.budget import (
+    Clock,
+    Cost,
+    Sizes,
+    fit_experiment,
+    needs_samples,
+    rounds_of,
+    with_rows,
+    words_of,
+)
+
+SIZES = {"mine": Sizes(rows=100_000, columns=10, classes=2)}
+ROWS = (4_000, 16_000)
+
+
+def experiment(**run):
+    asked = {"name": "own", "datasets": ["mine"], "tracks": ["default"], "run": run}
+    return parse_experiment(asked, "own")
+
+
+def costs(**seconds):
+    return {(name, "mine"): Cost(ROWS, pair) for name, pair in seconds.items()}
+
+
+def test_a_cost_is_a_line_through_two_samples():
+    cost = Cost((1000, 4000), (1.0, 2.0))
+    assert (cost.at(500), cost.at(2500)) == (1.0, 1.5)
+    assert cost.at(7000) == pytest.approx(1.0 + 1.15 * 2.0), "a little more than in proportion"
+    slow = Cost((1000, 4000), (1.0, math.inf))
+    assert slow.at(4000) == pytest.approx(1.15 * 4), "the larger sample took too long"
+
+
+def test_rows_stay_where_the_fewest_splits_fit():
+    fitted, left_out = fit_experiment(
+        experiment(budget="10m"), costs(a=(0.1, 0.4), b=(0.1, 0.4)), SIZES, 0.0, 2
+    )
+    assert fitted.splits.most_train_rows is None
+    assert left_out == {}
+
+
+def test_rows_are_reduced_where_they_do_not():
+    asked = experiment(budget="60s")
+    fitted, left_out = fit_experiment(asked, costs(a=(1.0, 4.0), b=(1.0, 4.0)), SIZES, 0.0, 2)
+    rows = fitted.splits.most_train_rows
+    assert rows is not None
+    assert ROWS[1] < rows < 90_000
+    assert (
+        3 * Cost(ROWS, (1.0, 4.0)).at(rows) <= 0.85 * 60 < 3 * Cost(ROWS, (1.0, 4.0)).at(2 * rows)
+    )
+    assert left_out == {}
+    assert fitted.model_copy(update={"splits": asked.splits}) == asked, "nothing else changes"
+
+
+def test_the_slowest_is_left_out_where_all_would_train_on_few_rows():
+    told = costs(slow=(30.0, 120.0), a=(0.1, 0.4), b=(0.1, 0.4))
+    fitted, left_out = fit_experiment(experiment(budget="60s"), told, SIZES, 0.0, 2)
+    assert list(left_out) == ["slow"]
+    assert "would take about" in left_out["slow"]
+    assert fitted.algorithms == ["a", "b"]
+    kept, none = fit_experiment(experiment(budget="60s"), told, SIZES, 0.0, 2, may_leave_out=False)
+    assert none == {}
+    assert kept.splits.most_train_rows is not None
+
+
+def test_rows_are_reduced_before_an_algorithm_is_left_out():
+    told = costs(slow=(5.0, 20.0), a=(0.1, 0.4), b=(0.1, 0.4))
+    fitted, left_out = fit_experiment(experiment(budget="60s"), told, SIZES, 0.0, 2)
+    assert left_out == {}
+    assert fitted.splits.most_train_rows is not None
+
+
+def test_one_that_a_sample_was_too_large_for_is_left_out():
+    told = costs(slow=(math.inf, math.inf), a=(0.1, 0.4), b=(0.1, 0.4))
+    _, left_out = fit_experiment(experiment(budget="10m"), told, SIZES, 0.0, 2)
+    assert left_out == {"slow": "one fit on 4,000 rows took longer than 1 min 40 s"}
+
+
+def test_a_tuned_run_tries_as_many_configurations_as_there_is_time_for():
+    asked = experiment(budget="10m").model_copy(update={"tracks": ["tuned"]})
+    many, _ = fit_experiment(asked, costs(a=(0.01, 0.04)), SIZES, 0.0, 2)
+    few, _ = fit_experiment(asked, costs(a=(0.2, 0.8)), SIZES, 0.0, 2)
+    assert many.tuning.configurations > few.tuning.configurations >= 5
+
+
+def test_small_tables_need_no_samples():
+    assert not needs_samples(Sizes(891, 14, 2))
+    assert needs_samples(Sizes(45_000, 16, 2))
+
+
+def test_rounds_have_every_algorithm_on_one_split():
+    modules = ["harness.data.providers.generators", "algorithms.reference.sklearn"]
+    asked = {
+        "name": "own",
+        "algorithms": ["sklearn.decision_tree", "sklearn.bagging"],
+        "datasets": ["friedman1:rows=200"],
+        "splits": {"folds": 4},
+    }
+    plan = make_plan(parse_experiment(asked, "own"), load_registry(modules=modules), Surroundings())
+    rounds = rounds_of(plan)
+    assert [[len(job.trials) for job in jobs] for jobs in rounds] == [[1, 1]] * 4
+    labels = [{t.split.label for job in jobs for t in job.trials} for jobs in rounds]
+    assert all(len(found) == 1 for found in labels)
+    assert len(set.union(*labels)) == 4
+
+
+def test_a_limit_of_rows_is_part_of_the_splits():
+    assert with_rows(experiment(), 500).splits.most_train_rows == 500
+
+
+def test_compiling_does_not_count():
+    clock = Clock(100.0)
+    before = clock.deadline
+    with clock.paused():
+        began = clock.began
+    assert clock.began > began
+    assert clock.deadline > before
+
+
+@pytest.mark.parametrize(
+    ("told", "words"),
+    [
+        ({}, "Everything fitted into the time budget of 10 min 0 s."),
+        ({"splits": 4}, "To fit into the time budget of 10 min 0 s, 4 of 10 splits were run."),
+        (
+            {"splits": 3, "most_train_rows": 20000},
+            (
+                "To fit into the time budget of 10 min 0 s, 3 of 10 splits were run and each split "
+                "trained on a sample of 20,000 rows."
+            ),
+        ),
+        ({"left_out": {"x": "it is slow"}}, "x was left out: it is slow."),
+    ],
+)
+def test_what_was_reduced_is_said(told, words):
+    usual = {"splits": 10, "planned": 10, "most_train_rows": 0, "left_out": {}, "seconds": 600.0}
+    assert words_of({**usual, **told}) == words

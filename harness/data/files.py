@@ -119,9 +119,10 @@ def dataset_from_file(
     DataError
         For anything wrong with the file or the arguments, in one line.
     """
-    from harness.data.streams import sha256_of
+    from harness.data.streams import check_path, sha256_of
 
     path = Path(path)
+    check_path(path)
     wanted = _task(task)
     sha256 = sha256_of(path)
     options = {

@@ -37,6 +37,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))  # noqa: PTH
 
 def main() -> int:
     """Run the command line and return its exit code."""
+    open_closed_streams()
     try:
         code = started()
     except KeyboardInterrupt:  # before the command line could listen
@@ -52,7 +53,10 @@ def main() -> int:
 
 
 def started() -> int:
-    """Make sure of the path and the dependencies, then run the command line."""
+    """Make sure of the arguments, the path and the dependencies, then run the command line."""
+    if complaint := unusable():
+        sys.stderr.write(f"harness: {complaint}\n")
+        return 2
     drop_current_folder()
     if complaint := missing():
         sys.stderr.write(f"harness: {complaint}\n")
@@ -60,6 +64,39 @@ def started() -> int:
     from harness.cli import main as run
 
     return run()
+
+
+def open_closed_streams() -> None:
+    """Open the null device for each standard stream that is closed.
+
+    Otherwise the next file that is opened, such as the store, would get its descriptor, and
+    messages would be written into that file.
+    """
+    for fd, name, mode in ((0, "stdin", "r"), (1, "stdout", "w"), (2, "stderr", "w")):
+        try:
+            os.fstat(fd)
+        except OSError:
+            opened = os.open(os.devnull, os.O_RDWR)
+            if opened != fd:
+                os.dup2(opened, fd)
+                os.close(opened)
+            os.set_inheritable(fd, True)
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(fd, mode, encoding="utf-8", closefd=False))  # noqa: SIM115
+
+
+def unusable() -> str:
+    """Return why the arguments or the current folder cannot be used, or an empty text."""
+    for given in sys.argv[1:]:
+        try:
+            given.encode()
+        except UnicodeEncodeError:
+            return f"the argument {os.fsencode(given)!r} is not UTF-8; rename the file"
+    try:
+        os.getcwd()  # noqa: PTH109 - as for ROOT
+    except OSError as error:
+        return f"the current folder cannot be used: {error.strerror}; change to another one"
+    return ""
 
 
 def drop_current_folder() -> None:

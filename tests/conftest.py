@@ -26,6 +26,7 @@ def pytest_configure(config: pytest.Config) -> None:
         return
     for name in [n for n in os.environ if n.startswith("HARNESS_") and n not in KEPT]:
         del os.environ[name]
+    os.environ["HARNESS_COMPILE_NOTICE"] = "0"  # tests read what is written to stderr
     folder = tempfile.TemporaryDirectory(prefix="harness-tests-", ignore_cleanup_errors=True)
     config.add_cleanup(folder.cleanup)
     for name in ("cache", "datasets", "results"):

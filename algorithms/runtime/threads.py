@@ -13,6 +13,7 @@ from threading import Thread
 import numpy as np
 from joblib import effective_n_jobs
 
+import algorithms.runtime.compile_notice  # noqa: F401 - it says where kernels are compiled
 from algorithms.runtime.thread_team import ANSWERED, COUNTERS, GONE, HANDED, SIGNS, Team, look_out
 
 LOOKS = 500  # for more to do, or an answer, before a thread sleeps: some 100 microseconds

@@ -6,6 +6,8 @@ stdout carries data, stderr progress and messages. Commands are imported when us
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import importlib
 import os
 import signal
@@ -17,6 +19,8 @@ import click
 from harness.core.errors import HarnessError
 
 INTERRUPTED = 130  # exit code, as shells give it
+OUTPUT_FAILED = 5
+OUTPUT_ERRORS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EBADF})
 CUT_OFF = 141  # likewise, where the reader of the output has gone: the end is not known
 
 # command → (module, one-line help): the help of the group must not import the commands
@@ -30,6 +34,7 @@ COMMANDS = {
     "compare": ("compare", "Say what changed between two stored runs."),
     "gate": ("gate", "Hold a run against gates, or this tree against a revision."),
     "history": ("history", "Draw losses and times over commits, and where they step."),
+    "compile": ("compile", "Compile the kernels of the algorithms beforehand."),
     "list": ("listing", "List what is registered, shipped or stored."),
     "show": ("show", "Show all that is known of a name or an id."),
     "explain": ("explain", "Say why a trial would run again, or why it would not."),
@@ -93,7 +98,8 @@ def main() -> int:
             os.dup2(os.open(os.devnull, os.O_WRONLY), stdout.fileno())
             return CUT_OFF
         message, code = _told(error)
-        click.echo(message, err=True)
+        with contextlib.suppress(OSError):  # stderr lies on a full disk
+            click.echo(message, err=True)
         return code
 
 
@@ -114,5 +120,7 @@ def _told(error: BaseException) -> tuple[str, int]:
         return f"harness: {error.format_message()}", 2
     if isinstance(error, (KeyboardInterrupt, click.exceptions.Abort)):
         return "harness: interrupted; the same command goes on where it stopped", INTERRUPTED
+    if isinstance(error, OSError) and error.errno in OUTPUT_ERRORS:
+        return f"harness: the output cannot be written: {error.strerror}", OUTPUT_FAILED
     detail = "".join(traceback.format_exception(error))
     return f"{detail}\nharness: internal error; please report the lines above", 70

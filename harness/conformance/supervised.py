@@ -15,7 +15,7 @@ from typing import Any
 from harness.conformance.findings import Finding
 from harness.core.errors import ConfigError
 from harness.core.model import Environment
-from harness.core.processes import ending, fault_text, kill_group
+from harness.core.processes import MARK, Mark, ending, fault_text, kill_group
 from harness.worker.environment import worker_environment
 
 TIMEOUT = 300.0  # seconds for one check; the first ones compile
@@ -60,6 +60,7 @@ def _checks_from(
     with tempfile.TemporaryDirectory(prefix="harness-check-") as folder:
         out, errors = Path(folder, "found.jsonl"), Path(folder, "stderr")
         out.touch()
+        mark = Mark.now(str(out))
         command = [sys.executable, "-P", "-m", "harness.conformance", *what, str(first), str(out)]
         with errors.open("wb") as stderr:
             child = subprocess.Popen(  # noqa: S603 - our own interpreter and module
@@ -67,7 +68,7 @@ def _checks_from(
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=stderr,
-                env=worker_environment(os.environ, Environment(), THREADS),
+                env=worker_environment(os.environ, Environment(), THREADS) | {MARK: mark.path},
                 start_new_session=True,
             )
         try:
@@ -87,7 +88,7 @@ def _checks_from(
             yield Finding(begun["check"], begun["task"], "failed", told)
             return int(begun["begins"]) + 1
         finally:
-            kill_group(child.pid)
+            kill_group(child.pid, mark)
             child.wait()
 
 

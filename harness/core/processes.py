@@ -5,10 +5,58 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
+import time
 from pathlib import Path
+from typing import NamedTuple
 
 PAGE = os.sysconf("SC_PAGE_SIZE")
 PROC = Path("/proc")
+TICKS = os.sysconf("SC_CLK_TCK")
+MARK = "HARNESS_WORKER_STATE"  # environment variable of a worker, and of all that it starts
+ROUNDS = 50  # of killing descendants, until none is left
+
+
+class Mark(NamedTuple):
+    """What tells the processes of one worker from all others.
+
+    ``path`` names a file. It stands in the environment of all programs that the worker started,
+    and forks of the worker have the file mapped. So they are found also where the worker died
+    before them. ``since`` is the time of its start, in clock ticks since the machine was started.
+    """
+
+    path: str
+    since: int
+
+    @classmethod
+    def now(cls, path: str) -> Mark:
+        """Return the mark of a worker that starts now."""
+        clock = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
+        return cls(path, int(time.clock_gettime(clock) * TICKS) - 1)
+
+    def processes(self) -> list[int]:
+        """Return the processes that carry the mark, without this one; Linux only."""
+        text = self.path.encode(errors="surrogateescape")
+        found = []
+        for folder in PROC.glob("[0-9]*"):
+            pid = int(folder.name)
+            with contextlib.suppress(OSError):  # it has ended, or it is somebody else's
+                if pid == os.getpid() or _started(pid) < self.since:
+                    continue
+                named = f"{MARK}=".encode() + text in (folder / "environ").read_bytes()
+                if named or text in (folder / "maps").read_bytes():
+                    found.append(pid)
+        return found
+
+
+def _started(pid: int) -> int:
+    """Return when a process started, in clock ticks since the machine was started."""
+    return int(stat_fields(pid)[19])
+
+
+def stat_fields(pid: int) -> list[bytes]:
+    """Return the fields of a process in ``/proc`` from its state on; OSError where it has ended."""
+    text = Path(f"/proc/{pid}/stat").read_bytes()
+    return text[text.rindex(b")") + 2 :].split()
 
 
 def descendants(pid: int) -> list[int]:
@@ -77,14 +125,40 @@ def _resident(pid: int) -> int:
         return 0
 
 
-def kill_group(leader: int) -> None:
-    """Kill a process group and the leader's descendants that have left the group."""
-    strays = descendants(leader)
+def kill_group(leader: int, mark: Mark | None = None) -> None:
+    """Kill a process group, the leader's descendants, and what else carries a mark.
+
+    A worker is a subreaper, so a descendant whose parent has ended is still its descendant. The
+    leader is stopped first, so it starts nothing meanwhile; it is killed last, so nothing that it
+    started is lost sight of.
+    """
+    _send(leader, signal.SIGSTOP)
+    for _ in range(ROUNDS):
+        alive = [pid for pid in descendants(leader) if not is_zombie(pid)]
+        for pid in alive:
+            _send(pid, signal.SIGKILL)
+        if not alive:
+            break
+        time.sleep(0.002)
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(leader, signal.SIGKILL)
-    for pid in strays:
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.kill(pid, signal.SIGKILL)
+    for pid in mark.processes() if mark else ():
+        _send(pid, signal.SIGKILL)
+
+
+def is_zombie(pid: int) -> bool:
+    """Say whether a process has ended, reaped or not; False where the system does not say."""
+    if not PROC.is_dir():
+        return False
+    try:
+        return stat_fields(pid)[0] in (b"Z", b"X")
+    except OSError:
+        return True
+
+
+def _send(pid: int, number: int) -> None:
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.kill(pid, number)
 
 
 def ending(returncode: int) -> tuple[str, str]:

@@ -17,11 +17,12 @@ import numpy as np
 import pandas as pd
 
 from harness.core.errors import DataError, unknown
-from harness.data.columns import check_names
+from harness.data.columns import MOST_COLUMNS, check_names
 from harness.data.folders import most_bytes
 from harness.data.reading import Reading
 from harness.data.safe_names import shown
-from harness.data.streams import open_data
+from harness.data.streams import open_data, packed_size
+from harness.data.text_size import bounded_lines
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
@@ -142,7 +143,7 @@ def _number(value: Any, scale: dict[str, float] | None) -> float:
 
 def _capped(path: Path, rows: Iterator[Sequence[Any]], width: int) -> Iterator[Sequence[Any]]:
     """Pass rows on as long as there is room for them: a short sparse row may be a long one."""
-    limit = most_bytes()
+    limit = most_bytes(packed_size(path))
     for number, row in enumerate(rows, start=1):
         if number * width * _BYTES > limit:
             raise DataError(
@@ -161,7 +162,15 @@ def _opened(path: Path, reading: Reading, form: int) -> Iterator[_Arff]:
 
     def lines() -> Iterator[str]:
         nonlocal number
-        for number, line in enumerate(stream, start=1):  # noqa: B007 - told where a line is bad
+        attributes = 0
+        for line in bounded_lines(stream, path, ","):
+            number += 1
+            attributes += line[:10].lower() == b"@attribute"
+            if attributes > MOST_COLUMNS:
+                raise DataError(
+                    f"{path} has more than {MOST_COLUMNS:,} columns; "
+                    f"at most {MOST_COLUMNS:,} are read"
+                )
             yield line.decode(reading.encoding)
 
     with open_data(path, reading.member) as stream:

@@ -24,7 +24,7 @@ def read_parquet(path: Path) -> pd.DataFrame:
 
     with parquet.ParquetFile(path) as file:
         facts, schema = file.metadata, file.schema_arrow
-        fixed = facts.num_rows * max(facts.num_columns, 1) * 8
+        fixed = _claimed_size(facts)
         _check_size(path, fixed)
         nested = [field.name for field in schema if pa.types.is_nested(field.type)]
         if nested:
@@ -42,6 +42,14 @@ def read_parquet(path: Path) -> pd.DataFrame:
     return frame
 
 
+def _claimed_size(facts: Any) -> int:
+    """Return how many bytes a file claims to hold once read, by its footer alone."""
+    groups = [facts.row_group(i) for i in range(facts.num_row_groups)]
+    rows = max(facts.num_rows, sum(group.num_rows for group in groups))
+    unpacked = sum(group.total_byte_size for group in groups)
+    return int(max(rows * max(facts.num_columns, 1) * 8, unpacked))
+
+
 def _check_texts(path: Path, file: Any, size: int) -> None:
     """Count what the texts of a file take, written out, before they are.
 
@@ -51,7 +59,7 @@ def _check_texts(path: Path, file: Any, size: int) -> None:
     """
     names = list(dict.fromkeys(f.name for f in file.schema_arrow if _is_text(f.type)))
     if names:
-        _check_size(path, size + _text_size(path, file, names, most_bytes() - size))
+        _check_size(path, size + _text_size(path, file, names, _limit(path) - size))
 
 
 def _text_size(path: Path, file: Any, names: list[str], most: int) -> int:
@@ -164,8 +172,13 @@ def read_mat(path: Path) -> dict[str, np.ndarray]:
     return {k: v for k, v in loadmat(path).items() if not k.startswith("__")}
 
 
+def _limit(path: Path) -> int:
+    """Return how many bytes a file may hold once read: all of these formats pack what they hold."""
+    return most_bytes(path.stat().st_size)
+
+
 def _check_size(path: Path, size: int) -> None:
-    if size > (limit := most_bytes()):
+    if size > (limit := _limit(path)):
         raise DataError(
             f"{path} holds {size:,} bytes once read, above the limit of {limit:,}; "
             "set HARNESS_MAX_BYTES=20GiB (or so) to read it"

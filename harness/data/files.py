@@ -147,10 +147,12 @@ def dataset_from_file(
     DataError
         For anything wrong with the file or the arguments, in one line.
     """
-    from harness.data.streams import sha256_of
+    from harness.data.streams import check_path, sha256_of
 
     paths = [Path(path)] if isinstance(path, (str, Path)) else [Path(one) for one in path]
     path = paths[0]
+    for one in paths:
+        check_path(one)
     wanted = _task(task)
     if test is not None:
         if test_rows or time:

@@ -9,7 +9,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -20,6 +20,7 @@ from harness.data.columns import MOST_COLUMNS, check_names
 from harness.data.reading import Reading
 from harness.data.safe_names import listed, shown
 from harness.data.streams import check_readable, magic, open_data
+from harness.data.text_size import LONGEST_LINE, bounded_lines, check_table, checked_size
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
@@ -28,6 +29,7 @@ _FORMAT_OF_MAGIC = {
     "parquet": {"parquet"},
     "zip": {"xlsx", "npz", "csv", "arff", "sparse_arff", "svmlight"},
 }
+TEXTS = ("csv", "arff", "sparse_arff", "svmlight")
 _WORDS = {
     "pickle": "a pickle, which may run code when it is read, so it never is",
     "hdf5": "an HDF5 file, which is not read",
@@ -92,6 +94,10 @@ def _stacked(paths: Sequence[Path], reading: Reading) -> Parsed:
 
 def _parse_one(path: Path, reading: Reading) -> Parsed:
     with told_in_one_line(path, reading):
+        if reading.format in TEXTS:
+            size = checked_size(path, reading)
+            if reading.format == "csv":
+                check_table(path, size.lines, len(column_names(path, reading)))
         return _PARSERS[reading.format](path, reading)
 
 
@@ -129,7 +135,7 @@ def _check_magic(path: Path, reading: Reading) -> None:
 def _undecodable(path: Path, reading: Reading) -> str:
     """Return which line is not text in the expected encoding."""
     with open_data(path, reading.member) as stream:
-        for number, line in enumerate(stream, start=1):
+        for number, line in enumerate(bounded_lines(stream, path), start=1):
             try:
                 line.decode(reading.encoding)
             except UnicodeDecodeError as error:
@@ -149,8 +155,15 @@ def read_header(path: Path, reading: Reading) -> list[str]:
 
     pandas itself would rename columns of the same name, and is slow on very wide files.
     """
-    with told_in_one_line(path, reading), open_data(path, reading.member) as stream:
-        text = io.TextIOWrapper(stream, _codec(reading), newline="")
+    with told_in_one_line(path, reading):
+        names = _first_fields(path, reading)
+    return [name if name.strip() else f"Unnamed: {i}" for i, name in enumerate(names)]
+
+
+def _first_fields(path: Path, reading: Reading) -> list[str]:
+    """Return the fields of the first row that is not blank."""
+    with open_data(path, reading.member) as stream:
+        text = _first_lines(stream, path, reading)
         kept = (line for line in text if not (reading.comment and line.startswith(reading.comment)))
         if reading.separator == r"\s+":
             rows: Iterable[list[str]] = (line.split() for line in kept)
@@ -161,7 +174,37 @@ def read_header(path: Path, reading: Reading) -> list[str]:
         names = next((row for row in rows if "".join(row).strip() or len(row) > 1), None)
     if names is None:
         raise DataError(f"{path} holds no table, only blanks")
-    return [name if name.strip() else f"Unnamed: {i}" for i, name in enumerate(names)]
+    return names
+
+
+def _first_lines(stream: IO[bytes], path: Path, reading: Reading) -> Iterator[str]:
+    """Yield the first lines of a file; raise DataError where no row ends in time.
+
+    A row with quoted line ends has several lines.
+    """
+    text = io.TextIOWrapper(stream, _codec(reading), newline="")
+    held = separators = 0
+    while line := text.readline(LONGEST_LINE):
+        held += len(line)
+        separators += line.count(reading.separator)
+        if separators > MOST_COLUMNS:
+            raise DataError(
+                f"{path} has more than {MOST_COLUMNS:,} columns; at most {MOST_COLUMNS:,} are read"
+            )
+        if held >= LONGEST_LINE:
+            raise DataError(f"{path}: its first row is longer than {LONGEST_LINE:,} characters")
+        yield line
+        if not line.strip():
+            held = separators = 0
+
+
+def column_names(path: Path, reading: Reading) -> list[str]:
+    """Return the names of a CSV file's columns, those made of their numbers where it has none."""
+    if reading.header:
+        return check_names(path, read_header(path, reading))
+    if reading.names:
+        return check_names(path, reading.names)
+    return [*(f"f{i}" for i in range(len(_first_fields(path, reading)) - 1)), "target"]
 
 
 def _codec(reading: Reading) -> str:
@@ -176,10 +219,10 @@ def _parse_csv(path: Path, reading: Reading) -> Parsed:
     elif reading.more_missing:
         marks = {"na_values": list(reading.more_missing)}
     if reading.header:
-        names = check_names(path, read_header(path, reading))
+        names = column_names(path, reading)
         frame = _read_csv(path, reading, header=0, names=range(len(names)), **marks)
     elif reading.names:
-        names = check_names(path, reading.names)
+        names = column_names(path, reading)
         frame = _read_csv(path, reading, header=None, names=range(len(names)), **marks)
     else:
         frame = _read_csv(path, reading, header=None, **marks)

@@ -7,6 +7,7 @@ import gzip
 import hashlib
 import io
 import lzma
+import os
 import time
 import zipfile
 from collections.abc import Iterator
@@ -51,6 +52,17 @@ def magic(path: Path) -> str:
     return next((kind for start, kind in _MAGIC if head.startswith(start)), "")
 
 
+def check_path(path: Path) -> None:
+    """Refuse a path that is not UTF-8: no experiment, store or report can hold it."""
+    whole = str(path.absolute())
+    try:
+        whole.encode()
+    except UnicodeEncodeError:
+        raise DataError(
+            f"the path {os.fsencode(whole)!r} is not UTF-8; rename the file or its folder"
+        ) from None
+
+
 def check_readable(path: Path) -> None:
     """Refuse what is no regular file, with what to do instead."""
     try:
@@ -65,6 +77,11 @@ def check_readable(path: Path) -> None:
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
         raise DataError(f"{str(path)[:200]!r} cannot be read: {reason}") from None
+
+
+def packed_size(path: Path) -> int | None:
+    """Return the size of a compressed file, None of any other."""
+    return path.stat().st_size if magic(path) in COMPRESSIONS else None
 
 
 class _Capped(io.RawIOBase):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor, as_completed
@@ -11,13 +12,14 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from harness.core.ids import source_files
-from harness.core.model import JSON, Job, to_json
+from harness.core.model import JSON, Dataset, Job, to_json
 from harness.core.progress import Progress
 from harness.execution.pool import kind_of
 from harness.execution.supervisor import KINDS, Compiled, Supervisor
 from harness.plugins.registry import Registry
 
 KIND = "compiled"  # of the events that it is noted as
+LARGE = 500  # rows from which on algorithms may sort, bundle and predict in other ways
 ALIKE = 0.5  # share of the smaller one's files from which on two plugins stand in one lane
 
 
@@ -45,7 +47,7 @@ def compile_and_tell(
 
 
 def compile_kernels(
-    jobs: Iterable[Job], supervisor: Supervisor, registry: Registry
+    jobs: Iterable[Job], supervisor: Supervisor, registry: Registry, more: Iterable[str] = ()
 ) -> Iterator[Compiled]:
     """Compile the kernels of each algorithm once, so that no trial pays for it.
 
@@ -56,8 +58,9 @@ def compile_kernels(
     ----------
     jobs
         Those whose algorithms compile something; jobs of one algorithm are warmed together, with
-        all their params, and for categories or sparse tables where one of their datasets has
-        some.
+        all their params, and for the `KINDS` of tables that their datasets have.
+    more
+        Further kinds of tables, of all jobs.
 
     Yields
     ------
@@ -70,7 +73,7 @@ def compile_kernels(
         key = compiled_of(job)
         known = whole.setdefault(key, replace(job, trials=()))
         whole[key] = replace(known, trials=known.trials + job.trials)
-        kinds[key] |= kinds_of(registry, job.dataset.name)
+        kinds[key] |= {*kinds_of(registry, job.dataset.name), *more}
 
     def warm(job: Job) -> Compiled:
         return supervisor.warm(job, kinds[compiled_of(job)])
@@ -98,8 +101,18 @@ def kinds_of(registry: Registry, name: str) -> frozenset[str]:
     entry = registry.entries["dataset"].get(name.partition(":")[0])
     if entry is None:
         return KINDS
-    has = {"categorical": entry.value.categorical > 0, "sparse": entry.value.sparse}
+    has = {
+        "categorical": entry.value.categorical > 0,
+        "sparse": entry.value.sparse,
+        "large": _rows(name, entry.value) >= LARGE,
+    }
     return frozenset(kind for kind in KINDS if has[kind])
+
+
+def _rows(name: str, dataset: Dataset) -> int:
+    """Return how many rows a dataset has; ``rows=N`` in its name changes that."""
+    given = re.search(r"[:,]rows=(\d+)", name)
+    return int(given[1]) if given else dataset.rows
 
 
 def lanes_of(jobs: Iterable[Job]) -> list[list[Job]]:

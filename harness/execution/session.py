@@ -18,11 +18,15 @@ from typing import Any, Self
 
 from harness.core import processes
 from harness.core.errors import HarnessError
+from harness.core.machine_load import LoadMeter
 from harness.core.model import JSON, DatasetRef, Failure, Job, Status, to_json
+from harness.core.processes import Mark
+from harness.core.time_limits import TimeLimit
 from harness.execution.channel import Channel, GarbledError
 from harness.execution.fork_server import UNKNOWN_END
-from harness.execution.worker_start import python_of, start_worker
+from harness.execution.worker_start import WorkerFiles, python_of, start_worker
 from harness.worker import LOST_CHANNEL
+from harness.worker.compile_clock import read_compile_time
 
 LOG_CAP = 8 << 20  # bytes of a plugin's output that are kept on disk
 MIB = 1 << 20
@@ -35,9 +39,10 @@ class SessionError(HarnessError):
 
     status = Status.CRASHED
 
-    def __init__(self, failure: Failure) -> None:
+    def __init__(self, failure: Failure, facts: JSON | None = None) -> None:
         super().__init__(f"{failure.kind}: {failure.message}")
         self.failure = failure
+        self.facts: JSON = facts or {}  # what was measured of the request, for the outcome
 
 
 class RefusedError(SessionError):
@@ -92,15 +97,16 @@ class Session:
     ) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         name = f"worker-{os.getpid()}-{next(_numbers)}"
-        self.log = folder / f"{name}.log"
-        self.faults = folder / f"{name}.faults"
-        self.faults.touch()
+        self.files = WorkerFiles(folder, name)
+        self._mark = Mark.now(str(self.files.state))
         self.memory = job.limits.memory
         self.facts: JSON = {}
         self.algorithm = ""  # the one that the worker was last told of
         self.dataset: DatasetRef | None = None
         self.alive = True
         self.ended = threading.Event()  # nothing of the worker is left
+        self._cpus = cpus
+        self._threads = job.threads
         self._asking = False
         self._lock = threading.Lock()
         self._largest = 0  # resident bytes, the most that was seen
@@ -108,16 +114,17 @@ class Session:
         self._channel = Channel()
         try:
             reply_to = self._channel.write_end
-            self.process = start_worker(job, self.log, self.faults, reply_to, cpus, forked=forked)
+            self.process = start_worker(job, self.files, reply_to, cpus, forked=forked)
         except OSError as error:
             self._channel.close()
-            self._forget_files()
+            self.files.remove()
             message = f"cannot start {python_of(job)}: {error.strerror}"
             raise DiedError(Failure("OSError", message)) from error
         finally:
             self._channel.release()
         assert self.process.stdin is not None
         self._channel.connect(self.process.stdin)
+        self._load = LoadMeter(self.process.pid, cpus)
 
     def hello(self, job: Job, timeout: float) -> None:
         """Have the worker import the plugin of a job and its libraries, unless it has done so."""
@@ -142,7 +149,7 @@ class Session:
             self.facts = {**self.facts, "pins": reply.get("pins", {})}
             self.dataset = dataset
 
-    def ask(self, do: str, timeout: float, **fields: Any) -> JSON:
+    def ask(self, do: str, timeout: float | TimeLimit, **fields: Any) -> JSON:
         """Send one request and return its reply.
 
         Parameters
@@ -150,7 +157,7 @@ class Session:
         do
             The request's name, see ``docs/architecture.md``.
         timeout
-            Seconds until the worker is killed.
+            Seconds until the worker is killed, or a limit that other requests share.
 
         Raises
         ------
@@ -164,7 +171,8 @@ class Session:
                 raise DiedError(Failure("closed", "the session has ended"))
             self._asking = True
         try:
-            reply = self._exchange(do, fields, timeout)
+            limit = timeout if isinstance(timeout, TimeLimit) else self.time_limit(timeout)
+            reply = self._exchange(do, fields, limit)
         except BaseException:  # also Ctrl-C: a worker in the middle of something is of no use
             self.kill()
             raise
@@ -175,7 +183,7 @@ class Session:
 
     def _raise_refusal(self, failure: Failure) -> None:
         """Raise what a failed reply says, with what the plugin printed last."""
-        printed = processes.tail(self.log, 2000)
+        printed = processes.tail(self.files.log, 2000)
         detail = "\n\n".join(filter(None, [failure.detail, printed and f"printed:\n{printed}"]))
         told = Failure(failure.kind, failure.message, detail)
         raise OverMemoryError(told) if failure.kind == "MemoryError" else RefusedError(told)
@@ -184,9 +192,22 @@ class Session:
         """Return what the worker and its descendants hold now; 0 where it has ended."""
         return processes.resident_bytes(self.process.pid) if self.alive else 0
 
+    def begin_trial(self) -> None:
+        """Forget what the plugin has printed so far, and measure the machine's load from now on."""
+        self.clear_log()
+        self._load = LoadMeter(self.process.pid, self._cpus)
+
     def clear_log(self) -> None:
         """Forget what the plugin has printed so far."""
-        os.truncate(self.log, 0)
+        with contextlib.suppress(FileNotFoundError):  # the folder was removed
+            os.truncate(self.files.log, 0)
+
+    def time_limit(self, seconds: float) -> TimeLimit:
+        """Return a limit for several requests, which does not count what the worker compiles."""
+        return TimeLimit(seconds, self._compile_seconds)
+
+    def _compile_seconds(self) -> float:
+        return read_compile_time(self.files.state).total(time.monotonic())
 
     def kill(self) -> None:
         """End the worker and all that it started, at once."""
@@ -199,7 +220,7 @@ class Session:
         """Do the same from another thread; one that waits for a reply then cleans up itself."""
         with self._lock:
             if self.alive and self._asking:
-                processes.kill_group(self.process.pid)
+                self._kill_processes()
                 return
         self.kill()
 
@@ -217,8 +238,7 @@ class Session:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _exchange(self, do: str, fields: JSON, timeout: float) -> JSON:
-        deadline = time.monotonic() + timeout
+    def _exchange(self, do: str, fields: JSON, limit: TimeLimit) -> JSON:
         try:
             self._channel.send(do, fields)
             while (reply := self._channel.reply()) is None:
@@ -228,10 +248,8 @@ class Session:
                     continue
                 if ended:
                     raise self._death()
-                left = deadline - time.monotonic()
-                if left <= 0:
-                    message = f"no end of {do!r} within {max(timeout, 0):.3g} s"
-                    raise TooLateError(Failure("timeout", message, self._said()))
+                if (left := limit.left()) <= 0:
+                    raise self._lateness(do, limit)
                 self._check_size()
                 self._channel.wait(min(left, 0.05 if self.memory else 0.25))
         except (BrokenPipeError, EOFError):
@@ -242,10 +260,19 @@ class Session:
             raise DiedError(Failure("protocol", message, detail)) from None
         return reply
 
+    def _lateness(self, do: str, limit: TimeLimit) -> TooLateError:
+        """Return the error of a request that took too long, with the load of the machine."""
+        message = f"no end of {do!r} within {limit.seconds:.3g} s"
+        facts = {"machine_load": self._load.facts(self._threads)}
+        if limit.compiled:
+            facts["compiling"] = round(limit.compiled, 3)
+        return TooLateError(Failure("timeout", message, self._said()), facts)
+
     def _check_size(self) -> None:
         """Hold the worker's memory and its output under their caps."""
-        if self.log.stat().st_size > LOG_CAP:
-            self.clear_log()
+        with contextlib.suppress(FileNotFoundError):  # the folder was removed
+            if self.files.log.stat().st_size > LOG_CAP:
+                self.clear_log()
         size = processes.resident_bytes(self.process.pid)
         self._largest = max(self._largest, size)
         if size > self.memory > 0:
@@ -279,16 +306,16 @@ class Session:
 
     def _said(self) -> str:
         """Return what faulthandler wrote and the last that the plugin printed."""
-        parts = [processes.fault_text(self.faults), processes.tail(self.log, 2000)]
+        parts = [processes.fault_text(self.files.faults), processes.tail(self.files.log, 2000)]
         return "\n\n".join(filter(None, parts))
 
+    def _kill_processes(self) -> None:
+        """Kill the worker, and all that it or its descendants started."""
+        processes.kill_group(self.process.pid, self._mark)
+
     def _end(self) -> None:
-        processes.kill_group(self.process.pid)
+        self._kill_processes()
         self.process.wait()
         self._channel.close()
-        self._forget_files()
+        self.files.remove()
         self.ended.set()
-
-    def _forget_files(self) -> None:
-        self.log.unlink(missing_ok=True)
-        self.faults.unlink(missing_ok=True)

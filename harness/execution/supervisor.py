@@ -7,7 +7,6 @@ folder until whoever stored them discards them.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -31,7 +30,7 @@ from harness.execution.session import (
 
 ATTEMPTS = 3  # deaths in a row at start-up before the rest of a job is given up
 ROWS_ONE_BY_ONE = 100
-KINDS = frozenset({"categorical", "sparse"})  # of tables, for which other kernels are compiled
+KINDS = frozenset({"categorical", "sparse", "large"})  # of tables that need other kernels
 ACCURACY = ("prepare", "fit", "predict", "finish")
 TIMED = ("prepare", "fit", "predict", "fit", "predict", "predict_one", "finish")  # cold, then warm
 
@@ -205,14 +204,14 @@ class Supervisor:
 
     def _run(self, session: Session, job: Job, trial: Trial) -> Outcome:
         """Take one trial through its phases and return what became of it."""
-        started, deadline = utc_now(), time.monotonic() + job.limits.timeout
+        started, limit = utc_now(), session.time_limit(job.limits.timeout)
         before = self.pool.crowd()
         samples: list[Sample] = []
-        session.clear_log()
+        session.begin_trial()
         for do in TIMED if trial.timed else ACCURACY:
             fields = self._fields(do, job, trial, before)
             try:
-                reply = session.ask(do, deadline - time.monotonic(), **fields)
+                reply = session.ask(do, limit, **fields)
             except SessionError as error:
                 if do == "finish" and isinstance(error, RefusedError):
                     raise StoreError(f"cannot write to {self.folder}: {error}") from error
@@ -221,6 +220,7 @@ class Supervisor:
                     "failed_in": do,
                     "alone": self._alone(before),
                     "limits": to_json(job.limits),
+                    **error.facts,
                 }
                 failed = _failed(trial, _for_people(error, do, job), facts)
                 return replace(failed, samples=tuple(samples), started=started)
@@ -266,7 +266,15 @@ def _for_people(error: SessionError, do: str, job: Job) -> SessionError:
     if not isinstance(error, TooLateError):
         return error
     message = f"not done within {job.limits.timeout:g} s; it was in {do!r}"
-    return TooLateError(replace(error.failure, message=message))
+    if compiling := error.facts.get("compiling"):
+        message += f" ({compiling:.1f} s of compiling are not counted)"
+    load = error.facts["machine_load"]
+    if load.get("loaded"):
+        message += (
+            f"; the machine was loaded: other programs used {load['others']:.1f} of "
+            f"{load['processors']} processors, so the next run tries it again"
+        )
+    return TooLateError(replace(error.failure, message=message), error.facts)
 
 
 def _failed(trial: Trial, error: SessionError, facts: JSON) -> Outcome:

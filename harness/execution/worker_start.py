@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import secrets
 import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 from harness.core.model import Job
+from harness.core.processes import MARK
 from harness.execution.fork_server import Forked, fork_worker
 from harness.worker.affinity import affinity
 from harness.worker.environment import worker_environment
@@ -16,8 +18,28 @@ from harness.worker.environment import worker_environment
 Process = subprocess.Popen[bytes] | Forked
 
 
+class WorkerFiles:
+    """The files of one worker: its output, its faults, and the clock of its compilations.
+
+    The path of the last one also marks all processes that the worker starts, see
+    :func:`harness.core.processes.marked`.
+    """
+
+    def __init__(self, folder: Path, name: str) -> None:
+        self.log = folder / f"{name}.log"
+        self.faults = folder / f"{name}.faults"  # what faulthandler writes
+        self.state = folder / f"{name}-{secrets.token_hex(8)}.state"
+        self.faults.touch()
+        self.state.touch()
+
+    def remove(self) -> None:
+        """Remove all of them."""
+        for path in (self.log, self.faults, self.state):
+            path.unlink(missing_ok=True)
+
+
 def start_worker(
-    job: Job, log: Path, faults: Path, replies: int, cpus: Sequence[int], *, forked: bool
+    job: Job, files: WorkerFiles, replies: int, cpus: Sequence[int], *, forked: bool
 ) -> Process:
     """Return a worker's process, which leads a process group of its own.
 
@@ -25,10 +47,8 @@ def start_worker(
     ----------
     job
         Says the interpreter, the source tree and the number of threads.
-    log
-        File that its output is appended to.
-    faults
-        File for what faulthandler writes.
+    files
+        The files that it writes to.
     replies
         Descriptor that it writes its replies to.
     cpus
@@ -44,9 +64,13 @@ def start_worker(
     """
     common = worker_environment(os.environ, job.environment, job.threads)
     places = ",".join(map(str, cpus or affinity()))
-    own = {"HARNESS_FAULTS": str(faults), "HARNESS_AFFINITY": places}
+    own = {
+        "HARNESS_FAULTS": str(files.faults),
+        MARK: str(files.state),
+        "HARNESS_AFFINITY": places,
+    }
     ours = not (job.environment.python or job.environment.root)
-    with log.open("ab") as output:  # appended to, so that it can be cut while open
+    with files.log.open("ab") as output:  # appended to, so that it can be cut while open
         if forked and ours and (fork := fork_worker(common, own, output.fileno(), replies)):
             return fork
         return subprocess.Popen(  # noqa: S603 - an interpreter that the user chose

@@ -100,6 +100,7 @@ def run_duel(
         status, failure = error.status, error.failure
         fight.facts["failed_side"] = error.side
         fight.facts["limits"] = to_json(getattr(duel, error.side).limits)
+        fight.facts |= error.facts
     return DuelOutcome(duel, status, tuple(fight.blocks), failure, fight.facts, started, utc_now())
 
 

@@ -47,6 +47,7 @@ class SideError(Exception):
         self.side = side
         self.status = cause.status
         self.failure = Failure(cause.failure.kind, told, cause.failure.detail)
+        self.facts = cause.facts
 
 
 @dataclass

@@ -123,6 +123,8 @@ def _next(failed: Outcome | DuelOutcome, words: tuple[str, str]) -> str:
     happens, verb = words
     if failed.facts.get("failed_in") == "start":
         return f"it never began, so it {happens} again"
+    if failed.status is Status.TIMEOUT and failed.facts.get("machine_load", {}).get("loaded"):
+        return f"the machine was loaded, so it {happens} again"
     limits = {Status.TIMEOUT: "a longer --timeout", Status.OUT_OF_MEMORY: "a larger --memory"}
     wider = limits.get(failed.status)
     retry = f"--retry-failed or {wider}" if wider else "--retry-failed"

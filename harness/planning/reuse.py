@@ -88,13 +88,15 @@ def of_other_bytes(store: Store, jobs: Iterable[Job], pins: Pins) -> set[str]:
 def may_end_otherwise(status: Status, facts: Mapping[str, Any], limits: Limits) -> bool:
     """Say whether a failure may be owed to what has changed since, and not to the algorithm.
 
-    So it is where the trial never began (no worker, no dataset), and where a wider limit is given
-    than the one that ended it.
+    So it is where the trial never began (no worker, no dataset), where a wider limit is given than
+    the one that ended it, and where other programs used the processors when its time was over.
     """
     if facts.get("failed_in") == "start":
         return True
     then = facts.get("limits", {})
     if status is Status.TIMEOUT:
+        if facts.get("machine_load", {}).get("loaded"):
+            return True
         return bool(limits.timeout > then.get("timeout", inf))
     if status is Status.OUT_OF_MEMORY and then.get("memory"):
         return bool((limits.memory or inf) > then["memory"])

@@ -3,26 +3,29 @@
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import faulthandler
 import os
 import resource
 import select
-import signal
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
+from harness.core.processes import MARK, Mark, kill_group
 from harness.worker.affinity import pin
 
 if TYPE_CHECKING:
     from harness.core.model import Sample
 
+PR_SET_CHILD_SUBREAPER = 36  # of Linux's prctl
 TEMPLATE = "--template"  # and the descriptor of a socket: fork workers, see `template`
 
 
 def main(imported: Sample | None = None) -> None:
     """Run ``python -m harness.worker``, or a fork of its template."""
     guard()
+    become_subreaper()
     with contextlib.suppress(OSError, ValueError):
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     prefer_as_victim()
@@ -46,6 +49,7 @@ def guard() -> None:
     """
     if os.getpid() != os.getpgrp():
         return  # started by hand from a shell, whose process group is not ours to end
+    mark = Mark.now(os.environ[MARK]) if MARK in os.environ else None
     if os.fork():
         os.wait()
         return
@@ -56,7 +60,16 @@ def guard() -> None:
     poll = select.poll()
     poll.register(0, 0)  # a hang-up is always told, and no request is read away
     poll.poll()
-    os.killpg(0, signal.SIGKILL)
+    kill_group(os.getpgrp(), mark)
+
+
+def become_subreaper() -> None:
+    """Become the parent of all descendants whose own parents end, as far as the system can.
+
+    So a process that a plugin has made a daemon is still found and ended with this worker.
+    """
+    with contextlib.suppress(OSError, AttributeError):  # macOS and others have no prctl
+        ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
 def prefer_as_victim() -> None:

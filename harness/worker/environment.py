@@ -62,4 +62,5 @@ def worker_environment(
         "PYTHONHASHSEED": "0",
         "PYTHONSAFEPATH": "1",
         "PYTHONUNBUFFERED": "1",
+        "HARNESS_COMPILE_NOTICE": "0",  # a run shows the compilation of its workers by itself
     }

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from harness.core.model import JSON, Sample, Spec
 from harness.worker.affinity import affinity
+from harness.worker.compile_clock import CompileTime
 
 if TYPE_CHECKING:
     import numpy as np
@@ -81,6 +82,16 @@ def together(template: Sample | None, own: Sample) -> Sample:
 def load() -> float:
     """Return the machine's load average of the last minute."""
     return round(os.getloadavg()[0], 2)
+
+
+def compiled(before: CompileTime, after: CompileTime) -> tuple[JSON, list[str]]:
+    """Return a fact and a note of what was compiled inside a trial; empty where nothing was."""
+    functions, seconds = after.functions - before.functions, after.seconds - before.seconds
+    if not functions:
+        return {}, []
+    fact = {"functions": functions, "seconds": round(seconds, 3)}
+    note = f"{functions} functions were compiled inside the trial, in {seconds:.1f} s"
+    return {"compiled_in_trial": fact}, [f"{note}; its first times include that"]
 
 
 def search(adapter: Any) -> JSON:

@@ -14,7 +14,7 @@ from harness.worker import LOST_CHANNEL, PROTOCOL
 from harness.worker.state import Bench
 
 Commands = dict[str, Callable[..., JSON]]
-LONGEST_TEXT = 8000  # characters of a message or a traceback that are kept, from its end
+LONGEST_TEXT = 8000  # characters of a message or a traceback that are kept
 
 
 def serve(requests: BinaryIO, replies: BinaryIO, imported: Sample | None = None) -> None:
@@ -23,6 +23,7 @@ def serve(requests: BinaryIO, replies: BinaryIO, imported: Sample | None = None)
     ``imported`` is what imports took that were made before, in the template of this process.
     """
     bench = Bench(imported)
+    bench.compile_clock.install()
     phases = ("native", "fit", "predict", "predict_one")
     names = ("hello", "load", "prepare", "pin", "first_call", *phases, "finish", "save", "warm")
     commands: Commands = {**{name: getattr(bench, name) for name in names}, "quit": dict}
@@ -71,5 +72,12 @@ def told(error: BaseException) -> Failure:
 
 
 def _plain(text: str) -> str:
-    """Return the end of a text that a plugin made, in characters that any file can hold."""
-    return text[-LONGEST_TEXT:].encode("utf-8", "replace").decode().strip()
+    """Return a text that a plugin made, in characters that any file can hold.
+
+    A long text keeps its beginning and its end, half of the room each.
+    """
+    if len(text) > LONGEST_TEXT:
+        half = LONGEST_TEXT // 2
+        left_out = f"\n[... {len(text) - 2 * half:,} characters left out ...]\n"
+        text = text[:half] + left_out + text[-half:]
+    return text.encode("utf-8", "replace").decode().strip()

@@ -12,6 +12,7 @@ from harness.core.model import Algorithm, Sample, Spec, Table, Trial
 from harness.data import duplicates_across, split_notes, split_rows
 from harness.data.preparation import fit_preparation
 from harness.worker.class_weights import balanced_weights, is_balanced, without_class_weight
+from harness.worker.compile_clock import NOTHING, CompileTime
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,6 +61,7 @@ class Hand:
     samples: list[Sample] = field(default_factory=list)
     started: str = ""
     load: float = 0.0  # load average of the machine when the trial began
+    compiled_before: CompileTime = NOTHING  # what was compiled before the trial began
 
     def drop(self) -> None:
         """Begin with a new adapter: a model that is kept may hold on to its training form."""

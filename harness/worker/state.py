@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -23,8 +24,10 @@ from harness.core.model import (
 )
 from harness.core.outcome_files import write_outcome
 from harness.core.phase_timer import Meter
+from harness.core.processes import MARK
 from harness.core.units import utc_now
 from harness.worker import affinity, facts
+from harness.worker.compile_clock import CompileClock
 
 if TYPE_CHECKING:
     from harness.plugins.registry import Registry
@@ -39,6 +42,7 @@ class Bench:
 
     def __init__(self, imported: Sample | None = None) -> None:
         self.meter = Meter()
+        self.compile_clock = CompileClock(os.environ.get(MARK, ""))
         self._imported = imported
         self._registry: Registry | None = None
         self._algorithm: Algorithm | None = None
@@ -115,6 +119,7 @@ class Bench:
         if self._table is None or self._algorithm is None:
             raise HarnessError("no table is loaded; ask `hello` and `load` first")
         started, load, wanted = utc_now(), facts.load(), trial_from_json(trial)
+        compiled = self.compile_clock.time
         if wanted.split not in self._rows:
             self._rows[wanted.split] = cut(wanted, self._table)
         self.meter.warm()
@@ -122,7 +127,7 @@ class Bench:
         with self.meter.phase("preparation"):
             hand = take(wanted, self._table, self._rows[wanted.split])
             vary(hand, **(variation or {}))
-        hand.started, hand.load = started, load
+        hand.started, hand.load, hand.compiled_before = started, load, compiled
         hand.samples.append(self.meter.last)
         hand.samples += self._first_call(hand)
         self.meter.warm()
@@ -284,6 +289,7 @@ class Bench:
         threads, notes = facts.thread_facts(self._facts["threads"])
         rows, columns = table.X.shape
         train_loss, unscored = score_training_rows(hand, table)
+        compiled, compiled_note = facts.compiled(hand.compiled_before, self.compile_clock.time)
         return {
             **self._facts,
             **threads,
@@ -296,11 +302,19 @@ class Bench:
             **facts.search(hand.adapter),
             **train_loss,
             **size_facts(hand.adapter),
+            **compiled,
             "classes": list(table.classes[:MOST_CLASSES]),
             "duplicates": hand.rows.duplicates,
             "machine": machine_id(),
             "load": [hand.load, facts.load()],
-            "notes": [*table.notes, *hand.rows.notes, *hand.notes, *notes, *unscored],
+            "notes": [
+                *table.notes,
+                *hand.rows.notes,
+                *hand.notes,
+                *notes,
+                *unscored,
+                *compiled_note,
+            ],
         }
 
     @staticmethod

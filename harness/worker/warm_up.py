@@ -18,6 +18,10 @@ from harness.worker.tuning import plain_specs
 ROWS = 60
 COLUMNS = 4
 CROWD = 300  # categories, one a row: more than a column of bytes tells apart
+MANY_ROWS = 5000  # of the large tables: more than algorithms sort by comparisons
+LARGE_TREES = 30  # at most, of models of large tables
+RARE = 0.03  # share of the rows of a column of few entries
+INDICATORS = 40  # columns of which each row has one that is not zero
 
 
 def compile_all(
@@ -45,8 +49,8 @@ def exercise(
 ) -> tuple[list[str], float]:
     """Fit and predict once for each task, form of the data, and set of params.
 
-    Tables with columns of categories, and sparse ones, are only tried where ``kinds`` has
-    ``categorical`` or ``sparse``.
+    Tables with columns of categories, sparse ones, and large ones are only tried where ``kinds``
+    has ``categorical``, ``sparse`` or ``large``.
 
     Returns
     -------
@@ -62,7 +66,7 @@ def exercise(
             for X, weight, columns in forms(algorithm, kinds):
                 spec = Spec(
                     task=task,
-                    params={**algorithm.params, **chosen},
+                    params=_params(algorithm, chosen, X.shape[0]),
                     threads=threads,
                     n_classes=_classes(task),
                     categorical=columns,
@@ -75,6 +79,15 @@ def exercise(
                         notes.append(f"{task} with {dict(chosen)}: {type(error).__name__}: {error}")
                 seconds.append(time.perf_counter() - began)
     return list(dict.fromkeys(notes)), seconds[0]  # one for all the forms that fail alike
+
+
+def _params(algorithm: Algorithm, chosen: Mapping[str, Any], rows: int) -> dict[str, Any]:
+    """Return the params of a model; of a large table it has few trees, so that it takes seconds."""
+    params = {**algorithm.params, **chosen}
+    trees = algorithm.capacity.get("trees")
+    if rows < MANY_ROWS or trees is None or not isinstance(params.get(trees.name), int):
+        return params
+    return params | {trees.name: min(params[trees.name], LARGE_TREES)}
 
 
 @dataclass
@@ -138,10 +151,11 @@ def call_once(algorithm: Algorithm, spec: Spec, *, sparse: bool) -> None:
                 _once(algorithm, replace(plain, categorical=columns), X, weight)
 
 
-def forms(
-    algorithm: Algorithm, kinds: Sequence[str]
-) -> Iterator[tuple[Any, np.ndarray | None, tuple[int, ...]]]:
-    """Yield tables (X, weight, categorical columns), one for each form that may be met."""
+Form = tuple[Any, np.ndarray | None, tuple[int, ...]]  # X, weight, categorical columns
+
+
+def forms(algorithm: Algorithm, kinds: Sequence[str]) -> Iterator[Form]:
+    """Yield tables, one for each form that a dataset may have."""
     X = np.random.default_rng(0).normal(size=(ROWS, COLUMNS))
     yield X, None, ()
     if algorithm.accepts.weights:
@@ -150,18 +164,63 @@ def forms(
         holed = X.copy()
         holed[::7, 0] = np.nan
         yield holed, None, ()
-    if algorithm.accepts.categorical and "categorical" in kinds:
-        import pandas as pd
-
+    yield np.hstack([X, _indicators(ROWS, 6)]), None, ()
+    categorical = algorithm.accepts.categorical and "categorical" in kinds
+    sparse = algorithm.accepts.sparse and "sparse" in kinds
+    if "float32" in kinds:  # as users of the estimators give them; trials are of float64
+        yield X.astype(np.float32), None, ()
+    if categorical:
         for rows, n_categories in ((CROWD, CROWD), (ROWS, 3)):
-            frame = pd.DataFrame(np.resize(X, (rows, COLUMNS)))
-            frame.columns = [f"c{j}" for j in range(COLUMNS)]
-            frame["c0"] = pd.Categorical(np.arange(rows) % n_categories)
-            yield frame, None, (0,)
-    if algorithm.accepts.sparse and "sparse" in kinds:
-        from scipy.sparse import csr_matrix
+            yield _with_categories(np.resize(X, (rows, COLUMNS)), n_categories), None, (0,)
+    if "large" in kinds:
+        given = {"categorical": categorical, "sparse": sparse, "float32": "float32" in kinds}
+        yield from _large_forms(algorithm, **given)
+    if sparse:
+        yield _sparse(np.where(X > 0, X, 0.0)), None, ()
 
-        yield csr_matrix(np.where(X > 0, X, 0.0)), None, ()
+
+def _large_forms(
+    algorithm: Algorithm, *, categorical: bool, sparse: bool, float32: bool
+) -> Iterator[Form]:
+    """Yield tables of many rows: algorithms sort, bundle and predict these in other ways."""
+    X = np.random.default_rng(0).normal(size=(MANY_ROWS, 2 * COLUMNS))
+    yield X, None, ()
+    if float32:
+        yield X.astype(np.float32), None, ()
+    indicators = _indicators(MANY_ROWS, INDICATORS)
+    both = np.hstack([X[:, :COLUMNS], indicators])
+    yield both, None, ()
+    if algorithm.accepts.missing:
+        holed = both.copy()
+        holed[::7, :2] = np.nan
+        yield holed, None, ()
+    if categorical:
+        for n_categories in (CROWD, 8):
+            yield _with_categories(X, n_categories), None, (0,)
+    if sparse:
+        rare = np.random.default_rng(2).random((MANY_ROWS, 2 * INDICATORS)) < RARE
+        yield _sparse(both), None, ()
+        yield _sparse(np.where(rare, 1.0, 0.0)), None, ()
+
+
+def _indicators(rows: int, columns: int) -> np.ndarray:
+    """Return columns of 0 and 1, of which each row has one 1."""
+    return np.eye(columns)[np.random.default_rng(1).integers(columns, size=rows)]
+
+
+def _with_categories(X: np.ndarray, n_categories: int) -> Any:
+    """Return a frame whose first column is of categories."""
+    import pandas as pd
+
+    frame = pd.DataFrame(X, columns=[f"c{j}" for j in range(X.shape[1])])
+    frame["c0"] = pd.Categorical(np.arange(len(X)) % n_categories)
+    return frame
+
+
+def _sparse(X: np.ndarray) -> Any:
+    from scipy.sparse import csr_matrix
+
+    return csr_matrix(X)
 
 
 def _classes(task: Task) -> int:

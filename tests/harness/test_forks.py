@@ -69,7 +69,7 @@ def test_a_fork_is_what_a_new_process_is(opened, monkeypatch, tmp_path):
     process = psutil.Process(session.process.pid)
     assert os.getpgid(process.pid) == os.getsid(process.pid) == process.pid
     assert process.cwd() == str(tmp_path)
-    assert process.num_fds() == 6  # nothing, output twice, faults, requests and replies
+    assert process.num_fds() == 7  # nothing, output twice, faults, state, requests and replies
     score = Path(f"/proc/{process.pid}/oom_score_adj").read_text()
     assert (score.strip(), session.facts["hash_seed"]) == ("1000", "0")
     [imported] = session.facts["samples"]

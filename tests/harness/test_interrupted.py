@@ -60,3 +60,33 @@ def test_no_process_outlives_the_parent_and_finished_trials_stay(tmp_path, sent,
     assert [o.status for o in left] == [Status.DONE] * width
     if sent == signal.SIGINT:
         assert list((tmp_path / "work").glob("worker-*")) == []
+
+
+DAEMON = """
+import sys
+from pathlib import Path
+from jobs import job
+from harness.execution.supervisor import Supervisor
+
+deeds = {"fit": "daemonise+sleep", "daemon": sys.argv[1], "seconds": 600.0}
+with Supervisor(Path(sys.argv[2])) as supervisor:
+    list(supervisor.supervise(job(deeds, timed=sys.argv[3] == "timed", timeout=600.0)))
+"""
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs Linux's subreapers")
+@pytest.mark.parametrize("kind", ["timed", "untimed"])
+def test_a_daemon_does_not_outlive_a_harness_that_is_killed(tmp_path, kind):
+    helpers = str(Path(__file__).resolve().parents[1] / "helpers")
+    path = os.pathsep.join([helpers, os.environ.get("PYTHONPATH", "")])
+    place = tmp_path / "daemon"
+    parent = subprocess.Popen(
+        [sys.executable, "-c", DAEMON, str(place), str(tmp_path / "work"), kind],
+        env=os.environ | {"PYTHONPATH": path},
+    )
+    wait_until(place.exists, 60.0)
+    pid = int(place.read_text())
+    assert running(pid)
+    parent.kill()
+    parent.wait()
+    wait_until(lambda: not running(pid))

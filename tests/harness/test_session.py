@@ -108,7 +108,7 @@ def test_a_refusal_leaves_the_session_usable_and_carries_the_output(impostor):
     assert caught.value.failure.detail == "traceback\n\nprinted:\nprinted 1"
     session.clear_log()
     assert session.ask("fit", 10.0)["ok"]
-    assert processes.tail(session.log) == "printed 2"
+    assert processes.tail(session.files.log) == "printed 2"
 
 
 def test_a_late_reply_and_a_request_after_the_end(impostor):

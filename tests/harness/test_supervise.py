@@ -1,6 +1,8 @@
 """Real processes, real kills: what becomes of a trial, and of those after it."""
 
 import os
+import shutil
+import sys
 import threading
 from dataclasses import replace
 from pathlib import Path
@@ -12,10 +14,12 @@ from jobs import PLUGIN, job, pids_in, running, wait_until
 from harness.core import processes
 from harness.core.errors import StoreError
 from harness.core.machine import machine_id
-from harness.core.model import Status
+from harness.core.machine_load import LoadMeter
+from harness.core.model import Limits, Status
 from harness.core.outcome_files import read_outcome
 from harness.execution.compiling import compile_kernels
 from harness.execution.supervisor import Supervisor
+from harness.planning.reuse import may_end_otherwise
 from harness.plugins.registry import Registry
 
 
@@ -126,6 +130,89 @@ def test_a_hang_is_ended_with_all_its_children_and_the_rest_goes_on(supervisor, 
     pids = pids_in(tmp_path / "pids")
     assert len(pids) == 3
     wait_until(lambda: not any(map(running, pids)))
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs Linux's subreapers")
+@pytest.mark.parametrize("timed", [False, True])  # a forked worker, and a new interpreter
+@pytest.mark.parametrize("program", [False, True])
+@pytest.mark.parametrize(
+    ("then", "status"),
+    [
+        ("sleep", Status.TIMEOUT),
+        ("exit", Status.CRASHED),
+        ("segfault", Status.CRASHED),
+        ("kill_group", Status.CRASHED),
+    ],
+)
+def test_a_daemon_does_not_outlive_its_trial(supervisor, tmp_path, then, status, program, timed):
+    place = tmp_path / "daemon"
+    deeds = {"fit": f"daemonise+{then}", "daemon": str(place), "program": program, "seconds": 60.0}
+    ended, last = run(supervisor, deeds, {}, timed=timed, timeout=6.0)
+    assert (ended.status, last.status) == (status, Status.DONE)
+    assert not running(int(place.read_text()))
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs Linux's subreapers")
+def test_a_daemon_ends_with_a_worker_that_ends_as_it_should(tmp_path):
+    place = tmp_path / "daemon"
+    with Supervisor(tmp_path / "work") as supervisor:
+        [done] = run(supervisor, {"fit": "daemonise", "daemon": str(place)})
+    assert done.status is Status.DONE
+    assert not running(int(place.read_text()))
+
+
+def test_a_long_error_keeps_its_beginning_and_its_end(supervisor):
+    [outcome] = run(supervisor, {"fit": "long_error"})
+    message = outcome.failure.message
+    assert message.startswith("the beginning")
+    assert message.endswith("the end")
+    assert "characters left out" in message
+    assert len(message) < 8100
+    assert outcome.failure.detail.startswith("Traceback")
+    assert outcome.failure.detail.rstrip().endswith("the end")
+
+
+def test_what_compiles_inside_a_trial_does_not_count_against_its_limit(supervisor):
+    late = {"fit": "compile+sleep", "compiling": 4.0}
+    done, slow = run(supervisor, {**late, "seconds": 0.1}, {**late, "seconds": 9.0}, timeout=3.0)
+    assert done.status is Status.DONE
+    compiled = done.facts["compiled_in_trial"]
+    assert compiled["functions"] >= 1
+    assert compiled["seconds"] >= 4.0
+    assert any("were compiled inside the trial" in note for note in done.facts["notes"])
+    assert slow.status is Status.TIMEOUT
+    assert "of compiling are not counted" in slow.failure.message
+    assert slow.facts["compiling"] >= 4.0
+
+
+def test_a_trial_that_compiles_nothing_says_nothing_of_it(supervisor):
+    [outcome] = run(supervisor, {})
+    assert "compiled_in_trial" not in outcome.facts
+
+
+def test_a_work_folder_that_is_removed_while_kernels_are_compiled_ends_nothing(tmp_path):
+    folder = tmp_path / "work"
+    with Supervisor(folder) as supervisor:
+        slow = job({"fit": "sleep", "seconds": 0.5})
+        remover = threading.Timer(1.5, shutil.rmtree, [folder])
+        remover.start()
+        compiled = supervisor.warm(slow)
+        remover.join()
+        assert not folder.exists()
+        assert compiled.notes == ()
+        [outcome] = supervisor.supervise(job({}))
+    assert outcome.status is Status.DONE
+
+
+def test_a_time_out_on_a_loaded_machine_is_named_and_run_again(supervisor, monkeypatch):
+    facts = {"processors": 2, "own": 0.1, "others": 1.9, "loaded": True}
+    monkeypatch.setattr(LoadMeter, "facts", lambda *_: facts)
+    [outcome] = run(supervisor, {"fit": "sleep", "seconds": 60.0}, timeout=1.5)
+    assert outcome.status is Status.TIMEOUT
+    assert "other programs used 1.9 of 2 processors" in outcome.failure.message
+    assert may_end_otherwise(outcome.status, outcome.facts, Limits(timeout=1.5))
+    idle = {**outcome.facts, "machine_load": {**facts, "loaded": False}}
+    assert not may_end_otherwise(outcome.status, idle, Limits(timeout=1.5))
 
 
 def test_more_memory_than_the_cap_ends_the_trial(supervisor):

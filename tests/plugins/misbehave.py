@@ -68,6 +68,23 @@ def hang_with_child(params):
     time.sleep(600)
 
 
+def daemonise(params):
+    """Start a daemon, whose parent ends at once, and wait until it has written its process id."""
+    if not os.fork():
+        os.setsid()
+        if not os.fork():
+            os.closerange(0, 256)
+            part = Path(params["daemon"] + ".part")
+            part.write_text(str(os.getpid()))
+            part.replace(params["daemon"])
+            if params.get("program"):
+                os.execv(SLEEPER[0], SLEEPER)
+            time.sleep(600)
+        os._exit(0)
+    while not Path(params["daemon"]).exists():
+        time.sleep(0.01)
+
+
 def note_pid(params):
     with Path(params["pids"]).open("a") as file:
         file.write(f"{os.getpid()} ")
@@ -109,6 +126,24 @@ def raise_error(_):
     raise ValueError("the plugin's own error: é \ud800 <script>")
 
 
+def long_error(_):
+    raise ValueError("the beginning" + 20_000 * "." + "the end")
+
+
+def compile_slowly(params):
+    """Compile something with numba, for a second or more."""
+    import numba
+    from numba.core import event
+
+    @numba.njit
+    def double(x):
+        return 2 * x
+
+    with event.trigger_event("numba:compile", {}):
+        double(1)
+        time.sleep(params["compiling"])
+
+
 DEEDS = {
     "nothing": lambda _: None,
     "segfault": segfault,
@@ -116,9 +151,12 @@ DEEDS = {
     "sys_exit": lambda _: sys.exit("enough"),
     "interrupt": lambda _: signal.raise_signal(signal.SIGINT),
     "raise": raise_error,
+    "long_error": long_error,
+    "compile": compile_slowly,
     "memory_error": lambda _: np.ones(2**50),
     "sleep": lambda params: time.sleep(params["seconds"]),
     "hang": hang_with_child,
+    "daemonise": daemonise,
     "brood": brood,
     "grow": grow,
     "flood": flood,

@@ -1,0 +1,136 @@
+"""A clock of the time that numba spends compiling, which the parent process can read.
+
+The worker writes three numbers into a file that both processes know: the seconds of all finished
+compilations, the monotonic time at which the present one began (0 where there is none), and the
+number of functions. The parent reads them while it waits for a reply, so compilation does not
+count against the time limit of a trial.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import mmap
+import struct
+import sys
+import time
+from collections.abc import Callable
+from importlib.abc import MetaPathFinder
+from importlib.machinery import ModuleSpec
+from pathlib import Path
+from types import ModuleType
+from typing import Any, NamedTuple
+
+LAYOUT = struct.Struct("=ddd")
+EVENTS = "numba.core.event"
+LONGEST = 600.0  # seconds; a single compilation that takes longer counts as a hang
+
+
+class CompileTime(NamedTuple):
+    """What numba has compiled so far in one process."""
+
+    seconds: float  # wall time of compilations that have ended
+    began: float  # monotonic time at which the present compilation began, 0.0: there is none
+    functions: int
+
+    def total(self, now: float) -> float:
+        """Return the seconds of all compilations until now, the present one included."""
+        current = now - self.began if self.began else 0.0
+        return self.seconds + min(max(current, 0.0), LONGEST)
+
+
+NOTHING = CompileTime(0.0, 0.0, 0)
+
+
+def read_compile_time(path: Path) -> CompileTime:
+    """Return what a worker has written; nothing where it wrote nothing."""
+    with contextlib.suppress(OSError, struct.error):
+        seconds, began, functions = LAYOUT.unpack(path.read_bytes()[: LAYOUT.size])
+        return CompileTime(seconds, began, int(functions))
+    return NOTHING
+
+
+class _AfterImport(MetaPathFinder):
+    """Call a function with numba's module of events as soon as that is imported."""
+
+    def __init__(self, then: Callable[[ModuleType], None]) -> None:
+        self._then = then
+
+    def find_spec(
+        self,
+        fullname: str,
+        path: object,  # noqa: ARG002 - the signature
+        target: object = None,  # noqa: ARG002 - the signature
+    ) -> ModuleSpec | None:
+        """Return the usual spec of that module, with the call added; None for all others."""
+        if fullname != EVENTS:
+            return None
+        sys.meta_path.remove(self)
+        spec = importlib.util.find_spec(fullname)
+        if spec is None or spec.loader is None:
+            return spec
+        execute, then = spec.loader.exec_module, self._then
+
+        def execute_and_call(module: ModuleType) -> None:
+            execute(module)
+            then(module)
+
+        spec.loader.exec_module = execute_and_call  # type: ignore[method-assign]
+        return spec
+
+
+class CompileClock:
+    """Measure the compilations of this process.
+
+    Parameters
+    ----------
+    path
+        File that the parent reads; empty: nobody does.
+    """
+
+    def __init__(self, path: str = "") -> None:
+        self.time = NOTHING
+        self._depth = 0  # a compilation may lie inside that of its caller
+        self._shared: mmap.mmap | None = None
+        if path:
+            with contextlib.suppress(OSError, ValueError), Path(path).open("r+b") as file:
+                file.truncate(LAYOUT.size)
+                # Children that the worker forks keep this mapping: it marks them as its own.
+                self._shared = mmap.mmap(file.fileno(), LAYOUT.size)
+
+    def install(self) -> None:
+        """Listen to numba from now on, or from its import on."""
+        if EVENTS in sys.modules:
+            self._listen(sys.modules[EVENTS])
+        else:
+            sys.meta_path.insert(0, _AfterImport(self._listen))
+
+    def _listen(self, events: Any) -> None:
+        clock = self
+
+        class Listener(events.Listener):  # type: ignore[misc]
+            def on_start(self, event: object) -> None:  # noqa: ARG002 - numba's signature
+                clock.start()
+
+            def on_end(self, event: object) -> None:  # noqa: ARG002 - numba's signature
+                clock.end()
+
+        events.register("numba:compile", Listener())
+
+    def start(self) -> None:
+        """Note that the compilation of a function begins."""
+        self._depth += 1
+        began = self.time.began or time.monotonic()
+        self._set(CompileTime(self.time.seconds, began, self.time.functions + 1))
+
+    def end(self) -> None:
+        """Note that the compilation of a function has ended."""
+        self._depth = max(0, self._depth - 1)
+        if not self._depth and self.time.began:
+            spent = time.monotonic() - self.time.began
+            self._set(CompileTime(self.time.seconds + spent, 0.0, self.time.functions))
+
+    def _set(self, value: CompileTime) -> None:
+        self.time = value
+        if self._shared is not None:
+            self._shared[: LAYOUT.size] = LAYOUT.pack(*value)

@@ -1,0 +1,55 @@
+"""The notice on stderr that kernels are compiled: once, only where that takes long."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+CODE = """
+import time
+from types import SimpleNamespace
+from numba.core import event
+import algorithms.runtime.threads
+from algorithms._common import compile_notice
+
+compile_notice.IDLE, compile_notice.EVERY = 0.5, 1.0
+def kernel():
+    pass
+kernel.__module__ = {module!r}
+data = {{"dispatcher": SimpleNamespace(py_func=kernel)}}
+for _ in range(2):
+    for _ in range(3):
+        with event.trigger_event("numba:compile", data):
+            time.sleep({seconds})
+    time.sleep(1.5)
+"""
+
+
+def said(seconds, module="algorithms._kernels.x", **variables):
+    env = {name: value for name, value in os.environ.items() if name != "HARNESS_COMPILE_NOTICE"}
+    code = CODE.format(seconds=seconds, module=module)
+    command = [sys.executable, "-W", "error", "-c", code]
+    done = subprocess.run(command, env=env | variables, capture_output=True, text=True, check=True)
+    assert done.stdout == ""
+    return done.stderr.splitlines()
+
+
+def test_a_long_compilation_is_announced_once_with_progress_and_the_command():
+    first, *progress, last = said(1.2)
+    assert "`python -m harness compile`" in first
+    assert progress
+    assert all("kernels compiled" in line for line in progress)
+    assert last.startswith("algorithms: done, 3 kernels compiled in ")
+
+
+@pytest.mark.parametrize(
+    "how",
+    [
+        {"seconds": 0.05},
+        {"seconds": 1.2, "HARNESS_COMPILE_NOTICE": "0"},
+        {"seconds": 1.2, "module": "somebody_else"},
+    ],
+)
+def test_nothing_is_said_of_short_ones_when_switched_off_and_of_other_code(how):
+    assert said(**how) == []

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from harness.plugins.adapters import EstimatorAdapter, estimator_adapter, spread
     from harness.plugins.hookspecs import hookimpl
     from harness.trees.ensemble import Missing, Tree, TreeEnsemble
+    from harness.trees.sparse_check import check_sparse
 
 __version__ = "0.1.0"
 # Of hookspecs.py and the nouns in it: rises when a plugin that worked would no longer work.
@@ -45,6 +46,7 @@ _HOME = {
     "Missing": "trees",
     "Tree": "trees",
     "TreeEnsemble": "trees",
+    "check_sparse": "sparse_check",
     "spread": "adapters",
 }
 __all__ = [
@@ -67,6 +69,7 @@ __all__ = [
     "Task",
     "Tree",
     "TreeEnsemble",
+    "check_sparse",
     "duel",
     "estimator_adapter",
     "hookimpl",

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from harness.plugins.adapters import EstimatorAdapter, estimator_adapter, spread
     from harness.plugins.hookspecs import hookimpl
     from harness.trees.ensemble import Missing, Tree, TreeEnsemble
+    from harness.trees.sparse_check import check_sparse
 
 __version__ = "0.1.0"
 # Of hookspecs.py and the nouns in it: rises when a plugin that worked would no longer work.
@@ -46,6 +47,7 @@ _HOME = {
     "Missing": "trees.ensemble",
     "Tree": "trees.ensemble",
     "TreeEnsemble": "trees.ensemble",
+    "check_sparse": "trees.sparse_check",
     "spread": "plugins.adapters",
 }
 __all__ = [
@@ -69,6 +71,7 @@ __all__ = [
     "Task",
     "Tree",
     "TreeEnsemble",
+    "check_sparse",
     "duel",
     "estimator_adapter",
     "hookimpl",

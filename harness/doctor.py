@@ -100,13 +100,15 @@ def kernel_cache() -> Check:
     answer, complaint = ask("from algorithms.runtime.jit import CACHE_FOLDER as f; print(f)")
     if complaint:
         return Check(name, "fail", complaint, "is the installation whole? `make setup` mends it")
+    advice = "set HARNESS_KERNEL_CACHE to a folder of yours"
+    if answer == "None":
+        return Check(name, "warn", "no folder can be written to: every process compiles", advice)
     folder = Path(answer)
     sizes = [file.stat().st_size for file in folder.rglob("*") if file.is_file()]
     message = f"{folder}, {len(sizes)} files, {sum(sizes) / 2**20:.1f} MiB"
-    if folder.name.startswith("tree-harness-kernels-"):  # else it is named by a digest
-        folder.rmdir()  # made by the question itself
-        message = "cannot be written to: every process compiles anew"
-        return Check(name, "warn", message, "set HARNESS_KERNEL_CACHE to a folder of yours")
+    if folder.parent.name.startswith("tree-harness-kernels-"):
+        message += ": the usual folder cannot be written to"
+        return Check(name, "warn", message, advice)
     return Check(name, "ok", message)
 
 

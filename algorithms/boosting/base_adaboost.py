@@ -11,15 +11,14 @@ from sklearn.utils._param_validation import HasMethods, Interval
 from sklearn.utils.metadata_routing import _RoutingNotSupportedMixin
 from sklearn.utils.validation import (
     _check_sample_weight,
-    check_array,
     check_is_fitted,
-    validate_data,
 )
 
 from algorithms.boosting.weak_learners import AnyLearner, TreeLearner
 from algorithms.estimator.bootstrap import SEEDS
 from algorithms.estimator.fast_validation import plain_rows
 from algorithms.estimator.library_versions import AS_SKLEARN, warn_of_other_version
+from algorithms.estimator.validation import check_array, validate_data
 from algorithms.trees.base_tree import BaseDecisionTree
 from algorithms.trees.presorted_table import check_sparse
 

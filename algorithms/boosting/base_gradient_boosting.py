@@ -8,9 +8,9 @@ import numpy as np
 from scipy.sparse import issparse
 from sklearn.base import _fit_context, clone, is_classifier
 from sklearn.model_selection import train_test_split
-from sklearn.utils import check_array, check_random_state
+from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import HasMethods, Hidden, Interval, StrOptions
-from sklearn.utils.validation import _check_sample_weight, column_or_1d, validate_data
+from sklearn.utils.validation import _check_sample_weight, column_or_1d
 
 from algorithms.boosting.boosted_trees import BoostedWalker
 from algorithms.boosting.fitted_model import BoostedModel
@@ -19,6 +19,7 @@ from algorithms.boosting.gradient_trees import TreeMaker, level_depth
 from algorithms.boosting.losses import KernelLoss
 from algorithms.estimator.library_versions import AS_SKLEARN, warn_of_other_version
 from algorithms.estimator.sample_weight import bring_near_one
+from algorithms.estimator.validation import check_array, validate_data
 from algorithms.estimator.warm_start import check_warm_start
 from algorithms.runtime.threads import Workers, count_threads
 from algorithms.trees.cart import TREE_CONSTRAINTS, count_features

@@ -58,6 +58,7 @@ def median_of_trees(trees, votes, X, threads):
             found = np.empty((end - start, len(trees)))
             missing = may_lack(X, start, end, depth)
             for t, tree in enumerate(trees):
+                workers.check()
                 find_leaves(*tree.steps, X, missing, leaves, start, end)
                 found[:, t] = tree.values[leaves[start:end], 0]
             out[start:end] = weighted_median(found, votes)

@@ -8,6 +8,8 @@ from algorithms.boosting.kernels.leaf_sums import add_trees
 from algorithms.prediction.kernels.predict import STEP
 from algorithms.runtime.threads import Workers, threads_worth
 
+WALKS_AT_ONCE = 1 << 22  # that take a fraction of a second: Ctrl-C waits for them
+FEWEST_ROWS = 1024
 WALKS_OF_A_THREAD = 1 << 16  # of small trees, that take longer than a thread takes to start
 
 
@@ -42,7 +44,7 @@ class BoostedWalker:
             add_trees(*joined, rate, X, raw.T, first, last)
 
         with Workers(threads_worth(threads, len(X) * len(own), WALKS_OF_A_THREAD)) as workers:
-            workers.share(walk, len(X))
+            workers.share_steps(walk, len(X), max(FEWEST_ROWS, WALKS_AT_ONCE // len(own)))
 
 
 def join_steps(trees, n_outputs):

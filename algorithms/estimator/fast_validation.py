@@ -10,6 +10,7 @@ import pandas as pd
 from scipy import sparse
 
 from algorithms.estimator.frame_to_array import as_they_are, lay_out, with_gaps
+from algorithms.estimator.validation import with_sound_indices
 from algorithms.runtime.value_checks import GAPS, INFINITE, find_odd
 
 MOST_VALUES = 1 << 22  # of more, scikit-learn's own look at them is what takes the time
@@ -21,7 +22,7 @@ CSR = (sparse.csr_array, sparse.csr_matrix)
 def plain_table(estimator, X, dtype=None):
     """Return `plain_sparse_rows`, `plain_frame` or `plain_rows` of X, by what it is."""
     if sparse.issparse(X):
-        return plain_sparse_rows(estimator, X, dtype)
+        return plain_sparse_rows(estimator, with_sound_indices(X), dtype)
     plain = plain_frame if isinstance(X, pd.DataFrame) else plain_rows
     return plain(estimator, X, dtype)
 

@@ -76,6 +76,7 @@ class Walker:
                 end = min(start + ROWS_AT_ONCE, last)
                 missing = may_lack(X, start, end, depth)
                 for tree, steps in zip(self.trees, all_steps, strict=True):
+                    workers.check()
                     find_leaves(*steps, X, missing, leaves, start, end)
                     add_values(tree.values, leaves, out, start, end)
 

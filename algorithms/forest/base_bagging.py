@@ -15,12 +15,12 @@ from sklearn.utils.validation import (
     _check_sample_weight,
     check_is_fitted,
     has_fit_parameter,
-    validate_data,
 )
 
 from algorithms.estimator.bootstrap import SEEDS, count_columns, count_rows, draw, seeded_clones
 from algorithms.estimator.fast_validation import plain_rows
 from algorithms.estimator.library_versions import AS_SKLEARN, warn_of_other_version
+from algorithms.estimator.validation import validate_data
 from algorithms.estimator.warm_start import check_warm_start
 from algorithms.forest.bagged_trees import Walker, grow_bag
 from algorithms.runtime.threads import count_threads

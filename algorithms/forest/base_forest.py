@@ -9,11 +9,12 @@ from scipy.sparse import hstack, issparse
 from sklearn.base import BaseEstimator, _fit_context
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, RealNotInt
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from algorithms.estimator.bootstrap import SEEDS, count_rows
 from algorithms.estimator.fast_validation import plain_rows
 from algorithms.estimator.library_versions import warn_of_other_version
+from algorithms.estimator.validation import validate_data
 from algorithms.estimator.verbose import say
 from algorithms.estimator.warm_start import check_warm_start
 from algorithms.forest.bagged_trees import Walker

@@ -15,6 +15,7 @@ from algorithms.gbdt.kernels.score_update import (
 )
 from algorithms.gbdt.model import copy_tree
 from algorithms.gbdt.resident_threads import Crew, grow
+from algorithms.runtime.interrupt_flag import check_interrupt
 from algorithms.runtime.threads import ALONE, count_processors, make_team
 
 EVERY = np.empty(0, np.uint32)  # of rows: all of them
@@ -111,6 +112,7 @@ class Grower:
         else:
             begin_with(given, own.rows, 0, n_rows)
             self._crew_on(records).grow(scale)
+        check_interrupt(self.team.flag)
         self._own = own
         self.n_leaves = int(own.state[booster_arrays.LEAVES])
         self._mark()

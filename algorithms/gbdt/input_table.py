@@ -8,11 +8,11 @@ from numbers import Integral
 import numpy as np
 import pandas as pd
 from scipy import sparse
-from sklearn.utils.validation import validate_data
 
 from algorithms.estimator.fast_validation import plain_table
 from algorithms.estimator.frame_to_array import as_they_are, is_plain, lay_out, with_gaps
 from algorithms.estimator.frames import columns_of_lists, is_polars, naming_columns, with_categories
+from algorithms.estimator.validation import validate_data
 
 
 def read_table(estimator, X, *, reset, y="no_validation", known=None, **options):

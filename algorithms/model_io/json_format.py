@@ -41,6 +41,8 @@ def read(document):
     """
     if document.get("format") != FORMAT:
         raise ModelFileError("it is neither XGBoost's JSON nor our own")
+    if type(document["version"]) is not int or document["version"] < 1:
+        raise ModelFileError("its version is no number from 1 on")
     if document["version"] > VERSION:
         raise ModelFileError(
             f"it is of version {document['version']} and this program reads up to {VERSION}: "
@@ -86,8 +88,10 @@ def unlisted(value):
     """Return a field of an ensemble from its JSON form."""
     if not isinstance(value, list):
         return value
-    found = np.array(value)
-    if found.dtype.kind != "U":
-        return found
-    flat = np.array([SPELT.get(v, v) for v in np.array(value, object).ravel().tolist()], np.float64)
-    return flat.reshape(found.shape)
+    found = np.array(value, object)  # an array of text would have the longest one's room each
+    flat = found.ravel().tolist()
+    if not any(isinstance(one, str) for one in flat):
+        return np.array(value)
+    if not all(isinstance(one, int | float) or one in SPELT for one in flat):
+        raise ModelFileError("a list of numbers holds text")
+    return np.array([SPELT.get(one, one) for one in flat], np.float64).reshape(found.shape)

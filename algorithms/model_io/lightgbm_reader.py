@@ -10,7 +10,7 @@ import json
 import numpy as np
 
 from algorithms.model_io.errors import ModelFileError
-from algorithms.model_io.limits import check_codes, check_outputs
+from algorithms.model_io.limits import MOST_CODES, check_features, check_outputs, integers
 from algorithms.model_io.objectives import LIGHTGBM, link_of
 from harness import Missing, Tree, TreeEnsemble
 
@@ -19,6 +19,8 @@ CATEGORICAL, DEFAULT_LEFT = 1, 2
 ZERO_THRESHOLD = float(np.float32(1e-35))  # smaller values are dropped before a row is walked
 KINDS = np.array([Missing.NAN_AS_ZERO, Missing.ZERO, Missing.NAN], np.uint8)
 VERSIONS = ("v3", "v4")
+MOST_DECISION = 2 << 2 | CATEGORICAL | DEFAULT_LEFT
+LARGEST_WORD = (1 << 32) - 1  # of a bit set
 LISTED = "category_columns"  # in files of ours: places of the columns whose categories are listed
 TREES_END = "\nend of trees"
 
@@ -58,9 +60,10 @@ def read(text):
     link = link_of(objective, LIGHTGBM)
     sigmoid = dict(o.split(":") for o in options if ":" in o).get("sigmoid", "1")
     n_classes = 2 if objective == "binary" else width if width > 1 else 0
-    n_features = int(about["max_feature_idx"]) + 1
+    names = about["feature_names"].split(" ")
+    n_features = check_features(int(about["max_feature_idx"]) + 1, names)
     ensemble = TreeEnsemble.join(
-        [one_tree(fields(block)) for block in blocks],
+        [one_tree(fields(block), n_features) for block in blocks],
         n_features=n_features,
         output=np.arange(len(blocks)) % width,
         base=np.zeros(width),
@@ -72,7 +75,6 @@ def read(text):
         version=about["version"],
         cover_kind="rows",
     )
-    names = about["feature_names"].split(" ")
     categories = categories_of(about, names, lists_of(rest))
     return ensemble, None if names == default_names(n_features) else names, categories
 
@@ -84,7 +86,12 @@ def objective_of(text):
 
 def default_names(n_features):
     """Return LightGBM's names of columns that have none."""
-    return [f"Column_{f}" for f in range(n_features)]
+    return [default_name(f) for f in range(n_features)]
+
+
+def default_name(place):
+    """Return LightGBM's name of a column that has none."""
+    return f"Column_{place}"
 
 
 def fields(block):
@@ -113,7 +120,7 @@ def categories_of(about, names, lists):
     if len(infos) != len(names):
         raise ModelFileError(f"it tells of {len(infos)} columns and names {len(names)}")
     if LISTED in about:
-        places = [int(place) for place in about[LISTED].split()]
+        places = integers(about[LISTED].split(), 0, len(names) - 1, LISTED).tolist()
     else:
         last = len(names) - 1
         places = first_places(infos, lists)
@@ -148,8 +155,14 @@ def can_be_codes(info, count):
     return all(value.is_integer() and 0 <= value < count for value in values)
 
 
-def one_tree(t):
-    """Return one tree: inner nodes first, as the library numbers them, then the leaves."""
+def one_tree(t, n_features):
+    """Return one tree: inner nodes first, as the library numbers them, then the leaves.
+
+    Parameters
+    ----------
+    t : dict, name → text, the fields of the tree
+    n_features : int
+    """
     if t.get("is_linear", "0") != "0":
         raise ModelFileError("its leaves are linear models")
     leaf_value = numbers(t["leaf_value"])
@@ -167,15 +180,23 @@ def one_tree(t):
             found[n_inner:] = exactly(n_leaves, numbers(t[leaf]), leaf)
         return found
 
-    decision = column("decision_type", None).astype(int)
+    def whole(name, low, high, fill):
+        """Return a column of whole numbers of inner nodes; leaves have ``fill``."""
+        found = np.full(n_inner + n_leaves, fill, np.int64)
+        if n_inner:
+            given = integers(t[name].split(), low, high, f"{name} of a tree")
+            found[:n_inner] = exactly(n_inner, given, name)
+        return found
+
+    decision = whole("decision_type", 0, MOST_DECISION, 0)
     children = {}
     for side in ("left_child", "right_child"):
-        child = column(side, None).astype(int)
+        child = whole(side, -n_leaves, n_inner - 1, 0)
         child = np.where(child < 0, n_inner + ~child, child)  # a leaf is stored as ~number
-        children[side] = np.where(np.arange(len(child)) < n_inner, child, -1).astype(np.int32)
+        children[side] = np.where(np.arange(len(child)) < n_inner, child, -1)
     inner = np.arange(len(decision)) < n_inner
     return Tree(
-        feature=column("split_feature", None, -1).astype(np.int32),
+        feature=whole("split_feature", 0, n_features - 1, -1),
         threshold=column("threshold", None),
         left=children["left_child"],
         right=children["right_child"],
@@ -197,13 +218,22 @@ def exactly(wanted, values, name):
 
 def category_sets(t, decision):
     """Return the categories that go left at each node that asks for one."""
+    nodes = np.flatnonzero(decision & CATEGORICAL).tolist()
+    if not nodes:
+        return {}
+    words = integers(t["cat_threshold"].split(), 0, LARGEST_WORD, "cat_threshold").astype("<u4")
+    bounds = integers(t["cat_boundaries"].split(), 0, len(words), "cat_boundaries")
+    if (bounds[1:] < bounds[:-1]).any() or (bounds[1:] > bounds[:-1] + MOST_CODES // 32).any():
+        raise ModelFileError("cat_boundaries do not ascend, or a set of categories is too large")
+    thresholds = t["threshold"].split()
+    numbers_of_sets = [int(float(thresholds[node])) for node in nodes]
+    integers(numbers_of_sets, 0, len(bounds) - 2, "the threshold of a categorical split")
+    if len(set(numbers_of_sets)) < len(nodes):
+        raise ModelFileError("two nodes of a tree ask for the same set of categories")
     sets = {}
-    for node in np.flatnonzero(decision & CATEGORICAL).tolist():
-        number = int(float(t["threshold"].split()[node]))
-        start, end = map(int, t["cat_boundaries"].split()[number : number + 2])
-        words = np.array(t["cat_threshold"].split()[start:end], np.uint64).astype("<u4")
-        sets[node] = (np.flatnonzero(np.unpackbits(words.view(np.uint8), bitorder="little")), True)
-    check_codes(sets)
+    for node, number in zip(nodes, numbers_of_sets, strict=True):
+        own = words[bounds[number] : bounds[number + 1]]
+        sets[node] = (np.flatnonzero(np.unpackbits(own.view(np.uint8), bitorder="little")), True)
     return sets
 
 

@@ -22,7 +22,7 @@ FORMATS = ("harness", "xgboost", "lightgbm")
 ATTRIBUTE = "tree-harness"  # under which XGBoost's file keeps what our estimators say
 KINDS = "biufUO"  # of numpy, that class labels may have
 UBJSON = b"{L"  # how XGBoost's files of this form begin: an object, and a long length of a name
-MALFORMED = (KeyError, ValueError, TypeError, IndexError, AttributeError, OverflowError)
+MALFORMED = (KeyError, ValueError, TypeError, IndexError, AttributeError, ArithmeticError)
 MALFORMED += (RecursionError, MemoryError)
 
 
@@ -173,9 +173,9 @@ def read_text(text, wanted):
         told = xgboost_reader.attribute_of(document, ATTRIBUTE)
         about = json.loads(told) if told else {"facts": xgboost_reader.stopping_of(document)}
         found = described(ensemble, about)
-        columns = names or lightgbm_reader.default_names(ensemble.n_features)
         named = xgboost_reader.categories_of(document, ensemble.n_features)
-        named = {columns[place]: values for place, values in named.items()}
+        name_of = names.__getitem__ if names else lightgbm_reader.default_name
+        named = {name_of(place): values for place, values in named.items()}
         return replace(
             found,
             names=names,
@@ -205,6 +205,7 @@ def described(ensemble, about):
     lists = categories if isinstance(categories, list) else categories.values()
     right &= all(isinstance(values, list) for values in lists)
     right &= columns is None or (isinstance(columns, list) and len(columns) == ensemble.n_features)
+    right &= columns is None or all(isinstance(name, str) for name in columns)
     n_classes = len(ensemble.classes)
     right &= not labels or labels["dtype"].lstrip("<>=|")[0] in KINDS
     right &= not labels or not n_classes or len(labels["values"]) == n_classes

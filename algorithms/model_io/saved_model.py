@@ -9,10 +9,20 @@ from sklearn.utils.validation import check_is_fitted
 
 from algorithms.model_io import json_format, lightgbm_writer, xgboost_writer
 from algorithms.model_io.errors import ModelFileError
-from algorithms.model_io.lightgbm_reader import default_names
-from algorithms.model_io.model_files import ATTRIBUTE, format_of, read_file, write_text
+from algorithms.model_io.lightgbm_reader import default_name
+from algorithms.model_io.model_files import ATTRIBUTE, MALFORMED, format_of, read_file, write_text
 
 MOST_IN_DTYPE = 3  # letters of a number's dtype: no file asks for text of any length
+FACTS = {  # what facts of training may be
+    "n_iter_": (int,),
+    "best_iteration_": (int,),
+    "best_iteration": (int, type(None)),
+    "best_score_": (int, float, type(None)),
+    "best_score": (int, float, type(None)),
+    "evals_result_": (dict,),
+    "_history": (dict,),
+    "_stopped": (bool,),
+}
 
 
 class SavedModel:
@@ -94,28 +104,45 @@ class SavedModel:
             A ValueError that says what is wrong with the file, or that it is for another task.
         """
         found = read_file(path, format)
+        self._check_task(path, found.ensemble)
+        try:
+            self._take_file(found)
+        except MALFORMED as error:
+            reason = f"what it says of the estimator is malformed ({error})"
+            raise ModelFileError(f"{path} cannot be read as a model: {reason}") from error
+        return self
+
+    def _take_file(self, found):
+        """Become the model of a `ModelFile`; raise one of MALFORMED where it holds none."""
         about, ensemble = found.estimator, found.ensemble
-        self._check_task(path, ensemble)
+        params = self._checked_params(about.get("params", {}))
+        facts = checked_facts(about.get("facts", {}), self._saved_facts)
+        categories = categories_of(found)
+        if hasattr(self, "predict_proba"):
+            labels = about.get("labels")
+            classes = labels_of(labels) if labels else np.array(ensemble.classes)
         for name in self._saved_facts:
             self.__dict__.pop(name, None)
         if found.objective in self._objective_names:
             self.objective = found.objective
-        known = self.get_params(deep=False)
-        self.set_params(**{k: v for k, v in about.get("params", {}).items() if k in known})
+        self.set_params(**params)
         self.n_features_in_ = ensemble.n_features
         self.__dict__.pop("feature_names_in_", None)
         if found.names:
             self.feature_names_in_ = np.array(found.names, object)
-        self.categories_ = categories_of(found)
+        self.categories_ = categories
         if hasattr(self, "predict_proba"):
-            labels = about.get("labels")
-            self.classes_ = labels_of(labels) if labels else np.array(ensemble.classes)
-            self.n_classes_ = len(self.classes_)
-        for name, value in about.get("facts", {}).items():
-            if name in self._saved_facts:
-                setattr(self, name, json_format.unspelt(value))
+            self.classes_, self.n_classes_ = classes, len(classes)
+        for name, value in facts.items():
+            setattr(self, name, value)
         self._take_model(ensemble)
-        return self
+
+    def _checked_params(self, given):
+        """Return the parameters of a file that the estimator has; raise ValueError if invalid."""
+        known = self.get_params(deep=False)
+        params = {name: value for name, value in given.items() if name in known}
+        type(self)(**params)._validate_params()  # noqa: SLF001 - scikit-learn's convention
+        return params
 
     def _check_task(self, path, ensemble):
         """Raise where a classifier is to take values, or a regressor classes."""
@@ -154,10 +181,10 @@ class SavedModel:
 
 def listed_categories(model):
     """Return an estimator's categories as JSON can hold them: column name → list, or the lists."""
-    kept, names = getattr(model, "categories_", None) or {}, default_names(model.n_features_in_)
+    kept = getattr(model, "categories_", None) or {}
     if isinstance(kept, list):
         return [plain(own.to_numpy()) for own in kept]
-    keys = (key if isinstance(key, str) else names[key] for key in kept)
+    keys = (key if isinstance(key, str) else default_name(key) for key in kept)
     found = {k: plain(c.to_numpy()) for k, c in zip(keys, kept.values(), strict=True)}
     dates = any(c.dtype.kind in "mM" for c in kept.values())  # else plain numbers of nanoseconds
     if dates or not is_json(found):
@@ -180,22 +207,63 @@ def categories_of(found):
     of which columns they are. None where its trees ask for categories and it does not name them.
     """
     if isinstance(found.categories, list) and found.categories:
-        return [pd.Index(values) for values in found.categories]
+        return [index_of(values) for values in found.categories]
     known, told = keyed_categories(found), "categories" in found.estimator
     return None if not known and not told and len(found.ensemble.set_codes) else known
 
 
 def keyed_categories(found):
     """Return the categories that a `ModelFile` names, see `categories_of`."""
-    unnamed = [] if found.names else default_names(found.ensemble.n_features)
-    places = {name: place for place, name in enumerate(unnamed)}
-    named = found.categories or {}
-    return {places.get(n, n): pd.Index(values) for n, values in named.items()}
+    named, n_features = found.categories or {}, found.ensemble.n_features
+    keys = [name if found.names else place_of(name, n_features) for name in named]
+    return {key: index_of(own) for key, own in zip(keys, named.values(), strict=True)}
+
+
+def place_of(name, n_features):
+    """Return the place of a column of that default name; the name where there is none such."""
+    digits = name.removeprefix(default_name(""))
+    is_place = digits.isascii() and digits.isdigit() and len(digits) <= len(str(n_features))
+    is_default = is_place and default_name(int(digits)) == name and int(digits) < n_features
+    return int(digits) if is_default else name
+
+
+def index_of(values):
+    """Return categories as a pd.Index; raise ValueError where one is no value, or stands twice."""
+    if any(isinstance(value, list | dict) for value in values):
+        raise ValueError("a category is a list or an object")
+    found = pd.Index(values)
+    if not found.is_unique:
+        raise ValueError("a column has the same category twice")
+    return found
 
 
 def labels_of(told):
-    """Return class labels as an array of the type they had."""
-    return np.array(told["values"], np.dtype(told["dtype"][:MOST_IN_DTYPE]))
+    """Return class labels as an array of the type they had; raise ValueError where they have not.
+
+    Parameters
+    ----------
+    told : dict, ``dtype`` and the list ``values``
+    """
+    values = told["values"]
+    found = np.array(values, np.dtype(told["dtype"][:MOST_IN_DTYPE]))
+    if found.ndim != 1 or found.tolist() != values or len(set(values)) < len(values):
+        raise ValueError("class labels are not all different values of their type")
+    return found
+
+
+def checked_facts(given, known):
+    """Return the facts of training that a class keeps; raise ValueError where one is no such.
+
+    Parameters
+    ----------
+    given : dict, name → value as `own_json.spelt` returns it
+    known : names that the class keeps
+    """
+    found = {name: json_format.unspelt(given[name]) for name in known if name in given}
+    for name, value in found.items():
+        if type(value) not in FACTS[name]:
+            raise ValueError(f"{name} is {value!r:.80}")
+    return found
 
 
 def plain(value):

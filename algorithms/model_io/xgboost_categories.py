@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 
 from algorithms.model_io.errors import ModelFileError
+from algorithms.model_io.limits import integers
 
 TYPES = {  # XGBoost's number of a type of whole numbers
     9: np.int8,
@@ -109,7 +110,11 @@ def read(model, n_features, version):
         if not column["values"] and len(column.get("offsets", [])) < 2:
             continue  # a column of numbers
         if "offsets" not in column:
-            values = np.array(column["values"], TYPES[column["type"]])
+            kind = np.dtype(TYPES[column["type"]])
+            span = np.iinfo(kind)
+            values = np.array(column["values"], kind)
+            if kind != np.uint64:
+                integers(column["values"], int(span.min), int(span.max), "numbers of categories")
         else:
             if min(column["values"], default=0) < 0 and version < COUNTS_BYTES:
                 return {}
@@ -125,7 +130,8 @@ def read(model, n_features, version):
 
 def names_of(column):
     """Return the names of a column of text, list of str."""
-    ends, run = column["offsets"], np.array(column["values"], np.int8).tobytes()
-    if ends[0] < 0 or ends[-1] > len(run) or (np.diff(ends) < 0).any():
+    run = integers(column["values"], -128, 127, "text of categories").astype(np.int8).tobytes()
+    ends = integers(column["offsets"], 0, len(run), "offsets of categories").tolist()
+    if any(start > end for start, end in pairwise(ends)):
         raise ModelFileError("where names of categories end does not fit their text")
     return [run[start:end].decode("utf-8") for start, end in pairwise(ends)]

@@ -11,20 +11,23 @@ import numpy as np
 
 from algorithms.model_io import xgboost_categories
 from algorithms.model_io.errors import ModelFileError
-from algorithms.model_io.limits import check_codes, check_outputs
+from algorithms.model_io.limits import MOST_CODES, check_features, check_outputs, integers
 from algorithms.model_io.objectives import MANY, TWO, XGBOOST, link_of
 from harness import Missing, Tree, TreeEnsemble
 
 PER_NODE = {  # our name → XGBoost's, and how it is kept
-    "left": ("left_children", np.int64),
-    "right": ("right_children", np.int64),
-    "feature": ("split_indices", np.int32),
     "condition": ("split_conditions", np.float32),  # a leaf's value too
     "value": ("base_weights", np.float64),
-    "default_left": ("default_left", bool),
     "gain": ("loss_changes", np.float64),
     "cover": ("sum_hessian", np.float64),
 }
+WHOLE_PER_NODE = {
+    "left": "left_children",
+    "right": "right_children",
+    "feature": "split_indices",
+    "default_left": "default_left",
+}
+DELETED = (1 << 31) - 1  # the feature of nodes that pruning cut off
 CLOSE = np.float32(1e-6)
 
 
@@ -47,15 +50,20 @@ def read(document):
     model, weights = trees_of(booster)
     about = learner["learner_model_param"]
     scores = np.array(json.loads(about["base_score"]), np.float32, ndmin=1)
-    outputs = max(1, int(about["num_class"]), int(about.get("num_target", 1)))
+    counts = int(about["num_class"]), int(about.get("num_target", 1))
+    if min(counts) < 0:
+        raise ModelFileError(f"it has {min(counts)} classes or targets")
+    outputs = max(1, *counts)
     check_outputs(outputs, len(model["trees"]))
     base = np.array([margin(score, link) for score in scores.tolist()])
     n_classes = 2 if objective in TWO else outputs if objective in MANY else 0
+    names = learner.get("feature_names") or []
+    n_features = check_features(int(about["num_feature"]), names)
     ensemble = TreeEnsemble.join(
         [one_tree(t) for t in model["trees"]],
-        n_features=int(about["num_feature"]),
+        n_features=n_features,
         weight=np.ones(len(model["trees"])) if weights is None else np.array(weights, np.float64),
-        output=np.array(model["tree_info"], np.int32),
+        output=integers(model["tree_info"], 0, outputs - 1, "tree_info"),
         base=np.broadcast_to(base, outputs),
         comparison="<",
         link=link,
@@ -67,7 +75,7 @@ def read(document):
         version=".".join(str(part) for part in document["version"]),
         cover_kind="hessian",
     )
-    return ensemble, learner.get("feature_names") or None
+    return ensemble, names or None
 
 
 def categories_of(document, n_features):
@@ -142,6 +150,11 @@ def one_tree(t):
     if int(t["tree_param"]["size_leaf_vector"]) > 1:
         raise ModelFileError("its leaves are vectors (multi_output_tree)")
     nodes = {name: np.array(t[own], dtype) for name, (own, dtype) in PER_NODE.items()}
+    most = {"left": len(t["left_children"]) - 1, "feature": DELETED, "default_left": 1}
+    most["right"] = most["left"]
+    for name, own in WHOLE_PER_NODE.items():
+        low = -1 if name in ("left", "right") else 0
+        nodes[name] = integers(t[own], low, most[name], f"{own} of a tree")
     if len({len(values) for values in nodes.values()}) > 1:
         raise ModelFileError("the lists of a tree have not all an entry for each node")
     kept = level_order(nodes["left"], nodes["right"])
@@ -149,27 +162,45 @@ def one_tree(t):
     number[kept] = np.arange(len(kept))
     nodes = {name: values[kept] for name, values in nodes.items()}
     leaf = nodes["left"] < 0
+    if (leaf != (nodes["right"] < 0)).any():
+        raise ModelFileError("a node of a tree has one child")
     condition = nodes["condition"].astype(np.float64)
-    sets = {}
-    segments = zip(
-        t["categories_nodes"], t["categories_segments"], t["categories_sizes"], strict=True
-    )
-    for node, start, size in segments:
-        if number[node] >= 0:
-            sets[int(number[node])] = (t["categories"][start : start + size], False)
-    check_codes(sets)
     return Tree(
         feature=np.where(leaf, -1, nodes["feature"]),
         threshold=np.where(leaf, 0.0, condition),
         left=number[nodes["left"]].astype(np.int32),
         right=number[nodes["right"]].astype(np.int32),
         value=np.where(leaf, condition, nodes["value"])[:, None],
-        default_left=nodes["default_left"],
+        default_left=nodes["default_left"].astype(bool),
         missing=np.full(len(kept), Missing.NAN, np.uint8),
         gain=nodes["gain"],
         cover=nodes["cover"],
-        sets=sets,
+        sets=category_sets(t, number),
     )
+
+
+def category_sets(t, number):
+    """Return the categories that go right at each node that asks for some.
+
+    Parameters
+    ----------
+    t : dict, a tree of the JSON model
+    number : int64 (n_nodes + 1,), new number of each node, −1 of those that were cut off
+    """
+    codes = integers(t["categories"], 0, MOST_CODES - 1, "categories of a tree")
+    lists = []
+    for name, most in (("nodes", len(number) - 2), ("segments", len(codes)), ("sizes", len(codes))):
+        own = f"categories_{name}"
+        lists.append(integers(t[own], 0, most, own).tolist())
+    if sum(lists[2]) > len(codes):
+        raise ModelFileError("sets of categories of a tree overlap")
+    sets = {}
+    for node, start, size in zip(*lists, strict=True):
+        if start + size > len(codes):
+            raise ModelFileError("a set of categories ends behind the last one")
+        if number[node] >= 0:
+            sets[int(number[node])] = (codes[start : start + size], False)
+    return sets
 
 
 def level_order(left, right):

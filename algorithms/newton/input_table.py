@@ -4,10 +4,10 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 from sklearn.utils import assert_all_finite
-from sklearn.utils.validation import validate_data
 
 from algorithms.estimator.fast_validation import plain_table
 from algorithms.estimator.frames import naming_columns, with_categories
+from algorithms.estimator.validation import validate_data
 from algorithms.gbdt.input_table import add_up, encode_frame, find_categorical, go_on_with
 from algorithms.runtime.threads import Workers, count_threads
 
@@ -73,6 +73,7 @@ def check_range(X, estimator):
 
     def check(first, last):
         for start in range(first * ROWS_AT_ONCE, last * ROWS_AT_ONCE, ROWS_AT_ONCE):
+            workers.check()
             rows = X[start : start + ROWS_AT_ONCE]
             if max(np.fmax.reduce(rows, axis=None), -np.fmin.reduce(rows, axis=None)) > LARGEST:
                 name = type(estimator).__name__

@@ -4,6 +4,7 @@ import numpy as np
 
 from algorithms.parity.kernels import hgb_arrays as layout
 from algorithms.parity.kernels.hgb_grow import grow_by_hgb_rules
+from algorithms.runtime.interrupt_flag import check_interrupt, interrupt_flag
 
 DEEPEST = 30
 # a root's sums are taken over one feature's cells, in numpy's order for entries so far apart
@@ -50,6 +51,7 @@ class Grower:
             heap=np.zeros(leaves, np.int64),
             scores=np.empty(max_bin + 1),
             order=np.empty(max_bin + 1, np.int64),
+            flag=interrupt_flag(),
         )
 
     def grow(self, g, h, constant_h):
@@ -66,6 +68,7 @@ class Grower:
         total_h = float(np.float32(len(h))) if constant_h else cells["h"].sum()
         total_g = cells["g"].sum()
         self.n_leaves = grow_by_hgb_rules(self.table, g, h, total_g, total_h, self.rules, self.work)
+        check_interrupt(self.work.flag)
         n_nodes = 2 * self.n_leaves - 1
         return self.work.nodes[:n_nodes].copy(), self.work.goes_left[:n_nodes].copy()
 

@@ -4,6 +4,7 @@ import numpy as np
 
 from algorithms.parity.kernels import lightgbm_arrays as layout
 from algorithms.parity.kernels.lightgbm_grow import grow_by_lightgbm_rules
+from algorithms.runtime.interrupt_flag import check_interrupt, interrupt_flag
 
 DEEPEST = 30
 
@@ -47,6 +48,7 @@ class Grower:
             goes_left=np.zeros((2 * leaves - 1, most), np.uint8),
             scores=np.empty(most),
             order=np.empty(2 * most, np.int64),
+            flag=interrupt_flag(),
         )
 
     def grow(self, g, h):
@@ -62,6 +64,7 @@ class Grower:
             Where a side of a split has no row, by which the library itself ends.
         """
         self.n_leaves = grow_by_lightgbm_rules(self.table, g, h, self.rules, self.work)
+        check_interrupt(self.work.flag)
         if self.n_leaves < 0:
             raise ValueError(
                 "a split has a side without rows, where LightGBM itself stops with an error: "

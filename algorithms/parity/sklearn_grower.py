@@ -8,6 +8,7 @@ import numpy as np
 
 from algorithms.parity.kernels import sklearn_arrays
 from algorithms.parity.kernels.sklearn_grow import grow_by_sklearn_rules
+from algorithms.runtime.interrupt_flag import interrupt_flag
 from algorithms.trees.kernels import tree_arrays
 from algorithms.trees.tree import Tree
 
@@ -55,8 +56,10 @@ def grow_like_sklearn(values, columns, target, rules, seed, *, missing=None):
     m = np.count_nonzero(weight)
     work = new_work(m, rules, seed)
     search = new_search(m, rules, len(columns), work.state)
-    while grow_by_sklearn_rules(given, rules, work, search) == tree_arrays.MORE_ROOM:
+    while (asked := grow_by_sklearn_rules(given, rules, work, search)) == tree_arrays.MORE_ROOM:
         work = with_room(work)
+    if asked == tree_arrays.INTERRUPTED:
+        raise KeyboardInterrupt
     count, depth = work.state[[tree_arrays.COUNT, tree_arrays.DEPTH]].tolist()
     return Tree(
         work.nodes[:count].copy(),
@@ -107,6 +110,7 @@ def new_search(m, rules, n_features, state):
         deviations=np.empty((sklearn_arrays.DEVIATIONS, n_ranks + 1)),
         ranks=np.empty((2, n_ranks), np.int64),
         pending=np.empty((sklearn_arrays.PENDING, 3), np.int64),
+        flag=interrupt_flag(),
     )
 
 

@@ -14,6 +14,7 @@ from algorithms.prediction.kernels.walk import (
 FEW_ROWS = 8  # that walk at once
 ANSWERS_A_STEP = 6  # that take as long as a step which asks for a set
 COST_OF_ZERO = 3  # of an answer that may take zero for missing; one about a set costs 1
+MOST_PLACES = 2**31 - 1  # in a block of rows, that a question names by 32 bits
 MOST_WORDS = 1 << 17  # of all questions, 64 codes each
 
 
@@ -44,9 +45,10 @@ class OddQuestions:
         asks_set = self.questions["kind"] & IS_SET > 0
         self._cost = np.concatenate([[0], np.cumsum(np.where(asks_set, 1, COST_OF_ZERO))])
         words = self.questions["words"][asks_set]
-        self.fits = (words + 2).sum() <= MOST_WORDS
+        self.width = int(column.max()) + 1
+        places_fit = self.width * BLOCK <= MOST_PLACES
+        self.fits = places_fit and int((words + 2).sum()) <= MOST_WORDS
         self.bits = self._turn(bits) if self.fits else bits[:0]
-        self.width = column.max() + 1
 
     def _turn(self, bits):
         """Return bits that say who goes right, those of each question for a set by themselves."""

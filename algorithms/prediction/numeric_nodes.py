@@ -42,9 +42,32 @@ def pack_nodes(steps, roots, cover):
     nodes["asks"] = 2 * steps["feature"][order] + (is_leaf | (steps["kind"] & 1 > 0))[order]
     known = ((cover >= 0.0) & (cover < HUGE))[is_leaf].all()
     share = np.where(is_leaf, cover if known else 0.5**level, 0.0)
-    deep = len(levels)
-    arrived = np.bincount(tree * deep + level, share, len(roots) * deep).reshape(len(roots), deep)
-    return nodes, order, np.column_stack([depth, steps_at_once(arrived.cumsum(axis=1), depth)])
+    return nodes, order, np.column_stack([depth, best_bursts(tree, level, share, depth)])
+
+
+def best_bursts(tree, level, share, depth):
+    """Return `steps_at_once` of all trees, those of similar depth together.
+
+    One table for all would have as many columns as the deepest tree has levels: of one chain
+    beside many stumps it would be far larger than the trees.
+
+    Parameters
+    ----------
+    tree, level : int64 (n_nodes,), of each node
+    share : float64 (n_nodes,), how much of the rows ends there
+    depth : int64 (n_trees,)
+    """
+    found = np.zeros(len(depth), np.int64)
+    size = np.frexp(depth.astype(np.float64))[1]  # depth < 2 ** size
+    for own_size in np.unique(size):
+        is_own = size == own_size
+        deep = int(depth[is_own].max()) + 1
+        place = np.cumsum(is_own) - 1
+        nodes = is_own[tree]
+        at = place[tree[nodes]] * deep + level[nodes]
+        arrived = np.bincount(at, share[nodes], is_own.sum() * deep).reshape(-1, deep)
+        found[is_own] = steps_at_once(arrived.cumsum(axis=1), depth[is_own])
+    return found
 
 
 def levels_of(steps, roots, is_leaf):

@@ -22,6 +22,7 @@ FEW_ROWS = 8  # that walk at once
 LEAF_BY_MASK, QUESTIONS_A_STEP = 16, 12  # questions for numbers that take as long
 QUESTIONS_A_COLUMN = 14  # that take as long as to lay a column out
 ROWS_TO_PACK = 1024  # so far, in calls that masks could serve; packing trees takes as long
+WALKS_AT_ONCE = 1 << 20  # of rows down trees, a fraction of a second: Ctrl-C waits for them
 FEW_STEPS = 1 << 17  # rows × trees below which threads cost more than they bring
 BLOCK_VALUES = 1 << 21  # of a table whose codes are numbered anew at once
 WIDENED = 1 << 17  # values that are read as float64 at once: a second-level cache
@@ -179,12 +180,13 @@ class FastPredictor:
         few = n_rows * len(self.roots[trees]) < FEW_STEPS
         beyond = []
 
-        def share(first, last):
+        def walk(first, last):
             rows = slice(first * BLOCK, last * BLOCK)
             beyond.append(self._walk_rows(X[rows], out[rows], trees, masks, most))
 
+        step = max(1, WALKS_AT_ONCE // (BLOCK * max(len(self.roots[trees]), 1)))
         with Workers(1 if few else threads) as workers:
-            workers.share(share, -(-n_rows // BLOCK))
+            workers.share_steps(walk, -(-n_rows // BLOCK), step)
         return any(beyond)
 
     def _walk_rows(self, X, out, trees, masks, most):

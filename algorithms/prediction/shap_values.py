@@ -13,6 +13,7 @@ from algorithms.prediction.packing import pack, reading_of, summed_values
 from algorithms.runtime.threads import Workers, count_threads
 
 ROWS_A_SHARE = 64
+MOST_ROOM = 1 << 26  # values of a table of scratch space
 
 
 class Contributions:
@@ -80,6 +81,7 @@ class Explainer:
         offsets, output = ensemble.offsets.astype(np.int64), ensemble.output.astype(np.int64)
         self.forest = Forest(steps, bits, edges, offsets, values, output)
         most = np.maximum.reduceat(depth, offsets[:-1]) if len(output) else np.zeros(0, np.int64)
+        check_room(most, int(np.diff(offsets).max(initial=1)))
         self.points = quadrature((most + 1) // 2)
 
     def explain(self, X, threads):
@@ -90,14 +92,33 @@ class Explainer:
         X = np.ascontiguousarray(X) if self.numbers is None else self.numbers.widen(X)
 
         def share(first, last):
-            rows = slice(first * ROWS_A_SHARE, last * ROWS_A_SHARE)
             scratch = make_scratch(nodes, self.points.t.shape[1])
-            add_contributions(self.forest, self.points, X[rows], self.reading, scratch, out[rows])
+            for start in range(first * ROWS_A_SHARE, last * ROWS_A_SHARE, ROWS_A_SHARE):
+                workers.check()
+                rows = slice(start, start + ROWS_A_SHARE)
+                given = self.forest, self.points, X[rows], self.reading
+                add_contributions(*given, scratch, out[rows])
 
         with Workers(threads) as workers:
             workers.share(share, -(-len(X) // ROWS_A_SHARE))
         out[:, :, -1] += self.base
         return out
+
+
+def check_room(most, nodes):
+    """Raise ValueError where contributions would take gigabytes of scratch space.
+
+    Parameters
+    ----------
+    most : int64 (n_trees,), the most different features on a way of each tree
+    nodes : of the largest tree
+    """
+    deepest = int(most.max(initial=0))
+    if deepest * max(nodes, len(most)) > MOST_ROOM:
+        raise ValueError(
+            f"a tree asks {deepest} different features on one way: contributions of trees so deep "
+            "take too much memory"
+        )
 
 
 def make_scratch(nodes, points):

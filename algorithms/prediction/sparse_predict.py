@@ -71,6 +71,7 @@ class AskedColumns:
         def walk(first, last):
             laid = np.full(step * width, self.absent)  # float64: else walks compile twice
             for start in range(first * step, min(last * step, n_rows), step):
+                workers.check()
                 where = place, laid, width, block, start, min(start + step, n_rows)
                 write_rows(*at, X.data, *where)
                 task(slice(*where[-2:]), laid)

@@ -13,6 +13,7 @@ Nor is it compiled apart for each literal that it is given. A `linked_kernel` is
 a call where it is too large to be put in place.
 """
 
+import contextlib
 import hashlib
 import os
 import tempfile
@@ -22,11 +23,12 @@ from pathlib import Path
 import platformdirs
 from numba import config, njit
 
-from algorithms.runtime.kernel_cache import KernelCache
+from algorithms.runtime.kernel_cache import KernelCache, private_folder, remove_old_folders
 from algorithms.runtime.linking import LinkedDispatcher
 from algorithms.runtime.type_lookups import KernelCompiler
 
 FOLDER = Path(__file__).resolve().parents[1]
+TEMPORARY_NAME = "tree-harness-kernels"  # with the number of the user behind it
 OPTIONS = {"nogil": True, "error_model": "numpy", "_nrt": False, "no_cfunc_wrapper": True}
 
 
@@ -47,27 +49,41 @@ def digest_sources(folder: Path, paths: Iterable[Path]) -> str:
 KERNEL_DIGEST = digest_sources(FOLDER, kernel_sources())
 
 
-def cache_folder() -> Path:
+def cache_folder() -> Path | None:
     """Return the folder of the compiled kernels, made where it was missing.
 
     It lies under ``HARNESS_KERNEL_CACHE``, else ``NUMBA_CACHE_DIR``, else the platform's cache
-    folder; where that cannot be written to, kernels are kept for this process only.
+    folder. Where that cannot be written to, it lies in a folder of this user in the temporary
+    directory. Where that cannot be used either, it is None: each process compiles for itself.
     """
     named = os.environ.get("HARNESS_KERNEL_CACHE") or os.environ.get("NUMBA_CACHE_DIR")
     base = Path(named) if named else platformdirs.user_cache_path("tree-harness") / "kernels"
+    with contextlib.suppress(OSError):
+        return usable_folder(base)
+    with contextlib.suppress(OSError):
+        return usable_folder(private_folder(Path(tempfile.gettempdir()), TEMPORARY_NAME))
+    return None
+
+
+def usable_folder(base: Path) -> Path:
+    """Return the folder of these kernels under another; raise OSError where it cannot be used.
+
+    Its time of change says when it was last used. A new folder is the occasion to remove old ones.
+    """
     folder = base / KERNEL_DIGEST
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        tempfile.TemporaryFile(dir=folder).close()
-    except OSError:
-        return Path(tempfile.mkdtemp(prefix="tree-harness-kernels-"))
+    is_new = not folder.is_dir()
+    folder.mkdir(parents=True, exist_ok=True)
+    tempfile.TemporaryFile(dir=folder).close()
+    os.utime(folder)
+    if is_new:
+        remove_old_folders(base, folder)
     return folder
 
 
 CACHE_FOLDER = cache_folder()
 
 
-def _kept(function: Callable) -> KernelCache:
+def _cache_of(function: Callable) -> KernelCache:
     before = config.CACHE_DIR
     config.CACHE_DIR = str(CACHE_FOLDER)  # read while a cache is made, and not later
     try:
@@ -79,8 +95,8 @@ def _kept(function: Callable) -> KernelCache:
 def kernel(function: Callable) -> Callable:
     """Compile a function of arrays and numbers; it runs without the GIL, and allocates nothing."""
     compiled = njit(function, pipeline_class=KernelCompiler, **OPTIONS)
-    if not config.DISABLE_JIT:
-        compiled._cache = _kept(function)  # noqa: SLF001 - numba takes no other cache
+    if not config.DISABLE_JIT and CACHE_FOLDER is not None:
+        compiled._cache = _cache_of(function)  # noqa: SLF001 - numba takes no other cache
     return compiled
 
 

@@ -27,6 +27,7 @@ class Team(NamedTuple):
 
     size: int
     counters: np.ndarray  # int64 (COUNTERS,), zeros
+    flag: np.ndarray  # int64: see `interrupts`
 
 
 @inner_kernel

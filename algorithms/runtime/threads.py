@@ -6,6 +6,7 @@ They need no OpenMP, so a later fork does no harm, and two fits at once do not e
 import os
 import weakref
 from collections.abc import Callable
+from contextlib import ExitStack
 from itertools import pairwise
 from queue import SimpleQueue
 from threading import Thread
@@ -14,6 +15,12 @@ import numpy as np
 from joblib import effective_n_jobs
 
 import algorithms.runtime.compile_notice  # noqa: F401 - it says where kernels are compiled
+from algorithms.runtime.interrupt_flag import (
+    check_interrupt,
+    inherit_flag,
+    interrupt_flag,
+    watch_interrupts,
+)
 from algorithms.runtime.thread_team import ANSWERED, COUNTERS, GONE, HANDED, SIGNS, Team, look_out
 
 LOOKS = 500  # for more to do, or an answer, before a thread sleeps: some 100 microseconds
@@ -53,7 +60,7 @@ class Helper:
         self._tasks: SimpleQueue = SimpleQueue()
         self._answers: SimpleQueue = SimpleQueue()
         self._watch: list[Callable] = [look_out]  # a list, as the thread must not refer to this
-        given = looks, self._signs, self._tasks, self._answers, self._watch
+        given = looks, self._signs, self._tasks, self._answers, self._watch, interrupt_flag()
         self._thread = Thread(target=serve, args=given, daemon=True)
         self._finish = weakref.finalize(self, self._tasks.put, None)  # also when it is forgotten
         self._thread.start()
@@ -84,9 +91,15 @@ class Helper:
 
 
 def serve(
-    looks: int, signs: np.ndarray, tasks: SimpleQueue, answers: SimpleQueue, watch: list[Callable]
+    looks: int,
+    signs: np.ndarray,
+    tasks: SimpleQueue,
+    answers: SimpleQueue,
+    watch: list[Callable],
+    flag: np.ndarray,
 ) -> None:
-    """Do what is handed over, until it is None."""
+    """Do what is handed over, until it is None; ``flag`` is that of the thread that hands it."""
+    inherit_flag(flag)
     while True:
         watch[0](signs, HANDED, signs[ANSWERED] + 1, looks=looks)
         job = tasks.get()
@@ -106,24 +119,42 @@ def serve(
 class Workers:
     """A number of threads, the caller's own among them, that live inside a ``with`` block.
 
-    One thread uses them, and no task shares again: a helper does one thing at a time.
+    One thread uses them, and no task shares again: a helper does one thing at a time. Inside the
+    block, Ctrl-C ends kernels that read the flag of `interrupts`, in all of these threads.
     """
 
     def __init__(self, threads: int) -> None:
         self.threads = threads
         self._helpers: list[Helper] = []
         self._watches: list[Callable] = []
+        self._interrupts = ExitStack()
 
     def __enter__(self):
+        self._interrupts.enter_context(watch_interrupts())
         return self
 
     def __exit__(self, *error):
-        for helper in self._helpers:
-            helper.finish()
-        for helper in self._helpers:
-            helper.join()
-        self._helpers.clear()
-        self._watches = []
+        with self._interrupts:
+            for helper in self._helpers:
+                helper.finish()
+            for helper in self._helpers:
+                helper.join()
+            self._helpers.clear()
+            self._watches = []
+
+    def check(self) -> None:
+        """Raise KeyboardInterrupt where Ctrl-C was pressed; for loops of tasks."""
+        check_interrupt(interrupt_flag())
+
+    def share_steps(self, task: Callable[[int, int], None], count: int, step: int) -> None:
+        """Do as `share`, but call the task for at most ``step`` at a time; Ctrl-C ends it."""
+
+        def steps(first: int, last: int) -> None:
+            for start in range(first, last, step):
+                self.check()
+                task(start, min(start + step, last))
+
+        self.share(steps, count)
 
     def share(self, task: Callable[[int, int], None], count: int, team: Team | None = None) -> None:
         """Call ``task(first, last)`` for as many equal parts of ``range(count)`` as threads.
@@ -141,16 +172,21 @@ class Workers:
     def each(self, task: Callable, items: list) -> list:
         """Return ``task(item)`` for each item, in their order; a thread takes the next one."""
         if self.threads == 1:
-            return [task(item) for item in items]
+            return [self._checked(task, item) for item in items]
         results = [None] * len(items)
         numbered = iter(enumerate(items))  # next() on it is atomic under the GIL
 
         def work() -> None:
             for i, item in numbered:
-                results[i] = task(item)
+                results[i] = self._checked(task, item)
 
         self._run(work, [()] * max(1, min(len(items), self.threads)))
         return results
+
+    def _checked(self, task: Callable, item: object) -> object:
+        """Return ``task(item)``; raise KeyboardInterrupt where Ctrl-C was pressed before."""
+        self.check()
+        return task(item)
 
     def stand_by(self, watches: list[Callable]) -> list[Helper]:
         """Return a helper for each of some watches, by which these look out from now on."""
@@ -194,7 +230,7 @@ def leave(team: Team) -> None:
 
 def make_team(size: int) -> Team:
     """Return a new team; its barrier can be used again and again."""
-    return Team(size, np.zeros(COUNTERS, np.int64))
+    return Team(size, np.zeros(COUNTERS, np.int64), interrupt_flag())
 
 
 def count_processors() -> int:

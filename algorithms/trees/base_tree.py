@@ -14,12 +14,12 @@ from sklearn.utils.validation import (
     check_consistent_length,
     check_is_fitted,
     column_or_1d,
-    validate_data,
 )
 
 from algorithms.estimator.fast_validation import plain_rows
 from algorithms.estimator.library_versions import warn_of_other_version
 from algorithms.estimator.sample_weight import bring_near_one
+from algorithms.estimator.validation import validate_data, with_sound_indices
 from algorithms.runtime.threads import Workers, count_threads
 from algorithms.trees import tree_text
 from algorithms.trees.cart import TREE_CONSTRAINTS, make_rules
@@ -79,7 +79,8 @@ class BaseDecisionTree(BaseEstimator):
             )
             check_sparse(X, type(self).__name__)
         else:
-            X, y = X if issparse(X) else np.asarray(X), column_or_1d(y)
+            X = with_sound_indices(X) if issparse(X) else np.asarray(X)
+            y = column_or_1d(y)
             self.n_features_in_ = X.shape[1]
         check_conditions(self)
         warn_of_other_version(self.parity, stacklevel=3)
@@ -157,7 +158,7 @@ class BaseDecisionTree(BaseEstimator):
         X = read_categories(self, X, reset=False)
         if not check_input:
             _check_n_features(self, X, reset=False)
-            return X if issparse(X) else np.ascontiguousarray(X, np.float32)
+            return with_sound_indices(X) if issparse(X) else np.ascontiguousarray(X, np.float32)
         if (few := plain_rows(self, X, np.float32)) is not None:
             return few
         X = validate_data(

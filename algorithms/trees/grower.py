@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from algorithms.runtime.interrupt_flag import interrupt_flag
 from algorithms.trees import categorical_growth
 from algorithms.trees.kernels import tree_arrays
 from algorithms.trees.kernels.category_order import order_lists
@@ -91,7 +92,7 @@ def draw_rows(table, target, columns, workers, *, keep, searched=None):
     def pick(first, last):
         pick_rows(table.order, table.kind, columns, place, lists, first, last)
 
-    workers.share(pick, len(columns))
+    workers.share_steps(pick, len(columns), 1)
     return tree_arrays.Rows(lists, columns, source, mark, y, weight)
 
 
@@ -120,6 +121,8 @@ def grow_tree(table, rows, rules, seed, workers, counts=None):
             order_lists(table, rows, rules, growth, scratch.entries, categories)
         elif asked == tree_arrays.SEARCH:
             search_together(table, rows, rules, growth, workers)
+        elif asked == tree_arrays.INTERRUPTED:
+            raise KeyboardInterrupt
         else:
             part_together(table, rows, growth, scratch, workers)
     count, depth = growth.state[[tree_arrays.COUNT, tree_arrays.DEPTH]].tolist()
@@ -188,6 +191,7 @@ def new_growth(m, rules, n_features, seed):
         position=np.empty(n_features, np.int64),
         to_left=np.empty(n_features, np.int64),
         place=np.empty(m, np.uint32),
+        flag=interrupt_flag(),
     )
     growth.state[tree_arrays.RANDOM] = seed
     growth.state[tree_arrays.BUDGET] = leaves - 1

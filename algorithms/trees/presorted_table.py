@@ -45,7 +45,10 @@ def sort_table(X, workers, name):
     spare = [sort_scratch(n_rows) for _ in range(min(workers.threads, n_columns))]
 
     def sort(first, last):
-        sort_columns(values, table.order, table.kind, table.missing, spare.pop(), first, last)
+        scratch = spare.pop()
+        for c in range(first, last):
+            workers.check()
+            sort_columns(values, table.order, table.kind, table.missing, scratch, c, c + 1)
 
     workers.share(sort, n_columns)
     return table
@@ -78,6 +81,7 @@ def rank_table(X, workers, name):
         distinct = np.empty(n_rows, np.float32)
         scratch = sort_scratch(n_rows)
         for c in range(first, last):
+            workers.check()
             kind, missing = table.kind[c : c + 1], table.missing[c : c + 1]
             sort_columns(values[c : c + 1], order, kind, missing, scratch, 0, 1)
             ranks = table.ranks[:, c]
@@ -120,6 +124,7 @@ def read_columns(X, workers, name):
     def transpose(first, last):
         with np.errstate(over="ignore", invalid="ignore"):
             for start in range(first * ROWS_AT_ONCE, last * ROWS_AT_ONCE, ROWS_AT_ONCE):
+                workers.check()
                 rows = slice(start, start + ROWS_AT_ONCE)
                 values[:, rows] = X[rows].T
 

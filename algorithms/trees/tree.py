@@ -10,6 +10,7 @@ from algorithms.trees.categorical_growth import pack_sets
 from algorithms.trees.presorted_table import row_blocks
 
 VALUES_A_STEP = 2  # that are looked at in the time that a look at NaN adds to a step
+ROWS_AT_ONCE = 1 << 19  # that take a fraction of a second: Ctrl-C waits for them
 ROWS_OF_A_THREAD = 4096  # that take longer to walk than a thread takes to start
 
 
@@ -122,7 +123,7 @@ class Tree:
                 find_leaves(steps, order, X, missing, leaves, first, last)
 
         with Workers(threads_worth(threads, len(X), ROWS_OF_A_THREAD)) as workers:
-            workers.share(walk, len(X))
+            workers.share_steps(walk, len(X), ROWS_AT_ONCE)
         return leaves
 
     def predict(self, X, threads=1):

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from numbers import Integral, Real
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -43,6 +44,8 @@ CHOICES = {
 }
 
 
+MOST_FEATURES = 2**30 - 1  # predictors keep twice a feature's number in 32 bits
+LARGEST = sys.float_info.max
 SCALARS: dict[str, tuple[type, ...]] = {
     "n_features": (Integral,),
     "against": (Real,),
@@ -67,12 +70,28 @@ def freeze_arrays(ensemble: TreeEnsemble) -> None:
         object.__setattr__(ensemble, name, kept)
 
 
+def as_classes(given: Any) -> tuple[int, ...]:
+    """Return class codes as Python's integers; raise DataError where one is none."""
+    try:
+        found = tuple(int(code) for code in given)
+    except (TypeError, ValueError, OverflowError):
+        found = None
+    _need(found is not None, "classes are no integers")
+    return found or ()
+
+
 def check(ensemble: TreeEnsemble) -> None:
     """Raise DataError, saying what and where, unless the ensemble can be walked safely."""
     for name, known in CHOICES.items():
         _need(getattr(ensemble, name) in known, f"{name} is not one of {', '.join(known)}")
     for name, kinds in SCALARS.items():
-        _need(isinstance(getattr(ensemble, name), kinds), f"{name} is no {kinds[0].__name__}")
+        given: Any = getattr(ensemble, name)
+        _need(isinstance(given, kinds), f"{name} is no {kinds[0].__name__}")
+        is_number = not isinstance(given, str)
+        _need(not is_number or -LARGEST <= given <= LARGEST, f"{name} is not finite")
+    _need(0 <= ensemble.n_features <= MOST_FEATURES, f"n_features is not in 0 to {MOST_FEATURES}")
+    in_range = all(-(2**63) <= code < 2**63 for code in ensemble.classes)
+    _need(in_range, "a class is beyond 64 bits")
     _check_shapes(ensemble)
     _check_trees(ensemble)
     _check_sets(ensemble)
@@ -107,7 +126,7 @@ def _check_shapes(e: TreeEnsemble) -> None:
 def _check_trees(e: TreeEnsemble) -> None:
     """Every tree is a tree: children follow their parent and all but roots have one parent."""
     _need(e.offsets[0] == 0 and e.offsets[-1] == e.n_nodes, "offsets do not span the nodes")
-    _need(bool((np.diff(e.offsets) > 0).all()), "a tree has no node")
+    _need(bool((e.offsets[1:] > e.offsets[:-1]).all()), "a tree has no node")
     node = np.arange(e.n_nodes)
     end = np.repeat(e.offsets[1:], np.diff(e.offsets))
     leaf = e.left < 0
@@ -123,7 +142,7 @@ def _check_trees(e: TreeEnsemble) -> None:
 def _check_sets(e: TreeEnsemble) -> None:
     indptr, codes = e.set_indptr, e.set_codes
     _need(indptr[0] == 0 and indptr[-1] == len(codes), "set_indptr does not span set_codes")
-    _need(bool((np.diff(indptr) >= 0).all()), "set_indptr decreases")
+    _need(bool((indptr[1:] >= indptr[:-1]).all()), "set_indptr decreases")
     _need(bool((codes >= 0).all()), "a category code is negative")
     rises = codes[1:] > codes[:-1]
     rises[indptr[(indptr > 0) & (indptr < len(codes))] - 1] = True  # from one set to the next
@@ -144,7 +163,7 @@ def _check_splits(e: TreeEnsemble) -> None:
 
 
 def _check_outputs(e: TreeEnsemble) -> None:
-    last = e.output + e.value.shape[1]
+    last = e.output.astype(np.int64) + e.value.shape[1]
     _need(e.value.shape[1] > 0, "value has no column")
     _need(bool(((e.output >= 0) & (last <= e.n_outputs)).all()), "a tree adds to no known output")
     _need(bool(np.isfinite(e.weight).all()), "a tree weight is not finite")

@@ -103,7 +103,7 @@ class TreeEnsemble:
 
     def __post_init__(self) -> None:
         check.freeze_arrays(self)
-        object.__setattr__(self, "classes", tuple(int(c) for c in self.classes))
+        object.__setattr__(self, "classes", check.as_classes(self.classes))
         self.validate()
 
     def __repr__(self) -> str:
@@ -245,13 +245,13 @@ def _flat_nodes(trees: Sequence[Tree], offsets: np.ndarray, width: int) -> dict[
     start = np.repeat(offsets[:-1], np.diff(offsets))
     children = {n: np.where((c := flat(n, 0)) >= 0, c + start, c) for n in ("left", "right")}
     categories = np.full(offsets[-1], -1, np.int32)
-    indptr, codes = [0], list[int]()
+    indptr, codes = [0], [np.empty(0, np.int32)]
     members_left = list[bool]()
     for tree, first in zip(trees, offsets, strict=False):
         for node, (members, to_left) in tree.sets.items():
             categories[first + node] = len(members_left)
-            codes += sorted(members)
-            indptr.append(len(codes))
+            codes.append(np.sort(np.asarray(members)) if len(members) else codes[0])
+            indptr.append(indptr[-1] + len(members))
             members_left.append(to_left)
     values = [t.value for t in trees]
     return {
@@ -265,7 +265,7 @@ def _flat_nodes(trees: Sequence[Tree], offsets: np.ndarray, width: int) -> dict[
         "gain": flat("gain", np.nan),
         "cover": flat("cover", np.nan),
         "set_indptr": np.array(indptr),
-        "set_codes": np.array(codes, np.int32),
+        "set_codes": np.concatenate(codes),
         "members_left": np.array(members_left, bool),
         "offsets": offsets,
     }

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from harness.core.errors import DataError
+from harness.trees.sparse_check import check_sparse
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -96,6 +97,10 @@ def chunks(ensemble: TreeEnsemble, X: Any) -> Iterator[tuple[slice, np.ndarray]]
             f"X has {n_columns} columns and the trees know {ensemble.n_features}: "
             "predict on the columns that were trained on"
         )
+    if sparse.issparse(X):
+        check_sparse(X)
+        X = X.tocsr()
+        check_sparse(X)
     step = max(1, CHUNK // max(1, n_columns))
     for start in range(0, n_rows, step):
         rows = slice(start, min(start + step, n_rows))
@@ -108,7 +113,7 @@ def _dense(X: Any, rows: slice, ensemble: TreeEnsemble) -> np.ndarray:
         columns = [_column(part.iloc[:, j]) for j in range(part.shape[1])]
         values = np.column_stack(columns) if columns else np.empty(part.shape)
     elif hasattr(X, "tocsr"):  # a scipy sparse matrix or array
-        listed = X.tocsr()[rows].tocoo()
+        listed = X[rows].tocoo()
         fill = np.nan if ensemble.absent == "nan" else 0.0
         values = np.full(listed.shape, fill)
         values[listed.row, listed.col] = listed.data

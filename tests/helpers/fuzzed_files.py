@@ -8,6 +8,7 @@ import contextlib
 import copy
 import gzip
 import json
+import re
 import shutil
 
 import numpy as np
@@ -15,7 +16,14 @@ from ensembles import random_ensemble
 from hypothesis import strategies as st
 from openml_kit import DENSE, SPARSE, answers_of, dataset_of
 
-from algorithms import read_model
+from algorithms import (
+    HistogramBoostingClassifier,
+    HistogramBoostingRegressor,
+    NewtonBoostingClassifier,
+    NewtonBoostingRegressor,
+    read_model,
+    serve,
+)
 from algorithms.model_io import json_format, lightgbm_writer, xgboost_writer
 from algorithms.model_io.errors import ModelFileError
 from harness import Missing
@@ -81,6 +89,29 @@ def exchanged(draw, texts):
     return json.dumps(whole[0]).encode()
 
 
+NEAR = [0, 1, 7, 8, 15, 16, 31, 32, 53, 63, 64]  # powers of two that integers are drawn around
+whole_numbers = st.builds(
+    lambda sign, power, by: sign * (1 << power) + by,
+    st.sampled_from([1, -1]),
+    st.sampled_from(NEAR),
+    st.integers(-2, 2),
+)
+
+
+@st.composite
+def with_large_integers(draw, texts):
+    """Draw one of some texts with one to three of its whole numbers exchanged, as bytes.
+
+    The new ones are near powers of two, 2³¹ and 2⁶³ among them, where arithmetic wraps.
+    """
+    text = draw(st.sampled_from(texts))
+    for _ in range(draw(st.integers(1, 3))):
+        places = [found.span() for found in re.finditer(r"(?<![\w.+-])-?\d+(?![\w.])", text)]
+        start, end = draw(st.sampled_from(places))
+        text = text[:start] + str(draw(whole_numbers)) + text[end:]
+    return text.encode()
+
+
 def damaged(texts):
     """Return what draws JSON texts that are damaged in either way, or other bytes."""
     return spliced(texts) | exchanged(texts) | st.binary(max_size=60)
@@ -105,16 +136,30 @@ XGBOOST = _models(
 LIGHTGBM = _models(lightgbm_writer.write, tree={"sets": False})
 
 
+ESTIMATORS = (
+    HistogramBoostingClassifier,
+    HistogramBoostingRegressor,
+    NewtonBoostingClassifier,
+    NewtonBoostingRegressor,
+)
+
+
 def model_file(content, folder):
-    """A model that can be read can also predict."""
+    """A model that can be read can also predict, as the trees and as an estimator."""
     path = folder / "model.json"
     path.write_bytes(content)
-    with contextlib.suppress(ModelFileError):
+    with contextlib.suppress(ModelFileError), np.errstate(all="ignore"):
         trees = read_model(path)
         if trees.n_features <= MOST_FEATURES:
-            with np.errstate(all="ignore"):
-                found = trees.raw(np.zeros((2, trees.n_features)))
+            X = np.zeros((2, trees.n_features))
+            found = trees.raw(X)
             assert found.shape[0] == 2
+            assert np.array_equal(serve(trees).raw(X), found, equal_nan=True)
+    for kind in ESTIMATORS:
+        with contextlib.suppress(ModelFileError), np.errstate(all="ignore"):
+            model = kind().load_model(path)
+            if model.n_features_in_ <= MOST_FEATURES and not hasattr(model, "feature_names_in_"):
+                assert len(model.predict(np.zeros((2, model.n_features_in_)))) == 2
 
 
 # ------------------------------------------------------------------ OpenML and pins
@@ -213,9 +258,9 @@ def asv_results(drawn, folder):
 
 
 KINDS = {
-    "models of ours": (model_file, damaged(OWN)),
-    "models of XGBoost": (model_file, damaged(XGBOOST)),
-    "models of LightGBM": (model_file, spliced(LIGHTGBM)),
+    "models of ours": (model_file, damaged(OWN) | with_large_integers(OWN)),
+    "models of XGBoost": (model_file, damaged(XGBOOST) | with_large_integers(XGBOOST)),
+    "models of LightGBM": (model_file, spliced(LIGHTGBM) | with_large_integers(LIGHTGBM)),
     "answers of OpenML": (openml_answers, answers()),
     "pins": (pins, damaged([json.dumps(PINS)])),
     "results of asv": (asv_results, asv_folders()),

@@ -29,6 +29,7 @@ from algorithms.gbdt.kernels.interaction_groups import may_use
 from algorithms.gbdt.kernels.narrow_leaf import is_plain, part, scan_sums, subtract_cells, take
 from algorithms.gbdt.kernels.sparse_columns import build_listed
 from algorithms.gbdt.kernels.split import beats, clear, facts_of
+from algorithms.runtime.interrupts import is_interrupted
 from algorithms.runtime.jit import inner_kernel
 from algorithms.runtime.thread_team import meet, share_of
 
@@ -58,7 +59,7 @@ def survey(team, rank, bins, records, growth, scratch, rules, scale, small, larg
             note_sums(team, bins, growth, scratch, scale, small, large)
         for which in range(2 if large >= 0 else 1):
             settle(team, growth, scratch, large if which else small, which)
-        choose(growth, bins, full)
+        choose(growth, bins, full or is_interrupted(team.flag))
     meet(team)
 
 

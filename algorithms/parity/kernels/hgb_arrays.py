@@ -4,6 +4,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from algorithms.runtime.interrupts import NEVER
+
 LEAST_H = 1e-3  # Σh of a side
 TINY = 1e-15  # keeps a value finite where Σh is 0
 SUPPORT = 10.0  # rows' worth of h that a category needs to be sorted, and its smoothing
@@ -77,3 +79,4 @@ class Work(NamedTuple):
     heap: np.ndarray  # int64 (num_leaves,): leaves that can be split
     scores: np.ndarray  # float64 (n_bins,)
     order: np.ndarray  # int64 (n_bins,)
+    flag: np.ndarray = NEVER  # int64: see `interrupts`

@@ -10,6 +10,7 @@ import numpy as np
 from algorithms.parity.kernels.hgb_arrays import LEAST_H
 from algorithms.parity.kernels.hgb_split import split_numbers, split_set, value_of
 from algorithms.runtime.array_moves import copy
+from algorithms.runtime.interrupts import is_interrupted
 from algorithms.runtime.jit import inner_kernel, kernel
 
 
@@ -27,6 +28,8 @@ def sum_rows(table, g, h, work, k):
     """Write a leaf's cells."""
     leaf = work.leaves[k]
     for f in range(len(table.columns)):
+        if is_interrupted(work.flag):
+            return
         column, cells = table.columns[f], work.cells[k, f]
         cells[:] = 0.0
         for i in range(leaf["start"], leaf["end"]):
@@ -191,7 +194,7 @@ def grow_by_hgb_rules(table, g, h, total_g, total_h, rules, work):
                         work.heap[size] = k
                         rise(work, size)
                         size += 1
-        if size == 0:
+        if size == 0 or is_interrupted(work.flag):
             return count
         left, right = pop(work, size), count
         size -= 1

@@ -10,6 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from algorithms.runtime.interrupts import NEVER
+
 EPSILON = float(np.float32(1e-15))  # LightGBM's constants are single precision
 
 LEAF = np.dtype(
@@ -96,3 +98,4 @@ class Work(NamedTuple):
     goes_left: np.ndarray  # uint8 (2 num_leaves − 1, most_bins): of nodes that ask for a set
     scores: np.ndarray  # float64 (most_bins,)
     order: np.ndarray  # int64 (2 * most_bins,)
+    flag: np.ndarray = NEVER  # int64: see `interrupts`

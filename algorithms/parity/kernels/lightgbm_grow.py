@@ -12,6 +12,7 @@ from algorithms.parity.kernels.lightgbm_categorical_split import split_set
 from algorithms.parity.kernels.lightgbm_gain import bounded_value, gain_at, gain_of, note
 from algorithms.parity.kernels.lightgbm_split import split_numbers
 from algorithms.runtime.array_moves import copy
+from algorithms.runtime.interrupts import is_interrupted
 from algorithms.runtime.jit import inner_kernel, kernel
 
 
@@ -102,6 +103,8 @@ def find_splits(table, g, h, small, large, rules, work):
     if large >= 0:
         work.splits[large]["gain"] = -np.inf
     for f in range(len(table.first) - 1):
+        if is_interrupted(work.flag):
+            return
         first, last = table.first[f], table.first[f + 1]
         parent = small if large < 0 else large
         if last - first < 2 or not work.usable[parent, f]:
@@ -228,6 +231,8 @@ def grow_by_lightgbm_rules(table, g, h, rules, work):
     while count < rules.num_leaves:
         if small >= 0:
             find_splits(table, g, h, small, large, rules, work)
+        if is_interrupted(work.flag):
+            break
         k = choose_leaf(work, count)
         if not work.splits[k]["gain"] > 0.0:
             break

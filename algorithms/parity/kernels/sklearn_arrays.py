@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from algorithms.runtime.interrupts import NEVER
 from algorithms.trees.kernels.tree_arrays import STATES
 
 # Sides of a split: rows of ``sums``, and the first places of ``weights``.
@@ -63,3 +64,4 @@ class Search(NamedTuple):
     deviations: np.ndarray  # float64 (DEVIATIONS, m + 1); (DEVIATIONS, 0) for other criteria
     ranks: np.ndarray  # int64 (2, m); (2, 0) for other criteria
     pending: np.ndarray  # int64 (PENDING, 3): start, end and depth of a part to be sorted
+    flag: np.ndarray = NEVER  # int64: see `interrupts`

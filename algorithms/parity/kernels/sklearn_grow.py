@@ -8,6 +8,7 @@ from algorithms.parity.kernels.sklearn_arrays import ALL, MEDIAN_RIGHT, WHOLE
 from algorithms.parity.kernels.sklearn_criteria import node_impurity
 from algorithms.parity.kernels.sklearn_search import complete_split, search_features
 from algorithms.parity.kernels.sklearn_sums import start_sides, sum_node
+from algorithms.runtime.interrupts import is_interrupted
 from algorithms.runtime.jit import inner_kernel, kernel
 from algorithms.trees.kernels.best_first_heap import pop_split, push_split
 from algorithms.trees.kernels.tree_arrays import (
@@ -17,6 +18,7 @@ from algorithms.trees.kernels.tree_arrays import (
     DEPTH,
     DONE,
     HEAP,
+    INTERRUPTED,
     MORE_ROOM,
     WAITING,
 )
@@ -28,11 +30,17 @@ LEAF = -1
 
 @kernel
 def grow_by_sklearn_rules(given, rules, work, search):
-    """Make nodes; return DONE, or MORE_ROOM: call again with more entries for nodes and values."""
+    """Make nodes; return DONE, or what the caller has to do.
+
+    MORE_ROOM: call again with more entries for nodes and values. INTERRUPTED: raise
+    KeyboardInterrupt.
+    """
     state = work.state
     if state[COUNT] == 0:
         list_rows(given, search)
     while state[WAITING] > 0 or open_best(rules, work):
+        if is_interrupted(search.flag):
+            return INTERRUPTED
         number = state[COUNT]
         if number == len(work.nodes):
             return MORE_ROOM
@@ -40,6 +48,8 @@ def grow_by_sklearn_rules(given, rules, work, search):
         split = work.splits[number if rules.max_leaf_nodes else 0]
         if open_node(given, rules, search, task, split, number):
             search_features(given, rules, search, split)
+            if is_interrupted(search.flag):
+                return INTERRUPTED
             if split["entry"] < split["end"]:
                 complete_split(given, rules, search, split, task["impurity"])
         close_node(rules, work, search, task, split)

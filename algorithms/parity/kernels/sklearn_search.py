@@ -25,6 +25,7 @@ from algorithms.parity.kernels.sklearn_rows import (
 )
 from algorithms.parity.kernels.sklearn_sums import move_to, start_sides
 from algorithms.runtime.array_moves import copy, swap
+from algorithms.runtime.interrupts import is_interrupted
 from algorithms.runtime.jit import inner_kernel
 from algorithms.trees.kernels.feature_sampling import draw_below
 from algorithms.trees.kernels.tree_arrays import CLOSE
@@ -56,6 +57,8 @@ def search_features(given, rules, search, split):
     f_i = len(features)
     best = -np.inf
     while f_i > n_total and (n_visited < rules.max_features or n_visited <= n_found + n_drawn):
+        if is_interrupted(search.flag):
+            break
         n_visited += 1
         f_j = draw_below(search.state, n_drawn, f_i - n_found)
         if f_j < n_known:

@@ -15,6 +15,7 @@ the frontier until no other improves more.
 
 import numpy as np
 
+from algorithms.runtime.interrupts import is_interrupted
 from algorithms.runtime.jit import inner_kernel, kernel
 from algorithms.trees.kernels.best_first_heap import pop_split
 from algorithms.trees.kernels.criteria import impurity
@@ -27,6 +28,7 @@ from algorithms.trees.kernels.tree_arrays import (
     COUNT,
     DONE,
     HEAP,
+    INTERRUPTED,
     MORE_ROOM,
     NOTHING,
     OPEN,
@@ -52,10 +54,13 @@ def grow(table, rows, rules, growth, scratch):
     MORE_ROOM: give ``nodes`` and ``values`` more entries. ORDER: put the lists of categories of
     the node of the task on top in order. SEARCH: search all of ``visit`` in the
     node of the task on top. PARTITION: part all lists for the split in the slot at hand.
+    INTERRUPTED: raise KeyboardInterrupt.
     """
     state = growth.state
     asked = NOTHING
     while asked == NOTHING:
+        if is_interrupted(growth.flag):
+            return INTERRUPTED
         if state[PHASE] == OPEN:
             asked = open_next(table, rows, rules, growth)
         elif state[PHASE] == OPENED:

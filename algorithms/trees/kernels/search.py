@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from algorithms.runtime.interrupts import is_interrupted
 from algorithms.runtime.jit import inner_kernel, kernel
 from algorithms.trees.kernels.rank import gather_ranks, sort_list, value_of
 from algorithms.trees.kernels.scan import scan_pairs
@@ -124,7 +125,7 @@ def search_visit(table, rows, rules, growth, scratch, bounds, first, last):
                 found = -1
         if rules.by_ratio:
             best = -np.inf  # the best place of every feature is wanted
-        elif is_perfect(rules, rows, best, n_rows):
+        if is_perfect(rules, rows, best, n_rows) or is_interrupted(growth.flag):
             break
     if found >= 0:
         growth.proxy[found] = best

@@ -14,6 +14,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from algorithms.runtime.interrupts import NEVER
+
 FLAG = np.uint32(1 << 31)
 ROW = np.uint32((1 << 31) - 1)
 BLOCK = 64  # places that are scanned at once
@@ -25,7 +27,7 @@ MISCLASSIFICATION = 3
 ABSOLUTE_ERROR, POISSON = 8, 9
 
 # What the grower asks of its caller when it returns.
-DONE, MORE_ROOM, SEARCH, PARTITION, ORDER, NOTHING = range(6)
+DONE, MORE_ROOM, SEARCH, PARTITION, ORDER, NOTHING, INTERRUPTED = range(7)
 
 # Phases of a node that is being grown.
 OPEN, OPENED, SEARCHED, SPLITTING = range(4)
@@ -154,6 +156,7 @@ class Growth(NamedTuple):
     position: np.ndarray  # int64 (n_features,): entry before which it lies; 0: none
     to_left: np.ndarray  # int64 (n_features,): whether missing values go left
     place: np.ndarray  # uint32 (m,): new number of each row
+    flag: np.ndarray = NEVER  # int64: see `interrupts`
 
 
 class Scratch(NamedTuple):

@@ -2,7 +2,12 @@
 
 import ast
 import errno
+import os
 import pickle
+import stat
+import tempfile
+import time
+from pathlib import Path
 
 import numba
 import pytest
@@ -10,6 +15,7 @@ from numba import config
 from numba.core.caching import IndexDataCacheFile
 
 from algorithms.runtime import jit
+from algorithms.runtime.kernel_cache import KEPT_FOLDERS, add_checksum
 from algorithms.trees.kernels.grow import grow
 
 FOLDER = jit.FOLDER
@@ -57,13 +63,79 @@ def test_folder_follows_the_environment(tmp_path, monkeypatch):
     assert jit.cache_folder() == tmp_path / "ours" / jit.KERNEL_DIGEST
 
 
-def test_a_folder_that_cannot_be_written_to_is_replaced(tmp_path, monkeypatch):
+@pytest.fixture
+def no_cache_folder(tmp_path, monkeypatch):
+    """Make the usual folder unusable; return the temporary directory."""
     (tmp_path / "file").write_text("in the way")
     monkeypatch.setenv("HARNESS_KERNEL_CACHE", str(tmp_path / "file"))
+    temporary = tmp_path / "tmp"
+    temporary.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(temporary))
+    return temporary
+
+
+def test_a_folder_that_cannot_be_written_to_is_replaced_by_one_a_user(no_cache_folder):
     folder = jit.cache_folder()
-    assert folder.is_dir()
-    assert not folder.is_relative_to(tmp_path)
-    folder.rmdir()
+    assert folder == no_cache_folder / f"tree-harness-kernels-{os.getuid()}" / jit.KERNEL_DIGEST
+    assert stat.S_IMODE(folder.parent.stat().st_mode) == 0o700
+    assert jit.cache_folder() == folder
+    assert len(list(no_cache_folder.iterdir())) == 1
+
+
+@pytest.mark.parametrize("how", ["link", "open to others", "file", "of another user"])
+def test_a_temporary_folder_that_others_could_write_to_is_not_used(
+    no_cache_folder, tmp_path, monkeypatch, how
+):
+    folder = no_cache_folder / f"tree-harness-kernels-{os.getuid()}"
+    match how:
+        case "link":
+            (tmp_path / "elsewhere").mkdir(mode=0o700)
+            folder.symlink_to(tmp_path / "elsewhere")
+        case "open to others":
+            folder.mkdir()
+            folder.chmod(0o770)
+        case "file":
+            folder.touch()
+        case "of another user":
+            folder.mkdir(mode=0o700)
+            user = os.getuid()
+            folder.rename(folder.with_name(f"tree-harness-kernels-{user + 1}"))
+            monkeypatch.setattr(os, "getuid", lambda: user + 1)
+    assert jit.cache_folder() is None
+
+
+def test_without_any_folder_kernels_are_compiled_and_not_kept(tmp_path, monkeypatch):
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("HARNESS_KERNEL_CACHE", str(tmp_path / "file"))
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "file"))
+    assert jit.cache_folder() is None
+    monkeypatch.setattr(jit, "CACHE_FOLDER", None)
+    compiled = jit.kernel(twice)
+    assert compiled(21) == 42
+    assert list(tmp_path.iterdir()) == [tmp_path / "file"]
+
+
+def test_folders_of_other_versions_are_removed_but_for_the_newest(tmp_path, monkeypatch):
+    monkeypatch.setenv("HARNESS_KERNEL_CACHE", str(tmp_path))
+    day = 86_400
+    old = [tmp_path / f"{i:016x}" for i in range(KEPT_FOLDERS + 3)]
+    for age, folder in enumerate(old):
+        folder.mkdir()
+        (folder / "kernel.nbc").touch()
+        os.utime(folder, (time.time() - (age + 2) * day,) * 2)
+    other = tmp_path / "numba's own"
+    other.mkdir()
+    os.utime(other, (0, 0))
+    current = jit.cache_folder()
+    assert {*tmp_path.iterdir()} == {*old[:KEPT_FOLDERS], other, current}
+
+
+def test_folders_that_are_in_use_are_not_removed(tmp_path, monkeypatch):
+    monkeypatch.setenv("HARNESS_KERNEL_CACHE", str(tmp_path))
+    for i in range(KEPT_FOLDERS + 3):
+        (tmp_path / f"{i:016x}").mkdir()
+    jit.cache_folder()
+    assert len(list(tmp_path.iterdir())) == KEPT_FOLDERS + 4
 
 
 @pytest.mark.skipif(bool(config.DISABLE_JIT), reason="nothing is compiled")
@@ -78,12 +150,13 @@ def twice(number):
 
 def damage(folder, how):
     """Spoil what is kept: all of it, or an index of types that cannot be imported here."""
-    version = pickle.dumps(numba.__version__)
+    foreign = b"cno_such_module\nMarked\n."
     contents = {
         "empty": b"",
         "garbage": b"\x80\x05 no pickle",
-        "foreign": version + b"cno_such_module\nMarked\n.",
-        "obsolete": version + pickle.dumps("another shape"),
+        "foreign": add_checksum(pickle.dumps((numba.__version__, foreign))),
+        "obsolete": add_checksum(pickle.dumps((numba.__version__, pickle.dumps("another shape")))),
+        "of another numba": add_checksum(pickle.dumps(("0.1", foreign))),
     }
     pattern = "*.nb[ic]" if how in ("empty", "garbage") else "*.nbi"
     found = list(folder.rglob(pattern))
@@ -92,18 +165,48 @@ def damage(folder, how):
         path.write_bytes(contents[how])
 
 
-@pytest.mark.skipif(bool(config.DISABLE_JIT), reason="nothing is compiled")
-@pytest.mark.parametrize("how", ["empty", "garbage", "foreign", "obsolete"])
-def test_what_cannot_be_read_is_compiled_anew_and_kept(how, tmp_path, monkeypatch):
-    monkeypatch.setattr(jit, "CACHE_FOLDER", tmp_path)
-    assert jit.kernel(twice)(21) == 42
-    damage(tmp_path, how)
+def assert_is_compiled_again_and_kept():
     again = jit.kernel(twice)
     assert again(21) == 42
     assert not again.stats.cache_hits
     mended = jit.kernel(twice)
     assert mended(21) == 42
     assert mended.stats.cache_hits
+
+
+@pytest.mark.skipif(bool(config.DISABLE_JIT), reason="nothing is compiled")
+@pytest.mark.parametrize("how", ["empty", "garbage", "foreign", "obsolete", "of another numba"])
+def test_what_cannot_be_read_is_compiled_anew_and_kept(how, tmp_path, monkeypatch):
+    monkeypatch.setattr(jit, "CACHE_FOLDER", tmp_path)
+    assert jit.kernel(twice)(21) == 42
+    damage(tmp_path, how)
+    assert_is_compiled_again_and_kept()
+
+
+@pytest.mark.skipif(bool(config.DISABLE_JIT), reason="nothing is compiled")
+@pytest.mark.parametrize("suffix", ["nbi", "nbc"])
+@pytest.mark.parametrize("place", [0.0, 0.02, 0.3, 0.5, 0.8, 1.0])
+def test_one_flipped_bit_is_seen_and_the_kernel_compiled_anew(suffix, place, tmp_path, monkeypatch):
+    monkeypatch.setattr(jit, "CACHE_FOLDER", tmp_path)
+    assert jit.kernel(twice)(21) == 42
+    (path,) = tmp_path.rglob(f"*.{suffix}")
+    contents = bytearray(path.read_bytes())
+    contents[round(place * (len(contents) - 1))] ^= 4
+    path.write_bytes(contents)
+    assert_is_compiled_again_and_kept()
+
+
+@pytest.mark.skipif(bool(config.DISABLE_JIT), reason="nothing is compiled")
+def test_machine_code_of_another_signature_is_not_run(tmp_path, monkeypatch):
+    """Two processes that write at once can leave an index that names the other's file."""
+    monkeypatch.setattr(jit, "CACHE_FOLDER", tmp_path)
+    compiled = jit.kernel(twice)
+    assert (compiled(21), compiled(1.5)) == (42, 3.0)
+    first, second = sorted(tmp_path.rglob("*.nbc"))
+    first.write_bytes(second.read_bytes())
+    again = jit.kernel(twice)
+    assert (again(21), again(1.5)) == (42, 3.0)
+    assert sum(again.stats.cache_misses.values()) == 1
 
 
 @pytest.mark.skipif(bool(config.DISABLE_JIT), reason="nothing is compiled")

@@ -29,7 +29,7 @@ import math
 from typing import ClassVar
 
 import numpy as np
-from sklearn.base import ClassifierMixin, RegressorMixin, _fit_context
+from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.multiclass import check_classification_targets
@@ -47,6 +47,7 @@ from algorithms.boosting.base_adaboost import BOOSTING_CONSTRAINTS, BaseAdaBoost
 from algorithms.boosting.boosted_votes import MedianOfValues, VotedClasses
 from algorithms.decision_tree import DecisionTreeClassifier, DecisionTreeRegressor
 from algorithms.declarations import search_spaces, variants
+from algorithms.estimator.fit_context import fit_context
 from algorithms.levelwise.class_grower import fits
 from algorithms.runtime.threads import Workers, count_threads
 from harness import ALL_TASKS, Accepts, Algorithm, Argument, estimator_adapter, hookimpl
@@ -115,7 +116,7 @@ class AdaBoostClassifier(VotedClasses, ClassifierMixin, BaseAdaBoost):
     def _default_tree(self):
         return DecisionTreeClassifier(max_depth=1)
 
-    @_fit_context(prefer_skip_nested_validation=False)
+    @fit_context(prefer_skip_nested_validation=False)
     def fit(self, X, y, sample_weight=None):
         """Train the models.
 
@@ -229,7 +230,7 @@ class AdaBoostRegressor(MedianOfValues, RegressorMixin, BaseAdaBoost):
     def _default_tree(self):
         return DecisionTreeRegressor(max_depth=3)
 
-    @_fit_context(prefer_skip_nested_validation=False)
+    @fit_context(prefer_skip_nested_validation=False)
     def fit(self, X, y, sample_weight=None):
         """Train the models; parameters are as in `AdaBoostClassifier.fit`, y being numbers."""
         X, y, weight = self._read(X, y, sample_weight, numeric=True)

@@ -100,11 +100,11 @@ class BaggingClassifier(ClassifierMixin, BaseBagging):
         X = self._read_rows(X)
         walker = self._walker
         if walker is not None:
-            return walker.sum(X, count_threads(self.n_jobs, X.shape[0])) / self.n_estimators
+            return walker.sum(X, count_threads(self.n_jobs, X.shape[0])) / len(self.estimators_)
         total = np.zeros((X.shape[0], self.n_classes_))
         for model, columns in zip(self.estimators_, self.estimators_features_, strict=True):
             total += self._vote(model, X, columns)
-        return total / self.n_estimators
+        return total / len(self.estimators_)
 
     def _vote(self, model, X, columns):
         """Return a model's probabilities, or its votes, with a column for every class."""
@@ -165,7 +165,9 @@ class BaggingRegressor(RegressorMixin, BaseBagging):
         X = self._read_rows(X)
         walker = self._walker
         if walker is not None:
-            return walker.sum(X, count_threads(self.n_jobs, X.shape[0]))[:, 0] / self.n_estimators
+            return walker.sum(X, count_threads(self.n_jobs, X.shape[0]))[:, 0] / len(
+                self.estimators_
+            )
         return self._mean(X, "predict")
 
     def _vote(self, model, X, columns):

@@ -57,7 +57,8 @@ class GradientBoostingClassifier(ClassifierMixin, BaseGradientBoosting):
     loss : {"log_loss", "exponential"} or object
         An object is a loss of your own: `algorithms.boosting.losses` says what it offers.
     learning_rate : float
-        Share ν of each step that is taken.
+        Share ν of each step that is taken. As in scikit-learn, a warm start applies it to the
+        rounds it goes on from as well; a change after the last fit changes no prediction.
     n_estimators : int
         Rounds; `choose_rounds` finds their number by cross-validation.
     subsample : float

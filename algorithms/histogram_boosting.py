@@ -62,7 +62,9 @@ class HistogramBoostingClassifier(ClassifierMixin, BaseHistogramBoosting):
         Share of rows of a bag, and after how many rounds a new one is drawn (0: never).
     colsample_bytree : float, share of features of a tree
     reg_alpha, reg_lambda : float, α and λ
-    random_state : int, RandomState, optional; decides rounding and samples
+    random_state : int, RandomState, optional
+        Decides rounding and samples. None is 0: as in LightGBM, defaults are deterministic. With
+        parity="scikit-learn" None draws a new seed at each fit, as that library does.
     n_jobs : int, optional; threads, None is one: the model is the same for any number
     importance_type : {"split", "gain"}, what `feature_importances_` counts
     max_bin, min_data_in_bin : int
@@ -135,8 +137,8 @@ class HistogramBoostingClassifier(ClassifierMixin, BaseHistogramBoosting):
 
     def _predict_scores(self, score):
         """Return the probabilities of raw scores, float64 (n_rows, n_classes)."""
-        if self.parity is not None:
-            return probabilities_like(self.parity, score, self._link)
+        if self.parity_ is not None:
+            return probabilities_like(self.parity_, score, self._link)
         return to_probabilities(score, self._link)
 
     def predict_proba(self, X, num_iteration=None):

@@ -85,14 +85,16 @@ class NewtonBoostingClassifier(ClassifierMixin, BaseNewtonBoosting):
     base_score : float or array-like, optional
         Prediction before the first tree; by default the one that fits best.
     random_state : int, RandomState, optional
-        Decides samples, and rounding of "hist" and "approx".
+        Decides samples, and rounding of "hist" and "approx". None is 0, as in XGBoost: defaults
+        are deterministic.
     missing : float
         Value that stands for a missing one, besides NaN; infinity may.
     monotone_constraints : array-like, dict or str, optional
         -1, 0 or 1 for columns; not with "reg:absoluteerror" and "reg:quantileerror", but where
         ``parity`` follows the library, which lets their leaves break them. 0 for categories.
     interaction_constraints : list of lists of int or str, optional
-        Columns that may stand together on a way to a leaf.
+        Columns that may stand together on a path to a leaf; a column that no list names may only
+        stand alone. As in XGBoost an empty list is a constraint, too: each column stands alone.
     importance_type : {"gain", "weight", "cover", "total_gain", "total_cover"}
         What `feature_importances_` counts.
     max_cat_to_onehot, max_cat_threshold : int

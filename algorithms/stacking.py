@@ -15,7 +15,7 @@ Not here: several outputs.
 
 from typing import ClassVar
 
-from sklearn.base import ClassifierMixin, RegressorMixin, _fit_context
+from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.linear_model import LogisticRegression, RidgeCV
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.metaestimators import available_if
@@ -24,6 +24,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 from algorithms._blend_members import BOTH_WAYS, own_members
 from algorithms.blending.base_blend import encode_labels
 from algorithms.blending.base_stacking import IN_TURN, BaseStacking, decider_has
+from algorithms.estimator.fit_context import fit_context
 from harness import ALL_TASKS, Accepts, Algorithm, estimator_adapter, hookimpl
 
 
@@ -86,7 +87,7 @@ class StackingClassifier(ClassifierMixin, BaseStacking):
     def _check_kinds(self, members):
         """Take members of any kind: G makes classes of what they tell."""
 
-    @_fit_context(prefer_skip_nested_validation=False)
+    @fit_context(prefer_skip_nested_validation=False)
     def fit(self, X, y, **fit_params):
         """Train the members on all rows, and G on what they tell of rows held out.
 
@@ -148,7 +149,7 @@ class StackingRegressor(RegressorMixin, BaseStacking):
     def _default(self):
         return RidgeCV()
 
-    @_fit_context(prefer_skip_nested_validation=False)
+    @fit_context(prefer_skip_nested_validation=False)
     def fit(self, X, y, **fit_params):
         """Train the members on all rows, and G on what they tell of rows held out.
 

@@ -21,7 +21,7 @@ Not here: several outputs.
 from typing import ClassVar
 
 import numpy as np
-from sklearn.base import ClassifierMixin, RegressorMixin, _fit_context
+from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, column_or_1d
@@ -35,6 +35,7 @@ from algorithms.blending.base_blend import (
     read_weight,
 )
 from algorithms.blending.linear_weights import as_shares, learn_nonnegative_weights, learn_weights
+from algorithms.estimator.fit_context import fit_context
 from harness import ALL_TASKS, Accepts, Algorithm, estimator_adapter, hookimpl
 
 LEARNED = ("linear", "nonnegative")
@@ -47,7 +48,10 @@ CONSTRAINTS = {
 
 
 class BaseVoting(BaseBlend):
-    """What both votings share: the weights α."""
+    """What both votings share: the weights α.
+
+    ``_weighting`` is how the last fit weighed members: None, "given", or one of `LEARNED`.
+    """
 
     _progress_name = "Voting"
 
@@ -65,6 +69,7 @@ class BaseVoting(BaseBlend):
             )
         routed = self._route(members, params)
         self._fit_members(members, X, y, routed)
+        self._weighting = self.weights if given is None else "given"
         if isinstance(self.weights, str):
             self.weights_ = self._learn(members, X, y, params, routed)
         else:
@@ -88,12 +93,10 @@ class BaseVoting(BaseBlend):
     def _blend(self, answers):
         """Return Σ α_m f_m, divided by Σ α_m unless the α were learned."""
         answers = np.asarray(answers)
-        if isinstance(self.weights, str):
+        if self._weighting in LEARNED:
             return np.tensordot(self.weights_, answers, axes=1)
-        return np.average(answers, axis=0, weights=self._given())
-
-    def _given(self):
-        return None if self.weights is None else self.weights_
+        weights = None if self._weighting is None else self.weights_
+        return np.average(answers, axis=0, weights=weights)
 
 
 class VotingClassifier(ClassifierMixin, BaseVoting):
@@ -149,7 +152,7 @@ class VotingClassifier(ClassifierMixin, BaseVoting):
         self.verbose = verbose
         self.cv = cv
 
-    @_fit_context(prefer_skip_nested_validation=False)
+    @fit_context(prefer_skip_nested_validation=False)
     def fit(self, X, y, **fit_params):
         """Train the members on class codes, and learn their weights where that is asked for.
 
@@ -160,14 +163,15 @@ class VotingClassifier(ClassifierMixin, BaseVoting):
         fit_params
             ``sample_weight``, given to every member; with metadata routing whatever they request.
         """
+        self._voting = self.voting
         return self._train(X, encode_labels(self, y), fit_params)
 
     def _vote_methods(self, members):
-        return ["predict_proba" if self.voting == "soft" else "predict"] * len(members)
+        return ["predict_proba" if self._voting == "soft" else "predict"] * len(members)
 
     def _as_votes(self, told):
         """Return probabilities as they are, and class codes as a 1 among zeros."""
-        are_shares = self.voting == "soft" and np.ndim(told) > 1
+        are_shares = self._voting == "soft" and np.ndim(told) > 1
         return told if are_shares else np.eye(len(self.classes_))[np.ravel(told)]
 
     def _votes(self, X):
@@ -176,14 +180,15 @@ class VotingClassifier(ClassifierMixin, BaseVoting):
     def predict(self, X):
         """Return the label with the most votes, or the largest probability; the first if equal."""
         check_is_fitted(self, "estimators_")
-        if self.voting == "soft":
+        if self._voting == "soft":
             return self.classes_.take(self.predict_proba(X).argmax(axis=1))
         total = sum(a * votes for a, votes in zip(self.weights_, self._votes(X), strict=True))
         return self.classes_.take(total.argmax(axis=1))
 
     def _is_soft(self):
-        if self.voting == "hard":
-            raise AttributeError(f"predict_proba is not available when voting={self.voting!r}")
+        voting = getattr(self, "_voting", self.voting)  # of the last fit, where there is one
+        if voting == "hard":
+            raise AttributeError(f"predict_proba is not available when voting={voting!r}")
         return True
 
     @available_if(_is_soft)
@@ -194,7 +199,7 @@ class VotingClassifier(ClassifierMixin, BaseVoting):
         rows are scaled.
         """
         blended = self._blend(self._votes(X))
-        return as_shares(blended) if isinstance(self.weights, str) else blended
+        return as_shares(blended) if self._weighting in LEARNED else blended
 
     def transform(self, X):
         """Return what the members tell.
@@ -205,20 +210,20 @@ class VotingClassifier(ClassifierMixin, BaseVoting):
         or, without ``flatten_transform``, (n_members, n_rows, n_classes)
         """
         told = self._answers(X)
-        if self.voting == "hard":
+        if self._voting == "hard":
             return np.stack(told, axis=1)
         return np.hstack(told) if self.flatten_transform else np.asarray(told)
 
     def get_feature_names_out(self, input_features=None):  # noqa: ARG002 - scikit-learn's signature
         """Return the names of the columns of `transform`."""
         check_is_fitted(self, "estimators_")
-        if self.voting == "soft" and not self.flatten_transform:
+        if self._voting == "soft" and not self.flatten_transform:
             raise ValueError(
                 "get_feature_names_out is not supported when `voting='soft'` and "
                 "`flatten_transform=False`"
             )
         names = names_of(self)
-        if self.voting == "soft":
+        if self._voting == "soft":
             names = [f"{name}{k}" for name in names for k in range(len(self.classes_))]
         return np.asarray(names, dtype=object)
 
@@ -238,7 +243,7 @@ class VotingRegressor(RegressorMixin, BaseVoting):
         self.verbose = verbose
         self.cv = cv
 
-    @_fit_context(prefer_skip_nested_validation=False)
+    @fit_context(prefer_skip_nested_validation=False)
     def fit(self, X, y, **fit_params):
         """Train the members, and learn their weights where that is asked for.
 

@@ -52,6 +52,7 @@ class BaseStacking(BaseBlend):
 
     def _train(self, X, y, params):
         members = self._members(params)
+        self._passes_through = self.passthrough
         self.final_estimator_ = self._make_decider()
         is_fitted = self.cv == "prefit"
         routed = {} if is_fitted and not _routing_enabled() else self._route(members, params)
@@ -69,6 +70,7 @@ class BaseStacking(BaseBlend):
         if weight is not None:
             check_takes_weights(self.final_estimator_)
             given["sample_weight"] = weight
+        self._widths = [block.shape[1] for block in self._blocks(told)]
         fit_one(self.final_estimator_, self._side_by_side(X, told), y, given)
         return self
 
@@ -94,8 +96,8 @@ class BaseStacking(BaseBlend):
             ) from error
         return method.__name__
 
-    def _side_by_side(self, X, told):
-        """Return z: a column a member and class, of two classes the second; X after it."""
+    def _blocks(self, told):
+        """Return a block of columns a member: one a class, of two classes the second."""
         blocks = []
         for method, answer in zip(self.stack_method_, told, strict=True):
             if answer.ndim == 1:
@@ -104,8 +106,12 @@ class BaseStacking(BaseBlend):
                 blocks.append(answer[:, 1:])  # the first is 1 − the second
             else:
                 blocks.append(answer)
-        self._widths = [block.shape[1] for block in blocks]
-        if not self.passthrough:
+        return blocks
+
+    def _side_by_side(self, X, told):
+        """Return z: the members' blocks, and X after them where it is passed through."""
+        blocks = self._blocks(told)
+        if not self._passes_through:
             return np.hstack(blocks)
         if sparse.issparse(X):
             return sparse.hstack([*blocks, X], format=X.format)
@@ -131,7 +137,7 @@ class BaseStacking(BaseBlend):
     def get_feature_names_out(self, input_features=None):
         """Return the names of the columns of `transform`."""
         check_is_fitted(self, "estimators_")
-        given = _check_feature_names_in(self, input_features, generate_names=self.passthrough)
+        given = _check_feature_names_in(self, input_features, generate_names=self._passes_through)
         prefix = type(self).__name__.lower()
         kept = [name for name, member in self.estimators if not is_dropped(member)]
         names = []
@@ -140,6 +146,6 @@ class BaseStacking(BaseBlend):
             names += (
                 [f"{prefix}_{name}"] if single else [f"{prefix}_{name}{k}" for k in range(width)]
             )
-        if self.passthrough:
+        if self._passes_through:
             return np.concatenate((names, given))
         return np.asarray(names, dtype=object)

@@ -6,7 +6,7 @@ from warnings import warn
 
 import numpy as np
 from scipy.sparse import issparse
-from sklearn.base import _fit_context, clone, is_classifier
+from sklearn.base import clone, is_classifier
 from sklearn.model_selection import train_test_split
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import HasMethods, Hidden, Interval, StrOptions
@@ -17,6 +17,7 @@ from algorithms.boosting.fitted_model import BoostedModel
 from algorithms.boosting.gradient_rounds import Rounds
 from algorithms.boosting.gradient_trees import TreeMaker, level_depth
 from algorithms.boosting.losses import KernelLoss
+from algorithms.estimator.fit_context import fit_context
 from algorithms.estimator.library_versions import AS_SKLEARN, warn_of_other_version
 from algorithms.estimator.sample_weight import bring_near_one
 from algorithms.estimator.validation import check_array, validate_data
@@ -119,7 +120,7 @@ class BaseGradientBoosting(BoostedModel):
         self.parity = parity
         self.n_jobs = n_jobs
 
-    @_fit_context(prefer_skip_nested_validation=False)
+    @fit_context(prefer_skip_nested_validation=False)
     def fit(self, X, y, sample_weight=None, monitor=None):
         """Boost.
 
@@ -169,6 +170,8 @@ class BaseGradientBoosting(BoostedModel):
         y = column_or_1d(self._read_y(y, weight if weighted else None), warn=True)
         check_warm_start(self)
         self.max_features_ = count_features(self.max_features, self.n_features_in_)
+        self._check_goes_on()
+        self.learning_rate_, self._has_trees = self.learning_rate, self.estimator is None
         self._loss = self._make_loss()
         self._walker = BoostedWalker()
         self.n_trees_per_iteration_ = getattr(self._loss, "n_outputs", 1)
@@ -188,6 +191,14 @@ class BaseGradientBoosting(BoostedModel):
         given = [f"{name}={getattr(self, name)!r}" for name in names if getattr(self, name)]
         if self.estimator is not None and given:
             raise ValueError(f"{', '.join(given)} cannot be had with an estimator: trees have it")
+
+    def _check_goes_on(self):
+        """Raise ValueError where a warm start would put members of another kind behind trees."""
+        if self._is_trained() and self._has_trees != (self.estimator is None):
+            raise ValueError(
+                "estimator is of another kind than in the fit that this one goes on from: with "
+                "warm_start=True it must be the same"
+            )
 
     def _hold_out(self, X, y, weight):
         """Return the rows to train on, and those to validate on, or None."""

@@ -3,6 +3,7 @@
 import numpy as np
 
 from algorithms.forest.bagged_trees import Walker
+from algorithms.prediction.columns import check_columns
 from algorithms.prediction.kernels.predict import find_leaves
 from algorithms.runtime.threads import Workers
 from algorithms.trees.tree import may_lack
@@ -47,7 +48,14 @@ def median_of_trees(trees, votes, X, threads):
     ----------
     trees : list of Tree of values; votes : (n_trees,) float64
     X : (n_rows, n_features) float32, C-contiguous
+
+    Raises
+    ------
+    ValueError
+        Where X has not as many columns as the trees know.
     """
+    for tree in trees:
+        check_columns(X, tree.n_features)
     out = np.empty(len(X))
     leaves = np.empty(len(X), np.int64)
     depth = sum(tree.max_depth for tree in trees)

@@ -5,6 +5,7 @@ from itertools import pairwise
 import numpy as np
 
 from algorithms.boosting.kernels.leaf_sums import add_trees
+from algorithms.prediction.columns import check_columns
 from algorithms.prediction.kernels.predict import STEP
 from algorithms.runtime.threads import Workers, threads_worth
 
@@ -31,14 +32,22 @@ class BoostedWalker:
         rate : learning rate
         X : (n_rows, n_features) float32, C-contiguous, finite
         raw : (n_rows, n_outputs) float64, Fortran order, written
+
+        Raises
+        ------
+        ValueError
+            Where X has not as many columns as the trees know.
         """
         if not len(stages):
             return
         trees, joined = self._joined
         own = [member.tree_ for member in stages.ravel()]
         if len(own) != len(trees) or any(a is not b for a, b in zip(own, trees, strict=True)):
+            for tree in own:
+                check_columns(X, tree.n_features)
             joined = join_steps(own, stages.shape[1])
             self._joined = own, joined
+        check_columns(X, own[0].n_features)
 
         def walk(first, last):
             add_trees(*joined, rate, X, raw.T, first, last)

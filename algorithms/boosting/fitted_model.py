@@ -13,7 +13,11 @@ from algorithms.trees.ensemble_export import export_boosted
 
 
 class BoostedModel(BaseEstimator):
-    """A model that starts from a constant, or another model, and adds members' steps."""
+    """A model that starts from a constant, or another model, and adds members' steps.
+
+    ``learning_rate_`` is the learning rate of the last fit, and ``_has_trees`` says whether its
+    members are our own trees: parameters that are set later change no prediction.
+    """
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -40,14 +44,14 @@ class BoostedModel(BaseEstimator):
     def _add(self, first, last, X, raw):
         """Add what the rounds first … last − 1 say."""
         stages = self.estimators_[first:last]
-        if self.estimator is None:
+        if self._has_trees:
             self._walker.add(
-                stages, self.learning_rate, X, raw, count_threads(self.n_jobs, X.shape[0])
+                stages, self.learning_rate_, X, raw, count_threads(self.n_jobs, X.shape[0])
             )
             return
         for stage, steps in zip(stages, self.steps_[first:last], strict=True):
             for k, (member, step) in enumerate(zip(stage, steps, strict=True)):
-                raw[:, k] += self.learning_rate * step * member.predict(X)
+                raw[:, k] += self.learning_rate_ * step * member.predict(X)
 
     def _read_rows(self, X):
         """Return X as C-contiguous float32; raise scikit-learn's errors."""
@@ -98,7 +102,7 @@ class BoostedModel(BaseEstimator):
         """The trees as a `harness.TreeEnsemble`."""
         check_is_fitted(self)
         loss = self._loss
-        if self.estimator is not None or not isinstance(self.init_, str):
+        if not self._has_trees or not isinstance(self.init_, str):
             raise AttributeError("ensemble_ needs trees that start from a constant")
         if not hasattr(loss, "inverse"):
             raise AttributeError("ensemble_ needs one of the losses that have names")

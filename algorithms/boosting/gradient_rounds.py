@@ -1,5 +1,7 @@
 """The rounds of gradient boosting: gradients, a model of them, a step, and what is recorded."""
 
+from dataclasses import replace
+
 import numpy as np
 from sklearn.utils.validation import has_fit_parameter
 
@@ -8,6 +10,7 @@ from algorithms.boosting.line_search import search_steps
 from algorithms.boosting.losses import Groups, KernelLoss, share_alone
 from algorithms.estimator.bootstrap import SEEDS, seeded_clones
 from algorithms.estimator.verbose import Report
+from algorithms.trees.target_scale import find_target_scale, is_small
 
 
 class Rounds:
@@ -34,7 +37,8 @@ class Rounds:
         self.first = len(model.estimators_)
         self.mask = None
         self.trees = None
-        if model.estimator is None:
+        self._scales_trees = model.estimator is None and model.parity is None
+        if model._has_trees:  # noqa: SLF001
             self.trees = model.tree_maker(X, workers)
 
     def run(self, monitor):
@@ -126,6 +130,8 @@ class Rounds:
         if hasattr(loss, "begin_round"):
             loss.begin_round(self.y, self.raw, self.weight)
         gradient = self._gradient(self.raw)
+        if i == self.first and self._scales_trees and is_small(gradient):
+            self.trees.scale = replace(find_target_scale(self.y, self.weight), shift=0.0)
         for k in range(model.n_trees_per_iteration_):
             seed = self.random.randint(SEEDS)
             own = np.ascontiguousarray(gradient[:, k])  # g
@@ -135,7 +141,7 @@ class Rounds:
                 model.estimators_[i, k] = member = self._train_other(own, seed)
                 said = member.predict(self.X)
                 model.steps_[i, k] = self._search_step(said, k)
-                self.raw[:, k] += model.learning_rate * model.steps_[i, k] * said
+                self.raw[:, k] += model.learning_rate_ * model.steps_[i, k] * said
 
     def _gradient(self, raw):
         """Return the negative gradients, float64 (n_rows, n_outputs)."""
@@ -158,7 +164,7 @@ class Rounds:
             values = find(groups)  # ρ_j
         leaves = tree.children_left < 0
         tree.values[leaves, 0] = values[leaves]
-        self.raw[:, k] += model.learning_rate * values.take(leaf)  # F + ν ρ
+        self.raw[:, k] += model.learning_rate_ * values.take(leaf)  # F + ν ρ
         return model.member(tree)
 
     def _train_other(self, own, seed):

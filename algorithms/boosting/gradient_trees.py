@@ -11,6 +11,7 @@ from algorithms.trees.cart import count_features, make_rules
 from algorithms.trees.grower import Target, draw_rows, grow_tree
 from algorithms.trees.presorted_table import sort_table, unsorted_table
 from algorithms.trees.pruning import prune
+from algorithms.trees.target_scale import TargetScale
 from algorithms.trees.tree import Tree
 
 DEEPEST_CHOICE = 7  # levels that are grown whole so that the best leaves can be chosen
@@ -19,7 +20,7 @@ SIDES = ("left", "right")
 
 
 class TreeMaker:
-    """Grows one regression tree after another.
+    """Grows one regression tree after another; all of them on gradients divided by ``scale``.
 
     Level by level where all columns are searched; a node at a time where columns are drawn, or
     where trees are deep; by scikit-learn's rules where asked.
@@ -51,6 +52,7 @@ class TreeMaker:
         self._columns = np.arange(X.shape[1])
         self._depth = level_depth(model, X.shape[1])
         self._grower = None
+        self.scale = TargetScale()
         if self._depth and not as_library:
             self._grower = LevelGrower(X, workers, name)
         elif leaf_penalty or l2:
@@ -74,15 +76,17 @@ class TreeMaker:
             total = used.astype(np.float64) if weight is None else weight * used
         target = Target(0, y=gradient, weight=total)
         rules = make_rules(self._model, target, *self._X.shape)
+        target, rules = self.scale.apply_to_target(target, rules)
         if not rules.filtered and (self._leaf_penalty or self._l2):
             raise ValueError("leaf_penalty and l2_regularization need weights of 0 or more")
         if self._grower is not None and rules.filtered:
             count = len(gradient) if used is None else np.count_nonzero(used)
             weighs = float(count) if weight is None else rules.total_weight
-            tree, leaf = self._grow_levels(gradient, weight, used, rules, weighs)
+            tree, leaf = self._grow_levels(target.y, weight, used, rules, weighs)
         else:
             tree = self._grow_nodes(target, rules, seed)
             leaf = None
+        self.scale.restore(tree)
         if self._model.ccp_alpha > 0.0:
             tree, leaf = prune(tree, self._model.ccp_alpha), None
         return tree, tree.apply(self._rows) if leaf is None else leaf
@@ -100,12 +104,12 @@ class TreeMaker:
 
     def _grow_levels(self, gradient, weight, used, rules, weighs):
         """Return a tree grown level by level, and the leaves."""
-        share = self._model.min_weight_fraction_leaf
+        share, penalty = self._model.min_weight_fraction_leaf, 2.0 * self._leaf_penalty / weighs
         limits = Limits(
             rules.min_samples_split,
             rules.min_samples_leaf,
             share * weighs,
-            max(rules.min_impurity_decrease, 2.0 * self._leaf_penalty / weighs),
+            max(rules.min_impurity_decrease, self.scale.apply_to_impurity(penalty)),
             weighs,
             self._l2,
         )

@@ -7,6 +7,7 @@ from algorithms.levelwise.grower import DEEPEST, LevelGrower
 from algorithms.levelwise.kernels.level_arrays import Limits
 from algorithms.trees.cart import rows_or_share
 from algorithms.trees.presorted_table import sort_table, unsorted_table
+from algorithms.trees.target_scale import find_target_scale
 
 MANY_ROWS = (
     4096  # from which on ties, which the level-wise grower gives to the first column, are rare
@@ -89,20 +90,21 @@ class TreeLearner:
 
     def _grow_by_levels(self, model, weight):
         """Grow a tree of values on all columns; return its predictions."""
-        total = float(weight.sum())
+        total, scale = float(weight.sum()), find_target_scale(self._y, weight)
         limits = Limits(
             min_samples_split=max(2, rows_or_share(model.min_samples_split, len(weight))),
             min_samples_leaf=rows_or_share(model.min_samples_leaf, len(weight)),
             min_weight_leaf=model.min_weight_fraction_leaf * total,
-            min_impurity_decrease=float(model.min_impurity_decrease),
+            min_impurity_decrease=scale.apply_to_impurity(model.min_impurity_decrease),
             total_weight=total,
             l2=0.0,
         )
-        grown = self._grower.grow(self._y, weight, limits, model.max_depth)
+        grown = self._grower.grow(scale.apply(self._y), weight, limits, model.max_depth)
         model.tree_ = grown.tree()
+        scale.restore(model.tree_)
         model.n_features_in_ = model.max_features_ = len(self._columns)
         model.n_outputs_ = 1
-        return grown.values[grown.leaf]
+        return model.tree_.values[grown.leaf, 0]
 
     def _predict(self, model):
         """Return what a tree tells of all rows."""

@@ -7,8 +7,7 @@ from numbers import Integral, Real
 from typing import ClassVar
 
 import numpy as np
-from sklearn.base import _fit_context
-from sklearn.utils import check_random_state, compute_class_weight
+from sklearn.utils import compute_class_weight
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import _check_feature_names, check_is_fitted
 
@@ -25,8 +24,9 @@ from algorithms.distributed.placement import (
 )
 from algorithms.distributed.table_parts import check_values, check_weights, whole
 from algorithms.distributed.worker_check import WorkerLostError, find_workers
+from algorithms.estimator.fit_context import fit_context
 from algorithms.estimator.sample_weight import check_class_weight
-from algorithms.gbdt.base import SEEDS
+from algorithms.estimator.seeds import draw_seed
 from algorithms.gbdt.input_table import encode_frame, find_categorical
 from algorithms.gbdt.model import join_trees
 from algorithms.gbdt.params import CONSTRAINTS
@@ -48,6 +48,7 @@ class DaskTraining:
     """`fit` and `predict` for Dask collections, on top of a local histogram booster."""
 
     _local_class: ClassVar[type]
+    _progress_attributes: ClassVar[tuple] = ("_unfinished",)  # what a resumed fit starts from
     _parameter_constraints: ClassVar = {
         **CONSTRAINTS,
         "client": "no_validation",
@@ -87,7 +88,7 @@ class DaskTraining:
         found.client = self.client
         return found
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit(
         self,
         X,
@@ -212,7 +213,7 @@ class DaskTraining:
         told = Training(
             params=model,
             categorical=model._is_categorical,  # noqa: SLF001 - of the same kind
-            seed=int(check_random_state(self.random_state).randint(SEEDS)),
+            seed=draw_seed(self.random_state),
             tree_learner=self.tree_learner,
             top_k=self.top_k,
             has_tables=bool(eval_set),
@@ -266,7 +267,7 @@ class DaskTraining:
         for name in READ_OFF - vars(model).keys():
             vars(self).pop(name, None)  # of an earlier fit, to another kind of table
         vars(self).update({n: v for n, v in vars(model).items() if n in READ_OFF})
-        self._unfinished = None
+        self._unfinished = self.parity_ = None
         self._binner, self._base = first.binner, first.base
         self.n_iter_ = len(first.rounds)
         self.best_iteration_, self.best_score_, self.evals_result_ = first.watched

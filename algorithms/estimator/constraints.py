@@ -58,27 +58,30 @@ def read_interactions(wanted, n_features, names=(), *, others_alone):
 
     Parameters
     ----------
-    wanted : lists of columns or of their names, or text of these lists; None: all may interact
+    wanted : lists of columns or of their names, or text of these lists; None or an empty text: all
+        features may interact
     n_features : int
     names : list of the columns' names, or empty
     others_alone : bool
-        Whether features that no group names are each a group alone, as in XGBoost; else they are
-        not used, as in LightGBM.
+        True: features that no group names are each a group alone, as in XGBoost. An empty list
+        then lets no two features interact. False: they are not used, as in LightGBM. An empty list
+        then is no constraint, and an empty group is ignored.
 
     Raises
     ------
     ValueError, TypeError
         Where they cannot be read, or name a column that X does not have.
     """
+    if wanted is None or wanted == "":
+        return all_free(n_features)
     if isinstance(wanted, str):
         wanted = read_text(wanted, INTERACTION, "[[0, 1], [2, 3]]")
-    if wanted is None or (others_alone and len(wanted) == 0):
-        return all_free(n_features)
     if any(isinstance(group, str) or not isinstance(group, Iterable) for group in wanted):
         raise ValueError(
             f"{INTERACTION}={short(wanted)} must be lists of columns, such as [[0, 1], [2, 3]]"
         )
     groups = [{find_column(c, n_features, names, INTERACTION) for c in group} for group in wanted]
+    groups = [group for group in groups if group]
     if others_alone:
         groups += [{f} for f in range(n_features) if not any(f in group for group in groups)]
     bits = np.zeros((n_features, -(-len(groups) // WORD)), np.uint64)

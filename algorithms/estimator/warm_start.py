@@ -9,8 +9,8 @@ SHOWN = 5
 def check_warm_start(estimator):
     """Raise ValueError where a fit goes on with other columns or classes than its members know.
 
-    Trees ask for columns by their places and tell classes by theirs: with others they would read
-    and add up what is not meant, or not there. The estimator then stays what it was.
+    Trees name columns and classes by their places: with others they would read and add up what is
+    not meant, or not there. A fit that starts anew forgets the earlier members.
 
     Parameters
     ----------
@@ -19,13 +19,10 @@ def check_warm_start(estimator):
     now = {name: getattr(estimator, name) for name in SEEN if hasattr(estimator, name)}
     before = getattr(estimator, "_trained_on", now)
     goes_on = estimator.warm_start and len(getattr(estimator, "estimators_", ())) > 0
-    if goes_on and (told := difference(before, now)):
-        for name in now:
-            delattr(estimator, name)
-        estimator.__dict__.update(before)
-        raise ValueError(f"{told}: with warm_start=True they must be the same")
+    if goes_on and (differs := difference(before, now)):
+        raise ValueError(f"{differs}: with warm_start=True they must be the same")
     if not goes_on:
-        estimator.__dict__.pop("estimators_", None)  # a fit that fails from here on leaves none
+        estimator.__dict__.pop("estimators_", None)
     estimator._trained_on = now  # noqa: SLF001 - its own part
 
 

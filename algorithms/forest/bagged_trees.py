@@ -3,6 +3,7 @@
 import numpy as np
 from scipy.sparse import issparse
 
+from algorithms.prediction.columns import check_columns
 from algorithms.prediction.kernels.predict import FEATURE, STEP, add_values, find_leaves
 from algorithms.runtime.threads import Workers, threads_worth
 from algorithms.trees.presorted_table import make_table, row_blocks
@@ -41,6 +42,7 @@ class Walker:
 
     def __init__(self, trees, columns, n_columns):
         self.trees = trees
+        self.n_columns = n_columns
         self._columns = [None if np.array_equal(own, range(n_columns)) else own for own in columns]
         self._steps = []
 
@@ -63,7 +65,13 @@ class Walker:
         Parameters
         ----------
         X : (n_rows, n_columns) float32, C-contiguous, or sparse
+
+        Raises
+        ------
+        ValueError
+            Where X has not as many columns.
         """
+        check_columns(X, self.n_columns)
         if issparse(X):
             return np.concatenate([self.sum(block, threads) for block in row_blocks(X)])
         out = np.zeros((len(X), self.trees[0].max_n_classes))
@@ -87,6 +95,7 @@ class Walker:
 
     def values(self, i, X):
         """Return the values of the leaves of one tree, float64 (n_rows, n_values)."""
+        check_columns(X, self.n_columns)
         if issparse(X):
             parts = [self.values(i, block) for block in row_blocks(X)]
             return np.concatenate(parts) if parts else self.trees[i].values[:0]

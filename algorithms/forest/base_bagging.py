@@ -7,7 +7,7 @@ from warnings import warn
 import numpy as np
 from joblib import Parallel, delayed
 from scipy.sparse import issparse
-from sklearn.base import BaseEstimator, MetaEstimatorMixin, _fit_context, clone
+from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
 from sklearn.utils import check_random_state, get_tags
 from sklearn.utils._param_validation import HasMethods, Interval, RealNotInt
 from sklearn.utils.metadata_routing import _RoutingNotSupportedMixin
@@ -19,6 +19,7 @@ from sklearn.utils.validation import (
 
 from algorithms.estimator.bootstrap import SEEDS, count_columns, count_rows, draw, seeded_clones
 from algorithms.estimator.fast_validation import plain_rows
+from algorithms.estimator.fit_context import fit_context
 from algorithms.estimator.library_versions import AS_SKLEARN, warn_of_other_version
 from algorithms.estimator.validation import validate_data
 from algorithms.estimator.warm_start import check_warm_start
@@ -83,7 +84,7 @@ class BaseBagging(_RoutingNotSupportedMixin, MetaEstimatorMixin, BaseEstimator):
         self.verbose = verbose
         self.parity = parity
 
-    @_fit_context(prefer_skip_nested_validation=False)
+    @fit_context(prefer_skip_nested_validation=False)
     def fit(self, X, y, sample_weight=None):
         """Train the models.
 
@@ -118,6 +119,7 @@ class BaseBagging(_RoutingNotSupportedMixin, MetaEstimatorMixin, BaseEstimator):
         self._n_drawn = count_rows(self.max_samples, self._n_rows, sample_weight, self.bootstrap)
         self._n_columns = count_columns(self.max_features, self.n_features_in_)
         self._sample_weight = sample_weight
+        self._draws = self.bootstrap_features, self.bootstrap
         self._check_oob()
         more = self._seeds_to_train()
         if len(more):
@@ -163,11 +165,12 @@ class BaseBagging(_RoutingNotSupportedMixin, MetaEstimatorMixin, BaseEstimator):
     def _draw(self, seed):
         """Return the features and the rows that the model of a seed is trained on."""
         random = check_random_state(seed)
-        columns = draw(random, self.bootstrap_features, self.n_features_in_, self._n_columns)
+        repeats_columns, repeats_rows = self._draws
+        columns = draw(random, repeats_columns, self.n_features_in_, self._n_columns)
         if self._sample_weight is None:
-            return columns, draw(random, self.bootstrap, self._n_rows, self._n_drawn)
+            return columns, draw(random, repeats_rows, self._n_rows, self._n_drawn)
         share = self._sample_weight / np.sum(self._sample_weight)
-        return columns, random.choice(self._n_rows, self._n_drawn, replace=self.bootstrap, p=share)
+        return columns, random.choice(self._n_rows, self._n_drawn, replace=repeats_rows, p=share)
 
     def _train(self, X, y, seeds):
         """Add the models of some seeds."""
@@ -251,7 +254,7 @@ class BaseBagging(_RoutingNotSupportedMixin, MetaEstimatorMixin, BaseEstimator):
         found = Parallel(n_jobs=self.n_jobs, verbose=self.verbose)(
             delayed(ask)(model, method, X, columns) for model, columns in members
         )
-        return sum(found) / self.n_estimators
+        return sum(found) / len(self.estimators_)
 
     @property
     def ensemble_(self):

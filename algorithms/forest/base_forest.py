@@ -6,13 +6,14 @@ from warnings import warn
 
 import numpy as np
 from scipy.sparse import hstack, issparse
-from sklearn.base import BaseEstimator, _fit_context
+from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, RealNotInt
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from algorithms.estimator.bootstrap import SEEDS, count_rows
 from algorithms.estimator.fast_validation import plain_rows
+from algorithms.estimator.fit_context import fit_context
 from algorithms.estimator.library_versions import warn_of_other_version
 from algorithms.estimator.validation import validate_data
 from algorithms.estimator.verbose import say
@@ -58,7 +59,7 @@ class BaseForest(BaseEstimator):
 
     _parameter_constraints: ClassVar = FOREST_CONSTRAINTS
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y, sample_weight=None):
         """Grow the trees.
 
@@ -104,6 +105,7 @@ class BaseForest(BaseEstimator):
         self._n_rows = len(y)
         self.n_outputs_ = 1
         self._sample_weight = self._weigh(y, sample_weight)
+        self._draws_rows = self.bootstrap
         self._n_drawn = self._count_drawn()
         self.estimator_ = self._own_tree().set_params(**{k: getattr(self, k) for k in OF_TREES})
         more = self._make_trees()
@@ -197,7 +199,7 @@ class BaseForest(BaseEstimator):
 
     def _draw(self, seed):
         """Return the rows that the tree of a seed is grown on, int32, as often as drawn."""
-        if not self.bootstrap:
+        if not self._draws_rows:
             return np.arange(self._n_rows, dtype=np.int32)
         random = check_random_state(seed)
         if self._sample_weight is None:

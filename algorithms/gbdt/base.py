@@ -3,11 +3,11 @@
 from typing import ClassVar
 
 import numpy as np
-from sklearn.base import _fit_context
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_sample_weight
 
 from algorithms.estimator.constraints import read_interactions, read_signs
+from algorithms.estimator.fit_context import fit_context
+from algorithms.estimator.seeds import draw_seed
 from algorithms.gbdt.binned import Binned, Rows
 from algorithms.gbdt.binning import bin_table, find_bins
 from algorithms.gbdt.boosting import Booster, Target
@@ -30,8 +30,6 @@ from algorithms.model_io.init_model import look_at
 from algorithms.prediction.predictor import FastPredictor
 from algorithms.runtime.memory import give_back
 from algorithms.runtime.threads import Workers, count_threads
-
-SEEDS = 2**31 - 1
 
 
 class BaseHistogramBoosting(HistogramModel):
@@ -101,7 +99,7 @@ class BaseHistogramBoosting(HistogramModel):
     ):
         self.__dict__.update((name, own) for name, own in locals().items() if name != "self")
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit(
         self,
         X,
@@ -245,12 +243,13 @@ class BaseHistogramBoosting(HistogramModel):
             targets = targets.take(number, axis=1)  # C-contiguous, which an index leaves open
             weight = None if weight is None else weight[number]
             score = score.take(number, axis=1) if start.is_given else score
-        seed = check_random_state(self.random_state).randint(SEEDS)
+        seed = draw_seed(self.random_state)
         given = growers, workers, Target(objective, targets, weight, constant), score
         return Booster(self, *given, seed, binned.order, binned.crowds, start.n_rounds)
 
     def _keep(self, rounds, watch, start):
         """Become the model of the rounds that were trained."""
+        self.parity_ = None
         self.n_iter_ = start.n_rounds + len(rounds)
         self.best_iteration_ = start.n_rounds + watch.best_round if watch.best_round else 0
         self.best_score_ = watch.best

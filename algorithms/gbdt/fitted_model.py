@@ -16,7 +16,10 @@ from algorithms.runtime.threads import count_threads
 
 
 class HistogramModel(SavedModel, Contributions, BaseEstimator):
-    """A model of trees, ``ensemble_``, that begins at ``_base``."""
+    """A model of trees, ``ensemble_``, that begins at ``_base``.
+
+    ``parity_`` names the library whose arithmetic turns scores into probabilities, or is None.
+    """
 
     _objective_names = frozenset({*CLASSES, *REGRESSION})
     _saved_facts = ("n_iter_", "best_iteration_", "best_score_", "evals_result_")
@@ -24,6 +27,7 @@ class HistogramModel(SavedModel, Contributions, BaseEstimator):
     def _take_model(self, ensemble):
         """Become the model that was read from a file."""
         self.ensemble_, self._base = ensemble, ensemble.base
+        self.parity_ = self.parity
         self._walker = FastPredictor(ensemble)
         self._objective = Objective("", None, 0.0, ensemble.n_outputs, ensemble.link)
         self.n_estimators_ = ensemble.n_trees // ensemble.n_outputs

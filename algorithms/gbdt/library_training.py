@@ -92,6 +92,7 @@ def train_like(params, X, y, weight, *, is_weighted, **options):
         weight = np.ones(len(y))
     rounds, base = load_engine(params.parity).train(params, X, y, weight)
     params._base = base  # noqa: SLF001 - its own part
+    params.parity_ = params.parity
     params.n_iter_ = params.n_estimators_ = len(rounds)
     params.best_iteration_, params.best_score_, params.evals_result_ = 0, None, {}
     params.ensemble_ = TreeEnsemble.join(

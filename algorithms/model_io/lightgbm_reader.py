@@ -22,6 +22,7 @@ VERSIONS = ("v3", "v4")
 MOST_DECISION = 2 << 2 | CATEGORICAL | DEFAULT_LEFT
 LARGEST_WORD = (1 << 32) - 1  # of a bit set
 LISTED = "category_columns"  # in files of ours: places of the columns whose categories are listed
+NAMED = "column_names"  # in files of ours: the names as they are, where LightGBM's differ
 TREES_END = "\nend of trees"
 
 
@@ -75,6 +76,8 @@ def read(text):
         version=about["version"],
         cover_kind="rows",
     )
+    if NAMED in about:
+        names = names_of(json.loads(about[NAMED]), len(names))
     categories = categories_of(about, names, lists_of(rest))
     return ensemble, None if names == default_names(n_features) else names, categories
 
@@ -94,6 +97,15 @@ def default_name(place):
     return f"Column_{place}"
 
 
+def names_of(told, n_features):
+    """Return the names of columns as they are; raise ModelFileError where they are none."""
+    if not isinstance(told, list) or not all(isinstance(name, str) for name in told):
+        raise ModelFileError(f"its {NAMED} are no list of texts")
+    if len(told) != n_features:
+        raise ModelFileError(f"it names {n_features} columns, and {len(told)} in {NAMED}")
+    return told
+
+
 def fields(block):
     """Return the ``name=value`` lines of a block, up to its first empty line."""
     lines = block.split("\n\n", 1)[0].split("\n")
@@ -102,7 +114,7 @@ def fields(block):
 
 def lists_of(rest):
     """Return the lists of categories that stand behind a model's trees, [] where there are none."""
-    _, found, line = rest.partition("\npandas_categorical:")
+    _, found, line = rest.rpartition("\npandas_categorical:")  # a column may have such a name
     lists = (json.loads(line.split("\n", 1)[0]) if found else None) or []
     if not isinstance(lists, list) or not all(isinstance(own, list) for own in lists):
         raise ModelFileError("its categories are no lists")

@@ -10,8 +10,14 @@ from collections import Counter
 
 import numpy as np
 
-from algorithms.model_io.errors import ModelFileError
-from algorithms.model_io.lightgbm_reader import CATEGORICAL, DEFAULT_LEFT, LISTED, default_names
+from algorithms.model_io.errors import ModelFileError, check_name
+from algorithms.model_io.lightgbm_reader import (
+    CATEGORICAL,
+    DEFAULT_LEFT,
+    LISTED,
+    NAMED,
+    default_names,
+)
 from algorithms.model_io.objectives import LIGHTGBM, name_for
 from algorithms.model_io.summed_trees import base_in_trees, plain_sum, require_sum
 from algorithms.prediction.category_values import codes_of
@@ -46,7 +52,8 @@ def write(ensemble, *, objective=None, names=None, params=None, categories=None)
     objective : str, optional
         Its name in LightGBM or XGBoost; by default the usual one for the link.
     names : list of str, optional
-        Of the columns; a blank is written as "_", as LightGBM does.
+        Of the columns; a blank is written as "_", as LightGBM does, and a line of our own keeps
+        the names as they are.
     params : dict, optional
         Of the estimator; those in ``PARAMETERS`` are written into the block of parameters.
     categories : dict or list, optional
@@ -68,7 +75,9 @@ def write(ensemble, *, objective=None, names=None, params=None, categories=None)
     blocks = [tree_text(plain, t, k) for k, t in enumerate(plain.rounds.ravel().tolist())]
     names = names or default_names(ensemble.n_features)
     infos, about, lists = category_lines(plain, names, categories or {})
-    names = written_names(names)
+    given, names = [str(name) for name in names], written_names(names)
+    if given != names:  # LightGBM ignores the line, and drops it when it saves again
+        about = [*about, f"{NAMED}={json.dumps(given)}"]
     width = ensemble.n_outputs
     head = [
         "tree",
@@ -125,6 +134,7 @@ def written_names(names):
 
 def written(name):
     """Return the name of a column as a line of names can hold it."""
+    check_name(name, "LightGBM's form")
     if not name or "\n" in name or "\r" in name:
         raise ModelFileError(f"LightGBM's form cannot hold a column named {name!r}: rename it")
     return name.replace(" ", "_")

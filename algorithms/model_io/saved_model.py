@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 from sklearn.utils.validation import check_is_fitted
 
+from algorithms.estimator.fit_context import undo_on_failure
 from algorithms.model_io import json_format, lightgbm_writer, xgboost_writer
 from algorithms.model_io.errors import ModelFileError
 from algorithms.model_io.lightgbm_reader import default_name
@@ -81,6 +82,7 @@ class SavedModel:
         """Return the trees that XGBoost's form holds, and what it says of early stopping."""
         return self.ensemble_, {}
 
+    @undo_on_failure
     def load_model(self, path, *, format=None):  # noqa: A002 - the name that users look for
         """Take a model from a file; the estimator then is fitted.
 

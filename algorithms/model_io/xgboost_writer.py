@@ -10,7 +10,7 @@ import json
 import numpy as np
 
 from algorithms.model_io import xgboost_categories
-from algorithms.model_io.errors import ModelFileError
+from algorithms.model_io.errors import ModelFileError, check_name
 from algorithms.model_io.objectives import MANY, XGBOOST, name_for
 from algorithms.model_io.summed_trees import base_in_trees, plain_sum, require_sum
 from algorithms.model_io.xgboost_reader import level_order, margin
@@ -56,6 +56,8 @@ def write(ensemble, *, objective=None, names=None, attributes=None, categories=N
         raise ModelFileError("XGBoost has no temperature: scores cannot be divided by it")
     if (ensemble.missing == Missing.ZERO).any():
         raise ModelFileError("XGBoost cannot take zeros for missing values")
+    for column in names or []:
+        check_name(str(column), "XGBoost's form")
     name = name_for(ensemble, objective, XGBOOST)
     scores = base_scores(ensemble)
     if scores is None:

@@ -3,13 +3,13 @@
 from typing import ClassVar
 
 import numpy as np
-from sklearn.base import _fit_context
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_sample_weight
 
 from algorithms.estimator.constraints import read_signs
 from algorithms.estimator.eval_sets import read_tables
+from algorithms.estimator.fit_context import fit_context
 from algorithms.estimator.library_versions import warn_of_other_version
+from algorithms.estimator.seeds import draw_seed
 from algorithms.gbdt.input_table import find_categorical
 from algorithms.gbdt.params import refuse_directions, renewed_refusal
 from algorithms.newton.base_margin import check_in_range, drop_unweighted, read_margin
@@ -25,8 +25,6 @@ from algorithms.newton.params import CONSTRAINTS, filled
 from algorithms.newton.rounds import Rounds
 from algorithms.prediction.predictor import FastPredictor
 from algorithms.runtime.threads import Workers, count_threads
-
-SEEDS = 2**31 - 1
 
 
 class BaseNewtonBoosting(NewtonModel):
@@ -90,7 +88,7 @@ class BaseNewtonBoosting(NewtonModel):
         for name, value in given.items():
             setattr(self, name, value)
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit(
         self,
         X,
@@ -143,6 +141,7 @@ class BaseNewtonBoosting(NewtonModel):
         if cuts is not None and self.parity is None:
             raise ValueError("cuts are for parity='xgboost'; the default chooses its own bins")
         params = filled(self)
+        self.missing_ = params.missing  # a later `set_params` changes no prediction
         before = rounds_before(params, xgb_model)
         known, labels = before.codes
         wide = takes_wide(params) and not before.rounds
@@ -192,7 +191,7 @@ class BaseNewtonBoosting(NewtonModel):
             trained = len(rounds)
             watch = self._watch(tables, rounds)
             score = self._score_rows(X, rounds, margin)
-            seed = check_random_state(self.random_state).randint(SEEDS)
+            seed = draw_seed(self.random_state)
             least = least_gain(self._objective, y, weight, base, margin)
             grower = make_grower(self, params, X, given, least, workers)
             boosting = Rounds(

@@ -42,6 +42,7 @@ class NewtonModel(SavedModel, Contributions, BaseEstimator):
     def _take_model(self, ensemble):
         """Become the model that was read from a file."""
         self._rounds = rounds_from(ensemble)
+        self.missing_ = np.nan if self.missing is None else self.missing
         self._base = ensemble.base.astype(np.float32)
         self._objective = SimpleNamespace(link=ensemble.link, n_scores=ensemble.n_outputs)
         self.n_iter_ = len(self._rounds)
@@ -76,7 +77,7 @@ class NewtonModel(SavedModel, Contributions, BaseEstimator):
             out = read_margin(margin, X.shape[0], k)
             walker.add(X, out, count_threads(self.n_jobs, X.shape[0]), trees)
             return out.astype(np.float32)
-        found = walker.raw_at_once(self, X, trees) if np.isnan(self.missing) else None
+        found = walker.raw_at_once(self, X, trees) if np.isnan(self.missing_) else None
         if found is not None:
             return found
         X = read_rows(self, X, reset=False)

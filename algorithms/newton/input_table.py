@@ -20,9 +20,10 @@ def read_rows(estimator, X, *, reset, y="no_validation", known=None, wide=False,
 
     Where ``wide``, a dense array of float64 stays what it is, its values within float32's range.
 
-    Of sparse X absent entries are missing, as in XGBoost. Values equal to the estimator's
-    ``missing`` become NaN; columns of a frame, of pandas or polars, whose dtype is categorical
-    become codes, ``known`` being those of an earlier model, as in `hist.tables.read_table`.
+    Of sparse X absent entries are missing, as in XGBoost. Values equal to ``missing_``, the
+    parameter of the last fit, become NaN; columns of a frame, of pandas or polars, whose dtype is
+    categorical become codes, ``known`` being those of an earlier model, as in
+    `hist.tables.read_table`.
     """
     if not reset and (few := plain_table(estimator, X, np.float32)) is not None:
         return drop_missing(few, estimator)
@@ -46,7 +47,7 @@ def read_rows(estimator, X, *, reset, y="no_validation", known=None, wide=False,
             dtype=np.float64 if stays else np.float32,
             order="C",
             accept_sparse="csr",
-            ensure_all_finite=False if stays or np.isinf(estimator.missing) else "allow-nan",
+            ensure_all_finite=False if stays or np.isinf(estimator.missing_) else "allow-nan",
             **options,
         )
     X, rest = (found[0], found[1:]) if isinstance(found, tuple) else (found, None)
@@ -55,7 +56,7 @@ def read_rows(estimator, X, *, reset, y="no_validation", known=None, wide=False,
     if stays:
         check_range(X, estimator)
     X = drop_missing(add_up(X), estimator)
-    if np.isinf(estimator.missing):  # then the other infinity is looked for once it is known
+    if np.isinf(estimator.missing_):  # then the other infinity is looked for once it is known
         name = type(estimator).__name__
         assert_all_finite(X, allow_nan=True, estimator_name=name, input_name="X")
     return X if rest is None else (X, *rest)
@@ -87,10 +88,11 @@ def check_range(X, estimator):
 
 def drop_missing(X, estimator):
     """Return X with NaN in place of what stands for a missing value; codes of categories do not."""
-    if np.isnan(estimator.missing):
+    missing = estimator.missing_
+    if np.isnan(missing):
         return X
     values = X.data if sparse.issparse(X) else X
-    there = values == np.float32(estimator.missing)
+    there = values == np.float32(missing)
     if estimator.categories_:  # then X is dense
         there &= ~find_categorical(estimator, "auto")
     if not there.any():

@@ -7,6 +7,7 @@ from scipy import sparse
 
 from algorithms.estimator.fast_validation import plain_array
 from algorithms.prediction.categorical_splits import OddQuestions
+from algorithms.prediction.columns import check_columns
 from algorithms.prediction.kernels.categorical_walk import add_odd_trees
 from algorithms.prediction.kernels.numeric_walk import add_plain_trees
 from algorithms.prediction.kernels.walk import BLOCK, IS_SET, ZERO_MISSING, add_trees
@@ -84,6 +85,7 @@ class FastPredictor:
         """
         if self.odd is not None or plain_array(estimator, X) is None:
             return None
+        check_columns(X, self.ensemble.n_features)
         X = np.ascontiguousarray(X)
         threads = count_threads(estimator.n_jobs, len(X))
         out = np.empty((X.shape[0], len(self.start)))
@@ -92,7 +94,14 @@ class FastPredictor:
         return None if self._walk(X, out, threads, trees, most) else self.finish(out)
 
     def add(self, X, out, threads=1, trees=slice(None)):
-        """Add the scores of some trees to ``out``."""
+        """Add the scores of some trees to ``out``.
+
+        Raises
+        ------
+        ValueError
+            Where X has not as many columns as the trees know.
+        """
+        check_columns(X, self.ensemble.n_features)
         if sparse.issparse(X):
             self._add_sparse(X.tocsr(), out, threads, trees)
         elif self.numbers is not None:

@@ -25,7 +25,12 @@ def narrowed(ensemble):
     place[asked] = np.arange(len(asked))
     feature = np.full(ensemble.n_nodes, -1, np.int32)
     feature[inner] = place[ensemble.feature[inner]]
-    return replace(ensemble, feature=feature, n_features=len(asked) + 1), place
+    return replace(ensemble, feature=feature, n_features=width_of(place)), place
+
+
+def width_of(place):
+    """Return how many columns there are where each feature has a place."""
+    return int(place.max(initial=-1)) + 1
 
 
 class AskedColumns:
@@ -38,7 +43,7 @@ class AskedColumns:
     """
 
     def __init__(self, place, absent):
-        self.place, self.width = place, int(place.max(initial=-1)) + 1
+        self.place, self.width = place, width_of(place)
         self.absent = np.nan if absent == "nan" else 0.0
 
     def is_one_block(self, X):

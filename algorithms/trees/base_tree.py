@@ -5,7 +5,7 @@ from typing import ClassVar
 
 import numpy as np
 from scipy.sparse import issparse
-from sklearn.base import BaseEstimator, _fit_context, clone
+from sklearn.base import BaseEstimator, clone
 from sklearn.utils import Bunch, check_random_state
 from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.validation import (
@@ -17,6 +17,7 @@ from sklearn.utils.validation import (
 )
 
 from algorithms.estimator.fast_validation import plain_rows
+from algorithms.estimator.fit_context import fit_context
 from algorithms.estimator.library_versions import warn_of_other_version
 from algorithms.estimator.sample_weight import bring_near_one
 from algorithms.estimator.validation import validate_data, with_sound_indices
@@ -29,6 +30,7 @@ from algorithms.trees.ensemble_export import export_trees
 from algorithms.trees.grower import draw_rows, grow_tree
 from algorithms.trees.presorted_table import check_sparse, make_table, sort_table
 from algorithms.trees.pruning import prune, prune_by_error, pruning_path
+from algorithms.trees.target_scale import TargetScale, find_target_scale
 from algorithms.trees.tree import ROWS_OF_A_THREAD
 
 SEEDS = 2**31 - 1
@@ -41,7 +43,7 @@ class BaseDecisionTree(BaseEstimator):
     __metadata_request__predict: ClassVar = {"check_input": UNUSED}
     _parameter_constraints: ClassVar = TREE_CONSTRAINTS
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y, sample_weight=None, check_input=True):
         """Grow a tree.
 
@@ -124,6 +126,10 @@ class BaseDecisionTree(BaseEstimator):
             weight, power = bring_near_one(target.weight)
             target = replace(target, weight=weight)
         rules = make_rules(self, target, len(y), len(columns))
+        scale = TargetScale()
+        if target.y is not None and self.parity is None:
+            scale = find_target_scale(target.y, target.weight, self.criterion)
+        target, rules = scale.apply_to_target(target, rules)
         self.n_features_in_ = len(columns)
         self.n_outputs_ = 1
         self.max_features_ = rules.max_features
@@ -135,6 +141,7 @@ class BaseDecisionTree(BaseEstimator):
             from algorithms.parity.sklearn_grower import grow_like_sklearn
 
             self.tree_ = grow_like_sklearn(table.values, columns, target, rules, seed)
+        scale.restore(self.tree_)
         if power:
             nodes = self.tree_.nodes
             nodes["weight"] = np.ldexp(nodes["weight"], power)

@@ -33,7 +33,10 @@ def read_categories(tree, X, *, reset):
     """
     if reset:
         tree.categories_ = {}
-    if tree.categorical_features is None or np.ndim(X) != 2:
+    has_any = tree.categorical_features is not None
+    if not reset:
+        has_any = bool(getattr(tree, "categories_", {}))  # members of ensembles have none
+    if not has_any or np.ndim(X) != 2:
         return X
     if issparse(X):
         raise ValueError("categorical_features needs an X that is not sparse")

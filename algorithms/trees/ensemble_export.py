@@ -44,7 +44,7 @@ def export_boosted(model, base, link, temperature):
     return TreeEnsemble.join(
         [member.tree_.common() for member in model.estimators_.ravel()],
         n_features=model.n_features_in_,
-        weight=np.full(rounds * width, float(model.learning_rate)),
+        weight=np.full(rounds * width, float(model.learning_rate_)),
         output=np.tile(np.arange(width), rounds).astype(np.int32),
         base=base,
         link=link,

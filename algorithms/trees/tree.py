@@ -3,6 +3,7 @@
 import numpy as np
 from scipy.sparse import csr_array, issparse
 
+from algorithms.prediction.columns import check_columns
 from algorithms.prediction.kernels.categorical_predict import find_leaves_by_sets
 from algorithms.prediction.kernels.predict import STEP, find_leaves, has_missing, pack_steps
 from algorithms.runtime.threads import Workers, threads_worth
@@ -106,7 +107,13 @@ class Tree:
         ----------
         X : (n_rows, n_features) C-contiguous float32, or sparse
         threads : int, at most
+
+        Raises
+        ------
+        ValueError
+            Where X has not as many columns as the tree knows.
         """
+        check_columns(X, self.n_features)
         if issparse(X):
             return np.concatenate([self.apply(block, threads) for block in row_blocks(X)])
         leaves = np.empty(len(X), np.int64)

@@ -97,7 +97,7 @@ def chunks(ensemble: TreeEnsemble, X: Any) -> Iterator[tuple[slice, np.ndarray]]
             f"X has {n_columns} columns and the trees know {ensemble.n_features}: "
             "predict on the columns that were trained on"
         )
-    if sparse.issparse(X):
+    if hasattr(X, "tocsr"):
         check_sparse(X)
         X = X.tocsr()
         check_sparse(X)

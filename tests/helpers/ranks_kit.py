@@ -9,13 +9,12 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.utils import check_random_state
 
 from algorithms.distributed import sockets
 from algorithms.distributed.boosting import Table, Training, train
 from algorithms.distributed.collective import join, skips_of
 from algorithms.distributed.rows import Rows
-from algorithms.gbdt.base import SEEDS
+from algorithms.estimator.seeds import draw_seed
 from algorithms.gbdt.input_table import find_categorical, read_table
 
 SECRET = b"of this test"
@@ -83,7 +82,7 @@ def train_ranks(model, X, y, weight=None, *, parts, size, around=None, delay=0.0
     around : callable (ranks), called before training
     """
     model, X, y, weight = described(model, X, y, weight)
-    seed = check_random_state(model.random_state).randint(SEEDS)
+    seed = draw_seed(model.random_state)
     lengths = [count for _, count in parts]
     ends = np.cumsum([0, *lengths])
     assert ends[-1] == len(y)

@@ -3,9 +3,10 @@
 import numpy as np
 from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, is_classifier
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from algorithms.estimator.fast_validation import plain_rows
+from algorithms.estimator.frames import validate_data
 from algorithms.estimator.labels import codes_among
 from algorithms.runtime.threads import count_threads
 from algorithms.trees.ensemble_export import export_boosted

@@ -9,11 +9,13 @@ from scipy.sparse import hstack, issparse
 from sklearn.base import BaseEstimator, _fit_context
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, RealNotInt
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from algorithms.estimator.bootstrap import SEEDS, count_rows
 from algorithms.estimator.fast_validation import plain_rows
+from algorithms.estimator.frames import validate_data
 from algorithms.estimator.library_versions import warn_of_other_version
+from algorithms.estimator.sample_weight import split_unit
 from algorithms.estimator.verbose import say
 from algorithms.estimator.warm_start import check_warm_start
 from algorithms.forest.bagged_trees import Walker
@@ -102,6 +104,9 @@ class BaseForest(BaseEstimator):
         self._warn_of_presets()
         self._n_rows = len(y)
         self.n_outputs_ = 1
+        self._weight_unit = 1.0
+        if self.parity is None and not self.bootstrap:
+            sample_weight, self._weight_unit = split_unit(sample_weight)
         self._sample_weight = self._weigh(y, sample_weight)
         self._n_drawn = self._count_drawn()
         self.estimator_ = self._own_tree().set_params(**{k: getattr(self, k) for k in OF_TREES})
@@ -185,6 +190,8 @@ class BaseForest(BaseEstimator):
                 weight = self._weigh_draw(trees[i].random_state, y)
                 with Workers(1) as alone:
                     trees[i].grow_on(table, columns, y, weight, alone, keep=True)
+                if self._weight_unit != 1.0:
+                    trees[i].tree_.nodes["weight"] *= self._weight_unit
 
             workers.each(grow, list(range(len(trees))))
         self.estimators_ = self.estimators_ + trees

@@ -14,12 +14,12 @@ from sklearn.utils.validation import (
     check_consistent_length,
     check_is_fitted,
     column_or_1d,
-    validate_data,
 )
 
 from algorithms.estimator.fast_validation import plain_rows
+from algorithms.estimator.frames import validate_data
 from algorithms.estimator.library_versions import warn_of_other_version
-from algorithms.estimator.sample_weight import bring_near_one
+from algorithms.estimator.sample_weight import bring_near_one, split_unit
 from algorithms.parity.sklearn_grower import grow_like_sklearn
 from algorithms.runtime.threads import Workers, count_threads
 from algorithms.trees import tree_text
@@ -117,6 +117,7 @@ class BaseDecisionTree(BaseEstimator):
             How many codes each feature has, 0 where it holds numbers.
         """
         seed = check_random_state(self.random_state).randint(0, SEEDS)
+        weight, unit = (weight, 1.0) if self.parity is not None else split_unit(weight)
         target, power = self._target(y, weight), 0
         if not self._sorts_in_nodes:
             if target.weight is not None and not target.weight.any():
@@ -133,9 +134,9 @@ class BaseDecisionTree(BaseEstimator):
             self.tree_ = grow_tree(table, rows, rules, seed, workers, counts)
         else:
             self.tree_ = grow_like_sklearn(table.values, columns, target, rules, seed)
-        if power:
+        if power or unit != 1.0:
             nodes = self.tree_.nodes
-            nodes["weight"] = np.ldexp(nodes["weight"], power)
+            nodes["weight"] = np.ldexp(nodes["weight"], power) * unit
         if self.ccp_alpha > 0.0:
             self.tree_ = prune(self.tree_, self.ccp_alpha)
 

@@ -175,7 +175,9 @@ class DecisionTreeClassifier(ClassifierMixin, BaseDecisionTree):
         """Return the codes with the weights of rows and of classes multiplied."""
         if self.class_weight is not None:
             given, labels, exact = self.class_weight, self.classes_[codes], self._sorts_in_nodes
-            by_class = weights_by_class(given, labels, may_be_negative=True, may_vanish=exact)
+            counted = weight if self.parity is None else None
+            flags = {"may_be_negative": True, "may_vanish": exact}
+            by_class = weights_by_class(given, labels, counted, **flags)
             weight = by_class if weight is None else weight * by_class
         if self._sorts_in_nodes and self.criterion in {"gain_ratio", "misclassification"}:
             told = "is not scikit-learn's: use parity=None and splitter='best'"

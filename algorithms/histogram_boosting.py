@@ -131,7 +131,8 @@ class HistogramBoostingClassifier(ClassifierMixin, BaseHistogramBoosting):
     def _weigh(self, codes, weight):
         """Return the weights of rows and of classes multiplied, or None where all are 1."""
         if self.class_weight is not None:
-            by_class = weights_by_class(self.class_weight, self.classes_[codes])
+            counted = weight if self.parity is None else None
+            by_class = weights_by_class(self.class_weight, self.classes_[codes], counted)
             weight = by_class if weight is None else weight * by_class
         return trim(weight)
 

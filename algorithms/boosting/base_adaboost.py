@@ -17,8 +17,10 @@ from sklearn.utils.validation import (
 from algorithms.boosting.weak_learners import AnyLearner, TreeLearner
 from algorithms.estimator.bootstrap import SEEDS
 from algorithms.estimator.fast_validation import plain_rows
+from algorithms.estimator.frames import as_numbers, validate_data
 from algorithms.estimator.library_versions import AS_SKLEARN, warn_of_other_version
-from algorithms.estimator.validation import check_array, validate_data
+from algorithms.estimator.sample_weight import drop_unweighted
+from algorithms.estimator.validation import check_array
 from algorithms.trees.base_tree import BaseDecisionTree
 from algorithms.trees.presorted_table import check_sparse
 
@@ -44,15 +46,20 @@ class BaseAdaBoost(_RoutingNotSupportedMixin, MetaEstimatorMixin, BaseEstimator)
 
     def _read(self, X, y, sample_weight, *, numeric):
         """Return X, y and weights of sum 1, checked as scikit-learn does; set ``estimator_``."""
+        given = X
         X, y = validate_data(
             self, X, y, accept_sparse=["csr", "csc"], dtype=None, allow_nd=True, y_numeric=numeric
         )
         weight = _check_sample_weight(
             sample_weight, X, dtype=np.float64, copy=True, ensure_non_negative=True
         )
+        if numeric and self.parity is None:  # else the draws would count rows of weight 0
+            weight, X, y = drop_unweighted(weight, X, y)
         weight /= weight.sum()
         self.estimator_ = self._choose_model()
         warn_of_other_version(self.parity, stacklevel=3)
+        if self._is_ours:
+            X = as_numbers(X, given)
         if issparse(X) and self._is_ours:
             check_sparse(X, type(self).__name__)
             X = X.toarray()

@@ -18,9 +18,10 @@ from algorithms.boosting.gradient_rounds import Rounds
 from algorithms.boosting.gradient_trees import TreeMaker, level_depth
 from algorithms.boosting.losses import KernelLoss
 from algorithms.estimator.fit_context import fit_context
+from algorithms.estimator.frames import validate_data
 from algorithms.estimator.library_versions import AS_SKLEARN, warn_of_other_version
-from algorithms.estimator.sample_weight import bring_near_one
-from algorithms.estimator.validation import check_array, validate_data
+from algorithms.estimator.sample_weight import bring_near_one, drop_unweighted, split_unit
+from algorithms.estimator.validation import check_array
 from algorithms.estimator.warm_start import check_warm_start
 from algorithms.runtime.threads import Workers, count_threads
 from algorithms.trees.cart import TREE_CONSTRAINTS, count_features
@@ -168,6 +169,8 @@ class BaseGradientBoosting(BoostedModel):
         if not (self.parity or self.leaf_penalty or self.l2_regularization):
             weight, _ = bring_near_one(weight)  # penalties are on the scale of the weights
         y = column_or_1d(self._read_y(y, weight if weighted else None), warn=True)
+        if weighted and self.parity is None:
+            X, y, weight, weighted = self._drop_unweighted(X, y, weight)
         check_warm_start(self)
         self.max_features_ = count_features(self.max_features, self.n_features_in_)
         self._check_goes_on()
@@ -184,6 +187,17 @@ class BaseGradientBoosting(BoostedModel):
             rounds.run(monitor)
             self._loss = rounds.end()
         return self
+
+    def _drop_unweighted(self, X, y, weight):
+        """Return the rows whose weight is not 0, their weights, and whether these differ."""
+        if (weight >= 0.0).all():
+            weight, X, y = drop_unweighted(weight, X, y)
+        if self.leaf_penalty or self.l2_regularization:
+            return X, y, weight, True
+        differing, _ = split_unit(weight)
+        if differing is None:
+            return X, y, np.ones(len(weight)), False
+        return X, y, weight, True
 
     def _check_base_learner(self):
         """Raise ValueError where an estimator is given together with what shapes our own trees."""

@@ -6,8 +6,8 @@ from sklearn.base import BaseEstimator, is_classifier
 from sklearn.utils.validation import check_is_fitted
 
 from algorithms.estimator.fast_validation import plain_rows
+from algorithms.estimator.frames import validate_data
 from algorithms.estimator.labels import codes_among
-from algorithms.estimator.validation import validate_data
 from algorithms.runtime.threads import count_threads
 from algorithms.trees.ensemble_export import export_boosted
 

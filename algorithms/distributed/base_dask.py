@@ -22,7 +22,7 @@ from algorithms.distributed.placement import (
     sum_sent,
     train_on,
 )
-from algorithms.distributed.table_parts import check_values, check_weights, whole
+from algorithms.distributed.table_parts import check_values, check_weights, count_rows, whole
 from algorithms.distributed.worker_check import WorkerLostError, find_workers
 from algorithms.estimator.fit_context import fit_context
 from algorithms.estimator.sample_weight import check_class_weight
@@ -222,7 +222,7 @@ class DaskTraining:
             eval_metric=eval_metric,
         )
         place = {
-            "lengths": [fact.n_rows for fact in facts],
+            "lengths": [count_rows(fact, model, class_weights) for fact in facts],
             "dtype": dtypes.pop() if len(dtypes) == 1 else "<f8",
             "class_weights": class_weights,
             "patience": float(self.patience),
@@ -241,7 +241,8 @@ class DaskTraining:
         if self.class_weight is None:
             return None
         if self.class_weight == "balanced":
-            return of_class.sum() / (len(of_class) * of_class)
+            there = of_class > 0  # no row of another class has a weight
+            return of_class.sum() / (there.sum() * np.where(there, of_class, np.inf))
         return compute_class_weight(self.class_weight, classes=model.classes_, y=model.classes_)
 
     def _key(self, told, parts):

@@ -11,6 +11,7 @@ from algorithms.distributed.grower import RankGrower
 from algorithms.distributed.rows import Rows
 from algorithms.distributed.sockets import LinkError
 from algorithms.estimator.constraints import read_interactions, read_signs
+from algorithms.estimator.sample_weight import split_unit_of_params
 from algorithms.gbdt.binning import bin_table
 from algorithms.gbdt.boosting import BAG, Booster, Target
 from algorithms.gbdt.early_stopping import Watch
@@ -184,8 +185,10 @@ def prepare(ranks, training, table, workers):
     def total(values):
         return total_of(np.sum(ranks.tables(sum_table(values), "start"), axis=0))
 
-    base = objective.first_scores(table.y, table.weight, total)
+    weight = split_shared_unit(ranks, p, table.weight)[1]
+    base = objective.first_scores(table.y, weight, total)
     weight = objective.weigh(table.y, table.weight, total)
+    params, weight, unit = split_shared_unit(ranks, p, weight)
     p._binner = binner  # noqa: SLF001 - its own part
     p._base = base if p.boost_from_average else np.zeros(len(base))  # noqa: SLF001 - its own part
     score = first_scores(p, training.rounds, table.X)
@@ -195,7 +198,7 @@ def prepare(ranks, training, table, workers):
     if by_features:
         bins, score, y, weight, crowds = everywhere(ranks, rows, bins, score, y, weight, crowds)
         rows_here = Rows.of_parts([rows.total], [0])
-    rules = make_rules(p, monotone, objective)
+    rules = make_rules(params, monotone, objective)
     grown = ranks, bins, binner, rules, workers, rows.total
     if training.tree_learner == "voting":
         grower = VotingGrower(*grown, top_k=training.top_k)
@@ -206,8 +209,18 @@ def prepare(ranks, training, table, workers):
     together = Ranks() if by_features else ranks
     given = p, [grower], workers, target, score, training.seed, IN_ORDER, crowds
     booster = RankBooster(together, rows_here, *given)
-    booster.rounds = list(training.rounds)
+    booster.rounds, booster.weight_unit = list(training.rounds), unit
     return booster, start_watch(ranks, training)
+
+
+def split_shared_unit(ranks, params, weight):
+    """Return `split_unit_of_params` of the weights of all ranks."""
+    if weight is None:
+        return split_unit_of_params(params, None)
+    own = np.array([weight.min(initial=np.inf), weight.max(initial=0.0)])
+    parts = np.stack(ranks.tables(own.view(np.int64), "start")).view(np.float64)
+    extremes = float(parts[:, 0].min()), float(parts[:, 1].max())
+    return split_unit_of_params(params, weight, extremes)
 
 
 def first_scores(params, rounds, X):

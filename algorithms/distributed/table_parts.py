@@ -20,13 +20,13 @@ from algorithms.gbdt.kernels import gradients as kinds
 class Facts:
     """What the client must know of a part before ranks can start."""
 
-    n_rows: int
+    n_rows: int  # rows of weight 0, too
     dtype: str  # of X as it is read; empty of a part without rows
     labels: np.ndarray | None = None  # of classes, ascending
-    counts: np.ndarray | None = None  # rows of each
+    counts: np.ndarray | None = None  # rows of each whose weight is above 0
     sign: int = 0  # −1: a y is below 0, 0: none is above, 1: else
     content: str = ""  # digest of X, y and weights
-    weighs: bool = True  # whether a weight is above 0
+    n_weighed: int = 0  # rows whose weight is above 0
 
 
 def look(part, model):
@@ -47,9 +47,11 @@ def look(part, model):
         raise TypeError("sparse parts cannot be trained on: make them dense")
     check_categories(part[0], model.categories_)
     weight = [read_weight(part[2], X)] if len(part) > 2 else []
-    known = {"content": digest_of(X, y, *weight), "weighs": not weight or bool(weight[0].any())}
+    is_weighed = weight[0] > 0.0 if weight else np.ones(len(X), bool)
+    known = {"content": digest_of(X, y, *weight), "n_weighed": np.count_nonzero(is_weighed)}
     if hasattr(model, "predict_proba"):
-        labels, counts = np.unique(y, return_counts=True)
+        labels, place = np.unique(y, return_inverse=True)
+        counts = np.bincount(place[is_weighed], minlength=len(labels))
         return Facts(len(X), X.dtype.str, labels, counts, **known)
     sign = -1 if (y < 0).any() else int((y > 0).any())
     if getattr(model._objective, "name", "") in ("gamma", "cross_entropy"):  # noqa: SLF001 - its own part
@@ -104,7 +106,7 @@ def read_weight(weight, X):
 
 
 def read_parts(parts, model, rows, dtype, class_weights):
-    """Return a rank's `Table`.
+    """Return a rank's `Table`: the rows of its parts whose weight is above 0.
 
     Parameters
     ----------
@@ -131,7 +133,18 @@ def read_parts(parts, model, rows, dtype, class_weights):
     if class_weights is not None:
         by_class = class_weights[y.astype(np.int64)]
         weight = by_class if weight is None else weight * by_class
+    if weight is not None and len(weight):
+        kept = weight > 0.0
+        X, y, weight = X[kept], y[kept], weight[kept]
     return Table(X, y, weight, rows)
+
+
+def count_rows(fact, model, class_weights):
+    """Return how many rows of a part have a weight above 0, those of their classes counted."""
+    if class_weights is None or fact.labels is None:
+        return fact.n_weighed
+    codes = np.searchsorted(model.classes_, fact.labels)
+    return int(fact.counts[class_weights[codes] > 0.0].sum())
 
 
 def check_values(facts, objective):
@@ -144,7 +157,7 @@ def check_values(facts, objective):
 
 def check_weights(facts):
     """Raise ValueError where the weights of all parts are 0, as the local fit does."""
-    if not any(fact.weighs for fact in facts if fact.n_rows):
+    if not any(fact.n_weighed for fact in facts):
         raise ValueError("Sample weights must contain at least one non-zero number.")
 
 

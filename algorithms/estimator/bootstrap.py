@@ -3,6 +3,7 @@
 from numbers import Integral
 from warnings import warn
 
+import numpy as np
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 from sklearn.utils.random import sample_without_replacement
@@ -25,8 +26,10 @@ def count_rows(wanted, n_rows, weight, bootstrap):
     Raises
     ------
     ValueError
-        Where more rows are wanted than there are, without replacement.
+        Where more rows are wanted than have a weight above 0, without replacement.
     """
+    if not bootstrap and weight is not None:
+        n_rows = np.count_nonzero(weight)  # rows of weight 0 cannot be drawn
     if wanted is None or isinstance(wanted, Integral):
         drawn = n_rows if wanted is None else int(wanted)
     else:

@@ -1,16 +1,104 @@
-"""Frames of pandas and polars: categories, and columns that hold no numbers.
+"""Forms of a table: frames of pandas and polars, sparse columns, missing values of all kinds.
 
-polars itself is never imported.
+`validate_data` is scikit-learn's for all of them: the same table in another form gives the same
+numbers, or one error that names the column. polars itself is never imported.
 """
 
 import sys
 from contextlib import contextmanager
 
+import numpy as np
 import pandas as pd
 from pandas.api.types import infer_dtype
 
+from algorithms.estimator import validation
+
 CATEGORIES = ("Categorical", "Enum")  # names of polars' types of categories
 NO_NUMBERS = ("could not convert", "setting an array element")  # NumPy's errors begin so
+
+
+def validate_data(estimator, X, y="no_validation", *, reset=True, keeps_sparse=False, **options):
+    """Return X, or X and y, as scikit-learn's function of this name does, of X in any form.
+
+    Parameters
+    ----------
+    keeps_sparse : bool
+        Whether a frame whose columns are all sparse, with the fill value 0, becomes a sparse
+        matrix whose absent entries are zeros; by default it becomes dense.
+    estimator, y, reset, options : as in scikit-learn
+
+    Raises
+    ------
+    ValueError, TypeError
+        scikit-learn's; of a frame's columns that hold no numbers, those of `naming_columns`.
+    """
+    X = plain_form(X, keeps_sparse=keeps_sparse)
+    with naming_columns(X, reset=reset):
+        return validation.validate_data(estimator, X, y, reset=reset, **options)
+
+
+def as_numbers(X, given):
+    """Return an array of objects as one of float64, for trees that read numbers; all else as it is.
+
+    Parameters
+    ----------
+    X : what `validate_data` returned for training
+    given : what the caller gave, for errors
+
+    Raises
+    ------
+    ValueError, TypeError
+        As of `validate_data`.
+    """
+    if not isinstance(X, np.ndarray) or X.dtype != object:
+        return X
+    with naming_columns(given, reset=True):
+        return X.astype(np.float64)
+
+
+def plain_form(X, *, keeps_sparse=False):
+    """Return X with dense columns in place of sparse ones, and NaN in place of pd.NA.
+
+    Parameters
+    ----------
+    X : frame or array, which stays as it is; all else is returned
+    keeps_sparse : as in `validate_data`
+    """
+    if isinstance(X, np.ndarray) and X.dtype == object:
+        is_missing = pd.isna(X)
+        return np.where(is_missing, np.nan, X) if is_missing.any() else X
+    if not isinstance(X, pd.DataFrame):
+        return X
+    kinds = list(X.dtypes)
+    odd = [j for j, kind in enumerate(kinds) if is_sparse(kind) or is_object(kind)]
+    if not odd or (keeps_sparse and all(is_sparse_matrix(kind) for kind in kinds)):
+        return X
+    X = X.copy(deep=False)
+    for j in odd:
+        X.isetitem(j, plain_column(X.iloc[:, j]))
+    return X
+
+
+def plain_column(column):
+    """Return a sparse column as a dense one; an object column with NaN for missing values."""
+    if is_sparse(column.dtype):
+        return column.sparse.to_dense()
+    return pd.Series(np.where(column.isna(), np.nan, column), column.index, dtype=object)
+
+
+def is_sparse(kind):
+    """Return whether a dtype is one of pandas' sparse ones."""
+    return isinstance(kind, pd.SparseDtype)
+
+
+def is_object(kind):
+    """Return whether a dtype is NumPy's of objects."""
+    return isinstance(kind, np.dtype) and kind.kind == "O"
+
+
+def is_sparse_matrix(kind):
+    """Return whether columns of a dtype can be a matrix that omits zeros."""
+    return is_sparse(kind) and kind.subtype.kind in "iuf" and kind.fill_value == 0
 
 
 def with_categories(X, known=None):

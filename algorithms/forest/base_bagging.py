@@ -20,8 +20,8 @@ from sklearn.utils.validation import (
 from algorithms.estimator.bootstrap import SEEDS, count_columns, count_rows, draw, seeded_clones
 from algorithms.estimator.fast_validation import plain_rows
 from algorithms.estimator.fit_context import fit_context
+from algorithms.estimator.frames import as_numbers, validate_data
 from algorithms.estimator.library_versions import AS_SKLEARN, warn_of_other_version
-from algorithms.estimator.validation import validate_data
 from algorithms.estimator.warm_start import check_warm_start
 from algorithms.forest.bagged_trees import Walker, grow_bag
 from algorithms.runtime.threads import count_threads
@@ -100,6 +100,7 @@ class BaseBagging(_RoutingNotSupportedMixin, MetaEstimatorMixin, BaseEstimator):
         -------
         The estimator.
         """
+        given = X
         X, y = validate_data(
             self, X, y, accept_sparse=["csr", "csc"], dtype=None, ensure_all_finite=False
         )
@@ -114,6 +115,8 @@ class BaseBagging(_RoutingNotSupportedMixin, MetaEstimatorMixin, BaseEstimator):
         y = self._read_y(y)
         check_warm_start(self)
         self.estimator_ = self._choose_model()
+        if self._is_ours(self.estimator_):
+            X = as_numbers(X, given)
         warn_of_other_version(getattr(self.estimator_, "parity", None), stacklevel=3)
         self._n_rows = X.shape[0]
         self._n_drawn = count_rows(self.max_samples, self._n_rows, sample_weight, self.bootstrap)

@@ -14,8 +14,9 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 from algorithms.estimator.bootstrap import SEEDS, count_rows
 from algorithms.estimator.fast_validation import plain_rows
 from algorithms.estimator.fit_context import fit_context
+from algorithms.estimator.frames import validate_data
 from algorithms.estimator.library_versions import warn_of_other_version
-from algorithms.estimator.validation import validate_data
+from algorithms.estimator.sample_weight import split_unit
 from algorithms.estimator.verbose import say
 from algorithms.estimator.warm_start import check_warm_start
 from algorithms.forest.bagged_trees import Walker
@@ -104,6 +105,9 @@ class BaseForest(BaseEstimator):
         self._warn_of_presets()
         self._n_rows = len(y)
         self.n_outputs_ = 1
+        self._weight_unit = 1.0
+        if self.parity is None and not self.bootstrap:
+            sample_weight, self._weight_unit = split_unit(sample_weight)
         self._sample_weight = self._weigh(y, sample_weight)
         self._draws_rows = self.bootstrap
         self._n_drawn = self._count_drawn()
@@ -188,6 +192,8 @@ class BaseForest(BaseEstimator):
                 weight = self._weigh_draw(trees[i].random_state, y)
                 with Workers(1) as alone:
                     trees[i].grow_on(table, columns, y, weight, alone, keep=True)
+                if self._weight_unit != 1.0:
+                    trees[i].tree_.nodes["weight"] *= self._weight_unit
 
             workers.each(grow, list(range(len(trees))))
         self.estimators_ = self.estimators_ + trees

@@ -7,6 +7,7 @@ from sklearn.utils.validation import _check_sample_weight
 
 from algorithms.estimator.constraints import read_interactions, read_signs
 from algorithms.estimator.fit_context import fit_context
+from algorithms.estimator.sample_weight import drop_unweighted, split_unit_of_params
 from algorithms.estimator.seeds import draw_seed
 from algorithms.gbdt.binned import Binned, Rows
 from algorithms.gbdt.binning import bin_table, find_bins
@@ -154,9 +155,12 @@ class BaseHistogramBoosting(HistogramModel):
             asked = {"eval_set": eval_set, "init_model": init_model, "init_score": init_score}
             train_like(self, X, y, weight, is_weighted=given, **asked)
             return self
+        if weight is not None:
+            start.check_given(len(y))
+            weight, X, y, start.given = drop_unweighted(weight, X, y, start.given)
         watch = Watch(self, start, eval_set, eval_sample_weight, eval_metric)
         with Workers(count_threads(self.n_jobs)) as workers:
-            binned = self._bin_rows(X, y, workers)
+            binned = self._bin_rows(X, y, weight, workers)
             booster = self._booster(binned, X, y, weight, workers, start)
             grower = Dart(booster, X) if self.boosting_type == "dart" else booster
             size = X.size
@@ -171,8 +175,10 @@ class BaseHistogramBoosting(HistogramModel):
         """Return training `Rows` in bins, from which `_fit_binned` of a copy trains."""
         self._validate_params()
         X, y, weight = self._read_training(X, y, sample_weight, None)
+        if weight is not None:
+            weight, X, y = drop_unweighted(weight, X, y)
         with Workers(count_threads(self.n_jobs)) as workers:
-            binned = self._bin_rows(X, y, workers)
+            binned = self._bin_rows(X, y, weight, workers)
         size, X = X.size, X if self.boosting_type == "dart" else None  # others read bins alone
         give_back(size)
         return Rows(self, X, y, weight, binned)
@@ -205,7 +211,7 @@ class BaseHistogramBoosting(HistogramModel):
         self._objective = self._find_objective()
         return X, y, weight
 
-    def _bin_rows(self, X, y, workers):
+    def _bin_rows(self, X, y, weight, workers):
         """Return the `Binned` rows of X, as read."""
         n_features = X.shape[1]
         given = n_features, list(getattr(self, "feature_names_in_", []))
@@ -220,7 +226,19 @@ class BaseHistogramBoosting(HistogramModel):
             order = find_order(table, binner, objective, objective.targets(y), workers)
         bins = bin_table(table, binner, monotone, groups, workers, layout, order[0])
         crowds = find_crowds(X, binner, order[0])
-        return Binned(bins, binner, order, crowds, make_rules(self, monotone, objective))
+        return Binned(
+            bins,
+            binner,
+            order,
+            crowds,
+            make_rules(self._split_unit(y, weight)[0], monotone, objective),
+        )
+
+    def _split_unit(self, y, weight):
+        """Return `split_unit_of_params` of the weights of rows times those of their sides."""
+        if not callable(self._objective):
+            weight = self._objective.weigh(y, weight)
+        return split_unit_of_params(self, weight)
 
     def _booster(self, binned, X, y, weight, workers, start):
         """Return the booster before its first round."""
@@ -230,8 +248,9 @@ class BaseHistogramBoosting(HistogramModel):
         if callable(objective):
             targets, first = np.asarray(y, np.float64)[None], np.zeros(self._n_scores)
         else:
-            targets, first = objective.targets(y), objective.first_scores(y, weight)
-            weight = objective.weigh(y, weight)
+            targets = objective.targets(y)
+            first = objective.first_scores(y, split_unit_of_params(self, weight)[1])
+        _, weight, unit = self._split_unit(y, weight)
         self._base = first if self.boost_from_average else np.zeros(len(first))
         constant = None if self.boost_from_average or start.is_given else first
         score = np.empty((len(first), len(y)))
@@ -245,7 +264,9 @@ class BaseHistogramBoosting(HistogramModel):
             score = score.take(number, axis=1) if start.is_given else score
         seed = draw_seed(self.random_state)
         given = growers, workers, Target(objective, targets, weight, constant), score
-        return Booster(self, *given, seed, binned.order, binned.crowds, start.n_rounds)
+        booster = Booster(self, *given, seed, binned.order, binned.crowds, start.n_rounds)
+        booster.weight_unit = unit
+        return booster
 
     def _keep(self, rounds, watch, start):
         """Become the model of the rounds that were trained."""

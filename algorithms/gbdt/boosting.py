@@ -76,6 +76,7 @@ class Booster:
     crowds : columns of more categories than bins
     first : number of the first round: how many a model has that boosting goes on from. What is
         drawn goes by a round's number, so none is drawn twice.
+    weight_unit : factor of gains; see `weights.split_unit_of_params`
     """
 
     params: object
@@ -88,6 +89,7 @@ class Booster:
     crowds: list = field(default_factory=list)  # of `Crowd`
     first: int = 0
     rounds: list = field(default_factory=list)  # of lists of trees, one a score
+    weight_unit: float = 1.0
 
     def __post_init__(self):
         n_scores, n_rows = self.score.shape
@@ -139,6 +141,8 @@ class Booster:
         quantile = getattr(self.target.objective, "renewed", None)
         if quantile is not None:
             self.renew(grower, tree, k, quantile)
+        if self.weight_unit != 1.0:
+            tree.nodes["gain"] *= self.weight_unit
         tree.nodes["value"] *= self.rate
         if not self.rounds and tree.n_leaves == 1 and self.target.constant is not None:
             tree.nodes["value"] = self.target.constant[k]  # as LightGBM: else it says nothing
@@ -151,7 +155,7 @@ class Booster:
 
     def choose_categories(self, lane, scale):
         """Share out the bins of columns that have more categories, for the next tree."""
-        grower, smooth = lane.grower, self.params.cat_smooth / scale.h
+        grower, smooth = lane.grower, self.params.cat_smooth / (self.weight_unit * scale.h)
         for crowd in self.crowds:
             sums = self.add_up(sum_places(crowd, lane.records, lane.workers))[:-1]
             numbers = share_bins(sums, smooth, crowd.room)

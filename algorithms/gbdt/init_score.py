@@ -57,6 +57,11 @@ class Start:
             raise ValueError(f"init_model knows {trees.n_features} features, X {p.n_features_in_}")
         if trees.n_outputs != p._n_scores or trees.link != p._link:  # noqa: SLF001 - its own part
             raise ValueError("init_model was trained for another objective or number of classes")
+        if not np.isnan(trees.missing_value):
+            raise ValueError(
+                f"init_model reads {trees.missing_value} as missing: boosting goes on from models "
+                "that read NaN alone so"
+            )
         model.check_columns(p)
         return trees
 
@@ -83,6 +88,11 @@ class Start:
             if given is None and self.is_given:
                 given = np.zeros((X.shape[0], len(self.base)))
         return None if given is None else self.shaped(given, X.shape[0])
+
+    def check_given(self, n_rows):
+        """Raise the errors of `shaped` where there are scores of the training rows."""
+        if self.given is not None:
+            self.given = self.shaped(self.given, n_rows)
 
     def shaped(self, given, n_rows):
         """Return the user's scores, float64 (n_rows, n_scores)."""

@@ -11,8 +11,7 @@ from scipy import sparse
 
 from algorithms.estimator.fast_validation import plain_table
 from algorithms.estimator.frame_to_array import as_they_are, is_plain, lay_out, with_gaps
-from algorithms.estimator.frames import columns_of_lists, is_polars, naming_columns, with_categories
-from algorithms.estimator.validation import validate_data
+from algorithms.estimator.frames import columns_of_lists, is_polars, validate_data, with_categories
 
 
 def read_table(estimator, X, *, reset, y="no_validation", known=None, **options):
@@ -46,18 +45,18 @@ def read_table(estimator, X, *, reset, y="no_validation", known=None, **options)
         estimator.categories_ = go_on_with(known, {})
     is_ours = X is not given
     dtype = [np.float64, np.float32]
-    with naming_columns(X, reset=reset):
-        found = validate_data(
-            estimator,
-            X,
-            y,
-            reset=reset,
-            dtype=dtype,
-            order="C",
-            accept_sparse=["csr", "csc"],
-            ensure_all_finite="allow-nan",
-            **options,
-        )
+    found = validate_data(
+        estimator,
+        X,
+        y,
+        reset=reset,
+        keeps_sparse=True,
+        dtype=dtype,
+        order="C",
+        accept_sparse=["csr", "csc"],
+        ensure_all_finite="allow-nan",
+        **options,
+    )
     X, rest = (found[0], found[1:]) if isinstance(found, tuple) else (found, None)
     if is_ours:
         X.flags.writeable = True  # pandas locks what it holds

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from sklearn.utils import assert_all_finite
 
+from algorithms.estimator.sample_weight import split_unit
 from algorithms.gbdt.kernels import gradients as kinds
 from algorithms.prediction.kernels.links import write_sigmoids, write_softmax
 from algorithms.runtime.exact_sums import exact_total
@@ -280,10 +281,33 @@ def to_probabilities(score, link):
 
 
 def weighted_quantile(values, weight, share):
-    """Return a quantile; with weights, the middle of the two values around the share of them."""
+    """Return a quantile by linear interpolation, NumPy's where all weights are equal.
+
+    Of unequal weights it is the mean of the weighted quantile function over an interval of the
+    width 1 / n*, where n* = (Σw)² / Σw² is the effective number of rows (Akinshin: Weighted
+    quantile estimators, 2023, type 7). So it depends on ratios of weights alone, a row of weight 0
+    is absent, and one of a tiny weight has next to no influence.
+
+    Parameters
+    ----------
+    values : (n,) float64
+    weight : (n,) float64 of at least 0, or None
+    share : float between 0 and 1
+    """
+    weight, _ = split_unit(weight)
+    if weight is not None and not weight.all():
+        present = weight > 0.0
+        values = values[present]
+        weight, _ = split_unit(weight[present])
     if weight is None:
         return float(np.quantile(values, share))
     order = np.argsort(values, kind="stable")
-    total = np.cumsum(weight[order])
-    middles = total - weight[order] / 2.0
-    return float(np.interp(share * total[-1], middles, values[order]))
+    values, weight = values[order], weight[order] / weight.max()
+    ends = np.cumsum(weight)
+    ends /= ends[-1]
+    width = (weight**2).sum() / weight.sum() ** 2
+    first = share * (1.0 - width)
+    covered = np.clip((ends - first) / width, 0.0, 1.0)
+    covered[-1] = 1.0
+    parts = np.diff(covered, prepend=0.0)
+    return float(values[0] + parts @ (values - values[0]))

@@ -8,7 +8,8 @@ import numpy as np
 from algorithms.model_io.errors import ModelFileError
 from harness import TreeEnsemble
 
-FORMAT, VERSION = "tree-harness model", 1
+FORMAT, VERSION = "tree-harness model", 2
+FIRST_VERSION = 1  # without `missing_value`; written where that is NaN
 SPELT = {"NaN": np.nan, "Infinity": np.inf, "-Infinity": -np.inf}
 
 
@@ -22,9 +23,12 @@ def write(ensemble, *, estimator=None):
         What is kept beside the trees; JSON values.
     """
     trees = {f.name: listed(getattr(ensemble, f.name)) for f in fields(ensemble)}
+    has_value = not np.isnan(trees.pop("missing_value"))
+    if has_value:
+        trees["missing_value"] = spelt(float(ensemble.missing_value))
     document = {
         "format": FORMAT,
-        "version": VERSION,
+        "version": VERSION if has_value else FIRST_VERSION,
         "trees": trees,
         "estimator": estimator or {},
     }
@@ -49,6 +53,7 @@ def read(document):
             "upgrade it"
         )
     given = {name: unlisted(value) for name, value in document["trees"].items()}
+    given["missing_value"] = unspelt(given.get("missing_value", np.nan))
     return TreeEnsemble(**given), document["estimator"]
 
 

@@ -66,6 +66,11 @@ def write(ensemble, *, objective=None, names=None, params=None, categories=None)
         Where LightGBM's form cannot hold the model.
     """
     require_sum(ensemble)
+    if not np.isnan(ensemble.missing_value):
+        raise ModelFileError(
+            f"{ensemble.missing_value} stands for a missing value; LightGBM's form cannot hold "
+            "that: use another format"
+        )
     name = name_for(ensemble, objective, LIGHTGBM)
     ensemble = base_in_trees(ensemble)
     plain = plain_sum(ensemble, members_left=True)

@@ -39,7 +39,7 @@ class ModelFile:
     estimator: dict = field(default_factory=dict)  # what an estimator of ours said of itself
 
 
-def read_model(path, *, format=None):  # noqa: A002 - what scikit-learn's and pandas' users look for
+def read_model(path, *, format=None, missing=None):  # noqa: A002 - the name that users look for
     """Return the `harness.TreeEnsemble` of a model file, without the library that wrote it.
 
     Of what our estimators wrote it has the rounds that they predict by; of a library's file all
@@ -51,6 +51,10 @@ def read_model(path, *, format=None):  # noqa: A002 - what scikit-learn's and pa
     format : {"harness", "xgboost", "lightgbm"}, optional
         By default told by the file's contents: XGBoost's JSON, LightGBM's text, or our own JSON
         (docs/model-file.md).
+    missing : float, optional
+        Value that stands for a missing one, besides NaN: the ``missing`` of the XGBoost estimator
+        or ``DMatrix`` that the model was trained with. XGBoost's own files do not hold it. By
+        default what the file says, else NaN alone.
 
     Raises
     ------
@@ -61,11 +65,14 @@ def read_model(path, *, format=None):  # noqa: A002 - what scikit-learn's and pa
         Where there is no such file.
     """
     found = read_file(path, format)
+    ensemble = found.ensemble
+    if missing is not None:
+        ensemble = replace(ensemble, missing_value=float(missing))
     facts = found.estimator.get("facts", {})
     best = facts.get("best_iteration") if "class" in found.estimator else None
     if not facts.get("_stopped") or not isinstance(best, int) or best < 0:
-        return found.ensemble
-    return first_rounds(found.ensemble, best + 1)
+        return ensemble
+    return first_rounds(ensemble, best + 1)
 
 
 def write_model(ensemble, path, *, format=None, objective=None, names=None):  # noqa: A002 - as above
@@ -103,10 +110,19 @@ def write_model(ensemble, path, *, format=None, objective=None, names=None):  # 
     if kind == "harness":
         text = json_format.write(ensemble, estimator={"columns": names} if names else {})
     elif kind == "xgboost":
-        text = xgboost_writer.write(ensemble, objective=objective, names=names)
+        about = missing_of_file(ensemble)
+        attributes = {ATTRIBUTE: json.dumps(about)} if about else {}
+        options = {"objective": objective, "names": names, "attributes": attributes}
+        text = xgboost_writer.write(ensemble, **options)
     else:
         text = lightgbm_writer.write(ensemble, objective=objective, names=names)
     write_text(path, text)
+
+
+def missing_of_file(ensemble):
+    """Return the value of a missing one as a file keeps it beside the trees: {} where it is NaN."""
+    value = float(ensemble.missing_value)
+    return {} if np.isnan(value) else {"missing": json_format.spelt(value)}
 
 
 def write_text(path, text):
@@ -197,7 +213,10 @@ def settled(named, kept):
 
 
 def described(ensemble, about):
-    """Return a `ModelFile` with what an estimator of ours said of itself, once it is checked."""
+    """Return a `ModelFile` with what an estimator of ours said of itself, once it is checked.
+
+    The value that stands for a missing one becomes the ensemble's, and the estimator's parameter.
+    """
     columns, labels = about.get("columns"), about.get("labels", {})
     categories = about.get("categories", {})
     parts = [about.get(name, {}) for name in ("params", "facts")] + [labels]
@@ -211,4 +230,13 @@ def described(ensemble, about):
     right &= not labels or not n_classes or len(labels["values"]) == n_classes
     if not right:
         raise ModelFileError("what it says of the estimator does not fit its trees")
+    params = about.get("params", {})
+    missing = json_format.unspelt(
+        about.get("missing", params.get("missing", ensemble.missing_value))
+    )
+    if isinstance(missing, bool) or not isinstance(missing, int | float):
+        raise ModelFileError(f"the value of a missing one is {missing!r}, no number")
+    ensemble = replace(ensemble, missing_value=float(missing))
+    if "missing" in (*params, *about.get("left_out", ())):
+        about = {**about, "params": {**params, "missing": float(missing)}}
     return ModelFile(ensemble, columns, categories, None, about)

@@ -11,7 +11,14 @@ from algorithms.estimator.fit_context import undo_on_failure
 from algorithms.model_io import json_format, lightgbm_writer, xgboost_writer
 from algorithms.model_io.errors import ModelFileError
 from algorithms.model_io.lightgbm_reader import default_name
-from algorithms.model_io.model_files import ATTRIBUTE, MALFORMED, format_of, read_file, write_text
+from algorithms.model_io.model_files import (
+    ATTRIBUTE,
+    MALFORMED,
+    format_of,
+    missing_of_file,
+    read_file,
+    write_text,
+)
 
 MOST_IN_DTYPE = 3  # letters of a number's dtype: no file asks for text of any length
 FACTS = {  # what facts of training may be
@@ -165,6 +172,7 @@ class SavedModel:
             "columns": names,
             "categories": listed_categories(self),
             "facts": facts,
+            **missing_of_file(self.ensemble_),
         }
         if getattr(self, "categories_", {}) is None:
             del told["categories"]  # of a library's file, which did not name them

@@ -9,10 +9,11 @@ from algorithms.estimator.constraints import read_signs
 from algorithms.estimator.eval_sets import read_tables
 from algorithms.estimator.fit_context import fit_context
 from algorithms.estimator.library_versions import warn_of_other_version
+from algorithms.estimator.sample_weight import drop_unweighted, split_unit_of_params
 from algorithms.estimator.seeds import draw_seed
 from algorithms.gbdt.input_table import find_categorical
 from algorithms.gbdt.params import refuse_directions, renewed_refusal
-from algorithms.newton.base_margin import check_in_range, drop_unweighted, read_margin
+from algorithms.newton.base_margin import check_in_range, read_margin
 from algorithms.newton.early_stopping import Asked, Watch
 from algorithms.newton.fitted_model import NewtonModel
 from algorithms.newton.grower_choice import make_grower
@@ -20,7 +21,7 @@ from algorithms.newton.init_model import rounds_before
 from algorithms.newton.input_table import as_dense, read_rows
 from algorithms.newton.metrics import find_metrics
 from algorithms.newton.min_gain import least_gain
-from algorithms.newton.objectives import find_objective
+from algorithms.newton.objectives import Custom, find_objective
 from algorithms.newton.params import CONSTRAINTS, filled
 from algorithms.newton.rounds import Rounds
 from algorithms.prediction.predictor import FastPredictor
@@ -141,7 +142,6 @@ class BaseNewtonBoosting(NewtonModel):
         if cuts is not None and self.parity is None:
             raise ValueError("cuts are for parity='xgboost'; the default chooses its own bins")
         params = filled(self)
-        self.missing_ = params.missing  # a later `set_params` changes no prediction
         before = rounds_before(params, xgb_model)
         known, labels = before.codes
         wide = takes_wide(params) and not before.rounds
@@ -178,9 +178,12 @@ class BaseNewtonBoosting(NewtonModel):
         """Train by our own engines."""
         check_in_range(y, "y")
         if weight is not None:
-            X, y, weight, margin = drop_unweighted(X, y, weight, margin)
-        given = None if weight is None or (weight == weight[0]).all() else weight
-        weight = self._objective.weigh(y, weight)
+            check_in_range(weight, "sample_weight")
+            weight, X, y, margin = drop_unweighted(weight, X, y, margin)
+        given, unit = split_unit_of_params(params, weight)[1], 1.0
+        if not isinstance(self._objective, Custom):  # a callable takes the weights themselves
+            weight = self._objective.weigh(y, weight)
+            params, weight, unit = split_unit_of_params(params, weight)
         weight = None if weight is None or (weight == 1.0).all() else weight
         with Workers(count_threads(self.n_jobs)) as workers:
             rounds, base = before.rounds, before.base
@@ -197,6 +200,7 @@ class BaseNewtonBoosting(NewtonModel):
             boosting = Rounds(
                 params, grower, self._objective, y, weight, score, X.shape[1], seed, workers, rounds
             )
+            boosting.weight_unit = unit
             for _ in range(before.more):
                 trees = boosting.boost()
                 if watch.tables and watch.is_over(self._join([trees], first=False)):

@@ -1,7 +1,6 @@
 """Read the raw scores that rows start from in place of the base score."""
 
 import numpy as np
-from scipy import sparse
 from sklearn.utils import check_array
 
 from algorithms.newton.tree import LARGEST, SMALLEST
@@ -40,22 +39,3 @@ def check_in_range(values, name):
             f"the largest value of {name} is {largest:.3g}, and scores are kept in float32, from "
             f"{SMALLEST:.3g} to {LARGEST:.3g}: give {name} in another unit"
         )
-
-
-def drop_unweighted(X, y, weight, margin):
-    """Return the rows that weigh something: the others must not choose thresholds.
-
-    Parameters
-    ----------
-    X, y : as the trees read them
-    weight : (n_rows,) float64
-    margin : (n_rows, n_scores) float64, or None
-    """
-    kept = weight > 0.0
-    check_in_range(weight, "sample_weight")
-    if kept.all():
-        return X, y, weight, margin
-    if not kept.any():
-        raise ValueError("sample_weight is zero for all rows")
-    X = X[kept] if sparse.issparse(X) else np.ascontiguousarray(X[kept])
-    return X, y[kept], weight[kept], None if margin is None else margin[kept]

@@ -1,6 +1,7 @@
 """What fitted second-order boosting tells: scores, stages, leaves, importances."""
 
 from copy import copy
+from dataclasses import replace
 from operator import index
 from types import SimpleNamespace
 
@@ -11,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from algorithms.model_io.saved_model import SavedModel
 from algorithms.newton.base_margin import read_margin
-from algorithms.newton.input_table import read_rows
+from algorithms.newton.input_table import missing_of, read_rows
 from algorithms.newton.model import importances, join_trees, rounds_from
 from algorithms.newton.objectives import BINARY, CLASSES, REGRESSION
 from algorithms.prediction.predictor import FastPredictor
@@ -30,7 +31,8 @@ class NewtonModel(SavedModel, Contributions, BaseEstimator):
         """Return rounds as a `harness.TreeEnsemble`, with the base score or without."""
         base = self._base if first else np.zeros_like(self._base)
         labels = getattr(self, "classes_", None)
-        return join_trees(rounds, base, self._objective.link, labels, self.n_features_in_)
+        rest = labels, self.n_features_in_, missing_of(self)
+        return join_trees(rounds, base, self._objective.link, *rest)
 
     def _whole_model(self):
         """Return all rounds that were trained, and XGBoost's attributes that say which is best."""
@@ -40,9 +42,14 @@ class NewtonModel(SavedModel, Contributions, BaseEstimator):
         return self._join(self._rounds), {k: str(v) for k, v in told.items() if v is not None}
 
     def _take_model(self, ensemble):
-        """Become the model that was read from a file."""
+        """Become the model that was read from a file.
+
+        A file of XGBoost's does not say which value stands for a missing one: the parameter does.
+        """
+        if np.isnan(ensemble.missing_value):
+            ensemble = replace(ensemble, missing_value=float(self.missing))
+        self._missing = ensemble.missing_value
         self._rounds = rounds_from(ensemble)
-        self.missing_ = np.nan if self.missing is None else self.missing
         self._base = ensemble.base.astype(np.float32)
         self._objective = SimpleNamespace(link=ensemble.link, n_scores=ensemble.n_outputs)
         self.n_iter_ = len(self._rounds)
@@ -77,7 +84,7 @@ class NewtonModel(SavedModel, Contributions, BaseEstimator):
             out = read_margin(margin, X.shape[0], k)
             walker.add(X, out, count_threads(self.n_jobs, X.shape[0]), trees)
             return out.astype(np.float32)
-        found = walker.raw_at_once(self, X, trees) if np.isnan(self.missing_) else None
+        found = walker.raw_at_once(self, X, trees) if np.isnan(missing_of(self)) else None
         if found is not None:
             return found
         X = read_rows(self, X, reset=False)

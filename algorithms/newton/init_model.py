@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from algorithms.model_io.init_model import Earlier, look_at
+from algorithms.newton.input_table import missing_of
 from algorithms.newton.model import rounds_from
 
 
@@ -31,6 +32,12 @@ class Before:
             raise ValueError(
                 f"the model to go on from has {len(self.base)} scores a row; this one has "
                 f"{objective.n_scores}"
+            )
+        known, own = self.model.trees.missing_value, missing_of(estimator)
+        if not np.isnan(known) and known != own:
+            raise ValueError(
+                f"the model to go on from reads {known} as missing, this one {own}: give them the "
+                "same missing"
             )
         link = self.model.trees.link
         if link != objective.link:

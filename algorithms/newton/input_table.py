@@ -6,8 +6,7 @@ from scipy import sparse
 from sklearn.utils import assert_all_finite
 
 from algorithms.estimator.fast_validation import plain_table
-from algorithms.estimator.frames import naming_columns, with_categories
-from algorithms.estimator.validation import validate_data
+from algorithms.estimator.frames import validate_data, with_categories
 from algorithms.gbdt.input_table import add_up, encode_frame, find_categorical, go_on_with
 from algorithms.runtime.threads import Workers, count_threads
 
@@ -20,11 +19,14 @@ def read_rows(estimator, X, *, reset, y="no_validation", known=None, wide=False,
 
     Where ``wide``, a dense array of float64 stays what it is, its values within float32's range.
 
-    Of sparse X absent entries are missing, as in XGBoost. Values equal to ``missing_``, the
-    parameter of the last fit, become NaN; columns of a frame, of pandas or polars, whose dtype is
-    categorical become codes, ``known`` being those of an earlier model, as in
-    `hist.tables.read_table`.
+    Of a sparse matrix absent entries are missing, as in XGBoost. Those of a frame's sparse columns
+    are the fill value. Values equal to the ``missing`` of training become NaN. Columns of a frame,
+    of pandas or polars, whose dtype is categorical become codes, ``known`` being those of an
+    earlier model, as in `hist.tables.read_table`.
     """
+    if reset:
+        estimator._missing = estimator.missing  # noqa: SLF001 - its own part
+    missing = missing_of(estimator)
     if not reset and (few := plain_table(estimator, X, np.float32)) is not None:
         return drop_missing(few, estimator)
     X = given = with_categories(X, None if reset else estimator.categories_)
@@ -38,7 +40,7 @@ def read_rows(estimator, X, *, reset, y="no_validation", known=None, wide=False,
     is_ours = X is not given
     stays = wide and isinstance(X, np.ndarray) and X.dtype == np.float64 and X.flags.c_contiguous
     quiet = np.errstate(over="ignore", invalid="ignore")  # sums of what is, or nearly, too large
-    with naming_columns(X, reset=reset), quiet:
+    with quiet:
         found = validate_data(
             estimator,
             X,
@@ -47,7 +49,7 @@ def read_rows(estimator, X, *, reset, y="no_validation", known=None, wide=False,
             dtype=np.float64 if stays else np.float32,
             order="C",
             accept_sparse="csr",
-            ensure_all_finite=False if stays or np.isinf(estimator.missing_) else "allow-nan",
+            ensure_all_finite=False if stays or np.isinf(missing) else "allow-nan",
             **options,
         )
     X, rest = (found[0], found[1:]) if isinstance(found, tuple) else (found, None)
@@ -56,10 +58,15 @@ def read_rows(estimator, X, *, reset, y="no_validation", known=None, wide=False,
     if stays:
         check_range(X, estimator)
     X = drop_missing(add_up(X), estimator)
-    if np.isinf(estimator.missing_):  # then the other infinity is looked for once it is known
+    if np.isinf(missing):  # then the other infinity is looked for once it is known
         name = type(estimator).__name__
         assert_all_finite(X, allow_nan=True, estimator_name=name, input_name="X")
     return X if rest is None else (X, *rest)
+
+
+def missing_of(estimator):
+    """Return the value that stood for a missing one in training, or is to do so."""
+    return vars(estimator).get("_missing", estimator.missing)
 
 
 def refuse_categories(X):
@@ -88,7 +95,7 @@ def check_range(X, estimator):
 
 def drop_missing(X, estimator):
     """Return X with NaN in place of what stands for a missing value; codes of categories do not."""
-    missing = estimator.missing_
+    missing = missing_of(estimator)
     if np.isnan(missing):
         return X
     values = X.data if sparse.issparse(X) else X

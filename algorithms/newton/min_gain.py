@@ -21,7 +21,8 @@ def least_gain(objective, y, weight, base, margin):
     Parameters
     ----------
     objective : newton.objectives.Objective, or Custom, whose unit is its own affair
-    y, weight : as in ``objective.differentiate``
+    y, weight : as in ``objective.differentiate``, the largest weight being 1: so multiples of the
+        weights are the same weights
     base : (n_scores,) float32, scores before the first round
     margin : (n_rows, n_scores) float64 in their place, or None
     """

@@ -10,7 +10,7 @@ from algorithms.newton.tree import NODE, NewtonTree, rounded_gain
 LIBRARY = "tree-harness"
 
 
-def join_trees(rounds, base, link, classes, n_features):
+def join_trees(rounds, base, link, classes, n_features, missing_value=np.nan):
     """Return rounds of trees as a `harness.TreeEnsemble`, read and summed as XGBoost does.
 
     Parameters
@@ -20,6 +20,7 @@ def join_trees(rounds, base, link, classes, n_features):
     link : of the ensemble
     classes : (n_classes,) labels, or None for regression
     n_features : int
+    missing_value : value that stands for a missing one, besides NaN
     """
     from harness import Missing, TreeEnsemble
 
@@ -57,6 +58,7 @@ def join_trees(rounds, base, link, classes, n_features):
         input_dtype="float32",
         sum_dtype="float32",
         absent="nan",
+        missing_value=float(missing_value),
         classes=class_codes(classes),
         library=LIBRARY,
         cover_kind="hessian",

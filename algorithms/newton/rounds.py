@@ -36,6 +36,7 @@ class Rounds:
     seed : int
     workers : Workers
     done : list of lists of NewtonTree, the rounds there are
+    weight_unit : float, factor of gains and sums of hessians; see `weights.split_unit_of_params`
     """
 
     params: object
@@ -48,6 +49,7 @@ class Rounds:
     seed: int
     workers: object
     done: list = field(default_factory=list)
+    weight_unit: float = 1.0
 
     def __post_init__(self):
         self.g = np.empty(self.score.shape, np.float32)
@@ -81,6 +83,9 @@ class Rounds:
             add_leaves(self.score[k], grown.at, values, first, last)
 
         self.workers.share(add, len(self.y))
+        if self.weight_unit != 1.0:
+            nodes["gain"] *= self.weight_unit
+            nodes["cover"] *= np.float32(self.weight_unit)
         return NewtonTree(nodes, grown.sets)
 
     def check_derivatives(self):

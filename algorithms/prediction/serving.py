@@ -58,16 +58,17 @@ class Predictor:
         Parameters
         ----------
         X
-            Array (n_rows, n_features), NaN where missing: float32 and float64 are read where
-            they stand. Else a frame, whose ``category`` columns are read as codes, or a sparse
-            matrix.
+            Array (n_rows, n_features), NaN or the ensemble's ``missing_value`` where missing:
+            float32 and float64 are read where they stand. Else a frame, whose ``category`` columns
+            are read as codes, or a sparse matrix.
 
         Raises
         ------
         HarnessError
             Where X has not as many columns as the trees know.
         """
-        if type(X) is np.ndarray and X.dtype in FLOATS and X.shape[1:] == (self._width,):
+        is_plain = type(X) is np.ndarray and X.dtype in FLOATS and np.isnan(self._missing)
+        if is_plain and X.shape[1:] == (self._width,):
             return self._walker.raw(np.ascontiguousarray(X), self.threads)
         parts = [self._walker.raw(part, self.threads) for _, part in self.ensemble.chunks(X)]
         none = np.empty((0, self.ensemble.n_outputs), self.ensemble.sum_dtype)
@@ -76,6 +77,10 @@ class Predictor:
     def predict(self, X):
         """Return float64 values (n_rows,), or probabilities with a column for each class."""
         return self.ensemble.from_raw(self.raw(X))
+
+    @property
+    def _missing(self):
+        return self.ensemble.missing_value
 
     @property
     def _width(self):

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import dataclasses
+
+import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from harness import HarnessError
 
 
-def trees_of(model):
+def trees_of(model, *, missing=None):
     """Return the trees of a library's fitted model.
 
     Parameters
@@ -16,6 +19,9 @@ def trees_of(model):
         A tree, forest or booster of scikit-learn; an estimator or a Booster of XGBoost or LightGBM;
         a model of CatBoost with symmetric trees. Of one that stopped early, the rounds that it
         predicts by.
+    missing : float, optional
+        Value that stands for a missing one, besides NaN. An estimator of XGBoost says it itself;
+        for a Booster give the ``missing`` of the ``DMatrix`` that it was trained on.
 
     Returns
     -------
@@ -39,7 +45,10 @@ def trees_of(model):
         raise HarnessError(
             f"trees_of takes a fitted model of {', '.join(TAKE)}, not {type(model).__name__}"
         )
-    return TAKE[library](model)
+    ensemble = TAKE[library](model)
+    if missing is None:
+        return ensemble
+    return dataclasses.replace(ensemble, missing_value=float(missing))
 
 
 def of_sklearn(model):
@@ -58,7 +67,9 @@ def of_xgboost(model):
         return export(model)
     booster = model.get_booster()
     has_stopped = model.early_stopping_rounds is not None
-    return export(booster[: model.best_iteration + 1] if has_stopped else booster)
+    ensemble = export(booster[: model.best_iteration + 1] if has_stopped else booster)
+    missing = np.nan if model.missing is None else float(model.missing)
+    return dataclasses.replace(ensemble, missing_value=missing)
 
 
 def of_lightgbm(model):

@@ -18,9 +18,10 @@ from sklearn.utils.validation import (
 
 from algorithms.estimator.fast_validation import plain_rows
 from algorithms.estimator.fit_context import fit_context
+from algorithms.estimator.frames import validate_data
 from algorithms.estimator.library_versions import warn_of_other_version
-from algorithms.estimator.sample_weight import bring_near_one
-from algorithms.estimator.validation import validate_data, with_sound_indices
+from algorithms.estimator.sample_weight import bring_near_one, split_unit
+from algorithms.estimator.validation import with_sound_indices
 from algorithms.runtime.threads import Workers, count_threads
 from algorithms.trees import tree_text
 from algorithms.trees.cart import TREE_CONSTRAINTS, make_rules
@@ -119,6 +120,7 @@ class BaseDecisionTree(BaseEstimator):
             How many codes each feature has, 0 where it holds numbers.
         """
         seed = check_random_state(self.random_state).randint(0, SEEDS)
+        weight, unit = (weight, 1.0) if self.parity is not None else split_unit(weight)
         target, power = self._target(y, weight), 0
         if not self._sorts_in_nodes:
             if target.weight is not None and not target.weight.any():
@@ -142,9 +144,9 @@ class BaseDecisionTree(BaseEstimator):
 
             self.tree_ = grow_like_sklearn(table.values, columns, target, rules, seed)
         scale.restore(self.tree_)
-        if power:
+        if power or unit != 1.0:
             nodes = self.tree_.nodes
-            nodes["weight"] = np.ldexp(nodes["weight"], power)
+            nodes["weight"] = np.ldexp(nodes["weight"], power) * unit
         if self.ccp_alpha > 0.0:
             self.tree_ = prune(self.tree_, self.ccp_alpha)
 

@@ -51,6 +51,7 @@ SCALARS: dict[str, tuple[type, ...]] = {
     "against": (Real,),
     "temperature": (Real,),
     "zero_within": (Real,),
+    "missing_value": (Real,),
     "base_first": (bool, np.bool_),
     "library": (str,),
     "version": (str,),

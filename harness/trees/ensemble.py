@@ -96,6 +96,7 @@ class TreeEnsemble:
     sum_dtype: Literal["float32", "float64"] = "float64"  # of sums, in tree order, and the link
     base_first: bool = True  # the base score starts the sum, else it is added at its end
     absent: Literal["zero", "nan"] = "zero"  # what an entry that a sparse matrix omits stands for
+    missing_value: float = np.nan  # stands for a missing value in columns of numbers, besides NaN
     classes: tuple[int, ...] = ()  # class code of each column that predict returns
     library: str = ""
     version: str = ""
@@ -196,7 +197,7 @@ class TreeEnsemble:
         try:
             header = json.loads(str(arrays["header"]))
             given: dict[str, Any] = {name: arrays[name] for name in check.DTYPES}
-            given |= {name: header[name] for name in known - given.keys()}
+            given |= {name: header[name] for name in known & header.keys()}
             return cls(**given)
         except (KeyError, TypeError, ValueError) as error:
             raise DataError(

@@ -71,10 +71,11 @@ def goes_left(ensemble: TreeEnsemble, node: int | np.ndarray, x: np.ndarray) -> 
     x : (n,) float64
         Values of the column that the node asks, as they stand in X; category codes as numbers.
     """
-    values = _read(np.asarray(x, np.float64), ensemble)
+    values = np.asarray(x, np.float64)
     nodes = np.broadcast_to(np.asarray(node), values.shape)
-    asks_set = (ensemble.categories[nodes] >= 0).any()
-    keys = _set_keys(ensemble) if asks_set else np.empty(0, np.int64)
+    asks_set = ensemble.categories[nodes] >= 0
+    values = _read(values, ensemble, asks_set)
+    keys = _set_keys(ensemble) if asks_set.any() else np.empty(0, np.int64)
     return _goes_left(ensemble, keys, nodes, values)
 
 
@@ -119,14 +120,28 @@ def _dense(X: Any, rows: slice, ensemble: TreeEnsemble) -> np.ndarray:
         values[listed.row, listed.col] = listed.data
     else:
         values = np.asarray(X[rows], dtype=np.float64)
-    return _read(values, ensemble)
+    return _read(values, ensemble, _asked_for_categories(ensemble))
 
 
-def _read(values: np.ndarray, ensemble: TreeEnsemble) -> np.ndarray:
-    """Return float64 values as the library reads them: rounded, and the tiniest as zero."""
+def _asked_for_categories(ensemble: TreeEnsemble) -> np.ndarray:
+    """Return which columns some node asks for a category, bool (n_features,)."""
+    found = np.zeros(ensemble.n_features, bool)
+    found[ensemble.feature[ensemble.categories >= 0]] = True
+    return found
+
+
+def _read(values: np.ndarray, ensemble: TreeEnsemble, is_category: np.ndarray) -> np.ndarray:
+    """Return float64 values as the library reads them: rounded, NaN if missing, the tiniest 0.
+
+    Codes of categories are never compared with the value that stands for a missing one.
+    """
+    missing = ensemble.missing_value
     if ensemble.input_dtype == "float32":
         with np.errstate(over="ignore"):  # beyond float32 a value is infinite, as in the library
             values = values.astype(np.float32).astype(np.float64)
+            missing = float(np.float32(missing))
+    if not np.isnan(missing):
+        values = np.where((values == missing) & ~is_category, np.nan, values)
     return np.where(np.abs(values) <= ensemble.zero_within, 0.0, values)
 
 

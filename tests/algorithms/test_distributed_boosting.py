@@ -236,8 +236,18 @@ def test_targets_that_make_no_sense_are_an_error_at_every_rank():
 
 
 @pytest.mark.parametrize("learner", ["data", "feature"])
-def test_weights_that_vanish_are_an_error_at_every_rank_though_one_has_no_row(learner):
+def test_targets_that_vanish_are_an_error_at_every_rank_though_one_has_no_row(learner):
     X, y, weight = table()
     parts = [(0, 0), (1, N)]
     with pytest.raises(ValueError, match="too small"):
-        train_ranks(CASES["huber"], X, y, 1e-60 * weight, parts=parts, size=2, tree_learner=learner)
+        train_ranks(CASES["huber"], X, 1e-60 * y, weight, parts=parts, size=2, tree_learner=learner)
+
+
+@pytest.mark.parametrize("learner", ["data", "feature"])
+def test_multiples_of_weights_and_rows_of_weight_0_are_as_in_the_local_model(learner):
+    X, y, weight = table()
+    for own in (1e-60 * weight, np.full(N, 3.0)):
+        local = CASES["huber"].fit(X, y, own)
+        parts = [(0, 400), (1, N - 400)]
+        results = train_ranks(CASES["huber"], X, y, own, parts=parts, size=2, tree_learner=learner)
+        assert digest_of(ensemble_of(results[0], local)) == digest_of(local.ensemble_)

@@ -7,7 +7,6 @@ import pickle
 import stat
 import tempfile
 import time
-from pathlib import Path
 
 import numba
 import pytest

@@ -1,0 +1,294 @@
+"""The same table in another form gives the same model, and the same predictions."""
+
+import io
+import warnings
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from scipy import sparse
+from sklearn.base import is_classifier
+
+from algorithms import (
+    AdaBoostRegressor,
+    BaggingRegressor,
+    DecisionTreeClassifier,
+    DecisionTreeRegressor,
+    GradientBoostingRegressor,
+    HistogramBoostingClassifier,
+    HistogramBoostingRegressor,
+    NewtonBoostingClassifier,
+    NewtonBoostingRegressor,
+    RandomForestRegressor,
+    StackingRegressor,
+    VotingRegressor,
+    serve,
+)
+
+NAMES = ["a", "b", "c", "d"]
+N_ROWS = 90
+SMALL = {"n_estimators": 2, "random_state": 0}
+MEMBERS = [
+    ("a", HistogramBoostingRegressor(**SMALL)),
+    ("b", DecisionTreeRegressor(max_depth=3, random_state=0)),
+]
+MODELS = {
+    "tree": DecisionTreeRegressor(max_depth=4, random_state=0),
+    "tree of classes": DecisionTreeClassifier(max_depth=4, random_state=0),
+    "bagging": BaggingRegressor(**SMALL),
+    "forest": RandomForestRegressor(max_depth=4, **SMALL),
+    "AdaBoost": AdaBoostRegressor(**SMALL),
+    "gradient boosting": GradientBoostingRegressor(**SMALL),
+    "histogram": HistogramBoostingRegressor(**SMALL),
+    "histogram of classes": HistogramBoostingClassifier(**SMALL),
+    "histogram like LightGBM": HistogramBoostingRegressor(parity="lightgbm", **SMALL),
+    "Newton": NewtonBoostingRegressor(**SMALL),
+    "Newton of classes": NewtonBoostingClassifier(**SMALL),
+    "Newton, exact": NewtonBoostingRegressor(tree_method="exact", **SMALL),
+    "Newton, 3 is missing": NewtonBoostingRegressor(missing=3.0, **SMALL),
+    "Newton like XGBoost": NewtonBoostingRegressor(parity="xgboost", **SMALL),
+    "voting": VotingRegressor(MEMBERS),
+    "stacking": StackingRegressor(MEMBERS, cv=2),
+}
+NO_GAPS = ("AdaBoost", "gradient boosting")  # take no missing values, as scikit-learn's
+WRAPPED = ("voting", "stacking", "bagging")  # hand X to their members as scikit-learn's do
+NO_GAPS_SPARSE = ("tree", "tree of classes", "forest", "bagging", "voting", "stacking")
+ABSENT_IS_MISSING = "Newton"  # of a scipy matrix, as in XGBoost
+
+
+def frame(X):
+    """Return a pandas frame of float64 columns."""
+    return pd.DataFrame(X, columns=NAMES)
+
+
+def as_type(kind):
+    """Return what makes a pandas frame of one dtype."""
+    return lambda X: frame(X).astype(kind)
+
+
+def objects(missing):
+    """Return what makes a pandas frame of objects with a missing value of a kind."""
+    return lambda X: frame(X).astype(object).where(~np.isnan(X), missing)
+
+
+def strided(X):
+    """Return a view of every second row and column."""
+    whole = np.zeros((2 * X.shape[0], 2 * X.shape[1]))
+    whole[::2, ::2] = X
+    return whole[::2, ::2]
+
+
+def locked(X):
+    """Return a read-only copy."""
+    found = X.copy()
+    found.flags.writeable = False
+    return found
+
+
+def mapped(X):
+    """Return an array that NumPy reads from the bytes of a file."""
+    file = io.BytesIO()
+    np.save(file, X)
+    return np.frombuffer(file.getvalue()[-X.nbytes :], X.dtype).reshape(X.shape)
+
+
+def mixed(X):
+    """Return a pandas frame with a dtype of its own for each column."""
+    kinds = ("Float64", pd.SparseDtype("float64", 0.0), "double[pyarrow]", "float32")
+    return frame(X).astype(dict(zip(NAMES, kinds, strict=True)))
+
+
+def polars(X):
+    """Return a polars frame, null where missing."""
+    return pl.DataFrame({name: X[:, j] for j, name in enumerate(NAMES)}).fill_nan(None)
+
+
+ARRAYS = {
+    "float32": lambda X: X.astype(np.float32),
+    "float16": lambda X: X.astype(np.float16),
+    "Fortran order": np.asfortranarray,
+    "strided": strided,
+    "backwards": lambda X: np.ascontiguousarray(X[::-1, ::-1])[::-1, ::-1],
+    "read-only": locked,
+    "of a buffer": mapped,
+    "big-endian": lambda X: X.astype(">f8"),
+    "big-endian float32": lambda X: X.astype(">f4"),
+    "list": lambda X: X.tolist(),
+    "objects": lambda X: X.astype(object),
+    "objects, None": lambda X: np.where(np.isnan(X), None, X.astype(object)),
+    "objects, pd.NA": lambda X: np.where(np.isnan(X), pd.NA, X.astype(object)),
+}
+FRAMES = {
+    "frame": frame,
+    "frame of float32": as_type("float32"),
+    "Float64": as_type("Float64"),
+    "Float32": as_type("Float32"),
+    "Int64": as_type("Int64"),
+    "double[pyarrow]": as_type("double[pyarrow]"),
+    "int64[pyarrow]": lambda X: frame(X).astype("Int64").astype("int64[pyarrow]"),
+    "sparse": as_type(pd.SparseDtype("float64", 0.0)),
+    "sparse float32": as_type(pd.SparseDtype("float32", 0.0)),
+    "sparse, 1 omitted": as_type(pd.SparseDtype("float64", 1.0)),
+    "sparse, NaN omitted": as_type(pd.SparseDtype("float64", np.nan)),
+    "frame of objects": objects(np.nan),
+    "frame of objects, None": objects(None),
+    "frame of objects, pd.NA": objects(pd.NA),
+    "mixed": mixed,
+    "polars": polars,
+    "polars float32": lambda X: polars(X).cast(pl.Float32),
+    "polars integers": lambda X: polars(X).cast(pl.Int64),
+}
+WHOLE = {
+    "int64": lambda X: X.astype(np.int64),
+    "int8": lambda X: X.astype(np.int8),
+    "uint16": lambda X: X.astype(np.uint16),
+    "big-endian int32": lambda X: X.astype(">i4"),
+}
+LOGICAL = {
+    "bool": lambda X: X.astype(bool),
+    "frame of bool": as_type(bool),
+    "boolean": as_type("boolean"),
+    "bool[pyarrow]": as_type("bool[pyarrow]"),
+    "polars bool": lambda X: polars(X).cast(pl.Boolean),
+    "sparse bool": lambda X: frame(X).astype(bool).astype(pd.SparseDtype(bool, False)),
+}
+MATRICES = {
+    f"{kind}_{form}": getattr(sparse, f"{kind}_{form}")
+    for kind in ("csr", "csc", "coo")
+    for form in ("matrix", "array")
+}
+
+
+def draw_table(kind, seed=0):
+    """Return a table of small whole numbers: "whole", with "gaps", or "logical"."""
+    rng = np.random.default_rng(seed)
+    X = rng.integers(0, 6, (N_ROWS, 4)).astype(float)
+    X[rng.random(X.shape) < 0.3] = 0.0
+    if kind == "gaps":
+        X[rng.random(X.shape) < 0.15] = np.nan
+    return (X > 2).astype(float) if kind == "logical" else X
+
+
+def target_of(model, X):
+    """Return labels or values."""
+    filled = np.nan_to_num(X, nan=2.5)
+    score = filled[:, 0] + filled[:, 1] * filled[:, 2] / 3 + np.sin(np.arange(len(X)))
+    return (score > score.mean()).astype(int) if is_classifier(model) else score
+
+
+def outputs(model, X):
+    """Return predictions; names of columns may be those of training or none."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="X (does not have valid|has) feature names")
+        return model.predict_proba(X) if is_classifier(model) else model.predict(X)
+
+
+def forms_of(kind, name):
+    """Return the forms of a table that an estimator takes, and whether columns have names."""
+    found = {**ARRAYS, **FRAMES}
+    if kind != "gaps":
+        found |= WHOLE
+    if kind == "logical":
+        found |= LOGICAL
+    takes_gaps = kind != "gaps" or name not in NO_GAPS_SPARSE
+    if takes_gaps and not name.startswith(ABSENT_IS_MISSING):
+        found |= MATRICES
+    if name in WRAPPED:
+        found.pop("list")
+    return found
+
+
+CASES = [
+    (name, kind)
+    for name in MODELS
+    for kind in ("whole", "gaps", "logical")
+    if not (kind == "gaps" and name in NO_GAPS)
+]
+
+
+@pytest.mark.parametrize(("name", "kind"), CASES)
+def test_fit_and_predict_are_the_same_for_every_form(name, kind):
+    model, X = MODELS[name], draw_table(kind)
+    y = target_of(model, X)
+    wanted = outputs(model.fit(X, y), X)
+    wrong = []
+    for form, make in forms_of(kind, name).items():
+        table = make(X)
+        found = {"fitted and predicted": outputs(model.fit(table, y), table)}
+        found["fitted"] = outputs(model, frame(X) if hasattr(table, "columns") else X)
+        model.fit(frame(X) if hasattr(table, "columns") else X, y)
+        found["predicted"] = outputs(model, table)
+        wrong += [(form, what) for what, own in found.items() if not same(own, wanted)]
+    assert not wrong
+
+
+def same(first, second):
+    """Return whether predictions are equal up to the rounding of float32."""
+    return np.allclose(first, second, rtol=1e-6, atol=1e-9)
+
+
+@pytest.mark.parametrize("kind", MATRICES)
+def test_absent_entries_of_a_matrix_are_missing_to_newton_boosting(kind):
+    X = draw_table("whole")
+    y = target_of(MODELS["Newton"], X)
+    gaps = np.where(X == 0.0, np.nan, X)
+    model = MODELS["Newton"].fit(gaps, y)
+    assert np.array_equal(model.predict(MATRICES[kind](X)), model.predict(gaps))
+    wanted = model.predict(gaps)
+    assert np.array_equal(model.fit(MATRICES[kind](X), y).predict(gaps), wanted)
+
+
+def test_trees_read_every_form_of_a_frame():
+    X = draw_table("gaps")
+    model = MODELS["Newton"].fit(X, target_of(MODELS["Newton"], X))
+    for form, make in {**ARRAYS, **FRAMES}.items():
+        assert same(serve(model.ensemble_).predict(make(X)), model.predict(X)), form
+
+
+LETTERS = ["u", "v", None, "w"]
+WORDS = {
+    "category": lambda c: pd.Series(c, dtype="category"),
+    "of strings": lambda c: pd.Series(c, dtype="string").astype("category"),
+    "of Arrow strings": lambda c: pd.Series(c, dtype="string[pyarrow]").astype("category"),
+    "string": lambda c: pd.Series(c, dtype="string"),
+    "Arrow string": lambda c: pd.Series(c, dtype="string[pyarrow]"),
+    "object": lambda c: pd.Series(c, dtype=object),
+    "object, pd.NA": lambda c: pd.Series(c, dtype=object).where(pd.Series(c).notna(), pd.NA),
+    "object, NaN": lambda c: pd.Series(c, dtype=object).where(pd.Series(c).notna(), np.nan),
+}
+
+
+@pytest.mark.parametrize("name", ["histogram", "Newton"])
+def test_categories_are_the_same_in_every_form(name):
+    X = draw_table("gaps")
+    letters = [LETTERS[int(one)] for one in np.arange(N_ROWS) * 7 % 11 % 4]
+    y = np.array([{"u": 0.0, "v": 3.0, "w": 1.0}.get(one, 2.0) for one in letters])
+    tables = {form: frame(X).assign(a=make(letters)) for form, make in WORDS.items()}
+    trained = [form for form in tables if tables[form]["a"].dtype == "category"]
+    model = MODELS[name]
+    wanted = model.fit(tables["category"], y).predict(tables["category"])
+    for fitted in trained:
+        model.fit(tables[fitted], y)
+        for form, table in tables.items():
+            assert np.array_equal(model.predict(table), wanted), (fitted, form)
+    theirs = pl.DataFrame({**{n: X[:, j] for j, n in enumerate(NAMES)}, "a": letters})
+    model.fit(theirs.with_columns(pl.col("a").cast(pl.Categorical)), y)
+    assert np.array_equal(model.predict(tables["category"]), wanted)
+
+
+REFUSED = {
+    "text": pd.Series(["x", "1", None], dtype=object),
+    "string": pd.Series(["x", "1", None], dtype="string"),
+    "Arrow string": pd.Series(["x", "1", None], dtype="string[pyarrow]"),
+    "dates": pd.Series(pd.date_range("2020", periods=3)),
+    "lists": pd.Series([[1], [2], None]),
+}
+
+
+@pytest.mark.parametrize("form", REFUSED)
+@pytest.mark.parametrize("name", ["tree", "forest", "gradient boosting", "histogram", "Newton"])
+def test_a_column_without_numbers_is_named(name, form):
+    X = pd.DataFrame({"good": np.arange(30.0), "bad": pd.concat([REFUSED[form]] * 10).array})
+    with pytest.raises(ValueError, match="column 'bad' holds"):
+        MODELS[name].fit(X, np.arange(30.0))

@@ -81,6 +81,11 @@ class RankBooster(Booster):
         self.has_h = self.target.weight is not None or not constant
         self.is_weighed = False  # by one-side sampling, in this round
 
+    @property
+    def n_rows(self):
+        """Number of rows of the whole table, those of all ranks."""
+        return self.rows.total
+
     def pack(self, lane, g, h, seed):
         """Write the records of the rank's rows; return their `Scale`, the same at all ranks."""
         kinds = (g, h) if self.has_h or self.is_weighed else (g,)

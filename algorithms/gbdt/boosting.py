@@ -13,7 +13,7 @@ import numpy as np
 
 from algorithms.estimator.eval_sets import read_derivatives
 from algorithms.gbdt.gradient_quantization import IN_ORDER, ROWS_TO_PACK, pack_rows
-from algorithms.gbdt.high_cardinality import give_bins, share_bins, sum_places
+from algorithms.gbdt.high_cardinality import find_frequent, give_bins, share_bins, sum_places
 from algorithms.gbdt.kernels.gradient_packing import BLOCK, MEAN_BITS
 from algorithms.gbdt.kernels.gradients import ROWS, differentiate, differentiate_classes
 from algorithms.gbdt.objectives import CLASSES, to_values, weighted_quantile
@@ -103,6 +103,11 @@ class Booster:
         self.bag = None
         self.rate = self.params.learning_rate
 
+    @property
+    def n_rows(self):
+        """Number of rows of the whole table."""
+        return self.score.shape[1]
+
     def boost(self):
         """Add a round of trees; return them."""
         number = self.first + len(self.rounds)
@@ -154,11 +159,13 @@ class Booster:
         return pack_rows(g, h, seed, lane.records, lane.workers, self.order)
 
     def choose_categories(self, lane, scale):
-        """Share out the bins of columns that have more categories, for the next tree."""
-        grower, smooth = lane.grower, self.params.cat_smooth / (self.weight_unit * scale.h)
+        """Assign the bins of columns that have more categories than bins, for the next tree."""
+        grower, cat_smooth = lane.grower, self.params.cat_smooth
+        smooth = cat_smooth / (self.weight_unit * scale.h)
         for crowd in self.crowds:
-            sums = self.add_up(sum_places(crowd, lane.records, lane.workers))[:-1]
-            numbers = share_bins(sums, smooth, crowd.room)
+            sums = self.add_up(sum_places(crowd, lane.records, lane.workers))
+            frequent = find_frequent(sums, self.n_rows, cat_smooth)
+            numbers = share_bins(sums[:-1], frequent, smooth, crowd.room)
             give_bins(crowd, numbers, grower.bins, lane.workers)
             grower.codes[crowd.feature] = crowd.codes, numbers
 

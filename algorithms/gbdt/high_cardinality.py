@@ -1,10 +1,15 @@
-"""Columns of more categories than bins, which are shared out anew for each tree.
+"""Bins of columns that have more categories than bins, assigned anew for each tree.
 
-A set of categories that goes one way is taken from one end of their order by G / (H + s), their
-slopes (`hist.careful`). So before each tree the categories are sorted by their slopes over the
-whole table. Those at both ends, of which the first sets are made, have a bin each; those between
-share bins with their neighbours, about the same Σh in each. The next tree, which has something
-else left to explain, has other bins.
+A split on categories takes a set from one end of their order by G / (H + s), their slopes
+(`hist.careful`). So before each tree the categories are sorted by their slopes over the whole
+table. Those at both ends, which the first sets consist of, have a bin each. Those in the middle
+share bins with their neighbours, about the same Σh in each bin. The next tree has other gradients,
+and so other bins.
+
+A category of fewer than `cat_smooth` rows, estimated from Σh, has no bin in that tree. Its rows are
+in the bin of missing values, which goes right. Alone in a bin it could not join a set
+(`hist.careful`). In a bin with others it would join them, and its neighbours are chosen by its own
+labels: groups of rare categories then repeat the labels of the training rows.
 
 Sums are whole numbers, so bins depend on no number of threads or machines.
 """
@@ -80,25 +85,46 @@ def sum_places(crowd, records, workers):
     return sum(parts)
 
 
-def share_bins(sums, smooth, room):
-    """Return the bin of each category of a column, uint8 (n_codes,); there are fewer bins.
+def share_bins(sums, frequent, smooth, room):
+    """Return the bin of each category of a column, uint8 (n_codes,).
 
     Parameters
     ----------
     sums : int64 (n_codes, 2), Σg and Σh of each, in steps
+    frequent : bool (n_codes,), whether it has a bin; the others get number ``room``
     smooth : s, in steps of h
     room : how many bins there are
     """
-    below = sums[:, 1] + smooth
-    slope = np.divide(sums[:, 0], below, out=np.zeros(len(sums)), where=below > 0.0)
-    order = np.argsort(slope, kind="stable")
+    bins = np.full(len(sums), room, np.uint8)
+    kept = np.flatnonzero(frequent)
+    below = sums[kept, 1] + smooth
+    slope = np.divide(sums[kept, 0], below, out=np.zeros(len(kept)), where=below > 0.0)
+    order = kept[np.argsort(slope, kind="stable")]
+    if len(order) <= room:
+        bins[order] = np.arange(len(order))
+        return bins
     alone = int(room * ALONE)
     middle = order[alone : len(order) - alone]
-    bins = np.empty(len(sums), np.uint8)
     bins[order[:alone]] = np.arange(alone)
     bins[middle] = alone + cut_evenly(sums[middle, 1], room - 2 * alone)
     bins[order[len(order) - alone :]] = np.arange(room - alone, room)
     return bins
+
+
+def find_frequent(sums, n_rows, cat_smooth):
+    """Return which categories of a column have rows enough for a bin, bool (n_codes,).
+
+    Rows are estimated from Σh, as the kernels do in each leaf.
+
+    Parameters
+    ----------
+    sums : int64 (n_codes + 1, 2), as of `sum_places`, over all rows
+    n_rows : of the whole table
+    cat_smooth : fewest rows
+    """
+    h = sums[:, 1]
+    rows_per_h = n_rows / max(int(h.sum()), 1)
+    return (h[:-1] * rows_per_h + 0.5 >= cat_smooth) & (h[:-1] > 0)
 
 
 def cut_evenly(weight, parts):
@@ -119,11 +145,12 @@ def give_bins(crowd, numbers, bins, workers):
 
     Parameters
     ----------
-    numbers : uint8 (n_codes,), the bin of each category
+    numbers : uint8 (n_codes,), the bin of each category; ``crowd.room``: that of missing values
     bins : hist.layout.Bins, whose column is written
     workers : Workers
     """
-    bins.sizes[crowd.feature, : crowd.room] = np.bincount(numbers, minlength=crowd.room)
+    counts = np.bincount(numbers, minlength=crowd.room)
+    bins.sizes[crowd.feature, : crowd.room] = counts[: crowd.room]
     numbers = np.append(numbers, np.uint8(crowd.room))
     at = bins.places.column[crowd.feature]
 

@@ -5,10 +5,19 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from lightgbm import LGBMClassifier
 from ranks_kit import digest_of
+from sklearn.metrics import log_loss
 
 from algorithms import HistogramBoostingClassifier, HistogramBoostingRegressor
-from algorithms.gbdt.high_cardinality import ALONE, Crowd, cut_evenly, share_bins, sum_places
+from algorithms.gbdt.high_cardinality import (
+    ALONE,
+    Crowd,
+    cut_evenly,
+    find_frequent,
+    share_bins,
+    sum_places,
+)
 from algorithms.gbdt.kernels.booster_arrays import HALF
 from algorithms.runtime.threads import Workers
 
@@ -33,7 +42,7 @@ def test_neighbours_share_bins_and_the_ends_stand_alone(seed, room, more, heavy)
     sums = np.empty((room + more, 2), np.int64)
     sums[:, 0] = rng.integers(-(1 << 40), 1 << 40, len(sums))
     sums[:, 1] = rng.integers(0, 1 << 20, len(sums)) ** (2 if heavy else 1)
-    bins = share_bins(sums, 5.0, room)
+    bins = share_bins(sums, np.ones(len(sums), bool), 5.0, room)
     slope = sums[:, 0] / (sums[:, 1] + 5.0)
     order = np.argsort(slope, kind="stable")
     assert (np.diff(bins[order].astype(int)) >= 0).all()
@@ -45,6 +54,27 @@ def test_neighbours_share_bins_and_the_ends_stand_alone(seed, room, more, heavy)
     weight = np.bincount(bins[middle], sums[middle, 1], minlength=room)
     mean = sums[middle, 1].sum() / (room - 2 * alone)
     assert weight.max() <= mean + sums[middle, 1].max() + 1
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(1, 255), st.integers(1, 600), st.integers(0, 99))
+@few
+def test_categories_of_few_rows_have_no_bin(seed, room, more, percent):
+    rng = np.random.default_rng(seed)
+    n_codes = room + more
+    sums = np.stack([rng.integers(-99, 99, n_codes), rng.integers(0, 99, n_codes)], axis=1)
+    is_frequent = rng.integers(0, 100, n_codes) < percent
+    bins = share_bins(sums, is_frequent, 5.0, room)
+    assert (bins[~is_frequent] == room).all()
+    assert (bins[is_frequent] < room).all()
+    alone = share_bins(sums[is_frequent], np.ones(is_frequent.sum(), bool), 5.0, room)
+    assert np.array_equal(bins[is_frequent], alone)
+
+
+def test_rows_of_a_category_are_estimated_from_its_hessians():
+    sums = np.array([[5, 20], [-5, 19], [3, 0], [7, 0], [0, 61]])  # the last one: missing values
+    assert find_frequent(sums, 50, 10.0).tolist() == [True, True, False, False]  # 10 and 9.5 rows
+    assert find_frequent(sums, 50, 10.1).tolist() == [True, False, False, False]
+    assert find_frequent(sums, 50, 0.0).tolist() == [True, True, False, False]
 
 
 @given(st.lists(st.integers(0, 1 << 20), min_size=1, max_size=40), st.integers(1, 20))
@@ -139,3 +169,42 @@ def test_frames_with_many_categories_and_ones_never_seen():
     missing = frame.assign(a=pd.Categorical([None] * len(frame), categories=["c1"]))
     assert np.array_equal(model.predict_proba(other), model.predict_proba(missing))
     assert model.score(frame, y > 0.0) > 0.75
+
+
+def access_log(seed, rows=24_000):
+    """Return a frame of codes like a log of granted accesses, and y, of which about 6 % is 1.
+
+    Frequencies of codes fall as a power of their rank. Codes have effects of their own, and so
+    have pairs of codes. Each manager has a department, each title a description.
+    """
+    rng = np.random.default_rng(seed)
+
+    def draw(levels, power):
+        share = np.arange(1, levels + 1) ** -power
+        return rng.permutation(levels)[rng.choice(levels, rows, p=share / share.sum())]
+
+    resource, manager, title = draw(7500, 0.6), draw(4200, 0.5), draw(340, 1.1)
+    department = rng.integers(0, 450, 4200)[manager]
+    description = np.where(
+        rng.random(rows) < 0.3, draw(2300, 1.0), rng.integers(0, 2300, 340)[title]
+    )
+    columns = resource, manager, title, department, description
+    score = np.zeros(rows)
+    for codes, scale in zip(columns, (1.2, 1.2, 0.5, 0.6, 0.7), strict=True):
+        score += rng.normal(0.0, scale, 7500)[codes]
+    pairs = resource * 450 + department
+    score += rng.normal(0.0, 0.7, pairs.max() + 1)[pairs] - 4.5
+    frame = pd.DataFrame({f"c{j}": pd.Categorical(codes) for j, codes in enumerate(columns)})
+    return frame, (rng.random(rows) < 1.0 / (1.0 + np.exp(-score))).astype(int)
+
+
+def test_rare_categories_raise_the_loss_no_more_than_in_lightgbm():
+    losses = []
+    for seed in range(2):
+        X, y = access_log(seed)
+        params = {"n_estimators": 60, "random_state": seed, "n_jobs": 1}
+        models = HistogramBoostingClassifier(**params), LGBMClassifier(verbose=-1, **params)
+        fitted = [model.fit(X[:18_000], y[:18_000]) for model in models]
+        losses.append([log_loss(y[18_000:], m.predict_proba(X[18_000:])) for m in fitted])
+    ours, reference = np.mean(losses, axis=0)
+    assert ours <= 1.01 * reference

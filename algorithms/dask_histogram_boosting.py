@@ -58,14 +58,14 @@ class DaskHistogramBoostingClassifier(DaskTraining, HistogramBoostingClassifier)
     def predict(self, X, num_iteration=None, *, pred_contrib=False):
         """Return the most probable label of each row; of a Dask collection lazily."""
         if not blocks.is_collection(X) or pred_contrib:
-            return super().predict(X, num_iteration, pred_contrib=pred_contrib)
+            return super().predict(X, num_iteration=num_iteration, pred_contrib=pred_contrib)
         dtype = self.classes_.dtype
         return self._by_blocks("predict", X, dtype=dtype, num_iteration=num_iteration)
 
     def predict_proba(self, X, num_iteration=None):
         """Return the probabilities of the classes; of a Dask collection lazily."""
         if not blocks.is_collection(X):
-            return super().predict_proba(X, num_iteration)
+            return super().predict_proba(X, num_iteration=num_iteration)
         columns = list(self.classes_)
         return self._by_blocks("predict_proba", X, columns, num_iteration=num_iteration)
 
@@ -83,5 +83,5 @@ class DaskHistogramBoostingRegressor(DaskTraining, HistogramBoostingRegressor):
     def predict(self, X, num_iteration=None, *, pred_contrib=False):
         """Return predicted values; of a Dask collection lazily."""
         if not blocks.is_collection(X) or pred_contrib:
-            return super().predict(X, num_iteration, pred_contrib=pred_contrib)
+            return super().predict(X, num_iteration=num_iteration, pred_contrib=pred_contrib)
         return self._by_blocks("predict", X, num_iteration=num_iteration)

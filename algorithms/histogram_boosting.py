@@ -25,6 +25,7 @@ by how many they stand for. Exclusive features share a column (EFB, `algorithms/
 import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
 
+from algorithms.compat.lightgbm_interface import LightGBMInterface
 from algorithms.declarations import search_spaces, variants
 from algorithms.estimator.labels import codes_among
 from algorithms.estimator.sample_weight import weights_by_class
@@ -38,7 +39,7 @@ from algorithms.model_io.init_model import code_labels
 from harness import ALL_TASKS, Accepts, Algorithm, Argument, hookimpl
 
 
-class HistogramBoostingClassifier(ClassifierMixin, BaseHistogramBoosting):
+class HistogramBoostingClassifier(ClassifierMixin, LightGBMInterface, BaseHistogramBoosting):
     """Histogram boosting for classes; parameters carry LightGBM's names and defaults.
 
     Parameters
@@ -65,7 +66,7 @@ class HistogramBoostingClassifier(ClassifierMixin, BaseHistogramBoosting):
     random_state : int, RandomState, optional
         Decides rounding and samples. None is 0: as in LightGBM, defaults are deterministic. With
         parity="scikit-learn" None draws a new seed at each fit, as that library does.
-    n_jobs : int, optional; threads, None is one: the model is the same for any number
+    n_jobs : int, optional; threads, None is all: the model is the same for any number
     importance_type : {"split", "gain"}, what `feature_importances_` counts
     max_bin, min_data_in_bin : int
         Most bins of a feature (at most 255), and fewest rows of a bin.
@@ -95,23 +96,34 @@ class HistogramBoostingClassifier(ClassifierMixin, BaseHistogramBoosting):
     boost_from_average : bool
         Whether F₀ is the constant that fits best, else 0.
     early_stopping_round, early_stopping_min_delta : int, optional; float
-        Stop after so many rounds in which the first evaluation table improved by no more than that.
-    boosting_type : {"gbdt", "dart"}
-        "dart" drops some of the earlier rounds while one is grown.
+        Stop after so many rounds in which a metric of an evaluation table improved by no more than
+        that; 0: never.
+    boosting_type : {"gbdt", "dart", "rf", "goss"}
+        "dart" drops some of the earlier rounds while one is grown; "rf" is the mean of trees that
+        are grown on bags; "goss" is data_sample_strategy="goss".
     drop_rate, max_drop, skip_drop, uniform_drop, xgboost_dart_mode : float, int, float, bool, bool
         Of DART: chance of a round to be dropped, most rounds dropped (0 or less: any number),
         chance that none is, whether heavy rounds are as likely, and XGBoost's weights of steps.
     parity : {"lightgbm", "scikit-learn"}, optional
         Grow LightGBM's own trees, or HistGradientBoosting's, to the bit: one thread, and no
         target for speed (docs/decisions/parity-with-lightgbm.md).
+    **kwargs
+        All other parameters of LightGBM, and all aliases, see docs/moving.md; among them
+    metric : str or list of str
+        Metrics of evaluation tables; by default the objective's own.
+    first_metric_only : bool
+        Whether the first metric alone stops training.
 
     Attributes
     ----------
     classes_ : (n_classes,) labels; n_classes_, n_features_in_ : int
     ensemble_ : harness.TreeEnsemble; feature_importances_ : (n_features,)
-    n_estimators_ : int, rounds kept; n_iter_ : rounds trained
-    best_iteration_, best_score_ : of early stopping; 0 and None without
+    n_estimators_, n_iter_ : int, rounds kept
+    best_iteration_ : int, of early stopping; 0 without
+    best_score_ : dict, table → metric → value at the best round, or at the last one
     evals_result_ : dict, table → metric → list
+    booster_ : the model under the names of LightGBM's Booster
+    feature_name_, n_features_, objective_ : as in LightGBM
     """
 
     def _y_checks(self):
@@ -142,31 +154,63 @@ class HistogramBoostingClassifier(ClassifierMixin, BaseHistogramBoosting):
             return probabilities_like(self.parity_, score, self._link)
         return to_probabilities(score, self._link)
 
-    def predict_proba(self, X, num_iteration=None):
+    def predict_proba(
+        self,
+        X,
+        raw_score=False,
+        start_iteration=0,
+        num_iteration=None,
+        pred_leaf=False,
+        pred_contrib=False,
+        validate_features=False,
+        **kwargs,
+    ):
         """Return the probabilities of the classes, float64 (n_rows, n_classes).
 
         Parameters
         ----------
         X : as in ``fit``
+        raw_score : bool
+            Return raw scores, (n_rows,) or (n_rows, n_scores).
+        start_iteration : int, the first round that is used
         num_iteration : int, optional
             How many rounds are used; by default, and where it is not above 0, all that were kept.
+        pred_leaf : bool
+            Return the number of each row's leaf in each tree, (n_rows, n_trees).
+        pred_contrib : bool
+            Return what each feature, and then the base, adds to the raw scores:
+            float64 (n_rows, n_scores × (n_features + 1)), the scores side by side; sparse of
+            sparse X, one matrix a score.
+        validate_features : bool
+            Whether the columns of a frame must be those of training, in their order.
+        **kwargs : further names of LightGBM's prediction parameters; they have no effect
         """
-        return self._answer(self._raw(X, num_iteration))
+        X = self._read_for_prediction(X, validate_features, kwargs)
+        rounds = start_iteration, num_iteration
+        asked = {"raw_score": raw_score, "pred_leaf": pred_leaf, "pred_contrib": pred_contrib}
+        found = self._special_prediction(X, **asked, rounds=rounds)
+        return self._answer(self._range_raw(X, *rounds)) if found is None else found
 
-    def predict(self, X, num_iteration=None, *, pred_contrib=False):
+    def predict(
+        self,
+        X,
+        raw_score=False,
+        start_iteration=0,
+        num_iteration=None,
+        pred_leaf=False,
+        pred_contrib=False,
+        validate_features=False,
+        **kwargs,
+    ):
         """Return the most probable label of each row, the first if equal.
 
-        Parameters
-        ----------
-        X, num_iteration : as in ``predict_proba``
-        pred_contrib : bool
-            Return instead what each feature, and then the base, adds to the raw scores:
-            float64 (n_rows, n_scores × (n_features + 1)), the scores side by side.
+        Parameters are as in `predict_proba`.
         """
-        if pred_contrib:
-            return self._flat_contributions(X, num_iteration)
-        proba = self.predict_proba(X, num_iteration)
-        return self.classes_.take(proba.argmax(axis=1))
+        asked = {"raw_score": raw_score, "pred_leaf": pred_leaf, "pred_contrib": pred_contrib}
+        rounds = {"start_iteration": start_iteration, "num_iteration": num_iteration}
+        names = {"validate_features": validate_features}
+        found = self.predict_proba(X, **asked, **rounds, **names, **kwargs)
+        return found if any(asked.values()) else self.classes_.take(found.argmax(axis=1))
 
     def decision_function(self, X):
         """Return the raw scores: (n_rows,) of two classes, else (n_rows, n_classes)."""
@@ -189,7 +233,7 @@ class HistogramBoostingClassifier(ClassifierMixin, BaseHistogramBoosting):
             yield self.classes_.take(proba.argmax(axis=1))
 
 
-class HistogramBoostingRegressor(RegressorMixin, BaseHistogramBoosting):
+class HistogramBoostingRegressor(RegressorMixin, LightGBMInterface, BaseHistogramBoosting):
     """Histogram boosting for values; parameters carry LightGBM's names and defaults.
 
     Parameters and attributes are as in `HistogramBoostingClassifier`, without those of classes,
@@ -233,19 +277,26 @@ class HistogramBoostingRegressor(RegressorMixin, BaseHistogramBoosting):
         """Return the predictions of raw scores, float64 (n_rows,)."""
         return to_values(score, self._link)
 
-    def predict(self, X, num_iteration=None, *, pred_contrib=False):
+    def predict(
+        self,
+        X,
+        raw_score=False,
+        start_iteration=0,
+        num_iteration=None,
+        pred_leaf=False,
+        pred_contrib=False,
+        validate_features=False,
+        **kwargs,
+    ):
         """Return predicted values, float64 (n_rows,).
 
-        Parameters
-        ----------
-        X, num_iteration : as in `HistogramBoostingClassifier.predict_proba`
-        pred_contrib : bool
-            Return instead what each feature, and then the base, adds to the raw score:
-            float64 (n_rows, n_features + 1).
+        Parameters are as in `HistogramBoostingClassifier.predict_proba`.
         """
-        if pred_contrib:
-            return self._flat_contributions(X, num_iteration)
-        return self._answer(self._raw(X, num_iteration))
+        X = self._read_for_prediction(X, validate_features, kwargs)
+        rounds = start_iteration, num_iteration
+        asked = {"raw_score": raw_score, "pred_leaf": pred_leaf, "pred_contrib": pred_contrib}
+        found = self._special_prediction(X, **asked, rounds=rounds)
+        return self._answer(self._range_raw(X, *rounds)) if found is None else found
 
     def staged_predict(self, X):
         """Yield `predict` after each round."""

@@ -24,6 +24,7 @@ import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils._param_validation import StrOptions
 
+from algorithms.compat.xgboost_interface import XGBoostInterface
 from algorithms.declarations import search_spaces, variants
 from algorithms.estimator.labels import codes_among
 from algorithms.estimator.validation_rows import WatchedAdapter, stops_early
@@ -35,7 +36,7 @@ from algorithms.newton.params import CONSTRAINTS
 from harness import ALL_TASKS, Accepts, Algorithm, Argument, estimator_adapter, hookimpl
 
 
-class NewtonBoostingClassifier(ClassifierMixin, BaseNewtonBoosting):
+class NewtonBoostingClassifier(ClassifierMixin, XGBoostInterface, BaseNewtonBoosting):
     """Second-order boosting for classes; parameters carry XGBoost's names and defaults.
 
     A parameter of None has its default.
@@ -108,13 +109,16 @@ class NewtonBoostingClassifier(ClassifierMixin, BaseNewtonBoosting):
     parity : {"xgboost"}, optional
         Grow XGBoost's own trees, by its arithmetic; slower.
     n_jobs : int, optional
-        Threads; None is one. The model is the same for any number.
+        Threads; None is all. The model is the same for any number.
     enable_categorical : bool
         Whether columns of a frame may be categories; False: they are refused.
-    booster, callbacks, device, feature_types, feature_weights, multi_strategy : optional
+    callbacks : list of xgboost.callback.TrainingCallback, optional
+    booster, device, feature_types, feature_weights, multi_strategy : optional
         XGBoost's parameters; a value that asks for something not built here raises ValueError.
     num_parallel_tree, sampling_method, validate_parameters, verbosity : optional
         The same.
+    **kwargs
+        All other parameters of XGBoost, and its aliases, see docs/moving.md.
 
     Attributes
     ----------
@@ -196,7 +200,7 @@ class NewtonBoostingClassifier(ClassifierMixin, BaseNewtonBoosting):
             yield self.classes_.take(proba.argmax(axis=1))
 
 
-class NewtonBoostingRegressor(RegressorMixin, BaseNewtonBoosting):
+class NewtonBoostingRegressor(RegressorMixin, XGBoostInterface, BaseNewtonBoosting):
     """Second-order boosting for values; parameters carry XGBoost's names and defaults.
 
     Parameters and attributes are as in `NewtonBoostingClassifier`, without those of classes, and

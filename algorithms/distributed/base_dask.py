@@ -107,7 +107,7 @@ class DaskTraining:
         X : Dask array or frame (n_rows, n_features), NaN where missing
         y, sample_weight : Dask array or series (n_rows,), in the same parts
         eval_set : list of (X, y), of Dask or not, optional
-            Tables whose metric is watched; the first one decides when to stop. They come to the
+            Tables whose metrics are watched; each of them can stop training. They come to the
             client, and from there to one worker: they have to fit into the memory of each.
         eval_sample_weight, eval_metric : as in the local ``fit``
         resume : bool
@@ -159,6 +159,11 @@ class DaskTraining:
 
     def _refuse_unshared(self):
         """Raise ValueError for what only one machine can do."""
+        self._resolved()  # what no machine can do
+        for name in self.__dict__.get("_extra_params", ()):
+            own = self._parameter_table.by_name[name].attribute
+            if own:
+                raise ValueError(f"{name} is {own} here: give it by this name")
         defaults = self._local_class()
         for name, why in UNSHARED.items():
             value = getattr(self, name)
@@ -270,10 +275,9 @@ class DaskTraining:
         vars(self).update({n: v for n, v in vars(model).items() if n in READ_OFF})
         self._unfinished = self.parity_ = None
         self._binner, self._base = first.binner, first.base
-        self.n_iter_ = len(first.rounds)
         self.best_iteration_, self.best_score_, self.evals_result_ = first.watched
         rounds = first.rounds[: self.best_iteration_ or None]
-        self.n_estimators_ = len(rounds)
+        self.n_iter_ = self.n_estimators_ = len(rounds)
         codes = getattr(self, "classes_", None)
         self.ensemble_ = join_trees(rounds, first.binner, first.base, self._link, codes)
         self._walker = FastPredictor(self.ensemble_)
@@ -286,7 +290,7 @@ class DaskTraining:
     def _by_blocks(self, method, X, columns=None, dtype=np.float64, **options):
         """Return what a method of the local model says of X, block by block and lazily."""
         local = self.to_local()
-        local.n_jobs = None  # a block is a task among others
+        local.n_jobs = 1  # a block is a task among others
 
         def one(block):
             return getattr(local, method)(block, **options)

@@ -14,7 +14,7 @@ from algorithms.estimator.constraints import read_interactions, read_signs
 from algorithms.estimator.sample_weight import split_unit_of_params
 from algorithms.gbdt.binning import bin_table
 from algorithms.gbdt.boosting import BAG, Booster, Target
-from algorithms.gbdt.early_stopping import Watch
+from algorithms.gbdt.early_stopping import Evaluation, Watch
 from algorithms.gbdt.gradient_quantization import IN_ORDER, step_of, stride_of_sizes
 from algorithms.gbdt.high_cardinality import find_crowds
 from algorithms.gbdt.init_score import Start
@@ -63,7 +63,7 @@ class Result:
     rounds: list
     binner: object = None
     base: np.ndarray | None = None
-    watched: tuple = (0, None, {})  # best round, best score, history
+    watched: tuple = (0, {}, {})  # best round, best score, history
     sent: dict = field(default_factory=dict)  # what for → (bytes, messages)
     lost: str = ""  # why it stopped early; empty: it did not
 
@@ -163,7 +163,7 @@ def train(ranks, training, table):
     sent = {what: (ranks.sent[what], ranks.calls[what]) for what in ranks.sent}
     if ranks.rank:
         return Result(ranks.rank, [], sent=sent)
-    watched = watch.best_round, watch.best, watch.history
+    watched = watch.best_round, watch.best_score, watch.history
     return Result(0, rounds, p._binner, p._base, watched, sent)  # noqa: SLF001 - its own part
 
 
@@ -261,8 +261,8 @@ def start_watch(ranks, training):
     p = training.params
     if training.has_tables and ranks.rank:
         return None
-    tables = training.eval_set, training.eval_sample_weight, training.eval_metric
-    watch = Watch(p, Start(p, None, None, None), *tables)
+    tables = training.eval_set, training.eval_sample_weight, None, training.eval_metric
+    watch = Watch(p, Start(p, None, None, None), Evaluation(*tables))
     for done in range(1, len(training.rounds)):
         watch.is_over(training.rounds[:done])
     return watch

@@ -1,6 +1,10 @@
 """Read what ``fit`` is told of evaluation tables, and what a user's own objective returns."""
 
+from inspect import signature
+
 import numpy as np
+
+EXTRA = ("weight", "group")  # names of further arguments of a user's objective or metric
 
 
 def read_tables(given, *, may_be_one=False):
@@ -93,6 +97,21 @@ def read_derivatives(found, shape, *, may_be_flat=False):
     if (h < 0.0).any():
         raise ValueError("the objective returned negative hessians; they must be at least 0")
     return g.reshape(shape), h.reshape(shape)
+
+
+def count_arguments(function, usual=2):
+    """Return how many arguments a user's function takes without a default.
+
+    Those with a default count too where they are named ``weight`` or ``group``. Where this is not
+    known, or it takes any number, it is the usual one.
+    """
+    try:
+        parameters = signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return usual
+    if any(one.kind == one.VAR_POSITIONAL for one in parameters):
+        return usual
+    return len([one for one in parameters if one.default is one.empty or one.name in EXTRA])
 
 
 def kind_of(given):

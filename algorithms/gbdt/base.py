@@ -5,6 +5,8 @@ from typing import ClassVar
 import numpy as np
 from sklearn.utils.validation import _check_sample_weight
 
+from algorithms.compat.lightgbm_parameters import LIGHTGBM
+from algorithms.compat.parameters import LibraryParameters
 from algorithms.estimator.constraints import read_interactions, read_signs
 from algorithms.estimator.fit_context import fit_context
 from algorithms.estimator.sample_weight import drop_unweighted, split_unit_of_params
@@ -13,7 +15,7 @@ from algorithms.gbdt.binned import Binned, Rows
 from algorithms.gbdt.binning import bin_table, find_bins
 from algorithms.gbdt.boosting import Booster, Target
 from algorithms.gbdt.dart import Dart
-from algorithms.gbdt.early_stopping import Watch
+from algorithms.gbdt.early_stopping import Evaluation, Watch
 from algorithms.gbdt.fitted_model import HistogramModel
 from algorithms.gbdt.gradient_quantization import IN_ORDER
 from algorithms.gbdt.grower import make_growers
@@ -25,18 +27,23 @@ from algorithms.gbdt.metrics import find_metric
 from algorithms.gbdt.model import join_trees
 from algorithms.gbdt.objectives import default_objective, find_objective
 from algorithms.gbdt.params import CONSTRAINTS, check_together, make_rules, read_layout, whole
+from algorithms.gbdt.random_forest import RandomForest, average
 from algorithms.gbdt.row_order import find_order, is_worth_it
 from algorithms.gbdt.split_table import part_table
 from algorithms.model_io.init_model import look_at
 from algorithms.prediction.predictor import FastPredictor
 from algorithms.runtime.memory import give_back
-from algorithms.runtime.threads import Workers, count_threads
+from algorithms.runtime.threads import Workers
 
 
-class BaseHistogramBoosting(HistogramModel):
+class BaseHistogramBoosting(LibraryParameters, HistogramModel):
     """What the classifier and the regressor share."""
 
     _parameter_constraints: ClassVar = CONSTRAINTS
+    _parameter_table: ClassVar = LIGHTGBM
+    metric = None  # parameters that are no arguments of the constructor
+    first_metric_only = False
+    verbosity = None
 
     def __init__(
         self,
@@ -97,76 +104,44 @@ class BaseHistogramBoosting(HistogramModel):
         scale_pos_weight=1.0,
         is_unbalance=False,
         parity=None,
+        **kwargs,
     ):
-        self.__dict__.update((name, own) for name, own in locals().items() if name != "self")
+        self._set_constructor_params(locals())
 
     @fit_context(prefer_skip_nested_validation=True)
-    def fit(
-        self,
-        X,
-        y,
-        sample_weight=None,
-        *,
-        init_score=None,
-        eval_set=None,
-        eval_sample_weight=None,
-        eval_init_score=None,
-        eval_metric=None,
-        init_model=None,
-    ):
-        """Train.
+    def _train(self, X, y, sample_weight, init_score, evaluation, init_model):
+        """Train, with parameters under their own names.
 
         Parameters
         ----------
-        X : array-like, frame or sparse matrix (n_rows, n_features), NaN where missing
-            Numbers; columns of a frame with a categorical dtype are categories. Absent entries
-            of a sparse matrix are zeros; it never becomes dense, but where ``parity`` is asked.
-        y : array-like (n_rows,)
-            Labels of any kind, or numbers.
-        sample_weight : array-like (n_rows,), optional
-        init_score, eval_init_score : array-like (n_rows,) or (n_rows, n_scores), optional
-            Raw scores that boosting begins from instead of a constant, and a list of those of
-            the evaluation tables; predictions do not contain them.
-        eval_set : list of (X, y), optional
-            Tables whose metric is watched; the first one decides when to stop.
-        eval_sample_weight : list of arrays, optional
-        eval_metric : str or callable, optional
-            By default the objective's own; a callable (y, prediction) returns its name, the
-            value, and whether higher is better.
-        init_model : fitted estimator, TreeEnsemble or path of a model file, optional
-            Boosting goes on from its scores, and its trees stay in the model. Categories and
-            labels keep the codes that it has for them; categories may be new, labels may not.
-
-        Returns
-        -------
-        The estimator.
-
-        Raises
-        ------
-        ValueError, TypeError
-            scikit-learn's, where parameters, X, y or weights are not right.
+        X, y, sample_weight, init_score, init_model : as in ``fit``
+        evaluation : `hist.stopping.Evaluation`
         """
         before = None if init_model is None else look_at(init_model)
         X, y, weight = self._read_training(X, y, sample_weight, before)
-        start = Start(self, before, init_score, eval_init_score)
+        start = Start(self, before, init_score, evaluation.init_scores)
         if self.parity is not None:
             by_class = hasattr(self, "classes_") and self.class_weight is not None
             given = sample_weight is not None or by_class
-            asked = {"eval_set": eval_set, "init_model": init_model, "init_score": init_score}
+            asked = {
+                "eval_set": evaluation.tables,
+                "init_model": init_model,
+                "init_score": init_score,
+            }
             train_like(self, X, y, weight, is_weighted=given, **asked)
             return self
         if weight is not None:
             start.check_given(len(y))
             weight, X, y, start.given = drop_unweighted(weight, X, y, start.given)
-        watch = Watch(self, start, eval_set, eval_sample_weight, eval_metric)
-        with Workers(count_threads(self.n_jobs)) as workers:
+        watch = Watch(self, start, evaluation)
+        with Workers(self._threads()) as workers:
             binned = self._bin_rows(X, y, weight, workers)
             booster = self._booster(binned, X, y, weight, workers, start)
-            grower = Dart(booster, X) if self.boosting_type == "dart" else booster
+            grower = make_trainer(booster, X)
             size = X.size
             del X, y, weight, binned  # what is read from here on are the bins and the target
             give_back(size)
-            rounds = watch.boost(grower, booster.rounds)
+            rounds = watch.boost(grower, booster)
             del grower, booster  # their memory serves to join the trees
         self._keep(rounds, watch, start)
         return self
@@ -177,7 +152,7 @@ class BaseHistogramBoosting(HistogramModel):
         X, y, weight = self._read_training(X, y, sample_weight, None)
         if weight is not None:
             weight, X, y = drop_unweighted(weight, X, y)
-        with Workers(count_threads(self.n_jobs)) as workers:
+        with Workers(self._threads()) as workers:
             binned = self._bin_rows(X, y, weight, workers)
         size, X = X.size, X if self.boosting_type == "dart" else None  # others read bins alone
         give_back(size)
@@ -186,11 +161,11 @@ class BaseHistogramBoosting(HistogramModel):
     def _fit_binned(self, rows):
         """Train on what `_read_and_bin` of this model, or of the one it is a copy of, returned."""
         start = Start(self, None, None, None)
-        watch = Watch(self, start, None, None, None)
-        with Workers(count_threads(self.n_jobs)) as workers:
+        watch = Watch(self, start, Evaluation())
+        with Workers(self._threads()) as workers:
             booster = self._booster(rows.binned, *rows[1:4], workers, start)
-            grower = Dart(booster, rows.X) if self.boosting_type == "dart" else booster
-            rounds = watch.boost(grower, booster.rounds)
+            grower = make_trainer(booster, rows.X)
+            rounds = watch.boost(grower, booster)
             del grower, booster
         self._keep(rounds, watch, start)
         return self
@@ -271,12 +246,14 @@ class BaseHistogramBoosting(HistogramModel):
     def _keep(self, rounds, watch, start):
         """Become the model of the rounds that were trained."""
         self.parity_ = None
-        self.n_iter_ = start.n_rounds + len(rounds)
         self.best_iteration_ = start.n_rounds + watch.best_round if watch.best_round else 0
-        self.best_score_ = watch.best
+        self.best_score_ = watch.best_score
         self.evals_result_ = watch.history
+        self._callback_attributes = watch.model.attributes()
         rounds = rounds[: watch.best_round or None]
-        self.n_estimators_ = start.n_rounds + len(rounds)
+        if self.boosting_type == "rf":
+            average(rounds)
+        self.n_estimators_ = self.n_iter_ = start.n_rounds + len(rounds)
         codes = getattr(self, "classes_", None)
         new = join_trees(rounds, self._binner, self._base, self._link, codes)
         self.ensemble_ = start.extend(new)
@@ -307,8 +284,22 @@ class BaseHistogramBoosting(HistogramModel):
         return found
 
     def _metric(self, wanted):
-        """Return the metric to watch."""
+        """Return the metric of a name."""
         own = self._objective
         n_classes = getattr(self, "n_classes_", 0)
         name = default_objective(n_classes) if callable(own) else own.name
-        return find_metric(wanted, name, self)
+        return find_metric(wanted or name, name, self)
+
+
+def make_trainer(booster, X):
+    """Return what adds rounds by the method that ``boosting_type`` names.
+
+    Parameters
+    ----------
+    booster : Booster
+    X : (n_rows, n_features), as the booster's grower has it in bins; read by DART alone
+    """
+    kind = booster.params.boosting_type
+    if kind == "dart":
+        return Dart(booster, X)
+    return RandomForest(booster) if kind == "rf" else booster

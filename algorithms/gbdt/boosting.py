@@ -11,12 +11,14 @@ from queue import SimpleQueue
 
 import numpy as np
 
-from algorithms.estimator.eval_sets import read_derivatives
+from algorithms.estimator.constraints import read_signs
+from algorithms.estimator.eval_sets import count_arguments, read_derivatives
 from algorithms.gbdt.gradient_quantization import IN_ORDER, ROWS_TO_PACK, pack_rows
 from algorithms.gbdt.high_cardinality import find_frequent, give_bins, share_bins, sum_places
 from algorithms.gbdt.kernels.gradient_packing import BLOCK, MEAN_BITS
 from algorithms.gbdt.kernels.gradients import ROWS, differentiate, differentiate_classes
 from algorithms.gbdt.objectives import CLASSES, to_values, weighted_quantile
+from algorithms.gbdt.params import make_rules
 from algorithms.gbdt.sampling import (
     at_least_one,
     draw_features,
@@ -107,6 +109,16 @@ class Booster:
     def n_rows(self):
         """Number of rows of the whole table."""
         return self.score.shape[1]
+
+    def reset_rules(self):
+        """Read parameters again that a callback has changed, for the rounds to come."""
+        p = self.params
+        self.rate = p.learning_rate
+        names = list(getattr(p, "feature_names_in_", []))
+        signs = read_signs(p.monotone_constraints, p.n_features_in_, names, every=True)
+        new = make_rules(p, signs, self.target.objective)
+        for grower in self.growers:
+            grower.rules = new._replace(num_leaves=grower.rules.num_leaves)
 
     def boost(self):
         """Add a round of trees; return them."""
@@ -230,7 +242,9 @@ class Booster:
         self.workers.share(share, -(-n_rows // BLOCK))
 
     def ask(self, function):
-        """Take g and h from a user's function; weights are applied to both.
+        """Take g and h from a user's function.
+
+        Weights are applied to both, unless the function takes them as its third argument.
 
         Raises
         ------
@@ -238,8 +252,11 @@ class Booster:
             Those of `read_derivatives`, and where a number is not finite.
         """
         raw = np.array(self.score[0] if len(self.score) == 1 else self.score.T)  # theirs to change
-        found = read_derivatives(function(self.target.y[0], raw), raw.shape)
-        weight = 1.0 if self.target.weight is None else self.target.weight
+        n_arguments = count_arguments(function)
+        given = self.target.y[0], raw, self.target.weight, None  # no query groups
+        found = read_derivatives(function(*given[:n_arguments]), raw.shape)
+        weighs = self.target.weight is not None and n_arguments == 2
+        weight = self.target.weight if weighs else 1.0
         wanted = ("gradients", self.g), ("hessians", self.h)
         for (what, to), values in zip(wanted, found, strict=True):
             with np.errstate(over="ignore", invalid="ignore"):

@@ -1,80 +1,299 @@
-"""Watch tables that are not trained on, and say when training has gone on long enough."""
+"""Evaluate tables after each round, call callbacks, and stop training early.
+
+As in LightGBM: every metric of every evaluation table can stop training, but for those of the
+training set; `first_metric_only` leaves out all metrics but the first one.
+"""
 
 import warnings
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.utils.validation import _check_sample_weight, check_consistent_length, column_or_1d
 
-from algorithms.estimator.eval_sets import read_tables, read_weights
+from algorithms.estimator.eval_sets import count_arguments, kind_of, read_tables, read_weights
+from algorithms.estimator.verbose import say
 from algorithms.gbdt.input_table import read_table
 from algorithms.gbdt.model import join_trees
 from algorithms.prediction.predictor import FastPredictor
 
 
+@dataclass(frozen=True)
+class Evaluation:
+    """What ``fit`` is given of evaluation tables, metrics and callbacks."""
+
+    tables: Any = None  # list of (X, y), or one such pair
+    weights: Any = None  # list of arrays or None, one a table
+    init_scores: Any = None  # list of arrays, one a table
+    metrics: Any = None  # a name, a callable, or a list of them
+    names: Any = None  # list of str, one a table
+    training: tuple = ()  # numbers of the tables that are the training set
+    callbacks: tuple = ()
+
+    @property
+    def n_tables(self):
+        """How many tables there are."""
+        return len(read_tables(self.tables, may_be_one=True))
+
+    def name_tables(self):
+        """Return the name of each table: the given ones, "training", or "valid_" and a number."""
+        given = list(self.names or ())
+        usual = [
+            "training" if number in self.training else f"valid_{number}"
+            for number in range(self.n_tables)
+        ]
+        return [*given, *usual[len(given) :]][: len(usual)]
+
+
+class EvalResult(NamedTuple):
+    """A metric's value of one table after one round."""
+
+    dataset_name: str
+    metric_name: str
+    metric_value: float
+    maximize: bool
+
+    metric_std_dev = None  # of cross-validation, which is not done here
+
+    def is_cv_result(self):
+        """Return False: the value is no mean over folds."""
+        return False
+
+
+@dataclass
+class CallbackEnv:
+    """What a callback is given; the fields are those of LightGBM's callbacks."""
+
+    model: Any
+    params: dict
+    iteration: int
+    begin_iteration: int
+    end_iteration: int
+    evaluation_result_list: list | None
+
+
+class StopTraining(Exception):  # noqa: N818 - it is no error
+    """A callback ends training; ``best_iteration`` counts from 0."""
+
+    def __init__(self, best_iteration, best_score):
+        super().__init__()
+        self.best_iteration, self.best_score = best_iteration, best_score
+
+
+class TrainingModel:
+    """The model in training, as callbacks see it.
+
+    ``boosters`` holds the model itself: LightGBM's `reset_parameter` changes the parameters of all
+    boosters in it.
+    """
+
+    def __init__(self, params, booster, first):
+        self._params, self._booster, self._first = params, booster, first
+        self.boosters = [self]
+        self.best_iteration = 0
+
+    def attributes(self):
+        """Return the attributes that callbacks have set."""
+        own = "_params", "_booster", "_first", "boosters", "best_iteration"
+        return {name: value for name, value in vars(self).items() if name not in own}
+
+    def current_iteration(self):
+        """Return the number of rounds so far."""
+        return self._first + len(self._booster.rounds)
+
+    def num_trees(self):
+        """Return the number of trees so far."""
+        return self.current_iteration() * len(self._booster.score)
+
+    def reset_parameter(self, params):
+        """Change parameters for the rounds to come.
+
+        Raises
+        ------
+        ValueError
+            Where a parameter has no effect once training has begun.
+        """
+        table = self._params._parameter_table  # noqa: SLF001 - its own part
+        for name, value in params.items():
+            row = table.by_name.get(name)
+            if row is None or row.attribute not in CHANGEABLE:
+                raise ValueError(f"{name} cannot be changed while training goes on")
+            setattr(self._params, row.attribute, value)
+        self._booster.reset_rules()
+
+
+CHANGEABLE = {
+    *("learning_rate", "subsample", "subsample_freq", "colsample_bytree", "top_rate", "other_rate"),
+    *("max_depth", "min_split_gain", "min_child_weight", "min_child_samples", "path_smooth"),
+    *("reg_alpha", "reg_lambda", "max_delta_step", "cat_smooth", "cat_l2", "max_cat_threshold"),
+    *("max_cat_to_onehot", "min_data_per_group", "drop_rate", "max_drop", "skip_drop"),
+    *("n_jobs", "verbosity"),
+}
+
+
+class EarlyStopping:
+    """The callback of ``early_stopping_round``.
+
+    Parameters
+    ----------
+    rounds : int, patience
+    min_delta : float, by more than which a metric must improve
+    first_metric_only : bool
+    """
+
+    order = 30
+    before_iteration = False
+
+    def __init__(self, rounds, min_delta=0.0, *, first_metric_only=False):
+        self.rounds, self.min_delta = rounds, min_delta
+        self.first_metric_only = first_metric_only
+        self.best = []  # of each result: value, number of the round from 0, all results then
+
+    def __call__(self, env):
+        """Note the results of a round; raise `StopTraining` where training is to end."""
+        results = env.evaluation_result_list
+        if not self.best:
+            self.best = [(None, env.begin_iteration - 1, None)] * len(results)
+        ends = env.iteration == env.end_iteration - 1
+        for at, result in enumerate(results):
+            value, best = result.metric_value, self.best[at][0]
+            if improves(value, best, result.maximize, self.min_delta):
+                self.best[at] = value, env.iteration, results
+            if self.first_metric_only and result.metric_name != results[0].metric_name:
+                continue
+            value, at_best, then = self.best[at]
+            if env.iteration - at_best >= self.rounds or ends:
+                if value is None:
+                    self.warn(result, env)
+                raise StopTraining(at_best, then or results)
+
+    def warn(self, result, env):
+        """Warn that a metric has never been a number."""
+        done = env.iteration - env.begin_iteration + 1
+        warnings.warn(
+            f"the metric {result.metric_name!r} of {result.dataset_name!r} was NaN in all of "
+            f"{done} rounds, so training stops, and nothing says which of them are best",
+            stacklevel=9,  # who called `fit`
+        )
+
+
 class Watch:
-    """The metric of evaluation tables, round by round.
+    """The metrics of evaluation tables, round by round, and what they decide.
 
     Parameters
     ----------
     params : the estimator
     start : Start
-    tables : list of (X, y), or None
-    weights : list of arrays or None, one a table, or None
-    metric : as in ``fit``
+    evaluation : Evaluation
 
     Raises
     ------
     TypeError
         Where tables are no list of pairs, or weights no list.
     ValueError
-        Where stopping is wanted and there is no table to decide it, or rounds change later.
+        Where stopping is wanted and there is no table to decide it.
     """
 
-    def __init__(self, params, start, tables, weights, metric):
-        self.params = params
-        self.patience = params.early_stopping_round
-        tables = read_tables(tables, may_be_one=True)
-        if self.patience is not None and not tables:
-            raise ValueError("early_stopping_round needs an eval_set to watch")
-        if self.patience is not None and params.boosting_type == "dart":
-            raise ValueError("early_stopping_round cannot be had with boosting_type='dart'")
-        weights = read_weights(weights, len(tables))
+    def __init__(self, params, start, evaluation):
+        self.params, self.first = params, start.n_rounds
+        tables = read_tables(evaluation.tables, may_be_one=True)
+        weights = read_weights(evaluation.weights, len(tables))
+        names = evaluation.name_tables()
         self.tables = [
-            Table(params, start, number, *table, weight)
+            Table(params, start, number, *table, weight, names[number])
             for number, (table, weight) in enumerate(zip(tables, weights, strict=True))
         ]
-        self.metric = params._metric(metric) if tables else None  # noqa: SLF001 - its own part
-        self.history = {}
-        self.best_round, self.best = 0, None
+        is_training = [number in evaluation.training for number in range(len(tables))]
+        self.tables.sort(key=lambda table: not is_training[table.number])  # the training set first
+        self.training = {names[number] for number in evaluation.training}
+        self.metrics = list_metrics(params, evaluation.metrics) if tables else []
+        self.before, self.after = self._sort_callbacks(evaluation.callbacks)
+        self.history, self.best_score = {}, {}
+        self.best_round = 0
+        self.model = None
 
-    def boost(self, grower, rounds):
+    def _sort_callbacks(self, given):
+        """Return the callbacks of before and of after a round, in their order."""
+        p = self.params
+        callbacks = list(given)
+        if p.early_stopping_round is not None:
+            if not self.tables:
+                raise ValueError("early_stopping_round needs an eval_set to watch")
+            first_only = bool(p.first_metric_only)
+            min_delta = p.early_stopping_min_delta
+            callbacks.append(
+                EarlyStopping(p.early_stopping_round, min_delta, first_metric_only=first_only)
+            )
+        numbered = [(getattr(one, "order", k - len(given)), one) for k, one in enumerate(callbacks)]
+        ordered = [one for _, one in sorted(numbered, key=lambda pair: pair[0])]
+        before = [one for one in ordered if getattr(one, "before_iteration", False)]
+        after = [one for one in ordered if one not in before]
+        return before, [one for one in after if self._is_wanted(one)]
+
+    def _is_wanted(self, callback):
+        """Return whether a callback runs: one of early stopping needs tables of other rows."""
+        if not is_early_stopping(callback):
+            return True
+        if self.params.boosting_type == "dart":
+            say("Early stopping is not available in dart mode")
+            return False
+        if self.tables and {table.name for table in self.tables} == self.training:
+            say("Only training set found, disabling early stopping.")
+            return False
+        return True
+
+    def boost(self, grower, booster):
         """Have a grower add to its rounds until there are enough, or none helps; return them."""
-        for _ in range(self.params.n_estimators):
+        rounds = booster.rounds
+        self.model = TrainingModel(self.params, booster, self.first)
+        for number in range(self.params.n_estimators):
+            self._call(self.before, number, None)
             grower.boost()
             if self.is_over(rounds):
                 break
         return rounds
 
+    def _call(self, callbacks, number, results):
+        """Call callbacks; return the exception that ends training, or None."""
+        if not callbacks:
+            return None
+        shared = self.model, self.params.get_params(), self.first + number, self.first
+        last = self.first + self.params.n_estimators
+        for callback in callbacks:
+            seen = results
+            if results and is_early_stopping(callback):
+                seen = [one for one in results if one.dataset_name not in self.training]
+            try:
+                callback(CallbackEnv(*shared, last, seen))
+            except Exception as error:
+                if not hasattr(error, "best_iteration"):
+                    raise
+                return error
+        return None
+
     def is_over(self, rounds):
-        """Note the last round; return whether it was the last one to wait for."""
-        done = 0
-        for number, table in enumerate(self.tables):
-            name, value, higher = table.rate(rounds, self.metric)
-            values = self.history.setdefault(f"valid_{number}", {}).setdefault(name, [])
-            values.append(value)
-            done = len(values)
-            watched = number == 0 and self.patience is not None
-            if watched and improves(value, self.best, higher, self.params.early_stopping_min_delta):
-                self.best_round, self.best = done, value
-        if self.patience is not None and done - self.best_round >= self.patience:
-            if self.best is None:
-                warnings.warn(
-                    f"the metric of the first eval_set was NaN in all of {done} rounds, so "
-                    "training stops, and nothing says which of them are best",
-                    stacklevel=5,  # who called `fit`
-                )
-            return True
-        return not self.tables and self._is_settled(rounds[-1])
+        """Evaluate the last round; return whether training ends."""
+        results = [one for table in self.tables for one in table.evaluate(rounds, self.metrics)]
+        for one in results:
+            of_table = self.history.setdefault(one.dataset_name, {})
+            of_table.setdefault(one.metric_name, []).append(one.metric_value)
+        stop = self._call(self.after, len(rounds) - 1, results)
+        if stop is not None:
+            self.best_round = stop.best_iteration - self.first + 1
+            results = self._results_at(self.best_round) if self.best_round else results
+        self.best_score = {}
+        for one in results:
+            self.best_score.setdefault(one.dataset_name, {})[one.metric_name] = one.metric_value
+        return stop is not None or (not self.tables and self._is_settled(rounds[-1]))
+
+    def _results_at(self, number):
+        """Return the results of a round, counted from 1."""
+        return [
+            EvalResult(table, name, values[number - 1], False)
+            for table, of_table in self.history.items()
+            for name, values in of_table.items()
+        ]
 
     def _is_settled(self, trees):
         """Return whether every further round would be as empty as this one.
@@ -82,9 +301,14 @@ class Watch:
         Its trees have no split and move no score, and nothing is drawn anew.
         """
         p = self.params
-        drawn = p.data_sample_strategy == "goss" or p.boosting_type == "dart" or p.extra_trees
-        drawn = drawn or p.subsample < 1.0 or p.colsample_bytree < 1.0
+        drawn = p.data_sample_strategy == "goss" or p.boosting_type != "gbdt" or p.extra_trees
+        drawn = drawn or p.subsample < 1.0 or p.colsample_bytree < 1.0 or bool(self.before)
         return not drawn and not any(np.count_nonzero(tree.nodes["value"]) for tree in trees)
+
+
+def is_early_stopping(callback):
+    """Return whether a callback is ours or LightGBM's of early stopping."""
+    return isinstance(callback, EarlyStopping) or hasattr(callback, "stopping_rounds")
 
 
 def improves(value, best, higher, least=0.0):
@@ -97,11 +321,94 @@ def improves(value, best, higher, least=0.0):
     return value > best + least if higher else value < best - least
 
 
+def list_metrics(params, given):
+    """Return the metrics of a training: functions of a table's y, raw scores and weights.
+
+    As in LightGBM the metrics of ``fit`` come first, then those of the parameter ``metric``, by
+    default the objective's own, then callables.
+
+    Parameters
+    ----------
+    params : the estimator
+    given : the ``eval_metric`` of fit: a name, a callable, or a list of them
+
+    Raises
+    ------
+    TypeError
+        Where one is neither a name nor a callable.
+    """
+    asked = as_list(given)
+    wrong = [one for one in asked if not isinstance(one, str) and not callable(one)]
+    if wrong:
+        raise TypeError(f"eval_metric holds names and callables; {wrong[0]!r} is neither")
+    own = params.metric if params.metric is not None else ""
+    named = [one for one in asked if isinstance(one, str)]
+    names = [*(one for one in named if one not in as_list(own)), *as_list(own)]
+    names = [part.strip() for one in names for part in one.split(",")]
+    found = {}
+    for name in names:
+        if name not in NO_METRIC:
+            metric = params._metric(name)  # noqa: SLF001 - its own part
+            found.setdefault(metric.__name__, partial(rate_by_name, params, metric))
+    callables = [partial(rate_by_callable, params, one) for one in asked if callable(one)]
+    return [*found.values(), *callables]
+
+
+NO_METRIC = ("None", "none", "null", "custom", "na")
+
+
+def as_list(given):
+    """Return one or several metrics as a list."""
+    if given is None:
+        return []
+    return list(given) if isinstance(given, list | tuple | set) else [given]
+
+
+def rate_by_name(params, metric, y, score, weight):
+    """Return the results of one of our metrics: list of (name, value, higher is better)."""
+    return [metric(y, params._predict_scores(score), weight)]  # noqa: SLF001 - its own part
+
+
+def rate_by_callable(params, metric, y, score, weight):
+    """Return the results of a user's metric: list of (name, value, higher is better).
+
+    It takes y, predictions and, where it has more arguments, weights and query groups, which are
+    None here. Predictions are values, probabilities of the second of two classes, or those of
+    many classes; raw scores where the objective is a callable.
+
+    Raises
+    ------
+    TypeError
+        Where it has other arguments, or does not return a name, a value and a flag.
+    """
+    if callable(params._objective):  # noqa: SLF001 - its own part
+        found = score[:, 0] if score.shape[1] == 1 else score
+    else:
+        found = params._predict_scores(score)  # noqa: SLF001 - its own part
+        found = found[:, 1] if found.ndim == 2 and score.shape[1] == 1 else found
+    n_arguments = count_arguments(metric)
+    if not 2 <= n_arguments <= 4:
+        raise TypeError(f"eval_metric takes 2, 3 or 4 arguments; it has {n_arguments}")
+    told = metric(*(y, found, weight, None)[:n_arguments])
+    results = told if isinstance(told, list) and all(map(is_result, told)) else [told]
+    if not all(map(is_result, results)):
+        raise TypeError(
+            "eval_metric must return its name, the value, and whether higher is better; it "
+            f"returned {kind_of(told)}"
+        )
+    return [(name, float(value), bool(higher)) for name, value, higher in results]
+
+
+def is_result(told):
+    """Return whether a user's metric returned a name, a value and a flag."""
+    return isinstance(told, list | tuple) and len(told) == 3 and not isinstance(told[0], tuple)
+
+
 class Table:
     """One evaluation table, with its scores so far."""
 
-    def __init__(self, params, start, number, X, y, weight):
-        self.params = params
+    def __init__(self, params, start, number, X, y, weight, name):
+        self.params, self.number, self.name = params, number, name
         self.X = read_table(params, X, reset=False)
         self.y = params._encode_y(column_or_1d(y))  # noqa: SLF001 - its own part
         check_consistent_length(self.X, self.y)
@@ -110,8 +417,14 @@ class Table:
         self.weight = weight
         self.first = self.score = start.scores(self.X, number)
 
-    def rate(self, rounds, metric):
-        """Add the last round of trees, or all where rounds change, and return the metric."""
+    def evaluate(self, rounds, metrics):
+        """Add the last round of trees, or all where rounds change; return the `EvalResult`s."""
+        score = self._add(rounds)
+        found = [one for metric in metrics for one in metric(self.y, score, self.weight)]
+        return [EvalResult(self.name, *one) for one in found]
+
+    def _add(self, rounds):
+        """Return the raw scores after the last round, float64 (n_rows, n_scores)."""
         p, new = self.params, rounds[-1:]
         if p.boosting_type == "dart":
             self.score, new = self.first, rounds
@@ -119,4 +432,7 @@ class Table:
         walker = FastPredictor(join_trees(new, p._binner, base))  # noqa: SLF001 - its own part
         found = walker.raw(self.X)
         self.score = found if self.score is None else self.score + found
-        return metric(self.y, p._predict_scores(self.score), self.weight)  # noqa: SLF001 - its own part
+        if p.boosting_type != "rf":
+            return self.score
+        first = p._base if self.first is None else self.first  # noqa: SLF001 - its own part
+        return first + (self.score - first) / len(rounds)

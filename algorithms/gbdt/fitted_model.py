@@ -12,10 +12,10 @@ from algorithms.gbdt.objectives import CLASSES, REGRESSION, Objective, to_probab
 from algorithms.model_io.saved_model import SavedModel
 from algorithms.prediction.predictor import FastPredictor
 from algorithms.prediction.shap_values import Contributions
-from algorithms.runtime.threads import count_threads
+from algorithms.runtime.threads import AllThreads
 
 
-class HistogramModel(SavedModel, Contributions, BaseEstimator):
+class HistogramModel(AllThreads, SavedModel, Contributions, BaseEstimator):
     """A model of trees, ``ensemble_``, that begins at ``_base``.
 
     ``parity_`` names the library whose arithmetic turns scores into probabilities, or is None.
@@ -32,7 +32,7 @@ class HistogramModel(SavedModel, Contributions, BaseEstimator):
         self._objective = Objective("", None, 0.0, ensemble.n_outputs, ensemble.link)
         self.n_estimators_ = ensemble.n_trees // ensemble.n_outputs
         unknown = {"n_iter_": self.n_estimators_, "best_iteration_": 0}
-        unknown |= {"best_score_": None, "evals_result_": {}}
+        unknown |= {"best_score_": {}, "evals_result_": {}}
         for name, value in unknown.items():
             self.__dict__.setdefault(name, value)
 
@@ -45,13 +45,6 @@ class HistogramModel(SavedModel, Contributions, BaseEstimator):
         if as_ours and trees.classes and trees.temperature == 1.0:
             return to_probabilities(score, trees.link)  # as before a file, to the bit
         return trees.from_raw(score)
-
-    def _flat_contributions(self, X, rounds):
-        """Return contributions as LightGBM lays them out, scores side by side."""
-        if rounds is not None and rounds > 0:
-            raise ValueError("pred_contrib explains all rounds: leave num_iteration out")
-        found = self.predict_contributions(X)
-        return found.reshape(len(found), -1)
 
     def _read_rows(self, X):
         """Return X as trees read it."""
@@ -68,14 +61,14 @@ class HistogramModel(SavedModel, Contributions, BaseEstimator):
         if (found := self._walker.raw_at_once(self, X, trees)) is not None:
             return found
         X = self._read_rows(X)
-        return self._walker.raw(X, count_threads(self.n_jobs, X.shape[0]), trees)
+        return self._walker.raw(X, self._threads(X.shape[0]), trees)
 
     def _staged_raw(self, X):
         """Yield raw scores after each round."""
         check_is_fitted(self, "ensemble_")
         X = self._read_rows(X)
         out = self._walker.raw(X, 1, slice(0))
-        k, threads = len(self._base), count_threads(self.n_jobs, X.shape[0])
+        k, threads = len(self._base), self._threads(X.shape[0])
         for done in range(self.n_estimators_):
             self._walker.add(X, out, threads, slice(done * k, (done + 1) * k))
             yield out.copy()

@@ -1,10 +1,9 @@
 """Train a histogram booster by the rules of a library, and refuse what it cannot follow."""
 
-import inspect
-
 import numpy as np
 from scipy import sparse
 
+from algorithms.compat.parameters import constructor_defaults
 from algorithms.estimator.library_versions import warn_of_other_version
 from algorithms.gbdt.model import OURS, class_codes
 from algorithms.gbdt.objectives import ALIASES
@@ -37,10 +36,10 @@ def check_params(params, options):
     followed = NO_MATTER | set(engine.FOLLOWED_PARAMS)
     if params.parity == "lightgbm" and params.subsample_freq == 0:
         followed |= {"subsample"}
-    for one in inspect.signature(type(params)).parameters.values():
-        own = getattr(params, one.name)
-        is_default = own is None if one.default is None else np.all(own == one.default)
-        refuse(params, one.name, own, one.name not in followed and not is_default)
+    for name, default in constructor_defaults(type(params)).items():
+        own = getattr(params, name)
+        is_default = own is None if default is None else np.all(own == default)
+        refuse(params, name, own, name not in followed and not is_default)
     few = params.parity == "scikit-learn" and params.min_child_samples < 1
     refuse(params, "min_child_samples", params.min_child_samples, few)
     for name, value in options.items():
@@ -94,7 +93,7 @@ def train_like(params, X, y, weight, *, is_weighted, **options):
     params._base = base  # noqa: SLF001 - its own part
     params.parity_ = params.parity
     params.n_iter_ = params.n_estimators_ = len(rounds)
-    params.best_iteration_, params.best_score_, params.evals_result_ = 0, None, {}
+    params.best_iteration_, params.best_score_, params.evals_result_ = 0, {}, {}
     params.ensemble_ = TreeEnsemble.join(
         [tree for trees in rounds for tree in trees],
         n_features=X.shape[1],

@@ -1,16 +1,13 @@
 """The metrics that early stopping watches: each objective's own, under LightGBM's names.
 
-The area under the ROC curve (`auc`, of two classes) is higher where it is better; of all others,
-means of a loss over rows, lower.
+The areas under the ROC curve and under precision against recall (`auc`, `average_precision`, of two
+classes) are higher where they are better; all others, means of a loss over rows, lower.
 """
-
-from functools import partial
 
 import numpy as np
 
-from algorithms.estimator.eval_sets import kind_of
 from algorithms.gbdt.objectives import ALIASES, CLASSES
-from algorithms.gbdt.ranking_curves import area, roc_area
+from algorithms.gbdt.ranking_curves import area, precision_area, roc_area
 
 TINY = 1e-15  # of a probability
 LEAST_MEAN = 1e-300
@@ -85,11 +82,28 @@ def gamma(y, mean):
     return y / mean + np.log(mean)
 
 
+def gamma_deviance(y, mean):
+    """Return the deviance of the gamma law."""
+    ratio = y / np.maximum(mean, LEAST_MEAN)
+    return 2.0 * (ratio - 1.0 - np.log(np.maximum(ratio, LEAST_MEAN)))
+
+
+def kullback_leibler(y, p):
+    """Return the divergence of shares p from shares y."""
+    return cross_entropy(y, p) - cross_entropy(y, y)
+
+
+def shares_of_classes(y, proba):
+    """Return the cross entropy of two classes; LightGBM's second name of the log loss."""
+    return cross_entropy(y, proba[:, 1])
+
+
 OF_CLASSES = {
     "binary_logloss": log_loss,
     "multi_logloss": log_loss,
     "binary_error": error,
     "multi_error": error,
+    "cross_entropy": shares_of_classes,
 }
 OF_VALUES = {
     "l2": lambda y, found: (y - found) ** 2,
@@ -99,12 +113,15 @@ OF_VALUES = {
     "poisson": lambda y, mean: mean - y * np.log(np.maximum(mean, LEAST_MEAN)),
     "gamma": gamma,
     "cross_entropy": cross_entropy,
+    "gamma_deviance": gamma_deviance,
+    "kullback_leibler": kullback_leibler,
 }
 ROOTS = (
     "rmse",
     "l2_root",
     "root_mean_squared_error",
 )  # names of objectives too, whose metric is l2
+CURVES = {"auc": roc_area, "average_precision": precision_area}
 OF_OBJECTIVES = {  # each objective's own, where it has another name
     "binary": "binary_logloss",
     "multiclass": "multi_logloss",
@@ -135,11 +152,13 @@ def metrics_of(params, *, is_classifier):
 
 
 def find_metric(wanted, objective, params):
-    """Return a metric: ``metric(y, prediction, weight)`` → (name, value, higher is better).
+    """Return a metric by its name: ``metric(y, prediction, weight)`` → (name, value, higher).
+
+    Its ``__name__`` is the name by which results are told.
 
     Parameters
     ----------
-    wanted : name, callable (y, prediction) → (name, value, higher is better), or None
+    wanted : name of the metric, or of an objective
     objective : name of the objective
     params : the estimator, for constants
 
@@ -148,25 +167,35 @@ def find_metric(wanted, objective, params):
     ValueError
         Where there is no metric of that name for the task.
     """
-    if callable(wanted):
-        return partial(ask, wanted)
-    if not isinstance(wanted, str | None):
-        raise TypeError(f"eval_metric is one name or one callable, not {wanted!r}")
-    name = standard_name(wanted or objective)
+    name = standard_name(wanted)
     losses = metrics_of(params, is_classifier=objective in CLASSES)
-    has_auc = objective == "binary"
-    if name == "auc" and has_auc:
-        return area_under_curve
+    curves = CURVES if objective == "binary" else {}
+    if name in curves:
+        curve = curves[name]
+
+        def metric(y, proba, weight):
+            return name, area(curve, y, proba, weight), True
+
+        metric.__name__ = name
+        return metric
     loss = losses.get(name)
+    if loss is None and objective == "binary":
+        loss = of_second(metrics_of(params, is_classifier=False).get(name))
     if loss is None:
-        known = sorted([*losses, "auc"] if has_auc else losses)
+        known = sorted([*losses, *curves])
         raise ValueError(f"there is no eval_metric {wanted!r} for {objective!r}; there are {known}")
 
     def metric(y, found, weight):
         mean = float(np.average(loss(y, found), weights=weight))
         return name, mean**0.5 if name == "rmse" else mean, False
 
+    metric.__name__ = name
     return metric
+
+
+def of_second(loss):
+    """Return a loss of values as one of the probability of the second class; None stays."""
+    return None if loss is None else lambda y, proba: loss(y, proba[:, 1])
 
 
 def standard_name(wanted):
@@ -175,26 +204,3 @@ def standard_name(wanted):
         return "rmse"
     name = ALIASES.get(wanted, wanted)
     return OF_OBJECTIVES.get(name, name)
-
-
-def area_under_curve(y, proba, weight):
-    """Return the area under the ROC curve; NaN where all rows are of one class."""
-    return "auc", area(roc_area, y, proba, weight), True
-
-
-def ask(metric, y, found, _weight):
-    """Return what a metric of the user's says, as Python's own values.
-
-    Raises
-    ------
-    TypeError
-        Where it does not say its name, the value, and whether higher is better.
-    """
-    told = metric(y, found)
-    if not isinstance(told, list | tuple) or len(told) != 3:
-        raise TypeError(
-            "eval_metric must return its name, the value, and whether higher is better; it "
-            f"returned {kind_of(told)}"
-        )
-    name, value, higher = told
-    return name, float(value), bool(higher)

@@ -58,7 +58,7 @@ CONSTRAINTS = {
     "boost_from_average": ["boolean"],
     "early_stopping_round": [COUNT, None],
     "early_stopping_min_delta": [AT_LEAST_0],
-    "boosting_type": [StrOptions({"gbdt", "dart"})],
+    "boosting_type": [StrOptions({"gbdt", "dart", "rf"})],
     "drop_rate": [Interval(Real, 0.0, 1.0, closed="both")],
     "max_drop": [Integral],
     "skip_drop": [Interval(Real, 0.0, 1.0, closed="both")],
@@ -88,6 +88,8 @@ def check_together(params, objective):
             f"top_rate={params.top_rate} and other_rate={params.other_rate} are shares of the same "
             "rows: together they must be at most 1"
         )
+    if params.boosting_type == "rf":
+        check_forest(params)
     categorical = params._is_categorical  # noqa: SLF001 - its own part
     names = list(getattr(params, "feature_names_in_", []))
     signs = read_signs(params.monotone_constraints, len(categorical), names, every=True)
@@ -99,6 +101,16 @@ def check_together(params, objective):
         raise ValueError(f"objective 'quantile' needs alpha below 1, not {params.alpha}")
     if objective.renewed is not None and signs.any():
         raise ValueError(renewed_refusal(objective.name))
+
+
+def check_forest(params):
+    """Raise ValueError where all trees of boosting_type="rf" would be the same."""
+    bags = params.subsample_freq > 0 and params.subsample < 1.0
+    if not bags and params.colsample_bytree == 1.0 and params.data_sample_strategy != "goss":
+        raise ValueError(
+            "boosting_type='rf' needs bagging (subsample_freq above 0 and subsample below 1) or "
+            "colsample_bytree below 1: else all trees are the same"
+        )
 
 
 def check_sides(params, objective):

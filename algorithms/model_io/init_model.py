@@ -50,11 +50,15 @@ class Earlier:
 def look_at(model):
     """Return the `Earlier` of a fitted estimator, of trees, or of the path of a model file.
 
+    An `Earlier` is returned as it is.
+
     Raises
     ------
     TypeError
         Where it is none of these, such as a library's own estimator.
     """
+    if isinstance(model, Earlier):
+        return model
     if isinstance(model, TreeEnsemble):
         return Earlier(model)
     if isinstance(model, str | os.PathLike):

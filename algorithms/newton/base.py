@@ -5,6 +5,9 @@ from typing import ClassVar
 import numpy as np
 from sklearn.utils.validation import _check_sample_weight
 
+from algorithms.compat.parameters import LibraryParameters
+from algorithms.compat.xgboost_callbacks import Callbacks
+from algorithms.compat.xgboost_parameters import XGBOOST
 from algorithms.estimator.constraints import read_signs
 from algorithms.estimator.eval_sets import read_tables
 from algorithms.estimator.fit_context import fit_context
@@ -25,13 +28,14 @@ from algorithms.newton.objectives import Custom, find_objective
 from algorithms.newton.params import CONSTRAINTS, filled
 from algorithms.newton.rounds import Rounds
 from algorithms.prediction.predictor import FastPredictor
-from algorithms.runtime.threads import Workers, count_threads
+from algorithms.runtime.threads import Workers
 
 
-class BaseNewtonBoosting(NewtonModel):
+class BaseNewtonBoosting(LibraryParameters, NewtonModel):
     """What the classifier and the regressor share."""
 
     _parameter_constraints: ClassVar = CONSTRAINTS
+    _parameter_table: ClassVar = XGBOOST
 
     def __init__(
         self,
@@ -84,13 +88,12 @@ class BaseNewtonBoosting(NewtonModel):
         sampling_method=None,
         validate_parameters=None,
         verbosity=None,
+        **kwargs,
     ):
-        given = {name: value for name, value in locals().items() if name != "self"}
-        for name, value in given.items():
-            setattr(self, name, value)
+        self._set_constructor_params(locals())
 
     @fit_context(prefer_skip_nested_validation=True)
-    def fit(
+    def _train(
         self,
         X,
         y,
@@ -104,41 +107,8 @@ class BaseNewtonBoosting(NewtonModel):
         xgb_model=None,
         cuts=None,
     ):
-        """Train.
-
-        Parameters
-        ----------
-        X : array-like, frame or CSR matrix (n_rows, n_features), NaN or absent where missing
-            Read as float32. Columns of a frame with a categorical dtype are categories.
-        y : array-like (n_rows,)
-            Labels of any kind, or numbers.
-        sample_weight : array-like (n_rows,), optional
-        eval_set : list of (X, y), optional
-            Tables whose metrics are watched; the last one decides when to stop.
-        sample_weight_eval_set : list of arrays, optional
-        base_margin : array-like (n_rows,) or (n_rows, n_scores), optional
-            Raw scores that training starts from in place of the base score. The model does not
-            keep them: hand those of other rows to ``predict``.
-        base_margin_eval_set : list of arrays, optional
-        verbose : bool or int
-            Whether the metrics are printed after each round; n: after every n-th, and the last.
-        xgb_model : fitted estimator, TreeEnsemble or path of a model file, optional
-            Its rounds come first, and ``n_estimators`` are added to them. Categories and labels
-            keep the codes that it has for them; categories may be new, labels may not.
-        cuts : (indptr, values), optional
-            Bins of the hist method with parity="xgboost", as the library's `get_quantile_cut`
-            returns them.
-
-        Returns
-        -------
-        The estimator.
-
-        Raises
-        ------
-        ValueError, TypeError
-            scikit-learn's, where parameters, X, y or weights are not right.
-        """
-        warn_of_other_version(self.parity, stacklevel=3)
+        """Train, with parameters under their own names; arguments are those of ``fit``."""
+        warn_of_other_version(self.parity, stacklevel=4)
         if cuts is not None and self.parity is None:
             raise ValueError("cuts are for parity='xgboost'; the default chooses its own bins")
         params = filled(self)
@@ -185,7 +155,7 @@ class BaseNewtonBoosting(NewtonModel):
             weight = self._objective.weigh(y, weight)
             params, weight, unit = split_unit_of_params(params, weight)
         weight = None if weight is None or (weight == 1.0).all() else weight
-        with Workers(count_threads(self.n_jobs)) as workers:
+        with Workers(self._threads()) as workers:
             rounds, base = before.rounds, before.base
             if base is None:
                 base = self._objective.first_scores(y, weight, self.base_score, workers)
@@ -201,16 +171,24 @@ class BaseNewtonBoosting(NewtonModel):
                 params, grower, self._objective, y, weight, score, X.shape[1], seed, workers, rounds
             )
             boosting.weight_unit = unit
-            for _ in range(before.more):
-                trees = boosting.boost()
-                if watch.tables and watch.is_over(self._join([trees], first=False)):
-                    break
-        self._rounds = boosting.done
+            with Callbacks(self.callbacks, params, boosting.done, watch.history) as callbacks:
+                for _ in range(before.more):
+                    if callbacks.before():
+                        break
+                    trees = boosting.boost()
+                    over = watch.tables and watch.is_over(self._join([trees], first=False))
+                    if callbacks.after() or over:
+                        break
+                kept = callbacks.end()
+        self._rounds = boosting.done[:kept]
         if before.more:  # else the model stays what it is, stopped early or not
             self._take_history(watch, trained)
+            self._take_attributes(callbacks.model)
 
     def _boost_as_library(self, X, y, weight, margin, before, tables, cuts):
         """Train by XGBoost's own arithmetic."""
+        if self.callbacks:
+            raise ValueError("callbacks cannot be had with parity='xgboost'")
         if before.rounds:
             raise ValueError("parity='xgboost' cannot go on from rounds that were trained before")
         if self.categories_:
@@ -247,7 +225,7 @@ class BaseNewtonBoosting(NewtonModel):
         score = np.empty((X.shape[0], len(self._base)))
         score[:] = self._base if margin is None else margin
         if rounds:
-            FastPredictor(self._join(rounds)).add(X, score, count_threads(self.n_jobs))
+            FastPredictor(self._join(rounds)).add(X, score, self._threads())
         return np.ascontiguousarray(score.T)
 
     def _take_history(self, watch, trained):
@@ -261,6 +239,12 @@ class BaseNewtonBoosting(NewtonModel):
         else:
             for name in ("best_iteration", "best_score"):
                 self.__dict__.pop(name, None)
+
+    def _take_attributes(self, booster):
+        """Take the best round that a callback has found."""
+        if booster.attr("best_iteration") is not None:
+            self._stopped = True
+            self.best_iteration, self.best_score = booster.best_iteration, booster.best_score
 
     def _finish(self):
         """Write what predictions and users ask for."""

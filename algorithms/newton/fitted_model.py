@@ -17,10 +17,10 @@ from algorithms.newton.model import importances, join_trees, rounds_from
 from algorithms.newton.objectives import BINARY, CLASSES, REGRESSION
 from algorithms.prediction.predictor import FastPredictor
 from algorithms.prediction.shap_values import Contributions
-from algorithms.runtime.threads import count_threads
+from algorithms.runtime.threads import AllThreads
 
 
-class NewtonModel(SavedModel, Contributions, BaseEstimator):
+class NewtonModel(AllThreads, SavedModel, Contributions, BaseEstimator):
     """A model of rounds of trees: ``_rounds`` and ``_base``, and ``ensemble_`` of those in use."""
 
     _json_format = "xgboost"
@@ -82,13 +82,13 @@ class NewtonModel(SavedModel, Contributions, BaseEstimator):
         if margin is not None:
             X = read_rows(self, X, reset=False)
             out = read_margin(margin, X.shape[0], k)
-            walker.add(X, out, count_threads(self.n_jobs, X.shape[0]), trees)
+            walker.add(X, out, self._threads(X.shape[0]), trees)
             return out.astype(np.float32)
         found = walker.raw_at_once(self, X, trees) if np.isnan(missing_of(self)) else None
         if found is not None:
             return found
         X = read_rows(self, X, reset=False)
-        return walker.raw(X, count_threads(self.n_jobs, X.shape[0]), trees)
+        return walker.raw(X, self._threads(X.shape[0]), trees)
 
     def _trees_of(self, iteration_range):
         """Return the slice of some rounds' trees, and whether rounds after the best one are asked.
@@ -111,7 +111,7 @@ class NewtonModel(SavedModel, Contributions, BaseEstimator):
         """Yield raw scores after each round."""
         check_is_fitted(self, "ensemble_")
         X = read_rows(self, X, reset=False)
-        k, threads = len(self._base), count_threads(self.n_jobs, X.shape[0])
+        k, threads = len(self._base), self._threads(X.shape[0])
         out = np.empty((X.shape[0], k))
         out[:] = self._base
         for done in range(self.ensemble_.n_trees // k):

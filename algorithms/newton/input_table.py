@@ -8,7 +8,7 @@ from sklearn.utils import assert_all_finite
 from algorithms.estimator.fast_validation import plain_table
 from algorithms.estimator.frames import validate_data, with_categories
 from algorithms.gbdt.input_table import add_up, encode_frame, find_categorical, go_on_with
-from algorithms.runtime.threads import Workers, count_threads
+from algorithms.runtime.threads import Workers, threads_of
 
 ROWS_AT_ONCE = 4096
 LARGEST = float(np.finfo(np.float32).max)
@@ -89,7 +89,7 @@ def check_range(X, estimator):
                     narrow = rows.astype(np.float32)
                 assert_all_finite(narrow, allow_nan=True, estimator_name=name, input_name="X")
 
-    with Workers(count_threads(estimator.n_jobs)) as workers:
+    with Workers(threads_of(estimator)) as workers:
         workers.share(check, -(-len(X) // ROWS_AT_ONCE))
 
 

@@ -2,12 +2,12 @@
 
 from copy import copy
 from dataclasses import dataclass
-from inspect import signature
 from numbers import Integral, Real
 
 import numpy as np
-from sklearn.utils._param_validation import Interval, Options, StrOptions
+from sklearn.utils._param_validation import Interval, StrOptions
 
+from algorithms.compat.parameters import constructor_defaults
 from algorithms.estimator.constraints import read_interactions, read_signs
 from algorithms.estimator.library_versions import AS_XGBOOST
 from algorithms.gbdt.params import AT_LEAST_0, COUNT, SHARE
@@ -51,15 +51,7 @@ CONSTRAINTS = {
     "tweedie_variance_power": [Interval(Real, 1.0, 2.0, closed="neither")],
     "parity": AS_XGBOOST,
     "n_jobs": [Integral, None],
-    # parameters of XGBoost's that have nothing to decide here: None, or the value that says so
-    "booster": [StrOptions({"gbtree"}), None],
-    "callbacks": [None],
-    "device": [StrOptions({"cpu"}), None],
-    "feature_types": [None],
-    "feature_weights": [None],
-    "multi_strategy": [StrOptions({"one_output_per_tree"}), None],
-    "num_parallel_tree": [Options(Integral, {1}), None],
-    "sampling_method": [StrOptions({"uniform"}), None],
+    "callbacks": [list, tuple, None],
     "validate_parameters": ["boolean", None],
     "verbosity": [Interval(Integral, 0, 3, closed="both"), None],
     "enable_categorical": ["boolean"],
@@ -113,9 +105,9 @@ class Limits:
 def filled(estimator):
     """Return a copy of an estimator whose parameters that are None have their defaults."""
     copied = copy(estimator)
-    for name, parameter in signature(type(estimator).__init__).parameters.items():
-        if name != "self" and getattr(copied, name) is None:
-            setattr(copied, name, parameter.default)
+    for name, default in constructor_defaults(type(estimator)).items():
+        if getattr(copied, name) is None:
+            setattr(copied, name, default)
     return copied
 
 

@@ -15,7 +15,7 @@ from algorithms.prediction.leaf_masks import LeafMasks, steps_of
 from algorithms.prediction.numeric_nodes import pack_nodes
 from algorithms.prediction.packing import pack, reading_of, summed_values
 from algorithms.prediction.sparse_predict import AskedColumns, narrowed
-from algorithms.runtime.threads import Workers, count_threads
+from algorithms.runtime.threads import Workers, threads_of
 from algorithms.runtime.value_checks import is_beyond
 
 LARGEST = {4: float(np.finfo(np.float32).max), 8: float(np.finfo(np.float64).max)}  # by bytes
@@ -87,7 +87,7 @@ class FastPredictor:
             return None
         check_columns(X, self.ensemble.n_features)
         X = np.ascontiguousarray(X)
-        threads = count_threads(estimator.n_jobs, len(X))
+        threads = threads_of(estimator, len(X))
         out = np.empty((X.shape[0], len(self.start)))
         out[:] = self.start
         most = LARGEST[4 if self.reading.rounds_values else X.itemsize]

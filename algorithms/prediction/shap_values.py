@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from algorithms.prediction.kernels.tree_shap import EDGE, Forest, Points, Scratch, add_contributions
 from algorithms.prediction.packing import pack, reading_of, summed_values
-from algorithms.runtime.threads import Workers, count_threads
+from algorithms.runtime.threads import Workers, threads_of
 
 ROWS_A_SHARE = 64
 MOST_ROOM = 1 << 26  # values of a table of scratch space
@@ -33,7 +33,7 @@ class Contributions:
         """
         check_is_fitted(self, "ensemble_")
         X = self._read_rows(X)
-        found = contributions(self.ensemble_, X, count_threads(self.n_jobs, X.shape[0]))
+        found = contributions(self.ensemble_, X, threads_of(self, X.shape[0]))
         return found[:, 0] if found.shape[1] == 1 else found
 
 

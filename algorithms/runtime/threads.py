@@ -10,9 +10,11 @@ from contextlib import ExitStack
 from itertools import pairwise
 from queue import SimpleQueue
 from threading import Thread
+from typing import Any
 
 import numpy as np
 from joblib import effective_n_jobs
+from joblib.parallel import get_active_backend
 
 import algorithms.runtime.compile_notice  # noqa: F401 - it says where kernels are compiled
 from algorithms.runtime.interrupt_flag import (
@@ -35,6 +37,32 @@ def count_threads(n_jobs: int | None, n_rows: int | None = None) -> int:
     if n_jobs == 1 or n_rows == 1:
         return 1
     return max(1, min(effective_n_jobs(n_jobs), 4 * (os.cpu_count() or 1)))
+
+
+class AllThreads:
+    """An estimator with ``n_jobs``, of which None is one thread a core, as in LightGBM and XGBoost.
+
+    Inside a block of `joblib.parallel_config`, None is the number that the block names; inside a
+    worker of joblib it is 1.
+    """
+
+    n_jobs: int | None
+
+    def _threads(self, n_rows: int | None = None) -> int:
+        """Return how many threads to use; a lone row is predicted by one."""
+        n_jobs = self.n_jobs
+        if n_rows != 1 and (n_jobs is None or n_jobs == 0):
+            backend, n_jobs = get_active_backend()
+            if n_jobs is None:
+                n_jobs = 1 if backend.nesting_level else -1
+        return count_threads(n_jobs, n_rows)
+
+
+def threads_of(estimator: Any, n_rows: int | None = None) -> int:
+    """Return how many threads an estimator reads or predicts so many rows with."""
+    if isinstance(estimator, AllThreads):
+        return estimator._threads(n_rows)  # noqa: SLF001 - its own part
+    return count_threads(estimator.n_jobs, n_rows)
 
 
 def threads_worth(threads: int, work: int, least: int) -> int:

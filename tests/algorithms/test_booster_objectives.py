@@ -55,7 +55,7 @@ def test_classes_of_a_users_objective_are_watched_by_log_loss(n_classes, objecti
     y = np.digitize(y, np.quantile(y, np.arange(1, n_classes) / n_classes))
     model = HistogramBoostingClassifier(n_estimators=10, objective=objective)
     model.fit(X, y, eval_set=[(X, y)])
-    watched = model.evals_result_["valid_0"][name]
+    watched = model.evals_result_["training"][name]
     expected = -np.mean(np.log(model.predict_proba(X)[np.arange(len(y)), y]))
     assert watched[-1] == pytest.approx(expected, rel=1e-12)
     assert watched[-1] < watched[0]

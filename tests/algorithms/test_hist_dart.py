@@ -57,7 +57,7 @@ def test_the_scores_of_training_are_those_of_the_model():
     X, y = table()
     model = dart(25, drop_rate=0.3, skip_drop=0.2).fit(X, y, eval_set=[(X, y)])
     error = np.mean((model.predict(X) - y) ** 2)
-    assert model.evals_result_["valid_0"]["l2"][-1] == pytest.approx(error, rel=1e-12)
+    assert model.evals_result_["training"]["l2"][-1] == pytest.approx(error, rel=1e-12)
 
 
 def test_rounds_are_dropped_as_often_as_asked():

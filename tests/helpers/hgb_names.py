@@ -130,6 +130,9 @@ class Renamed(BaseEstimator):
             if self.early_stopping is not False:
                 params |= self._patience()
             rest["eval_metric"] = self._metric(rest["eval_sample_weight"][0])
+            if rest["eval_metric"] is not None:
+                params["metric"] = "None"  # but for the one that is asked for
+        self._rounds_before = 0 if earlier is None else earlier.n_iter_
         if earlier is not None:
             rest["init_model"] = earlier
             params["n_estimators"] -= earlier.n_iter_
@@ -238,7 +241,8 @@ class Renamed(BaseEstimator):
         scorer = get_scorer(self.scoring or self._default_scoring)
 
         def metric(y, found):
-            found = found.argmax(axis=1) if found.ndim == 2 else found
+            if isinstance(self, ClassifierMixin):  # probabilities, of two classes the second's
+                found = found.argmax(axis=1) if found.ndim == 2 else (found > 0.5).astype(int)
             value = scorer._score_func(y, found, sample_weight=weight)
             return self.scoring or "default", scorer._sign * value, True
 
@@ -260,7 +264,8 @@ class Renamed(BaseEstimator):
 
     @property
     def n_iter_(self):
-        return self.model_.n_iter_
+        watched = len(self.validation_score_)  # rounds after the best one count, as there
+        return self._rounds_before + watched if watched else self.model_.n_iter_
 
     @property
     def n_features_in_(self):

@@ -1,0 +1,1 @@
+"""Drop-in interfaces: parameters, callbacks and model views under the names of other libraries."""

@@ -1,0 +1,44 @@
+"""Read a model to go on from that another library holds in memory."""
+
+import tempfile
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from algorithms.compat.views import BoosterView
+from algorithms.model_io.init_model import look_at
+
+
+def read_init_model(model):
+    """Return what `look_at` takes: an estimator, an ensemble, a path, or an `Earlier`.
+
+    Parameters
+    ----------
+    model : any of these; a LightGBM Booster or estimator; an XGBoost Booster or estimator
+    """
+    if isinstance(model, BoosterView):
+        return model.estimator
+    if hasattr(model, "ensemble_"):
+        return model
+    booster = getattr(model, "booster_", None)
+    if booster is None and hasattr(model, "get_booster"):
+        booster = model.get_booster()
+    booster = model if booster is None else booster
+    labels = getattr(model, "classes_", None)
+    if hasattr(booster, "model_to_string"):
+        text = booster.model_to_string()
+        return through_file(".txt", lambda path: path.write_text(text), labels)
+    if hasattr(booster, "save_raw"):
+        raw = booster.save_raw("json")
+        return through_file(".json", lambda path: path.write_bytes(raw), labels)
+    return booster
+
+
+def through_file(suffix, write, labels):
+    """Return the `Earlier` of a model file that ``write(path)`` makes, with labels of classes."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / f"model{suffix}"
+        write(path)
+        found = look_at(path)
+    return found if labels is None else replace(found, labels=np.asarray(labels))

@@ -1,0 +1,49 @@
+"""Read tables and vectors of other libraries' types: Arrow, polars, one-column frames."""
+
+import numpy as np
+import pandas as pd
+from scipy import sparse
+
+
+def as_rows(X):
+    """Return X; an Arrow table, or any object of the Arrow stream protocol, as a pandas frame.
+
+    Sparse columns of a pandas frame become dense.
+    """
+    if isinstance(X, pd.DataFrame) and any(isinstance(k, pd.SparseDtype) for k in X.dtypes):
+        return X.apply(as_dense_column)
+    if isinstance(X, (np.ndarray, list, pd.DataFrame)) or sparse.issparse(X):
+        return X
+    kind = type(X).__module__.partition(".")[0]
+    if kind == "pyarrow" and hasattr(X, "to_pandas"):
+        return X.to_pandas()
+    is_capsule = hasattr(X, "__arrow_c_stream__") and kind not in ("polars", "pandas")
+    if is_capsule and not hasattr(X, "__array__"):
+        import pyarrow as pa
+
+        return pa.table(X).to_pandas()
+    return X
+
+
+def as_dense_column(column):
+    """Return a column of a pandas frame; a sparse one with all its values."""
+    return column.sparse.to_dense() if isinstance(column.dtype, pd.SparseDtype) else column
+
+
+def as_vector(y):
+    """Return labels or weights; an Arrow array or a polars series as a numpy array."""
+    if isinstance(y, pd.Series):
+        return as_dense_column(y)
+    if isinstance(y, pd.DataFrame):
+        return y.apply(as_dense_column)
+    kind = type(y).__module__.partition(".")[0]
+    if kind in ("pyarrow", "polars"):
+        if hasattr(y, "columns") and not isinstance(y, np.ndarray):
+            y = y.to_pandas() if kind == "pyarrow" else y.to_numpy()
+            return np.asarray(y).ravel()
+        return np.asarray(y.to_pandas() if kind == "pyarrow" else y.to_numpy())
+    if hasattr(y, "__arrow_c_stream__") and not hasattr(y, "__array__"):
+        import pyarrow as pa
+
+        return pa.chunked_array(y).to_pandas().to_numpy()
+    return y

@@ -1,0 +1,36 @@
+"""What the two views of a fitted model share."""
+
+import numpy as np
+
+
+class BoosterView:
+    """A fitted estimator's model under the names of a library's Booster.
+
+    Parameters
+    ----------
+    estimator : fitted, with ``ensemble_``
+    """
+
+    def __init__(self, estimator):
+        self.estimator = estimator
+
+    def __copy__(self):
+        return type(self)(self.estimator)
+
+
+def leaf_numbers(trees):
+    """Return the number of each leaf within its tree, int64 (n_nodes,); −1 where there is none."""
+    return numbers_of(trees, trees.left < 0)
+
+
+def split_numbers(trees):
+    """Return the number of each split within its tree, int64 (n_nodes,); −1 at leaves."""
+    return numbers_of(trees, trees.left >= 0)
+
+
+def numbers_of(trees, chosen):
+    """Return the number of each chosen node within its tree."""
+    total = np.cumsum(chosen)
+    before = total[trees.offsets[:-1]] - chosen[trees.offsets[:-1]]
+    found = total - 1 - np.repeat(before, np.diff(trees.offsets))
+    return np.where(chosen, found, -1)

@@ -1,0 +1,225 @@
+"""A view of a fitted second-order booster under the names of XGBoost's Booster."""
+
+import json
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from algorithms.compat.views import BoosterView
+from algorithms.newton.model import importances
+
+
+class NewtonBooster(BoosterView):
+    """The trees of a `NewtonBoosting` estimator; it cannot be trained further."""
+
+    @property
+    def feature_names(self):
+        """The names of the columns of a frame, or None."""
+        names = getattr(self.estimator, "feature_names_in_", None)
+        return None if names is None else [str(name) for name in names]
+
+    @property
+    def feature_types(self):
+        """The types of a frame's columns, "c" for categories and "q" for numbers, or None."""
+        names = self.feature_names
+        if names is None:
+            return None
+        held = self.estimator.categories_ or {}
+        return ["c" if name in held else "q" for name in names]
+
+    @property
+    def best_iteration(self):
+        """The best round of early stopping, counted from 0."""
+        return self.estimator.best_iteration
+
+    @property
+    def best_score(self):
+        """The metric of the best round."""
+        return self.estimator.best_score
+
+    def attributes(self):
+        """Return what early stopping has set, name → text."""
+        found = {n: getattr(self.estimator, n, None) for n in ("best_iteration", "best_score")}
+        return {name: str(value) for name, value in found.items() if value is not None}
+
+    def attr(self, key):
+        """Return one of the `attributes`, or None."""
+        return self.attributes().get(key)
+
+    def num_boosted_rounds(self):
+        """Return the number of rounds that were trained."""
+        return self.estimator.n_iter_
+
+    def num_features(self):
+        """Return the number of features."""
+        return self.estimator.n_features_in_
+
+    def get_score(self, fmap="", importance_type="weight"):
+        """Return the importances of the features that split, name → number."""
+        model = self.estimator
+        split = importances(model._rounds, "weight", model.n_features_in_)  # noqa: SLF001 - its own part
+        found = importances(model._rounds, importance_type, model.n_features_in_)  # noqa: SLF001
+        names = self._names(fmap)
+        return {names[f]: float(found[f]) for f in np.flatnonzero(split > 0)}
+
+    def get_fscore(self, fmap=""):
+        """Return how often each feature splits."""
+        return self.get_score(fmap)
+
+    def _names(self, fmap=""):
+        """Return the names of the features, "f0" and so on where they have none.
+
+        Raises
+        ------
+        ValueError
+            Where a file of names is given.
+        """
+        if fmap:
+            raise ValueError("fmap is not supported: train with a frame that names its columns")
+        return self.feature_names or [f"f{number}" for number in range(self.num_features())]
+
+    def save_model(self, fname):
+        """Write the model in XGBoost's JSON form."""
+        self.estimator.save_model(fname, format="xgboost")
+
+    def save_raw(self, raw_format="json"):
+        """Return the model in XGBoost's JSON form.
+
+        Raises
+        ------
+        ValueError
+            Where another form is asked for.
+        """
+        if raw_format != "json":
+            raise ValueError(f"raw_format is 'json', not {raw_format!r}")
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "model.json"
+            self.save_model(path)
+            return bytearray(path.read_bytes())
+
+    def predict(self, data, output_margin=False, **options):
+        """Return predictions for rows; of classes the probabilities."""
+        model = self.estimator
+        if output_margin or not hasattr(model, "predict_proba"):
+            return model.predict(data, output_margin=output_margin, **options)
+        found = model.predict_proba(data, **options)
+        return found[:, 1] if found.shape[1] == 2 else found
+
+    def inplace_predict(self, data, *, predict_type="value", **options):
+        """Return predictions for rows, as `predict`."""
+        return self.predict(data, output_margin=predict_type == "margin", **options)
+
+    def get_dump(self, fmap="", with_stats=False, dump_format="text"):
+        """Return each tree as text, or as JSON where ``dump_format`` is "json"."""
+        self._names(fmap)
+        trees = self.estimator.ensemble_
+        found = []
+        for t in range(trees.n_trees):
+            first = trees.offsets[t]
+            if dump_format == "json":
+                found.append(json.dumps(self._node(first, first, 0, with_stats), indent=2))
+            else:
+                found.append("".join(self._lines(first, first, 0, with_stats)))
+        return found
+
+    def _value(self, at):
+        """Return the value of a leaf."""
+        return float(self.estimator.ensemble_.value[at, 0])
+
+    def _condition(self, at):
+        """Return what a split asks, as text."""
+        trees, name = self.estimator.ensemble_, self._names()[self.estimator.ensemble_.feature[at]]
+        if trees.categories[at] < 0:
+            return f"{name}<{trees.threshold[at]:.9g}"
+        return f"{name}:{{{','.join(map(str, self._codes(at)))}}}"
+
+    def _codes(self, at):
+        """Return the codes of a categorical split's set."""
+        trees, chosen = self.estimator.ensemble_, self.estimator.ensemble_.categories[at]
+        return trees.set_codes[trees.set_indptr[chosen] : trees.set_indptr[chosen + 1]].tolist()
+
+    def _lines(self, at, first, depth, with_stats):
+        """Yield the lines of a node and of all below it."""
+        trees, indent = self.estimator.ensemble_, "\t" * depth
+        if trees.left[at] < 0:
+            stats = f",cover={trees.cover[at]:.9g}" if with_stats else ""
+            yield f"{indent}{at - first}:leaf={self._value(at):.9g}{stats}\n"
+            return
+        left, right = trees.left[at], trees.right[at]
+        missing = left if trees.default_left[at] else right
+        stats = f",gain={trees.gain[at]:.9g},cover={trees.cover[at]:.9g}" if with_stats else ""
+        ways = f"yes={left - first},no={right - first},missing={missing - first}"
+        yield f"{indent}{at - first}:[{self._condition(at)}] {ways}{stats}\n"
+        yield from self._lines(left, first, depth + 1, with_stats)
+        yield from self._lines(right, first, depth + 1, with_stats)
+
+    def _node(self, at, first, depth, with_stats):
+        """Return a node and all below it as a dict."""
+        trees = self.estimator.ensemble_
+        found = {"nodeid": int(at - first)}
+        if trees.left[at] < 0:
+            found["leaf"] = self._value(at)
+        else:
+            left, right = trees.left[at], trees.right[at]
+            numeric = trees.categories[at] < 0
+            found |= {
+                "depth": depth,
+                "split": self._names()[trees.feature[at]],
+                "split_condition": float(trees.threshold[at]) if numeric else self._codes(at),
+                "yes": int(left - first),
+                "no": int(right - first),
+                "missing": int((left if trees.default_left[at] else right) - first),
+            }
+        if with_stats:
+            found["cover"] = float(trees.cover[at])
+            if trees.left[at] >= 0:
+                found["gain"] = float(trees.gain[at])
+        if trees.left[at] >= 0:
+            below = (trees.left[at], trees.right[at])
+            found["children"] = [self._node(c, first, depth + 1, with_stats) for c in below]
+        return found
+
+    def trees_to_dataframe(self, fmap=""):
+        """Return a frame with a row for each node, in the form of XGBoost's Booster."""
+        trees, names = self.estimator.ensemble_, self._names(fmap)
+        rows = []
+        for t in range(trees.n_trees):
+            first = trees.offsets[t]
+            for at in range(first, trees.offsets[t + 1]):
+                row = {"Tree": t, "Node": at - first, "ID": f"{t}-{at - first}"}
+                if trees.left[at] < 0:
+                    row |= {"Feature": "Leaf", "Gain": self._value(at)}
+                else:
+                    left, right = (f"{t}-{c - first}" for c in (trees.left[at], trees.right[at]))
+                    numeric = trees.categories[at] < 0
+                    row |= {
+                        "Feature": names[trees.feature[at]],
+                        "Split": float(trees.threshold[at]) if numeric else np.nan,
+                        "Yes": left,
+                        "No": right,
+                        "Missing": left if trees.default_left[at] else right,
+                        "Gain": float(trees.gain[at]),
+                        "Category": None if numeric else self._codes(at),
+                    }
+                rows.append(row | {"Cover": float(trees.cover[at])})
+        return pd.DataFrame(rows, columns=COLUMNS)
+
+    def get_split_value_histogram(self, feature, fmap="", bins=None, as_pandas=True):
+        """Return how often a feature splits at which values, as XGBoost's Booster does."""
+        frame = self.trees_to_dataframe(fmap)
+        values = frame.loc[frame["Feature"] == feature, "Split"].dropna().to_numpy()
+        n_bins = max(min(len(np.unique(values)), bins or len(values)), 1)
+        if not len(values):
+            found = np.empty((0, 2))
+        else:
+            counts, edges = np.histogram(values, bins=n_bins)
+            found = np.column_stack([edges[1:], counts])[counts > 0]
+        return pd.DataFrame(found, columns=["SplitValue", "Count"]) if as_pandas else found
+
+
+COLUMNS = [
+    *("Tree", "Node", "ID", "Feature", "Split", "Yes", "No", "Missing", "Gain", "Cover"),
+    "Category",
+]

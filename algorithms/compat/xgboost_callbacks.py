@@ -1,0 +1,145 @@
+"""Call XGBoost's training callbacks while second-order boosting trains."""
+
+
+class TrainingBooster:
+    """The model in training, as callbacks see it.
+
+    Parameters
+    ----------
+    params : parameters that training reads
+    rounds : list of rounds, to which training adds
+    """
+
+    def __init__(self, params, rounds):
+        self._params, self._rounds, self._attributes = params, rounds, {}
+
+    def num_boosted_rounds(self):
+        """Return the number of rounds so far."""
+        return len(self._rounds)
+
+    def attributes(self):
+        """Return what callbacks have set, name → text."""
+        return dict(self._attributes)
+
+    def attr(self, key):
+        """Return what a callback has set, or None."""
+        return self._attributes.get(key)
+
+    def set_attr(self, **values):
+        """Keep text under a name; None removes it."""
+        for name, value in values.items():
+            if value is None:
+                self._attributes.pop(name, None)
+            else:
+                self._attributes[name] = str(value)
+
+    def set_param(self, params, value=None):
+        """Change parameters for the rounds to come."""
+        pairs = [(params, value)] if isinstance(params, str) else dict(params).items()
+        table = self._params._parameter_table  # noqa: SLF001 - its own part
+        for name, one in pairs:
+            row = table.by_name.get(name)
+            if row is None or not row.attribute:
+                raise ValueError(f"{name} cannot be changed while training goes on")
+            setattr(self._params, row.attribute, one)
+
+    @property
+    def best_iteration(self):
+        """The best round, counted from 0.
+
+        Raises
+        ------
+        AttributeError
+            Where no callback has set it.
+        """
+        return int(self._set_by_callback("best_iteration"))
+
+    @best_iteration.setter
+    def best_iteration(self, value):
+        self.set_attr(best_iteration=value)
+
+    @property
+    def best_score(self):
+        """The metric of the best round."""
+        return float(self._set_by_callback("best_score"))
+
+    @best_score.setter
+    def best_score(self, value):
+        self.set_attr(best_score=value)
+
+    def _set_by_callback(self, name):
+        if name not in self._attributes:
+            raise AttributeError(f"{name} is only there when early stopping is used")
+        return self._attributes[name]
+
+    def __getitem__(self, rounds):
+        """Return the model of some of the first rounds."""
+        if not isinstance(rounds, slice) or rounds.start not in (None, 0):
+            raise IndexError("take the first rounds, such as model[:5]")
+        found = TrainingBooster(self._params, self._rounds[rounds])
+        found._attributes = dict(self._attributes)
+        return found
+
+
+class Callbacks:
+    """The callbacks of one training.
+
+    Parameters
+    ----------
+    given : list of callbacks, or None
+    params : parameters that training reads
+    rounds : list of rounds, to which training adds
+    history : table → metric → list, to which evaluation adds
+    """
+
+    def __init__(self, given, params, rounds, history):
+        self.given = list(given or ())
+        self.history = history
+        self.model = TrainingBooster(params, rounds)
+        self._save_best = [one for one in self.given if getattr(one, "save_best", False)]
+
+    def __enter__(self):
+        """Call all before the first round.
+
+        XGBoost's own early stopping cuts none but XGBoost's own models back to the best round, so
+        `end` does it in its place.
+        """
+        for callback in self._save_best:
+            callback.save_best = False
+        for callback in self.given:
+            self._call(callback, "before_training")
+        return self
+
+    def __exit__(self, *error):
+        for callback in self._save_best:
+            callback.save_best = True
+
+    def before(self):
+        """Call all before a round; return whether one ends training."""
+        epoch = self.model.num_boosted_rounds()
+        return self._any("before_iteration", epoch)
+
+    def after(self):
+        """Call all after a round; return whether one ends training."""
+        epoch = self.model.num_boosted_rounds() - 1
+        return self._any("after_iteration", epoch)
+
+    def end(self):
+        """Call all after the last round; return how many rounds are kept."""
+        for callback in self.given:
+            self._call(callback, "after_training")
+        if self._save_best and self.model.attr("best_iteration") is not None:
+            return self.model.best_iteration + 1
+        return self.model.num_boosted_rounds()
+
+    def _any(self, method, epoch):
+        """Call a method of all; return whether one returns True."""
+        found = [getattr(one, method)(self.model, epoch, self.history) for one in self.given]
+        return any(found)
+
+    def _call(self, callback, method):
+        """Call a method that returns the model."""
+        found = getattr(callback, method)(self.model)
+        if found is None:
+            raise TypeError(f"{method} of a callback must return the model")
+        self.model = found

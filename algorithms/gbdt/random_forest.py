@@ -1,0 +1,33 @@
+"""A random forest of boosting's trees, as LightGBM's boosting_type="rf".
+
+Every tree is grown on the gradients at the first score, on rows and features of its own. The
+model's score is the first score plus the mean of the trees; `learning_rate` has no effect.
+"""
+
+
+class RandomForest:
+    """Grows rounds with a `Booster`, each from the first scores.
+
+    Parameters
+    ----------
+    booster : Booster
+    """
+
+    def __init__(self, booster):
+        self.booster = booster
+        self.first = booster.score.copy()
+
+    def boost(self):
+        """Add a round of trees; return them."""
+        booster = self.booster
+        booster.rate = 1.0
+        trees = booster.boost()
+        booster.score[:] = self.first
+        return trees
+
+
+def average(rounds):
+    """Divide the values of all trees by the number of rounds, so that their sum is the mean."""
+    for trees in rounds:
+        for tree in trees:
+            tree.nodes["value"] /= len(rounds)

@@ -1,0 +1,114 @@
+"""The scikit-learn tests of LightGBM and XGBoost, with our classes in place of theirs.
+
+``LIBRARY_TESTS`` names a folder with a checkout of each library's repository, ``LightGBM`` and
+``xgboost``, at the tag of the version that is installed; their tests are not ours to ship. A case
+counts where it creates one of the library's classifiers or regressors and the library itself
+passes it. Cases of ranking and scikit-learn's own checks of estimators do not count. What fails
+must be exactly what ``tests/helpers/library_failures.py`` lists, with the reason of each.
+"""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+import pytest
+from library_failures import FAILURES
+
+HELPERS = Path(__file__).resolve().parents[1] / "helpers"
+HOME = os.environ.get("LIBRARY_TESTS")
+FILES = {
+    "lightgbm": ("LightGBM", "tests/python_package_test", ["test_sklearn"]),
+    "xgboost": (
+        "xgboost",
+        "tests/python",
+        [
+            *("test_with_sklearn", "test_early_stopping", "test_eval_metrics"),
+            *("test_with_pandas", "test_with_polars", "test_with_arrow"),
+        ],
+    ),
+}
+CHOSEN = "not ank and not test_sklearn_integration and not test_estimator_reg"
+SECONDS = 3600
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(
+        HOME is None, reason="LIBRARY_TESTS names no folder of the libraries' tests"
+    ),
+]
+
+
+def run_suite(library, folder, *, ours):
+    """Return what became of each case, name → (outcome, how many estimators it created)."""
+    checkout, tests, files = FILES[library]
+    env = {key: value for key, value in os.environ.items() if not key.startswith("REBOUND")}
+    env |= {"REBOUND_LIBRARY": library, "REBOUND_OURS": "1" if ours else "0"}
+    env["PYTHONPATH"] = os.pathsep.join(filter(None, [str(HELPERS), env.get("PYTHONPATH")]))
+    report = folder / f"{'ours' if ours else 'theirs'}.xml"
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "rebound_libraries"]
+    command += ["-p", "no:cacheprovider", "-k", CHOSEN, f"--junitxml={report}"]
+    command += [f"{tests}/{file}.py" for file in files]
+    done = subprocess.run(
+        command,
+        cwd=Path(HOME) / checkout,
+        env=env,
+        capture_output=True,
+        text=True,
+        timeout=SECONDS,
+        check=False,
+    )
+    assert done.returncode in (0, 1), done.stdout[-3000:] + done.stderr[-3000:]
+    return read_outcomes(report)
+
+
+def read_outcomes(report):
+    """Return what a report of pytest says of each case: (outcome, estimators, rankers)."""
+    found = {}
+    for case in ET.parse(report).iter("testcase"):
+        parts = {part.tag for part in case}
+        made = {one.attrib["name"]: int(one.attrib["value"]) for one in case.iter("property")}
+        outcome = "failed" if parts & {"failure", "error"} else "passed"
+        outcome = "skipped" if "skipped" in parts else outcome
+        name = f"{case.attrib['classname'].rpartition('.')[2]}::{case.attrib['name']}"
+        found[without_names(name)] = outcome, made.get("made", 0), made.get("ranker", 0)
+    return found
+
+
+def without_names(case):
+    """Return the name of a case without the names of the classes in its parameters."""
+    for theirs, mine in (("LGBM", "HistogramBoosting"), ("XGB", "NewtonBoosting")):
+        case = case.replace(mine, theirs)
+    return case
+
+
+def counted(theirs):
+    """Return the cases that count: the library passes them and creates an estimator in them."""
+    return {
+        case
+        for case, (outcome, made, rankers) in theirs.items()
+        if outcome == "passed" and made and not rankers
+    }
+
+
+def is_meant(case, key):
+    """Return whether a key of the list means a case: its function, and words of its parameters."""
+    function, *words = key.split()
+    name, _, parameters = case.rpartition("::")[2].partition("[")
+    return name == function and all(word in parameters for word in words)
+
+
+@pytest.mark.parametrize("library", FILES)
+def test_what_fails_is_what_is_listed_with_its_reason(library, tmp_path, capsys):
+    theirs = run_suite(library, tmp_path, ours=False)
+    ours = run_suite(library, tmp_path, ours=True)
+    cases = counted(theirs)
+    failed = {case for case in cases if ours[case][0] != "passed"}
+    with capsys.disabled():
+        sys.stdout.write(f"\n{library}: {len(cases - failed)} of {len(cases)} passed\n")
+    assert cases
+    reasons = FAILURES[library]
+    listed = {key: {case for case in cases if is_meant(case, key)} for key in reasons}
+    assert [key for key, found in listed.items() if not found] == [], "no case is meant by these"
+    assert failed == set().union(*listed.values())

@@ -25,7 +25,6 @@ by how many they stand for. Exclusive features share a column (EFB, `algorithms/
 import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
 
-from algorithms.compat.lightgbm_interface import LightGBMInterface
 from algorithms.declarations import search_spaces, variants
 from algorithms.estimator.labels import codes_among
 from algorithms.estimator.sample_weight import weights_by_class
@@ -34,6 +33,7 @@ from algorithms.gbdt.base import BaseHistogramBoosting
 from algorithms.gbdt.binned import adapter
 from algorithms.gbdt.input_table import trim
 from algorithms.gbdt.library_training import probabilities_like
+from algorithms.gbdt.lightgbm_interface import LightGBMInterface
 from algorithms.gbdt.objectives import check_targets, read_watched, to_probabilities, to_values
 from algorithms.model_io.init_model import code_labels
 from harness import ALL_TASKS, Accepts, Algorithm, Argument, hookimpl

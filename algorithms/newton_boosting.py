@@ -24,7 +24,6 @@ import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils._param_validation import StrOptions
 
-from algorithms.compat.xgboost_interface import XGBoostInterface
 from algorithms.declarations import search_spaces, variants
 from algorithms.estimator.labels import codes_among
 from algorithms.estimator.validation_rows import WatchedAdapter, stops_early
@@ -33,6 +32,7 @@ from algorithms.newton.base import BaseNewtonBoosting
 from algorithms.newton.model import flat
 from algorithms.newton.objectives import BINARY, CLASSES, REGRESSION
 from algorithms.newton.params import CONSTRAINTS
+from algorithms.newton.xgboost_interface import XGBoostInterface
 from harness import ALL_TASKS, Accepts, Algorithm, Argument, estimator_adapter, hookimpl
 
 

@@ -76,7 +76,6 @@ def read_xgboost_values(params):
     stop = params.early_stopping_rounds
     if isinstance(stop, Integral) and stop <= 0:
         params.early_stopping_rounds = None
-    for name in ("monotone_constraints", "interaction_constraints"):
-        value = getattr(params, name)
-        if value is not None and len(value) == 0:
-            setattr(params, name, None)
+    signs = params.monotone_constraints
+    if signs is not None and len(signs) == 0:
+        params.monotone_constraints = None

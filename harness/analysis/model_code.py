@@ -10,9 +10,9 @@ from typing import Any
 
 from harness.analysis.recommendation import Answer, Standing
 from harness.analysis.run_view import RunView
+from harness.core.class_weights import is_balanced, without_class_weight
 from harness.core.ids import canonical
 from harness.core.model import Task
-from harness.worker.class_weights import is_balanced, without_class_weight
 
 READERS = {
     "csv": "pd.read_csv({path}{options})",

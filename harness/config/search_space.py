@@ -13,9 +13,9 @@ import random
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from harness.core.class_weights import without_class_weight
 from harness.core.errors import PluginError
 from harness.core.model import JSON, Algorithm
-from harness.worker.class_weights import without_class_weight
 
 TUNE = "tune"  # the one key of a tuned trial's params
 

@@ -158,9 +158,7 @@ def dataset_from_file(
         if test_rows or time:
             raise DataError("a test file leaves no choice of test rows: leave out test_rows, time")
         paths.append(Path(test))
-    for other in paths[1:]:
-        if format_of(other) != format_of(path):
-            raise DataError(f"{other} is of another format than {path}; convert one of them")
+    _check_formats(paths)
     if time and group:
         raise DataError("rows are split by time or by group, not by both: leave out one of them")
     shas = [sha256_of(one) for one in paths]
@@ -190,6 +188,12 @@ def dataset_from_file(
         remember(memory, facts)
     more = tuple((str(p.resolve()), sha) for p, sha in zip(paths[1:], shas[1:], strict=True))
     return _declare(facts.model_copy(update={"path": str(path.resolve()), "more": more}))
+
+
+def _check_formats(paths: Sequence[Path]) -> None:
+    for other in paths[1:]:
+        if format_of(other) != format_of(paths[0]):
+            raise DataError(f"{other} is of another format than {paths[0]}; convert one of them")
 
 
 def _found_out(
@@ -270,8 +274,10 @@ def dataset_without(dataset: Dataset, columns: Sequence[str]) -> Dataset:
     path, reading = Path(facts.path), facts.reading
     given = reading.model_copy(update={"drop": (*reading.drop, *columns), "dates": {}})
     name = None if facts.name == _name(path, dataset.digest) else facts.name
-    found = _found_out(path, facts.sha256, given, facts.task, name)
-    return _declare(found)
+    paths = [path, *(Path(more) for more, _ in facts.more)]
+    shas = [facts.sha256, *(sha for _, sha in facts.more)]
+    found = _found_out(paths, shas, given, facts.task, name, has_test=False)
+    return _declare(found.model_copy(update={"path": facts.path, "more": facts.more}))
 
 
 def dataset_from_mapping(mapping: Mapping[str, Any]) -> Dataset:

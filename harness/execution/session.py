@@ -263,7 +263,7 @@ class Session:
     def _lateness(self, do: str, limit: TimeLimit) -> TooLateError:
         """Return the error of a request that took too long, with the load of the machine."""
         message = f"no end of {do!r} within {limit.seconds:.3g} s"
-        facts = {"machine_load": self._load.facts(self._threads)}
+        facts: JSON = {"machine_load": self._load.facts(self._threads)}
         if limit.compiled:
             facts["compiling"] = round(limit.compiled, 3)
         return TooLateError(Failure("timeout", message, self._said()), facts)

@@ -12,11 +12,11 @@ from typing import Any
 from harness.config.experiment import Choice, Experiment, Track, Training
 from harness.config.search_space import tuned_params
 from harness.core import ids
+from harness.core.class_weights import BALANCED, is_balanced
 from harness.core.errors import ConfigError, HarnessError, PluginError, together, unknown
 from harness.core.model import JSON, Algorithm, Dataset, Failure, Outcome, Status, Trial
 from harness.data import preparation, resolve
 from harness.plugins.registry import Entry, Registry
-from harness.worker.class_weights import BALANCED, is_balanced
 
 Pair = tuple[str, str]
 NOT_BEGUN = {"failed_in": "start"}  # a failure that is no reason not to try another time

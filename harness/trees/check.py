@@ -88,8 +88,8 @@ def check(ensemble: TreeEnsemble) -> None:
     for name, kinds in SCALARS.items():
         given: Any = getattr(ensemble, name)
         _need(isinstance(given, kinds), f"{name} is no {kinds[0].__name__}")
-        is_number = not isinstance(given, str)
-        _need(not is_number or -LARGEST <= given <= LARGEST, f"{name} is not finite")
+        may_be_any = isinstance(given, str) or name == "missing_value"  # NaN and infinities too
+        _need(may_be_any or -LARGEST <= given <= LARGEST, f"{name} is not finite")
     _need(0 <= ensemble.n_features <= MOST_FEATURES, f"n_features is not in 0 to {MOST_FEATURES}")
     in_range = all(-(2**63) <= code < 2**63 for code in ensemble.classes)
     _need(in_range, "a class is beyond 64 bits")

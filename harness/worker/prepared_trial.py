@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from harness.core.class_weights import balanced_weights, is_balanced, without_class_weight
 from harness.core.model import Algorithm, Sample, Spec, Table, Trial
 from harness.data import duplicates_across, split_notes, split_rows
 from harness.data.preparation import fit_preparation
-from harness.worker.class_weights import balanced_weights, is_balanced, without_class_weight
 from harness.worker.compile_clock import NOTHING, CompileTime
 
 

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import numpy as np
 
+from harness.core.class_weights import balanced_weights, is_balanced, without_class_weight
 from harness.core.errors import HarnessError
 from harness.core.model import JSON, Algorithm, Spec, Table, Trial
 from harness.data.preparation import fit_preparation
-from harness.worker.class_weights import balanced_weights, is_balanced, without_class_weight
 from harness.worker.facts import versions
 from harness.worker.prepared_trial import seed_globals
 from harness.worker.saved_model import SavedModel

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 from harness.config.experiment import Choice, parse_experiment
+from harness.core.class_weights import BALANCED, balanced_weights
 from harness.core.errors import ConfigError
 from harness.core.libraries import Surroundings
 from harness.core.model import Spec, Task
 from harness.planning.plan import make_plan
 from harness.plugins.registry import load_registry
 from harness.runs.request import RunOptions
-from harness.worker.class_weights import BALANCED, balanced_weights
 
 DATASETS = [
     "harness.data.providers.generators",

@@ -4,8 +4,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from algorithms.compat.init_models import read_init_model
 from algorithms.compat.inputs import as_rows, as_vector
-from algorithms.compat.xgboost_booster import NewtonBooster
 from algorithms.compat.xgboost_parameters import read_xgboost_values
+from algorithms.newton.xgboost_booster import NewtonBooster
 
 OF_THE_ESTIMATOR = {  # parameters that XGBoost's own training does not take
     *("importance_type", "n_estimators", "missing", "enable_categorical", "feature_types"),

@@ -10,10 +10,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from algorithms.compat.init_models import read_init_model
 from algorithms.compat.inputs import as_rows, as_vector
-from algorithms.compat.lightgbm_booster import HistogramBooster
 from algorithms.compat.lightgbm_parameters import read_lightgbm_values
 from algorithms.compat.tree_ranges import take_rounds
 from algorithms.gbdt.early_stopping import Evaluation
+from algorithms.gbdt.lightgbm_booster import HistogramBooster
 from algorithms.prediction.shap_values import contributions
 from algorithms.runtime.threads import threads_of
 

@@ -13,7 +13,7 @@ import inspect
 import warnings
 from copy import copy
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -71,6 +71,9 @@ class LibraryParameters:
     """
 
     _parameter_table: ParameterTable
+    _own_parameters: ClassVar[frozenset] = (
+        frozenset()
+    )  # not those of the library, despite their name
 
     def _set_constructor_params(self, given):
         """Set the arguments of a constructor, ``locals()``, those in ``kwargs`` too."""
@@ -130,7 +133,7 @@ class LibraryParameters:
         found = copy(self)
         own = constructor_defaults(type(self))
         for row in self._parameter_table.rows:
-            if row.name in own:
+            if row.name in own and row.name not in self._own_parameters:
                 row.check(type(self).__name__, row.name, getattr(self, row.name))
         for row, name in self._given_rows():
             value = getattr(self, name)

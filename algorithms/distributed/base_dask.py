@@ -48,6 +48,7 @@ class DaskTraining:
     """`fit` and `predict` for Dask collections, on top of a local histogram booster."""
 
     _local_class: ClassVar[type]
+    _own_parameters: ClassVar = frozenset(OWN)
     _progress_attributes: ClassVar[tuple] = ("_unfinished",)  # what a resumed fit starts from
     _parameter_constraints: ClassVar = {
         **CONSTRAINTS,
@@ -185,7 +186,7 @@ class DaskTraining:
         """Return the local model, not fitted, with what its fit reads off the columns of X."""
         model = self._local_class(**{n: getattr(self, n) for n in self._local_class().get_params()})
         sample = blocks.sample_of(X)
-        model.categories_ = {}
+        model.categories_, model.parity_ = {}, None
         if blocks.is_frame(X):
             _check_feature_names(model, sample, reset=True)
             encode_frame(model, sample, reset=True)

@@ -117,6 +117,7 @@ class BaseHistogramBoosting(LibraryParameters, HistogramModel):
         X, y, sample_weight, init_score, init_model : as in ``fit``
         evaluation : `hist.stopping.Evaluation`
         """
+        self.parity_ = None  # evaluation reads it before training ends
         before = None if init_model is None else look_at(init_model)
         X, y, weight = self._read_training(X, y, sample_weight, before)
         start = Start(self, before, init_score, evaluation.init_scores)
@@ -160,6 +161,7 @@ class BaseHistogramBoosting(LibraryParameters, HistogramModel):
 
     def _fit_binned(self, rows):
         """Train on what `_read_and_bin` of this model, or of the one it is a copy of, returned."""
+        self.parity_ = None
         start = Start(self, None, None, None)
         watch = Watch(self, start, Evaluation())
         with Workers(self._threads()) as workers:
@@ -245,7 +247,6 @@ class BaseHistogramBoosting(LibraryParameters, HistogramModel):
 
     def _keep(self, rounds, watch, start):
         """Become the model of the rounds that were trained."""
-        self.parity_ = None
         self.best_iteration_ = start.n_rounds + watch.best_round if watch.best_round else 0
         self.best_score_ = watch.best_score
         self.evals_result_ = watch.history

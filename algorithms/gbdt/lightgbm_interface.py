@@ -12,6 +12,7 @@ from algorithms.compat.init_models import read_init_model
 from algorithms.compat.inputs import as_rows, as_vector
 from algorithms.compat.lightgbm_parameters import read_lightgbm_values
 from algorithms.compat.tree_ranges import take_rounds
+from algorithms.estimator.eval_sets import is_pair, kind_of
 from algorithms.gbdt.early_stopping import Evaluation
 from algorithms.gbdt.lightgbm_booster import HistogramBooster
 from algorithms.prediction.shap_values import contributions
@@ -90,8 +91,8 @@ class LightGBMInterface:
         tables = read_eval_tables(eval_set, eval_X, eval_y)
         training = tuple(
             number
-            for number, table in enumerate(tables or ())
-            if len(table) == 2 and table[0] is X and table[1] is y
+            for number, table in enumerate(tables if isinstance(tables, list) else ())
+            if is_pair(table) and table[0] is X and table[1] is y
         )
         for name in self.__dict__.get("_extra_params", ()):
             if self._parameter_table.by_name[name].attribute == "objective":
@@ -105,7 +106,7 @@ class LightGBMInterface:
             core.categorical_feature = categorical_feature
         X, y = name_columns(as_rows(X), feature_name), as_vector(y)
         evaluation = Evaluation(
-            tables=None if tables is None else [read_pair(one, feature_name) for one in tables],
+            tables=read_pairs(tables, feature_name),
             weights=weigh_tables(tables, eval_sample_weight, eval_class_weight),
             init_scores=eval_init_score,
             metrics=eval_metric,
@@ -254,7 +255,7 @@ def read_eval_tables(eval_set, eval_X, eval_y):
         Where both forms are given, or one of a pair is missing.
     """
     if eval_X is None and eval_y is None:
-        return list(eval_set) if isinstance(eval_set, list) else as_list_of_pairs(eval_set)
+        return as_list_of_pairs(eval_set)
     if eval_set is not None:
         raise ValueError("Specify either 'eval_set' or 'eval_X' and 'eval_y', not both")
     if eval_X is None or eval_y is None:
@@ -267,16 +268,21 @@ def read_eval_tables(eval_set, eval_X, eval_y):
 
 
 def as_list_of_pairs(eval_set):
-    """Return an ``eval_set`` that is one pair as a list of it."""
-    is_pair = isinstance(eval_set, tuple) and len(eval_set) == 2
-    if is_pair and not isinstance(eval_set[0], tuple):
-        return [eval_set]
-    return eval_set if eval_set is None else list(eval_set)
+    """Return an ``eval_set`` that is one pair as a list of it, and a tuple of pairs as a list."""
+    if not isinstance(eval_set, list | tuple):
+        return eval_set  # None, or refused by the reader of tables
+    is_one = isinstance(eval_set, tuple) and is_pair(eval_set)
+    return [eval_set] if is_one and not isinstance(eval_set[0], tuple) else list(eval_set)
+
+
+def read_pairs(tables, names):
+    """Return evaluation tables as training reads them; what is no list stays as it is."""
+    return [read_pair(one, names) for one in tables] if isinstance(tables, list) else tables
 
 
 def read_pair(table, names):
     """Return an evaluation table with its rows and labels as training reads them."""
-    if not isinstance(table, list | tuple) or len(table) != 2:
+    if not is_pair(table):
         return table  # what is wrong with it, the reader of tables says
     return name_columns(as_rows(table[0]), names), as_vector(table[1])
 
@@ -332,5 +338,6 @@ def fill_by_number(given, tables, name):
     if isinstance(given, dict):
         return [given.get(number) for number in range(len(tables or ()))]
     if given is not None and not isinstance(given, list | tuple):
-        raise TypeError(f"{name} should be dict or list")
+        told = f"{name} must be a list, with an entry for each of eval_set"
+        raise TypeError(f"{told}; it is {kind_of(given)}")
     return given

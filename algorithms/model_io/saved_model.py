@@ -25,7 +25,7 @@ FACTS = {  # what facts of training may be
     "n_iter_": (int,),
     "best_iteration_": (int,),
     "best_iteration": (int, type(None)),
-    "best_score_": (int, float, type(None)),
+    "best_score_": (dict,),
     "best_score": (int, float, type(None)),
     "evals_result_": (dict,),
     "_history": (dict,),

@@ -5,6 +5,7 @@ from sklearn.utils.validation import check_is_fitted
 from algorithms.compat.init_models import read_init_model
 from algorithms.compat.inputs import as_rows, as_vector
 from algorithms.compat.xgboost_parameters import read_xgboost_values
+from algorithms.estimator.eval_sets import is_pair
 from algorithms.newton.xgboost_booster import NewtonBooster
 
 OF_THE_ESTIMATOR = {  # parameters that XGBoost's own training does not take
@@ -103,7 +104,7 @@ class XGBoostInterface:
 
 def read_pairs(eval_set):
     """Return evaluation tables with rows and labels as training reads them."""
-    if not isinstance(eval_set, list | tuple):
+    if not isinstance(eval_set, list | tuple) or not all(map(is_pair, eval_set)):
         return eval_set  # what is wrong with it, the reader of tables says
     return [
         (as_rows(one[0]), as_vector(one[1])) if isinstance(one, list | tuple) and len(one) == 2

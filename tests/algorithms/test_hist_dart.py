@@ -105,9 +105,11 @@ def test_it_is_as_good_as_lightgbms(n_classes):
     assert losses[1] < 1.05 * losses[0]
 
 
-def test_what_it_cannot_do_is_told():
+def test_what_it_cannot_do_is_told(capsys):
     X, y = table(200)
-    with pytest.raises(ValueError, match="cannot be had with boosting_type='dart'"):
-        dart(early_stopping_round=3).fit(X, y, eval_set=[(X, y)])
+    model = dart(early_stopping_round=1, metric="None")  # as in LightGBM, nothing stops it
+    model.fit(X, y, eval_set=[(X.copy(), y)], eval_metric=lambda *_: ("same", 1.0, False))
+    assert len(model.evals_result_["valid_0"]["same"]) == model.n_estimators_ == model.n_estimators
+    assert capsys.readouterr().out == "Early stopping is not available in dart mode\n"
     with pytest.raises(ValueError, match="boosting_type='dart' cannot be had with parity"):
         dart(parity="lightgbm").fit(X, y)

@@ -71,7 +71,7 @@ class LibraryParameters:
     """
 
     _parameter_table: ParameterTable
-    _own_parameters: ClassVar[frozenset] = (
+    _own_parameters: ClassVar[frozenset] = frozenset()  # of ours, not the library's
         frozenset()
     )  # not those of the library, despite their name
 

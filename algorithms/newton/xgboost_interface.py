@@ -106,8 +106,4 @@ def read_pairs(eval_set):
     """Return evaluation tables with rows and labels as training reads them."""
     if not isinstance(eval_set, list | tuple) or not all(map(is_pair, eval_set)):
         return eval_set  # what is wrong with it, the reader of tables says
-    return [
-        (as_rows(one[0]), as_vector(one[1])) if isinstance(one, list | tuple) and len(one) == 2
-        else one
-        for one in eval_set
-    ]  # fmt: skip
+    return [(as_rows(X), as_vector(y)) for X, y in eval_set]

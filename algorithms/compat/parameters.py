@@ -72,8 +72,6 @@ class LibraryParameters:
 
     _parameter_table: ParameterTable
     _own_parameters: ClassVar[frozenset] = frozenset()  # of ours, not the library's
-        frozenset()
-    )  # not those of the library, despite their name
 
     def _set_constructor_params(self, given):
         """Set the arguments of a constructor, ``locals()``, those in ``kwargs`` too."""

@@ -132,7 +132,7 @@ class Algorithm:
     origin: Literal["scratch", "reference"] = "scratch"
     accepts: Accepts = Accepts()
     params: Mapping[str, Any] = field(default_factory=dict)  # of the track "equal", JSON
-    # Changes to `params` that give the library's own defaults: used on the tracks default and tuned.
+    # Changes of `params` that give the library's defaults: used on the tracks default and tuned.
     defaults: Mapping[str, Any] = field(default_factory=dict)
     # (rounds, validation share) → params for early stopping; None: the algorithm has no rounds.
     early_stopping: Callable[[int, float], Mapping[str, Any]] | None = None
@@ -243,7 +243,9 @@ class Executor:
     name: str
     run: Callable[[Iterable[Job], Callable[[Job], Iterator[Outcome]], JSON], Iterator[Outcome]]
     summary: str = ""
-    fight: Callable[..., Iterator[DuelOutcome]] | None = None  # runs duels: (duels, run_here, options)
+    fight: Callable[..., Iterator[DuelOutcome]] | None = (
+        None  # runs duels: (duels, run_here, options)
+    )
 
 
 class Severity(StrEnum):
@@ -307,7 +309,7 @@ class Environment:
 
 @dataclass(frozen=True)
 class Trial:
-    """One fit and evaluation. ``cell`` is stable across runs; ``id`` covers code and versions too."""
+    """One fit and evaluation. ``cell`` is stable across runs; ``id`` also covers the code."""
 
     algorithm: str
     params: Mapping[str, Any]
@@ -320,7 +322,9 @@ class Trial:
     id: str
     task: Task
     timed: bool = False
-    ingredients: Mapping[str, Any] = field(default_factory=dict)  # everything that the id is computed from
+    ingredients: Mapping[str, Any] = field(
+        default_factory=dict
+    )  # everything that the id is computed from
 
 
 @dataclass(frozen=True)
@@ -401,7 +405,9 @@ class Outcome:
 class StopRule:
     """Group-sequential stopping rule of a duel; the interval is adjusted for interim analyses."""
 
-    looks: tuple[int, ...]  # launches after which an interim analysis is made; the last ends the duel
+    looks: tuple[
+        int, ...
+    ]  # launches after which an interim analysis is made; the last ends the duel
     phase: str = "train"
     precision: float = 0.0  # target half-width as a share of the ratio; 0: none
     claim: float = 0.0  # stop once the interval lies on one side of this ratio; 0: none

@@ -20,7 +20,8 @@ class Mark(NamedTuple):
     """Mark that identifies the processes of one worker.
 
     ``path`` names a file. All programs that the worker started have it in their environment, and
-    forks of the worker have the file mapped. So they are found even if the worker ended first. ``since`` is the time of its start, in clock ticks since the machine was started.
+    forks of the worker have the file mapped. So they are found even if the worker ended first.
+    ``since`` is the time of its start, in clock ticks since the machine was started.
     """
 
     path: str

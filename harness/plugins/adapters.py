@@ -68,7 +68,7 @@ class EstimatorAdapter:
         return ensemble
 
     def staged(self, X: Any) -> Iterator[np.ndarray]:
-        """Yield predictions after each boosting stage, from the estimator's ``staged_*`` methods."""
+        """Yield predictions after each stage, from the estimator's ``staged_*`` methods."""
         if self.spec.task.is_classification:
             classes = np.asarray(self.model.classes_)
             for found in self.model.staged_predict_proba(X):

@@ -94,7 +94,7 @@ class Registry:
         return [self.entries[kind][name].value for name in self.names(kind)]
 
     def entry(self, kind: str, name: str) -> Entry:
-        """Return one entry; raise ConfigError with "did you mean" and the broken plugins if missing."""
+        """Return one entry; raise ConfigError with "did you mean" and broken plugins if missing."""
         found = self.entries[kind].get(name)
         if found is None:
             raise ConfigError(unknown(kind, name, self.names(kind)) + self._broken_hint())
@@ -141,7 +141,7 @@ class Registry:
         self.entries[kind][name] = Entry(value, plugin, path)
 
     def announce(self, outcome: Outcome) -> list[str]:
-        """Call ``trial_finished`` of every plugin that has it; return messages of those that failed."""
+        """Call the ``trial_finished`` hook of every plugin; return messages on failures."""
         failed = []
         listeners = [one.plugin for one in self.manager.hook.trial_finished.get_hookimpls()]
         for plugin in listeners:  # one call each: pluggy stops at the first error
@@ -247,7 +247,9 @@ def _load(registry: Registry, name: str, get: Any) -> None:
     """Load one discovered plugin; record it as broken if it fails."""
     try:
         _register(registry, get(), name)
-    except OtherPluginAPIError as error:  # recorded as broken: it may have been right when installed
+    except (
+        OtherPluginAPIError
+    ) as error:  # recorded as broken: it may have been right when installed
         registry.broken.append(Broken(name, str(error), traceback.format_exc()))
     except PluginError:
         raise  # a broken contract is always an error

@@ -1,8 +1,8 @@
 """Compare the trees of two algorithms on every dataset of an experiment.
 
-A parity run is a run like any other: its trials, and so its accuracy verdicts, are in the store.
-Beside them stands a comparison of the trees for each dataset, which is known again while neither
-algorithm, library nor dataset changes.
+A parity run is stored like any other run, with its trials and accuracy verdicts. It also stores a
+comparison of the trees for each dataset, which is reused as long as neither algorithm, library nor
+dataset changes.
 """
 
 from __future__ import annotations
@@ -41,14 +41,14 @@ def run_parity(
     Parameters
     ----------
     experiment
-        Names the two algorithms, in this order, each by a :class:`Choice` without a grid.
+        Experiment with the two algorithms, in this order, each a :class:`Choice` without a grid.
     extra
         Datasets that no plugin registers; the experiment names them.
 
     Raises
     ------
     ConfigError
-        Where no dataset can be taken by both.
+        If no dataset can be taken by both.
     """
     told = progress or Progress()
     plan = make_plan(experiment, registry, surroundings(), extra, plugin_files)
@@ -78,7 +78,7 @@ def run_parity(
 
 
 def sides(experiment: Experiment, registry: Registry) -> tuple[Side, Side]:
-    """Return name and params of both sides."""
+    """Return algorithm name and params of both sides."""
     every = [c if isinstance(c, Choice) else Choice(name=c) for c in experiment.algorithms]
     if len(every) != 2 or any(c.grid for c in every):
         raise ConfigError(f"parity compares two algorithms, not {len(every)}")
@@ -89,7 +89,7 @@ def sides(experiment: Experiment, registry: Registry) -> tuple[Side, Side]:
 
 
 def _reuse(store: Store, run_id: str, matches: Sequence[Match]) -> list[Match]:
-    """Attach what is known to the run, trials too, and return the rest."""
+    """Attach stored comparisons and their trials to the run, and return the other matches."""
     pins = Pins()
     known = known_matches(store, matches, pins, retry_failed=True)
     pins.keep()

@@ -21,7 +21,7 @@ from harness.executors import dask
 from harness.executors.dask import connected, fight_dask, run_dask
 from harness.executors.dask_cluster import workers as _dask_crew
 from harness.executors.dask_cluster.membership import ClusterError
-from harness.executors.dask_cluster.workers import Crew, given_up, parts_of
+from harness.executors.dask_cluster.workers import DaskWorkers, given_up, parts_of
 from harness.planning.reuse import may_end_otherwise
 
 distributed = pytest.importorskip("distributed", reason="the extra 'dask' is not installed")
@@ -114,7 +114,7 @@ class FakeFuture:
 
 def crew_with(parts, *there):
     """Return a crew of workers, (address, host) each, and the tasks that it hands out."""
-    crew, handed = Crew(FakeClient(), None, ()), []
+    crew, handed = DaskWorkers(FakeClient(), None, ()), []
     crew.client.submit = lambda *_, **asked: handed.append(asked["workers"][0]) or FakeFuture()
     own = machine.machine_id()
     crew.roll.known = {address: {"machine": own, "host": host} for address, host in there}
@@ -149,7 +149,7 @@ def test_a_result_that_never_comes_is_asked_of_another_worker(monkeypatch):
     assert crew.take_done([]) == []
     crew.hand_out(["b"], alone=False)
     assert handed == ["a", "b"]
-    assert crew.at_hand["b"][0].lost == ["a"]
+    assert crew.assigned["b"][0].lost == ["a"]
 
 
 @pytest.mark.parametrize("alone", [False, True])
@@ -206,7 +206,7 @@ def test_duels_that_no_worker_may_fight_are_fought_here(cluster, monkeypatch):
     assert list(fight_dask([wanted], here, options)) == ["fought"]
     monkeypatch.undo()
     lost = given_up(_dask_crew.Errand(wanted, ["x"] * 3))
-    monkeypatch.setattr(Crew, "run", lambda *_, **__: iter([lost]))
+    monkeypatch.setattr(DaskWorkers, "run", lambda *_, **__: iter([lost]))
     assert list(fight_dask([wanted], here, options)) == ["fought"]
     assert said == [wanted] * 3
 
@@ -221,7 +221,7 @@ def test_a_duel_whose_workers_were_lost_has_this_host_alone(cluster, monkeypatch
         held.pop()
 
     lost = given_up(_dask_crew.Errand(wanted, ["x"] * 3))
-    monkeypatch.setattr(Crew, "run", lambda *_, **__: iter([lost]))
+    monkeypatch.setattr(DaskWorkers, "run", lambda *_, **__: iter([lost]))
     monkeypatch.setattr(dask, "on_this_host", lock)
     options = {"scheduler": cluster.scheduler_address}
     assert list(fight_dask([wanted], lambda _: list(held), options)) == [[True]]

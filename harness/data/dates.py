@@ -1,8 +1,8 @@
 """Dates stored as text: find their format, and turn them into numeric columns.
 
-Time stamps of a Parquet file are days since 1970 already, and stay so. A text column is a column of
-dates only if every value in it matches one strict format. Nothing is
-fitted: the numbers of a row depend on the text of that row alone.
+Time stamps of a Parquet file are days since 1970 and are not changed. A text column is a column of
+dates only if every value in it matches one strict format. Nothing is fitted: the numbers of a row
+depend only on the text of that row.
 """
 
 from __future__ import annotations

@@ -64,19 +64,19 @@ def explain_duel(store: Reader, name: str, planned: Duel | None = None) -> list[
     if planned is None or planned.id == duel.id:
         lines = _known_duel(outcome, run)
     else:
-        lines = ["stale, so it is fought again", f"last fought in {_run(run)}; since then:"]
+        lines = ["stale, so it is timed again", f"last timed in {_run(run)}; since then:"]
         lines += _duel_changes(duel, planned)
     return [_plain(line) for line in (f"{head} (duel {duel.id})", *lines)]
 
 
 def _known_duel(outcome: DuelOutcome, run: str) -> list[str]:
     at = f"on {outcome.ended[:16].replace('T', ' ')}" if outcome.ended else "at an unknown time"
-    fought = f"fought {at} in {_run(run)}"
+    timed = f"timed {at} in {_run(run)}"
     if outcome.status in FAILURES:
         message = f": {outcome.failure.message}" if outcome.failure else ""
-        failed = f"failed last time ({_words(outcome.status)}{message}), {fought}"
-        return [failed, _next(outcome, ("is fought", "fight"))]
-    return [f"known: {fought}, so it is reused; add --fresh to fight it again"]
+        failed = f"failed last time ({_words(outcome.status)}{message}), {timed}"
+        return [failed, _next(outcome, ("is timed", "time"))]
+    return [f"known: {timed}, so it is reused; add --fresh to time it again"]
 
 
 def _duel_changes(old: Duel, new: Duel) -> list[str]:

@@ -159,7 +159,7 @@ def duel_again(
             raise ConfigError(f"the run that planned duel {ids[0]} was removed")
         run, duel = store.run(named[-1]), found[-1][0].duel
     if command_of(run) == "gate":
-        raise ConfigError(f"duel {ids[0]} is of a gate: {COMMANDS['gate']} fights it again")
+        raise ConfigError(f"duel {ids[0]} is of a gate: {COMMANDS['gate']} times it again")
     files = _files(run, plugins)
     registry = load_registry(files)
     only = Selection(duels=(duel_cells(duel),))
@@ -168,7 +168,7 @@ def duel_again(
     return runs.fight(request, registry, progress), registry
 
 
-_LISTED = "the report of a run names those it fought, under Speed"
+_LISTED = "the report of a run lists its duels under Speed"
 
 
 def parity_again(

@@ -95,7 +95,7 @@ def source_files(source: str) -> frozenset[Path]:
     return frozenset(import_steps(source))
 
 
-def forget() -> None:
+def clear_caches() -> None:
     """Clear the caches, so that a long-running process reads changed files again."""
     for known in (code_digest, source_files, _imports_of):
         known.cache_clear()

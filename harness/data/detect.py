@@ -17,7 +17,7 @@ from harness.core.errors import DataError, unknown
 from harness.core.model import Task
 from harness.data import arff_files
 from harness.data.columns import as_numbers
-from harness.data.parsers import read_header, told_in_one_line
+from harness.data.parsers import parser_errors, read_header
 from harness.data.reading import Reading
 from harness.data.safe_names import count, listed, shown
 from harness.data.streams import open_data
@@ -68,7 +68,7 @@ def complete(path: Path, reading: Reading) -> Reading:
 
 
 def _sparse_where_it_is(path: Path, reading: Reading) -> Reading:
-    with told_in_one_line(path, reading):
+    with parser_errors(path, reading):
         sparse = arff_files.is_sparse(path, reading)
     return reading.model_copy(update={"format": "sparse_arff"}) if sparse else reading
 
@@ -98,7 +98,7 @@ def find_separator(path: Path, encoding: str) -> str:
 
 def _habits(path: Path, reading: Reading) -> dict[str, Any]:
     """Return options of a CSV file from its first rows: blanks before names, decimal commas."""
-    with told_in_one_line(path, reading), open_data(path) as stream:
+    with parser_errors(path, reading), open_data(path) as stream:
         head = stream.read(_HEAD).decode(reading.encoding, errors="replace")
     rows = [*_fields(head.splitlines()[:_LINES], reading)]
     if len(rows) < 2 or len(rows[0]) < 2:

@@ -93,7 +93,7 @@ def _stacked(paths: Sequence[Path], reading: Reading) -> Parsed:
 
 
 def _parse_one(path: Path, reading: Reading) -> Parsed:
-    with told_in_one_line(path, reading):
+    with parser_errors(path, reading):
         if reading.format in TEXTS:
             size = checked_size(path, reading)
             if reading.format == "csv":
@@ -102,7 +102,7 @@ def _parse_one(path: Path, reading: Reading) -> Parsed:
 
 
 @contextmanager
-def told_in_one_line(path: Path, reading: Reading) -> Iterator[None]:
+def parser_errors(path: Path, reading: Reading) -> Iterator[None]:
     """Convert errors of a parser to a one-line DataError with the file's path."""
     check_readable(path)
     _check_magic(path, reading)
@@ -155,7 +155,7 @@ def read_header(path: Path, reading: Reading) -> list[str]:
 
     pandas is not used, because it renames duplicate columns and is slow on very wide files.
     """
-    with told_in_one_line(path, reading):
+    with parser_errors(path, reading):
         names = _first_fields(path, reading)
     return [name if name.strip() else f"Unnamed: {i}" for i, name in enumerate(names)]
 
@@ -296,7 +296,7 @@ def _parse_svmlight(path: Path, reading: Reading) -> Parsed:
 def _labels_by_id(path: Path, reading: Reading) -> pd.Series[Any]:
     """Return the label of each id in a file of topics."""
     plain = Reading(separator=r"\s+")
-    with told_in_one_line(path, plain):
+    with parser_errors(path, plain):
         lines = _read_csv(
             path, plain, header=None, dtype=str, quoting=csv.QUOTE_NONE, keep_default_na=False
         )

@@ -59,11 +59,11 @@ class Channel:
     def wait(self, seconds: float) -> None:
         """Wait until data can be read or written, at most ``seconds``."""
         assert self._requests is not None
-        heed = select.poll()
-        heed.register(self._replies, select.POLLIN)
+        poller = select.poll()
+        poller.register(self._replies, select.POLLIN)
         if self._unsent:
-            heed.register(self._requests, select.POLLOUT)
-        heed.poll(seconds * 1000)
+            poller.register(self._requests, select.POLLOUT)
+        poller.poll(seconds * 1000)
 
     def hear(self) -> bool:
         """Read available data into the buffer; return False without data, EOFError at the end."""

@@ -42,7 +42,7 @@ class Forked:
     def poll(self) -> int | None:
         """Return the exit code, or None while the worker runs."""
         if self.returncode is None and self._readable(0.0):
-            self._hear()
+            self._read_exit_code()
         return self.returncode
 
     def wait(self, timeout: float | None = None) -> int:
@@ -56,17 +56,17 @@ class Forked:
         if self.returncode is None:
             if not self._readable(timeout):
                 raise subprocess.TimeoutExpired("worker", timeout or 0.0)
-            self._hear()
+            self._read_exit_code()
         assert self.returncode is not None
         return self.returncode
 
     def _readable(self, timeout: float | None) -> bool:
         """Return whether the worker ends within ``timeout`` seconds."""
-        heed = select.poll()
-        heed.register(self._pidfd, select.POLLIN)
-        return bool(heed.poll(None if timeout is None else timeout * 1000))
+        poller = select.poll()
+        poller.register(self._pidfd, select.POLLIN)
+        return bool(poller.poll(None if timeout is None else timeout * 1000))
 
-    def _hear(self) -> None:
+    def _read_exit_code(self) -> None:
         """Read the exit code from the template and close the descriptors."""
         self._told.settimeout(STATUS_LATE)
         try:
@@ -83,8 +83,8 @@ class Template:
 
     def __init__(self, variables: Mapping[str, str]) -> None:
         self.used = False
-        self._door, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        self._door.settimeout(PATIENCE)
+        self._socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self._socket.settimeout(PATIENCE)
         with theirs:
             self.process = subprocess.Popen(  # noqa: S603 - our own interpreter
                 [sys.executable, "-m", "harness.worker", "--template", str(theirs.fileno())],
@@ -110,7 +110,7 @@ class Template:
         try:
             with theirs:
                 given = [stdin, output, replies, theirs.fileno()]
-                socket.send_fds(self._door, [json.dumps(asked).encode()], given)
+                socket.send_fds(self._socket, [json.dumps(asked).encode()], given)
             pid, pidfd = _announced(told)
         except BaseException:  # with closed ends, a late fork ends at once
             os.close(requests)
@@ -127,7 +127,7 @@ class Template:
 
     def end(self) -> None:
         """Kill the template; its workers go on."""
-        self._door.close()
+        self._socket.close()
         self.process.kill()
         self.process.wait()
 

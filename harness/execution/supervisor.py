@@ -222,7 +222,7 @@ class Supervisor:
                     "limits": to_json(job.limits),
                     **error.facts,
                 }
-                failed = _failed(trial, _for_people(error, do, job), facts)
+                failed = _failed(trial, _with_user_message(error, do, job), facts)
                 return replace(failed, samples=tuple(samples), started=started)
             samples += [Sample(**s) for s in reply.get("samples", ())]
         try:
@@ -261,7 +261,7 @@ class Supervisor:
         write_outcome(outcome_path(self.folder, outcome.trial.id), outcome)
 
 
-def _for_people(error: SessionError, do: str, job: Job) -> SessionError:
+def _with_user_message(error: SessionError, do: str, job: Job) -> SessionError:
     """Return the error with a message for the user, which names the time limit after a timeout."""
     if not isinstance(error, TooLateError):
         return error

@@ -42,11 +42,11 @@ def run_dask(
         If no worker is left, or the scheduler has gone.
     """
     every = list(jobs)
-    with hired(options, every) as workers:
+    with cluster_workers(options, every) as workers:
         untimed = [part for job in every if not is_timed(job) for part in parts_of(job)]
         timed = [job for job in every if is_timed(job)]
         yield from workers.run(untimed)
-        if timed and workers.roll.like():
+        if timed and workers.membership.like():
             yield from workers.run([part for job in timed for part in parts_of(job)], alone=True)
             return
     for job in timed:
@@ -54,7 +54,7 @@ def run_dask(
             yield from supervise(job)
 
 
-def fight_dask(
+def run_duels_dask(
     duels: Iterable[Duel], here: Callable[[Duel], DuelOutcome], options: JSON
 ) -> Iterator[DuelOutcome]:
     """Run duels on a Dask cluster, one on each host at a time; yield outcomes as they come.
@@ -74,8 +74,10 @@ def fight_dask(
             return here(duel)
 
     if options.get("scheduler"):
-        with hired(options, [side for duel in every for side in (duel.a, duel.b)]) as workers:
-            if workers.roll.like():
+        with cluster_workers(
+            options, [side for duel in every for side in (duel.a, duel.b)]
+        ) as workers:
+            if workers.membership.like():
                 for outcome in workers.run([Part([Errand(duel)]) for duel in every], alone=True):
                     lost = outcome.failure is not None and outcome.failure.kind == LOST
                     yield alone_here(outcome.duel) if lost else outcome
@@ -84,7 +86,7 @@ def fight_dask(
 
 
 @contextmanager
-def hired(options: JSON, jobs: list[Job]) -> Iterator[DaskWorkers]:
+def cluster_workers(options: JSON, jobs: list[Job]) -> Iterator[DaskWorkers]:
     """Yield the workers of the cluster in ``options``."""
     if unknown := sorted(set(options) - {"scheduler", "jobs"}):
         raise ConfigError(
@@ -132,4 +134,4 @@ def reached(address: Any) -> Any:
 def register_executors(register: Callable[[Executor], None]) -> None:
     """Register the dask executor."""
     summary = "workers of a Dask cluster; options scheduler=URL, jobs=N of a cluster of this run"
-    register(Executor("dask", run_dask, summary, fight=fight_dask))
+    register(Executor("dask", run_dask, summary, fight=run_duels_dask))

@@ -71,7 +71,7 @@ class _JobThreads:
         self.supervise = supervise
         self.stopped = threading.Event()
         self.results: queue.SimpleQueue[Outcome | BaseException | None] = queue.SimpleQueue()
-        self.stock = Stock(jobs)
+        self.job_queue = JobQueue(jobs)
 
     def drive(self) -> None:
         """Run jobs until none is left or ``stopped`` is set."""
@@ -87,11 +87,11 @@ class _JobThreads:
 
     def _outcomes(self) -> Iterator[Outcome]:
         last: Job | None = None
-        while (last := self.stock.take(last)) is not None:
+        while (last := self.job_queue.take(last)) is not None:
             yield from self.supervise(last)
 
 
-class Stock:
+class JobQueue:
     """Queue of jobs that lets a thread stay with one kind of worker while possible.
 
     A worker is reused for the next job of its kind, because importing a library takes seconds. So

@@ -112,7 +112,7 @@ class Execution:
         Every outcome is stored in one transaction before the next is waited for, so that an
         interruption loses at most the running trials.
         """
-        self._tell_threads(plan)
+        self._warn_threads(plan)
         for outcome in plan.skipped:
             self.store.record(self.run_id, outcome)
             self.tally.add("trial", outcome.status)
@@ -129,7 +129,7 @@ class Execution:
             compile_and_tell(ready, supervisor, self.registry, self.progress, note)
             self._run(jobs, supervisor)
             self._compare(unknown, supervisor)
-            self._fight(duels, supervisor)
+            self._run_duels(duels, supervisor)
         # All outcomes are stored. After an interruption the next writer collects the files instead.
         shutil.rmtree(supervisor.folder, ignore_errors=True)
         return self.tally
@@ -157,7 +157,7 @@ class Execution:
         int
             Number of splits that were run.
         """
-        self._tell_threads(plan)
+        self._warn_threads(plan)
         for outcome in plan.skipped:
             self.store.record(self.run_id, outcome)
             self.tally.add("trial", outcome.status)
@@ -190,7 +190,7 @@ class Execution:
             if name in chosen:
                 self.progress.message(f"note: {told}")
 
-    def _tell_threads(self, plan: Plan) -> None:
+    def _warn_threads(self, plan: Plan) -> None:
         """Print a warning if local trials use more threads than can run at once."""
         if self.options.executor == "local" and (told := machine.too_many_threads(plan.threads)):
             self.progress.message(told)
@@ -261,7 +261,7 @@ class Execution:
         """Return whether the deadline has passed."""
         return time.monotonic() >= self.options.deadline
 
-    def _fight(self, duels: list[Duel], supervisor: Supervisor) -> None:
+    def _run_duels(self, duels: list[Duel], supervisor: Supervisor) -> None:
         """Run duels, each alone on its machine."""
         if not duels or self._late():
             return

@@ -93,14 +93,14 @@ class RunAgain:
             raise ConfigError("a trial says its algorithm and dataset; leave out -a and -d")
         with Store.open(Path(self.results)) as store:
             trials = [outcome.trial for outcome, _ in store.outcomes(run["id"])]
-        meant = {_told_of(trial) for trial in trials if trial.id.startswith(self.trial)}
+        meant = {_trial_key(trial) for trial in trials if trial.id.startswith(self.trial)}
         if len(meant) != 1:
             why = f"more than one trial {self.trial!r}" if meant else f"no trial {self.trial!r}"
             raise ConfigError(f"run {run['id']} has {why}; `harness export` lists all")
-        return tuple(trial.cell for trial in trials if _told_of(trial) in meant)
+        return tuple(trial.cell for trial in trials if _trial_key(trial) in meant)
 
 
-def _told_of(trial: Trial) -> str:
+def _trial_key(trial: Trial) -> str:
     """Return a digest of everything but split and seed of a trial."""
     return digest([trial.algorithm, trial.params, trial.preparation, trial.dataset, trial.threads])
 
@@ -165,7 +165,7 @@ def duel_again(
     only = Selection(duels=(duel_cells(duel),))
     request = replace(request_of(run), only=only, plugin_files=files, results=folder, fresh=fresh)
     request = replace(request, experiment=only.experiment(request.experiment))
-    return runs.fight(request, registry, progress), registry
+    return runs.run_duel_request(request, registry, progress), registry
 
 
 _LISTED = "the report of a run lists its duels under Speed"

@@ -318,10 +318,10 @@ def run_one_duel(
 ) -> DuelEnd:
     """Run one duel of an experiment's two algorithms as a run of its own, or reuse a stored one."""
     request = Request(experiment, extra, plugin_files, results, fresh=fresh, command="duel")
-    return fight(request, registry, progress)
+    return run_duel_request(request, registry, progress)
 
 
-def fight(request: Request, registry: Registry, progress: Progress) -> DuelEnd:
+def run_duel_request(request: Request, registry: Registry, progress: Progress) -> DuelEnd:
     """Run the one duel of a request as a run of its own, or reuse a stored one."""
     plan = plan_request(request, registry)
     config = config_of(request, plan.declared)

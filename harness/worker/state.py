@@ -70,7 +70,7 @@ class WorkerState:
             self._algorithm = self._registry.algorithm(algorithm)
             import_libraries(self._algorithm.libraries)
         self._session.setdefault("import", facts.together(self._imported, self.meter.last))
-        self._settle(thaw=False)
+        self._freeze_objects(thaw=False)
         found, notes = facts.thread_facts(threads)
         self._facts = {
             "threads": threads,
@@ -99,7 +99,7 @@ class WorkerState:
         self._session["load"] = self.meter.last
         if self._table.test_rows is None:
             import_what_splits()
-        self._settle(thaw=again)
+        self._freeze_objects(thaw=again)
         rows, columns = self._table.X.shape
         told = {"rows": rows, "columns": columns, **self._pins, "notes": self._table.notes}
         return {**told, "samples": [self.meter.last]}
@@ -318,7 +318,7 @@ class WorkerState:
         }
 
     @staticmethod
-    def _settle(*, thaw: bool) -> None:
+    def _freeze_objects(*, thaw: bool) -> None:
         """Exclude all present objects from garbage collection, so that collections are short.
 
         With ``thaw`` the objects excluded before are collected first.

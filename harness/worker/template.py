@@ -55,7 +55,7 @@ class _Worker:
         self.told.close()
 
 
-def become_worker(door: int) -> Sample:
+def become_worker(socket_fd: int) -> Sample:
     """Fork a worker for each request at a socket; return only in the workers.
 
     Returns
@@ -68,7 +68,7 @@ def become_worker(door: int) -> Sample:
         os._exit(0)
     gc.collect()
     gc.freeze()  # keeps these pages shared with the workers for longer
-    with socket.socket(fileno=door) as requests:
+    with socket.socket(fileno=socket_fd) as requests:
         _serve(requests)
     return imported
 
@@ -107,7 +107,7 @@ def _serve(requests: socket.socket) -> None:
             if (new := _forked(given)) is None:
                 for worker in workers:
                     worker.close()
-                _furnish(json.loads(asked), *given)
+                _set_up_worker(json.loads(asked), *given)
                 return
             workers.append(new)
 
@@ -139,13 +139,13 @@ def _forked(given: list[int]) -> _Worker | None:
     return _Worker(pid, os.pidfd_open(pid), socket.socket(fileno=told))
 
 
-def _furnish(asked: JSON, stdin: int, output: int, replies: int, told: int) -> None:
+def _set_up_worker(asked: JSON, stdin: int, output: int, replies: int, told: int) -> None:
     """Set up this fork like a newly started worker, and send its process id."""
     os.setsid()  # first, so that its process group exists when the parent may kill it
     pidfd = os.pidfd_open(os.getpid())
-    with socket.socket(fileno=told) as door, contextlib.suppress(OSError):
+    with socket.socket(fileno=told) as parent, contextlib.suppress(OSError):
         # If the parent has given up meanwhile, stdin is closed too and this worker ends.
-        socket.send_fds(door, [str(os.getpid()).encode()], [pidfd])
+        socket.send_fds(parent, [str(os.getpid()).encode()], [pidfd])
     for fd, place in ((stdin, 0), (output, 1), (output, 2)):
         os.dup2(fd, place)
     for fd in (pidfd, stdin, output):

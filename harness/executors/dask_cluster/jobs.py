@@ -80,7 +80,7 @@ def run_here(run: str, job: Job) -> list[Carried]:
     return found
 
 
-def fight_here(run: str, duel: Duel) -> DuelOutcome:
+def run_duel_here(run: str, duel: Duel) -> DuelOutcome:
     """Run a duel with exclusive use of this host."""
     with _at(run) as place:
         place.warm([duel.a, duel.b])

@@ -29,7 +29,7 @@ class ClusterError(HarnessError):
     exit_code = 5
 
 
-class Roll:
+class Membership:
     """Known workers of a cluster.
 
     Parameters
@@ -60,7 +60,7 @@ class Roll:
         self._again: dict[str, float] = {}  # address → time of the next query
         self._heard: SimpleQueue[tuple[str, Any]] = SimpleQueue()
 
-    def meet(self) -> list[str]:
+    def poll_workers(self) -> list[str]:
         """Poll the cluster and return the addresses of the present workers that have answered.
 
         Raises
@@ -88,8 +88,8 @@ class Roll:
         """
         own, end = machine.machine_id(), time.monotonic() + ANSWERING
         while True:
-            with told_if_gone():
-                met = self.meet()
+            with scheduler_errors():
+                met = self.poll_workers()
             found = [one for one in met if self.fact(one, "machine") == own]
             all_told = bool(met) and not self.silent()
             if found or all_told or time.monotonic() > end:
@@ -139,7 +139,7 @@ class Roll:
 
 
 @contextmanager
-def told_if_gone() -> Iterator[None]:
+def scheduler_errors() -> Iterator[None]:
     """Convert errors of a lost scheduler to ClusterError."""
     try:
         yield

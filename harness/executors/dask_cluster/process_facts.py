@@ -32,7 +32,7 @@ def facts_here(plugins: tuple[str, ...], libraries: tuple[str, ...]) -> JSON:
     Files are read anew each time, because a cluster's worker may run for days. The code that it
     has loaded may be older than the files, so digests of both are returned.
     """
-    ids.forget()
+    ids.clear_caches()
     code = {f"code of {plugin}": digest_of(plugin) for plugin in plugins}
     asked = {name: installed_version(name) for name in libraries}
     return {

@@ -24,8 +24,13 @@ from harness.core.errors import HarnessError
 from harness.core.model import JSON, Duel, DuelOutcome, Failure, Job, Outcome, Status
 from harness.core.outcome_files import outcome_path, read_outcome
 from harness.core.units import utc_now
-from harness.executors.dask_cluster.jobs import Carried, close_here, fight_here, run_here
-from harness.executors.dask_cluster.membership import LOOK, ClusterError, Roll, told_if_gone
+from harness.executors.dask_cluster.jobs import Carried, close_here, run_duel_here, run_here
+from harness.executors.dask_cluster.membership import (
+    LOOK,
+    ClusterError,
+    Membership,
+    scheduler_errors,
+)
 
 LOST = "WorkerLost"  # kind of failure
 ATTEMPTS = 3  # lost workers after which a trial or duel is given up
@@ -64,11 +69,11 @@ class DaskWorkers:
     folder
         Folder of outcome files until the store has taken them.
     jobs
-        Jobs to run, see `Roll`.
+        Jobs to run, see `Membership`.
     """
 
     def __init__(self, client: Any, folder: Path, jobs: Iterable[Job]) -> None:
-        self.client, self.folder, self.roll = client, folder, Roll(client, jobs)
+        self.client, self.folder, self.membership = client, folder, Membership(client, jobs)
         self.name = uuid.uuid4().hex
         self.waiting: deque[Part] = deque()
         self.assigned: dict[str, Part] = {}  # address → its errands; the first is running
@@ -91,8 +96,8 @@ class DaskWorkers:
         self.waiting.extend(parts)
         since = time.monotonic()
         while self.waiting or self.assigned:
-            with told_if_gone():
-                there = self.roll.meet()
+            with scheduler_errors():
+                there = self.membership.poll_workers()
                 self.wake(there)
                 ended = self.give_up_lost(there)
                 self.hand_out(there, alone=alone)
@@ -109,7 +114,7 @@ class DaskWorkers:
 
     def nobody_left(self) -> str:
         """Return a message on waiting work without workers, and on workers that do not answer."""
-        left, silent = sum(map(len, self.waiting)), self.roll.silent()
+        left, silent = sum(map(len, self.waiting)), self.membership.silent()
         told = f"{left} trials or duels wait, and the cluster has no worker for them"
         return f"{told}; these do not answer: {', '.join(silent)}" if silent else told
 
@@ -119,9 +124,12 @@ class DaskWorkers:
         there = [one for one in there if one not in self.resting]
         if not alone:
             return [address for address in there if address not in busy]
-        own, taken = machine.machine_id(), {self.roll.fact(one, "host") for one in self.assigned}
-        like = [one for one in there if self.roll.fact(one, "machine") == own]
-        by_host = {self.roll.fact(one, "host"): one for one in reversed(like)}
+        own, taken = (
+            machine.machine_id(),
+            {self.membership.fact(one, "host") for one in self.assigned},
+        )
+        like = [one for one in there if self.membership.fact(one, "machine") == own]
+        by_host = {self.membership.fact(one, "host"): one for one in reversed(like)}
         idle = [one for one in self.assigned if one not in busy]
         return idle + [one for host, one in by_host.items() if host not in taken]
 
@@ -133,7 +141,7 @@ class DaskWorkers:
                     continue
                 self.assigned[address] = self.waiting.popleft()
             what = self.assigned[address][0].what
-            task = run_here if isinstance(what, Job) else fight_here
+            task = run_here if isinstance(what, Job) else run_duel_here
             asked = {"workers": [address], "retries": 0, "pure": False}
             self.running[self.client.submit(task, self.name, what, **asked)] = address
 
@@ -196,7 +204,7 @@ class DaskWorkers:
         """Yield the outcomes in the form of a local worker's."""
         for result, errand, address in done:
             ran = {"worker": address, "lost": errand.lost}
-            ran |= {name: self.roll.fact(address, name) for name in ("host", "machine")}
+            ran |= {name: self.membership.fact(address, name) for name in ("host", "machine")}
             if isinstance(result, DuelOutcome):
                 yield replace(result, facts={**result.facts, "dask": ran})
                 continue
@@ -223,7 +231,7 @@ class DaskWorkers:
         for future in self.running:
             with suppress(Exception):  # the scheduler may be gone
                 future.cancel()
-        spoken = [one for one in self.roll.there if one in self.roll.known]
+        spoken = [one for one in self.membership.there if one in self.membership.known]
         ask(self.client, CLOSING, close_here, self.name, workers=spoken, on_error="ignore")
 
 

@@ -105,9 +105,8 @@ class Duels(Strict):
     launches: int = Field(8, ge=1, le=1000)
     blocks: int = Field(4, ge=1, le=1000)
     threads: int = Field(1, ge=1, le=1024)
-    phase: Literal["train", "native", "fit", "predict", "predict_one"] = (
-        "train"  # of the stopping rule
-    )
+    # phase of the stopping rule
+    phase: Literal["train", "native", "fit", "predict", "predict_one"] = "train"
     precision: Share | None = None  # target half-width of the interval, such as "2%"
     claim: float | None = Field(None, gt=0)  # "B takes at least so many times as long as A"
     noise: bool = False  # also time an algorithm against itself on each dataset

@@ -36,9 +36,9 @@ def balanced_weights(y: np.ndarray, weight: np.ndarray | None) -> np.ndarray:
     y : (n,) int64 class codes
     weight : (n,) float64, optional
     """
-    own = np.ones(len(y)) if weight is None else weight
-    sums = np.bincount(y, weights=own)
+    given = np.ones(len(y)) if weight is None else weight
+    sums = np.bincount(y, weights=given)
     present = int(np.count_nonzero(sums))
-    factors = np.divide(own.sum(), present * sums, out=np.zeros_like(sums), where=sums > 0)
-    found: np.ndarray = own * factors[y]
-    return found
+    factors = np.divide(given.sum(), present * sums, out=np.zeros_like(sums), where=sums > 0)
+    weights: np.ndarray = given * factors[y]
+    return weights

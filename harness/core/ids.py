@@ -110,7 +110,7 @@ def import_steps(source: str) -> dict[Path, int]:
         if path in steps or not path.is_file():
             continue
         steps[path] = step
-        todo += [(found, step + 1) for found in _imports_of(path)]
+        todo += [(imported, step + 1) for imported in _imports_of(path)]
     return steps
 
 
@@ -131,7 +131,7 @@ def _imports_of(path: Path) -> list[Path]:
     if not (root / "__init__.py").is_file():
         return []
     package = ".".join(path.parent.relative_to(root.parent).parts)
-    found: list[Path] = []
+    files: list[Path] = []
     for node in _statements(ast.parse(path.read_bytes())):
         if isinstance(node, ast.ImportFrom):
             name = "." * node.level + (node.module or "")
@@ -141,8 +141,8 @@ def _imports_of(path: Path) -> list[Path]:
             names = [alias.name for alias in node.names]
         else:
             continue
-        found += [file for name in names if (file := _file_of(name, root)) is not None]
-    return found
+        files += [file for name in names if (file := _file_of(name, root)) is not None]
+    return files
 
 
 def _statements(node: ast.AST) -> Iterator[ast.stmt]:

@@ -101,11 +101,11 @@ def virtualised() -> bool | None:
 
 def library_versions() -> dict[str, str]:
     """Return the installed versions of :data:`LIBRARIES` without importing them."""
-    found = {}
+    versions = {}
     for name in LIBRARIES:
         with contextlib.suppress(PackageNotFoundError):
-            found[name] = version(name)
-    return found
+            versions[name] = version(name)
+    return versions
 
 
 @cache
@@ -124,8 +124,8 @@ def others_runnable() -> int | None:
 
     None if the system does not provide it.
     """
-    told = _word(Path("/proc/loadavg")).partition("/")[0].split()[-1:]  # "0.4 0.5 0.6 2/345 678"
-    return max(0, int(told[0]) - 1) if told and told[0].isdigit() else None
+    fields = _word(Path("/proc/loadavg")).partition("/")[0].split()[-1:]  # "0.4 0.5 0.6 2/345 678"
+    return max(0, int(fields[0]) - 1) if fields and fields[0].isdigit() else None
 
 
 def usable_processors() -> int:

@@ -73,14 +73,14 @@ class LoadMeter:
 
 def busy_seconds(cpus: Collection[int]) -> float:
     """Return the busy seconds of some processors since the machine started."""
-    found = 0.0
+    busy = 0.0
     with contextlib.suppress(Exception):  # psutil raises various errors on unsupported systems
         for number, times in enumerate(psutil.cpu_times(percpu=True)):
             if number in cpus:
                 idle = times.idle + getattr(times, "iowait", 0.0)
                 guest = getattr(times, "guest", 0.0) + getattr(times, "guest_nice", 0.0)
-                found += sum(times) - idle - guest  # guest times are part of user and nice
-    return found
+                busy += sum(times) - idle - guest  # guest times are part of user and nice
+    return busy
 
 
 def tree_seconds(pid: int) -> float:

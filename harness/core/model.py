@@ -243,9 +243,7 @@ class Executor:
     name: str
     run: Callable[[Iterable[Job], Callable[[Job], Iterator[Outcome]], JSON], Iterator[Outcome]]
     summary: str = ""
-    fight: Callable[..., Iterator[DuelOutcome]] | None = (
-        None  # runs duels: (duels, run_here, options)
-    )
+    fight: Callable[..., Iterator[DuelOutcome]] | None = None  # (duels, run_here, options)
 
 
 class Severity(StrEnum):
@@ -322,9 +320,7 @@ class Trial:
     id: str
     task: Task
     timed: bool = False
-    ingredients: Mapping[str, Any] = field(
-        default_factory=dict
-    )  # everything that the id is computed from
+    ingredients: Mapping[str, Any] = field(default_factory=dict)  # input of the id's digest
 
 
 @dataclass(frozen=True)

@@ -63,10 +63,10 @@ def read_outcome(path: Path) -> Outcome:
 
 
 def _beside(path: Path, file: str) -> str:
-    found = path.parent / file
-    if found.parent != path.parent or not found.is_file():
+    array = path.parent / file
+    if array.parent != path.parent or not array.is_file():
         raise ValueError(f"it names {file!r}, which is not a file beside it")
-    return str(found.absolute())
+    return str(array.absolute())
 
 
 def _write(path: Path, fill: Callable[[IO[bytes]], Any]) -> None:

@@ -36,7 +36,7 @@ class Mark(NamedTuple):
     def processes(self) -> list[int]:
         """Return the processes that carry the mark, without this one; Linux only."""
         text = self.path.encode(errors="surrogateescape")
-        found = []
+        pids = []
         for folder in PROC.glob("[0-9]*"):
             pid = int(folder.name)
             with contextlib.suppress(OSError):  # ended, or of another user
@@ -44,8 +44,8 @@ class Mark(NamedTuple):
                     continue
                 named = f"{MARK}=".encode() + text in (folder / "environ").read_bytes()
                 if named or text in (folder / "maps").read_bytes():
-                    found.append(pid)
-        return found
+                    pids.append(pid)
+        return pids
 
 
 def _started(pid: int) -> int:
@@ -63,22 +63,22 @@ def descendants(pid: int) -> list[int]:
     """Return the running descendants of a process."""
     if not Path(f"/proc/{pid}/task/{pid}/children").exists():  # macOS, or an unusual kernel
         return _descendants_by_psutil(pid)
-    found: list[int] = []
+    pids: list[int] = []
     todo = [pid]
     while todo:
         children = _children(todo.pop())
-        found += children
+        pids += children
         todo += children
-    return found
+    return pids
 
 
 def _children(pid: int) -> list[int]:
-    found: list[int] = []
+    pids: list[int] = []
     # The process may end at any time; `scandir` is closed in that case too.
     with contextlib.suppress(OSError), os.scandir(f"/proc/{pid}/task") as tasks:
         for task in tasks:
-            found += map(int, Path(task.path, "children").read_bytes().split())
-    return found
+            pids += map(int, Path(task.path, "children").read_bytes().split())
+    return pids
 
 
 def _descendants_by_psutil(pid: int) -> list[int]:

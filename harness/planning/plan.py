@@ -46,9 +46,7 @@ from harness.planning.declarations import declare
 from harness.planning.duels import make_duel, stop_rule
 from harness.plugins.registry import Entry, Registry
 
-OWN_DATA = (
-    "harness.data.providers."  # prefix of plugins with built-in datasets, which every worker loads
-)
+OWN_DATA = "harness.data.providers."  # built-in datasets, which every worker loads
 
 
 @dataclass(frozen=True)

@@ -50,10 +50,10 @@ class EstimatorAdapter:
         if not self.spec.task.is_classification:
             return np.asarray(self.model.predict(X), dtype=np.float64)
         if hasattr(self.model, "predict_proba"):
-            found = np.asarray(self.model.predict_proba(X), dtype=np.float64)
+            shares = np.asarray(self.model.predict_proba(X), dtype=np.float64)
         else:
-            found = (self.model.predict(X)[:, None] == self.model.classes_[None, :]).astype(float)
-        return spread(found, np.asarray(self.model.classes_), self.spec.n_classes)
+            shares = (self.model.predict(X)[:, None] == self.model.classes_[None, :]).astype(float)
+        return spread(shares, np.asarray(self.model.classes_), self.spec.n_classes)
 
     def predict_one(self, x: Any) -> np.ndarray:
         """Predict one row with the same method as many rows."""

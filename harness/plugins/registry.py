@@ -247,9 +247,7 @@ def _load(registry: Registry, name: str, get: Any) -> None:
     """Load one discovered plugin; record it as broken if it fails."""
     try:
         _register(registry, get(), name)
-    except (
-        OtherPluginAPIError
-    ) as error:  # recorded as broken: it may have been right when installed
+    except OtherPluginAPIError as error:  # not an error: it may have fitted when installed
         registry.broken.append(Broken(name, str(error), traceback.format_exc()))
     except PluginError:
         raise  # a broken contract is always an error

@@ -81,9 +81,7 @@ class Fitted:
     key: str = ""
     most_rounds: int = 0  # 0: any
     left_out: Mapping[str, str] = field(default_factory=dict)
-    compiled: Sequence[JSON] | None = (
-        None  # notes on kernels compiled for the samples; None: not compiled yet
-    )
+    compiled: Sequence[JSON] | None = None  # kernels compiled for the samples; None: not yet
 
 
 @dataclass(frozen=True)

@@ -26,9 +26,8 @@ from harness.runs import noop_algorithm
 from harness.runs.run import Request, run_experiment
 from harness.store import Store
 
-PHASES = frozenset(
-    {"preparation", "native", "fit", "predict", "predict_one"}
-)  # time of the algorithm
+# phases that count for the algorithm
+PHASES = frozenset({"preparation", "native", "fit", "predict", "predict_one"})
 
 
 @dataclass(frozen=True)
@@ -120,9 +119,8 @@ def summarise(outcomes: list[Outcome], total: float) -> Overhead:
         raise HarnessError(f"the harness's own time cannot be measured: {why}")
     n = len(outcomes)
     ends = sorted(datetime.fromisoformat(outcome.ended) for outcome in outcomes)
-    cycle = (ends[-1] - ends[0]).total_seconds() / (
-        n - 1
-    )  # from end to end of consecutive trials, including the store
+    # from end to end of consecutive trials, including the store
+    cycle = (ends[-1] - ends[0]).total_seconds() / (n - 1)
     inside = sum(s.wall for o in outcomes for s in o.samples if s.phase in PHASES) / n
     return Overhead(
         trial=cycle - inside, job=total - n * cycle, amortised=total / n - inside, trials=n

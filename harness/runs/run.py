@@ -188,9 +188,8 @@ def planned_matches(request: Request, registry: Registry, plan: Plan) -> list[Ma
     """Return the tree comparisons of a request with its plan."""
     if not request.only:
         return matches_of(request.experiment.parity, plan)
-    whole = _whole_plan(
-        request, registry
-    )  # the selected part may lack datasets that the globs match
+    # the selected part may lack datasets that the globs match
+    whole = _whole_plan(request, registry)
     return request.only.matches(matches_of(request.experiment.parity, whole))
 
 

@@ -2,8 +2,8 @@
 
 The worker writes three numbers into a shared file: the seconds of all finished compilations, the
 monotonic time at which the current one began (0 if there is none), and the number of functions.
-The parent reads them while it waits for a reply, so compilation does not count
-against the time limit of a trial.
+The parent reads them while it waits for a reply, so compilation does not count against the time
+limit of a trial.
 """
 
 from __future__ import annotations

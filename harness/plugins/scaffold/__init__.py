@@ -45,8 +45,8 @@ def write_package(name: str, kind: str, parent: Path) -> list[Path]:
     """
     module = name.replace("-", "_")
     if not NAME.fullmatch(name) or keyword.iskeyword(module):
-        told = "is made of lower-case letters, digits and single dashes, such as my-forest"
-        raise ConfigError(f"a plugin's name {told}: {name!r} is not")
+        rule = "is made of lower-case letters, digits and single dashes, such as my-forest"
+        raise ConfigError(f"a plugin's name {rule}: {name!r} is not")
     folder = parent / name
     words = {"name": name, "module": module, "kind": kind, "version": version("tree-harness")}
     words["api"] = str(__plugin_api__)

@@ -235,16 +235,18 @@ def load_experiment(
     else:
         data, place = deepcopy(dict(named)), "the experiment"
         data.setdefault("name", "experiment")
-    told: JSON = {}
+    settings: JSON = {}
     for text in overrides:
         key, separator, value = text.partition("=")
         if not separator or not key.strip():
             raise ConfigError(f"--set takes key=value, such as run.threads=2, not {text!r}")
-        told[key.strip()] = _toml_value(value.strip())
-    told |= changes or {}
-    for key, value in told.items():
+        settings[key.strip()] = _toml_value(value.strip())
+    settings |= changes or {}
+    for key, value in settings.items():
         _set(data, key, value)
-    return parse_experiment(data, f"{place} with {', '.join(told)} as asked for" if told else place)
+    return parse_experiment(
+        data, f"{place} with {', '.join(settings)} as asked for" if settings else place
+    )
 
 
 def experiment_schema() -> JSON:

@@ -31,11 +31,11 @@ class Pins:
 
     def agree(self, facts: Mapping[str, JSON]) -> bool:
         """Return whether an outcome with these facts was measured on the same bytes."""
-        told = facts.get("pins", {})
-        here = {key: self.met.get(key) or pin_of(key) for key in told}
-        if any(sha256 and sha256 != told[key] for key, sha256 in here.items()):
+        measured = facts.get("pins", {})
+        here = {key: self.met.get(key) or pin_of(key) for key in measured}
+        if any(sha256 and sha256 != measured[key] for key, sha256 in here.items()):
             return False
-        self.met |= told
+        self.met |= measured
         return True
 
     def keep(self) -> None:

@@ -105,5 +105,5 @@ def chosen(kind: str, patterns: Sequence[str], known: Iterable[str]) -> tuple[st
 
 def stored_selection(config: JSON) -> Selection:
     """Return the selection that a stored run was limited to."""
-    told = config.get("only") or {}
-    return Selection(**{key: tuple(values) for key, values in told.items()})
+    parts = config.get("only") or {}
+    return Selection(**{key: tuple(values) for key, values in parts.items()})

@@ -316,20 +316,20 @@ def key_of(plan: Plan, experiment: Experiment, processors: int) -> str:
     return ids.digest([VERSION, machine_id(), processors, experiment.run.budget, sorted(trials)])
 
 
-def words_of(told: JSON) -> str:
+def words_of(event: JSON) -> str:
     """Return a sentence on how a budget reduced a run."""
     parts = []
-    splits, planned, rows = told["splits"], told["planned"], told["most_train_rows"]
+    splits, planned, rows = event["splits"], event["planned"], event["most_train_rows"]
     if splits < planned:
         parts.append(f"{splits} of {planned} splits were run")
     if rows:
         parts.append(f"each split trained on a sample of {rows:,} rows")
-    budget = show_duration(told["seconds"])
-    if not parts and not told["left_out"]:
+    budget = show_duration(event["seconds"])
+    if not parts and not event["left_out"]:
         return f"Everything fitted into the time budget of {budget}."
     text = " and ".join(parts) or f"all {planned} splits were run"
     said = f"To fit into the time budget of {budget}, {text}." if parts else ""
-    for name, why in told["left_out"].items():
+    for name, why in event["left_out"].items():
         said += f" {name} was left out: {why}."
     return said.strip()
 
@@ -390,16 +390,16 @@ class Budgeting:
         """
         processors = side_by_side(plan.jobs)
         key = key_of(plan, experiment, processors)
-        for told in reversed(self.remembered):
-            if told["key"] == key:
+        for event in reversed(self.remembered):
+            if event["key"] == key:
                 fitted = experiment
-                if told["most_train_rows"]:
-                    fitted = with_rows(fitted, told["most_train_rows"])
-                if told["configurations"]:
-                    fitted = _with_configurations(fitted, told["configurations"])
+                if event["most_train_rows"]:
+                    fitted = with_rows(fitted, event["most_train_rows"])
+                if event["configurations"]:
+                    fitted = _with_configurations(fitted, event["configurations"])
                 names = [job.name for job in plan.jobs]
-                fitted = without_algorithms(fitted, told["left_out"], names)
-                return Fitted(fitted, key, told["splits"], told["left_out"])
+                fitted = without_algorithms(fitted, event["left_out"], names)
+                return Fitted(fitted, key, event["splits"], event["left_out"])
         declared = (plan.declared or {}).get("datasets", {})
         sizes = {
             name: Sizes(facts["rows"], facts["columns"], facts["n_classes"])
@@ -453,7 +453,7 @@ def event_of(fitted: Fitted, splits: int, planned: int, clock: Clock) -> JSON:
     """Return the budget event to store at the end of a run."""
     experiment = fitted.experiment
     tuned = "tuned" in experiment.tracks
-    told = {
+    event = {
         "key": fitted.key,
         "seconds": experiment.run.budget,
         "spent": clock.spent,
@@ -463,4 +463,4 @@ def event_of(fitted: Fitted, splits: int, planned: int, clock: Clock) -> JSON:
         "configurations": experiment.tuning.configurations if tuned else 0,
         "left_out": dict(fitted.left_out),
     }
-    return {**told, "words": words_of(told)}
+    return {**event, "words": words_of(event)}

@@ -72,12 +72,12 @@ class Tally:
             counts = [f"{same[status]} {status.replace('_', ' ')}" for status in ends]
             first, _, rest = ", ".join(counts).partition(" ")
             parts.append(f"{first} {noun}{'s' if first != '1' else ''} {rest}")
-        told = "; ".join(parts) or "nothing was measured"
+        message = "; ".join(parts) or "nothing was measured"
         if self.reused:
-            told += f"; {self.reused} of them known from earlier runs"
+            message += f"; {self.reused} of them known from earlier runs"
         if self.old_failures:
-            told += f" ({self.old_failures} failed then; --retry-failed runs them again)"
-        return told
+            message += f" ({self.old_failures} failed then; --retry-failed runs them again)"
+        return message
 
 
 class Clock(Protocol):
@@ -164,8 +164,8 @@ class Execution:
         done, longest = 0, 0.0
         with Supervisor(self.store.workdir(self.run_id)) as supervisor:
             note = partial(self.store.event, self.run_id, KIND)
-            for told in compiled or ():
-                note(told)
+            for event in compiled or ():
+                note(event)
             if compiled is None:
                 with clock.paused():
                     compile_and_tell(plan.jobs, supervisor, self.registry, self.progress, note)
@@ -186,14 +186,14 @@ class Execution:
     def tell_unanswered(self, plan: Plan) -> None:
         """Print a note for algorithms of the plan whose reference is not registered."""
         chosen = (plan.declared or {}).get("algorithms", {})
-        for name, told in self.registry.unanswered().items():
+        for name, message in self.registry.unanswered().items():
             if name in chosen:
-                self.progress.message(f"note: {told}")
+                self.progress.message(f"note: {message}")
 
     def _warn_threads(self, plan: Plan) -> None:
         """Print a warning if local trials use more threads than can run at once."""
-        if self.options.executor == "local" and (told := machine.too_many_threads(plan.threads)):
-            self.progress.message(told)
+        if self.options.executor == "local" and (message := machine.too_many_threads(plan.threads)):
+            self.progress.message(message)
 
     def _unknown_jobs(self, planned: Iterable[Job]) -> list[Job]:
         """Attach stored outcomes to the run and return jobs with the remaining trials."""

@@ -50,7 +50,7 @@ def run_parity(
     ConfigError
         If no dataset can be taken by both.
     """
-    told = progress or Progress()
+    events = progress or Progress()
     plan = make_plan(experiment, registry, surroundings(), extra, plugin_files)
     a, b = sides(experiment, registry)
     matches = list(find_matches(plan, a, b, dict.fromkeys(job.dataset.name for job in plan.jobs)))
@@ -59,7 +59,7 @@ def run_parity(
         raise ConfigError(f"nothing to compare: no chosen dataset can be taken by {names}")
     request = Request(experiment, extra, plugin_files, results, command="parity")
     config = config_of(request, plan.declared)
-    with Store.open(results, write=True, on_wait=told.message) as store:
+    with Store.open(results, write=True, on_wait=events.message) as store:
         digest = config_hash(config)
         run_id = store.begin_run(experiment.name, config, digest, machine=fingerprint())
         status: RunStatus = "interrupted"
@@ -69,7 +69,7 @@ def run_parity(
             unknown = matches if fresh else _reuse(store, run_id, matches)
             jobs = [job for match in unknown for job in (match.a, match.b)]
             store.plan_trials(run_id, [trial for job in jobs for trial in job.trials])
-            for _ in Comparisons(store, run_id, registry, told, keep=True).compare(unknown):
+            for _ in Comparisons(store, run_id, registry, events, keep=True).compare(unknown):
                 pass
             status = "done"
         finally:

@@ -183,8 +183,8 @@ def duel_experiment(
     timeout: str | float = "10m",
 ) -> Experiment:
     """Return the experiment of one duel; ``settings`` are keys of its ``[duels]`` table."""
-    told = {key: value for key, value in settings.items() if value is not None}
-    if "launches" in told and ("precision" in told or "claim" in told):
+    given = {key: value for key, value in settings.items() if value is not None}
+    if "launches" in given and ("precision" in given or "claim" in given):
         raise ConfigError("launches fixes what precision and claim leave open: ask for one of them")
     return parse_experiment(
         {
@@ -194,7 +194,7 @@ def duel_experiment(
             "capacity": plain_params(capacity),
             "run": {"seeds": [seed], "timeout": timeout},
             "splits": {"seed": seed},
-            "duels": {**told, "datasets": [dataset]},
+            "duels": {**given, "datasets": [dataset]},
         },
         "the duel",
     )

@@ -191,8 +191,8 @@ def parity_again(
     with Store.open(folder) as store:
         run = store.run(run_id)
     if (command := command_of(run)) != "parity":
-        told = COMMANDS.get(command, "`harness run --again RUN`")
-        raise ConfigError(f"run {run['id']} is of another command: {told}")
+        advice = COMMANDS.get(command, "`harness run --again RUN`")
+        raise ConfigError(f"run {run['id']} is of another command: {advice}")
     request, files = request_of(run), _files(run, plugins)
     declared: JSON = run["config"].get("declared") or {}
     changes: dict[str, Any] = {}

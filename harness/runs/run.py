@@ -115,8 +115,8 @@ class Forecast:
             state = "known" if match.what["id"] in self.known_matches else "to compare"
             names = f"{match.a.name} and {match.b.name}"
             lines.append(f"trees of {names} on {match.a.dataset.name}: {state}")
-        if told := too_many_threads(self.plan.threads):
-            lines.append(told)
+        if warning := too_many_threads(self.plan.threads):
+            lines.append(warning)
         seconds, unknown = self.estimate()
         guess = f"about {show_duration(seconds)} of trials" if seconds else "no estimate yet"
         rest = f", and {unknown} trials that were never timed here" if unknown else ""
@@ -294,9 +294,9 @@ def _run_within_budget(
             execution.tell_unanswered(plan)
             rounds = budget.rounds_of(plan)
             done = execution.carry_out_rounds(rounds, plan, clock, fitted.compiled)
-            told = budget.event_of(fitted, done, len(rounds), clock)
-            store.event(run_id, budget.KIND, told)
-            progress.message(told["words"])
+            event = budget.event_of(fitted, done, len(rounds), clock)
+            store.event(run_id, budget.KIND, event)
+            progress.message(event["words"])
             asked, fresh = request.experiment.diagnostics, request.fresh
             Diagnosis(store, run_id, registry, progress, asked, fresh).carry_out(plan)
             status = "done"

@@ -175,7 +175,7 @@ def verify(dataset: Dataset) -> list[JSON]:
         return [{"check": "bytes", "expected": "as declared", "found": str(error), "ok": False}]
     vouched = isinstance(dataset.load, Loader)
     bytes_row = {"check": "bytes", "expected": "as declared", "ok": vouched}
-    bytes_row["found"] = "as declared" if vouched else "a stranger's dataset vouches for nothing"
+    bytes_row["found"] = "as declared" if vouched else "third-party dataset, not verified"
     found = facts_of(table)
     declared = {fact: getattr(dataset, fact) for fact in found}
     facts = [

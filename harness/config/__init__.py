@@ -1,1 +1,1 @@
-"""Experiment files: their pydantic models, and where the shipped files lie."""
+"""Experiment files: pydantic models and lookup of the shipped files."""

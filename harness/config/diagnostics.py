@@ -1,4 +1,4 @@
-"""The ``[diagnostics]`` table of an experiment: what else is to be found out of its models."""
+"""The ``[diagnostics]`` table of an experiment: further measurements of its models."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ Part = Annotated[float, Field(gt=0, le=1)]
 
 
 class Diagnostics(BaseModel):
-    """Which diagnostics, of what, and the sizes at which ``scaling`` is timed.
+    """Selected diagnostics, their datasets and pairs, and the sizes at which ``scaling`` is timed.
 
-    Each is about the first split and the first seed of an algorithm on a dataset, but for
-    ``calibration`` and ``agreement``, which are about every split of the first repeat, and
-    ``bias_variance``, which is about all training sets of one size.
+    Each diagnostic uses the first split and the first seed of an algorithm on a dataset, except
+    ``calibration`` and ``agreement``, which use every split of the first repeat, and
+    ``bias_variance``, which uses all training sets of one size.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     names: list[Name] = []
-    recommended_only: bool = False  # only of the algorithm that the run recommends
+    recommended_only: bool = False  # only for the algorithm that the run recommends
     datasets: list[str] = ["*"]  # globs over the run's own datasets
     pairs: list[tuple[str, str]] | None = None  # None: those that have a verdict
     rows: list[Part] = [0.125, 0.25, 0.5, 1.0]  # shares of the training rows

@@ -1,7 +1,7 @@
-"""An experiment: a TOML file, read into frozen models that refuse what they do not know.
+"""Experiment: a TOML file, read into frozen pydantic models that reject unknown keys.
 
-All mistakes of a file are told at once, each with its place and, for a misspelt key, the key
-that was meant. The resolved experiment is stored with the run and hashed.
+All mistakes of a file are reported together, each with its place and, for a misspelt key, the
+closest known key. The resolved experiment is stored with the run and hashed.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ from harness.core.units import parse_budget, parse_duration, parse_share, parse_
 
 
 def _read_by(parse: Any, given: Any) -> BeforeValidator:
-    """Read a value by our own parser, whose errors pydantic collects with all the others.
+    """Return a validator that calls ``parse``; pydantic collects its errors with all others.
 
-    ``given`` is the type that a file may hold, as the JSON Schema tells it.
+    ``given`` is the input type in the JSON Schema.
     """
 
     def validate(value: Any) -> Any:
@@ -48,14 +48,14 @@ Duration = Annotated[float, _read_by(parse_duration, float | str)]
 Size = Annotated[int, _read_by(parse_size, int | str)]
 Budget = Annotated[float, _read_by(parse_budget, float | str)]
 Share = Annotated[float, _read_by(parse_share, float | str)]
-# Params by the capacity; by nothing (each library's own defaults); by a search of the same budget.
+# Params from the table ``[capacity]``; each library's own defaults; a search of equal budget.
 Track = Literal["equal", "default", "tuned"]
-RUNGS = ("L0", "L1", "L2", "L3")  # of the parity ladder, the lowest first
+RUNGS = ("L0", "L1", "L2", "L3")  # parity levels, the lowest first
 NAMED = "[A-Za-z0-9][A-Za-z0-9._-]{0,63}"
 
 
 class Strict(BaseModel):
-    """A part of an experiment."""
+    """Base class of the tables of an experiment: frozen, without unknown keys."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -64,10 +64,10 @@ Model = TypeVar("Model", bound=Strict)
 
 
 class Choice(Strict):
-    """Algorithms by glob, with params for all of them and a grid of further ones.
+    """Algorithms selected by a glob, with common params and a grid of further params.
 
-    With a ``label`` it is one algorithm that goes by this name in everything that a run tells, and
-    in ``pairs``: so one algorithm may stand beside itself with other params.
+    With a ``label`` it selects one algorithm, which has this name in all results of a run and in
+    ``pairs``. So one algorithm may occur several times with different params.
     """
 
     name: str
@@ -83,21 +83,21 @@ class Choice(Strict):
 
 
 class Run(Strict):
-    """How trials are carried out."""
+    """Settings of the execution of trials."""
 
     seeds: Annotated[list[Seed], Field(min_length=1)] = [0]
     threads: int = Field(1, ge=1, le=1024)
     jobs: int = Field(0, ge=0, le=1024)  # 0: as many as the cores allow
     timeout: Duration = 600.0
     memory: Size = 0  # 0: no cap
-    budget: Budget = 0.0  # of the whole run; 0: none. Splits, then training rows, are reduced
+    budget: Budget = 0.0  # of the whole run; 0: none. Reduces splits, then training rows
 
 
 class Duels(Strict):
-    """Which pairs are timed against each other, on what, and how long.
+    """Pairs of algorithms that are timed in interleaved runs, their datasets, and how often.
 
-    With ``precision`` or ``claim`` a duel ends at the first of a fixed schedule of looks that has
-    what was asked for, and ``launches`` has no say.
+    With ``precision`` or ``claim`` a duel ends at the first interim analysis, on a fixed schedule,
+    that meets the target; ``launches`` is ignored then.
     """
 
     pairs: list[tuple[str, str]] | None = None  # None: every algorithm against its reference
@@ -105,22 +105,23 @@ class Duels(Strict):
     launches: int = Field(8, ge=1, le=1000)
     blocks: int = Field(4, ge=1, le=1000)
     threads: int = Field(1, ge=1, le=1024)
-    phase: Literal["train", "native", "fit", "predict", "predict_one"] = "train"  # looked at
-    precision: Share | None = None  # half-width of the interval that is enough, such as "2%"
+    # phase of the stopping rule
+    phase: Literal["train", "native", "fit", "predict", "predict_one"] = "train"
+    precision: Share | None = None  # target half-width of the interval, such as "2%"
     claim: float | None = Field(None, gt=0)  # "B takes at least so many times as long as A"
     noise: bool = False  # also time an algorithm against itself on each dataset
 
 
 class Parity(Strict):
-    """Whose trees are compared, and on which of the run's datasets."""
+    """Pairs of algorithms whose trees are compared, and the datasets for it."""
 
     pairs: list[tuple[str, str]] | None = None  # None: every algorithm against its reference
     datasets: list[str] = []  # globs
-    most_rows: int = Field(0, ge=0)  # of a dataset, else it is left out; 0: any
+    most_rows: int = Field(0, ge=0)  # datasets with more rows are left out; 0: no limit
 
 
 class Verdicts(Strict):
-    """What counts as equal: the margin is a share of the gap between best and constant model."""
+    """Equivalence margin, as a share of the gap between the best and the constant model."""
 
     margin: float = Field(0.01, gt=0, lt=1)
     metric: str = ""  # the primary one; "": log loss or RMSE
@@ -128,27 +129,27 @@ class Verdicts(Strict):
 
 
 class Training(Strict):
-    """What every algorithm is trained with beside its params, as far as it can."""
+    """Class weights and early stopping, for every algorithm that supports them."""
 
     class_weight: Literal["", "balanced"] = ""
     early_stopping: int = Field(0, ge=0)  # rounds without improvement; 0: all rounds are trained
-    validation_share: float = Field(0.1, gt=0, lt=0.5)  # of the training rows, watched for that
+    validation_share: float = Field(0.1, gt=0, lt=0.5)  # of the training rows, for early stopping
 
 
 class Tuning(Strict):
     """The budget of the tuned track, the same for every algorithm."""
 
     configurations: int = Field(10, ge=1, le=1000)  # the first is the algorithm's own defaults
-    inner_folds: int = Field(3, ge=2, le=20)  # of the training rows, in which they are compared
+    inner_folds: int = Field(3, ge=2, le=20)  # cross-validation folds of the training rows
     seed: Seed = 0
 
 
 class Gate(Strict):
-    """A claim about stored results that decides an exit code; see ``harness.analysis.gates``.
+    """Claim about stored results that decides an exit code; see ``harness.analysis.gates``.
 
-    ``limit`` is, by kind: how much worse the loss may be, as a share of the gap (default: the
-    margin of the verdicts); the least ratio of the reference's time or memory to ours (default:
-    1); the least rung, such as ``"L2"``.
+    ``limit`` depends on the kind: the allowed increase of the loss, as a share of the gap (default:
+    the margin of the verdicts); the least ratio of the reference's time or memory to ours (default:
+    1); the least parity level, such as ``"L2"``.
     """
 
     kind: Literal["accuracy", "speed", "memory", "rung"]
@@ -158,7 +159,7 @@ class Gate(Strict):
     limit: float | str | None = None
     phase: str = "train"  # of a gate on speed: train, native, fit, predict, predict_one
     track: Track | None = None  # of a gate on accuracy in a run of several tracks; None: each
-    pooled: bool = False  # hold the value pooled over datasets against the limit, not each
+    pooled: bool = False  # compare the value pooled over datasets with the limit, not each one
 
     @model_validator(mode="after")
     def _check_limit(self) -> Gate:
@@ -173,13 +174,13 @@ class Gate(Strict):
 
 
 class GateFile(Strict):
-    """A file of gates alone, for ``harness gate FILE``."""
+    """File that contains only gates, for ``harness gate FILE``."""
 
     gate: Annotated[list[Gate], Field(min_length=1)]
 
 
 class Experiment(Strict):
-    """Everything a run is made from."""
+    """All settings of a run."""
 
     name: str = Field(pattern=f"^{NAMED}$")
     summary: str = ""
@@ -216,16 +217,16 @@ def load_experiment(
     Parameters
     ----------
     named
-        ``quick``, the path of a TOML file, or what such a file would hold.
+        ``quick``, the path of a TOML file, or the content of such a file.
     overrides
-        Texts such as ``run.threads=2``; the value is TOML, or else plain text.
+        Texts such as ``run.threads=2``; the value is TOML, or plain text if it is not TOML.
     changes
         Dotted keys with ready values, set before validation.
 
     Raises
     ------
     ConfigError
-        With every mistake of the file, a line each.
+        With every mistake of the file, one per line.
     """
     if isinstance(named, str):
         path = find_experiment(named)
@@ -234,16 +235,18 @@ def load_experiment(
     else:
         data, place = deepcopy(dict(named)), "the experiment"
         data.setdefault("name", "experiment")
-    told: JSON = {}
+    settings: JSON = {}
     for text in overrides:
         key, separator, value = text.partition("=")
         if not separator or not key.strip():
             raise ConfigError(f"--set takes key=value, such as run.threads=2, not {text!r}")
-        told[key.strip()] = _toml_value(value.strip())
-    told |= changes or {}
-    for key, value in told.items():
+        settings[key.strip()] = _toml_value(value.strip())
+    settings |= changes or {}
+    for key, value in settings.items():
         _set(data, key, value)
-    return parse_experiment(data, f"{place} with {', '.join(told)} as asked for" if told else place)
+    return parse_experiment(
+        data, f"{place} with {', '.join(settings)} as asked for" if settings else place
+    )
 
 
 def experiment_schema() -> JSON:
@@ -252,7 +255,7 @@ def experiment_schema() -> JSON:
 
 
 def load_gates(path: Path) -> list[Gate]:
-    """Return the gates of a file: of an experiment, or of one that holds gates alone."""
+    """Return the gates of an experiment file or of a file with gates only."""
     data = read_toml(path)
     if set(data) <= {"gate"}:
         return _parse(GateFile, data, str(path)).gate
@@ -260,7 +263,7 @@ def load_gates(path: Path) -> list[Gate]:
 
 
 def parse_experiment(data: Mapping[str, Any], place: str) -> Experiment:
-    """Validate an experiment and tell all its mistakes at once."""
+    """Return a validated experiment; raise ConfigError with all its mistakes."""
     return _parse(Experiment, data, place)
 
 
@@ -274,8 +277,8 @@ def _parse(model: type[Model], data: Mapping[str, Any], place: str) -> Model:
 
 
 def _explain(loc: tuple[int | str, ...], kind: str, message: str) -> str:
-    """Say what is wrong with a key; for a misspelt one, which was meant."""
-    # A union adds the names of its members to the place; they are noise for people.
+    """Return a message for one mistake; for a misspelt key, with the closest known key."""
+    # pydantic adds the names of a union's members to the place; they are omitted here.
     parts = [str(p) for p in loc if p not in ("str", "Choice", "int", "float")]
     place = ".".join(parts) or "the file"
     if kind == "extra_forbidden":
@@ -286,7 +289,7 @@ def _explain(loc: tuple[int | str, ...], kind: str, message: str) -> str:
 
 
 def _fields_at(loc: tuple[int | str, ...]) -> list[str]:
-    """Return the known keys of the table that a place lies in."""
+    """Return the known keys of the table at a place."""
     tables: dict[str, type[BaseModel]] = {"splits": Splits, "run": Run, "duels": Duels}
     tables["parity"] = Parity
     tables |= {

@@ -1,4 +1,4 @@
-"""The files of experiments: those that come with the harness, and your own."""
+"""Lookup of experiment files: those shipped with the harness, and the user's own."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ SHIPPED = Path(__file__).parents[1] / "experiments"
 
 
 def shipped_experiments() -> dict[str, Path]:
-    """Return what comes with the harness: ``quick``, or ``speed/wide``, one of a series."""
+    """Return the shipped experiments by name, such as ``quick``, or ``speed/wide`` of a series."""
     paths = sorted(SHIPPED.rglob("*.toml"))
     return {path.relative_to(SHIPPED).with_suffix("").as_posix(): path for path in paths}
 
 
 def experiments_of(named: str) -> list[str]:
-    """Return the experiments of a series, which is a folder of files; of one, its own name.
+    """Return the experiments of a series (a folder of TOML files), or ``[named]`` if it is none.
 
-    The folder may be shipped, such as ``speed``, or your own.
+    The folder may be shipped, such as ``speed``, or the user's own.
 
     Raises
     ------
     ConfigError
-        Where a folder holds no TOML file.
+        If the folder contains no TOML file.
     """
     shipped = [name for name in shipped_experiments() if name.rpartition("/")[0] == named]
     if shipped or not Path(named).is_dir():
@@ -50,7 +50,7 @@ def find_experiment(name_or_path: str) -> Path:
 
 
 def read_toml(path: Path) -> JSON:
-    """Read a TOML file, or say where it is not TOML."""
+    """Return the content of a TOML file; raise ConfigError if it cannot be read."""
     try:
         with path.open("rb") as file:
             return tomllib.load(file)

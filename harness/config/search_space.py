@@ -1,8 +1,8 @@
-"""The tuned track's configurations: drawn once, when a run is planned, and written into its trials.
+"""Configurations of the tuned track, drawn at planning time and stored in the trials' params.
 
 A tuned trial is a plain trial whose params are ``{"tune": {"configurations": […], "inner_folds":
-k}}``: every configuration stands there in full, so its ids say exactly what was searched, and a
-worker needs no plugin's space. The first is always the algorithm's own defaults.
+k}}``. It contains every configuration in full, so its ids cover exactly what was searched, and a
+worker does not need the search space. The first configuration is the algorithm's own defaults.
 """
 
 from __future__ import annotations
@@ -21,22 +21,22 @@ TUNE = "tune"  # the one key of a tuned trial's params
 
 
 def tuned_params(algorithm: Algorithm, fixed: Mapping[str, Any], tuning: Any) -> JSON | None:
-    """Return the params of an algorithm on the tuned track; None where it declares no space.
+    """Return the params of an algorithm on the tuned track; None if it declares no search space.
 
     Parameters
     ----------
     algorithm
-        Its ``space`` maps a param to a list of values, or to ``{"low": …, "high": …}``, whole
-        numbers where both are, on a logarithmic scale with ``"log": True``.
+        Its ``space`` maps a param to a list of values, or to ``{"low": …, "high": …}``: integers
+        if both are, on a logarithmic scale with ``"log": True``.
     fixed
-        Params that the experiment sets itself; they are not searched.
+        Params that the experiment sets; they are not searched.
     tuning
-        How many ``configurations``, ``inner_folds``, and the ``seed`` they are drawn with.
+        Number of ``configurations``, ``inner_folds``, and the ``seed`` of the random draws.
 
     Raises
     ------
     PluginError
-        Where a space is none.
+        If a search space is invalid.
     """
     space = {key: values for key, values in algorithm.space.items() if key not in fixed}
     if not algorithm.space:
@@ -55,9 +55,9 @@ def tuned_params(algorithm: Algorithm, fixed: Mapping[str, Any], tuning: Any) ->
 
 
 def draw(space: Mapping[str, Any], number: int, seed: int) -> list[JSON]:
-    """Return distinct random configurations; fewer where a space has no more.
+    """Return distinct random configurations; fewer than ``number`` if the space is too small.
 
-    Two algorithms with the same space are given the same ones: their search is paired.
+    Two algorithms with the same space get the same configurations.
     """
     rng = random.Random(f"{json.dumps(space)} {seed}")  # noqa: S311 - repeatable, not secret
     found: dict[str, JSON] = {}
@@ -70,7 +70,7 @@ def draw(space: Mapping[str, Any], number: int, seed: int) -> list[JSON]:
 
 
 def _value(choices: Any, rng: random.Random) -> Any:
-    """Draw one value; numbers are cut to six digits, so that they read as they are."""
+    """Return one random value; numbers are rounded to six digits for readability."""
     if isinstance(choices, Sequence):
         return rng.choice(choices)
     low, high = choices["low"], choices["high"]
@@ -97,7 +97,7 @@ def _check(name: str, key: str, choices: Any) -> None:
 
 
 def one_of_each(params: Mapping[str, Any]) -> list[JSON]:
-    """Return params to compile with: of a tuned trial those that differ in more than numbers."""
+    """Return params to compile with; of a tuned trial, those that differ in more than numbers."""
     if TUNE not in params:
         return [without_class_weight(params)]
     kinds: dict[str, JSON] = {}

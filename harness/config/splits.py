@@ -1,4 +1,4 @@
-"""The ``[splits]`` table of an experiment: which rows train and which test."""
+"""The ``[splits]`` table of an experiment: training and test rows."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ Seed = Annotated[int, Field(ge=0, lt=2**32)]
 
 
 class Splits(BaseModel):
-    """How datasets are parted: repeated stratified k-fold, a holdout for the large ones.
+    """Settings of splits: repeated stratified k-fold, or a holdout for large datasets.
 
-    With ``training_sets`` the test rows are fixed instead, and so many training sets of each of
-    ``training_rows`` rows are drawn from the others. ``most_train_rows`` is the most that a fold or
-    a holdout trains on: a random sample of its training rows.
+    With ``training_sets`` the test rows are fixed instead, and that many training sets of each size
+    in ``training_rows`` are drawn from the other rows. ``most_train_rows`` limits the training rows
+    of a fold or holdout: a random sample of them is used.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)

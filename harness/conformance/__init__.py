@@ -1,6 +1,6 @@
-"""Whether an algorithm keeps the contract: one small check a promise, each told in a sentence.
+"""Conformance checks of plugins: one small check for each rule of the plugin contract.
 
-``checks`` holds them by name; ``supervised`` runs them in a process of their own, so that a
-plugin that crashes or hangs is a finding too; ``claims`` holds the rungs that it claims against
-those it reaches; `harness.testing` makes pytest tests of them.
+``checks`` lists them; ``supervised`` runs them in a separate process, so that a crash or hang of
+the plugin is reported too; ``claims`` compares claimed and reached parity levels; `harness.testing`
+turns them into pytest tests.
 """

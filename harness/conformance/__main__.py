@@ -1,9 +1,9 @@
-"""Run checks in this process and write each finding as a line of JSON: the child of `supervised`.
+"""Child process of `supervised`: run checks and write each finding as a line of JSON.
 
 ``python -m harness.conformance KIND NAME FIRST OUT [FILE …]`` runs the checks from number FIRST on.
-A line with the number and name of a check comes before it, so that the parent knows which one was
-at work when this process died. A last line says that all are done: what the plugin left running
-may keep this process from ending.
+A line with the number and name of a check is written before it runs, so that the parent knows which
+one ran when this process died. A last line marks the end, because threads of the plugin may keep
+this process from ending.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from harness.plugins.registry import load_registry
 
 
 def main(kind: str, name: str, first: str, out: str, *files: str) -> None:
-    """Write the findings about what a plugin registers to a file."""
+    """Write the findings on a plugin's object to a file."""
     faulthandler.enable()
     registry = load_registry(files)
     with open(out, "a", encoding="utf-8") as file:  # noqa: PTH123 - flushed line by line
@@ -34,7 +34,7 @@ def main(kind: str, name: str, first: str, out: str, *files: str) -> None:
 
 
 def write(file: TextIO, line: dict[str, Any]) -> None:
-    """Write a line that is read at once."""
+    """Write a line and flush it."""
     file.write(json.dumps(line) + "\n")
     file.flush()
 

@@ -1,4 +1,4 @@
-"""Every check, in the order in which an author would mend things."""
+"""List of all checks, in the order in which a plugin's author should fix problems."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ MODULES = [module.__name__ for module in (*OF_ALGORITHMS, *OF_OTHERS)]
 def cases(
     registry: Registry, name: str, kind: str = "algorithm"
 ) -> Iterator[tuple[Check, Subject | Held]]:
-    """Yield each check with the subject it is about; checks of the declaration come once.
+    """Yield each check with its subject; checks of the declaration are yielded once.
 
     Parameters
     ----------
     registry
-        Where it is registered.
+        Registry with the plugin.
     name, kind
-        What is checked: an algorithm, or a dataset, metric, section or executor.
+        Name and kind of the checked object: algorithm, dataset, metric, section or executor.
     """
     entry = registry.entry(kind, name)
     checks = sorted(
@@ -56,7 +56,7 @@ def cases(
 
 
 def kinds_of(registry: Registry, name: str) -> list[str]:
-    """Return of which kinds something of a name is registered; none is an error that says so."""
+    """Return the kinds of registered objects with a name; raise ConfigError if there are none."""
     found = [kind for kind, entries in registry.entries.items() if name in entries]
     if not found:
         known = [name for entries in registry.entries.values() for name in entries]

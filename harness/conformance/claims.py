@@ -1,4 +1,4 @@
-"""Whether an algorithm reaches the rungs of the parity ladder that it claims."""
+"""Check that an algorithm reaches the parity levels that it claims."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 CHECK = "it reaches the rung that it claims"
 DATASETS = {Task.BINARY: "breast_cancer", Task.MULTICLASS: "wine", Task.REGRESSION: "diabetes"}
 FOLDS = 2
-ACCURACY = "L0"  # needs many splits to be shown: `harness run` judges it
+ACCURACY = "L0"  # needs many splits, so it is left to `harness run`
 
 
 def check_claims(registry: Registry, name: str, files: Sequence[Path] = ()) -> Iterator[Finding]:
-    """Grow the trees of both sides on small real data in each mode that claims a rung."""
+    """Compare the trees of both sides on small real data in each mode with a claim."""
     rungs = registry.algorithm(name).rungs
     if not rungs:
         yield Finding(CHECK, "", "skipped", "it claims none")
@@ -36,7 +36,7 @@ def check_claims(registry: Registry, name: str, files: Sequence[Path] = ()) -> I
 def check_claim(
     registry: Registry, name: str, mode: str, files: Sequence[Path] = ()
 ) -> Iterator[Finding]:
-    """Grow the trees of both sides in one mode, and hold them against the rung claimed there."""
+    """Compare the trees of both sides in one mode, and check the claimed parity level."""
     algorithm = registry.algorithm(name)
     claimed = algorithm.rungs[mode]
     if algorithm.reference is None:

@@ -1,4 +1,4 @@
-"""What a dataset promises: its rows are those that it declares, every time."""
+"""Checks of datasets: the rows match the declaration and are the same each time."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ FOLDS = 5
 
 @promise("the declaration is complete", kind="dataset")
 def complete(held: Held) -> None:
-    """Check what plans and reports read of a dataset before its rows are there."""
+    """Check the fields that plans and reports use without loading the rows."""
     data = held.value
     demand(bool(data.summary), "summary is empty: `harness list datasets` shows it")
     is_digest = re.fullmatch("[0-9a-f]{64}", str(data.digest)) is not None
@@ -76,7 +76,7 @@ def target(held: Held) -> None:
 
 @promise("every load gives the same rows", kind="dataset")
 def repeatable(held: Held) -> None:
-    """Load it twice."""
+    """Load the dataset twice and compare."""
     told = "is its random generator seeded, and by itself?"
     same = content(held.table) == content(held.load())
     demand(same, f"a second load gives other rows: {told}")
@@ -84,7 +84,7 @@ def repeatable(held: Held) -> None:
 
 @promise("what is written into the rows is in no later load", kind="dataset")
 def apart(held: Held) -> None:
-    """Write into the rows of one load, and load again."""
+    """Overwrite the rows of one load, and load again."""
     before = content(held.table)
     mine = held.load()
     parts: list[Any] = [mine.y, mine.weight, mine.X.data if issparse(mine.X) else None]
@@ -100,7 +100,7 @@ def apart(held: Held) -> None:
 
 @promise("folds can be drawn of it", kind="dataset")
 def splits(held: Held) -> None:
-    """Draw the folds that an experiment draws."""
+    """Split the dataset like an experiment."""
     data, table = held.value, held.table
     for split in default_splits(data, FOLDS, 1, 0):
         train, test = split_rows(split, table, data.task)
@@ -108,7 +108,7 @@ def splits(held: Held) -> None:
 
 
 def content(table: Table) -> str:
-    """Return a digest of all that a table holds; two that differ in one bit have another."""
+    """Return a digest of the content of a table."""
     joined = hashlib.sha256()
     parts: list[Any] = [table.y, table.weight, table.group, table.test_rows]
     if issparse(table.X):
@@ -123,7 +123,7 @@ def content(table: Table) -> str:
 
 
 def _column(column: pd.Series[Any]) -> np.ndarray:
-    """Return the bits of a column: of categories their codes, with the categories hashed."""
+    """Return the values of a column; for categories their codes and hashed labels."""
     if isinstance(column.dtype, pd.CategoricalDtype):
         names = pd.util.hash_array(column.cat.categories.astype(str).to_numpy(object))
         return np.concatenate([column.cat.codes.to_numpy(np.int64), names.view(np.int64)])

@@ -1,4 +1,4 @@
-"""What a declaration promises before anything is trained."""
+"""Checks of an algorithm's declaration."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ WANTED = {
     "min_samples": 2,
     "min_hessian": 1,
     "l2": 1,
-}  # a small value of each canonical word
+}  # a small value of each common parameter
 
 
 @promise("the declaration is complete", per_task=False)
 def complete(subject: Subject) -> None:
     """Check that params are JSON, a summary is there and libraries are installed."""
     algorithm = subject.algorithm
-    canonical(algorithm.params)  # raises where params are no JSON
+    canonical(algorithm.params)  # raises if params are not JSON
     demand(bool(algorithm.tasks), "tasks is empty")
     demand(bool(algorithm.summary), "summary is empty: `harness list algorithms` shows it")
     for library in algorithm.libraries:
@@ -44,7 +44,7 @@ def complete(subject: Subject) -> None:
 
 
 def alone(subject: Any) -> None:
-    """Load this plugin and no other, as a worker does."""
+    """Load only this plugin, as a worker does."""
     if not subject.plugin:
         raise NotApplicableError("it was registered by hand")
     if Path(subject.plugin).suffix == ".py":
@@ -61,7 +61,7 @@ for _kind in KINDS:
 
 @promise("capacity is said in words that it understands", per_task=False)
 def capacity(subject: Subject) -> None:
-    """Train with a small value of each canonical word."""
+    """Train with a small value of each common parameter."""
     data = make_table(subject.task)
     asked = False
     for word, argument in subject.algorithm.capacity.items():

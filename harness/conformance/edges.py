@@ -1,4 +1,4 @@
-"""What is promised at the edges: one row, one column, one value, a saved model."""
+"""Checks of edge cases: one row, one column, constant values, a saved model."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from harness.conformance.subject import N_TRAIN, Subject
 from harness.core.model import Task
 from harness.plugins.adapters import EstimatorAdapter
 
-CLOSE = 1e-6  # of a constant, which float32 sums may miss
+CLOSE = 1e-6  # tolerance for float32 sums
 MOST_NAMES = 4
 STUMBLES = (
     ArithmeticError,
@@ -41,9 +41,9 @@ def _arrays(subject: Subject) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _attempt(subject: Subject, X: np.ndarray, y: np.ndarray, what: str) -> Any:
-    """Fit and return the adapter, or None where the data is refused in words for a person.
+    """Fit and return the adapter, or None if the data is rejected with a clear message.
 
-    What a program stumbles over, or an error without a word, is a fault.
+    Programming errors and errors without a message break the contract.
     """
     try:
         return _fit(subject, X, y)
@@ -75,7 +75,7 @@ def one_column(subject: Subject) -> None:
 
 @promise("columns that never change predict one value, or are refused with a reason")
 def constant_columns(subject: Subject) -> None:
-    """Train on constant columns: every row is predicted the same."""
+    """Train on constant columns; all predictions must be equal."""
     X, y = _arrays(subject)
     flat = np.ones_like(X)
     adapter = _attempt(subject, flat, y, "training on constant columns")
@@ -88,7 +88,7 @@ def constant_columns(subject: Subject) -> None:
 
 @promise("a constant target is learnt, or refused with a reason")
 def constant_target(subject: Subject) -> None:
-    """Train on one value or one class: every prediction is that."""
+    """Train on one value or one class; every prediction must be it."""
     X, y = _arrays(subject)
     target = np.full_like(y, 3) if not subject.n_classes else np.ones_like(y)
     adapter = _attempt(subject, X, target, "a constant target")
@@ -111,7 +111,7 @@ def saved(subject: Subject) -> None:
     if not isinstance(run.adapter, EstimatorAdapter):
         raise NotApplicableError("it is no scikit-learn estimator; saving is its own affair")
     again = copy.copy(run.adapter)
-    again.model = pickle.loads(pickle.dumps(run.adapter.model))  # noqa: S301 - written just now
+    again.model = pickle.loads(pickle.dumps(run.adapter.model))  # noqa: S301 - our own pickle
     found = np.asarray(again.predict(run.test))
     demand(np.array_equal(found, run.output), "after pickling it predicts otherwise")
 
@@ -135,7 +135,7 @@ def estimator(subject: Subject) -> None:
 
 
 def _as_binary(subject: Subject, model: Any) -> bool:
-    """Return whether the binary task of an algorithm has the same estimator, and params."""
+    """Return whether the binary task of an algorithm has the same estimator and params."""
     if Task.BINARY not in subject.algorithm.tasks:
         return False
     binary = dataclasses.replace(subject, task=Task.BINARY)

@@ -1,4 +1,4 @@
-"""What an executor promises: each trial is run once, and told of as it was."""
+"""Checks of executors: each trial is run once, and its outcome is yielded unchanged."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from harness.conformance.findings import BrokenError, demand, promise
 from harness.conformance.held import Held
 from harness.core.model import DatasetRef, Failure, Job, Outcome, Split, Status, Task, Trial
 
-SECONDS = 0.02  # that a made-up trial takes
-REST = 0.3  # in which an executor that was stopped could begin another job
+SECONDS = 0.02  # duration of a fake trial
+REST = 0.3  # seconds to wait for jobs that start after a stop
 
 
 def job_of(name: str, trials: int, *, timed: bool = False) -> Job:
-    """Return a job of some trials that nobody could run."""
+    """Return a fake job of some trials."""
     made = tuple(
         Trial("made", {}, "native", name, Split(fold=fold), 0, 1, f"c{name}{fold}", f"{name}{fold}",
               Task.BINARY, timed=timed)
@@ -31,18 +31,18 @@ TIMED = (job_of("e", 2, timed=True), job_of("f", 2, timed=True))
 
 
 class Watch:
-    """What stands in for the supervisor: it ends every trial at once, and remembers."""
+    """Fake supervisor that finishes every trial at once and records it."""
 
     def __init__(self, *, fails: str = "", raises: str = "") -> None:
         self.fails, self.raises = fails, raises
         self.began: list[str] = []
         self.outcomes: dict[str, Outcome] = {}
-        self.most = 0  # timed trials that ran while anything else did
+        self.most = 0  # maximum number of trials that ran at once with a timed one
         self._busy: dict[str, bool] = {}
         self._lock = threading.Lock()
 
     def supervise(self, job: Job) -> Iterator[Outcome]:
-        """Yield an outcome a trial, in order."""
+        """Yield an outcome for each trial, in order."""
         if job.dataset.name == self.raises:
             raise RuntimeError(self.raises)
         for trial in job.trials:
@@ -63,13 +63,13 @@ class Watch:
 
 
 def carried_out(held: Held, watch: Watch, jobs: tuple[Job, ...]) -> list[Any]:
-    """Return all that an executor yields."""
+    """Return the outcomes that an executor yields."""
     return list(held.value.run(list(jobs), watch.supervise, {}))
 
 
 @promise("the declaration is complete", kind="executor")
 def complete(held: Held) -> None:
-    """Check that it says what it is."""
+    """Check that the executor has a summary."""
     demand(bool(held.value.summary), "summary is empty: `harness list executors` shows it")
 
 
@@ -108,7 +108,7 @@ def failures_pass(held: Held) -> None:
 
 @promise("no job is no work", kind="executor")
 def nothing(held: Held) -> None:
-    """Give it no job."""
+    """Run no jobs."""
     demand(carried_out(held, Watch(), ()) == [], "it yields outcomes of nothing")
 
 
@@ -117,14 +117,14 @@ def errors_reach(held: Held) -> None:
     """Let one job raise, as a full disk does."""
     try:
         carried_out(held, Watch(raises="b"), JOBS)
-    except Exception:  # noqa: BLE001 - whatever it is by then
+    except Exception:  # noqa: BLE001 - any exception is fine
         return
     raise BrokenError("supervise raised, and it ended as if all were well")
 
 
 @promise("timed trials run alone", kind="executor")
 def timed_alone(held: Held) -> None:
-    """Count what runs beside a timed trial."""
+    """Count the trials that run at the same time as a timed trial."""
     watch = Watch()
     carried_out(held, watch, (*JOBS, *TIMED))
     demand(watch.most == 0, f"{watch.most} trials ran at once, a timed one among them")
@@ -132,7 +132,7 @@ def timed_alone(held: Held) -> None:
 
 @promise("a caller that stops early is obeyed", kind="executor")
 def stops(held: Held) -> None:
-    """Close it after its first outcome: what is under way may end, and no job begins."""
+    """Stop after the first outcome: running trials may end, and no job may start."""
     watch = Watch()
     jobs = [job_of(f"{n}", 1) for n in range(40)]
     run = iter(held.value.run(jobs, watch.supervise, {}))

@@ -1,4 +1,4 @@
-"""What a check finds, and how it says so."""
+"""Checks and their findings."""
 
 from __future__ import annotations
 
@@ -10,30 +10,30 @@ State = Literal["ok", "failed", "skipped", "noted"]
 
 
 class BrokenError(Exception):
-    """A promise of the contract is not kept; the message says which, in the author's words."""
+    """Violation of the plugin contract."""
 
 
 class NotApplicableError(Exception):
-    """The check asks nothing of this plugin; the message says why."""
+    """Check that does not apply to this plugin; the message gives the reason."""
 
 
 class NoteError(Exception):
-    """Nothing is broken, but a user should know."""
+    """Note for the user without a violation."""
 
 
 @dataclass(frozen=True)
 class Finding:
-    """What one check found of one thing that a plugin registers, of an algorithm on one task."""
+    """Result of one check of a registered object; for an algorithm, on one task."""
 
     check: str
-    task: str  # "" where the check is about the whole declaration
+    task: str  # "" if the check is not about a task
     state: State
     message: str = ""
 
 
 @dataclass(frozen=True)
 class Check:
-    """A promise, and the function that tries it: it returns, or raises one of the above."""
+    """Rule of the contract, and the function that checks it and raises one of the errors above."""
 
     name: str
     function: Callable[[Any], None]
@@ -41,7 +41,7 @@ class Check:
     kind: str = "algorithm"
 
     def run(self, subject: Any) -> Finding:
-        """Try the promise; whatever the plugin raises is a finding."""
+        """Run the check; any exception of the plugin is a failure."""
         task = subject.task.value if self.per_task else ""
         try:
             self.function(subject)
@@ -51,7 +51,7 @@ class Check:
             return Finding(self.name, task, "skipped", str(error))
         except NoteError as error:
             return Finding(self.name, task, "noted", str(error))
-        except Exception as error:  # noqa: BLE001 - the plugin's own
+        except Exception as error:  # noqa: BLE001 - the plugin may raise anything
             return Finding(self.name, task, "failed", f"{type(error).__name__}: {error}")
         return Finding(self.name, task, "ok")
 
@@ -62,16 +62,16 @@ CHECKS: list[Check] = []
 def promise(
     name: str, *, kind: str = "algorithm", per_task: bool | None = None
 ) -> Callable[[Callable[[Any], None]], Check]:
-    """Register a function as the check of a promise.
+    """Register a function as a check.
 
     Parameters
     ----------
     name
-        The promise, as a sentence.
+        The rule, as a sentence.
     kind
-        Of what is checked. The function is given a `Subject` of an algorithm, else a `Held`.
+        Kind of the checked object. The function gets a `Subject` for an algorithm, else a `Held`.
     per_task
-        Whether it is tried on each task; by default of an algorithm only.
+        Whether it is run on each task; by default for algorithms only.
     """
 
     def register(function: Callable[[Any], None]) -> Check:
@@ -84,6 +84,6 @@ def promise(
 
 
 def demand(kept: bool, message: str) -> None:
-    """Raise where a promise is not kept."""
+    """Raise BrokenError if ``kept`` is False."""
     if not kept:
         raise BrokenError(message)

@@ -1,4 +1,4 @@
-"""A dataset, metric, section or executor under check."""
+"""Dataset, metric, section or executor that is checked."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ from harness.core.model import Table
 
 @dataclass(frozen=True)
 class Held:
-    """What a plugin registers, and by which plugin."""
+    """Registered object and its plugin."""
 
     kind: str
     value: Any
-    plugin: str = ""  # module or file that registers it; "" where that does not matter
+    plugin: str = ""  # module or file that registers it; "" if irrelevant
 
     @property
     def name(self) -> str:
-        """Its name."""
+        """Return the name of the object."""
         return str(self.value.name)
 
     @cached_property
     def table(self) -> Table:
-        """The rows of a dataset, loaded once."""
+        """Return the table of a dataset, loaded once."""
         return self.load()
 
     def load(self) -> Table:
-        """Load the rows of a dataset, with the options that it declares."""
+        """Load the table of a dataset with its default options."""
         found: Table = self.value.load(**self.value.options)
         return found

@@ -1,4 +1,4 @@
-"""That what a plugin is given stays as it was, on each kind of table that it says it takes."""
+"""Check that an algorithm does not modify its inputs, for each kind of table it accepts."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from harness.core.model import Accepts
 
 @promise("what is given is left as it was")
 def no_mutation(subject: Subject) -> None:
-    """Compare X, y and the weights before and after every call that is given them."""
+    """Compare X, y and the weights before and after every call that gets them."""
     for kinds in taken(subject.algorithm.accepts):
         _left_alone(subject, kinds)
 
 
 def taken(accepts: Accepts) -> list[Mapping[str, bool]]:
-    """Return the kinds of tables that reach an algorithm as they are: plain ones come first.
+    """Return the kinds of tables that an algorithm accepts natively, plain tables first.
 
-    What it does not accept is imputed or encoded before, and then is a plain table again.
+    Other tables are imputed or encoded first, which gives plain tables.
     """
     mixes = [mix for mix in MIXES if all(getattr(accepts, kind) for kind in mix)]
     sparse = [{"sparse": True}] if accepts.sparse else []
@@ -34,12 +34,12 @@ def taken(accepts: Accepts) -> list[Mapping[str, bool]]:
 
 
 def _left_alone(subject: Subject, kinds: Mapping[str, bool]) -> None:
-    """Drive one adapter through all its calls, on inputs that no other call has seen.
+    """Call all methods of one adapter, each on a fresh copy of its input.
 
-    A fresh copy each, because what writes the same twice (an imputation) shows only once.
+    Fresh copies are needed because writing the same values twice (an imputation) shows only once.
     """
     given = subject.given(make_table(subject.task, **kinds), kinds=kinds)
-    weight = np.linspace(0.5, 2.5, N_TRAIN)  # uneven, and not of mean 1: scaling them shows
+    weight = np.linspace(0.5, 2.5, N_TRAIN)  # unequal, and not of mean 1, to detect scaling
     now = {
         "X of training": given.train,
         "y": given.y,
@@ -61,7 +61,7 @@ def _left_alone(subject: Subject, kinds: Mapping[str, bool]) -> None:
 
 
 def _same(now: Any, before: Any) -> bool:
-    """Return whether every value, and what says where it stands, is the same; NaN equals NaN."""
+    """Return whether all values and indices are the same; NaN equals NaN."""
     if isinstance(now, pd.DataFrame):
         return now.equals(before)
     if issparse(now):

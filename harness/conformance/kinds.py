@@ -1,4 +1,4 @@
-"""What is promised of weights, classes, and of missing, categorical and sparse values."""
+"""Checks of weights, absent classes, and missing, categorical and sparse values."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MIXES = [dict.fromkeys(m, True) for m in chain(*(combinations(KINDS, n) for n in
 
 @promise("heavier rows pull predictions towards them")
 def weights_count(subject: Subject) -> None:
-    """Train on equal rows with different targets: there only weights decide."""
+    """Train on equal rows with different targets, so that only the weights matter."""
     if not subject.algorithm.accepts.weights:
         raise NotApplicableError("it declares that it takes no weights")
     data = make_table(subject.task, noise=2.0)
@@ -39,7 +39,7 @@ def weights_count(subject: Subject) -> None:
 
 @promise("a class without a training row has a column of nearly nothing")
 def absent_class(subject: Subject) -> None:
-    """Train without the rows of one class, and look at its column."""
+    """Train without the rows of one class, and check its column."""
     if subject.task is not Task.MULTICLASS:
         raise NotApplicableError("it is about several classes")
     data = make_table(subject.task)
@@ -53,14 +53,14 @@ def absent_class(subject: Subject) -> None:
 
 @promise("missing and categorical values are taken, or prepared for it")
 def kinds_taken(subject: Subject) -> None:
-    """Train twice on each mix of kinds, prepared for what it accepts."""
+    """Train twice on each mix of kinds, prepared for the algorithm."""
     for kinds in MIXES:
         _taken(subject, **kinds)
 
 
 @promise("sparse rows are taken, or refused with a reason")
 def sparse_taken(subject: Subject) -> None:
-    """Train on CSR rows, where it declares that it takes them."""
+    """Train on CSR rows if the algorithm declares that it accepts them."""
     if reason := refusal(subject.algorithm.accepts, declare(subject.task, sparse=True)):
         raise NotApplicableError(reason)
     _taken(subject, sparse=True)

@@ -1,4 +1,4 @@
-"""What a metric promises: a number of the rows and their weights, and of nothing else."""
+"""Checks of metrics: the score depends only on the rows and their weights."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from harness.conformance.held import Held
 from harness.core.model import Predicted, Task
 
 ROWS = 60
-CLOSE = 1e-9  # of a sum in another order
+CLOSE = 1e-9  # tolerance for sums in another order
 CLASSES = {Task.BINARY: 2, Task.MULTICLASS: 3}
 
 
 def made(task: Task, noise: float = 0.5) -> Predicted:
-    """Return 60 predictions: right ones without noise, and the worse the more of it there is."""
+    """Return 60 predictions, exact for zero noise and worse with more noise."""
     rng = np.random.default_rng(0)
     blur = noise * rng.normal(size=(ROWS, 3))
     if task is Task.REGRESSION:
@@ -32,13 +32,13 @@ def made(task: Task, noise: float = 0.5) -> Predicted:
 
 
 def tasks_of(held: Held) -> list[Task]:
-    """Return the tasks that a metric is for, in a fixed order."""
+    """Return the tasks of a metric, in a fixed order."""
     return [task for task in Task if task in held.value.tasks]
 
 
 @promise("the declaration is complete", kind="metric")
 def complete(held: Held) -> None:
-    """Check that it is for some task and says what it is."""
+    """Check that the metric has tasks and a summary."""
     metric = held.value
     demand(bool(tasks_of(held)), f"tasks is {metric.tasks!r}: name at least one harness.Task")
     demand(bool(metric.summary), "summary is empty: `harness list metrics` shows it")
@@ -46,7 +46,7 @@ def complete(held: Held) -> None:
 
 @promise("it gives a plain number, the same every time", kind="metric")
 def number(held: Held) -> None:
-    """Compute it twice; NaN would mean that it is undefined, which ordinary rows are not."""
+    """Compute the score twice; it must be finite for ordinary rows."""
     for task in tasks_of(held):
         one, again = (held.value.score(made(task)) for _ in range(2))
         told = f"of a {task} task it gives {one!r}"
@@ -57,7 +57,7 @@ def number(held: Held) -> None:
 
 @promise("better predictions score better, in the direction that it declares", kind="metric")
 def direction(held: Held) -> None:
-    """Compare right predictions with blurred ones."""
+    """Compare exact predictions with noisy ones."""
     metric = held.value
     for task in tasks_of(held):
         right, wrong = (metric.score(made(task, noise)) for noise in (0.0, 1.5))
@@ -72,7 +72,7 @@ def direction(held: Held) -> None:
 
 @promise("the order of the rows changes nothing", kind="metric")
 def order(held: Held) -> None:
-    """Compute it of the same rows in another order."""
+    """Compute the score of the same rows in another order."""
     for task in tasks_of(held):
         given = weighed(made(task))
         turned = picked(given, np.random.default_rng(1).permutation(ROWS))
@@ -83,7 +83,7 @@ def order(held: Held) -> None:
     "a weight counts rows: 2 is the row twice, 0 is no row, and equal ones are none", kind="metric"
 )
 def weights(held: Held) -> None:
-    """Compare weights with what they stand for."""
+    """Compare weighted rows with repeated rows."""
     for task in tasks_of(held):
         plain = made(task)
         _near(held, plain, replace(plain, weight=np.full(ROWS, 3.0)), f"of {task} rows weighing 3")
@@ -107,7 +107,7 @@ def no_mutation(held: Held) -> None:
 
 @promise("where it is undefined it is NaN, and nothing is raised", kind="metric")
 def undefined(held: Held) -> None:
-    """Compute it of one row, of equal rows, and of weights that are all 0."""
+    """Compute the score of one row, of equal rows, and with all weights 0."""
     for task in tasks_of(held):
         given = made(task)
         same = np.zeros(ROWS, np.int64)
@@ -127,12 +127,12 @@ def undefined(held: Held) -> None:
 
 
 def weighed(given: Predicted) -> Predicted:
-    """Return the same with weights that differ."""
+    """Return the predictions with unequal weights."""
     return replace(given, weight=1.0 + np.arange(len(given.y)) % 4)
 
 
 def picked(given: Predicted, rows: np.ndarray) -> Predicted:
-    """Return some of the rows, one for each number."""
+    """Return the rows with the given numbers."""
     weight = None if given.weight is None else given.weight[rows]
     return Predicted(given.y[rows], given.output[rows], weight, given.scale)
 

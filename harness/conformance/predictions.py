@@ -1,4 +1,4 @@
-"""What training and predicting promise on plain numbers."""
+"""Checks of training and prediction on numeric data."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def form(subject: Subject) -> None:
 
 @promise("predictions are better than a constant")
 def better_than_constant(subject: Subject) -> None:
-    """Compare its error with a constant's: one column says nearly all."""
+    """Compare the error with that of a constant; one column determines most of the target."""
     truth = make_table(subject.task).y[N_TRAIN:]
     if subject.n_classes:
         truth = np.eye(subject.n_classes)[truth]
@@ -37,7 +37,7 @@ def better_than_constant(subject: Subject) -> None:
 
 @promise("the same seed gives the same bits")
 def deterministic(subject: Subject) -> None:
-    """Train a new adapter, and once more on the same native form."""
+    """Train a new adapter, and train again on the same training data."""
     again = subject.fit(make_table(subject.task))
     _same(again.output, subject.plain.output, "a second adapter with the same seed")
     again.adapter.fit(again.native)
@@ -46,7 +46,7 @@ def deterministic(subject: Subject) -> None:
 
 @promise("the number of threads changes no bit")
 def thread_invariant(subject: Subject) -> None:
-    """Train with one thread and with two; of a reference a difference is only noted."""
+    """Train with one thread and with two; for a reference a difference is only noted."""
     found = subject.fit(make_table(subject.task), threads=2).output
     try:
         _same(found, subject.plain.output, "training with 2 threads")
@@ -66,7 +66,7 @@ def _same(found: np.ndarray, expected: np.ndarray, what: str) -> None:
 
 @promise("nothing is printed")
 def silent(subject: Subject) -> None:
-    """Listen to what Python and compiled code write to stdout and stderr."""
+    """Capture what Python and compiled code write to stdout and stderr."""
     with captured() as said:
         subject.fit(make_table(subject.task))
     demand(not said, f"it printed {said[:1]!r}")
@@ -74,7 +74,7 @@ def silent(subject: Subject) -> None:
 
 @contextmanager
 def captured() -> Iterator[list[str]]:
-    """Collect what is written to the file descriptors 1 and 2, as one text."""
+    """Capture what is written to the file descriptors 1 and 2, as one text."""
     said: list[str] = []
     with tempfile.TemporaryFile() as file:
         kept = [os.dup(1), os.dup(2)]
@@ -100,7 +100,7 @@ def one_row_alone(subject: Subject) -> None:
 
 @promise("the last stage is the prediction")
 def last_stage(subject: Subject) -> None:
-    """Compare the end of `staged` with `predict`."""
+    """Compare the last stage of `staged` with `predict`."""
     run = subject.plain
     shown = stages(run.adapter, run.test)
     if not shown:
@@ -110,7 +110,7 @@ def last_stage(subject: Subject) -> None:
 
 @promise("exported trees predict what it predicts")
 def trees_agree(subject: Subject) -> None:
-    """Read what `export_trees` gives through its stored form, by the plain predictor."""
+    """Predict with the exported trees, after conversion to arrays and back."""
     run = subject.plain
     if (trees := exported(run.adapter)) is None:
         raise NotApplicableError("it has no trees in the common form")

@@ -1,4 +1,4 @@
-"""What a section of the report promises: it is built of any run, and of what was measured alone."""
+"""Checks of report sections: they can be built for any run, depend only on it, and escape names."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ RAW = re.compile(f"<b[^>]*id=.?{views.MARK}")
 
 @promise("the declaration is complete", kind="section")
 def complete(held: Held) -> None:
-    """Check that it has a title and a place."""
+    """Check that the section has a title and an order."""
     section = held.value
     demand(bool(str(section.title).strip()), "title is empty")
     demand(isinstance(section.order, int), f"order is {section.order!r}, not a whole number")
 
 
 def _builds(what: str) -> Callable[[Held], None]:
-    """Return the check that a section is built of a run."""
+    """Return the check that a section can be built for a run."""
 
     def check(held: Held) -> None:
         fragment = built(held, VIEWS[what]())
@@ -47,7 +47,7 @@ for _what in VIEWS:
 
 @promise("names are shown as text, whatever is in them", kind="section")
 def escaped(held: Held) -> None:
-    """Look for markup that a name has brought into the page."""
+    """Search the page for markup from a name."""
     view = views.hostile()
     built(held, view)
     demand(not RAW.search(page_text(view, [held.value])), "a name became markup")
@@ -61,13 +61,13 @@ def repeatable(held: Held) -> None:
 
 
 def page_text(view: RunView, sections: list[Any]) -> str:
-    """Return the page of a run that has only these sections."""
+    """Return the page of a run with only these sections."""
     text: str = writer("run-page-text")(view, sections)
     return text
 
 
 def built(held: Held, view: RunView) -> Any:
-    """Return what a section makes of a run, and see that it can be shown."""
+    """Return the fragment of a section for a run, and check that it can be rendered."""
     try:
         fragment = writer("section")(held.value, view)
     except TypeError as error:

@@ -1,4 +1,4 @@
-"""An algorithm under check, driven the way the worker drives it, on small made tables."""
+"""Algorithm that is checked, called like in a worker, on small generated tables."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ N_CLASSES = {Task.BINARY: 2, Task.MULTICLASS: 3, Task.REGRESSION: 0}
 
 
 def declare(task: Task, **kinds: bool) -> Dataset:
-    """Return the declaration of the data that :func:`make_table` makes."""
+    """Return the declaration of the table of :func:`make_table`."""
     given: dict[str, Any] = {"rows": N, "columns": 5, "n_classes": N_CLASSES[task], **kinds}
     return Dataset("made", task, lambda: Table(np.empty(0), np.empty(0)), "0", **given)
 
@@ -37,7 +37,7 @@ def make_table(
     sparse: bool = False,
     noise: float = 0.3,
 ) -> Table:
-    """Return 160 noisy rows of five columns, of which the first says much about the target."""
+    """Return 160 noisy rows of five columns; the first determines most of the target."""
     rng = np.random.default_rng(0)
     X = rng.integers(-2, 3, size=(N, 5)).astype(float)
     X[:, 3] = rng.normal(size=N)
@@ -50,7 +50,7 @@ def make_table(
         return Table(csr_matrix(np.where(rng.random(X.shape) < 0.5, 0.0, X)), y)
     if missing:
         X[rng.random(X.shape) < 0.2] = np.nan
-        X[:N_TRAIN, 2] = np.nan  # a column whose first values are in test rows
+        X[:N_TRAIN, 2] = np.nan  # a column with values only in test rows
     frame = pd.DataFrame(X, columns=list("abcde"))
     if categorical:
         codes = rng.integers(-1 if missing else 0, 6, N)
@@ -61,7 +61,7 @@ def make_table(
 
 @dataclass(frozen=True)
 class Given:
-    """What an adapter is given: a spec, training rows with their targets, and test rows."""
+    """Inputs of an adapter: a spec, training rows with their targets, and test rows."""
 
     spec: Spec
     train: Any
@@ -76,7 +76,7 @@ class Given:
 
 @dataclass(frozen=True)
 class Fitted(Given):
-    """One trained adapter, with what it was given and what it predicts for the test rows."""
+    """Trained adapter with its inputs and its predictions of the test rows."""
 
     adapter: Any
     native: Any
@@ -85,26 +85,26 @@ class Fitted(Given):
 
 @dataclass(frozen=True)
 class Subject:
-    """An algorithm and one of its tasks."""
+    """Algorithm and one of its tasks."""
 
     algorithm: Algorithm
     task: Task
-    plugin: str = ""  # module or file that registers it; "" where that does not matter
+    plugin: str = ""  # module or file that registers it; "" if irrelevant
     kind = "algorithm"
 
     @property
     def name(self) -> str:
-        """The algorithm's name."""
+        """Return the algorithm's name."""
         return self.algorithm.name
 
     @property
     def n_classes(self) -> int:
-        """Number of classes of the made tables; 0 for regression."""
+        """Return the number of classes of the generated tables; 0 for regression."""
         return N_CLASSES[self.task]
 
     @property
     def few_trees(self) -> dict[str, Any]:
-        """The default params with few trees, where the algorithm counts trees."""
+        """Return the default params, with few trees if the algorithm has a number of trees."""
         argument = self.algorithm.capacity.get("trees")
         count = {argument.name: FEW_TREES} if argument and argument.name else {}
         return {**self.algorithm.params, **count}
@@ -124,9 +124,9 @@ class Subject:
         threads: int = 1,
         kinds: Mapping[str, bool] = NO_KINDS,
     ) -> Given:
-        """Prepare the first 100 rows, or those given, for training, and the last 60 for predicting.
+        """Prepare the first 100 rows, or ``rows``, for training, and the last 60 for predicting.
 
-        ``kinds`` says what the table has, as :func:`make_table` was told.
+        ``kinds`` are the arguments of :func:`make_table`.
         """
         train = np.arange(N_TRAIN) if rows is None else rows
         declared = declare(self.task, **kinds)
@@ -137,7 +137,7 @@ class Subject:
         return Given(spec, X, data.y[train], test)
 
     def fit(self, data: Table, *, weight: np.ndarray | None = None, **how: Any) -> Fitted:
-        """Train on what :meth:`given`, told ``how``, makes of a table; predict its test rows."""
+        """Train on a table, prepared by :meth:`given` with ``how``; predict its test rows."""
         given = self.given(data, **how)
         adapter = self.algorithm.adapter(given.spec)
         native = adapter.prepare(given.train, given.y, weight)
@@ -147,11 +147,11 @@ class Subject:
 
     @cached_property
     def plain(self) -> Fitted:
-        """The algorithm trained on the plain table."""
+        """Return the algorithm trained on the plain table."""
         return self.fit(make_table(self.task))
 
     def check_output(self, output: np.ndarray, rows: int = N - N_TRAIN) -> None:
-        """Raise where predictions have not the promised form."""
+        """Raise BrokenError if predictions are not valid."""
         shape = (rows, self.n_classes) if self.n_classes else (rows,)
         demand(output.dtype == np.float64, f"predict returns {output.dtype}, not float64")
         demand(output.shape == shape, f"predict returns shape {output.shape}, not {shape}")
@@ -163,19 +163,19 @@ class Subject:
 
 
 def stages(adapter: Any, X: Any) -> list[np.ndarray] | None:
-    """Return the predictions after each member, or None where the adapter shows none."""
+    """Return the predictions after each stage, or None if the adapter has no stages."""
     if not hasattr(adapter, "staged"):
         return None
     try:
         return [np.array(stage) for stage in adapter.staged(X)]
     except AttributeError as error:
-        if "staged_predict" not in str(error):  # what a scikit-learn estimator may lack
+        if "staged_predict" not in str(error):  # some scikit-learn estimators lack it
             raise
         return None
 
 
 def exported(adapter: Any) -> Any:
-    """Return the trees, or None where there are none or the adapter says why it has none."""
+    """Return the exported trees, or None if the adapter cannot export trees."""
     if not hasattr(adapter, "export_trees"):
         return None
     try:

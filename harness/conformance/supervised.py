@@ -1,4 +1,4 @@
-"""Run the checks in a process of their own: a plugin that crashes or hangs is a finding."""
+"""Run the checks in a child process, so that a crash or hang of a plugin is a finding."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from harness.worker.environment import worker_environment
 TIMEOUT = 300.0  # seconds for one check; the first ones compile
 START = 120.0  # seconds to import and to begin with the first check
 POLL = 0.05
-THREADS = 2  # what the checks of thread invariance need
-SAID = 2000  # characters of what it wrote to stderr
+THREADS = 2  # needed for the checks of thread invariance
+SAID = 2000  # characters of stderr in a message
 
 
 def check_supervised(
@@ -36,18 +36,18 @@ def check_supervised(
     Parameters
     ----------
     name
-        Of what the registry has.
+        Name of the registered object.
     files
         Plugin files to load too.
     timeout
-        Seconds that one check may take; then it is killed, and the next ones go on.
+        Seconds for one check; a slower one is killed, and the next ones continue.
     kind
-        What it is: an algorithm, or a dataset, metric, section or executor.
+        Kind of the object: algorithm, dataset, metric, section or executor.
 
     Raises
     ------
     ConfigError
-        Where the checks cannot even be started.
+        If the checks cannot be started.
     """
     first: int | None = 0
     while first is not None:
@@ -56,7 +56,7 @@ def check_supervised(
 
 def _checks_from(
     first: int, what: tuple[str, str], files: list[str], timeout: float
-) -> Generator[Finding, None, int | None]:  # returns where to go on
+) -> Generator[Finding, None, int | None]:  # returns the number of the next check
     with tempfile.TemporaryDirectory(prefix="harness-check-") as folder:
         out, errors = Path(folder, "found.jsonl"), Path(folder, "stderr")
         out.touch()
@@ -75,7 +75,7 @@ def _checks_from(
             begun: dict[str, Any] | None = None
             at_work = False
             for line in _lines(child, out, timeout):
-                if "done" in line:  # what the plugin left running is killed below
+                if "done" in line:  # processes of the plugin are killed below
                     return None
                 if "found" in line:
                     at_work = False
@@ -93,7 +93,7 @@ def _checks_from(
 
 
 def _lines(child: subprocess.Popen[bytes], out: Path, timeout: float) -> Iterator[dict[str, Any]]:
-    """Yield the lines that the child writes, until it ends or is silent for too long."""
+    """Yield the lines that the child writes, until it ends or writes nothing for too long."""
     heard, rest = time.monotonic(), ""
     patience = max(timeout, START)
     with out.open(encoding="utf-8") as file:
@@ -109,7 +109,7 @@ def _lines(child: subprocess.Popen[bytes], out: Path, timeout: float) -> Iterato
 
 
 def _end(child: subprocess.Popen[bytes], errors: Path, timeout: float) -> str:
-    """Say how a child ended in the middle of a check."""
+    """Return a message on how a child ended during a check."""
     if child.poll() is None:
         return f"it took longer than {timeout:g} s and was stopped"
     _, told = ending(child.returncode)

@@ -1,4 +1,4 @@
-"""Small runs that never happened, for sections to be built on: empty, of one trial, hostile."""
+"""Small made-up runs for the checks of sections: empty, of one trial, with hostile names."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ HOSTILE = f"</script><b id={MARK}>\"'& | **x** \x00\u202e{{{{ 7 * 7 }}}}" + "lon
 
 
 def empty() -> RunView:
-    """Return a run in which nothing was measured."""
+    """Return a run without measurements."""
     return _view("empty", (), (), ())
 
 
 def one() -> RunView:
-    """Return a run of one algorithm beside its reference, on one split of one dataset."""
+    """Return a run of one algorithm and its reference, on one split of one dataset."""
     cells = tuple(_cell(name, "iris", [_done(name, "iris", 0)]) for name in ("ours", "theirs"))
     return _view("one", cells, (_verdict("ours", "theirs", "iris"),), ())
 
 
 def hostile() -> RunView:
-    """Return a run whose names are markup, whose numbers are odd, and of which half failed."""
+    """Return a run with markup in names, with non-finite numbers, and with failed trials."""
     names = (f"ours {HOSTILE}", f"theirs {HOSTILE}")
     data = f"data {HOSTILE}"
     mine = [_done(names[0], data, 0, seconds=0.0), _failed(names[0], data, 1)]

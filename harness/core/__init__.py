@@ -1,1 +1,1 @@
-"""What every other package uses: the data model, errors, units, ids, facts about the machine."""
+"""Base package of the harness: data model, errors, units, ids, facts about the machine."""

@@ -1,8 +1,9 @@
-"""Class weights: rows of rare classes count more in training, in the same way for every algorithm.
+"""Class weights: rows of rare classes count more in training, for every algorithm alike.
 
-A row of class k has the weight n / (K n_k), n_k the weighted rows of its class among the n training
-rows and K the number of classes there: scikit-learn's ``class_weight="balanced"``. The trial's
-params carry the wish under one key, which no adapter sees. Scores are not weighted by it.
+A row of class k has the weight n / (K n_k), with n_k the weighted rows of its class among the n
+training rows and K the number of classes there: scikit-learn's ``class_weight="balanced"``. The
+key ``balance_classes`` in the trial's params turns this on; adapters do not receive the key.
+Metrics do not use these weights.
 """
 
 from __future__ import annotations
@@ -18,26 +19,26 @@ BALANCED = "balance_classes"  # the key in a trial's params
 
 
 def is_balanced(params: Mapping[str, Any]) -> bool:
-    """Say whether a trial trains with balanced classes."""
+    """Return whether a trial trains with balanced classes."""
     return bool(params.get(BALANCED))
 
 
 def without_class_weight(params: Mapping[str, Any]) -> JSON:
-    """Return the params that an adapter is given."""
+    """Return the params for the adapter, without the key for class weights."""
     return {key: value for key, value in params.items() if key != BALANCED}
 
 
 def balanced_weights(y: np.ndarray, weight: np.ndarray | None) -> np.ndarray:
-    """Return the weights of training rows, multiplied by those that they have already.
+    """Return balanced class weights of training rows, multiplied by ``weight`` if given.
 
     Parameters
     ----------
     y : (n,) int64 class codes
     weight : (n,) float64, optional
     """
-    own = np.ones(len(y)) if weight is None else weight
-    sums = np.bincount(y, weights=own)
+    given = np.ones(len(y)) if weight is None else weight
+    sums = np.bincount(y, weights=given)
     present = int(np.count_nonzero(sums))
-    factors = np.divide(own.sum(), present * sums, out=np.zeros_like(sums), where=sums > 0)
-    found: np.ndarray = own * factors[y]
-    return found
+    factors = np.divide(given.sum(), present * sums, out=np.zeros_like(sums), where=sums > 0)
+    weights: np.ndarray = given * factors[y]
+    return weights

@@ -1,50 +1,50 @@
-"""Errors that a user can mend: each says what happened, where, and what to do next."""
+"""Errors that a user can fix; each message says what happened, where, and what to do next."""
 
 from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable, Sequence
 
-_MISTAKES, _NEXT = " mistakes", "\n  "  # how several are told: "2 mistakes", then a line each
-_FEW = 5  # known names that are told instead of counted
+_MISTAKES, _NEXT = " mistakes", "\n  "  # format: "2 mistakes", then one line for each
+_FEW = 5  # list the known names up to this many; otherwise give their number
 
 
 class HarnessError(Exception):
-    """A mistake or fault that is told in one line, without a traceback."""
+    """Base class of errors that are shown in one line, without a traceback."""
 
     exit_code = 2
 
 
 class ConfigError(HarnessError):
-    """An experiment, an option or a name that cannot be used."""
+    """Invalid experiment, option or name."""
 
 
 class PluginError(HarnessError):
-    """A plugin that breaks the contract of ``harness/plugins/hookspecs.py``."""
+    """Plugin that breaks the contract of ``harness/plugins/hookspecs.py``."""
 
 
 class OtherPluginAPIError(PluginError):
-    """A plugin written for another version of the contract than this harness has."""
+    """Plugin written for another version of the plugin API."""
 
 
 class DataError(HarnessError):
-    """A dataset that is missing, malformed or not what its card says."""
+    """Dataset that is missing, malformed or different from its card."""
 
 
 class StoreError(HarnessError):
-    """A results store that cannot be read or written."""
+    """Results store that cannot be read or written."""
 
     exit_code = 5
 
 
 class BusyError(StoreError):
-    """Another process writes to the store, and waiting was not wanted."""
+    """Another process writes to the store, and ``wait`` is off."""
 
 
 def unknown(kind: str, name: str, known: Iterable[str], hint: str = "") -> str:
-    """Say that a name is unknown, with "did you mean" where a known one is close.
+    """Return the message for an unknown name, with "did you mean" if a known name is close.
 
-    ``hint`` says what to do where none is close; by default which command lists the known ones.
+    ``hint`` is the advice if no known name is close; the default names the command that lists them.
     """
     names = sorted(known)
     name = name if len(name) <= 80 else f"{name[:79]}…"
@@ -59,9 +59,9 @@ def unknown(kind: str, name: str, known: Iterable[str], hint: str = "") -> str:
 
 
 def together(mistakes: Sequence[str]) -> str:
-    """Return one message for several mistakes, a line each; a lone one stands by itself.
+    """Return one message for several mistakes, one per line; a single mistake stays as it is.
 
-    A message that this made already gives its own mistakes, each once.
+    A message that this function built before is split into its mistakes; duplicates are dropped.
     """
     lines: dict[str, None] = {}
     for mistake in mistakes:

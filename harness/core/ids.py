@@ -1,8 +1,8 @@
-"""The two ids of a trial.
+"""Ids of a trial: cell id and trial id.
 
-The *cell id* (algorithm, params, preparation, dataset, split, seed, threads) is stable: it joins
-runs, commits and machines. The *trial id* is the cell plus all that may change its outcome: code
-digest, library versions, the dataset's digest, the measurement version and, where it is timed,
+The *cell id* (algorithm, params, preparation, dataset, split, seed, threads) is stable across
+runs, commits and machines. The *trial id* is the cell plus everything that may change its outcome:
+code digest, library versions, the dataset's digest, the measurement version and, for timed trials,
 the machine. Both are the first 16 hex digits of a SHA-256 over canonical JSON.
 """
 
@@ -21,11 +21,11 @@ from typing import Any
 from harness.core.errors import ConfigError
 from harness.core.model import Split, to_json
 
-MEASUREMENT_VERSION = 1  # raise when the way a trial is carried out or measured changes
+MEASUREMENT_VERSION = 1  # increase when trials are carried out or measured differently
 
 
 def canonical(value: Any) -> str:
-    """Return JSON with sorted keys and no spaces; NaN and infinity are refused."""
+    """Return JSON with sorted keys and no spaces; raise ConfigError for NaN and infinity."""
     try:
         return json.dumps(to_json(value), sort_keys=True, separators=(",", ":"), allow_nan=False)
     except (TypeError, ValueError) as error:
@@ -33,7 +33,7 @@ def canonical(value: Any) -> str:
 
 
 def digest(value: Any) -> str:
-    """Return 16 hex digits that name a JSON value."""
+    """Return the digest of a JSON value: 16 hex digits."""
     return _short(canonical(value))
 
 
@@ -50,36 +50,36 @@ def cell_id(
     seed: int,
     threads: int,
 ) -> str:
-    """Return the stable id that joins runs, commits and machines."""
+    """Return the cell id, which is stable across runs, commits and machines."""
     return cell_of(digest([algorithm, params, preparation, dataset]), split.label, seed, threads)
 
 
 def cell_of(what: str, split: str, seed: int, threads: int) -> str:
     """Return a cell id from the digest of [algorithm, params, preparation, dataset].
 
-    Planning makes that digest once for many splits, and a split's label once for many of those.
+    Planning computes this digest once for many splits, and a split's label once for many cells.
     """
     return _short(f"{what} {split} {seed} {threads}")
 
 
 def trial_id(cell: str, rest: str, *, timed: bool) -> str:
-    """Return a trial id from its cell and the digest of its other ingredients."""
+    """Return the trial id for a cell and the digest of the other ingredients."""
     return _short(f"{cell} {rest} {timed}")
 
 
 @cache
 def code_digest(source: str) -> str:
-    """Return the digest of a plugin's source and of what it imports from its own package.
+    """Return the digest of a plugin's source and of the modules it imports from its own package.
 
     Parameters
     ----------
     source
-        A plugin file's path; its files are those of :func:`source_files`, so an edited kernel
-        makes exactly the algorithms that use it stale.
+        Path of a plugin file. The digest covers the files of :func:`source_files`, so editing a
+        kernel makes exactly those algorithms stale that use it.
     """
     joined = hashlib.sha256()
     root = _package_root(Path(source).resolve())
-    # The name of the folder that a lone file lies in is no part of its code.
+    # The folder name of a single file (outside a package) is not part of its code.
     base = root.parent if (root / "__init__.py").is_file() else root
     for path in sorted(source_files(source)):
         joined.update(str(path.relative_to(base)).encode() + b"\0" + path.read_bytes())
@@ -88,21 +88,21 @@ def code_digest(source: str) -> str:
 
 @cache
 def source_files(source: str) -> frozenset[Path]:
-    """Return a plugin's file and, of the package that it lies in, every module that it imports.
+    """Return a plugin's file and all modules of its top-level package that it imports.
 
-    Imports are followed through others, within the same top-level package.
+    Imports are followed recursively within that package.
     """
     return frozenset(import_steps(source))
 
 
-def forget() -> None:
-    """Have files read again: a process that lives for days outlives what it has read."""
+def clear_caches() -> None:
+    """Clear the caches, so that a long-running process reads changed files again."""
     for known in (code_digest, source_files, _imports_of):
         known.cache_clear()
 
 
 def import_steps(source: str) -> dict[Path, int]:
-    """Return the same files, each with the fewest imports that lead to it from the plugin."""
+    """Return the files of :func:`source_files`, each with its import distance from the plugin."""
     steps: dict[Path, int] = {}
     todo = deque([(Path(source).resolve(), 0)])
     while todo:
@@ -110,12 +110,12 @@ def import_steps(source: str) -> dict[Path, int]:
         if path in steps or not path.is_file():
             continue
         steps[path] = step
-        todo += [(found, step + 1) for found in _imports_of(path)]
+        todo += [(imported, step + 1) for imported in _imports_of(path)]
     return steps
 
 
 def _package_root(path: Path) -> Path:
-    """Return the top-level package folder that holds a file, or its folder where there is none."""
+    """Return the top-level package folder of a file, or the file's folder if not in a package."""
     folder = path.parent
     if not (folder / "__init__.py").is_file():
         return folder
@@ -126,12 +126,12 @@ def _package_root(path: Path) -> Path:
 
 @cache
 def _imports_of(path: Path) -> list[Path]:
-    """Return the files in the same top-level package that a file imports, by its syntax."""
+    """Return the files of the same top-level package that a file imports, from its AST."""
     root = _package_root(path)
     if not (root / "__init__.py").is_file():
         return []
     package = ".".join(path.parent.relative_to(root.parent).parts)
-    found: list[Path] = []
+    files: list[Path] = []
     for node in _statements(ast.parse(path.read_bytes())):
         if isinstance(node, ast.ImportFrom):
             name = "." * node.level + (node.module or "")
@@ -141,12 +141,12 @@ def _imports_of(path: Path) -> list[Path]:
             names = [alias.name for alias in node.names]
         else:
             continue
-        found += [file for name in names if (file := _file_of(name, root)) is not None]
-    return found
+        files += [file for name in names if (file := _file_of(name, root)) is not None]
+    return files
 
 
 def _statements(node: ast.AST) -> Iterator[ast.stmt]:
-    """Yield every statement, but no expression: a file has ten times as many of those."""
+    """Yield every statement; skip expressions, which are ten times as many."""
     for name in ("body", "orelse", "handlers", "finalbody", "cases"):
         for part in getattr(node, name, ()):
             if isinstance(part, ast.stmt):

@@ -1,4 +1,4 @@
-"""What trial ids need to know of the machine and its installed libraries."""
+"""Machine id and library versions for trial ids."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from importlib.metadata import PackageNotFoundError, version
 
 @dataclass(frozen=True)
 class Surroundings:
-    """What ids need to know of the machine, given from outside so that planning stays pure."""
+    """Machine id and version lookup for trial ids; passed in, so that planning stays pure."""
 
     machine: str = ""
     version_of: Callable[[str], str] = lambda _: ""

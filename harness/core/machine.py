@@ -1,6 +1,6 @@
-"""What machine this is: facts that a reader of a report needs, and nothing private.
+"""Facts about this machine for the reader of a report: hardware, system and library versions.
 
-Everything here is on an allow-list; the environment is never copied.
+Everything here is on an allow-list; environment variables are never copied.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ CPUS = Path("/sys/devices/system/cpu")
 
 
 def fingerprint() -> JSON:
-    """Return what is known of the hardware, the system and the software, as JSON.
+    """Return facts about the hardware, the system and the software, as JSON.
 
-    Sizes are in bytes. What a system does not tell is an empty string, 0 or None.
+    Sizes are in bytes. Unavailable values are an empty string, 0 or None.
     """
     memory = psutil.virtual_memory()
     return {
@@ -67,7 +67,7 @@ def machine_id() -> str:
 
 
 def _hardware() -> JSON:
-    """Return what stays the same from boot to boot; memory is in whole GiB for that reason."""
+    """Return facts that do not change between boots; memory is rounded to GiB for that reason."""
     return {
         "cpu": cpu_model(),
         "architecture": platform.machine(),
@@ -80,7 +80,7 @@ def _hardware() -> JSON:
 
 @cache
 def cpu_model() -> str:
-    """Return the processor's name as its maker gives it."""
+    """Return the processor's model name."""
     with contextlib.suppress(OSError):
         for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
             if line.startswith("model name"):
@@ -91,7 +91,7 @@ def cpu_model() -> str:
 
 
 def virtualised() -> bool | None:
-    """Say whether this is a virtual machine, where times are noisier; None where unknown."""
+    """Return whether this is a virtual machine (times are noisier there); None if unknown."""
     with contextlib.suppress(OSError):
         for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
             if line.startswith("flags"):
@@ -100,17 +100,17 @@ def virtualised() -> bool | None:
 
 
 def library_versions() -> dict[str, str]:
-    """Return the installed versions of the libraries that matter, importing none of them."""
-    found = {}
+    """Return the installed versions of :data:`LIBRARIES` without importing them."""
+    versions = {}
     for name in LIBRARIES:
         with contextlib.suppress(PackageNotFoundError):
-            found[name] = version(name)
-    return found
+            versions[name] = version(name)
+    return versions
 
 
 @cache
 def revision() -> str:
-    """Return the git commit of the harness's own checkout, "+" where it was edited, or ""."""
+    """Return the git commit of the harness's checkout, with "+" if edited; "" without git."""
     root = Path(__file__).resolve().parents[2]
     if not (root / ".git").exists():
         return ""
@@ -120,23 +120,23 @@ def revision() -> str:
 
 
 def others_runnable() -> int | None:
-    """Return how many threads but the asking one run or wait for a processor at this moment.
+    """Return the number of other threads that run or wait for a processor now.
 
-    None where the system does not tell.
+    None if the system does not provide it.
     """
-    told = _word(Path("/proc/loadavg")).partition("/")[0].split()[-1:]  # "0.4 0.5 0.6 2/345 678"
-    return max(0, int(told[0]) - 1) if told and told[0].isdigit() else None
+    fields = _word(Path("/proc/loadavg")).partition("/")[0].split()[-1:]  # "0.4 0.5 0.6 2/345 678"
+    return max(0, int(fields[0]) - 1) if fields and fields[0].isdigit() else None
 
 
 def usable_processors() -> int:
-    """Return how many processors this process may use; macOS tells only how many there are."""
+    """Return the number of processors this process may use (on macOS: all processors)."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
 
 
 def too_many_threads(threads: int) -> str:
-    """Return a warning where more threads are asked for than can run at once, or ""."""
+    """Return a warning if more threads are requested than can run at once, else ""."""
     if threads <= (usable := usable_processors()):
         return ""
     return (
@@ -146,10 +146,10 @@ def too_many_threads(threads: int) -> str:
 
 
 def choose_cpus(n: int) -> tuple[int, ...]:
-    """Return n processors to pin a timed trial to, or none where there are not more than n.
+    """Return n processors to pin a timed trial to; empty if no more than n are available.
 
-    One of each physical core first, the last ones first: the system's own work and interrupts
-    gather on processor 0.
+    One logical processor per physical core first, highest numbers first, because the system's
+    own work and interrupts run mostly on processor 0.
     """
     if not hasattr(os, "sched_getaffinity"):
         return ()
@@ -196,7 +196,7 @@ def _word(path: Path) -> str:
 
 
 def _output(command: list[str]) -> str:
-    """Return what a command prints, or nothing where it cannot be run."""
+    """Return the output of a command, or "" if it fails."""
     try:
         done = subprocess.run(  # noqa: S603 - fixed commands, no user input
             command, capture_output=True, text=True, timeout=10, check=False

@@ -1,4 +1,4 @@
-"""How many processors a worker had, and how many other programs used, over an interval."""
+"""Processor load over an interval: of a worker and of all other programs."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ from harness.core import processes
 from harness.core.model import JSON
 
 SHORTEST = 0.5  # seconds; processor times are counted in hundredths of a second
-ENOUGH = 0.8  # share of its threads for which a worker needs processors that others leave free
+ENOUGH = 0.8  # share of a worker's threads that must have a free processor
 
 
 class _Reading(NamedTuple):
     moment: float
-    busy: float  # processor seconds of all programs, and those that the hypervisor took
+    busy: float  # processor seconds of all programs and of the hypervisor (steal time)
     own: float  # processor seconds of the worker and its descendants
 
 
 class LoadMeter:
-    """Measure from now on.
+    """Measure the processor load from construction on.
 
     Parameters
     ----------
     pid
-        The worker.
+        Process id of the worker.
     cpus
-        Processors that the worker may use; none: all of this process.
+        Processors that the worker may use; empty: all that this process may use.
     """
 
     def __init__(self, pid: int, cpus: Collection[int] = ()) -> None:
@@ -42,14 +42,14 @@ class LoadMeter:
     def facts(self, threads: int) -> JSON:
         """Return the mean number of processors used so far, and whether the machine was loaded.
 
-        It was loaded where the other programs left fewer processors free than a worker with so
-        many threads needs.
+        The machine was loaded if other programs left fewer processors free than a worker with
+        ``threads`` threads needs.
 
         Returns
         -------
         dict
-            ``processors`` the worker could use, ``own`` and ``others``: how many of them the
-            worker and all other programs used; ``loaded``. Empty where nothing can be measured.
+            ``processors``: number the worker could use; ``own`` and ``others``: mean number that
+            the worker and all other programs used; ``loaded``. Empty if the interval is too short.
         """
         now = self._read()
         seconds = now.moment - self._start.moment
@@ -72,15 +72,15 @@ class LoadMeter:
 
 
 def busy_seconds(cpus: Collection[int]) -> float:
-    """Return the seconds in which some processors were not idle since the machine started."""
-    found = 0.0
-    with contextlib.suppress(Exception):  # psutil raises many kinds where a system does not say
+    """Return the busy seconds of some processors since the machine started."""
+    busy = 0.0
+    with contextlib.suppress(Exception):  # psutil raises various errors on unsupported systems
         for number, times in enumerate(psutil.cpu_times(percpu=True)):
             if number in cpus:
                 idle = times.idle + getattr(times, "iowait", 0.0)
                 guest = getattr(times, "guest", 0.0) + getattr(times, "guest_nice", 0.0)
-                found += sum(times) - idle - guest  # guest times are part of user and nice
-    return found
+                busy += sum(times) - idle - guest  # guest times are part of user and nice
+    return busy
 
 
 def tree_seconds(pid: int) -> float:
@@ -91,10 +91,10 @@ def tree_seconds(pid: int) -> float:
 def _seconds(pid: int) -> float:
     try:
         if processes.PROC.is_dir():
-            # of itself and of its children that have ended, as user and in the kernel
+            # user and system time of the process and of its ended children
             return sum(map(int, processes.stat_fields(pid)[11:15])) / processes.TICKS
         return sum(psutil.Process(pid).cpu_times()[:4])
-    except (OSError, ValueError, psutil.Error):  # it has ended
+    except (OSError, ValueError, psutil.Error):  # the process has ended
         return 0.0
 
 

@@ -1,4 +1,4 @@
-"""The nouns of the harness, all frozen; every other module speaks in these words.
+"""Data model of the harness: frozen dataclasses that all other packages use.
 
 A *plan* is an ordered list of :class:`Job`, each of them the :class:`Trial` of one algorithm on
 one dataset; a worker turns a trial into an :class:`Outcome`. Plugins register
@@ -25,7 +25,7 @@ Order = Literal["ABBA", "BAAB", "ABA", "BAB"]  # of the calls of a block
 
 
 class Task(StrEnum):
-    """What is predicted."""
+    """Kind of target that is predicted."""
 
     BINARY = "binary"
     MULTICLASS = "multiclass"
@@ -42,7 +42,7 @@ ALL_TASKS = frozenset(Task)
 
 
 class Status(StrEnum):
-    """What became of a trial; every value but ``DONE`` and ``SKIPPED`` is a failure."""
+    """Status of a finished trial; every value but ``DONE`` and ``SKIPPED`` is a failure."""
 
     DONE = "done"
     SKIPPED = "skipped"
@@ -60,7 +60,7 @@ FAILURES = frozenset(Status) - {Status.DONE, Status.SKIPPED}
 
 @dataclass(frozen=True)
 class Accepts:
-    """What an algorithm takes as it is; the preparation supplies the rest."""
+    """Kinds of data an algorithm accepts natively; the preparation converts all others."""
 
     missing: bool = False
     categorical: bool = False
@@ -70,7 +70,7 @@ class Accepts:
 
 @dataclass(frozen=True)
 class Argument:
-    """How one canonical capacity (trees, depth, leaves, …) is said in a library's own words."""
+    """The library's parameter for one common parameter (trees, depth, leaves, rate, …)."""
 
     name: str
     match: Literal["exact", "approximate", "impossible"] = "exact"
@@ -80,7 +80,7 @@ class Argument:
 
 @dataclass(frozen=True)
 class Spec:
-    """All that an adapter is told before it sees data."""
+    """Arguments of an adapter's construction, before it receives data."""
 
     task: Task
     params: Mapping[str, Any] = field(default_factory=dict)
@@ -91,7 +91,7 @@ class Spec:
 
 
 class Adapter(Protocol):
-    """How an algorithm is driven, phase by phase, so that each phase is timed alone.
+    """Interface to an algorithm, one method per phase, so that each phase is timed separately.
 
     ``X`` is a C-contiguous float64 array of shape (n_rows, n_columns) with NaN for missing, a
     DataFrame with ``category`` columns where the algorithm accepts categoricals and the data
@@ -103,7 +103,7 @@ class Adapter(Protocol):
     """
 
     def prepare(self, X: Any, y: np.ndarray, weight: np.ndarray | None) -> Any:
-        """Return the library's own training form (``Dataset``, ``QuantileDMatrix``, …)."""
+        """Return the library's training data structure (``Dataset``, ``QuantileDMatrix``, …)."""
 
     def fit(self, native: Any) -> None:
         """Train on what ``prepare`` returned; a repeated call trains anew from the start."""
@@ -112,11 +112,11 @@ class Adapter(Protocol):
         """Return values (n,) for regression, else probabilities (n, n_classes), float64."""
 
     def predict_one(self, x: Any) -> np.ndarray:
-        """Predict a single row, given as an X of one row, the way a service would."""
+        """Predict a single row, given as an X of one row, as a prediction service does."""
 
 
 class ExportsTrees(Protocol):
-    """An adapter that can show its fitted trees."""
+    """Adapter that can export its fitted trees."""
 
     def export_trees(self) -> TreeEnsemble:
         """Return the fitted ensemble in the common form."""
@@ -124,26 +124,26 @@ class ExportsTrees(Protocol):
 
 @dataclass(frozen=True)
 class Algorithm:
-    """A declaration: what an algorithm is, what it accepts, and how it is driven."""
+    """Declaration of an algorithm: name, adapter, tasks, accepted data and params."""
 
     name: str
     adapter: Callable[[Spec], Adapter]
     tasks: frozenset[Task]
     origin: Literal["scratch", "reference"] = "scratch"
     accepts: Accepts = Accepts()
-    params: Mapping[str, Any] = field(default_factory=dict)  # on the track equal, JSON
-    # What the library's own defaults change in `params`: used on the tracks default and tuned.
+    params: Mapping[str, Any] = field(default_factory=dict)  # of the track "equal", JSON
+    # Changes of `params` that give the library's defaults: used on the tracks default and tuned.
     defaults: Mapping[str, Any] = field(default_factory=dict)
-    # (rounds, share of the training rows) → params that stop early; None: it has no rounds.
+    # (rounds, validation share) → params for early stopping; None: the algorithm has no rounds.
     early_stopping: Callable[[int, float], Mapping[str, Any]] | None = None
     capacity: Mapping[str, Argument] = field(default_factory=dict)
     space: Mapping[str, Any] = field(
         default_factory=dict
     )  # of the tuned track, see harness.config.search_space
-    variants: tuple[Mapping[str, Any], ...] = ()  # params that compile what `params` do not
-    reference: str | None = None  # the algorithm it answers to
+    variants: tuple[Mapping[str, Any], ...] = ()  # params for further kernels to compile
+    reference: str | None = None  # the algorithm it is compared with
     estimators: tuple[str, str] = ("", "")  # import paths of the classifier and the regressor
-    rungs: Mapping[str, str] = field(default_factory=dict)  # mode → rung it claims
+    rungs: Mapping[str, str] = field(default_factory=dict)  # mode → parity level it claims
     libraries: tuple[str, ...] = ()  # distributions whose versions belong to the trial id
     paper: str = ""  # DOI or address of the source
     summary: str = ""  # one line for `harness list`
@@ -161,15 +161,15 @@ class Table:
     y: np.ndarray  # float64, or int64 class codes
     classes: tuple[str, ...] = ()  # label of each code; empty for regression
     weight: np.ndarray | None = None  # float64
-    group: np.ndarray | None = None  # int64 codes: rows of one group are never parted
-    order: np.ndarray | None = None  # int64 ranks of time: later rows are never trained on
-    test_rows: np.ndarray | None = None  # bool mask where the source names its own test rows
-    notes: tuple[str, ...] = ()  # what reading did to the data, in words
+    group: np.ndarray | None = None  # int64 codes: a split never separates rows of one group
+    order: np.ndarray | None = None  # int64 time ranks: test rows come later than training rows
+    test_rows: np.ndarray | None = None  # bool mask, if the source defines its own test rows
+    notes: tuple[str, ...] = ()  # changes made while reading, as sentences
 
 
 @dataclass(frozen=True)
 class Dataset:
-    """A declaration: what a dataset is, without its rows; ``load(**options)`` brings them."""
+    """Declaration of a dataset without its rows; ``load(**options)`` loads them."""
 
     name: str
     task: Task
@@ -183,14 +183,14 @@ class Dataset:
     sparse: bool = False
     weighted: bool = False
     grouped: bool = False
-    ordered: bool = False  # by time: every split trains on the past and tests on what follows
+    ordered: bool = False  # by time: every split trains on earlier rows and tests on later ones
     given_test: bool = False
     source: str = "bundled"  # bundled, generated, file, mirror, openml, url
     suites: tuple[str, ...] = ()
     summary: str = ""
     licence: str = ""
-    options: Mapping[str, Any] = field(default_factory=dict)  # what `load` may be given
-    file: Mapping[str, Any] | None = None  # how a worker finds a user's own file again
+    options: Mapping[str, Any] = field(default_factory=dict)  # keyword arguments of `load`
+    file: Mapping[str, Any] | None = None  # description of a user's own file, for the worker
 
 
 # ------------------------------------------------------------------ metrics, sections, executors
@@ -198,7 +198,7 @@ class Dataset:
 
 @dataclass(frozen=True)
 class Predicted:
-    """What a metric is computed from: the stored test rows of one outcome."""
+    """Input of a metric: targets and predictions of the test rows of one outcome."""
 
     y: np.ndarray  # (n,) float64 values or int64 class codes
     output: np.ndarray  # (n,) values, or (n, n_classes) probabilities
@@ -208,29 +208,29 @@ class Predicted:
 
 @dataclass(frozen=True)
 class Metric:
-    """A number computed from stored predictions, so that a new one needs no new run."""
+    """Score computed from stored predictions, so that a new metric needs no new run."""
 
     name: str
     tasks: frozenset[Task]
     score: Callable[[Predicted], float]
     lower_is_better: bool = True
-    primary: bool = False  # the one that verdicts are about
+    primary: bool = False  # the metric that verdicts use
     summary: str = ""
 
 
 @dataclass(frozen=True)
 class Section:
-    """One part of a report: a function from what was measured to a fragment of the page."""
+    """Section of a report: a function from results to a fragment of the page."""
 
     name: str
     title: str
     order: int
-    build: Callable[[Any], Any]  # reports.Page → reports.Fragment, or None to stay out
+    build: Callable[[Any], Any]  # reports.Page → reports.Fragment, or None to omit it
 
 
 @dataclass(frozen=True)
 class ReportWriter:
-    """One form in which results are written; the harness calls it by its name."""
+    """Output format of results, selected by name."""
 
     name: str
     write: Callable[..., Any]
@@ -238,30 +238,30 @@ class ReportWriter:
 
 @dataclass(frozen=True)
 class Executor:
-    """Where jobs run: ``run(jobs, supervise, options)`` yields outcomes as they come."""
+    """Place where jobs run: ``run(jobs, supervise, options)`` yields outcomes as they finish."""
 
     name: str
     run: Callable[[Iterable[Job], Callable[[Job], Iterator[Outcome]], JSON], Iterator[Outcome]]
     summary: str = ""
-    fight: Callable[..., Iterator[DuelOutcome]] | None = None  # (duels, here(duel), options)
+    fight: Callable[..., Iterator[DuelOutcome]] | None = None  # (duels, run_here, options)
 
 
 class Severity(StrEnum):
-    """How much a finding matters to a reader of the scores."""
+    """Severity of a finding for the reader of the scores."""
 
-    PROBLEM = "problem"  # the scores may be wrong or useless until it is solved
+    PROBLEM = "problem"  # the scores may be wrong or useless until it is fixed
     WARNING = "warning"  # the scores may mislead
     NOTE = "note"  # useful to know
 
 
 @dataclass(frozen=True)
 class Finding:
-    """What a check found in a table or in the results of a run."""
+    """Finding of a check in a table or in the results of a run."""
 
     code: str  # of the check, such as DATA003
     severity: Severity
     sentence: str  # one plain sentence that names the columns, values or algorithms
-    page: str  # where the check is explained: a page of the documentation and its anchor
+    page: str  # page and anchor of the documentation that explains the check
     dataset: str = ""
     evidence: Mapping[str, Any] = field(default_factory=dict)  # JSON
 
@@ -271,19 +271,19 @@ class Finding:
 
 @dataclass(frozen=True)
 class Split:
-    """Which rows train and which test, said so that anyone can make it again."""
+    """Reproducible description of the training and test rows."""
 
     scheme: Literal["kfold", "holdout", "given", "draw", "ordered"] = "kfold"
-    folds: int = 5  # of draw: training sets, the one in hand is ``repeat``
+    folds: int = 5  # of draw: number of training sets; this one is ``repeat``
     fold: int = 0
     repeat: int = 0
     seed: int = 0
     test_share: float = 0.25  # of holdout and draw
-    train_rows: int = 0  # of draw; of other schemes the most rows that train, 0: all
+    train_rows: int = 0  # of draw; of other schemes the maximum number of training rows, 0: all
 
     @property
     def label(self) -> str:
-        """Return the split in a form that is stable and can be read."""
+        """Return a stable, readable name of the split."""
         drawn = f"s{self.seed}-r{self.repeat}"
         if self.scheme == "draw":
             return f"draw{self.folds}x{self.train_rows}-holdout{self.test_share:g}-{drawn}"
@@ -298,16 +298,16 @@ class Split:
 
 @dataclass(frozen=True)
 class Environment:
-    """An interpreter and a source tree; the default is this one."""
+    """Interpreter and source tree of a worker; the default is the running one."""
 
     name: str = "here"
     python: str = ""  # path of the interpreter; empty: the running one
-    root: str = ""  # source trees put first on the path, parted as there; empty: ours
+    root: str = ""  # source trees first on PYTHONPATH, separated as there; empty: ours
 
 
 @dataclass(frozen=True)
 class Trial:
-    """The unit of record. ``cell`` joins runs and commits; ``id`` says what exactly was run."""
+    """One fit and evaluation. ``cell`` is stable across runs; ``id`` also covers the code."""
 
     algorithm: str
     params: Mapping[str, Any]
@@ -320,12 +320,12 @@ class Trial:
     id: str
     task: Task
     timed: bool = False
-    ingredients: Mapping[str, Any] = field(default_factory=dict)  # all that the id was made of
+    ingredients: Mapping[str, Any] = field(default_factory=dict)  # input of the id's digest
 
 
 @dataclass(frozen=True)
 class DatasetRef:
-    """How a worker finds a dataset: by name and options, or as a user's own file."""
+    """Reference to a dataset for a worker: name and options, or a user's own file."""
 
     name: str
     digest: str
@@ -335,15 +335,15 @@ class DatasetRef:
 
 @dataclass(frozen=True)
 class Limits:
-    """What a trial may use before it is ended."""
+    """Time and memory limits of a trial."""
 
-    timeout: float = 600.0  # seconds, each phase of a trial together
+    timeout: float = 600.0  # seconds, all phases of a trial together
     memory: int = 0  # bytes of resident memory; 0: no cap
 
 
 @dataclass(frozen=True)
 class Job:
-    """The unit of process: trials of one algorithm on one dataset in one environment."""
+    """Trials of one algorithm on one dataset in one environment, run in one process."""
 
     algorithm: str
     plugin: str  # module name, or path of a file, that registers the algorithm
@@ -352,13 +352,13 @@ class Job:
     threads: int = 1
     limits: Limits = Limits()
     environment: Environment = Environment()
-    plugins: tuple[str, ...] = ()  # further plugin files (a stranger's dataset)
-    exports: tuple[str, ...] = ()  # trees, staged, members, training: kept beside predictions
+    plugins: tuple[str, ...] = ()  # further plugin files (such as a third-party dataset)
+    exports: tuple[str, ...] = ()  # trees, staged, members, training: stored beside predictions
     libraries: tuple[str, ...] = ()  # distributions that the algorithm imports
 
     @property
     def name(self) -> str:
-        """Return what its trials go by: the algorithm, or the label of a variant of it."""
+        """Return the name of its trials: the algorithm, or the label of a variant of it."""
         return self.trials[0].algorithm if self.trials else self.algorithm
 
 
@@ -369,13 +369,13 @@ class Sample:
     phase: str  # import, compile, load, preparation, native, fit, predict, predict_one, …
     wall: float  # seconds
     cpu: float  # seconds, all threads of the process
-    peak: int = 0  # bytes of resident memory above the warm process, at the phase's highest
-    cold: bool = False  # the first of its kind in this process
+    peak: int = 0  # peak resident bytes above the warm process
+    cold: bool = False  # the first call of this phase in this process
 
 
 @dataclass(frozen=True)
 class Failure:
-    """Why there is no result, for people."""
+    """Reason why a trial has no result."""
 
     kind: str  # exception class, signal name, or limit
     message: str
@@ -384,7 +384,7 @@ class Failure:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of a trial. ``arrays`` names files (``.npz``) that the store takes over."""
+    """Result of a trial. ``arrays`` names ``.npz`` files that are moved into the store."""
 
     trial: Trial
     status: Status
@@ -399,13 +399,15 @@ class Outcome:
 
 @dataclass(frozen=True)
 class StopRule:
-    """When a duel may end before its last launch; its interval pays for the looks."""
+    """Group-sequential stopping rule of a duel; the interval is adjusted for interim analyses."""
 
-    looks: tuple[int, ...]  # launches after which it is looked at; the last one ends it
+    looks: tuple[
+        int, ...
+    ]  # launches after which an interim analysis is made; the last ends the duel
     phase: str = "train"
-    precision: float = 0.0  # half-width that is enough, as a share of the ratio; 0: not asked
-    claim: float = 0.0  # ratio that the interval is to lie on one side of; 0: not asked
-    also: tuple[str, ...] = ()  # further phases that must have what was asked for
+    precision: float = 0.0  # target half-width as a share of the ratio; 0: none
+    claim: float = 0.0  # stop once the interval lies on one side of this ratio; 0: none
+    also: tuple[str, ...] = ()  # further phases that must meet the target too
 
 
 @dataclass(frozen=True)
@@ -438,7 +440,7 @@ class Block:
 
 @dataclass(frozen=True)
 class DuelOutcome:
-    """What became of a duel; the estimate is made from ``blocks`` whenever it is asked for."""
+    """Result of a duel; estimates are computed from ``blocks`` on demand."""
 
     duel: Duel
     status: Status
@@ -450,7 +452,7 @@ class DuelOutcome:
 
 
 def to_json(value: Any) -> Any:
-    """Return a noun as plain JSON data: dataclasses by field, enums by value."""
+    """Return a value as plain JSON data: dataclasses as dicts of fields, enums as values."""
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return {f.name: to_json(getattr(value, f.name)) for f in dataclasses.fields(value)}
     if isinstance(value, Mapping):

@@ -1,7 +1,7 @@
-"""Outcome files: one JSON file and its ``.npz`` arrays for each trial, whole or not there.
+"""Outcome files: one JSON file and its ``.npz`` arrays for each trial, written atomically.
 
-They carry an outcome from the worker to the store, and they outlive both: what an interrupted
-run had finished is collected by the next one. Nothing in them is ever unpickled.
+The worker writes them, the store reads them. The files of an interrupted run are collected by the
+next run. Nothing in them is unpickled.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ SUFFIX = ".outcome.json"
 
 
 def outcome_path(folder: Path, trial_id: str) -> Path:
-    """Return where the outcome of a trial is written."""
+    """Return the path of the outcome file of a trial."""
     return folder / f"{trial_id}{SUFFIX}"
 
 
 def write_arrays(path: Path, arrays: Mapping[str, np.ndarray]) -> None:
-    """Write plain arrays as ``.npz``; object arrays are refused.
+    """Write plain arrays as ``.npz``; object arrays are an error.
 
     Raises
     ------
@@ -52,7 +52,7 @@ def read_outcome(path: Path) -> Outcome:
     Raises
     ------
     HarnessError
-        Where the file or one of its arrays is missing, is damaged, or lies outside its folder.
+        If the file or one of its arrays is missing, damaged, or outside the folder of ``path``.
     """
     try:
         outcome = outcome_from_json(json.loads(path.read_bytes()))
@@ -63,14 +63,14 @@ def read_outcome(path: Path) -> Outcome:
 
 
 def _beside(path: Path, file: str) -> str:
-    found = path.parent / file
-    if found.parent != path.parent or not found.is_file():
+    array = path.parent / file
+    if array.parent != path.parent or not array.is_file():
         raise ValueError(f"it names {file!r}, which is not a file beside it")
-    return str(found.absolute())
+    return str(array.absolute())
 
 
 def _write(path: Path, fill: Callable[[IO[bytes]], Any]) -> None:
-    """Write a file that is whole or not there, also after a power cut."""
+    """Write a file atomically and durably (temporary file, fsync, rename)."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
         with temporary.open("wb") as file:

@@ -1,9 +1,9 @@
-"""Measure one phase of a trial: wall time, CPU time of all threads, and peak memory.
+"""Measure phases of a trial: wall time, CPU time of all threads, and peak memory.
 
 Peak memory is read from ``VmHWM``, which Linux resets to the present size when ``5`` is written
 to ``/proc/self/clear_refs``. ``ru_maxrss`` would be wrong: it is never reset, and a child starts
-with its parent's. Where this is not possible a thread samples the size instead, and
-``Meter.approximate`` says so.
+with its parent's. If the reset is not possible, a thread samples the size instead, and
+``Meter.approximate`` is True.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ STATUS = Path("/proc/self/status")
 
 
 class Meter:
-    """Make samples of the phases that run in this process.
+    """Measure the phases that run in this process.
 
     Parameters
     ----------
     kernel_peak
-        Whether the kernel keeps the peak; by default wherever it can.
+        Whether to read the peak from the kernel; by default if the kernel supports it.
 
     Notes
     -----
-    Peaks count from the *warm process*: its size when :meth:`warm` was last called. So the peak
-    of ``fit`` holds the library's native form and all else that was made since then.
+    Peaks are relative to the *warm process*: its size at the last call of :meth:`warm`. So the
+    peak of ``fit`` includes the library's training data and everything else allocated since then.
     """
 
     def __init__(self, *, kernel_peak: bool | None = None) -> None:
@@ -46,14 +46,14 @@ class Meter:
         self.warm()
 
     def warm(self) -> None:
-        """Give free memory back to the system and take the present size as the base."""
+        """Return free memory to the system and set the base to the present size."""
         gc.collect()
         give_back()
         self.base = resident_now()
 
     @contextlib.contextmanager
     def phase(self, name: str) -> Iterator[None]:
-        """Measure the body; its sample is ``last`` afterwards, also where the body raises.
+        """Measure the body and store its sample in ``last``, even if the body raises.
 
         The garbage collector runs before the body and is off during it.
         """
@@ -90,7 +90,7 @@ class Meter:
 
     @contextlib.contextmanager
     def _sampled_peak(self) -> Iterator[Callable[[], int]]:
-        """Look every 10 ms from a thread; a short peak is missed."""
+        """Sample the size every 10 ms in a thread; short peaks may be missed."""
         seen = [resident_now()]
         done = threading.Event()
 
@@ -114,7 +114,7 @@ def cpu_seconds() -> float:
 
 
 def reset_peak() -> bool:
-    """Set the kernel's record of peak memory to the present size; say whether that worked."""
+    """Reset the kernel's peak memory to the present size; return whether that worked."""
     try:
         CLEAR_REFS.write_bytes(b"5")
     except OSError:
@@ -140,6 +140,6 @@ def _status(key: str) -> int:
 
 
 def give_back() -> None:
-    """Ask glibc to return freed memory, so that an earlier trial's does not hide this one's."""
+    """Let glibc return freed memory, so that memory of earlier trials does not hide this peak."""
     with contextlib.suppress(OSError, AttributeError):  # another libc
         ctypes.CDLL(None).malloc_trim(0)

@@ -1,4 +1,4 @@
-"""What the parent sees of a worker from outside: its descendants, its memory, how it ended."""
+"""Worker processes seen from the parent: descendants, memory, killing, exit status."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from typing import NamedTuple
 PAGE = os.sysconf("SC_PAGE_SIZE")
 PROC = Path("/proc")
 TICKS = os.sysconf("SC_CLK_TCK")
-MARK = "HARNESS_WORKER_STATE"  # environment variable of a worker, and of all that it starts
-ROUNDS = 50  # of killing descendants, until none is left
+MARK = "HARNESS_WORKER_STATE"  # environment variable of a worker and its descendants
+ROUNDS = 50  # maximum passes of killing descendants
 
 
 class Mark(NamedTuple):
-    """What tells the processes of one worker from all others.
+    """Mark that identifies the processes of one worker.
 
-    ``path`` names a file. It stands in the environment of all programs that the worker started,
-    and forks of the worker have the file mapped. So they are found also where the worker died
-    before them. ``since`` is the time of its start, in clock ticks since the machine was started.
+    ``path`` names a file. All programs that the worker started have it in their environment, and
+    forks of the worker have the file mapped. So they are found even if the worker ended first.
+    ``since`` is the time of its start, in clock ticks since the machine was started.
     """
 
     path: str
@@ -29,23 +29,23 @@ class Mark(NamedTuple):
 
     @classmethod
     def now(cls, path: str) -> Mark:
-        """Return the mark of a worker that starts now."""
+        """Return a mark for a worker that starts now."""
         clock = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
         return cls(path, int(time.clock_gettime(clock) * TICKS) - 1)
 
     def processes(self) -> list[int]:
         """Return the processes that carry the mark, without this one; Linux only."""
         text = self.path.encode(errors="surrogateescape")
-        found = []
+        pids = []
         for folder in PROC.glob("[0-9]*"):
             pid = int(folder.name)
-            with contextlib.suppress(OSError):  # it has ended, or it is somebody else's
+            with contextlib.suppress(OSError):  # ended, or of another user
                 if pid == os.getpid() or _started(pid) < self.since:
                     continue
                 named = f"{MARK}=".encode() + text in (folder / "environ").read_bytes()
                 if named or text in (folder / "maps").read_bytes():
-                    found.append(pid)
-        return found
+                    pids.append(pid)
+        return pids
 
 
 def _started(pid: int) -> int:
@@ -54,31 +54,31 @@ def _started(pid: int) -> int:
 
 
 def stat_fields(pid: int) -> list[bytes]:
-    """Return the fields of a process in ``/proc`` from its state on; OSError where it has ended."""
+    """Return the fields of ``/proc/PID/stat`` from the state on; raise OSError if it has ended."""
     text = Path(f"/proc/{pid}/stat").read_bytes()
     return text[text.rindex(b")") + 2 :].split()
 
 
 def descendants(pid: int) -> list[int]:
-    """Return the processes that a process started, directly or not, as far as they still run."""
+    """Return the running descendants of a process."""
     if not Path(f"/proc/{pid}/task/{pid}/children").exists():  # macOS, or an unusual kernel
         return _descendants_by_psutil(pid)
-    found: list[int] = []
+    pids: list[int] = []
     todo = [pid]
     while todo:
         children = _children(todo.pop())
-        found += children
+        pids += children
         todo += children
-    return found
+    return pids
 
 
 def _children(pid: int) -> list[int]:
-    found: list[int] = []
-    # It may have ended, also in the middle; the folder is closed then too.
+    pids: list[int] = []
+    # The process may end at any time; `scandir` is closed in that case too.
     with contextlib.suppress(OSError), os.scandir(f"/proc/{pid}/task") as tasks:
         for task in tasks:
-            found += map(int, Path(task.path, "children").read_bytes().split())
-    return found
+            pids += map(int, Path(task.path, "children").read_bytes().split())
+    return pids
 
 
 def _descendants_by_psutil(pid: int) -> list[int]:
@@ -91,15 +91,15 @@ def _descendants_by_psutil(pid: int) -> list[int]:
 
 
 def resident_bytes(pid: int) -> int:
-    """Return the resident bytes of a process and its descendants; 0 where it has ended."""
+    """Return the resident bytes of a process and its descendants; 0 if it has ended."""
     return sum(_resident(one) for one in (pid, *descendants(pid)))
 
 
 def proportional_bytes(pid: int) -> int:
-    """Return the same, but a page that several processes share counts once among them.
+    """Return the proportional set size: like `resident_bytes`, but shared pages count once.
 
-    Without ``smaps_rollup`` (Linux before 4.14, macOS) it counts in each. This takes milliseconds
-    for a large process, so ask for the resident bytes first: they are never fewer.
+    Without ``smaps_rollup`` (Linux before 4.14, macOS) shared pages count in each process. This
+    takes milliseconds for a large process; `resident_bytes` is a fast upper bound.
     """
     return sum(_proportional(one) for one in (pid, *descendants(pid)))
 
@@ -109,7 +109,7 @@ def _proportional(pid: int) -> int:
         for line in Path(f"/proc/{pid}/smaps_rollup").read_bytes().splitlines():
             if line.startswith(b"Pss:"):
                 return int(line.split()[1]) * 1024
-    except OSError:  # it has ended, or the system does not tell
+    except OSError:  # ended, or not supported by the system
         pass
     return _resident(pid)
 
@@ -121,16 +121,16 @@ def _resident(pid: int) -> int:
         import psutil
 
         return int(psutil.Process(pid).memory_info().rss)
-    except Exception:  # noqa: BLE001 - it has ended, in one of the ways that psutil or /proc tells
+    except Exception:  # noqa: BLE001 - it has ended; psutil and /proc raise various errors
         return 0
 
 
 def kill_group(leader: int, mark: Mark | None = None) -> None:
-    """Kill a process group, the leader's descendants, and what else carries a mark.
+    """Kill a process group, the leader's descendants, and the processes that carry a mark.
 
     A worker is a subreaper, so a descendant whose parent has ended is still its descendant. The
-    leader is stopped first, so it starts nothing meanwhile; it is killed last, so nothing that it
-    started is lost sight of.
+    leader is stopped first, so that it starts no further processes. It is killed last, so that
+    its descendants can be found until then.
     """
     _send(leader, signal.SIGSTOP)
     for _ in range(ROUNDS):
@@ -147,7 +147,7 @@ def kill_group(leader: int, mark: Mark | None = None) -> None:
 
 
 def is_zombie(pid: int) -> bool:
-    """Say whether a process has ended, reaped or not; False where the system does not say."""
+    """Return whether a process has ended, reaped or not; False without ``/proc``."""
     if not PROC.is_dir():
         return False
     try:
@@ -162,7 +162,7 @@ def _send(pid: int, number: int) -> None:
 
 
 def ending(returncode: int) -> tuple[str, str]:
-    """Return the name and the words for how a process ended.
+    """Return a short name and a sentence for the exit status of a process.
 
     Parameters
     ----------
@@ -179,7 +179,7 @@ def ending(returncode: int) -> tuple[str, str]:
 
 
 def kernel_oom_kills() -> int:
-    """Return how many processes the kernel has ended for want of memory since boot, or 0."""
+    """Return the number of out-of-memory kills by the kernel since boot; 0 if unknown."""
     with contextlib.suppress(OSError):
         for line in Path("/proc/vmstat").read_text(encoding="ascii").splitlines():
             if line.startswith("oom_kill "):
@@ -188,7 +188,7 @@ def kernel_oom_kills() -> int:
 
 
 def tail(path: Path, limit: int = 4000) -> str:
-    """Return the last characters of a file that any process may have written anything to."""
+    """Return the end of a text file; invalid UTF-8 is replaced."""
     try:
         with path.open("rb") as file:
             file.seek(0, os.SEEK_END)
@@ -199,7 +199,7 @@ def tail(path: Path, limit: int = 4000) -> str:
 
 
 def fault_text(path: Path, limit: int = 4000) -> str:
-    """Return what faulthandler wrote, without its list of extension modules."""
+    """Return the text of faulthandler without the list of extension modules."""
     try:
         text = path.read_text(encoding="utf-8", errors="replace")
     except OSError:

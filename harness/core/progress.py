@@ -1,4 +1,4 @@
-"""What a run tells about itself while it goes; the base class listens in silence."""
+"""Progress events of a run; the base class ignores them."""
 
 from __future__ import annotations
 
@@ -6,25 +6,25 @@ from harness.core.model import Duel, DuelOutcome, Outcome
 
 
 class Progress:
-    """Receives the events of a run; a command line or a notebook draws them."""
+    """Receiver of the events of a run; subclasses display them in a terminal or a notebook."""
 
     def message(self, text: str) -> None:
-        """Take a line worth reading: a wait, a note, a warning."""
+        """Handle a message: a wait, a note, a warning."""
 
     def stage(self, name: str, total: int) -> None:
-        """Enter a stage (compile, trials, duels) of that many steps."""
+        """Start a stage (compile, trials, duels) of ``total`` steps."""
 
     def step(self, label: str) -> None:
-        """Take note that one step of the stage is done."""
+        """Count one finished step of the stage."""
 
     def trial(self, outcome: Outcome) -> None:
-        """Take note of a fresh outcome, after it was stored."""
+        """Handle a new outcome, after it was stored."""
 
     def duel_started(self, duel: Duel) -> None:
-        """Take note of a duel that begins."""
+        """Handle the start of a duel."""
 
     def duel(self, outcome: DuelOutcome) -> None:
-        """Take note of a duel, after it was stored."""
+        """Handle the outcome of a duel, after it was stored."""
 
     def close(self) -> None:
-        """Stop drawing."""
+        """End the display."""

@@ -1,4 +1,4 @@
-"""Lines for people: what a name may do to a terminal it does not do here."""
+"""Terminal output: escape control characters before printing."""
 
 from __future__ import annotations
 
@@ -14,5 +14,5 @@ def printable(value: Any, limit: int = 200) -> str:
 
 
 def say(message: str) -> None:
-    """Write lines for people on stderr."""
+    """Write a message to stderr, with control characters escaped."""
     click.echo("\n".join(printable(line) for line in message.split("\n")), err=True)

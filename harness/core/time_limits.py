@@ -1,28 +1,28 @@
-"""Time limits that count only the time in which a worker could work on what it was asked for."""
+"""Time limits of requests to a worker, without suspended time and compile time."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
 
-# The parent looks at a limit at least four times a second. A longer gap means that the parent
-# was suspended (Ctrl-Z, SIGSTOP, a suspended machine), or was not scheduled.
+# Seconds. The parent checks a limit at least four times a second. A longer gap means that the
+# parent was suspended (Ctrl-Z, SIGSTOP, a suspended machine) or was not scheduled.
 LONGEST_GAP = 1.0
 MOST_COMPILING = 3600.0  # seconds of compilation that do not count
 
 
 class TimeLimit:
-    """A limit on the time of one or several requests.
+    """Time limit of one or several requests.
 
-    Time in which this process was suspended does not count, because it could not hear a reply.
-    Time in which the worker compiled does not count either.
+    Time in which this process was suspended does not count, because it could not receive a reply.
+    Time in which the worker compiled kernels does not count either.
 
     Parameters
     ----------
     seconds
         The limit.
     compile_seconds
-        Returns the seconds that the worker has spent compiling until now.
+        Function that returns the seconds that the worker has spent compiling until now.
     """
 
     def __init__(self, seconds: float, compile_seconds: Callable[[], float] = float) -> None:
@@ -39,7 +39,7 @@ class TimeLimit:
         return min(max(spent, 0.0), MOST_COMPILING)
 
     def left(self) -> float:
-        """Return the seconds that are left now; call it more often than every `LONGEST_GAP`."""
+        """Return the remaining seconds; call it at least every `LONGEST_GAP` seconds."""
         now = time.monotonic()
         gap, self._seen = now - self._seen, now
         if gap <= LONGEST_GAP:

@@ -1,4 +1,4 @@
-"""Durations, sizes and shares as people write them, ``2m30s``, ``4GiB``, ``2%``; the time; JSON."""
+"""Parse and format durations (``2m30s``), sizes (``4GiB``) and shares (``2%``); time; JSON."""
 
 from __future__ import annotations
 
@@ -61,12 +61,12 @@ def parse_share(text: str | float) -> float:
 
 
 def parse_budget(text: str | float) -> float:
-    """Return the seconds of a time budget; 0 is none."""
+    """Return the seconds of a time budget; 0: no budget."""
     return 0.0 if text == 0 else parse_duration(text)
 
 
 def show_size(size: float) -> str:
-    """Return bytes with the digits a person reads: ``812 B``, ``3.4 MB``."""
+    """Return a size as text with three digits: ``812 B``, ``3.4 MB``."""
     for unit in ("B", "kB", "MB", "GB"):
         if size < 1000 or unit == "GB":
             break
@@ -75,7 +75,7 @@ def show_size(size: float) -> str:
 
 
 def show_duration(seconds: float) -> str:
-    """Return seconds with the digits a person reads: ``41 ms``, ``3.2 s``, ``4 min 10 s``."""
+    """Return a duration as short text: ``41 ms``, ``3.2 s``, ``4 min 10 s``."""
     if seconds < 1:
         return f"{seconds * 1000:.3g} ms"
     if seconds < 60:
@@ -91,7 +91,7 @@ def utc_now() -> str:
 
 
 def strict(value: Any) -> Any:
-    """Return JSON data with null for what JSON has no number for."""
+    """Return JSON data with None in place of NaN and infinity."""
     if isinstance(value, float) and not math.isfinite(value):
         return None
     if isinstance(value, dict):

@@ -1,6 +1,6 @@
-"""Datasets: declared cheaply, brought when needed, verified, cached, and split.
+"""Datasets: declaration, loading, verification, cache, and splits.
 
-The public names below are loaded when first used, so that listing datasets imports no pandas.
+The public names below are imported lazily, so that listing datasets does not import pandas.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""ARFF: dense rows become a frame; rows that write down only what is not zero a sparse matrix.
+"""Read ARFF files: dense rows as a frame, sparse rows as a sparse matrix.
 
-In a sparse row a number that is left out is 0, and a category that is left out is the first one
-that its column declares.
+In a sparse row an omitted number is 0, and an omitted category is the first one that its column
+declares.
 """
 
 from __future__ import annotations
@@ -28,18 +28,18 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
 _NUMBERS = {"NUMERIC", "REAL", "INTEGER"}
-_BYTES = 32  # that a value takes while rows are Python's lists
+_BYTES = 32  # memory of a value in Python lists
 
 
 class _Arff(NamedTuple):
-    """An opened file: the kind of each column (a word, or a list of categories), and its rows."""
+    """Opened file: kind of each column (a word, or a list of categories), and the rows."""
 
     kinds: dict[str, Any]
     rows: Iterator[Any]
 
 
 def read_dense(path: Path, reading: Reading) -> pd.DataFrame:
-    """Read a file as a frame of float64 and text columns, sparse rows filled up."""
+    """Return a file as a frame of float64 and text columns, with sparse rows filled up."""
     import arff
 
     with _opened(path, reading, arff.DENSE_GEN) as (kinds, rows):
@@ -53,7 +53,7 @@ def read_dense(path: Path, reading: Reading) -> pd.DataFrame:
 
 
 def read_sparse(path: Path, reading: Reading) -> tuple[csr_matrix, np.ndarray]:
-    """Read a file of sparse rows.
+    """Return the matrix and the target of a file with sparse rows.
 
     Returns
     -------
@@ -64,7 +64,7 @@ def read_sparse(path: Path, reading: Reading) -> tuple[csr_matrix, np.ndarray]:
     Raises
     ------
     DataError
-        Where a column is not there, or holds what no sparse matrix can hold.
+        If a column does not exist, or contains text.
     """
     import arff
     from scipy.sparse import csr_matrix
@@ -88,7 +88,7 @@ def read_sparse(path: Path, reading: Reading) -> tuple[csr_matrix, np.ndarray]:
 
 
 def is_sparse(path: Path, reading: Reading) -> bool:
-    """Say whether a file has sparse rows and nothing that a sparse matrix could not hold."""
+    """Return whether a file has sparse rows and fits into a sparse matrix."""
     import arff
 
     named = reading.weight or reading.group or reading.categorical != "text"
@@ -104,9 +104,9 @@ def is_sparse(path: Path, reading: Reading) -> bool:
 def _layout(
     path: Path, reading: Reading, kinds: dict[str, Any]
 ) -> tuple[list[int], list[dict[str, float] | None], Any]:
-    """Return the place of each column in the matrix, its categories, and the target left out.
+    """Return the position of each column in the matrix, its categories, and the omitted target.
 
-    Places are −1 of the target and of columns that are dropped; categories are None of numbers.
+    Positions are −1 for the target and dropped columns; categories are None for numeric columns.
     """
     for role, names in (("target", (reading.target,)), ("dropped column", reading.drop)):
         for name in names:
@@ -121,7 +121,7 @@ def _layout(
 
 
 def _scale(path: Path, name: str, kind: Any) -> dict[str, float] | None:
-    """Return the numbers that categories stand for; the one that is left out must be 0."""
+    """Return the numbers of the categories of a column; the omitted category must be 0."""
     if isinstance(kind, str) and kind in _NUMBERS:
         return None
     scale: dict[str, float] = {}
@@ -142,7 +142,7 @@ def _number(value: Any, scale: dict[str, float] | None) -> float:
 
 
 def _capped(path: Path, rows: Iterator[Sequence[Any]], width: int) -> Iterator[Sequence[Any]]:
-    """Pass rows on as long as there is room for them: a short sparse row may be a long one."""
+    """Yield rows; raise DataError if they need too much memory, as sparse rows filled up may."""
     limit = most_bytes(packed_size(path))
     for number, row in enumerate(rows, start=1):
         if number * width * _BYTES > limit:
@@ -155,10 +155,10 @@ def _capped(path: Path, rows: Iterator[Sequence[Any]], width: int) -> Iterator[S
 
 @contextmanager
 def _opened(path: Path, reading: Reading, form: int) -> Iterator[_Arff]:
-    """Open a file as liac-arff reads it; what it finds wrong is told with its line."""
+    """Open a file with liac-arff; report its errors as DataError with the line number."""
     import arff
 
-    number = 0  # of the line just read: below @data the reader knows none and says -1
+    number = 0  # of the current line: liac-arff reports -1 below @data
 
     def lines() -> Iterator[str]:
         nonlocal number
@@ -187,6 +187,6 @@ def _opened(path: Path, reading: Reading, form: int) -> Iterator[_Arff]:
 
 
 def _dtype(kind: Any) -> Any:
-    """Return the dtype of a column: nominal ones (a list of values) and strings are text."""
+    """Return the dtype of a column: nominal columns (a list of values) and strings are text."""
     is_number = isinstance(kind, str) and kind.upper() in _NUMBERS
     return np.float64 if is_number else pd.StringDtype(na_value=np.nan)

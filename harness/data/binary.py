@@ -1,4 +1,4 @@
-"""Read Parquet, ``.npz`` and MATLAB files, after a look at how large they say they are."""
+"""Read Parquet, ``.npz`` and MATLAB files, after a check of their declared sizes."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from harness.data.folders import most_bytes
 from harness.data.safe_names import listed, shown
 
 _MICROSECONDS_A_DAY = 86_400e6
-_BATCH = 16_384  # rows between two looks at the size
+_BATCH = 16_384  # rows between two checks of the size
 
 
 def read_parquet(path: Path) -> pd.DataFrame:
-    """Read a Parquet file in one thread; dates become days since 1970, decimals floats."""
+    """Return a Parquet file as a frame; dates become days since 1970, decimals floats."""
     import pyarrow as pa
     from pyarrow import parquet
 
@@ -33,7 +33,7 @@ def read_parquet(path: Path) -> pd.DataFrame:
         table = file.read(use_threads=False)
     for column in table.columns:
         if _is_text(column.type):
-            column.validate(full=True)  # those of a damaged file may be no UTF-8
+            column.validate(full=True)  # texts of a damaged file may be invalid UTF-8
     index = [name for name in table.column_names if name.startswith("__index_level_")]
     table = table.drop_columns(index)
     columns = [_arrow_column(column) for column in table.columns]
@@ -43,7 +43,7 @@ def read_parquet(path: Path) -> pd.DataFrame:
 
 
 def _claimed_size(facts: Any) -> int:
-    """Return how many bytes a file claims to hold once read, by its footer alone."""
+    """Return the size of the data in bytes, according to the footer."""
     groups = [facts.row_group(i) for i in range(facts.num_row_groups)]
     rows = max(facts.num_rows, sum(group.num_rows for group in groups))
     unpacked = sum(group.total_byte_size for group in groups)
@@ -51,11 +51,11 @@ def _claimed_size(facts: Any) -> int:
 
 
 def _check_texts(path: Path, file: Any, size: int) -> None:
-    """Count what the texts of a file take, written out, before they are.
+    """Check the size of the expanded texts of a file before they are expanded.
 
-    A short file can name a long text millions of times, so its dictionaries are kept as such
-    where Arrow can do it; elsewhere a few rows at a time are read. Which of the two a column is
-    shows by trying: asking the file's metadata for encodings ends the process where it is damaged.
+    A small file can refer to a long text millions of times, so dictionary columns are read as
+    dictionaries if Arrow supports it, other columns some rows at a time. This is found out by
+    trying, because reading the encodings of a damaged file's metadata can crash the process.
     """
     names = list(dict.fromkeys(f.name for f in file.schema_arrow if _is_text(f.type)))
     if names:
@@ -63,10 +63,10 @@ def _check_texts(path: Path, file: Any, size: int) -> None:
 
 
 def _text_size(path: Path, file: Any, names: list[str], most: int) -> int:
-    """Return how many bytes columns of texts take, or a count that exceeds ``most``."""
+    """Return the size of text columns in bytes, or any value above ``most``."""
     try:
         return _count_texts(path, file, names, most, coded=names)
-    except OSError as error:  # Arrow keeps no dictionary of texts told as changes of the one before
+    except OSError as error:  # Arrow cannot read delta-encoded texts as dictionaries
         if "not yet implemented" not in str(error).lower():
             raise
     if len(names) == 1:
@@ -81,7 +81,7 @@ def _text_size(path: Path, file: Any, names: list[str], most: int) -> int:
 def _count_texts(
     path: Path, file: Any, names: list[str], most: int, coded: list[str] | None
 ) -> int:
-    """Count bytes of texts until they exceed ``most``; of some columns dictionaries are kept."""
+    """Return the bytes of texts, counted until above ``most``; ``coded``: dictionary columns."""
     from pyarrow import parquet
 
     size = 0
@@ -103,7 +103,7 @@ def _is_text(kind: Any) -> bool:
 
 
 def _text_bytes(column: Any) -> int:
-    """Return how many bytes the texts of an Arrow array take, each written out."""
+    """Return the bytes of the expanded texts of an Arrow array."""
     import pyarrow as pa
     from pyarrow import compute
 
@@ -114,7 +114,7 @@ def _text_bytes(column: Any) -> int:
 
 
 def _arrow_column(column: Any) -> pd.Series[Any]:
-    """Return one Arrow column as numbers, truth values or text."""
+    """Return one Arrow column as numbers, booleans or text."""
     import pyarrow as pa
 
     kind = column.type
@@ -137,7 +137,7 @@ def _arrow_column(column: Any) -> pd.Series[Any]:
 
 
 def read_npz(path: Path) -> dict[str, np.ndarray]:
-    """Read the arrays of a ``.npz`` file; an array of objects is a pickle and refused."""
+    """Return the arrays of a ``.npz`` file; object arrays (pickles) are an error."""
     with zipfile.ZipFile(path) as archive:
         _check_size(path, sum(member.file_size for member in archive.infolist()))
         for member in archive.infolist():
@@ -148,7 +148,7 @@ def read_npz(path: Path) -> dict[str, np.ndarray]:
 
 
 def _check_header(path: Path, member: zipfile.ZipInfo, file: Any) -> None:
-    """Refuse an array whose header promises other than what is there, before it is allocated."""
+    """Raise DataError if an array's header does not match its size, before it is allocated."""
     version = np.lib.format.read_magic(file)
     form = np.lib.format
     read = {(1, 0): form.read_array_header_1_0, (2, 0): form.read_array_header_2_0}
@@ -164,7 +164,7 @@ def _check_header(path: Path, member: zipfile.ZipInfo, file: Any) -> None:
 
 
 def read_mat(path: Path) -> dict[str, np.ndarray]:
-    """Read the arrays of a MATLAB file (version 7.2 or older)."""
+    """Return the arrays of a MATLAB file (version 7.2 or older)."""
     from scipy.io import loadmat, whosmat
 
     items = (int(np.prod(shape, dtype=object)) for _, shape, _ in whosmat(path))
@@ -173,7 +173,7 @@ def read_mat(path: Path) -> dict[str, np.ndarray]:
 
 
 def _limit(path: Path) -> int:
-    """Return how many bytes a file may hold once read: all of these formats pack what they hold."""
+    """Return the maximum size of a file's data; all of these formats are compressed."""
     return most_bytes(path.stat().st_size)
 
 

@@ -1,4 +1,4 @@
-"""The real datasets that scikit-learn carries: no network, the same values everywhere."""
+"""Real datasets bundled with scikit-learn; they need no network."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 OPTIONS: dict[str, dict[str, Any]] = {
     "breast_cancer": {},
-    "diabetes": {"scaled": False},  # the values as published; scaling them depends on the machine
+    "diabetes": {"scaled": False},  # unscaled, because scaling may round differently by machine
     "digits": {},
     "iris": {},
     "wine": {},
@@ -24,14 +24,14 @@ OPTIONS: dict[str, dict[str, Any]] = {
 
 @dataclass(frozen=True)
 class BundledLoader(Loader):
-    """Load a dataset out of the installed scikit-learn; ``sha256`` is that of its values."""
+    """Loader of a dataset of the installed scikit-learn; ``sha256`` is the digest of its values."""
 
     name: str
     task: Task
     sha256: str
 
     def __call__(self, **_: Any) -> Table:
-        """Return the table, verified."""
+        """Return the verified table."""
         import numpy as np
         from sklearn import datasets
 
@@ -52,7 +52,7 @@ class BundledLoader(Loader):
         return Table(X, np.asarray(bunch.target, dtype=np.int64), classes)
 
     def verify(self) -> None:
-        """Do nothing: a cached table was made of verified values."""
+        """Do nothing: cached tables are built from verified values."""
 
 
 def content_digest(names: list[str], X: np.ndarray, y: np.ndarray) -> str:

@@ -1,9 +1,9 @@
-"""Parsed tables on disk, mapped into memory: the second load of a table copies nothing.
+"""Disk cache of parsed tables, mapped into memory without copies.
 
 A table is a folder named by its dataset's digest: plain ``.npy`` arrays and a ``meta.json`` with
-names, levels and the checksum of every array. A folder appears whole or not at all, and one that
-does not match its checksums is read as absent. Nothing is pickled. A cache that cannot be
-written costs time, never a run.
+names, levels and the checksum of every array. A folder is created atomically, and one that does not
+match its checksums is ignored. Nothing is pickled. If the cache cannot be written, tables are
+parsed each time.
 """
 
 from __future__ import annotations
@@ -31,19 +31,19 @@ from harness.data.writing import sweep
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
-FORMAT = 1  # raise when the files mean something else
+FORMAT = 1  # increase when the format of the files changes
 _PATIENCE = 600.0  # seconds to wait for another process that parses the same data
 
 
 def folder_of(digest: str) -> Path:
-    """Return where the table of a digest lies."""
+    """Return the folder of the table of a digest."""
     return cache_folder() / "tables" / digest
 
 
 def get(digest: str) -> Table | None:
     """Return a stored table whose arrays are mapped copy-on-write, or None.
 
-    Every array is held against its checksum, so a damaged cache is never taken for data.
+    The checksum of every array is verified.
     """
     folder = folder_of(digest)
     try:
@@ -58,9 +58,9 @@ def get(digest: str) -> Table | None:
 
 
 def put(digest: str, table: Table) -> str:
-    """Store a table; return "" or, in words, why that was not possible.
+    """Store a table; return "" or the reason why that failed.
 
-    The caller holds the lock of the digest, so halves of this table belong to nobody.
+    The caller holds the lock of the digest, so unfinished folders of it can be removed.
     """
     final = folder_of(digest)
     temporary = None
@@ -91,7 +91,7 @@ def put(digest: str, table: Table) -> str:
 
 @contextmanager
 def locked(name: str) -> Iterator[None]:
-    """Let one process at a time do a piece of work; without a writable cache, let all do it."""
+    """Hold a lock between processes during the body; no lock if the cache is not writable."""
     folder = cache_folder() / "locks"
     lock = None
     with suppress(OSError, Timeout, NotImplementedError):
@@ -106,7 +106,7 @@ def locked(name: str) -> Iterator[None]:
 
 
 def clear() -> int:
-    """Delete every parsed table and return how many bytes that freed; downloads stay."""
+    """Delete all parsed tables, but no downloads; return the freed bytes."""
     folder = cache_folder() / "tables"
     size = sum(f.stat().st_size for f in folder.rglob("*") if f.is_file()) if folder.is_dir() else 0
     shutil.rmtree(folder, ignore_errors=True)
@@ -117,7 +117,7 @@ def clear() -> int:
 
 
 def _write(path: Path, array: np.ndarray) -> dict[str, int]:
-    # Not flushed to the disk: a power cut costs the cache, and its checksums tell.
+    # No fsync: after a power cut the checksums show damaged files.
     with path.open("wb") as file:
         np.save(file, array, allow_pickle=False)
     return {"bytes": path.stat().st_size, "crc32": _checksum(path)}
@@ -133,7 +133,7 @@ def _mapped(folder: Path, name: str, facts: dict[str, int]) -> np.ndarray:
 
 
 def _checksum(path: Path) -> int:
-    """Return the CRC-32 of a file: against damage, at the speed of memory; not against malice."""
+    """Return the CRC-32 of a file, which detects damage but not manipulation."""
     found = 0
     with path.open("rb") as file:
         while chunk := file.read(2**22):

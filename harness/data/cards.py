@@ -1,7 +1,8 @@
-"""Cards: one TOML a dataset, read into declarations without bringing any data.
+"""Cards: one TOML file per dataset, read into declarations without loading data.
 
-``docs/datasets.md`` explains every key. A card of a user's own folder may not take the name of
-one of ours; a card with mistakes declares nothing, and is told where its name is asked for.
+``docs/datasets.md`` explains every key. A card in a user's folder must not have the name of a card
+of the project. A card with mistakes is not registered; the mistakes are reported when its name is
+used.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ _SOURCES = {"sklearn": "bundled", "openml": "openml", "url": "url", "file": "fil
 
 
 class CardFile(Strict):
-    """One file of a dataset: an https address, or a path (from the card's folder)."""
+    """File of a dataset: an https address, or a path relative to the card's folder."""
 
     url: str = Field("", pattern=r"^(https://\S+)?$")
     path: str = ""
@@ -45,7 +46,7 @@ class CardFile(Strict):
 
 
 class Card(Strict):
-    """What is known of a dataset without its rows."""
+    """Description of a dataset without its rows."""
 
     name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")
     task: Task
@@ -54,7 +55,7 @@ class Card(Strict):
     rows: int = Field(ge=2)
     columns: int = Field(ge=1)
     classes: int = Field(0, ge=0)
-    categorical: int = Field(0, ge=0)  # how many columns
+    categorical: int = Field(0, ge=0)  # number of categorical columns
     missing: bool = False
     sparse: bool = False
     source: Source
@@ -65,7 +66,7 @@ class Card(Strict):
     read: Reading = Reading()
     suites: tuple[str, ...] = ()
     licence: str = ""
-    origin: str = ""  # where the data comes from, for people
+    origin: str = ""  # source of the data, for display
 
     @model_validator(mode="after")
     def _fits_its_source(self) -> Card:
@@ -85,7 +86,7 @@ class Card(Strict):
 
     @property
     def reading(self) -> Reading:
-        """Return how the files are read, the target included."""
+        """Return the reading options of the files, including the target."""
         named: dict[str, str | bool] = {"target": self.target}
         if self.source == "openml":
             named |= {"format": "frame", "drop_missing_target": True}
@@ -93,18 +94,18 @@ class Card(Strict):
 
     @property
     def checksums(self) -> list[str]:
-        """Return what stands for the bytes in the digest: checksums, or what names the bytes."""
+        """Return the checksums for the digest; the address or OpenML id of a file without one."""
         if self.source in ("sklearn", "openml"):
             return [self.sha256 or f"openml:{self.openml}"]
         return [file.sha256 or file.url for file in self.files]
 
     @property
     def exact(self) -> bool:
-        """Return whether the checksums of all that is fetched are in the card."""
+        """Return whether the card has the checksums of all downloads."""
         return bool(self.sha256) or (bool(self.files) and all(f.sha256 for f in self.files))
 
     def loader(self, folder: Path) -> Loader:
-        """Return what brings the table; ``folder`` is where relative paths start."""
+        """Return the loader of the table; relative paths start at ``folder``."""
         if self.source == "sklearn":
             return BundledLoader(self.name, self.task, self.sha256)
         if self.source == "openml":
@@ -114,7 +115,7 @@ class Card(Strict):
         return FilesLoader(self.name, self.task, files, self.reading)
 
     def dataset(self, folder: Path) -> Dataset:
-        """Return the declaration; ``folder`` is where the card's relative paths start."""
+        """Return the declaration; the card's relative paths start at ``folder``."""
         return Dataset(
             name=self.name,
             task=self.task,
@@ -137,7 +138,7 @@ class Card(Strict):
 
 
 def read_card(path: Path) -> Card:
-    """Read a card, or tell all its mistakes at once."""
+    """Return a card; raise DataError with all its mistakes."""
     return _parsed(path, _content(path))
 
 
@@ -157,15 +158,15 @@ def _parsed(path: Path, content: bytes | str) -> Card:
 
 
 class _Whole(Strict):
-    """The cards of a folder without a mistake, which are read anew only where a file changed."""
+    """Cached cards of a folder, if all are without mistakes."""
 
     cards: tuple[Card, ...]
 
 
 def every_card() -> Iterator[tuple[Path, Card | DataError]]:
-    """Yield the cards of all folders by name, and in place of a broken one what is wrong with it.
+    """Yield the cards of all folders, or a DataError in place of a card with mistakes.
 
-    A name that a folder before has taken is a mistake of the later card.
+    A name that an earlier folder has already is a mistake of the later card.
     """
     taken: dict[str, Path] = {}
     for folder in card_folders():
@@ -183,7 +184,7 @@ def _cards_in(folder: Path) -> dict[Path, Card | DataError]:
 
 
 def _content(path: Path) -> bytes | str:
-    """Return the bytes of a card, or why they cannot be read."""
+    """Return the bytes of a card, or a message why they cannot be read."""
     try:
         return path.read_bytes()
     except OSError as error:
@@ -194,7 +195,7 @@ def _content(path: Path) -> bytes | str:
 def _cards_of(
     paths: tuple[Path, ...], contents: tuple[bytes | str, ...]
 ) -> tuple[Card | DataError, ...]:
-    """Return the cards of some files; TOML is slow to read, so whole folders are remembered."""
+    """Return the cards of some files; whole folders are cached, because parsing TOML is slow."""
     key = f"cards {[path.stem for path in paths]} {contents}"
     if (known := recall(key, _Whole)) is not None:
         return known.cards
@@ -211,13 +212,13 @@ def _cards_of(
 
 
 def unpinned() -> frozenset[str]:
-    """Return the names of the cards that tell no checksum of what is fetched for them."""
+    """Return the names of the cards without checksums of their downloads."""
     cards = (card for _, card in every_card() if isinstance(card, Card))
     return frozenset(card.name for card in cards if not card.exact)
 
 
 def fault_of(name: str) -> str:
-    """Return what is wrong with the card of a name, or ""."""
+    """Return the mistakes of the card of a name, or ""."""
     for path, card in every_card():
         if path.stem == name and isinstance(card, DataError):
             return str(card)

@@ -1,4 +1,4 @@
-"""What a column is: numbers, or categories with their labels sorted."""
+"""Conversion of columns to numbers, or to categories with sorted labels."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from harness.data.safe_names import count, listed, shown
 
 _TRUTH = {"True": 1.0, "TRUE": 1.0, "true": 1.0, "False": 0.0, "FALSE": 0.0, "false": 0.0}
 MOST_COLUMNS = 1_000_000
-MOST_LEVELS = 1000  # of a text column that names most rows, before it counts as an identifier
+MOST_LEVELS = 1000  # levels above which a mostly unique text column is an identifier
 
 
 def check_names(path: Path, names: Iterable[str]) -> list[str]:
-    """Return column names, or raise where two are the same."""
+    """Return column names; raise DataError for duplicates."""
     found = list(names)
     if len(found) > MOST_COLUMNS:
         raise DataError(f"{path} has {len(found):,} columns; at most {MOST_COLUMNS:,} are read")
@@ -38,7 +38,7 @@ def column_of(values: pd.Series[Any], forced: bool, *, switches: bool) -> Column
     values
         The column as it was parsed.
     forced
-        Whether numbers are categories too, because the dataset says so.
+        Whether numbers are categories too, as declared by the dataset.
     switches
         Whether true/false becomes 1/0 instead of two categories.
     """
@@ -70,10 +70,10 @@ def column_of(values: pd.Series[Any], forced: bool, *, switches: bool) -> Column
 
 
 def as_numbers(values: pd.Series[Any]) -> pd.Series[Any]:
-    """Return values as numbers, missing where one is none, infinite where one is too large."""
+    """Return values as numbers: NaN if not a number, infinite if too large."""
     try:
         return pd.to_numeric(values, errors="coerce")
-    except OverflowError:  # at a whole number of hundreds of digits the parser of pandas gives up
+    except OverflowError:  # pandas cannot parse integers of hundreds of digits
         return values.map(_number).astype(np.float64)
 
 
@@ -90,7 +90,7 @@ def _floats(values: pd.Series[Any]) -> np.ndarray:
 
 
 def categorised(numbers: np.ndarray) -> Categories:
-    """Return numbers as categories, sorted by value; whole ones are integers."""
+    """Return numbers as categories, sorted by value; whole numbers as integers."""
     codes, levels = pd.factorize(numbers, sort=True)
     whole = len(levels) > 0 and bool((levels == np.trunc(levels)).all())
     whole = whole and bool((np.abs(levels) < 2**53).all())
@@ -98,7 +98,7 @@ def categorised(numbers: np.ndarray) -> Categories:
 
 
 def labels_of(values: pd.Series[Any]) -> pd.Series[Any]:
-    """Return values as text, missing kept: ``1.0`` as ``1``, so that a label has one form."""
+    """Return values as text, ``1.0`` as ``1``; missing values stay missing."""
     if pd.api.types.is_float_dtype(values.dtype):
         numbers = values.to_numpy(np.float64, na_value=np.nan)
         text = [None if np.isnan(v) else number_label(v) for v in numbers]
@@ -107,7 +107,7 @@ def labels_of(values: pd.Series[Any]) -> pd.Series[Any]:
 
 
 def number_label(value: float) -> str:
-    """Return a number as a label: without a fraction where it has none."""
+    """Return a number as a label, whole numbers without a decimal point."""
     is_whole = value == np.trunc(value) and abs(value) < 2**53
     return str(int(value)) if is_whole else repr(float(value))
 
@@ -115,7 +115,7 @@ def number_label(value: float) -> str:
 def encode_classes(target: pd.Series[Any]) -> tuple[np.ndarray, tuple[str, ...]]:
     """Return int64 codes 0 … n − 1 and the label of each.
 
-    Labels are sorted as numbers where all of them are numbers, else as text.
+    Labels are sorted as numbers if all of them are numbers, else as text.
     """
     codes, labels = pd.factorize(labels_of(target), sort=True)
     numbers = as_numbers(pd.Series(labels)).to_numpy(np.float64)
@@ -128,7 +128,7 @@ def encode_classes(target: pd.Series[Any]) -> tuple[np.ndarray, tuple[str, ...]]
 
 
 def identifiers(columns: Mapping[str, Column]) -> list[str]:
-    """Return the text columns that name rows: over half of their values differ, and over 1000."""
+    """Return the text columns that identify rows: more than 1000 levels, and more than rows / 2."""
     return [
         name
         for name, found in columns.items()

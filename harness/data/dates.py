@@ -1,8 +1,8 @@
 """Dates stored as text: find their format, and turn them into numeric columns.
 
-Time stamps of a Parquet file are days since 1970 already, and stay so. A text column is a column of
-dates only if every value in it matches one strict format. Nothing is
-fitted: the numbers of a row depend on the text of that row alone.
+Time stamps of a Parquet file are days since 1970 and are not changed. A text column is a column of
+dates only if every value in it matches one strict format. Nothing is fitted: the numbers of a row
+depend only on the text of that row.
 """
 
 from __future__ import annotations
@@ -64,8 +64,8 @@ def matching_formats(values: Iterable[Any]) -> list[str]:
 def date_format(values: Iterable[Any]) -> str:
     """Return the only format of a column of dates, or "" if it has none or the text is ambiguous.
 
-    Where day and month could be exchanged, the reading is taken in which the day of the month is
-    always the same (monthly data); otherwise the column is ambiguous.
+    If day and month could be exchanged, the format with a constant day of the month is taken
+    (monthly data); without one the column is ambiguous.
     """
     texts = list(dict.fromkeys(str(value) for value in values if not pd.isna(value)))
     formats = matching_formats(texts)

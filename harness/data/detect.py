@@ -1,4 +1,4 @@
-"""Find out what a user's file holds, and say it in words."""
+"""Detect the format details, target and task of a user's file, and describe them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from harness.core.errors import DataError, unknown
 from harness.core.model import Task
 from harness.data import arff_files
 from harness.data.columns import as_numbers
-from harness.data.parsers import read_header, told_in_one_line
+from harness.data.parsers import parser_errors, read_header
 from harness.data.reading import Reading
 from harness.data.safe_names import count, listed, shown
 from harness.data.streams import open_data
@@ -25,19 +25,19 @@ from harness.data.streams import open_data
 if TYPE_CHECKING:
     from harness.core.model import Table
 
-LABEL = "label"  # what the target of a file without column names is called
+LABEL = "label"  # name of the target of a file without column names
 SEPARATORS = (",", ";", "\t", "|")
-FEW_INTEGERS = 20  # a target of whole numbers with at most so many different ones is a class
+FEW_INTEGERS = 20  # maximum distinct whole numbers of a classification target
 _DECIMAL_COMMA = re.compile(r"[-+]?\d*,\d+([eE][-+]?\d+)?")
 _DECIMAL_POINT = re.compile(r"[-+]?\d*\.\d+([eE][-+]?\d+)?")
 _LIKE_NUMBER = re.compile(r"[-+]?[$€£¥]?\s?[-+]?\d[\d.,' ]*\s?[%$€£¥]?")
-_LINES = 1000  # that are looked at
-_NAMELESS = "Unnamed: "  # what pandas calls a column without a name
-_HEAD = 2**20  # bytes in which the header is looked for
+_LINES = 1000  # maximum lines that are examined
+_NAMELESS = "Unnamed: "  # prefix of pandas for columns without a name
+_HEAD = 2**20  # bytes examined for the header
 
 
 def complete(path: Path, reading: Reading) -> Reading:
-    """Return a reading with what the file itself tells: separator, row numbers, target."""
+    """Return reading options completed from the file: separator, row numbers, target."""
     if reading.format == "svmlight":
         if reading.weight or reading.group or reading.drop or reading.categorical != "text":
             raise DataError(f"{path}: svmlight has no columns that could be named")
@@ -68,19 +68,19 @@ def complete(path: Path, reading: Reading) -> Reading:
 
 
 def _sparse_where_it_is(path: Path, reading: Reading) -> Reading:
-    with told_in_one_line(path, reading):
+    with parser_errors(path, reading):
         sparse = arff_files.is_sparse(path, reading)
     return reading.model_copy(update={"format": "sparse_arff"}) if sparse else reading
 
 
 def _is_data(header: list[str]) -> bool:
-    """Say whether a line that should name columns holds numbers, as where names are missing."""
+    """Return whether a header consists mostly of numbers, so that the column names are missing."""
     numbers = as_numbers(pd.Series(header)).notna()
     return bool(numbers.mean() > 0.5)
 
 
 def find_separator(path: Path, encoding: str) -> str:
-    """Return the separator that parts the first line into the most fields, outside quotes."""
+    """Return the separator that splits the first line into the most fields, outside quotes."""
     if ".tsv" in path.suffixes or ".tab" in path.suffixes:
         return "\t"
     with open_data(path) as stream:
@@ -97,8 +97,8 @@ def find_separator(path: Path, encoding: str) -> str:
 
 
 def _habits(path: Path, reading: Reading) -> dict[str, Any]:
-    """Return how the first rows of a CSV file are written: blanks before names, decimal commas."""
-    with told_in_one_line(path, reading), open_data(path) as stream:
+    """Return options of a CSV file from its first rows: blanks before names, decimal commas."""
+    with parser_errors(path, reading), open_data(path) as stream:
         head = stream.read(_HEAD).decode(reading.encoding, errors="replace")
     rows = [*_fields(head.splitlines()[:_LINES], reading)]
     if len(rows) < 2 or len(rows[0]) < 2:
@@ -112,13 +112,13 @@ def _habits(path: Path, reading: Reading) -> dict[str, Any]:
 
 
 def _fields(lines: list[str], reading: Reading) -> Iterator[list[str]]:
-    """Yield the fields of rows, as far as they can be parted."""
+    """Yield the fields of rows; stop at the first malformed row."""
     with suppress(csv.Error):
         yield from csv.reader(lines, delimiter=reading.separator, quotechar=reading.quote)
 
 
 def _has_decimal_commas(rows: list[list[str]]) -> bool:
-    """Say whether a column is of numbers with commas, and no number anywhere has a point."""
+    """Return whether a column has numbers with commas, and no field has a decimal point."""
     rows = [[field.strip() for field in row] for row in rows]
     if any(_DECIMAL_POINT.fullmatch(field) for row in rows for field in row):
         return False
@@ -131,7 +131,7 @@ def _has_decimal_commas(rows: list[list[str]]) -> bool:
 
 
 def _counts_rows(path: Path, reading: Reading) -> bool:
-    """Say whether the first column only numbers the rows, as pandas and R write it."""
+    """Return whether the first column only numbers the rows, as written by pandas and R."""
     from harness.data.parsers import parse
 
     first = parse([path], reading).data.iloc[:, 0]
@@ -142,10 +142,10 @@ def _counts_rows(path: Path, reading: Reading) -> bool:
 
 
 def guess_task(target: Any, path: str, name: str) -> tuple[Task, str]:
-    """Return the task that a target asks for, and why.
+    """Return the task for a target, and the reason.
 
-    Text, truth values and at most ``FEW_INTEGERS`` different whole numbers are classes; other
-    numbers are to be regressed on.
+    Text, booleans and at most ``FEW_INTEGERS`` different whole numbers are classes; other numbers
+    are a regression target.
     """
     if not len(target):
         raise DataError(f"{path} has a header but no rows")
@@ -166,7 +166,7 @@ def guess_task(target: Any, path: str, name: str) -> tuple[Task, str]:
 
 
 def told_of(path: Path, reading: Reading, table: Table, task: Task, why: str) -> list[str]:
-    """Return what was detected, a line each, for people."""
+    """Return sentences on what was detected, one per line."""
     rows, width = table.X.shape
     upper = reading.format in ("csv", "arff")
     kind = reading.format.upper() if upper else reading.format.replace("_arff", " ARFF")
@@ -189,7 +189,7 @@ def told_of(path: Path, reading: Reading, table: Table, task: Task, why: str) ->
 
 
 def _roles(reading: Reading, table: Table) -> Iterator[str]:
-    """Say which columns are no features, and what they are for."""
+    """Yield sentences on columns that are not features."""
     if reading.weight:
         yield f"weight: {shown(reading.weight)}"
     if reading.group:
@@ -221,7 +221,7 @@ def _kinds(frame: pd.DataFrame) -> list[str]:
 
 
 def _dates(reading: Reading) -> list[str]:
-    """Return a line that names the columns of dates and what they became."""
+    """Return a line on the date columns and their features."""
     if not reading.dates:
         return []
     named = listed([*reading.dates])
@@ -229,7 +229,7 @@ def _dates(reading: Reading) -> list[str]:
 
 
 def _numbers_as_text(frame: pd.DataFrame) -> Iterator[str]:
-    """Say which text columns hold what people read as numbers: percentages, money, 1,234.5."""
+    """Yield sentences on text columns that look like numbers: percentages, money, 1,234.5."""
     for name, kind in zip(frame.columns, frame.dtypes, strict=True):
         if not isinstance(kind, pd.CategoricalDtype) or len(kind.categories) <= FEW_INTEGERS:
             continue

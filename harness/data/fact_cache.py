@@ -1,4 +1,4 @@
-"""Small facts that were hard to find out, kept in the cache folder by what they follow from."""
+"""Cache of small facts that are expensive to compute, in the cache folder."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from harness.data.writing import write_atomically
 
 
 def recall(key: str, model: type[Model]) -> Model | None:
-    """Return what was remembered under a key, or None; whatever is damaged is forgotten."""
+    """Return the cached fact of a key, or None if there is none or it is damaged."""
     try:
         return model.model_validate_json(_place(key).read_bytes())
     except (OSError, ValidationError, ValueError):
@@ -22,7 +22,7 @@ def recall(key: str, model: type[Model]) -> Model | None:
 
 
 def remember(key: str, fact: Model) -> None:
-    """Keep a fact; where the cache cannot be written it is found out again next time."""
+    """Store a fact; do nothing if the cache cannot be written."""
     with suppress(OSError):
         write_atomically(_place(key), fact.model_dump_json().encode())
 

@@ -1,7 +1,7 @@
-"""A user's own file: what it is, is found out once, told, and written into a mapping.
+"""Datasets from a user's own files.
 
-``Dataset.file`` is that mapping: plain JSON with which a worker declares the same dataset again
-without looking at the file; loading verifies the bytes.
+A file is examined once; the results are stored in ``Dataset.file``, a mapping of plain JSON with
+which a worker declares the same dataset again without reading the file. Loading verifies the bytes.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from harness.core.model import Table
     from harness.data.parsers import Parsed
 
-DETECTION_VERSION = 3  # raise when something else is found out about the same file
+DETECTION_VERSION = 3  # increase when detection gives other results for the same file
 FORMATS: dict[str, Format] = {
     ".csv": "csv",
     ".tsv": "csv",
@@ -40,10 +40,10 @@ FORMATS: dict[str, Format] = {
     ".npz": "npz",
 }
 _PACKED = (".gz", ".bz2", ".xz")
-NAMELESS: tuple[Format, ...] = ("svmlight", "npz")  # their target need not be said
-MARKS = ("?",)  # beside the usual marks of missing values: empty, NA, NaN, null, None, n/a
+NAMELESS: tuple[Format, ...] = ("svmlight", "npz")  # formats with a default target
+MARKS = ("?",)  # besides the usual marks of missing values: empty, NA, NaN, null, None, n/a
 _NOT_COUNTS = {"path", "sha256", "more", "reading", "name", "task", "detected", "told"}
-_QUERY_FILES = (".query", ".group")  # what LightGBM and XGBoost call the lengths of queries
+_QUERY_FILES = (".query", ".group")  # names of LightGBM and XGBoost for files of query lengths
 _HINTS = {
     "xls": "save the sheet as CSV",
     "json": "write one JSON object a line and name the file .jsonl, or convert it to CSV",
@@ -55,20 +55,20 @@ _HINTS = {
 
 
 class Detected(Strict):
-    """What checks need to know about a file, beyond its table."""
+    """Facts about a file for the checks, beyond its table."""
 
-    left_out: tuple[str, ...] = ()  # text columns that the loader left out: identifiers, free text
+    left_out: tuple[str, ...] = ()  # text columns left out: identifiers, free text
     ambiguous_dates: tuple[str, ...] = ()  # day and month could be exchanged, so they stay text
     without_target: int = 0  # rows that have no target
-    query_file: bool = False  # a file of query lengths is beside it, as ranking needs it
+    query_file: bool = False  # a file of query lengths (for ranking) is beside it
 
 
 class Facts(Strict):
-    """What was found out about a file; all that a worker needs to declare the dataset again."""
+    """Facts about a file, from which a worker declares the dataset again."""
 
     path: str
     sha256: str
-    more: tuple[tuple[str, str], ...] = ()  # path and SHA-256 of the files below the first one
+    more: tuple[tuple[str, str], ...] = ()  # path and SHA-256 of the further files
     reading: Reading
     name: str
     task: Task
@@ -83,7 +83,7 @@ class Facts(Strict):
     ordered: bool = False
     given_test: bool
     detected: Detected = Detected()
-    told: tuple[str, ...] = ()  # what was detected, in words
+    told: tuple[str, ...] = ()  # sentences on what was detected
 
 
 def dataset_from_file(
@@ -116,36 +116,36 @@ def dataset_from_file(
         The column to predict; svmlight needs none, its target is called ``label``, and for
         ``.npz`` it is the name of an array (default ``y``).
     task
-        What is asked for; guessed from the target where it is not said.
+        The task; by default guessed from the target.
     weight, group
-        Columns of case weights, and of groups that are never parted.
+        Columns of case weights, and of groups that splits never separate.
     time
-        A column of numbers or dates: every split trains on earlier rows than it tests. It is no
+        A column of numbers or dates: every split trains on earlier rows than it tests. It is not a
         feature.
     test
-        A file of the same columns whose rows are for testing; there are no other splits then.
+        A file with the same columns and the test rows; it defines the only split.
     drop, categorical
         Columns to leave out, and columns of numbers that are categories.
     missing
-        Marks of missing values beside the usual ones (empty, NA, NaN, null, None, n/a, ?).
+        Marks of missing values besides the usual ones (empty, NA, NaN, null, None, n/a, ?).
     separator, encoding
-        Of text files; the separator is found in the header where it is not said.
+        Of text files; by default the separator is detected from the header.
     test_rows
-        How many of the last rows are for testing.
+        Number of the last rows that are test rows.
     drop_missing_target
-        Leave out rows without a target instead of refusing the file.
+        Whether to leave out rows without a target; otherwise they are an error.
     name
-        Instead of one made of the file's name and its digest.
+        Name of the dataset; by default from the file's name and digest.
 
     Returns
     -------
     Dataset
-        With ``file`` set; :func:`dataset_from_mapping` turns that into the same dataset.
+        With ``file`` set, from which :func:`dataset_from_mapping` makes the same dataset.
 
     Raises
     ------
     DataError
-        For anything wrong with the file or the arguments, in one line.
+        If anything is wrong with the file or the arguments, in one line.
     """
     from harness.data.streams import check_path, sha256_of
 
@@ -205,7 +205,7 @@ def _found_out(
     *,
     has_test: bool,
 ) -> Facts:
-    """Parse the files, keep their table in the cache, and return what it is."""
+    """Parse the files, store their table in the cache, and return the facts."""
     from harness.data import cache
     from harness.data.dates import text_date_formats
     from harness.data.detect import complete, guess_task, told_of
@@ -219,7 +219,7 @@ def _found_out(
         reading = reading.model_copy(update={"test_rows": count_rows(paths[-1], reading)})
     parsed = parse(paths, reading)
     for one, sha256 in zip(paths, shas, strict=True):
-        check_sha256(one, sha256)  # it may have changed since it was hashed
+        check_sha256(one, sha256)  # the file may have changed since it was hashed
     if parsed.target is None:
         check_columns(parsed.data, reading, str(path))
         used = reading.used_columns(parsed.data.columns)
@@ -247,7 +247,7 @@ def _found_out(
 
 
 def _detected(path: Path, parsed: Parsed, reading: Reading, table: Table) -> Detected:
-    """Return what checks need to know about a file, beyond its table."""
+    """Return facts about a file for the checks, beyond its table."""
     import pandas as pd
 
     from harness.data.dates import matching_formats
@@ -267,7 +267,7 @@ def _detected(path: Path, parsed: Parsed, reading: Reading, table: Table) -> Det
 
 
 def dataset_without(dataset: Dataset, columns: Sequence[str]) -> Dataset:
-    """Declare a user's own file again without some of its columns."""
+    """Return the dataset of a user's own file without some of its columns."""
     if not columns or dataset.file is None:
         return dataset
     facts = validated(Facts, dataset.file, "the mapping of a data file")
@@ -281,12 +281,12 @@ def dataset_without(dataset: Dataset, columns: Sequence[str]) -> Dataset:
 
 
 def dataset_from_mapping(mapping: Mapping[str, Any]) -> Dataset:
-    """Return the dataset that a mapping of :func:`dataset_from_file` stands for; reads no file."""
+    """Return the dataset for a mapping of :func:`dataset_from_file`; reads no file."""
     return _declare(validated(Facts, mapping, "the mapping of a data file"))
 
 
 def describe(dataset: Dataset) -> list[str]:
-    """Return in words, a line each, what a dataset is and what was detected in its file."""
+    """Return a description of a dataset and of what was detected in its file, one per line."""
     if dataset.file is not None:
         return list(dataset.file.get("told", ()))
     kinds = f"{dataset.columns:,} columns"
@@ -333,7 +333,7 @@ def _task(task: Task | str | None) -> Task | None:
 
 
 def format_of(path: Path) -> Format:
-    """Return the format that a file's name promises."""
+    """Return the format of a file by its name."""
     suffixes = [suffix.lower() for suffix in path.suffixes]
     packed = bool(suffixes) and suffixes[-1] in _PACKED
     suffix = (suffixes[:-1] if packed else suffixes)[-1:] or [""]
@@ -347,7 +347,7 @@ def format_of(path: Path) -> Format:
 
 
 def _name(path: Path, digest: str) -> str:
-    """Return a name that is safe everywhere: a slug of the file's, and part of the digest."""
+    """Return a dataset name: a slug of the file's name, and the start of the digest."""
     stem = path.name.lower()
     for suffix in reversed(path.suffixes):
         stem = stem.removesuffix(suffix.lower())

@@ -1,8 +1,8 @@
-"""Where the data layer looks and writes: folders and limits, each with its environment variable.
+"""Folders and limits of the data layer, each with its environment variable.
 
 ``HARNESS_CACHE`` is the folder for downloads and parsed tables, ``HARNESS_DATASETS`` the list of
 the user's card folders, ``HARNESS_MIRROR`` a folder with a ``MANIFEST.json``, ``HARNESS_MAX_BYTES``
-how large data may become once unpacked, and ``HARNESS_OFFLINE=1`` forbids the network.
+the maximum size of unpacked data, and ``HARNESS_OFFLINE=1`` disables the network.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ import platformdirs
 from harness.core.units import parse_size
 
 APPLICATION = "tree-harness"
-MOST_BYTES = 8 * 2**30  # of one dataset once unpacked, unless HARNESS_MAX_BYTES says otherwise
-MOST_RATIO = 250  # unpacked ÷ packed; text seldom passes 50, a decompression bomb has 1000
-ALWAYS_ALLOWED = 256 * 2**20  # bytes that any file may unpack to, whatever its ratio
+MOST_BYTES = 8 * 2**30  # default maximum of an unpacked dataset (HARNESS_MAX_BYTES)
+MOST_RATIO = 250  # unpacked ÷ packed; text rarely exceeds 50, a decompression bomb has 1000
+ALWAYS_ALLOWED = 256 * 2**20  # unpacked bytes allowed for any ratio
 
 
 def cache_folder() -> Path:
@@ -48,13 +48,13 @@ def mirror_folder() -> Path | None:
 
 
 def most_bytes(packed: int | None = None) -> int:
-    """Return how many bytes data may have once unpacked.
+    """Return the maximum size of unpacked data in bytes.
 
     Parameters
     ----------
     packed
-        Size of the compressed file, where there is one: a file that unpacks to more than
-        ``MOST_RATIO`` times its size is a bomb, unless the user raised the limit.
+        Size of the compressed file, if there is one: a file that unpacks to more than
+        ``MOST_RATIO`` times its size is treated as a bomb, unless the user sets the limit.
     """
     named = os.environ.get("HARNESS_MAX_BYTES", "")
     if named:
@@ -65,5 +65,5 @@ def most_bytes(packed: int | None = None) -> int:
 
 
 def offline() -> bool:
-    """Say whether the network must not be used."""
+    """Return whether the network is disabled."""
     return os.environ.get("HARNESS_OFFLINE", "") not in ("", "0")

@@ -1,4 +1,4 @@
-"""Tables of numbers and categories as plain arrays, and back, without copies where it matters."""
+"""Conversion of frames with numbers and categories to plain arrays and back."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Level = str | int | float
 
 
 class Categories(NamedTuple):
-    """A categorical column: int32 codes (−1 missing) into sorted levels."""
+    """Categorical column: int32 codes (−1 missing) into sorted levels."""
 
     codes: np.ndarray
     levels: list[Level]
@@ -24,7 +24,7 @@ Column = np.ndarray | Categories
 
 @dataclass(frozen=True)
 class Blocks:
-    """A frame in arrays that can be mapped into memory.
+    """Frame as arrays that can be mapped into memory.
 
     Attributes
     ----------
@@ -35,7 +35,7 @@ class Blocks:
     codes
         int32, shape (n_rows, number of categorical columns), Fortran order, −1 missing.
     levels
-        For each column, in order, its levels, or None where it is numeric.
+        For each column, in order, its levels, or None if it is numeric.
     """
 
     names: list[str]

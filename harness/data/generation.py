@@ -1,6 +1,6 @@
-"""What the generated datasets draw, column by column, from numpy's PCG64 or scikit-learn.
+"""Generators of datasets, with random numbers of numpy's PCG64 or scikit-learn.
 
-Arrays are filled in Fortran order, so that a column is drawn where it will lie.
+Columns are drawn one by one; arrays are in Fortran order.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def friedman3(rows: int, seed: int, noise: float, noise_kind: str) -> Table:
 def _noisy(
     draw: Callable[..., tuple[np.ndarray, np.ndarray]], seed: int, noise: float, kind: str
 ) -> Table:
-    """Draw a function with noise of a standard deviation; columns come first, so it moves none."""
+    """Draw a function plus noise of a given sd; columns are drawn first, so do not depend on it."""
     import numpy as np
 
     if kind == "normal":
@@ -63,7 +63,7 @@ def _noisy(
 
 
 def hastie_10_2(rows: int, seed: int) -> Table:
-    """Draw ten normals; the class says whether their squares sum to more than 9.34."""
+    """Draw ten normals; the class is whether the sum of their squares exceeds 9.34."""
     from sklearn.datasets import make_hastie_10_2
 
     X, y = make_hastie_10_2(rows, random_state=seed % 2**32)
@@ -142,7 +142,7 @@ def onehot_sparse(rows: int, seed: int, columns: int) -> Table:
 
 
 def onehot_gaps(rows: int, seed: int, columns: int) -> Table:
-    """Draw what `onehot_sparse` does, as a dense array that is NaN where that has no entry."""
+    """Draw the table of `onehot_sparse` as a dense array with NaN in place of absent entries."""
     import numpy as np
     from scipy.sparse import csr_matrix
 
@@ -173,7 +173,7 @@ def skewed_weights(rows: int, seed: int, columns: int, spread: float, decades: f
 
 
 def rare_positive(rows: int, seed: int, columns: int, share: float) -> Table:
-    """Draw positives where a score is highest, blurred, so that exactly ``share`` of rows are."""
+    """Draw rows of which exactly ``share``, those with the highest noisy score, are positive."""
     import numpy as np
 
     _at_least(columns, 4)

@@ -1,7 +1,7 @@
-"""A table that somebody holds in memory becomes a file of the results folder, and so a dataset.
+"""Datasets from tables in memory, which are written to a file in the results folder.
 
-Workers are processes of their own, and a trial can be repeated only with data that stay: so the
-table is written down once, under a name made of its bytes.
+Workers are separate processes, and repeating a trial needs the same data later. So the table is
+written once, under a name made of the digest of its bytes.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from harness.data.files import NAMELESS, dataset_from_file, format_of
 from harness.data.writing import sweep, write_atomically
 
 FOLDER = "tables"  # inside the results folder
-TARGET = "target"  # the name of a target without one
-WORD = "--target COLUMN"  # how the command line says it
+TARGET = "target"  # default name of a target
+WORD = "--target COLUMN"  # option of the command line
 
 
 def dataset_from_given(
@@ -32,7 +32,7 @@ def dataset_from_given(
     task: Task | str | None = None,
     columns: Mapping[str, Any] | None = None,
 ) -> Dataset:
-    """Return the dataset that a path, a data frame or a pair (X, y) stands for.
+    """Return the dataset for a path, a data frame or a pair (X, y).
 
     Parameters
     ----------
@@ -42,10 +42,9 @@ def dataset_from_given(
     results
         The folder of results; tables are kept in ``tables`` there.
     target
-        The column to predict; of a pair it is y itself, and svmlight and ``.npz`` need none.
+        The column to predict; for a pair the name of y; svmlight and ``.npz`` need none.
     task
-        ``binary``, ``multiclass`` or ``regression``; guessed from the target where it is not said.
-
+        ``binary``, ``multiclass`` or ``regression``; by default guessed from the target.
     columns
         Further options of :func:`dataset_from_file`: ``weight``, ``group``, ``time``, ``test``,
         ``drop``.
@@ -53,7 +52,7 @@ def dataset_from_given(
     Raises
     ------
     DataError
-        Where it is none of these, or X and y do not fit together.
+        If ``data`` is none of these, or X and y do not fit together.
     """
     more = dict(columns or {})
     if isinstance(data, (str, Path)) or (isinstance(data, list) and _are_paths(data)):
@@ -80,7 +79,7 @@ def _are_paths(data: list[Any]) -> bool:
 
 
 def _joined(pair: tuple[Any, ...], target: str | None) -> tuple[pd.DataFrame, str]:
-    """Return X and y side by side, and the name of y."""
+    """Return X and y joined into one frame, and the name of y."""
     if len(pair) != 2:
         raise DataError(f"a table is given as (X, y), not as {len(pair)} things")
     X, y = _framed(pair[0]), pair[1]
@@ -95,7 +94,7 @@ def _joined(pair: tuple[Any, ...], target: str | None) -> tuple[pd.DataFrame, st
 
 
 def _framed(data: Any) -> pd.DataFrame:
-    """Return a data frame whose columns are named by texts."""
+    """Return a data frame with column names of type str."""
     if hasattr(data, "tocsr"):
         raise DataError("a sparse X is not kept as a table: save it as svmlight and name the file")
     if isinstance(data, pd.DataFrame):
@@ -114,7 +113,7 @@ def _framed(data: Any) -> pd.DataFrame:
 
 
 def _written(frame: pd.DataFrame, folder: Path) -> tuple[Path, str]:
-    """Write a table unless it lies there already; return its path and the digest of its bytes."""
+    """Write a table unless it exists already; return its path and the digest of its bytes."""
     import pyarrow as pa
     from pyarrow import parquet
 

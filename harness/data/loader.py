@@ -1,4 +1,4 @@
-"""What every dataset of ours is loaded by; light, so that declaring a dataset imports no pandas."""
+"""Loaders of the built-in datasets; this module does not import pandas, to be fast."""
 
 from __future__ import annotations
 
@@ -15,30 +15,30 @@ if TYPE_CHECKING:
 
 
 class Loader(ABC):
-    """How one of our datasets is loaded; its digest determines the table, so it may be cached.
+    """Loader of a dataset whose digest determines the table, so that the table may be cached.
 
-    A stranger's ``load`` is any callable. It is called anew each time, because nothing says that
-    its digest changes with its code.
+    A third-party ``load`` may be any callable. It is called each time, because its digest may not
+    change with its code.
     """
 
-    exact = True  # whether the declared rows and columns were counted, not taken on trust
+    exact = True  # whether the declared numbers of rows and columns are verified
 
     @abstractmethod
     def __call__(self, **options: Any) -> Table:
-        """Return the table, verified against what the digest was made of."""
+        """Return the table, verified against the digest."""
 
     @abstractmethod
     def verify(self) -> None:
-        """Raise where data outside the cache is no longer what the digest was made of."""
+        """Raise DataError if data outside the cache no longer matches the digest."""
 
     def pins(self) -> dict[str, str]:
-        """Return the SHA-256 of what the digest only names: by address, "" until it is fetched."""
+        """Return address → SHA-256 of downloads without a declared one; "" before the download."""
         return {}
 
 
 @dataclass(frozen=True)
 class File:
-    """A file on disk or at an https address, and its SHA-256 ("" at an address: pinned later)."""
+    """File on disk or at an https address, and its SHA-256 ("": pinned at the first download)."""
 
     place: str
     sha256: str
@@ -51,7 +51,7 @@ class File:
 
 @dataclass(frozen=True)
 class FilesLoader(Loader):
-    """Load a dataset from files, one below the other."""
+    """Loader of a dataset from files, which are concatenated."""
 
     name: str
     task: Task
@@ -60,11 +60,11 @@ class FilesLoader(Loader):
 
     @property
     def exact(self) -> bool:  # type: ignore[override]  # decided by the files
-        """Whether somebody has seen these very bytes and counted."""
+        """Return whether all checksums are declared, so that the declared counts are verified."""
         return all(file.sha256 for file in self.files)
 
     def __call__(self, **_: Any) -> Table:
-        """Fetch where needed, verify, parse and make the table."""
+        """Download if needed, verify and parse the files; return the table."""
         from harness.data.parsers import parse
         from harness.data.tables import tabulate
 
@@ -72,7 +72,7 @@ class FilesLoader(Loader):
         return tabulate(parse(self.paths(), self.reading), self.reading, self.task, self.name)
 
     def paths(self) -> list[Path]:
-        """Return the files on disk, fetching those that are not there yet."""
+        """Return the paths of the files; download missing ones."""
         from harness.data.remote import download
 
         return [
@@ -81,13 +81,13 @@ class FilesLoader(Loader):
         ]
 
     def pins(self) -> dict[str, str]:
-        """Return the pin of each file whose card has no checksum of it."""
+        """Return the pinned checksum of each file without a declared one."""
         from harness.data.remote import pin_of
 
         return {file.place: pin_of(file.place) for file in self.files if not file.sha256}
 
     def verify(self) -> None:
-        """Hold every file that is not in our own cache against its checksum."""
+        """Verify the checksum of every local file outside the cache."""
         from harness.data.streams import check_sha256
 
         for file in self.files:

@@ -1,4 +1,4 @@
-"""Bring a table: through the cache where its loader vouches for the digest, and checked always."""
+"""Load tables of datasets, through the cache if possible, and check them."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ def table_of(dataset: Dataset, *, fresh: bool = False) -> Table:
     dataset
         A declaration.
     fresh
-        Read the source again even where a parsed table is cached, and replace that.
+        Whether to read the source again and replace a cached table.
 
     Raises
     ------
     DataError
-        Where the data is missing, damaged, or not what the declaration says.
+        If the data is missing, damaged, or differs from the declaration.
     """
     if not isinstance(dataset.load, Loader):
         return check(dataset.load(**dataset.options), dataset)
@@ -44,7 +44,7 @@ def table_of(dataset: Dataset, *, fresh: bool = False) -> Table:
             return known
         table = dataset.load(**dataset.options)
         table = check(table, dataset)
-        place = place_of(dataset)  # bytes that were fetched just now are known only now
+        place = place_of(dataset)  # includes checksums of files downloaded just now
         reason = cache.put(place, table)
         stored = None if reason else cache.get(place)
     if stored is not None:
@@ -54,7 +54,7 @@ def table_of(dataset: Dataset, *, fresh: bool = False) -> Table:
 
 
 def place_of(dataset: Dataset) -> str:
-    """Return what a parsed table is kept under: the digest, and the bytes that it only names."""
+    """Return the cache key of a parsed table: a digest that includes pinned checksums."""
     pins = dataset.load.pins() if isinstance(dataset.load, Loader) else {}
     if not pins:
         return dataset.digest
@@ -62,10 +62,9 @@ def place_of(dataset: Dataset) -> str:
 
 
 def check(table: Table, dataset: Dataset) -> Table:
-    """Return a table that keeps the rules of its form and what its dataset declares, or raise.
+    """Return the table if it is valid and matches the declaration; raise DataError otherwise.
 
-    Where rows and columns were declared from somebody's list (a card whose checksum is still to
-    be pinned), other counts are noted instead.
+    If the declared counts are not verified (a card without checksum), other counts are only noted.
     """
     name = dataset.name
     _check_form(table, name)

@@ -1,4 +1,4 @@
-"""Look datasets up: by name, by name with options, and as a worker is told to."""
+"""Lookup of datasets by name, by name with options, and by a worker's reference."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MOST_COLUMNS = 10**6
 
 
 def resolve(name: str, registry: Registry) -> Dataset:
-    """Return the dataset that a name stands for.
+    """Return the dataset for a name.
 
     Parameters
     ----------
@@ -29,15 +29,15 @@ def resolve(name: str, registry: Registry) -> Dataset:
         ``NAME``, or ``NAME:key=value,key=value`` for one that takes options (a generated one),
         such as ``higgs_like:rows=100000,seed=3``.
     registry
-        Where names are looked up.
+        Registry of datasets.
 
     Raises
     ------
     ConfigError
-        For an unknown name, option or value, with what was meant.
+        For an unknown name, option or value, with the closest known one.
     DataError
-        For a name whose card has mistakes, or that the mirror holds but that cannot be used, and
-        for every name where a mirror is named that cannot be read.
+        If the card of the name has mistakes, if the mirror's dataset of the name cannot be used,
+        or if the configured mirror cannot be read.
     """
     from harness.data.mirror import check_mirror
 
@@ -47,13 +47,13 @@ def resolve(name: str, registry: Registry) -> Dataset:
 
 
 def load_table(ref: DatasetRef, registry: Registry) -> Table:
-    """Return the table that a reference stands for, verified.
+    """Return the verified table for a reference.
 
     Raises
     ------
     DataError
-        Where the dataset here is another than the one that was planned for, naming both digests,
-        or its data is missing or damaged.
+        If the dataset here differs from the planned one, with both digests, or if its data is
+        missing or damaged.
     """
     from harness.data.loading import table_of
 
@@ -67,7 +67,7 @@ def load_table(ref: DatasetRef, registry: Registry) -> Table:
 
 
 def pins_of(ref: DatasetRef, registry: Registry) -> dict[str, str]:
-    """Return the checksums of what was fetched for a reference whose digest only names it."""
+    """Return the pinned checksums of the downloads of a referenced dataset."""
     load = _referred(ref, registry).load
     pins = load.pins() if isinstance(load, Loader) else {}
     return {key: sha256 for key, sha256 in pins.items() if sha256}
@@ -96,9 +96,9 @@ def _registered(name: str, registry: Registry) -> Dataset:
 
 
 def with_options(dataset: Dataset, given: Mapping[str, Any]) -> Dataset:
-    """Return a dataset with some of its options set: full name, counts and digest follow.
+    """Return a dataset with some options set, and name, counts and digest changed accordingly.
 
-    An option named ``rows`` or ``columns`` is the count of that name.
+    The options ``rows`` and ``columns`` set the declared counts.
     """
     for key in given:
         if key not in dataset.options:
@@ -136,7 +136,7 @@ def _parsed(text: str, name: str) -> dict[str, str]:
 
 
 def _checked(dataset: Dataset, key: str, value: Any) -> Any:
-    """Return an option's value, of the type and in the range of its default."""
+    """Return an option's value, converted to the type of its default and checked."""
     default = dataset.options[key]
     kind = type(default)
     place = f"{dataset.name}: {key}"

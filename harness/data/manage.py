@@ -1,4 +1,4 @@
-"""What ``harness data list|show|fetch|verify|add`` do, as plain data for others to print."""
+"""Functions behind ``harness data list|show|fetch|verify|add``; they return plain data."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ READY, TO_FETCH, REFUSED, BROKEN = "ready", "to fetch", "refused", "broken"
 
 
 def list_datasets(registry: Registry) -> list[JSON]:
-    """Return a row for every dataset by name, and for those that cannot be used, with a reason.
+    """Return a row for every dataset, and for unusable ones with the reason, sorted by name.
 
-    ``state`` is ``ready``, ``to fetch`` (needs a network once), ``refused`` (a set of the mirror
-    that is for no task) or ``broken`` (a card with mistakes).
+    ``state`` is ``ready``, ``to fetch`` (needs a download), ``refused`` (a dataset of the mirror
+    for an unsupported task) or ``broken`` (a card with mistakes).
     """
     rows = [_row(dataset) for dataset in registry.all("dataset")]
     known = {row["name"] for row in rows}
@@ -66,7 +66,7 @@ def _row(dataset: Dataset) -> JSON:
 
 
 def state_of(dataset: Dataset) -> str:
-    """Say whether a dataset can be loaded without a network."""
+    """Return ``ready`` if a dataset can be loaded without a network, else ``to fetch``."""
     load = dataset.load
     if isinstance(load, OpenMLLoader):
         return READY if load.files.is_here() else TO_FETCH
@@ -79,7 +79,7 @@ def state_of(dataset: Dataset) -> str:
 
 
 def show(dataset: Dataset) -> JSON:
-    """Return everything that is declared of a dataset, and where its bytes come from."""
+    """Return the declaration of a dataset and the sources of its data."""
     facts = {
         **_row(dataset),
         "weighted": dataset.weighted,
@@ -105,7 +105,7 @@ def show(dataset: Dataset) -> JSON:
 
 
 def hosts_of(dataset: Dataset) -> set[str]:
-    """Return the hosts that a dataset must still be fetched from."""
+    """Return the hosts from which a dataset must be downloaded."""
     from harness.data.remote import host_of, place_of
 
     load = dataset.load
@@ -118,9 +118,9 @@ def hosts_of(dataset: Dataset) -> set[str]:
 
 
 def fetch_all(datasets: Iterable[Dataset], tell: Callable[[str], None]) -> tuple[list[JSON], int]:
-    """Bring datasets into the cache, and return what came and how many did not.
+    """Load datasets into the cache; return the loaded ones and the number of failures.
 
-    A host to which no way leads is tried once; what else it holds is told in one line.
+    An unreachable host is tried once; its other datasets are reported in one line.
     """
     found: list[JSON] = []
     failed: list[str] = []
@@ -144,7 +144,7 @@ def fetch_all(datasets: Iterable[Dataset], tell: Callable[[str], None]) -> tuple
 
 
 def fetch(dataset: Dataset) -> JSON:
-    """Bring a dataset into the cache, from the network where it must come from there."""
+    """Load a dataset into the cache, with a download if needed."""
     from harness.data.loading import table_of
 
     before = state_of(dataset)
@@ -159,12 +159,12 @@ def fetch(dataset: Dataset) -> JSON:
 
 
 def verify(dataset: Dataset) -> list[JSON]:
-    """Read the source again, past the cache, and hold it against every declared fact.
+    """Read the source again, without the cache, and compare it with every declared fact.
 
     Returns
     -------
     list of dict
-        ``check``, ``expected``, ``found``, ``ok``; wrong bytes are a check too, not an error.
+        ``check``, ``expected``, ``found``, ``ok``; wrong bytes are a failed check, not an error.
     """
     from harness.data.loading import check
     from harness.data.tables import facts_of
@@ -175,7 +175,7 @@ def verify(dataset: Dataset) -> list[JSON]:
         return [{"check": "bytes", "expected": "as declared", "found": str(error), "ok": False}]
     vouched = isinstance(dataset.load, Loader)
     bytes_row = {"check": "bytes", "expected": "as declared", "ok": vouched}
-    bytes_row["found"] = "as declared" if vouched else "a stranger's dataset vouches for nothing"
+    bytes_row["found"] = "as declared" if vouched else "third-party dataset, not verified"
     found = facts_of(table)
     declared = {fact: getattr(dataset, fact) for fact in found}
     facts = [
@@ -198,7 +198,7 @@ def add(
     known: Collection[str] = (),
     **reading: Any,
 ) -> Path:
-    """Write a card for a file, so that its dataset is known by name from now on.
+    """Write a card for a file, so that its dataset is available by name.
 
     Parameters
     ----------
@@ -207,17 +207,17 @@ def add(
     name
         1 to 64 letters, digits, dots, dashes or underscores.
     known
-        Names of datasets that are there already.
+        Names of existing datasets.
 
     Returns
     -------
     Path
-        The card, in the first folder of ``HARNESS_DATASETS``, or else in the user's own.
+        The card, in the first folder of ``HARNESS_DATASETS``, by default the user's folder.
 
     Raises
     ------
     DataError
-        For a bad name, one that is taken, and anything wrong with the file.
+        For an invalid or existing name, and anything wrong with the file.
     """
     if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}", name):
         raise DataError(
@@ -267,7 +267,7 @@ def _card(dataset: Dataset, summary: str) -> Card:
 
 
 def card_text(card: Card) -> str:
-    """Return a card as TOML, without the keys that have their usual value."""
+    """Return a card as TOML, without keys that have the default value."""
     data = card.model_dump(mode="json", exclude_defaults=True)
     files, read = data.pop("files", []), data.pop("read", {})
     maps = {key: read.pop(key, {}) for key in ("labels", "topics")}
@@ -283,8 +283,8 @@ def card_text(card: Card) -> str:
 
 
 def _toml(value: Any) -> str:
-    """Return a value as TOML: texts, numbers, truth values and lists of them."""
+    """Return a string, number, boolean or list of these as TOML."""
     if isinstance(value, list):
         return f"[{', '.join(_toml(item) for item in value)}]"
-    # JSON's texts are TOML's, but for the delete character, which TOML wants escaped.
+    # JSON strings are TOML strings, except for DEL, which TOML requires escaped.
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")

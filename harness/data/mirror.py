@@ -1,8 +1,8 @@
-"""A folder of datasets with a ``MANIFEST.json``: by name, without a network, each file verified.
+"""Mirror: a local folder of datasets with a ``MANIFEST.json``; every file is verified.
 
-The manifest is a list of sets. Of each it tells the files, how they are read (``read``, ``na``,
+The manifest is a list of datasets. Each entry has the files, the reading options (``read``, ``na``,
 ``na_numeric``, ``label_map``, ``bad_labels``, ``drop``, ``cat``, ``weight``, ``group``), task,
-target, counts, and the SHA-256 of every file (``file_details``); what else it tells is for people.
+target, counts, and the SHA-256 of every file (``file_details``); other keys are ignored.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ from harness.data.loader import File, FilesLoader
 from harness.data.reading import Reading, digest_of, validated
 
 MANIFEST = "MANIFEST.json"
-_COMPANION = ".query"  # lengths of queries, of ranking sets only
+_COMPANION = ".query"  # file of query lengths, of ranking datasets only
 
 
 class _Part(BaseModel):
-    """A model of what is used of the manifest; further keys are for people."""
+    """Base model of the manifest; unknown keys are ignored."""
 
     model_config = ConfigDict(extra="ignore", frozen=True)
 
 
 class _Read(BaseModel):
-    """How files are parsed, in pandas' words; an option that is not known here is refused."""
+    """Parser options in pandas' terms; unknown options are an error."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -80,7 +80,7 @@ class _Set(_Part):
 
 @dataclass(frozen=True)
 class Entry:
-    """One set of the mirror: what it declares, or why it is refused."""
+    """Dataset of the mirror: its declaration, or the reason why it cannot be used."""
 
     name: str
     folder: Path
@@ -90,8 +90,8 @@ class Entry:
     def dataset(self, suites: tuple[str, ...] = (), group: str = "") -> Dataset:
         """Return the declaration.
 
-        ``group`` is the column of groups of the set's card. It counts where the manifest drops
-        that column: elsewhere its own word stands.
+        ``group`` is the group column of the dataset's card. It is used only if the manifest drops
+        that column and has no group column itself.
         """
         assert self.facts is not None
         facts, reading = self.facts, _reading(self.facts)
@@ -123,12 +123,12 @@ class Entry:
 
 
 def entries() -> list[Entry]:
-    """Return every set of the mirror; none where no mirror is named.
+    """Return the datasets of the mirror; empty without a mirror.
 
     Raises
     ------
     DataError
-        Where the folder or its manifest cannot be read.
+        If the folder or its manifest cannot be read.
     """
     folder = mirror_folder()
     if folder is None:
@@ -142,7 +142,7 @@ def entries() -> list[Entry]:
 
 @lru_cache(maxsize=1)
 def _entries_of(folder: Path, content: bytes) -> tuple[Entry, ...]:
-    """Return the sets of a manifest; it is asked for with every dataset that is looked up."""
+    """Return the datasets of a manifest; cached, because every lookup of a dataset needs it."""
     try:
         items = json.loads(content)
     except (ValueError, RecursionError) as error:
@@ -166,12 +166,12 @@ def _unreadable(folder: Path, reason: str) -> DataError:
 
 
 def check_mirror(name: str = "") -> None:
-    """Raise where a mirror is named that cannot be used: nobody wants a network in its place.
+    """Raise DataError if the configured mirror cannot be used, instead of using the network.
 
     Parameters
     ----------
     name
-        A dataset that is asked for: what the mirror tells of it must be without a mistake.
+        A requested dataset: its entry in the mirror must have no mistakes.
 
     Raises
     ------
@@ -184,7 +184,7 @@ def check_mirror(name: str = "") -> None:
 
 
 def mirrored_names() -> frozenset[str]:
-    """Return the names that a mirror provides; none where it is absent or broken."""
+    """Return the names of the mirror's datasets; empty if it is absent or broken."""
     try:
         return frozenset(entry.name for entry in entries() if not entry.refused)
     except DataError:
@@ -192,7 +192,7 @@ def mirrored_names() -> frozenset[str]:
 
 
 def refusal_of(name: str) -> str:
-    """Return why the mirror's set of a name cannot be used, or ""."""
+    """Return the reason why the mirror's dataset of a name cannot be used, or ""."""
     try:
         return next((e.refused for e in entries() if e.name == name and e.refused), "")
     except DataError as error:
@@ -213,7 +213,7 @@ def _entry(item: dict[str, Any], folder: Path) -> Entry:
 
 
 def _check_files(facts: _Set, folder: Path) -> None:
-    """Refuse files outside the folder, and files without a checksum."""
+    """Raise DataError for files outside the folder and files without a checksum."""
     sums = {detail.file for detail in facts.file_details}
     for file in facts.files:
         parts = PurePosixPath(file).parts

@@ -1,4 +1,4 @@
-"""The target without its noise, of a dataset that is drawn and can be drawn so."""
+"""Noise-free target of a generated dataset."""
 
 from __future__ import annotations
 
@@ -13,14 +13,13 @@ if TYPE_CHECKING:
     from harness.core.model import DatasetRef
     from harness.plugins.registry import Registry
 
-NOISE = "noise"  # the option that says how much of it there is
+NOISE = "noise"  # option with the amount of noise
 
 
 def truth_of(ref: DatasetRef, registry: Registry) -> np.ndarray | None:
-    """Return f of every row, where y = f + noise; None where it is not known.
+    """Return f of every row, where y = f + noise; None if it is not known.
 
-    It is the target of the same options with ``noise=0``, and counts only where that draws the
-    very same columns.
+    It is the target with the option ``noise=0``, if that gives exactly the same columns.
     """
     if ref.file is not None or NOISE not in ref.options:
         return None

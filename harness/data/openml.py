@@ -1,7 +1,7 @@
-"""Datasets of OpenML by their number: fetched, verified, and only then parsed.
+"""Datasets of OpenML by id: downloaded, verified, then parsed.
 
-scikit-learn's fetcher parses the dense ones. Sparse ones are read by our own parser: scikit-learn
-1.9 leaves the labels that a sparse file does not write out uninitialised.
+scikit-learn's fetcher parses dense datasets. Sparse ones are read by our own parser, because
+scikit-learn 1.9 leaves omitted labels of a sparse file uninitialised.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class OpenMLLoader(Loader):
-    """Load one OpenML dataset.
+    """Loader of one OpenML dataset.
 
     Attributes
     ----------
     number, version
-        OpenML's id, which names one version for good, and that version (0: not checked).
+        OpenML's id, which identifies one version, and that version (0: not checked).
     sha256
-        Checksum of the unpacked data file, or "" to pin it at the first fetch.
+        Checksum of the unpacked data file, or "" to pin it at the first download.
     """
 
     name: str
@@ -46,17 +46,17 @@ class OpenMLLoader(Loader):
 
     @property
     def exact(self) -> bool:  # type: ignore[override]  # decided by the card
-        """Whether somebody has seen these very bytes and counted."""
+        """Return whether the checksum is declared, so that the declared counts are verified."""
         return bool(self.sha256)
 
     @property
     def files(self) -> OpenMLFiles:
-        """What OpenML answered, or will be asked."""
+        """Return the cached answers of OpenML."""
         folder = cache_folder() / "openml" / str(self.number)
         return OpenMLFiles(folder, self.number, self.name)
 
     def __call__(self, **_: Any) -> Table:
-        """Fetch where needed, verify the bytes, and make the table."""
+        """Download if needed, verify the bytes, and return the table."""
         from harness.data.cache import locked
         from harness.data.tables import tabulate
 
@@ -69,13 +69,13 @@ class OpenMLLoader(Loader):
         return tabulate(parsed, self.reading, self.task, self.name)
 
     def pins(self) -> dict[str, str]:
-        """Return the pin of the data file where the card has no checksum of it."""
+        """Return the pinned checksum of the data file if the card has none."""
         from harness.data.remote import pin_of
 
         return {} if self.sha256 else {self._key: pin_of(self._key)}
 
     def verify(self) -> None:
-        """Do nothing: what was fetched lies in the cache, verified."""
+        """Do nothing: downloads in the cache are verified."""
 
     @property
     def _key(self) -> str:
@@ -90,7 +90,7 @@ class OpenMLLoader(Loader):
             )
 
     def _bring_verified(self, files: OpenMLFiles) -> None:
-        """Bring the data file and hold it against its checksum; keep nothing else."""
+        """Download the data file if needed and verify its checksum; delete a wrong new file."""
         from harness.data.remote import pin
 
         fetched = files.bring_data()
@@ -118,8 +118,8 @@ class OpenMLLoader(Loader):
                     n_retries=1,
                     delay=1e-3,
                 )
-        except Exception as error:  # noqa: BLE001 - whatever a broken answer makes of the fetcher
-            # What it cannot read the fetcher deletes and wants to fetch again.
+        except Exception as error:  # noqa: BLE001 - a broken answer may raise anything
+            # The fetcher deletes files that it cannot read and tries to download them again.
             first = error.__context__ if isinstance(error, OSError) else None
             reason = " ".join(str(first or error).split())[:300]
             raise DataError(
@@ -146,10 +146,9 @@ class OpenMLLoader(Loader):
 
 @contextmanager
 def _no_network() -> Iterator[None]:
-    """Let nothing be fetched: scikit-learn would do it without a limit.
+    """Disable the network for ``urllib`` during the body: scikit-learn downloads without a limit.
 
-    ``urllib`` opens addresses through one opener for the whole process; this one knows no kind of
-    address.
+    ``urllib`` has one global opener per process; it is replaced by one that opens no address.
     """
     before = urllib.request._opener  # type: ignore[attr-defined] # noqa: SLF001 - to put it back
     closed = urllib.request.OpenerDirector()

@@ -1,8 +1,8 @@
-"""What OpenML answers about one of its datasets: brought capped and whole before anybody reads it.
+"""Downloads of OpenML's answers about a dataset, with a size limit and written atomically.
 
-scikit-learn's fetcher keeps answers in a folder and would fill it itself, but it knows no limit,
-leaves halves behind where it is killed, and parses before our checksum was held against the
-bytes. So the folder is filled here, in the fetcher's form, and it finds everything there.
+scikit-learn's fetcher keeps answers in a folder, but it has no size limit, leaves partial files if
+it is killed, and parses before the checksum is verified. So the folder is filled here in the
+fetcher's layout.
 """
 
 from __future__ import annotations
@@ -25,23 +25,23 @@ from harness.data.streams import open_data
 from harness.data.writing import sweep
 
 API = "https://www.openml.org/api/v1/json/data"
-_PART = ".part-"  # what is being fetched
-_UNKNOWN = (404, 412)  # OpenML says 412 of a number that it does not have
+_PART = ".part-"  # prefix of unfinished downloads
+_UNKNOWN = (404, 412)  # OpenML replies 412 for an unknown id
 _LONGEST_PATH = 500
 
 
 @dataclass(frozen=True)
 class OpenMLFiles:
-    """The answers about one dataset, in a folder of their own.
+    """Answers about one dataset, in a separate folder.
 
     Attributes
     ----------
     folder
-        Where they are kept.
+        Folder of the answers.
     number
         OpenML's id.
     name
-        Of the dataset, for messages.
+        Name of the dataset, for messages.
     """
 
     folder: Path
@@ -50,17 +50,17 @@ class OpenMLFiles:
 
     @property
     def told(self) -> JSON:
-        """What OpenML says of the set: version, format, address and MD5 of its data."""
+        """Return OpenML's description of the dataset: version, format, address, MD5."""
         return self._answer(f"{API}/{self.number}", "data_set_description")
 
     @property
     def sparse(self) -> bool:
-        """Whether the data file writes down only what is not zero."""
+        """Return whether the data file is sparse."""
         return str(self.told.get("format")).lower() == "sparse_arff"
 
     @property
     def columns(self) -> list[JSON]:
-        """What OpenML says of each column: name, kind, whether it only names the rows."""
+        """Return OpenML's description of each column: name, kind, whether it identifies rows."""
         url = f"{API}/features/{self.number}"
         found = self._answer(url, "data_features").get("feature")
         if not isinstance(found, list) or not all(map(_is_named, found)):
@@ -69,17 +69,17 @@ class OpenMLFiles:
 
     @property
     def data(self) -> Path:
-        """Where the data file lies once it was fetched."""
+        """Return the path of the downloaded data file."""
         return self._place(self._address())
 
     def is_here(self) -> bool:
-        """Say whether the data file was fetched, whole."""
+        """Return whether the data file has been downloaded."""
         with suppress(DataError, OSError):
             return self.data.is_file()
         return False
 
     def bring_facts(self) -> None:
-        """Fetch what OpenML says of the set, where it is not here; the caller holds its lock."""
+        """Download the descriptions if they are not cached; the caller holds the lock."""
         self._sweep()
         self._fetch(f"{API}/{self.number}")
         self._fetch(f"{API}/features/{self.number}")
@@ -87,12 +87,12 @@ class OpenMLFiles:
             self._fetch(f"{API}/qualities/{self.number}")
 
     def bring_data(self) -> bool:
-        """Fetch the data file where it is not here; say whether that was needed.
+        """Download the data file if it is not cached; return whether that was needed.
 
         Raises
         ------
         DataError
-            Where it cannot be had, is larger than data may be, or is not what OpenML tells.
+            If it cannot be downloaded, is too large, or does not match OpenML's checksum.
         """
         if not self._fetch(self._address()):
             return False
@@ -120,12 +120,12 @@ class OpenMLFiles:
         return str(digest.hexdigest())
 
     def _address(self) -> str:
-        """Return where the data is, by https whatever the description says."""
+        """Return the https address of the data."""
         parts = urlsplit(str(self.told.get("url", "")))
         return parts._replace(scheme="https").geturl()
 
     def _place(self, url: str) -> Path:
-        """Return where scikit-learn looks for the answer of an address."""
+        """Return the path where scikit-learn expects the answer of an address."""
         path = PurePosixPath(urlsplit(url).path.lstrip("/"))
         odd = ".." in path.parts or "\0" in str(path) or len(str(path)) > _LONGEST_PATH
         if odd or not path.parts:
@@ -149,7 +149,7 @@ class OpenMLFiles:
         )
 
     def _fetch(self, url: str) -> bool:
-        """Bring the answer of an address, whole or not at all; say whether that was needed."""
+        """Download the answer of an address if not cached; return whether that was needed."""
         from harness.data.remote import check_online, fetch_https, unreachable
 
         place = self._place(url)
@@ -175,7 +175,7 @@ class OpenMLFiles:
         return True
 
     def _sweep(self) -> None:
-        """Remove what was left half-fetched by a process that was killed."""
+        """Remove unfinished downloads of killed processes."""
         for pattern in ("**/tmp*", f"**/{_PART}*"):  # the first by scikit-learn itself
             sweep(self.folder, pattern, older=0)
 

@@ -1,4 +1,4 @@
-"""From bytes to columns, one function a format; what a file cannot be is told in one line."""
+"""Parsers of data files, one function per format; every error is a one-line DataError."""
 
 from __future__ import annotations
 
@@ -41,21 +41,21 @@ _ADVICE = "; save it as CSV in UTF-8, or as Parquet"
 
 
 class Parsed(NamedTuple):
-    """What files hold: a frame with its target among the columns, or rows and a target apart."""
+    """Content of files: a frame that includes the target, or rows and a separate target."""
 
     data: pd.DataFrame | csr_matrix
-    target: np.ndarray | None = None  # (n_rows,) where ``data`` does not hold it
+    target: np.ndarray | None = None  # (n_rows,), if not a column of ``data``
 
 
 def parse(paths: Sequence[Path], reading: Reading) -> Parsed:
-    """Read the files of a dataset, in order, one below the other.
+    """Return the concatenated content of the files of a dataset.
 
-    With ``reading.topics`` the last file holds no rows, but the topics of the others.
+    With ``reading.topics`` the last file contains the topics of the rows of the other files.
 
     Raises
     ------
     DataError
-        For anything that is wrong with a file, in one line.
+        If anything is wrong with a file, in one line.
     """
     if not reading.topics:
         return _stacked(paths, reading)
@@ -63,12 +63,12 @@ def parse(paths: Sequence[Path], reading: Reading) -> Parsed:
     if not rows:
         raise DataError(f"{told} tells topics of rows, but no file of rows comes before it")
     data, ids = _stacked(rows, reading)
-    assert ids is not None  # topics go with svmlight alone
+    assert ids is not None  # topics are used only with svmlight
     return Parsed(data, topics.labels_of(ids, _labels_by_id(told, reading)))
 
 
 def count_rows(path: Path, reading: Reading) -> int:
-    """Return how many rows a file has."""
+    """Return the number of rows of a file."""
     parsed = _parse_one(path, reading)
     return int(parsed.data.shape[0])
 
@@ -93,7 +93,7 @@ def _stacked(paths: Sequence[Path], reading: Reading) -> Parsed:
 
 
 def _parse_one(path: Path, reading: Reading) -> Parsed:
-    with told_in_one_line(path, reading):
+    with parser_errors(path, reading):
         if reading.format in TEXTS:
             size = checked_size(path, reading)
             if reading.format == "csv":
@@ -102,8 +102,8 @@ def _parse_one(path: Path, reading: Reading) -> Parsed:
 
 
 @contextmanager
-def told_in_one_line(path: Path, reading: Reading) -> Iterator[None]:
-    """Turn whatever a parser raises into a DataError that names the file."""
+def parser_errors(path: Path, reading: Reading) -> Iterator[None]:
+    """Convert errors of a parser to a one-line DataError with the file's path."""
     check_readable(path)
     _check_magic(path, reading)
     try:
@@ -114,7 +114,7 @@ def told_in_one_line(path: Path, reading: Reading) -> Iterator[None]:
         raise DataError(f"{path} does not fit into memory; use a part of it") from None
     except UnicodeDecodeError:
         raise DataError(_undecodable(path, reading)) from None
-    except Exception as error:  # noqa: BLE001 - parsers raise whatever they like on broken bytes
+    except Exception as error:  # noqa: BLE001 - parsers raise various errors on broken files
         reason = " ".join(str(error).split()) or type(error).__name__
         reason = reason.removeprefix("Error tokenizing data. C error: ")[:300]
         raise DataError(f"{path} cannot be read as {reading.format}: {reason}") from None
@@ -133,7 +133,7 @@ def _check_magic(path: Path, reading: Reading) -> None:
 
 
 def _undecodable(path: Path, reading: Reading) -> str:
-    """Return which line is not text in the expected encoding."""
+    """Return a message with the first line that is not in the expected encoding."""
     with open_data(path, reading.member) as stream:
         for number, line in enumerate(bounded_lines(stream, path), start=1):
             try:
@@ -151,11 +151,11 @@ def _undecodable(path: Path, reading: Reading) -> str:
 
 
 def read_header(path: Path, reading: Reading) -> list[str]:
-    """Return the column names of a CSV file; a nameless column gets the name pandas gives it.
+    """Return the column names of a CSV file; unnamed columns get pandas' default names.
 
-    pandas itself would rename columns of the same name, and is slow on very wide files.
+    pandas is not used, because it renames duplicate columns and is slow on very wide files.
     """
-    with told_in_one_line(path, reading):
+    with parser_errors(path, reading):
         names = _first_fields(path, reading)
     return [name if name.strip() else f"Unnamed: {i}" for i, name in enumerate(names)]
 
@@ -178,7 +178,7 @@ def _first_fields(path: Path, reading: Reading) -> list[str]:
 
 
 def _first_lines(stream: IO[bytes], path: Path, reading: Reading) -> Iterator[str]:
-    """Yield the first lines of a file; raise DataError where no row ends in time.
+    """Yield the first lines of a file; raise DataError if a row is too long.
 
     A row with quoted line ends has several lines.
     """
@@ -199,7 +199,7 @@ def _first_lines(stream: IO[bytes], path: Path, reading: Reading) -> Iterator[st
 
 
 def column_names(path: Path, reading: Reading) -> list[str]:
-    """Return the names of a CSV file's columns, those made of their numbers where it has none."""
+    """Return the column names of a CSV file; ``f0``, ``f1``, … and ``target`` without a header."""
     if reading.header:
         return check_names(path, read_header(path, reading))
     if reading.names:
@@ -208,7 +208,7 @@ def column_names(path: Path, reading: Reading) -> list[str]:
 
 
 def _codec(reading: Reading) -> str:
-    """Return the encoding to read with; a byte order mark is no part of the first name."""
+    """Return the encoding for reading; a byte order mark of UTF-8 is skipped."""
     return "utf-8-sig" if reading.encoding == "utf-8" else reading.encoding
 
 
@@ -226,7 +226,7 @@ def _parse_csv(path: Path, reading: Reading) -> Parsed:
         frame = _read_csv(path, reading, header=None, names=range(len(names)), **marks)
     else:
         frame = _read_csv(path, reading, header=None, **marks)
-        if reading.separator == r"\s+":  # blanks at the ends of lines make empty columns
+        if reading.separator == r"\s+":  # blanks at line ends give empty columns
             frame = frame.dropna(axis=1, how="all")
         names = [*(f"f{i}" for i in range(frame.shape[1] - 1)), "target"]
     frame.columns = pd.Index(names, dtype=object)
@@ -236,7 +236,7 @@ def _parse_csv(path: Path, reading: Reading) -> Parsed:
 
 
 def _read_csv(path: Path, reading: Reading, **options: Any) -> pd.DataFrame:
-    """Call pandas on an opened file; a row that does not fit its header is an error."""
+    """Read a CSV file with pandas; a row with more fields than the header is an error."""
     with open_data(path, reading.member) as stream, warnings.catch_warnings():
         warnings.simplefilter("error", pd.errors.ParserWarning)
         try:
@@ -294,9 +294,9 @@ def _parse_svmlight(path: Path, reading: Reading) -> Parsed:
 
 
 def _labels_by_id(path: Path, reading: Reading) -> pd.Series[Any]:
-    """Return the label of each id that a file of topics tells one for."""
+    """Return the label of each id in a file of topics."""
     plain = Reading(separator=r"\s+")
-    with told_in_one_line(path, plain):
+    with parser_errors(path, plain):
         lines = _read_csv(
             path, plain, header=None, dtype=str, quoting=csv.QUOTE_NONE, keep_default_na=False
         )
@@ -346,7 +346,7 @@ def _parse_workbook(path: Path, reading: Reading) -> Parsed:
 
 
 def _with_marks(frame: pd.DataFrame, path: Path, reading: Reading) -> pd.DataFrame:
-    """Return a frame with names of text, and marks of missing values made missing."""
+    """Return a frame with str column names and with missing values at missing-value marks."""
     frame.columns = pd.Index(check_names(path, map(str, frame.columns)), dtype=object)
     for name, kind in zip(frame.columns, frame.dtypes, strict=True):
         if pd.api.types.is_datetime64_any_dtype(kind):

@@ -1,11 +1,10 @@
-"""Bring a dataset into a form that an algorithm accepts, fitted on the training rows only.
+"""Preparation of a dataset for an algorithm: encoding and imputation, fitted on training rows.
 
-``native`` leaves values as they are: missing stays NaN and infinities stay infinite, for the
-algorithm to accept or refuse. ``ordinal`` turns a category into the number of its place among
-the sorted categories of the training rows, and one not seen there into -1. ``onehot`` makes a
-0/1 column for each category of the training rows, and all zeros of an unseen one. With
-``+impute`` a missing number becomes the median of the training rows and a missing category is a
-category of its own; without it both stay NaN.
+``native`` leaves values unchanged, including NaN and infinities. ``ordinal`` replaces a category by
+its index among the sorted categories of the training rows, and an unseen one by -1. ``onehot``
+makes a 0/1 column for each category of the training rows; an unseen category gives zeros. With
+``+impute`` a missing number becomes the median of the training rows and a missing category a
+separate category; without it both stay NaN.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ def choose(accepts: Accepts, dataset: Dataset) -> str:
 def common(accepts: Iterable[Accepts], dataset: Dataset) -> str:
     """Return the most native preparation that every algorithm of a pair accepts.
 
-    Whether an algorithm can take the dataset at all is asked of :func:`refusal`.
+    Use :func:`refusal` to check whether an algorithm can take the dataset at all.
     """
     every = list(accepts)
     takes_categories = not dataset.categorical or all(a.categorical for a in every)
@@ -44,7 +43,7 @@ def common(accepts: Iterable[Accepts], dataset: Dataset) -> str:
 
 
 def refusal(accepts: Accepts, dataset: Dataset) -> str | None:
-    """Return why no preparation makes a dataset fit for an algorithm, or None."""
+    """Return the reason why no preparation makes a dataset fit for an algorithm, or None."""
     if dataset.sparse and not accepts.sparse:
         return "it takes no sparse data"
     if dataset.sparse and dataset.missing and not accepts.missing:
@@ -56,17 +55,17 @@ def refusal(accepts: Accepts, dataset: Dataset) -> str | None:
 
 @dataclass(frozen=True, eq=False)
 class Preparation:
-    """What was learnt from the training rows; ``apply`` does the same to any rows.
+    """Fitted preparation; ``apply`` transforms any rows.
 
-    ``fills`` holds a number for each column, NaN where nothing is filled. ``places`` maps a
-    categorical column to a table from code to place; its last entry is for a missing value.
+    ``fills`` has the fill value of each column, NaN for none. ``places`` maps a categorical column
+    to an array of new codes by category code; its last entry is for missing values.
     """
 
     name: str
-    columns: tuple[str, ...]  # names of the prepared columns, for people
+    columns: tuple[str, ...]  # names of the prepared columns, for display
     categorical: tuple[int, ...]  # positions of categorical columns in the prepared X
-    notes: tuple[str, ...]  # what was done that a reader would want to know
-    fills: np.ndarray  # (n columns before,) float64
+    notes: tuple[str, ...]  # sentences for the report
+    fills: np.ndarray  # (number of input columns,) float64
     places: dict[int, np.ndarray]
 
     def apply(self, X: Any) -> Any:
@@ -92,7 +91,7 @@ class Preparation:
         return self._encoded(X, onehot=self.name.startswith("onehot"))
 
     def _numbers(self, X: pd.DataFrame) -> np.ndarray:
-        """Return numeric columns as one array, filled."""
+        """Return numeric columns as one array, with missing values filled."""
         values: np.ndarray = np.require(_as_floats(X), requirements=["C", "W"])
         for j in np.flatnonzero(~np.isnan(self.fills)):
             column = values[:, j]
@@ -139,7 +138,7 @@ class Preparation:
 
 
 def fit_preparation(name: str, table: Table, train_rows: np.ndarray) -> Preparation:
-    """Learn a preparation from the training rows of a table.
+    """Fit a preparation on the training rows of a table.
 
     Parameters
     ----------
@@ -196,13 +195,13 @@ def _codes(column: pd.Series[Any]) -> np.ndarray:
 
 
 def _every_place(X: pd.DataFrame, j: int, *, impute: bool) -> np.ndarray:
-    """Return the places that keep every category of the whole dataset as its own code."""
+    """Return codes that are those of the whole dataset."""
     n = len(X.iloc[:, j].cat.categories)
     return np.append(np.arange(n, dtype=np.float64), float(n) if impute else np.nan)
 
 
 def _seen_places(column: pd.Series[Any], *, impute: bool) -> np.ndarray:
-    """Return places by sorted label of the categories in the training rows, -1 for others."""
+    """Return codes by sorted label for the categories in the training rows, -1 for others."""
     categories, codes = column.cat.categories, _codes(column)
     seen = np.zeros(len(categories) + 1, bool)
     seen[codes] = True

@@ -1,4 +1,4 @@
-"""How files become a table: one model for cards, mirrors and a user's own file."""
+"""Reading options of data files: one model for cards, mirrors and a user's own file."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from harness.core.errors import DataError, unknown
 from harness.core.ids import canonical
 
-READING_VERSION = 1  # raise when the same options would read the same bytes into another table
+READING_VERSION = 1  # increase when the same options and bytes give another table
 
 Format = Literal[
     "csv", "parquet", "arff", "sparse_arff", "svmlight", "npz", "mat", "frame", "jsonl", "xlsx"
@@ -20,16 +20,16 @@ Model = TypeVar("Model", bound=BaseModel)
 
 
 class Strict(BaseModel):
-    """A model that refuses what it does not know."""
+    """Base model that rejects unknown keys."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 class Reading(Strict):
-    """What must be known to read a dataset's files, each option with its usual value.
+    """Options for reading a dataset's files, with defaults.
 
-    Columns are named by their header, by ``names``, or ``f0``, ``f1``, … and ``target`` (the
-    last) where a file has neither. ``frame`` is data that a library hands over as a DataFrame.
+    Columns are named by the header, by ``names``, or ``f0``, ``f1``, … and ``target`` (the last)
+    if a file has neither. The format ``frame`` is a DataFrame from a library.
     """
 
     format: Format = "csv"
@@ -40,35 +40,35 @@ class Reading(Strict):
     quote: str = Field('"', min_length=1, max_length=1)
     comment: str = Field("", max_length=1)
     decimal: str = Field(".", min_length=1, max_length=1)  # "," in much of Europe
-    skip_spaces: bool = False  # blanks after a separator belong to nothing
+    skip_spaces: bool = False  # ignore blanks after a separator
     encoding: str = "utf-8"
-    columns: int = Field(0, ge=0)  # of svmlight files, which do not say it themselves
+    columns: int = Field(0, ge=0)  # of svmlight files, which do not contain it
     zero_based: bool = True  # svmlight indices start at 0
     target: str = ""
     categorical: Literal["text", "all"] | tuple[str, ...] = "text"  # text columns always are
     missing: tuple[str, ...] | None = None  # marks instead of the usual empty, NA, NaN, null, …
-    more_missing: tuple[str, ...] = ()  # marks beside the usual ones
+    more_missing: tuple[str, ...] = ()  # marks besides the usual ones
     missing_numbers: tuple[float, ...] = ()
     drop: tuple[str, ...] = ()
     weight: str = ""  # column of case weights or exposure
-    group: str = ""  # rows of one group are never parted
-    order: str = ""  # column of time: later rows are never trained on
+    group: str = ""  # splits never separate rows of one group
+    order: str = ""  # column of time: test rows come later than training rows
     labels: dict[str, str] = {}  # label in the file → label of the class
-    topics: dict[str, str] = {}  # topic → label of the class; the last file tells topics by id
-    leave_out: tuple[str, ...] = ()  # labels whose rows do not count
+    topics: dict[str, str] = {}  # topic → label of the class; the last file has topics by id
+    leave_out: tuple[str, ...] = ()  # labels whose rows are left out
     drop_missing_target: bool = False
-    test_rows: int = Field(0, ge=0)  # the last rows, over all files in order, are for testing
-    drop_identifiers: bool = False  # leave out text that names rows instead of describing them
+    test_rows: int = Field(0, ge=0)  # number of test rows: the last rows over all files in order
+    drop_identifiers: bool = False  # leave out text columns that identify rows
     dates: dict[str, str] = {}  # column of dates → its format; it becomes numeric columns
     switches: bool = False  # true/false columns are numbers 0 and 1, not categories
 
     def used_columns(self, names: Iterable[str]) -> list[str]:
-        """Return the columns that are features: all but target, weight, group and dropped ones."""
+        """Return the feature columns: all but target, weight, group, order and dropped ones."""
         roles = {self.target, self.weight, self.group, self.order, *self.drop}
         return [name for name in names if name not in roles]
 
     def declared_categories(self, names: Sequence[str]) -> list[str]:
-        """Return the columns that are categories whatever they hold; text columns always are."""
+        """Return the columns declared as categorical; text columns are always categorical."""
         if isinstance(self.categorical, str):
             return list(names) if self.categorical == "all" else []
         return [name for name in names if name in self.categorical]
@@ -81,23 +81,23 @@ class Reading(Strict):
 
 
 def digest_of(checksums: Sequence[str], reading: Reading, task: str) -> str:
-    """Return the digest of a dataset: of its bytes, how they are read, and for which task."""
+    """Return the digest of a dataset: of its checksums, reading options and task."""
     options = reading.model_dump(mode="json", exclude_defaults=True)
     parts = {"bytes": list(checksums), "reading": options, "task": str(task)}
     return hashlib.sha256(canonical({"version": READING_VERSION, **parts}).encode()).hexdigest()
 
 
 def validated(model: type[Model], data: Mapping[str, Any], place: str) -> Model:
-    """Return a model made from data of a file, or tell every mistake at once.
+    """Return a pydantic model of data from a file; raise DataError with all mistakes.
 
     Parameters
     ----------
     model
-        The pydantic model to make.
+        The pydantic model class.
     data
-        What was read.
+        The data.
     place
-        The file or table that it was read from, for the message.
+        The file or table of the data, for the message.
     """
     try:
         return model.model_validate(data)
@@ -118,7 +118,7 @@ def _explained(model: type[BaseModel], loc: tuple[int | str, ...], kind: str, me
 
 
 def _fields_at(model: type[BaseModel], loc: tuple[int | str, ...]) -> list[str]:
-    """Return the known keys of the (nested) table that a place lies in."""
+    """Return the known keys of the (nested) table at a place."""
     for part in loc:
         field = model.model_fields.get(str(part))
         if field is None:

@@ -1,7 +1,7 @@
-"""Bring files over https, each with its checksum: the one of its card, or the first one seen.
+"""Download files over https and verify their checksums, declared or pinned.
 
-A card without a checksum is pinned at the first fetch: what was found then is written down in
-``pins.json`` of the cache folder, and everything fetched or read later must match it.
+A file without a declared checksum is pinned at the first download: its checksum is stored in
+``pins.json`` of the cache folder, and everything downloaded or read later must match it.
 """
 
 from __future__ import annotations
@@ -27,22 +27,22 @@ _CHUNK = 2**20
 
 
 def download(url: str, sha256: str, name: str) -> Path:
-    """Return the file of an address, from the cache or from the network.
+    """Return the path of the file of an address, downloaded if not cached.
 
     Parameters
     ----------
     url
         An https address.
     sha256
-        What the file must be, 64 hex digits, or "" to pin it at the first fetch.
+        The expected checksum, 64 hex digits, or "" to pin it at the first download.
     name
-        The dataset, for messages.
+        Name of the dataset, for messages.
 
     Raises
     ------
     DataError
-        Where there is no network, the address is not https, the file is too large, or it is not
-        what it must be; nothing is kept then.
+        If there is no network, the address is not https, the file is too large, or the checksum is
+        wrong; nothing is kept then.
     """
     import pooch
 
@@ -62,7 +62,7 @@ def download(url: str, sha256: str, name: str) -> Path:
                     path=path.parent,
                     downloader=fetch_https,
                 )
-            except ValueError as error:  # pooch's word for another checksum
+            except ValueError as error:  # raised by pooch for a wrong checksum
                 raise DataError(f"{name}: {' '.join(str(error).split())}") from None
             except OSError as error:
                 raise unreachable(name, url, error) from None
@@ -71,7 +71,7 @@ def download(url: str, sha256: str, name: str) -> Path:
 
 
 def place_of(url: str) -> Path:
-    """Return where the file of an address is kept: named by a hash, and readable."""
+    """Return the cache path of the file of an address: a hash and a readable part."""
     tail = PurePosixPath(unquote(urlsplit(url).path)).name
     slug = re.sub(r"[^A-Za-z0-9._-]+", "-", tail).strip(".-")[:60] or "file"
     digest = hashlib.sha256(url.encode()).hexdigest()[:16]
@@ -79,7 +79,7 @@ def place_of(url: str) -> Path:
 
 
 def fetch_https(url: str, output: str | IO[bytes], _pooch: Any = None) -> None:
-    """Write what an https address holds to a file; a redirect to anything else is refused."""
+    """Write the content of an https address to a file; redirects must be https too."""
     opener = urllib.request.OpenerDirector()
     for handler in (
         urllib.request.ProxyHandler(),
@@ -97,13 +97,13 @@ def fetch_https(url: str, output: str | IO[bytes], _pooch: Any = None) -> None:
         else:
             copied = copy_capped(response, output, url)
         promised = str(response.headers.get("Content-Length", ""))
-    # A reader of pieces is not told where a connection ends too early: it looks like the end.
+    # A connection that ends too early looks like the end of the data.
     if promised.isdecimal() and copied < int(promised):
         raise OSError(f"cut short: {copied:,} of {int(promised):,} bytes came")
 
 
 def copy_capped(source: IO[bytes], target: IO[bytes], url: str) -> int:
-    """Copy a stream, stop where it is larger than data may be, and return its size in bytes."""
+    """Copy a stream and return its size in bytes; raise DataError if it is too large."""
     left = limit = most_bytes()
     while chunk := source.read(_CHUNK):
         left -= len(chunk)
@@ -117,7 +117,7 @@ def copy_capped(source: IO[bytes], target: IO[bytes], url: str) -> int:
 
 
 class UnreachableError(DataError):
-    """No way leads to a host, so nothing else can be had from it either."""
+    """Host that cannot be reached, for all its datasets."""
 
     def __init__(self, message: str, host: str) -> None:
         super().__init__(message)
@@ -125,7 +125,7 @@ class UnreachableError(DataError):
 
 
 def check_online(name: str, url: str) -> None:
-    """Raise where the network is not to be used."""
+    """Raise UnreachableError if the network is disabled."""
     if offline():
         message = f"{name} is not in the cache, and HARNESS_OFFLINE forbids to fetch it"
         raise UnreachableError(message, host_of(url))
@@ -137,14 +137,14 @@ def host_of(url: str) -> str:
 
 
 def unreachable(name: str, url: str, error: OSError) -> DataError:
-    """Return the error of a dataset that could not be fetched, with what else helps."""
+    """Return the error for a dataset that could not be downloaded, with advice."""
     reason = getattr(error, "reason", None) or error.strerror or error
     message = (
         f"{name} could not be fetched: {reason}; fetch it where there is a network with "
         f"`harness data fetch {name}`, or name a folder that holds it with HARNESS_MIRROR"
     )
     no_way = isinstance(error, (urllib.error.URLError, ConnectionError, TimeoutError))
-    if no_way and not isinstance(error, urllib.error.HTTPError):  # which is an answer
+    if no_way and not isinstance(error, urllib.error.HTTPError):  # the host has answered
         return UnreachableError(message, host_of(url))
     return DataError(message)
 
@@ -153,17 +153,17 @@ def unreachable(name: str, url: str, error: OSError) -> DataError:
 
 
 def pin_of(key: str) -> str:
-    """Return the checksum that was pinned at the first fetch, or ""."""
+    """Return the checksum pinned at the first download, or ""."""
     return _pins().get(key, "")
 
 
 def pin(key: str, found: str, name: str, *, expected: str = "") -> None:
-    """Hold a checksum against the card's or the pinned one; pin it where there is none yet.
+    """Compare a checksum with the declared or pinned one; pin it if there is none yet.
 
     Raises
     ------
     DataError
-        Where they differ, naming both.
+        If they differ, with both.
     """
     known = expected or pin_of(key)
     if not known:
@@ -178,7 +178,7 @@ def pin(key: str, found: str, name: str, *, expected: str = "") -> None:
 
 
 def _pins() -> dict[str, str]:
-    """Return all pins; a file of pins that was damaged is told, for without it anything passes."""
+    """Return all pins; raise DataError if the file is damaged, so that checks are not skipped."""
     path = cache_folder() / "pins.json"
     try:
         found = json.loads(path.read_bytes())

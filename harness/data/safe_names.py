@@ -1,4 +1,4 @@
-"""Names from files, as they may stand in a message."""
+"""Formatting of names from files for messages."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from collections.abc import Sequence
 
 
 def shown(name: object, most: int = 60) -> str:
-    """Return a name from a file as it may stand in a message: quoted, escaped, shortened."""
+    """Return a name from a file for a message: quoted, escaped, shortened."""
     text = str(name)
     return repr(text if len(text) <= most else f"{text[: most - 1]}…")
 
 
 def listed(names: Sequence[object], most: int = 5) -> str:
-    """Return the first names of a list in words, with how many more there are."""
+    """Return the first names of a list and the number of further ones."""
     head = ", ".join(shown(name) for name in names[:most])
     return f"{head} and {len(names) - most:,} more" if len(names) > most else head
 

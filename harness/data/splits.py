@@ -1,8 +1,8 @@
-"""Which rows train and which test: a function of the split and the table alone.
+"""Training and test rows of splits, which depend only on the split and the table.
 
-Every algorithm gets the same rows. Folds are stratified by class (classification) and never part
-a group; scikit-learn's splitters do the work, seeded by split, so a split is the same on every
-machine with the same scikit-learn.
+Every algorithm gets the same rows. Folds are stratified by class (classification) and never
+separate a group. They use scikit-learn's splitters, seeded by split, so a split is the same on
+every machine with the same scikit-learn.
 """
 
 from __future__ import annotations
@@ -21,28 +21,28 @@ if TYPE_CHECKING:
 
     from harness.core.model import Dataset, Table
 
-HOLDOUT_ROWS = 100_000  # from so many rows on, holdouts take the place of folds
+HOLDOUT_ROWS = 100_000  # number of rows from which holdouts replace folds
 TEST_SHARE = 0.25
-TEST_ROWS = 2_000  # that repeated training sets are tested on, at most
-_CELLS = 2**20  # that are hashed at once
+TEST_ROWS = 2_000  # maximum number of test rows for drawn training sets
+_CELLS = 2**20  # cells that are hashed at once
 _SALT = 0x9E3779B97F4A7C15  # 2⁶⁴ divided by the golden ratio, odd
 
 
 def default_splits(
     dataset: Dataset, folds: int, repeats: int, seed: int, most_train_rows: int | None = None
 ) -> list[Split]:
-    """Return the splits of a dataset, in order; pure, no data is loaded.
+    """Return the splits of a dataset, in order, without loading data.
 
-    Where the source names its own test rows, they are the one split. From ``HOLDOUT_ROWS`` rows
-    on there are as many holdouts as there would be folds, because a verdict needs the spread over
-    splits; below, ``repeats`` times ``folds`` folds. A dataset with fewer rows than folds gets as
-    many folds as rows. Rows in order of time are cut into ``folds`` + 1 blocks: each fold trains
-    on all blocks before the one that it tests.
+    If the source defines test rows, they are the only split. With ``HOLDOUT_ROWS`` rows or more
+    there are as many holdouts as there would be folds, because a verdict needs the spread over
+    splits; with fewer rows, ``repeats`` times ``folds`` folds. A dataset with fewer rows than
+    folds gets as many folds as rows. Rows in order of time are cut into ``folds`` + 1
+    blocks: each fold trains on all blocks before the one that it tests.
 
     Parameters
     ----------
     most_train_rows
-        The most rows that a split trains on; None: all of its training rows.
+        Maximum number of training rows of a split; None: no limit.
     """
     splits = _whole_splits(dataset, folds, repeats, seed)
     return [replace(split, train_rows=most_train_rows or 0) for split in splits]
@@ -64,10 +64,10 @@ def _whole_splits(dataset: Dataset, folds: int, repeats: int, seed: int) -> list
 
 
 def drawn_splits(dataset: Dataset, sets: int, rows: Sequence[int], seed: int) -> list[Split]:
-    """Return ``sets`` training sets of each size, all tested on the same rows; pure.
+    """Return ``sets`` training sets of each size, all tested on the same rows.
 
-    The test rows are those that the source names, or else a holdout of a quarter of the rows, at
-    most ``TEST_ROWS``.
+    The test rows are those of the source, or else a holdout of a quarter of the rows, at most
+    ``TEST_ROWS``.
     """
     share = min(TEST_SHARE, TEST_ROWS / dataset.rows)
     return [
@@ -89,8 +89,8 @@ def split_rows(split: Split, table: Table, task: Task) -> tuple[np.ndarray, np.n
     Raises
     ------
     DataError
-        Where the table cannot be split so: no given test rows, fewer groups or rows than folds,
-        or than a training set is to have.
+        If the table cannot be split: no given test rows, fewer groups or rows than folds, or too
+        few rows for a training set.
     """
     import numpy as np
 
@@ -110,7 +110,7 @@ def split_rows(split: Split, table: Table, task: Task) -> tuple[np.ndarray, np.n
 
 
 def _sampled(split: Split, train: np.ndarray) -> np.ndarray:
-    """Return a random sample of the training rows where a split has a limit on them."""
+    """Return the training rows, or a random sample of them if the split limits their number."""
     import numpy as np
 
     if not 0 < split.train_rows < len(train):
@@ -120,12 +120,12 @@ def _sampled(split: Split, train: np.ndarray) -> np.ndarray:
 
 
 def drawn_apart(split: Split, pool: int) -> bool:
-    """Say whether the training sets of a draw share no row, as where the pool is large enough."""
+    """Return whether the training sets of a draw are disjoint: the pool is large enough."""
     return split.folds * split.train_rows <= pool
 
 
 def split_notes(split: Split, table: Table, task: Task) -> list[str]:
-    """Return what a reader should know of a split: classes too small to be in every fold."""
+    """Return notes on a split: classes too small to be in every fold."""
     import numpy as np
 
     if not task.is_classification or split.scheme in ("given", "draw", "ordered"):
@@ -144,7 +144,7 @@ def split_notes(split: Split, table: Table, task: Task) -> list[str]:
 
 
 def duplicates_across(table: Table, train: np.ndarray, test: np.ndarray) -> int:
-    """Return how many test rows have features that also occur in a training row.
+    """Return the number of test rows whose features also occur in a training row.
 
     Rows are compared by a 64-bit hash of their values; missing equals missing, −0 equals 0.
     """
@@ -155,10 +155,10 @@ def duplicates_across(table: Table, train: np.ndarray, test: np.ndarray) -> int:
 
 
 def _drawn(split: Split, pool: np.ndarray) -> np.ndarray:
-    """Return one training set out of the rows that are not tested.
+    """Return one training set out of the rows that are not test rows.
 
-    Sets that share no row are blocks of one permutation, so independent draws; where there are
-    too few rows for that, each is drawn for itself without replacement.
+    Disjoint sets are blocks of one permutation. If there are too few rows for that, each set is
+    drawn separately without replacement.
     """
     import numpy as np
 
@@ -201,7 +201,7 @@ def _order_of(table: Table) -> np.ndarray:
 
 
 def _later_block(split: Split, table: Table) -> np.ndarray:
-    """Return the rows of the block that a fold tests; rows of one time are never parted."""
+    """Return the test rows of a fold: a block of time; rows of equal time stay together."""
     import numpy as np
 
     order = _order_of(table)
@@ -212,7 +212,7 @@ def _later_block(split: Split, table: Table) -> np.ndarray:
 
 
 def _seed(split: Split) -> int:
-    """Return the seed of a repeat: neighbouring seeds and repeats share nothing."""
+    """Return the seed of a repeat, hashed so that neighbouring seeds are unrelated."""
     import numpy as np
 
     return int(np.random.SeedSequence([split.seed, split.repeat]).generate_state(1)[0])
@@ -228,10 +228,10 @@ def _holdout(split: Split, table: Table, task: Task) -> np.ndarray:
         _check_groups(table.group, 2)
         return _first_test(GroupShuffleSplit(**options).split(rows, groups=table.group))
     if task.is_classification:
-        # A class with a single row cannot be in both parts: it trains.
+        # A class with a single row is used for training.
         common = rows[np.bincount(table.y, minlength=len(table.classes))[table.y] > 1]
         smaller = len(common) * min(split.test_share, 1 - split.test_share)
-        if smaller >= len(np.unique(table.y[common])):  # else a part cannot hold every class
+        if smaller >= len(np.unique(table.y[common])):  # each part can hold all classes
             splitter = StratifiedShuffleSplit(**options)
             chosen: np.ndarray = common[_first_test(splitter.split(common, table.y[common]))]
             return chosen
@@ -257,7 +257,7 @@ def _fold(split: Split, table: Table, task: Task) -> np.ndarray:
     else:
         splitter = ms.StratifiedKFold if stratify else ms.KFold
     with warnings.catch_warnings():
-        # A class smaller than the number of folds is told by `split_notes`.
+        # `split_notes` reports classes smaller than the number of folds.
         warnings.filterwarnings("ignore", "The least populated class", UserWarning)
         parts = splitter(**options).split(np.zeros((len(table.y), 1)), table.y, table.group)
         return _first_test(parts, split.fold)
@@ -283,7 +283,7 @@ def row_hashes(X: Any) -> np.ndarray:
             found += _mixed(X.iloc[:, j].cat.codes.to_numpy(np.float64), salts[j])
         numbers, salts = X.loc[:, ~is_text].to_numpy(np.float64), salts[~is_text]
         width = max(1, _CELLS // max(1, len(X)))
-        for start in range(0, len(salts), width):  # one by one, 100 000 columns take seconds
+        for start in range(0, len(salts), width):  # single columns are slower
             part = slice(start, start + width)
             found += _mixed(numbers[:, part], salts[part]).sum(axis=1, dtype=np.uint64)
         return found

@@ -1,4 +1,4 @@
-"""Open files that may be compressed, hostile or broken, and say which bytes they hold."""
+"""Open files that may be compressed, hostile or broken, and compute their checksums."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from harness.data.safe_names import shown
 
 _CHUNK = 2**20
 _REMEMBERED = 16 * 2**20  # bytes; smaller files are hashed each time
-_SETTLED = 2.0  # seconds a file must have been left alone before its stamp is trusted
+_SETTLED = 2.0  # minimum age of a file in seconds before its stamp is trusted
 _MAGIC = (
     (b"\x1f\x8b", "gzip"),
     (b"BZh", "bzip2"),
@@ -40,7 +40,7 @@ COMPRESSIONS = (*_OPENERS, "zip")
 
 
 def magic(path: Path) -> str:
-    """Return what the first bytes of a file say it is: a compression, ``pickle``, … or ``""``."""
+    """Return the kind of a file by its first bytes: a compression, ``pickle``, … or ``""``."""
     try:
         with path.open("rb") as file:
             head = file.read(8)
@@ -53,7 +53,7 @@ def magic(path: Path) -> str:
 
 
 def check_path(path: Path) -> None:
-    """Refuse a path that is not UTF-8: no experiment, store or report can hold it."""
+    """Raise DataError for a path that is not UTF-8, because it cannot be stored."""
     whole = str(path.absolute())
     try:
         whole.encode()
@@ -64,7 +64,7 @@ def check_path(path: Path) -> None:
 
 
 def check_readable(path: Path) -> None:
-    """Refuse what is no regular file, with what to do instead."""
+    """Raise DataError, with advice, if a path is not a non-empty regular file."""
     try:
         if path.is_dir():
             raise DataError(f"{path} is a folder; name the data file in it")
@@ -80,14 +80,14 @@ def check_readable(path: Path) -> None:
 
 
 def packed_size(path: Path) -> int | None:
-    """Return the size of a compressed file, None of any other."""
+    """Return the size of a compressed file, None for other files."""
     return path.stat().st_size if magic(path) in COMPRESSIONS else None
 
 
 class _Capped(io.RawIOBase):
-    """A reader that ends with a fault where a file is corrupt or unpacks to too much.
+    """Reader that raises DataError if a file is corrupt or unpacks to too much.
 
-    Parsers turn what a reader raises into errors of their own; ``fault`` keeps the first one.
+    Parsers may convert the error; ``fault`` keeps the original one.
     """
 
     def __init__(self, inner: IO[bytes], path: Path, limit: int) -> None:
@@ -104,7 +104,7 @@ class _Capped(io.RawIOBase):
         try:
             data = self._inner.read(len(buffer))
         except Exception as error:
-            # zlib.error, EOFError, LZMAError, OSError: all mean the same to a reader
+            # zlib.error, EOFError, LZMAError, OSError
             self.fault = DataError(f"{self._path} is corrupt or cut short: {error}")
             raise self.fault from error
         self._left -= len(data)
@@ -124,19 +124,19 @@ class _Capped(io.RawIOBase):
 
 @contextmanager
 def open_data(path: Path, member: str = "") -> Iterator[IO[bytes]]:
-    """Open a file for reading, unpacked where it is gzip, bzip2, xz or zip, with a cap on its size.
+    """Open a file for reading, unpacked if it is gzip, bzip2, xz or zip, with a size limit.
 
     Parameters
     ----------
     path
         The file.
     member
-        The file to read inside a zip archive; nothing of it is written anywhere.
+        The file to read inside a zip archive; it is not extracted to disk.
 
     Raises
     ------
     DataError
-        Where the stream is corrupt or too large, whatever the parser made of that.
+        If the stream is corrupt or too large, even if the parser raised another error.
     """
     kind = magic(path)
     with path.open("rb") as raw:
@@ -167,7 +167,7 @@ def _unpacked(raw: IO[bytes], kind: str, path: Path, member: str) -> IO[bytes]:
 
 
 class _Stamp(Strict):
-    """What changes with a file's content: its inode's own time cannot be set back by a program."""
+    """File status that changes with the content; programs cannot set ``ctime`` back."""
 
     device: int
     inode: int
@@ -182,10 +182,10 @@ class _Hashed(Strict):
 
 
 def sha256_of(path: Path) -> str:
-    """Return the SHA-256 of a file's bytes as they lie on the disk, 64 hex digits.
+    """Return the SHA-256 of a file, 64 hex digits.
 
-    A large file whose stamp is that of its last hash is not read again. This is the rule by
-    which git trusts its index; a stamp younger than two seconds is not trusted.
+    A large file with an unchanged stamp is not read again, as in git's index. A stamp younger than
+    two seconds is not trusted.
     """
     check_readable(path)
     stamp = _stamp(path)
@@ -221,7 +221,7 @@ def _stamp(path: Path) -> _Stamp:
 
 
 def check_sha256(path: Path, expected: str) -> None:
-    """Raise where a file does not hold the bytes that it must, naming both checksums."""
+    """Raise DataError, with both checksums, if a file does not have the expected one."""
     found = sha256_of(path)
     if found != expected:
         raise DataError(

@@ -1,4 +1,4 @@
-"""From parsed columns to a table: target, weight, groups, and a kind for every column."""
+"""Convert parsed columns to a table: target, weight, groups, and typed feature columns."""
 
 from __future__ import annotations
 
@@ -21,27 +21,27 @@ if TYPE_CHECKING:
     from harness.data.parsers import Parsed
 
 MOST_CLASSES = 1000
-FEW_CLASSES = 20  # so many are never too many, however few the rows
+FEW_CLASSES = 20  # number of classes allowed for any number of rows
 
 
 def tabulate(parsed: Parsed, reading: Reading, task: Task, place: str) -> Table:
-    """Return the table that parsed files make.
+    """Return the table for parsed files.
 
     Parameters
     ----------
     parsed
-        Columns with the target among them, or a matrix with the target apart.
+        A frame that includes the target, or a matrix and a separate target.
     reading
-        Which column is what.
+        Roles of the columns and reading options.
     task
-        What is predicted; decides how the target is coded.
+        The task, which determines the encoding of the target.
     place
         The file or dataset, for messages.
 
     Raises
     ------
     DataError
-        Where a named column does not exist, or the target cannot serve.
+        If a named column does not exist, or the target is unsuitable.
     """
     notes: list[str] = []
     is_frame = parsed.target is None
@@ -65,7 +65,7 @@ def tabulate(parsed: Parsed, reading: Reading, task: Task, place: str) -> Table:
 
 
 def check_columns(frame: pd.DataFrame, reading: Reading, place: str) -> None:
-    """Raise where a column that the reading names does not exist."""
+    """Raise DataError if a column named in the reading options does not exist."""
     known = [str(name) for name in frame.columns]
     if not reading.target:
         raise DataError(f"{place}: which column is the target? It has {listed(known)}")
@@ -90,7 +90,7 @@ def check_columns(frame: pd.DataFrame, reading: Reading, place: str) -> None:
 def _kept_rows(
     target: pd.Series[Any], reading: Reading, task: Task, place: str, notes: list[str]
 ) -> tuple[np.ndarray, pd.Series[Any]]:
-    """Return the mask of rows that count, and their targets with the label map applied."""
+    """Return the mask of used rows, and their targets with the label map applied."""
     labels = target
     if reading.labels or reading.leave_out:
         text = labels_of(target)
@@ -118,7 +118,7 @@ def encode_target(
 ) -> tuple[np.ndarray, tuple[str, ...]]:
     """Return targets as float64 values, or as int64 codes with the label of each code.
 
-    Labels are sorted as numbers where all are numbers, else as text.
+    Labels are sorted as numbers if all are numbers, else as text.
     """
     if task.is_classification:
         codes, classes = encode_classes(target)
@@ -171,13 +171,13 @@ def _weights(column: pd.Series[Any], place: str) -> np.ndarray:
 
 
 def _groups(column: pd.Series[Any]) -> np.ndarray:
-    """Return group codes; rows without a group are one group together."""
+    """Return group codes; rows without a group form one group."""
     codes, _ = pd.factorize(column, use_na_sentinel=False)
     return codes.astype(np.int64)
 
 
 def _order(column: pd.Series[Any], place: str) -> np.ndarray:
-    """Return for each row how many rows are earlier; numbers, and texts of dates, are times."""
+    """Return the number of earlier rows for each row; times are numbers or texts of dates."""
     name = shown(column.name)
     if column.isna().any():
         raise DataError(f"{place}: the column of time {name} is missing in some rows; fill them in")
@@ -210,10 +210,10 @@ def _features(frame: pd.DataFrame, reading: Reading, place: str, notes: list[str
 
 
 def _blocks(frame: pd.DataFrame, names: list[str], reading: Reading, notes: list[str]) -> Blocks:
-    """Return the columns that are used, each as numbers or as categories."""
+    """Return the feature columns, each as numbers or as categories."""
     forced = set(reading.declared_categories(names))
     if not forced and not reading.dates and all(kind.kind in "iuf" for kind in frame.dtypes):
-        values = frame.to_numpy(np.float64)  # at once: selecting thousands of columns is slow
+        values = frame.to_numpy(np.float64)  # selecting many columns is slow
         wanted = set(names)
         return numeric_blocks(names, values[:, [name in wanted for name in frame.columns]])
     columns = _columns(frame, names, reading, forced)
@@ -229,7 +229,7 @@ def _blocks(frame: pd.DataFrame, names: list[str], reading: Reading, notes: list
 def _columns(
     frame: pd.DataFrame, names: list[str], reading: Reading, forced: set[str]
 ) -> dict[str, Column]:
-    """Return every column that is used; a date gives several numeric columns."""
+    """Return the feature columns; a date gives several numeric columns."""
     dates = {name: pattern for name, pattern in reading.dates.items() if name in names}
     created = feature_names(dates, names)
     columns: dict[str, Column] = {}
@@ -256,7 +256,7 @@ def _check_infinite(blocks: Blocks, place: str) -> None:
 
 
 def _note_oddities(blocks: Blocks, notes: list[str]) -> None:
-    """Note the columns that hold nothing, and those that hold one value."""
+    """Append notes on empty columns and constant columns."""
     least, most = (f.reduce(blocks.numbers, axis=0) for f in (np.fmin, np.fmax))
     whole = ~np.isnan(blocks.numbers).any(axis=0)
     names = np.array(blocks.numeric_names(), dtype=object)
@@ -282,7 +282,7 @@ def _sparse(X: Any, place: str) -> Any:
 
 
 def facts_of(table: Table) -> dict[str, Any]:
-    """Return what a declaration says of a table: rows, columns, classes, kinds, missing."""
+    """Return the facts of a table for a declaration: rows, columns, classes, kinds, missing."""
     sparse = not isinstance(table.X, pd.DataFrame)
     kinds: Sequence[Any] = [] if sparse else list(table.X.dtypes)
     missing = np.isnan(table.X.data).any() if sparse else table.X.isna().to_numpy().any()

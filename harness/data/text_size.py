@@ -28,27 +28,27 @@ MULTIPLE, MULTIPLE_PACKED = 2, 4
 
 
 class TextSize(NamedTuple):
-    """How large a text file is once unpacked."""
+    """Size of a text file once unpacked."""
 
     bytes: int
-    lines: int  # not fewer than there are
-    fields: int  # not fewer than there are
+    lines: int  # upper bound
+    fields: int  # upper bound
 
 
 def checked_size(path: Path, reading: Reading) -> TextSize:
-    """Return the size of a text file; raise DataError where it is too large to be parsed."""
+    """Return the size of a text file; raise DataError if it is too large to be parsed."""
     size = TextSize(*_count(path, reading))
     check_memory(path, size.bytes + FIELD * size.fields, "while it is read")
     return size
 
 
 def check_table(path: Path, rows: int, columns: int) -> None:
-    """Raise DataError where a table of numbers would need too much memory."""
+    """Raise DataError if a table of numbers would need too much memory."""
     check_memory(path, 8 * rows * columns, f"as a table of {rows:,} rows and {columns:,} columns")
 
 
 def check_memory(path: Path, needed: int, when: str) -> None:
-    """Raise DataError where a text file needs more memory than it may."""
+    """Raise DataError if a text file needs more memory than allowed."""
     packed = packed_size(path)
     multiple = MULTIPLE if packed is None else MULTIPLE_PACKED
     allowed = max(ALWAYS_ALLOWED, multiple * most_bytes(packed))
@@ -60,12 +60,12 @@ def check_memory(path: Path, needed: int, when: str) -> None:
 
 
 def bounded_lines(stream: IO[bytes], path: Path, separators: str = "") -> Iterator[bytes]:
-    """Yield the lines of a stream; raise DataError at one that is too long.
+    """Yield the lines of a stream; raise DataError for a line that is too long.
 
     Parameters
     ----------
     separators
-        Characters between fields, of which a line has at most as many as a table has columns.
+        Characters between fields; their number per line is limited.
     """
     number = 0
     while line := stream.readline(LONGEST_LINE + 1):
@@ -79,10 +79,10 @@ def bounded_lines(stream: IO[bytes], path: Path, separators: str = "") -> Iterat
 
 
 def _count(path: Path, reading: Reading) -> tuple[int, int, int]:
-    """Return the bytes, lines and fields of a file; raise DataError at a line that is too long."""
+    """Return the bytes, lines and fields of a file; raise DataError for a line that is too long."""
     separators = _separators(reading)
     total = lines = fields = 0
-    line_bytes = line_fields = 0  # of the line that the end of the last block lies in
+    line_bytes = line_fields = 0  # of the line that continues in the next block
     with open_data(path, reading.member) as stream:
         while block := stream.read(BLOCK):
             total += len(block)
@@ -105,7 +105,7 @@ def _count(path: Path, reading: Reading) -> tuple[int, int, int]:
 
 
 def _first_end(block: bytes) -> int:
-    """Return where the first line of a block ends, −1 where it does not."""
+    """Return the position of the first line end in a block, or −1."""
     places = [place for place in (block.find(b"\n"), block.find(b"\r")) if place >= 0]
     return min(places, default=-1)
 

@@ -1,4 +1,4 @@
-"""Labels by topic: rows begin with their ids, and a file of its own tells the topics of each id."""
+"""Labels by topic: rows begin with their ids, and a separate file has the topics of each id."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from harness.data.safe_names import count, shown
 
 
 def check_ids(numbers: np.ndarray, path: Path) -> None:
-    """Raise where a number in front of a row, float64 of shape (n_rows,), cannot be an id."""
+    """Raise DataError if a number in front of a row, float64 (n_rows,), cannot be an id."""
     wrong = ~_are_ids(numbers)
     if wrong.any():
         raise DataError(
@@ -25,20 +25,20 @@ def check_ids(numbers: np.ndarray, path: Path) -> None:
 
 
 def _are_ids(numbers: np.ndarray) -> np.ndarray:
-    """Return which float64 numbers are whole and exact: from 2⁵³ on some whole numbers are not."""
+    """Return the mask of float64 numbers that are whole and below 2⁵³, hence exact."""
     found: np.ndarray = (numbers == np.trunc(numbers)) & (np.abs(numbers) < 2**53)
     return found
 
 
 def labels_by_id(lines: pd.DataFrame, labels: Mapping[str, str], path: Path) -> pd.Series[Any]:
-    """Return the label of each id whose topics stand for one label, and for no other.
+    """Return the label of each id whose topics map to exactly one label.
 
     Parameters
     ----------
     lines
-        The fields of a file of topics as text, a row ``topic``, ``id``, ``1`` each.
+        The fields of a file of topics as text, each row ``topic``, ``id``, ``1``.
     labels
-        Topic → label; other topics do not count.
+        Topic → label; other topics are ignored.
     path
         The file, for messages.
 
@@ -50,7 +50,7 @@ def labels_by_id(lines: pd.DataFrame, labels: Mapping[str, str], path: Path) -> 
     Raises
     ------
     DataError
-        Where a line is of another form.
+        If a line has another form.
     """
     if lines.shape[1] != 3:
         raise DataError(f"{path} has {count(lines.shape[1], 'column')}, not 3: topic, id and 1")
@@ -68,5 +68,5 @@ def labels_by_id(lines: pd.DataFrame, labels: Mapping[str, str], path: Path) -> 
 
 
 def labels_of(ids: np.ndarray, by_id: pd.Series[Any]) -> np.ndarray:
-    """Return the label of each row's id, shape (n_rows,) of object; NaN where it has none."""
+    """Return the label of each row's id, object array (n_rows,); NaN without a label."""
     return by_id.reindex(ids.astype(np.int64)).to_numpy(object)

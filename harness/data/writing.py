@@ -1,4 +1,4 @@
-"""Write files so that a reader sees the old one or the new one, never half of one."""
+"""Atomic writing of files, and removal of unfinished ones."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ import uuid
 from contextlib import suppress
 from pathlib import Path
 
-DAY = 86_400.0  # seconds; nothing that is still being written is so old
+DAY = 86_400.0  # seconds; older unfinished files are left over
 
 
 def write_atomically(path: Path, content: bytes) -> None:
-    """Write a file: beside its place first, flushed to the disk, then moved there."""
+    """Write a file atomically: temporary file, fsync, rename."""
     path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_name(f".{path.name[:40]}.{uuid.uuid4().hex[:12]}")
     try:
@@ -29,16 +29,16 @@ def write_atomically(path: Path, content: bytes) -> None:
 
 
 def sweep(folder: Path, pattern: str, older: float = DAY) -> None:
-    """Remove files and folders that were left half-written by a process that was killed.
+    """Remove unfinished files and folders of killed processes.
 
     Parameters
     ----------
     folder
-        Where they lie.
+        Folder to clean.
     pattern
-        A glob that only names in the making match.
+        Glob that matches only names of unfinished files.
     older
-        Only what was not touched for so many seconds; 0 where a lock says that nobody writes.
+        Minimum age in seconds; 0 if the caller holds a lock.
     """
     with suppress(OSError):
         for left in folder.glob(pattern):

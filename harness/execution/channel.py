@@ -1,4 +1,4 @@
-"""The wire between a supervisor and a worker: a request a line one way, a reply a line back."""
+"""Channel between the parent and a worker: one line of JSON per request and per reply."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from typing import IO, Any
 from harness.core.model import JSON, Failure
 from harness.worker import PROTOCOL
 
-LONGEST_REPLY = 1 << 20  # bytes; a worker that says more is not speaking the protocol
+LONGEST_REPLY = 1 << 20  # bytes; a longer line is a protocol error
 
 
 class GarbledError(Exception):
-    """Something other than one proper reply came; its text begins as the message."""
+    """Invalid data on the reply pipe; the message is the beginning of the data."""
 
 
 class Channel:
-    """The parent's ends: the worker's stdin, and a pipe of its own for replies.
+    """Parent's ends of the channel: the worker's stdin, and a separate pipe for replies.
 
-    The worker is given ``write_end``; the parent's copy is closed once it has it.
+    The worker inherits ``write_end``; the parent closes its copy afterwards.
     """
 
     def __init__(self) -> None:
@@ -33,40 +33,40 @@ class Channel:
         self._unsent = b""
 
     def connect(self, requests: IO[bytes]) -> None:
-        """Take the unbuffered stdin of a worker that has been started."""
+        """Set the unbuffered stdin of a started worker."""
         self._requests = requests
-        os.set_blocking(requests.fileno(), False)  # a worker that is stopped reads nothing
+        os.set_blocking(requests.fileno(), False)  # a stopped worker does not read
 
     def release(self) -> None:
-        """Close the worker's end, so that its death is heard as the end of the replies."""
+        """Close the parent's copy of the worker's end, so that the worker's end gives EOF."""
         os.close(self.write_end)
 
     def send(self, do: str, fields: dict[str, Any]) -> None:
-        """Begin one request; :meth:`push` writes what does not fit into the pipe at once."""
+        """Send one request; :meth:`push` writes what does not fit into the pipe at once."""
         self._number += 1
         request = {"v": PROTOCOL, "n": self._number, "do": do, **fields}
         self._unsent = json.dumps(request).encode() + b"\n"
         self.push()
 
     def push(self) -> None:
-        """Write as much of a request as is taken; BrokenPipeError where nobody reads any more."""
+        """Write as much of the request as the pipe takes; BrokenPipeError if it has no reader."""
         assert self._requests is not None
         if self._unsent:
-            # None, where nothing is taken now
+            # `write` returns None if the pipe is full
             written = self._requests.write(self._unsent) or 0
             self._unsent = self._unsent[written:]
 
     def wait(self, seconds: float) -> None:
-        """Sleep until something is heard, or more can be said, at most for some seconds."""
+        """Wait until data can be read or written, at most ``seconds``."""
         assert self._requests is not None
-        heed = select.poll()
-        heed.register(self._replies, select.POLLIN)
+        poller = select.poll()
+        poller.register(self._replies, select.POLLIN)
         if self._unsent:
-            heed.register(self._requests, select.POLLOUT)
-        heed.poll(seconds * 1000)
+            poller.register(self._requests, select.POLLOUT)
+        poller.poll(seconds * 1000)
 
     def hear(self) -> bool:
-        """Take what was written; False where nothing was, EOFError where nothing can be."""
+        """Read available data into the buffer; return False without data, EOFError at the end."""
         try:
             data = os.read(self._replies, 1 << 16)
         except BlockingIOError:
@@ -77,12 +77,12 @@ class Channel:
         return True
 
     def reply(self) -> JSON | None:
-        """Return the reply to the last request, or None where it is not yet whole.
+        """Return the reply to the last request, or None if it is not complete yet.
 
         Raises
         ------
         GarbledError
-            Where anything else was received.
+            If anything else was received.
         """
         line, newline, rest = self._buffer.partition(b"\n")
         if not newline and len(line) <= LONGEST_REPLY:
@@ -93,7 +93,7 @@ class Channel:
         return found
 
     def close(self) -> None:
-        """Hang up."""
+        """Close both ends."""
         if self._requests is not None:
             with contextlib.suppress(OSError):
                 self._requests.close()

@@ -18,9 +18,9 @@ from harness.execution.pool import kind_of
 from harness.execution.supervisor import KINDS, Compiled, Supervisor
 from harness.plugins.registry import Registry
 
-KIND = "compiled"  # of the events that it is noted as
-LARGE = 500  # rows from which on algorithms may sort, bundle and predict in other ways
-ALIKE = 0.5  # share of the smaller one's files from which on two plugins stand in one lane
+KIND = "compiled"  # of the stored events
+LARGE = 500  # rows from which algorithms may sort, bundle and predict with other kernels
+ALIKE = 0.5  # share of common files from which two plugins are compiled in sequence
 
 
 def compile_and_tell(
@@ -30,9 +30,9 @@ def compile_and_tell(
     progress: Progress,
     note: Callable[[JSON], None],
 ) -> None:
-    """Compile the kernels of the from-scratch algorithms among jobs before a trial's time counts.
+    """Compile the kernels of the from-scratch algorithms among jobs, before any trial.
 
-    Says what could not be run, and has each end of it noted.
+    Print failures, and call ``note`` with the result of each algorithm.
     """
     known = registry.entries["algorithm"]
     ours = [job for job in jobs if known[job.algorithm].value.origin == "scratch"]
@@ -49,23 +49,23 @@ def compile_and_tell(
 def compile_kernels(
     jobs: Iterable[Job], supervisor: Supervisor, registry: Registry, more: Iterable[str] = ()
 ) -> Iterator[Compiled]:
-    """Compile the kernels of each algorithm once, so that no trial pays for it.
+    """Compile the kernels of each algorithm once, so that trials do not include compiling.
 
-    Of algorithms that share code one goes first, because the others find ready what it compiled;
-    all else goes side by side.
+    Of algorithms that share code one goes first, because the others reuse its kernels; all others
+    are compiled in parallel.
 
     Parameters
     ----------
     jobs
-        Those whose algorithms compile something; jobs of one algorithm are warmed together, with
-        all their params, and for the `KINDS` of tables that their datasets have.
+        Jobs of algorithms with kernels. Jobs of one algorithm are compiled together, with all
+        their params, for the `KINDS` of tables of their datasets.
     more
-        Further kinds of tables, of all jobs.
+        Further kinds of tables, for all jobs.
 
     Yields
     ------
     Compiled
-        One for each algorithm, thread count and environment, as it is done.
+        One for each algorithm, thread count and environment, as it finishes.
     """
     whole: dict[Hashable, Job] = {}
     kinds: dict[Hashable, set[str]] = defaultdict(set)
@@ -87,17 +87,17 @@ def compile_kernels(
                 rest |= {threads.submit(warm, job): [] for job in rest.pop(done)}
                 yield done.result()
         except BaseException:
-            supervisor.close()  # else the threads would be waited for until all is compiled
+            supervisor.close()  # otherwise the executor would wait for all compilations
             raise
 
 
 def compiled_of(job: Job) -> Hashable:
-    """Return what two jobs share that are warmed together."""
+    """Return a key that is equal for jobs that are compiled together."""
     return job.algorithm, kind_of(job)
 
 
 def kinds_of(registry: Registry, name: str) -> frozenset[str]:
-    """Return which of `KINDS` a dataset has; all, of one that only its file can tell of."""
+    """Return the `KINDS` of a dataset; all of them for a dataset that is not registered."""
     entry = registry.entries["dataset"].get(name.partition(":")[0])
     if entry is None:
         return KINDS
@@ -110,13 +110,13 @@ def kinds_of(registry: Registry, name: str) -> frozenset[str]:
 
 
 def _rows(name: str, dataset: Dataset) -> int:
-    """Return how many rows a dataset has; ``rows=N`` in its name changes that."""
+    """Return the number of rows of a dataset, with ``rows=N`` in its name taken into account."""
     given = re.search(r"[:,]rows=(\d+)", name)
     return int(given[1]) if given else dataset.rows
 
 
 def lanes_of(jobs: Iterable[Job]) -> list[list[Job]]:
-    """Part jobs into lanes: those whose plugins share much of their code stand in one."""
+    """Return jobs in groups; jobs whose plugins share much of their code are in one group."""
     lanes: list[list[Job]] = []
     for job in jobs:
         alike = [lane for lane in lanes if any(share_code(job, other) for other in lane)]
@@ -126,13 +126,13 @@ def lanes_of(jobs: Iterable[Job]) -> list[list[Job]]:
 
 
 def share_code(a: Job, b: Job) -> bool:
-    """Say whether more than half of the smaller plugin's files are the other's too."""
+    """Return whether two plugins share more than half of the files of the smaller one."""
     mine, theirs = (files_of(job) for job in (a, b))
     return len(mine & theirs) > ALIKE * min(len(mine), len(theirs))
 
 
 def files_of(job: Job) -> frozenset[Path]:
-    """Return the files of a job's plugin, which is a module or a file."""
+    """Return the source files of a job's plugin, which is a module or a file."""
     if Path(job.plugin).suffix == ".py":
         return source_files(job.plugin)
     found = find_spec(job.plugin)

@@ -1,7 +1,8 @@
-"""The harness's end of the templates that workers are forked from, see `harness.worker.template`.
+"""Fork server for workers: the parent's side of the template processes.
 
-A template is started when the first worker of its kind is needed, serves every supervisor of this
-process, and ends with it or when idle. Where none can be had the caller starts a new interpreter.
+See `harness.worker.template` for the other side. A template is started when the first worker of its
+kind is needed, serves every supervisor of this process, and ends with it or when idle. If forking
+is not possible, the caller starts a new interpreter instead.
 """
 
 from __future__ import annotations
@@ -20,16 +21,16 @@ from pathlib import Path
 from typing import IO
 
 PATIENCE = 60.0  # seconds for a template to import and to fork
-STATUS_LATE = 2.0  # seconds between the end of a worker and the word of it
-UNKNOWN_END = 1 << 16  # no exit code: that of a worker whose template ended before it
+STATUS_LATE = 2.0  # seconds to wait for the exit code after the end of a worker
+UNKNOWN_END = 1 << 16  # placeholder exit code of a worker whose template ended before it
 
-_Kind = tuple[int, frozenset[tuple[str, str]]]  # this process, and the variables
+_Kind = tuple[int, frozenset[tuple[str, str]]]  # id of this process, environment variables
 _lock = threading.Lock()
-_templates: dict[_Kind, Template | None] = {}  # None: of this kind none can be had
+_templates: dict[_Kind, Template | None] = {}  # None: this kind cannot be started
 
 
 class Forked:
-    """A worker that a template forked: what `subprocess.Popen` is of one that was started."""
+    """Process of a forked worker, with the interface of `subprocess.Popen`."""
 
     def __init__(self, pid: int, pidfd: int, told: socket.socket, stdin: IO[bytes]) -> None:
         self.pid = pid
@@ -39,34 +40,34 @@ class Forked:
         self._told = told
 
     def poll(self) -> int | None:
-        """Return the exit code, or None as long as it runs."""
+        """Return the exit code, or None while the worker runs."""
         if self.returncode is None and self._readable(0.0):
-            self._hear()
+            self._read_exit_code()
         return self.returncode
 
     def wait(self, timeout: float | None = None) -> int:
-        """Return the exit code once there is one; −n stands for signal n.
+        """Wait for the end and return the exit code; −n stands for signal n.
 
         Raises
         ------
         subprocess.TimeoutExpired
-            Where it goes on for longer than so many seconds.
+            If the worker still runs after ``timeout`` seconds.
         """
         if self.returncode is None:
             if not self._readable(timeout):
                 raise subprocess.TimeoutExpired("worker", timeout or 0.0)
-            self._hear()
+            self._read_exit_code()
         assert self.returncode is not None
         return self.returncode
 
     def _readable(self, timeout: float | None) -> bool:
-        """Say whether it ends within some seconds."""
-        heed = select.poll()
-        heed.register(self._pidfd, select.POLLIN)
-        return bool(heed.poll(None if timeout is None else timeout * 1000))
+        """Return whether the worker ends within ``timeout`` seconds."""
+        poller = select.poll()
+        poller.register(self._pidfd, select.POLLIN)
+        return bool(poller.poll(None if timeout is None else timeout * 1000))
 
-    def _hear(self) -> None:
-        """Take the word of the template on how it ended, and let go of the process id."""
+    def _read_exit_code(self) -> None:
+        """Read the exit code from the template and close the descriptors."""
         self._told.settimeout(STATUS_LATE)
         try:
             word = self._told.recv(64)
@@ -78,12 +79,12 @@ class Forked:
 
 
 class Template:
-    """A process that forks workers with the same variables."""
+    """Process that forks workers with the same environment variables."""
 
     def __init__(self, variables: Mapping[str, str]) -> None:
         self.used = False
-        self._door, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        self._door.settimeout(PATIENCE)
+        self._socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self._socket.settimeout(PATIENCE)
         with theirs:
             self.process = subprocess.Popen(  # noqa: S603 - our own interpreter
                 [sys.executable, "-m", "harness.worker", "--template", str(theirs.fileno())],
@@ -91,17 +92,17 @@ class Template:
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
                 pass_fds=(theirs.fileno(),),
-                start_new_session=True,  # a Ctrl-C in the terminal is not for it
+                start_new_session=True,  # Ctrl-C in the terminal must not reach it
                 env=dict(variables),
             )
 
     def fork(self, variables: Mapping[str, str], output: int, replies: int) -> Forked:
-        """Return a new worker with further variables.
+        """Return a new worker with further environment variables.
 
         Raises
         ------
         OSError
-            Where the template has ended, cannot fork, or takes too long.
+            If the template has ended, cannot fork, or takes too long.
         """
         told, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         stdin, requests = os.pipe()
@@ -109,9 +110,9 @@ class Template:
         try:
             with theirs:
                 given = [stdin, output, replies, theirs.fileno()]
-                socket.send_fds(self._door, [json.dumps(asked).encode()], given)
+                socket.send_fds(self._socket, [json.dumps(asked).encode()], given)
             pid, pidfd = _announced(told)
-        except BaseException:  # hung up, a worker that is forked after all ends at once
+        except BaseException:  # with closed ends, a late fork ends at once
             os.close(requests)
             told.close()
             raise
@@ -121,18 +122,18 @@ class Template:
         return Forked(pid, pidfd, told, os.fdopen(requests, "wb", buffering=0))
 
     def runs(self) -> bool:
-        """Say whether it can still be asked."""
+        """Return whether the template still runs."""
         return self.process.poll() is None
 
     def end(self) -> None:
-        """End it; its workers go on."""
-        self._door.close()
+        """Kill the template; its workers go on."""
+        self._socket.close()
         self.process.kill()
         self.process.wait()
 
 
 def _announced(told: socket.socket) -> tuple[int, int]:
-    """Return the process id of a new worker, and a descriptor of the process."""
+    """Return the process id and a pidfd of a new worker."""
     told.settimeout(PATIENCE)
     word, pidfds, _, _ = socket.recv_fds(told, 64, 1, socket.MSG_CMSG_CLOEXEC)
     if not pidfds:
@@ -141,23 +142,23 @@ def _announced(told: socket.socket) -> tuple[int, int]:
 
 
 def can_fork() -> bool:
-    """Say whether this system has what it takes; macOS's own libraries do not survive a fork."""
+    """Return whether workers can be forked: only on Linux; macOS libraries are not fork-safe."""
     return sys.platform == "linux" and hasattr(os, "pidfd_open")
 
 
 def fork_worker(
     common: Mapping[str, str], own: Mapping[str, str], output: int, replies: int
 ) -> Forked | None:
-    """Return a worker forked from a template, or None where a new interpreter has to be started.
+    """Return a worker forked from a template, or None if forking is not possible.
 
     Parameters
     ----------
     common
-        All environment variables that workers of this kind share.
+        Environment variables that all workers of this kind share.
     own
-        Those of this one beside.
+        Further environment variables of this worker.
     output
-        Descriptor for what it prints.
+        Descriptor of its stdout and stderr.
     replies
         Descriptor that it writes its replies to.
     """
@@ -171,7 +172,7 @@ def fork_worker(
             key = _key(common)
             if _templates.get(key) is template:
                 _templates[key] = None
-                if template.used:  # it had been well: the next worker may have another
+                if template.used:  # it has worked before: start a new template for the next worker
                     del _templates[key]
             template.end()
         return None
@@ -192,12 +193,12 @@ def _template_of(variables: Mapping[str, str]) -> Template | None:
 
 
 def _key(variables: Mapping[str, str]) -> _Kind:
-    # A child of this process that was forked itself must not ask the templates of its parent.
+    # With the process id: a fork of this process must not use the templates of its parent.
     return os.getpid(), frozenset(variables.items())
 
 
 def _folder() -> str:
-    with contextlib.suppress(OSError):  # it was removed
+    with contextlib.suppress(OSError):  # the working directory was removed
         return str(Path.cwd())
     return ""
 

@@ -1,4 +1,4 @@
-"""Worker processes at hand: started when needed, kept while useful, ended all at once."""
+"""Pool of worker processes: started when needed, kept for reuse, ended together."""
 
 from __future__ import annotations
 
@@ -14,28 +14,28 @@ from harness.core.model import Failure, Job
 from harness.execution.session import DiedError, Session
 from harness.plugins.files import is_file
 
-FEWEST, MOST = 2, 32  # workers that are kept idle, by how much memory is left
-IDLE_BYTES = 3 * 2**28  # left for each, and the most it may hold: without a table it is half of it
+FEWEST, MOST = 2, 32  # bounds of the number of idle workers
+IDLE_BYTES = 3 * 2**28  # maximum memory of an idle worker; half suffices without a table
 
 
 def idle_workers() -> int:
-    """Return how many idle workers this machine has the memory for.
+    """Return the number of idle workers for which this machine has memory.
 
-    Enough of them, and the workers that compiled the kernels go on to the trials.
+    If there are enough, the workers that compiled the kernels are reused for the trials.
     """
     return max(FEWEST, min(MOST, psutil.virtual_memory().available // IDLE_BYTES))
 
 
 class Pool:
-    """Workers of one run; any thread may take one and give it back.
+    """Workers of one run; thread-safe.
 
     Parameters
     ----------
     folder
-        Where workers keep their files.
+        Folder of the workers' files.
     most_idle
-        Workers that are kept for a later job of the same kind: to import a library again takes
-        seconds.
+        Maximum number of idle workers, kept for later jobs of the same kind because importing a
+        library takes seconds.
     """
 
     def __init__(self, folder: Path, most_idle: int) -> None:
@@ -48,14 +48,14 @@ class Pool:
         self._taken = 0
 
     def take(self, job: Job) -> Session:
-        """Return an idle worker of the right kind, or a new one; a timed job gets a new one.
+        """Return an idle worker of the right kind, or a new one; always a new one for a timed job.
 
         Raises
         ------
         SessionError
-            Where the interpreter cannot be started, or the pool was closed.
+            If the interpreter cannot be started, or the pool was closed.
         OSError
-            Where the folder cannot be written.
+            If the folder cannot be written.
         """
         session = self._idle_one(job) or self.start(job, forked=not is_timed(job))
         with self._lock:
@@ -68,7 +68,7 @@ class Pool:
         return session
 
     def give_back(self, job: Job, session: Session) -> None:
-        """Keep a healthy worker for later, unless it grew large; end any other."""
+        """Keep a healthy worker for later, unless it uses much memory; end all others."""
         ended = [session]
         useful = session.alive and not is_timed(job) and session.resident_bytes() <= IDLE_BYTES
         with self._lock:
@@ -82,24 +82,24 @@ class Pool:
             one.close()
 
     def start(self, job: Job, *, pinned: bool = True, forked: bool = False) -> Session:
-        """Return a new worker that the caller closes; that of a timed job is pinned."""
+        """Return a new worker that the caller closes; pin it if the job is timed."""
         cpus = machine.choose_cpus(job.threads) if pinned and is_timed(job) else ()
         return Session(job, self.folder, cpus, forked=forked)
 
-    def crowd(self) -> tuple[int, int]:
-        """Return how many workers are busy, and how many were ever taken."""
+    def load_snapshot(self) -> tuple[int, int]:
+        """Return the number of busy workers, and the number of calls of `take` so far."""
         with self._lock:
             return len(self._busy), self._taken
 
     def end_idle(self) -> None:
-        """End the workers that are kept: what comes next has no use for them, but for memory."""
+        """End the idle workers, to free their memory."""
         with self._lock:
             idle, self._idle = self._idle, []
         for _, session in idle:
             session.stop()
 
     def close(self) -> None:
-        """End all workers, also those that another thread waits for."""
+        """End all workers, even those that another thread waits for."""
         with self._lock:
             self.closed = True
             busy = list(self._busy)
@@ -121,16 +121,16 @@ class Pool:
 
 
 def is_timed(job: Job) -> bool:
-    """Say whether any trial of a job is timed: then it runs alone, in a process of its own."""
+    """Return whether any trial of a job is timed; such a job runs alone in a new process."""
     return any(trial.timed for trial in job.trials)
 
 
 def kind_of(job: Job) -> Hashable:
-    """Return what two jobs must share so that one worker can do both.
+    """Return a key that is equal for jobs that may share a worker.
 
-    Plugins of one package that import the same libraries share a worker, to save the seconds that
-    importing takes. Under a cap on memory algorithms do not: what one left in the process would
-    count as the other's.
+    Plugins of one package that import the same libraries share a worker, because importing takes
+    seconds. With a memory limit algorithms do not share one: memory left by one algorithm would
+    count for the other.
     """
     home: Hashable = job.plugin
     if job.limits.memory:

@@ -1,7 +1,6 @@
-"""The parent's end of one worker process: start it, ask it, watch it, and see that it ends.
+"""Session with one worker process: start it, send requests, enforce limits, end it.
 
-Whatever goes wrong becomes a :class:`SessionError` that carries the outcome's status and its
-failure, in words.
+Every failure is raised as a :class:`SessionError` with the status and the failure of the outcome.
 """
 
 from __future__ import annotations
@@ -28,43 +27,43 @@ from harness.execution.worker_start import WorkerFiles, python_of, start_worker
 from harness.worker import LOST_CHANNEL
 from harness.worker.compile_clock import read_compile_time
 
-LOG_CAP = 8 << 20  # bytes of a plugin's output that are kept on disk
+LOG_CAP = 8 << 20  # bytes; the log of a plugin's output is cleared beyond it
 MIB = 1 << 20
 
 _numbers = itertools.count()
 
 
 class SessionError(HarnessError):
-    """A request that got no good reply, told as an outcome's status and failure."""
+    """Failed request, with the status and failure for the outcome."""
 
     status = Status.CRASHED
 
     def __init__(self, failure: Failure, facts: JSON | None = None) -> None:
         super().__init__(f"{failure.kind}: {failure.message}")
         self.failure = failure
-        self.facts: JSON = facts or {}  # what was measured of the request, for the outcome
+        self.facts: JSON = facts or {}  # measurements for the outcome
 
 
 class RefusedError(SessionError):
-    """The plugin or its data raised; the session is still usable."""
+    """Exception in the plugin or its data; the session is still usable."""
 
     status = Status.FAILED
 
 
 class TooLateError(SessionError):
-    """No reply in time; the worker was killed."""
+    """Timeout of a request; the worker was killed."""
 
     status = Status.TIMEOUT
 
 
 class OverMemoryError(SessionError):
-    """More resident memory than the cap, or than the machine has; the worker is dead."""
+    """Memory above the limit, or out of memory; the worker is dead."""
 
     status = Status.OUT_OF_MEMORY
 
 
 class DiedError(SessionError):
-    """The worker ended, or can no longer be understood; it is dead."""
+    """Unexpected end of the worker, or a protocol error; the worker is dead."""
 
 
 class Session:
@@ -73,23 +72,23 @@ class Session:
     Parameters
     ----------
     job
-        Says the interpreter, the source tree and the number of threads.
+        Job with the interpreter, the source tree and the number of threads.
     folder
-        Where the worker's output is kept while it lives.
+        Folder of the worker's output files while it lives.
     cpus
-        Processors to pin the worker to; none: any.
+        Processors to pin the worker to; empty: no pinning.
     forked
-        Whether it may be a fork of a process that has imported what it needs. Such a worker shares
-        the layout of its memory with all its siblings, so its times are not to be compared.
+        Whether the worker may be a fork of a template process. Forks share the layout of their
+        memory, so their times must not be compared.
 
     Attributes
     ----------
     memory : int
-        Cap on the resident bytes of the worker and its descendants; 0: none.
+        Limit of the resident bytes of the worker and its descendants; 0: none.
     facts : dict
-        What the worker said in its reply to ``hello``.
+        Reply of the worker to ``hello``.
     dataset : DatasetRef or None
-        The table that the worker holds.
+        Dataset that the worker has loaded.
     """
 
     def __init__(
@@ -101,15 +100,15 @@ class Session:
         self._mark = Mark.now(str(self.files.state))
         self.memory = job.limits.memory
         self.facts: JSON = {}
-        self.algorithm = ""  # the one that the worker was last told of
+        self.algorithm = ""  # the algorithm that the worker has loaded
         self.dataset: DatasetRef | None = None
         self.alive = True
-        self.ended = threading.Event()  # nothing of the worker is left
+        self.ended = threading.Event()  # set when all its processes and files are gone
         self._cpus = cpus
         self._threads = job.threads
         self._asking = False
         self._lock = threading.Lock()
-        self._largest = 0  # resident bytes, the most that was seen
+        self._largest = 0  # maximum of resident bytes so far
         self._oom_kills = processes.kernel_oom_kills()
         self._channel = Channel()
         try:
@@ -127,10 +126,10 @@ class Session:
         self._load = LoadMeter(self.process.pid, cpus)
 
     def hello(self, job: Job, timeout: float) -> None:
-        """Have the worker import the plugin of a job and its libraries, unless it has done so."""
+        """Let the worker import the plugin of a job and its libraries, unless already done."""
         if self.algorithm == job.algorithm:
             return
-        self.algorithm = ""  # and stays so where the worker cannot bring it
+        self.algorithm = ""  # in case of failure
         self.facts = self.ask(
             "hello",
             timeout,
@@ -142,7 +141,7 @@ class Session:
         self.algorithm = job.algorithm
 
     def load(self, dataset: DatasetRef, timeout: float) -> None:
-        """Have the worker bring a table, unless it holds that one already."""
+        """Let the worker load a table, unless already loaded."""
         if self.dataset != dataset:
             self.dataset = None
             reply = self.ask("load", timeout, dataset=to_json(dataset))
@@ -155,16 +154,16 @@ class Session:
         Parameters
         ----------
         do
-            The request's name, see ``docs/architecture.md``.
+            Name of the request, see ``docs/architecture.md``.
         timeout
-            Seconds until the worker is killed, or a limit that other requests share.
+            Seconds until the worker is killed, or a limit shared with other requests.
 
         Raises
         ------
         RefusedError
-            Where the plugin raised; the session goes on.
+            If the plugin raised; the session is still usable.
         TooLateError, OverMemoryError, DiedError
-            The session is over.
+            If the worker timed out, used too much memory, or ended; the session is over.
         """
         with self._lock:
             if not self.alive:
@@ -173,7 +172,7 @@ class Session:
         try:
             limit = timeout if isinstance(timeout, TimeLimit) else self.time_limit(timeout)
             reply = self._exchange(do, fields, limit)
-        except BaseException:  # also Ctrl-C: a worker in the middle of something is of no use
+        except BaseException:  # also Ctrl-C: a worker in the middle of a request is unusable
             self.kill()
             raise
         self._asking = False
@@ -182,42 +181,42 @@ class Session:
         return reply
 
     def _raise_refusal(self, failure: Failure) -> None:
-        """Raise what a failed reply says, with what the plugin printed last."""
+        """Raise the error for a failed reply, with the end of the plugin's output."""
         printed = processes.tail(self.files.log, 2000)
         detail = "\n\n".join(filter(None, [failure.detail, printed and f"printed:\n{printed}"]))
         told = Failure(failure.kind, failure.message, detail)
         raise OverMemoryError(told) if failure.kind == "MemoryError" else RefusedError(told)
 
     def resident_bytes(self) -> int:
-        """Return what the worker and its descendants hold now; 0 where it has ended."""
+        """Return the resident bytes of the worker and its descendants; 0 if it has ended."""
         return processes.resident_bytes(self.process.pid) if self.alive else 0
 
     def begin_trial(self) -> None:
-        """Forget what the plugin has printed so far, and measure the machine's load from now on."""
+        """Clear the log of the plugin's output, and start to measure the machine's load."""
         self.clear_log()
         self._load = LoadMeter(self.process.pid, self._cpus)
 
     def clear_log(self) -> None:
-        """Forget what the plugin has printed so far."""
+        """Clear the log of the plugin's output."""
         with contextlib.suppress(FileNotFoundError):  # the folder was removed
             os.truncate(self.files.log, 0)
 
     def time_limit(self, seconds: float) -> TimeLimit:
-        """Return a limit for several requests, which does not count what the worker compiles."""
+        """Return a time limit for several requests, without the worker's compile time."""
         return TimeLimit(seconds, self._compile_seconds)
 
     def _compile_seconds(self) -> float:
         return read_compile_time(self.files.state).total(time.monotonic())
 
     def kill(self) -> None:
-        """End the worker and all that it started, at once."""
+        """Kill the worker and all processes that it started."""
         with self._lock:
             was_alive, self.alive = self.alive, False
         if was_alive:
             self._end()
 
     def stop(self) -> None:
-        """Do the same from another thread; one that waits for a reply then cleans up itself."""
+        """Kill the worker from another thread; a thread that waits for a reply cleans up itself."""
         with self._lock:
             if self.alive and self._asking:
                 self._kill_processes()
@@ -225,7 +224,7 @@ class Session:
         self.kill()
 
     def close(self) -> None:
-        """Let an idle worker end by itself; kill what is left of its process group."""
+        """Let an idle worker quit, and kill the rest of its process group."""
         if self.alive:
             with contextlib.suppress(SessionError, subprocess.TimeoutExpired):
                 self.ask("quit", 5.0)
@@ -242,7 +241,7 @@ class Session:
         try:
             self._channel.send(do, fields)
             while (reply := self._channel.reply()) is None:
-                ended = self.process.poll() is not None  # asked first: a last reply still counts
+                ended = self.process.poll() is not None  # checked first, to read a last reply
                 self._channel.push()
                 if self._channel.hear():
                     continue
@@ -261,7 +260,7 @@ class Session:
         return reply
 
     def _lateness(self, do: str, limit: TimeLimit) -> TooLateError:
-        """Return the error of a request that took too long, with the load of the machine."""
+        """Return the timeout error of a request, with the load of the machine."""
         message = f"no end of {do!r} within {limit.seconds:.3g} s"
         facts: JSON = {"machine_load": self._load.facts(self._threads)}
         if limit.compiled:
@@ -269,20 +268,20 @@ class Session:
         return TooLateError(Failure("timeout", message, self._said()), facts)
 
     def _check_size(self) -> None:
-        """Hold the worker's memory and its output under their caps."""
+        """Check the worker's memory, and clear its log if too large."""
         with contextlib.suppress(FileNotFoundError):  # the folder was removed
             if self.files.log.stat().st_size > LOG_CAP:
                 self.clear_log()
         size = processes.resident_bytes(self.process.pid)
         self._largest = max(self._largest, size)
         if size > self.memory > 0:
-            size = processes.proportional_bytes(self.process.pid)  # forked children share much
+            size = processes.proportional_bytes(self.process.pid)  # shared pages count once
         if size > self.memory > 0:
             message = f"out of memory at {size // MIB} MiB (cap {self.memory // MIB} MiB)"
             raise OverMemoryError(Failure("memory", message, self._said()))
 
     def _death(self) -> SessionError:
-        """Return how the worker ended, in words."""
+        """Return the error for a worker that ended."""
         try:
             code = self.process.wait(timeout=2.0)
         except subprocess.TimeoutExpired:
@@ -305,12 +304,12 @@ class Session:
         return DiedError(Failure(kind, message, self._said()))
 
     def _said(self) -> str:
-        """Return what faulthandler wrote and the last that the plugin printed."""
+        """Return the text of faulthandler and the end of the plugin's output."""
         parts = [processes.fault_text(self.files.faults), processes.tail(self.files.log, 2000)]
         return "\n\n".join(filter(None, parts))
 
     def _kill_processes(self) -> None:
-        """Kill the worker, and all that it or its descendants started."""
+        """Kill the worker and all processes that it or its descendants started."""
         processes.kill_group(self.process.pid, self._mark)
 
     def _end(self) -> None:

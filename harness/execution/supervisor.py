@@ -1,8 +1,8 @@
-"""Carry out a job trial by trial in worker processes, whatever becomes of them.
+"""Run the trials of jobs in worker processes, and recover from failures of these.
 
-A worker that dies, hangs or grows too large costs the trial in flight; the rest of its job goes
-on in a new one. No store is touched: outcomes are yielded, and outcome files lie in the work
-folder until whoever stored them discards them.
+If a worker dies, hangs or uses too much memory, the running trial fails and the rest of the job
+continues in a new worker. The supervisor does not use the store: it yields outcomes, and outcome
+files stay in the work folder until the caller removes them.
 """
 
 from __future__ import annotations
@@ -28,20 +28,20 @@ from harness.execution.session import (
     TooLateError,
 )
 
-ATTEMPTS = 3  # deaths in a row at start-up before the rest of a job is given up
+ATTEMPTS = 3  # failed starts in a row after which a job is given up
 ROWS_ONE_BY_ONE = 100
-KINDS = frozenset({"categorical", "sparse", "large"})  # of tables that need other kernels
+KINDS = frozenset({"categorical", "sparse", "large"})  # tables that need other kernels
 ACCURACY = ("prepare", "fit", "predict", "finish")
 TIMED = ("prepare", "fit", "predict", "fit", "predict", "predict_one", "finish")  # cold, then warm
 
 
 @dataclass(frozen=True)
 class Compiled:
-    """What became of compiling one algorithm's kernels; a note tells what could not be run.
+    """Result of compiling one algorithm's kernels; ``notes`` lists failed calls.
 
-    ``functions`` were compiled, and run, in ``seconds`` of wall time; 0: all were read from the
-    cache. ``cpu`` are the processor seconds of compiling alone, ``first`` the wall seconds of the
-    first fit and its predictions.
+    ``functions`` is the number of compiled functions (0: all were cached), ``seconds`` the wall
+    time of compiling and running them, ``cpu`` the processor seconds of compiling alone, ``first``
+    the wall seconds of the first fit and its predictions.
     """
 
     algorithm: str
@@ -55,20 +55,20 @@ class Compiled:
 
 
 class Supervisor:
-    """Turn jobs into outcomes; may be called from several threads at once.
+    """Supervisor of workers: turns jobs into outcomes; thread-safe.
 
     Parameters
     ----------
     folder
-        Where workers put outcome files; of one run alone.
+        Folder of outcome files, of one run only.
     start_timeout
-        Seconds for a worker to import its plugin; the least that it has to compile.
+        Seconds for a worker to import its plugin; also the minimum limit for compiling.
     load_timeout
-        Seconds for a worker to bring a table, which may have to be fetched.
+        Seconds for a worker to load a table, which may include a download.
     idle
-        Workers that are kept for a later job; by default as many as there is memory for.
+        Number of idle workers to keep; by default as many as there is memory for.
     pool
-        Workers of another supervisor, which closes them, instead of own ones.
+        Pool of another supervisor, which closes it; by default a new one.
     """
 
     def __init__(
@@ -86,20 +86,20 @@ class Supervisor:
         self.pool = pool or Pool(self.folder, idle_workers() if idle is None else idle)
 
     def beside(self, folder: Path) -> Supervisor:
-        """Return a supervisor of the same workers that puts outcome files into another folder."""
+        """Return a supervisor with the same workers and another folder of outcome files."""
         folder.mkdir(parents=True, exist_ok=True)
         start, load = self.start_timeout, self.load_timeout
         return Supervisor(folder, start_timeout=start, load_timeout=load, pool=self.pool)
 
     def supervise(self, job: Job) -> Iterator[Outcome]:
-        """Run the trials of a job in order and yield what became of each.
+        """Run the trials of a job in order and yield their outcomes.
 
-        A job ends early, without a word, only where the supervisor was closed meanwhile.
+        Outcomes are missing only if the supervisor is closed meanwhile.
 
         Raises
         ------
         StoreError
-            Where the work folder cannot be written.
+            If the work folder cannot be written.
         """
         with self._disk():
             yield from self._supervised(job)
@@ -118,7 +118,7 @@ class Supervisor:
                 outcome = self._run(session, job, trial)
                 if outcome.status is not Status.DONE:
                     if self.pool.closed:
-                        return  # it failed because it was stopped
+                        return  # failed because it was stopped
                     self._leave_on_disk(outcome)
                 yield outcome
         finally:
@@ -126,18 +126,18 @@ class Supervisor:
                 self.pool.give_back(job, session)
 
     def warm(self, job: Job, kinds: Iterable[str] = KINDS) -> Compiled:
-        """Have the algorithm of a job compile what it compiles, with the params of its trials.
+        """Compile the kernels of a job's algorithm, with the params of its trials.
 
-        ``kinds`` are those of `KINDS` that its tables will have.
+        ``kinds`` are the `KINDS` of its tables.
         """
         params = list({canonical(t.params): t.params for t in job.trials}.values())
-        job = replace(job, trials=())  # else a timed one would have it pinned and not kept
+        job = replace(job, trials=())  # the worker of a timed job would be pinned and not kept
         session: Session | None = None
         try:
             with self._disk():
                 session = self.pool.take(job)
             self._greet(job, session)
-            limit = max(job.limits.timeout, self.start_timeout)  # what hangs here hangs later too
+            limit = max(job.limits.timeout, self.start_timeout)  # not below that of a trial
             asked = {"params": to_json(params) or [{}], "kinds": sorted(kinds)}
             reply = session.ask("warm", limit, **asked)
         except SessionError as error:
@@ -146,22 +146,22 @@ class Supervisor:
             if session is not None:
                 self.pool.give_back(job, session)
         sample, notes = reply["samples"][0], tuple(reply["notes"])
-        # A worker of an older source tree does not count them.
+        # Workers of older source trees do not reply these.
         functions, cpu = reply.get("functions", 0), reply.get("compiling", sample["cpu"])
         taken = sample["wall"], notes, functions, job.threads, job.environment.name, cpu
         return Compiled(job.algorithm, *taken, reply.get("first", sample["wall"]))
 
     def open_session(self, job: Job) -> Session:
-        """Return a new worker, as a duel needs it: the caller pins and closes it."""
+        """Return a new worker for a duel; the caller pins and closes it."""
         with self._disk():
             return self.pool.start(job, pinned=False)
 
     def end_idle(self) -> None:
-        """End the workers that are kept for later jobs."""
+        """End the idle workers."""
         self.pool.end_idle()
 
     def close(self) -> None:
-        """End all workers, also those that another thread waits for."""
+        """End all workers, even those that another thread waits for."""
         self.pool.close()
 
     def __enter__(self) -> Self:
@@ -172,14 +172,14 @@ class Supervisor:
 
     @contextmanager
     def _disk(self) -> Iterator[None]:
-        """Tell trouble with the work folder as a fault of the store."""
+        """Convert OSError of the work folder to StoreError."""
         try:
             yield
         except OSError as error:
             raise StoreError(f"the work folder {self.folder} cannot be used: {error}") from error
 
     def _ready(self, job: Job, dead: Session | None) -> Session:
-        """Return a worker that holds the job's plugin and table, after some attempts."""
+        """Return a worker with the job's plugin and table loaded; retry failed starts."""
         if dead is not None:
             self.pool.give_back(job, dead)
         for attempt in range(1, ATTEMPTS + 1):
@@ -189,7 +189,7 @@ class Supervisor:
                 session.load(job.dataset, self.load_timeout)
             except BaseException as error:
                 self.pool.give_back(job, session)
-                # The kernel ends idle workers first, so one that was kept may have been its victim.
+                # The kernel kills idle workers first if it runs out of memory, so retry once.
                 again = isinstance(error, DiedError) and attempt < ATTEMPTS
                 again = again or (isinstance(error, OverMemoryError) and attempt == 1)
                 if not again:
@@ -203,9 +203,9 @@ class Supervisor:
         session.hello(job, self.start_timeout)
 
     def _run(self, session: Session, job: Job, trial: Trial) -> Outcome:
-        """Take one trial through its phases and return what became of it."""
+        """Run one trial through its phases and return its outcome."""
         started, limit = utc_now(), session.time_limit(job.limits.timeout)
-        before = self.pool.crowd()
+        before = self.pool.load_snapshot()
         samples: list[Sample] = []
         session.begin_trial()
         for do in TIMED if trial.timed else ACCURACY:
@@ -222,7 +222,7 @@ class Supervisor:
                     "limits": to_json(job.limits),
                     **error.facts,
                 }
-                failed = _failed(trial, _for_people(error, do, job), facts)
+                failed = _failed(trial, _with_user_message(error, do, job), facts)
                 return replace(failed, samples=tuple(samples), started=started)
             samples += [Sample(**s) for s in reply.get("samples", ())]
         try:
@@ -231,7 +231,7 @@ class Supervisor:
             raise StoreError(str(error)) from error
 
     def _fields(self, do: str, job: Job, trial: Trial, before: tuple[int, int]) -> JSON:
-        """Return what a request carries beside its name."""
+        """Return the fields of a request."""
         if do == "prepare":
             return {"trial": to_json(trial)}
         if do == "predict_one":
@@ -246,23 +246,23 @@ class Supervisor:
         }
 
     def _alone(self, before: tuple[int, int]) -> bool:
-        """Say whether no other worker was busy since: only then do times mean speed."""
-        return before == self.pool.crowd() and before[0] == 1
+        """Return whether no other worker was busy since ``before``, so that times are reliable."""
+        return before == self.pool.load_snapshot() and before[0] == 1
 
     def _all_failed(self, trials: Iterable[Trial], error: SessionError) -> Iterator[Outcome]:
-        """Yield the same failure for all trials that no worker could be had for."""
+        """Yield the same failure for all trials of a job without a worker."""
         for trial in trials:
             outcome = _failed(trial, error, {"failed_in": "start"})
             self._leave_on_disk(outcome)
             yield outcome
 
     def _leave_on_disk(self, outcome: Outcome) -> None:
-        """Write a failure as a worker writes a success: a killed run need not repeat it."""
+        """Write the outcome file of a failure, so that a killed run need not repeat it."""
         write_outcome(outcome_path(self.folder, outcome.trial.id), outcome)
 
 
-def _for_people(error: SessionError, do: str, job: Job) -> SessionError:
-    """Name the limit that the user set, where it is what ended a trial."""
+def _with_user_message(error: SessionError, do: str, job: Job) -> SessionError:
+    """Return the error with a message for the user, which names the time limit after a timeout."""
     if not isinstance(error, TooLateError):
         return error
     message = f"not done within {job.limits.timeout:g} s; it was in {do!r}"
@@ -283,5 +283,5 @@ def _failed(trial: Trial, error: SessionError, facts: JSON) -> Outcome:
 
 
 def _said(session: Session) -> JSON:
-    """Return the facts of a worker's ``hello`` that belong to an outcome."""
+    """Return the facts in a worker's reply to ``hello`` that belong to an outcome."""
     return {k: v for k, v in session.facts.items() if k not in {"v", "n", "ok", "samples"}}

@@ -1,4 +1,4 @@
-"""Start a worker: a new interpreter, or a fork of one that has imported what workers import."""
+"""Start a worker: a new interpreter, or a fork of a template process."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ Process = subprocess.Popen[bytes] | Forked
 
 
 class WorkerFiles:
-    """The files of one worker: its output, its faults, and the clock of its compilations.
+    """Files of one worker: its output, the text of faulthandler, and its compile time.
 
     The path of the last one also marks all processes that the worker starts, see
-    :func:`harness.core.processes.marked`.
+    :class:`harness.core.processes.Mark`.
     """
 
     def __init__(self, folder: Path, name: str) -> None:
         self.log = folder / f"{name}.log"
-        self.faults = folder / f"{name}.faults"  # what faulthandler writes
+        self.faults = folder / f"{name}.faults"  # text of faulthandler
         self.state = folder / f"{name}-{secrets.token_hex(8)}.state"
         self.faults.touch()
         self.state.touch()
 
     def remove(self) -> None:
-        """Remove all of them."""
+        """Remove all files."""
         for path in (self.log, self.faults, self.state):
             path.unlink(missing_ok=True)
 
@@ -41,26 +41,26 @@ class WorkerFiles:
 def start_worker(
     job: Job, files: WorkerFiles, replies: int, cpus: Sequence[int], *, forked: bool
 ) -> Process:
-    """Return a worker's process, which leads a process group of its own.
+    """Return the process of a new worker, which leads a process group of its own.
 
     Parameters
     ----------
     job
-        Says the interpreter, the source tree and the number of threads.
+        Job with the interpreter, the source tree and the number of threads.
     files
-        The files that it writes to.
+        Files that it writes to.
     replies
         Descriptor that it writes its replies to.
     cpus
-        Processors to pin it to; none: those of this process.
+        Processors to pin it to; empty: those of this process.
     forked
-        Whether it may be a fork, as it is of this interpreter and this source tree only: others
-        may know of no template.
+        Whether it may be a fork. Only workers of this interpreter and this source tree are forked:
+        others may not have a template.
 
     Raises
     ------
     OSError
-        Where it cannot be started.
+        If it cannot be started.
     """
     common = worker_environment(os.environ, job.environment, job.threads)
     places = ",".join(map(str, cpus or affinity()))
@@ -70,7 +70,7 @@ def start_worker(
         "HARNESS_AFFINITY": places,
     }
     ours = not (job.environment.python or job.environment.root)
-    with files.log.open("ab") as output:  # appended to, so that it can be cut while open
+    with files.log.open("ab") as output:  # in append mode, so that it can be truncated while open
         if forked and ours and (fork := fork_worker(common, own, output.fileno(), replies)):
             return fork
         return subprocess.Popen(  # noqa: S603 - an interpreter that the user chose

@@ -1,9 +1,9 @@
-"""The ``dask`` executor: trials on the workers of a Dask cluster, outcomes to the one writer.
+"""Executor ``dask``: run trials on a Dask cluster, and store the outcomes on this machine.
 
-A Dask worker carries out one trial at a time, in a process of its own, as this machine would. What
-is timed has its host alone, whoever else uses the cluster, and goes only to hosts of this machine's
-hardware class: times of unlike machines never meet. Both sides of a duel are fought by one worker.
-Where no host is of that class, timed trials and duels stay on this machine, which is.
+A Dask worker runs one trial at a time, in a separate process, as on this machine. A timed trial
+runs alone on its host, even if others use the cluster, and only on hosts of this machine's hardware
+class, so that times are comparable. One worker runs both sides of a duel. If no host is of that
+class, timed trials and duels run on this machine.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from harness.core.errors import ConfigError
 from harness.core.model import JSON, Duel, DuelOutcome, Executor, Job, Outcome
 from harness.execution.pool import is_timed
 from harness.executors.dask_cluster.hosts import Folder, on_this_host
-from harness.executors.dask_cluster.workers import LOST, Crew, Errand, Part, parts_of
+from harness.executors.dask_cluster.workers import LOST, DaskWorkers, Errand, Part, parts_of
 from harness.plugins.hookspecs import hookimpl
 
 CONNECTING = "20s"
@@ -37,35 +37,35 @@ def run_dask(
     Raises
     ------
     ConfigError
-        Where workers are not like this client.
+        If workers differ from this client in code or versions.
     ClusterError
-        Where no worker is left, or the scheduler has gone.
+        If no worker is left, or the scheduler has gone.
     """
     every = list(jobs)
-    with hired(options, every) as crew:
+    with cluster_workers(options, every) as workers:
         untimed = [part for job in every if not is_timed(job) for part in parts_of(job)]
         timed = [job for job in every if is_timed(job)]
-        yield from crew.run(untimed)
-        if timed and crew.roll.like():
-            yield from crew.run([part for job in timed for part in parts_of(job)], alone=True)
+        yield from workers.run(untimed)
+        if timed and workers.membership.like():
+            yield from workers.run([part for job in timed for part in parts_of(job)], alone=True)
             return
     for job in timed:
         with on_this_host(alone=True):
             yield from supervise(job)
 
 
-def fight_dask(
+def run_duels_dask(
     duels: Iterable[Duel], here: Callable[[Duel], DuelOutcome], options: JSON
 ) -> Iterator[DuelOutcome]:
-    """Fight duels on a Dask cluster, one on each host at a time; yield outcomes as they come.
+    """Run duels on a Dask cluster, one on each host at a time; yield outcomes as they come.
 
     Parameters
     ----------
     here
-        Fights a duel on this machine: where no cluster was named, as the one of a run is on this
-        machine, and where no host of it is of this machine's class of hardware.
+        Function that runs a duel on this machine: used without a named cluster, and if no host of
+        the cluster is of this machine's hardware class.
     options
-        As of `run_dask`, whose errors this raises too.
+        As for `run_dask`, which also lists the errors raised.
     """
     every = list(duels)
 
@@ -74,9 +74,11 @@ def fight_dask(
             return here(duel)
 
     if options.get("scheduler"):
-        with hired(options, [side for duel in every for side in (duel.a, duel.b)]) as crew:
-            if crew.roll.like():
-                for outcome in crew.run([Part([Errand(duel)]) for duel in every], alone=True):
+        with cluster_workers(
+            options, [side for duel in every for side in (duel.a, duel.b)]
+        ) as workers:
+            if workers.membership.like():
+                for outcome in workers.run([Part([Errand(duel)]) for duel in every], alone=True):
                     lost = outcome.failure is not None and outcome.failure.kind == LOST
                     yield alone_here(outcome.duel) if lost else outcome
                 return
@@ -84,8 +86,8 @@ def fight_dask(
 
 
 @contextmanager
-def hired(options: JSON, jobs: list[Job]) -> Iterator[Crew]:
-    """Yield the workers of the cluster that was asked for."""
+def cluster_workers(options: JSON, jobs: list[Job]) -> Iterator[DaskWorkers]:
+    """Yield the workers of the cluster in ``options``."""
     if unknown := sorted(set(options) - {"scheduler", "jobs"}):
         raise ConfigError(
             f"the dask executor has no option {unknown[0]!r}; it has 'scheduler' and 'jobs'"
@@ -94,14 +96,14 @@ def hired(options: JSON, jobs: list[Job]) -> Iterator[Crew]:
         client = stack.enter_context(connected(options, jobs))
         folder = Folder()
         stack.callback(folder.close)
-        crew = Crew(client, folder.path, jobs)
-        stack.callback(crew.close)
-        yield crew
+        workers = DaskWorkers(client, folder.path, jobs)
+        stack.callback(workers.close)
+        yield workers
 
 
 @contextmanager
 def connected(options: JSON, jobs: list[Job]) -> Iterator[Any]:
-    """Yield a client of the cluster that was asked for."""
+    """Yield a client of the cluster in ``options``."""
     try:
         from distributed import LocalCluster
     except ImportError as error:
@@ -130,6 +132,6 @@ def reached(address: Any) -> Any:
 
 @hookimpl
 def register_executors(register: Callable[[Executor], None]) -> None:
-    """Offer the dask executor."""
+    """Register the dask executor."""
     summary = "workers of a Dask cluster; options scheduler=URL, jobs=N of a cluster of this run"
-    register(Executor("dask", run_dask, summary, fight=fight_dask))
+    register(Executor("dask", run_dask, summary, fight=run_duels_dask))

@@ -1,4 +1,4 @@
-"""The ``local`` executor: jobs on this machine, several at a time where nothing is timed."""
+"""Executor ``local``: run jobs on this machine, untimed ones in parallel."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ Supervise = Callable[[Job], Iterator[Outcome]]
 def run_local(jobs: Iterable[Job], supervise: Supervise, options: JSON) -> Iterator[Outcome]:
     """Run jobs in worker processes on this machine and yield outcomes as they come.
 
-    Jobs without timed trials run first, ``options["jobs"]`` of them side by side (1 unless
-    said), each driven by a thread that only waits for its worker. Timed jobs follow, one by one.
+    Jobs without timed trials run first, ``options["jobs"]`` of them in parallel (default 1), each
+    in a thread that only waits for its worker. Timed jobs follow, one by one.
 
     Notes
     -----
-    Where the caller stops early, or a thread raises, the other threads end after their trial in
-    flight; closing the supervisor ends that one too.
+    If the caller stops early or a thread raises, the other threads end after their running trial;
+    closing the supervisor ends that one too.
     """
     workers = options.get("jobs", 1)
     if not isinstance(workers, int) or workers < 1:
@@ -44,13 +44,13 @@ def run_local(jobs: Iterable[Job], supervise: Supervise, options: JSON) -> Itera
 
 
 def _side_by_side(jobs: list[Job], supervise: Supervise, workers: int) -> Iterator[Outcome]:
-    crew = _Crew(jobs, supervise)
+    job_threads = _JobThreads(jobs, supervise)
     count = min(workers, len(jobs))
     for number in range(count):
-        threading.Thread(target=crew.drive, name=f"job-{number}", daemon=True).start()
+        threading.Thread(target=job_threads.drive, name=f"job-{number}", daemon=True).start()
     try:
         while count:
-            found = crew.told.get()
+            found = job_threads.results.get()
             if found is None:
                 count -= 1
             elif isinstance(found, BaseException):
@@ -58,55 +58,55 @@ def _side_by_side(jobs: list[Job], supervise: Supervise, workers: int) -> Iterat
             else:
                 yield found
     finally:
-        crew.stopped.set()
+        job_threads.stopped.set()
 
 
-class _Crew:
-    """Threads that take jobs in turn and tell what comes of them.
+class _JobThreads:
+    """Threads that run jobs and put the results into a queue.
 
-    ``told`` carries outcomes, what a thread raised, and None from a thread that has ended.
+    The queue ``results`` gets outcomes, exceptions of threads, and None from each ended thread.
     """
 
     def __init__(self, jobs: list[Job], supervise: Supervise) -> None:
         self.supervise = supervise
         self.stopped = threading.Event()
-        self.told: queue.SimpleQueue[Outcome | BaseException | None] = queue.SimpleQueue()
-        self.stock = Stock(jobs)
+        self.results: queue.SimpleQueue[Outcome | BaseException | None] = queue.SimpleQueue()
+        self.job_queue = JobQueue(jobs)
 
     def drive(self) -> None:
-        """Run jobs until there is none, or until stopped."""
+        """Run jobs until none is left or ``stopped`` is set."""
         try:
             for outcome in self._outcomes():
-                self.told.put(outcome)
+                self.results.put(outcome)
                 if self.stopped.is_set():
                     break
-        except BaseException as error:  # noqa: BLE001 - raised again by the thread that asks
-            self.told.put(error)
+        except BaseException as error:  # noqa: BLE001 - raised again in the calling thread
+            self.results.put(error)
         finally:
-            self.told.put(None)
+            self.results.put(None)
 
     def _outcomes(self) -> Iterator[Outcome]:
         last: Job | None = None
-        while (last := self.stock.take(last)) is not None:
+        while (last := self.job_queue.take(last)) is not None:
             yield from self.supervise(last)
 
 
-class Stock:
-    """Jobs that wait, handed out so that a thread stays with one kind of worker while it can.
+class JobQueue:
+    """Queue of jobs that lets a thread stay with one kind of worker while possible.
 
-    A worker is kept for the next job of its kind, and to import a library takes seconds: so two
-    threads should not both start workers of one kind while another one is untouched.
+    A worker is reused for the next job of its kind, because importing a library takes seconds. So
+    two threads should not start workers of one kind while another kind has no thread.
     """
 
     def __init__(self, jobs: Iterable[Job]) -> None:
         self._lock = threading.Lock()
         self._waiting: dict[object, deque[Job]] = {}
-        self._takers: Counter[object] = Counter()  # threads that stay with a kind
+        self._takers: Counter[object] = Counter()  # number of threads per kind
         for job in jobs:
             self._waiting.setdefault(kind_of(job), deque()).append(job)
 
     def take(self, last: Job | None = None) -> Job | None:
-        """Return the next job for a thread that has done ``last``, or None at the end."""
+        """Return the next job for a thread whose last job was ``last``, or None at the end."""
         with self._lock:
             mine = kind_of(last) if last is not None else None
             if mine is not None and mine not in self._waiting:
@@ -122,11 +122,11 @@ class Stock:
             return job
 
     def _least_taken(self) -> object:
-        """Return the kind with the fewest threads, of those the one with the most jobs left."""
+        """Return the kind with the fewest threads; ties go to the one with the most jobs left."""
         return min(self._waiting, key=lambda k: (self._takers[k], -len(self._waiting[k])))
 
 
 @hookimpl
 def register_executors(register: Callable[[Executor], None]) -> None:
-    """Offer the local executor."""
+    """Register the local executor."""
     register(Executor("local", run_local, "worker processes on this machine; option jobs=N"))

@@ -1,1 +1,1 @@
-"""From an experiment to a plan of jobs, trials and duels; pure, no data is loaded."""
+"""Planning: turn an experiment into jobs, trials and duels, without loading data."""

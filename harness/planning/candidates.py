@@ -1,4 +1,4 @@
-"""What an experiment chooses: algorithms with their params, datasets, and who answers to whom."""
+"""Selection of an experiment: algorithms with their params, datasets, and pairs to compare."""
 
 from __future__ import annotations
 
@@ -19,26 +19,26 @@ from harness.data import preparation, resolve
 from harness.plugins.registry import Entry, Registry
 
 Pair = tuple[str, str]
-NOT_BEGUN = {"failed_in": "start"}  # a failure that is no reason not to try another time
+NOT_BEGUN = {"failed_in": "start"}  # marks a failure that does not prevent another try
 
 
 @dataclass(frozen=True)
 class Variant:
-    """An algorithm with its full params."""
+    """Algorithm with its full params."""
 
     entry: Entry
     params: JSON
-    tracks: tuple[Track, ...] = ("equal",)  # one params may stand on several
+    tracks: tuple[Track, ...] = ("equal",)  # equal params may belong to several tracks
     label: str = ""
 
     @property
     def name(self) -> str:
-        """Return what it goes by: its label, or the algorithm's name."""
+        """Return the label, or the algorithm's name without one."""
         return self.label or self.algorithm.name
 
     @property
     def algorithm(self) -> Algorithm:
-        """Return the declaration."""
+        """Return the declaration of the algorithm."""
         value: Algorithm = self.entry.value
         return value
 
@@ -46,7 +46,7 @@ class Variant:
 def choose_datasets(
     patterns: Iterable[str], registry: Registry, given: Mapping[str, Dataset]
 ) -> list[Dataset]:
-    """Return the datasets that patterns stand for; those in ``given`` need no plugin."""
+    """Return the datasets that match patterns; those in ``given`` need no plugin."""
     chosen: dict[str, Dataset] = {}
 
     def choose(pattern: str) -> None:
@@ -58,7 +58,7 @@ def choose_datasets(
 
 
 def all_answers(questions: Iterable[Callable[[], Any]]) -> list[Any]:
-    """Return the answer to each question; what is wrong with any of them is told at once."""
+    """Return the result of each function; raise one error with the mistakes of all of them."""
     answers: list[Any] = []
     mistakes: list[HarnessError] = []
     for ask in questions:
@@ -74,7 +74,7 @@ def all_answers(questions: Iterable[Callable[[], Any]]) -> list[Any]:
 
 
 def dataset_names(pattern: str, registry: Registry) -> list[str]:
-    """Return the names that a glob, ``suite:NAME`` or ``NAME:key=value`` stands for."""
+    """Return the dataset names for a glob, ``suite:NAME`` or ``NAME:key=value``."""
     if pattern.startswith("suite:"):
         suite = pattern.removeprefix("suite:")
         every: list[Dataset] = registry.all("dataset")
@@ -83,12 +83,12 @@ def dataset_names(pattern: str, registry: Registry) -> list[str]:
         known = {s for d in every for s in d.suites}
         raise ConfigError(unknown("suite", suite, known, f"known are {', '.join(sorted(known))}"))
     is_glob = ":" not in pattern and not set("*?[").isdisjoint(pattern)
-    # A plain name goes to `resolve`, which knows what is wrong with a card of that name.
+    # A plain name is checked by `resolve`, which explains what is wrong with a card of that name.
     return registry.matching("dataset", [pattern]) if is_glob else [pattern]
 
 
 def choose_variants(experiment: Experiment, registry: Registry) -> list[Variant]:
-    """Return every algorithm × params that an experiment names, those of one name together."""
+    """Return every algorithm × params of an experiment, grouped by name."""
     found: dict[str, dict[str, Variant]] = {}
     choices = [Choice(name=c) if isinstance(c, str) else c for c in experiment.algorithms]
     registry.matching("algorithm", [chosen.name for chosen in choices])  # all mistakes at once
@@ -106,7 +106,7 @@ def choose_variants(experiment: Experiment, registry: Registry) -> list[Variant]
 
 
 def _check_labels(choices: Iterable[Choice], registry: Registry) -> None:
-    """Refuse labels that are names of algorithms: a pair could mean either."""
+    """Raise ConfigError for labels that are names of algorithms: a pair would be ambiguous."""
     for label in (chosen.label for chosen in choices):
         if label in registry.names("algorithm"):
             raise ConfigError(f"label {label!r} is the name of an algorithm: choose another one")
@@ -125,14 +125,14 @@ def _on_tracks(
             fixed = {key: variant.params[key] for key in (*choice.params, *choice.grid)}
             fixed |= _stopping(experiment.training, variant.algorithm)
             params = tuned_params(variant.algorithm, fixed, experiment.tuning)
-            if params is not None:  # without a space it has no place on this track
+            if params is not None:  # None: no search space, so not on this track
                 if is_balanced(variant.params):
                     params[BALANCED] = True
                 yield replace(variant, params=params, tracks=(track,))
 
 
 def trained_as(training: Training, variants: Iterable[Variant]) -> Iterator[Variant]:
-    """Yield variants with the params that early stopping and class weights ask for."""
+    """Yield variants with the params for early stopping and class weights."""
     for variant in variants:
         params = {**variant.params, **_stopping(training, variant.algorithm)}
         if training.class_weight:
@@ -141,19 +141,19 @@ def trained_as(training: Training, variants: Iterable[Variant]) -> Iterator[Vari
 
 
 def _stopping(training: Training, algorithm: Algorithm) -> JSON:
-    """Return the params with which an algorithm stops early; none where it has no rounds."""
+    """Return the params for early stopping; empty if the algorithm has no rounds."""
     if not training.early_stopping or algorithm.early_stopping is None:
         return {}
     return dict(algorithm.early_stopping(training.early_stopping, training.validation_share))
 
 
 def labels_of(experiment: Experiment) -> set[str]:
-    """Return the labels that an experiment gives."""
+    """Return the labels of an experiment."""
     return {c.label for c in experiment.algorithms if isinstance(c, Choice) and c.label}
 
 
 def without_pairs_of(experiment: Experiment, names: set[str]) -> Experiment:
-    """Return an experiment without the pairs that any of these names is in."""
+    """Return an experiment without the pairs that contain any of these names."""
 
     def rest(part: Any) -> Any:
         kept = [pair for pair in part.pairs or () if names.isdisjoint(pair)]
@@ -164,7 +164,7 @@ def without_pairs_of(experiment: Experiment, names: set[str]) -> Experiment:
 
 
 def without_labels(experiment: Experiment) -> Experiment:
-    """Return an experiment whose variants go by the names of their algorithms."""
+    """Return an experiment without labels."""
     plain = [
         c if isinstance(c, str) else c.model_copy(update={"label": ""})
         for c in experiment.algorithms
@@ -176,9 +176,9 @@ def without_labels(experiment: Experiment) -> Experiment:
 def grid(
     name: str, choice: Choice, capacity: Mapping[str, Any] | None, registry: Registry
 ) -> Iterator[Variant]:
-    """Yield a choice's variants of one algorithm: its params, times the grid.
+    """Yield a choice's variants of one algorithm: its params, for each point of the grid.
 
-    Without a capacity the base is the library's own defaults.
+    If ``capacity`` is None, the base is the library's own defaults.
     """
     entry = registry.entry("algorithm", name)
     base = own_defaults(entry.value) if capacity is None else with_capacity(entry.value, capacity)
@@ -189,12 +189,12 @@ def grid(
 
 
 def own_defaults(algorithm: Algorithm) -> JSON:
-    """Return the params with which an algorithm is what its library makes by default."""
+    """Return the params that give the defaults of the algorithm's own library."""
     return {**algorithm.params, **algorithm.defaults}
 
 
 def with_capacity(algorithm: Algorithm, capacity: Mapping[str, Any]) -> JSON:
-    """Return an algorithm's default params with the canonical capacity in its own words."""
+    """Return an algorithm's default params with the common params under the library's names."""
     params: JSON = dict(algorithm.params)
     for key, value in capacity.items():
         argument = algorithm.capacity.get(key)
@@ -204,7 +204,7 @@ def with_capacity(algorithm: Algorithm, capacity: Mapping[str, Any]) -> JSON:
 
 
 def check_capacity(capacity: Mapping[str, Any], algorithms: Iterable[Algorithm]) -> None:
-    """Refuse words that no algorithm knows; one that only algorithms not chosen know is fine."""
+    """Raise ConfigError for a common param that no registered algorithm has."""
     known = {key for algorithm in algorithms for key in algorithm.capacity}
     for key in capacity:
         if known and key not in known:
@@ -213,7 +213,7 @@ def check_capacity(capacity: Mapping[str, Any], algorithms: Iterable[Algorithm])
 
 
 def check_metric(name: str, registry: Registry, datasets: Iterable[Dataset]) -> None:
-    """Refuse a primary metric that nobody registers, or that is of no dataset's task."""
+    """Raise ConfigError for a metric that is not registered or fits no dataset's task."""
     if not name:
         return
     metrics = {metric.name: metric for metric in registry.all("metric")}
@@ -227,7 +227,7 @@ def check_metric(name: str, registry: Registry, datasets: Iterable[Dataset]) -> 
 
 
 def check_class_weight(wanted: str, datasets: Iterable[Dataset]) -> None:
-    """Refuse class weights where there are no classes."""
+    """Raise ConfigError for class weights on a regression dataset."""
     for dataset in datasets:
         if wanted and not dataset.task.is_classification:
             raise ConfigError(f"class weights need classes, and {dataset.name} is {dataset.task}")
@@ -236,7 +236,7 @@ def check_class_weight(wanted: str, datasets: Iterable[Dataset]) -> None:
 def choose_pairs(
     declared: Iterable[Pair] | None, variants: list[Variant], registry: Registry
 ) -> list[Pair]:
-    """Return the declared pairs, or each chosen algorithm with its chosen reference."""
+    """Return the declared pairs; if None, each chosen algorithm with its reference if chosen."""
     if declared is not None:
         pairs, find = list(declared), finder(variants, registry)
         for name in itertools.chain.from_iterable(pairs):
@@ -256,7 +256,7 @@ def finder(variants: Iterable[Variant], registry: Registry) -> Callable[[str], A
 def preparations(
     variant: Variant, dataset: Dataset, pairs: Iterable[Pair], find: Callable[[str], Algorithm]
 ) -> list[str]:
-    """Return how a variant's data are prepared: as each pair needs it, or its own way."""
+    """Return the preparations of a variant's data: one for each pair, else the preferred one."""
     algorithm = variant.algorithm
     found: dict[str, None] = {}
     for pair in pairs:
@@ -269,12 +269,12 @@ def preparations(
 
 
 def refusal(algorithm: Algorithm, dataset: Dataset) -> str | None:
-    """Return why an algorithm cannot take a dataset, in words, or None.
+    """Return the reason why an algorithm cannot take a dataset, or None.
 
     Raises
     ------
     PluginError
-        Where the algorithm's own ``skip`` raises, or says something other than a reason.
+        If the algorithm's ``skip`` raises, or returns neither a string nor None.
     """
     reason = preparation.refusal(algorithm.accepts, dataset)
     if reason is not None or algorithm.skip is None:
@@ -290,15 +290,15 @@ def refusal(algorithm: Algorithm, dataset: Dataset) -> str | None:
 
 
 def takes(algorithm: Algorithm, dataset: Dataset) -> bool:
-    """Say whether an algorithm is for a dataset and can take it, as far as it can be asked."""
+    """Return whether an algorithm supports a dataset; False if its ``skip`` fails."""
     try:
         return dataset.task in algorithm.tasks and not refusal(algorithm, dataset)
-    except PluginError:  # its own trials tell
+    except PluginError:  # its own trials report the error
         return False
 
 
 def ended_before(algorithm: Algorithm, dataset: Dataset, trials: Iterable[Trial]) -> list[Outcome]:
-    """Return the outcomes of trials that cannot be run, or nothing where they can."""
+    """Return the outcomes of trials that cannot be run; empty if they can."""
     trials = list(trials)
     if any(is_balanced(trial.params) for trial in trials):
         dataset = replace(dataset, weighted=True)

@@ -1,4 +1,4 @@
-"""What a run writes down of its algorithms and datasets: a report needs no plugin later."""
+"""Facts of algorithms and datasets that are stored with a run, so that reports need no plugins."""
 
 from __future__ import annotations
 

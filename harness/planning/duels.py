@@ -1,4 +1,4 @@
-"""A duel from its two jobs: its length or the rule of its end, and its id."""
+"""Construction of duels: length or stopping rule, and id."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from harness.config.experiment import Duels
 from harness.core import ids
 from harness.core.model import Duel, Job, StopRule, to_json
 
-DUEL_VERSION = 3  # raise when duels are timed in another way
+DUEL_VERSION = 3  # increase when duels are timed differently
 
 
 def make_duel(
@@ -22,7 +22,7 @@ def make_duel(
 ) -> Duel:
     """Return the duel of two jobs of one timed trial each, with its id.
 
-    Of two that are the same there is no claim to decide, only a precision to reach.
+    A duel of an algorithm against itself has no claim, only a precision as its target.
     """
     if stop is not None and a == b:
         stop = replace(stop, claim=0.0) if stop.precision else None
@@ -34,7 +34,7 @@ def make_duel(
 
 
 def stop_rule(settings: Duels) -> StopRule | None:
-    """Return when duels may end early; None where a fixed number of launches is asked for."""
+    """Return the stopping rule of duels; None for a fixed number of launches."""
     if settings.precision is None and settings.claim is None:
         return None
     return StopRule(LOOKS, settings.phase, settings.precision or 0.0, settings.claim or 0.0)

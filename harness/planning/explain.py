@@ -1,4 +1,4 @@
-"""Say in words why a trial would be run, or is known already."""
+"""Explain why a trial or duel would be run, or its stored result reused."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ _SHOWN = 12  # characters of a digest
 
 
 def explain(store: Reader, name: str, planned: Trial | None = None) -> list[str]:
-    """Return sentences on what the store knows of a trial, and on why it is run or reused.
+    """Return sentences on the stored results of a trial, and on why it is run or reused.
 
     Parameters
     ----------
     store
-        Where outcomes are looked up.
+        Store with the outcomes.
     name
-        The start of a trial id or of a cell id; not looked at where ``planned`` is given.
+        Start of a trial id or of a cell id; ignored if ``planned`` is given.
     planned
-        The trial as it would be run now. Without it, the newest stored one is told about.
+        Trial as it would be run now. Without it, the newest stored one is explained.
 
     Raises
     ------
     ConfigError
-        Where no stored trial, or trials of more than one cell, go by ``name``.
+        If ``name`` matches no stored trial, or trials of more than one cell.
     """
     trial = planned or _stored(store, name)
     head = f"{trial.algorithm} on {trial.dataset}, {trial.split.label}, seed {trial.seed}"
@@ -47,10 +47,10 @@ def explain(store: Reader, name: str, planned: Trial | None = None) -> list[str]
 
 
 def explain_duel(store: Reader, name: str, planned: Duel | None = None) -> list[str]:
-    """Return sentences on what the store knows of a duel; none where no duel goes by ``name``.
+    """Return sentences on the stored results of a duel; empty if ``name`` matches no duel.
 
     Parameters are as for :func:`explain`; ``planned`` is the duel of the same two algorithms as
-    it would be fought now.
+    it would be run now.
     """
     attempts = store.find_duels(name) if name else []
     if not attempts:
@@ -64,19 +64,19 @@ def explain_duel(store: Reader, name: str, planned: Duel | None = None) -> list[
     if planned is None or planned.id == duel.id:
         lines = _known_duel(outcome, run)
     else:
-        lines = ["stale, so it is fought again", f"last fought in {_run(run)}; since then:"]
+        lines = ["stale, so it is timed again", f"last timed in {_run(run)}; since then:"]
         lines += _duel_changes(duel, planned)
     return [_plain(line) for line in (f"{head} (duel {duel.id})", *lines)]
 
 
 def _known_duel(outcome: DuelOutcome, run: str) -> list[str]:
     at = f"on {outcome.ended[:16].replace('T', ' ')}" if outcome.ended else "at an unknown time"
-    fought = f"fought {at} in {_run(run)}"
+    timed = f"timed {at} in {_run(run)}"
     if outcome.status in FAILURES:
         message = f": {outcome.failure.message}" if outcome.failure else ""
-        failed = f"failed last time ({_words(outcome.status)}{message}), {fought}"
-        return [failed, _next(outcome, ("is fought", "fight"))]
-    return [f"known: {fought}, so it is reused; add --fresh to fight it again"]
+        failed = f"failed last time ({_words(outcome.status)}{message}), {timed}"
+        return [failed, _next(outcome, ("is timed", "time"))]
+    return [f"known: {timed}, so it is reused; add --fresh to time it again"]
 
 
 def _duel_changes(old: Duel, new: Duel) -> list[str]:
@@ -87,7 +87,7 @@ def _duel_changes(old: Duel, new: Duel) -> list[str]:
 
 
 def _stored(store: Reader, name: str) -> Trial:
-    """Return the newest stored trial that goes by a name."""
+    """Return the newest stored trial whose trial or cell id starts with ``name``."""
     found = store.find(name) if name else []
     if not found:
         raise ConfigError(
@@ -103,7 +103,7 @@ def _stored(store: Reader, name: str) -> Trial:
 
 
 def _known(outcome: Outcome, run: str, *, reusable: bool) -> list[str]:
-    """Tell of a trial that was run before just as it would be now."""
+    """Return sentences on a trial that was run before under the same id."""
     measured = f"measured {_when(outcome)} in {_run(run)}"
     if outcome.status in FAILURES:
         message = f": {outcome.failure.message}" if outcome.failure else ""
@@ -119,7 +119,7 @@ def _known(outcome: Outcome, run: str, *, reusable: bool) -> list[str]:
 
 
 def _next(failed: Outcome | DuelOutcome, words: tuple[str, str]) -> str:
-    """Say what becomes of a trial or duel that failed before; `reuse` decides it."""
+    """Return whether a failed trial or duel runs again, as a sentence; see `reuse`."""
     happens, verb = words
     if failed.facts.get("failed_in") == "start":
         return f"it never began, so it {happens} again"
@@ -132,7 +132,7 @@ def _next(failed: Outcome | DuelOutcome, words: tuple[str, str]) -> str:
 
 
 def _stale(outcome: Outcome, run: str, planned: Trial) -> list[str]:
-    """Tell of a trial of which only another version was run before."""
+    """Return sentences on a trial that was run before under another id."""
     changes = list(_changes(outcome.trial, planned))
     changes = changes or ["the way ids are made changed"]
     last = f"last measured {_when(outcome)} in {_run(run)} ({_words(outcome.status)}); since then:"
@@ -199,5 +199,5 @@ def _run(run: str) -> str:
 
 
 def _plain(line: str) -> str:
-    """Keep what a store or a plugin says from steering the terminal."""
+    """Replace control characters with spaces."""
     return "".join(c if c.isprintable() else " " for c in line)

@@ -1,4 +1,4 @@
-"""From an experiment to an ordered list of jobs and duels: pure, and no data is loaded."""
+"""Turn an experiment into an ordered list of jobs and duels, without loading data."""
 
 from __future__ import annotations
 
@@ -46,17 +46,17 @@ from harness.planning.declarations import declare
 from harness.planning.duels import make_duel, stop_rule
 from harness.plugins.registry import Entry, Registry
 
-OWN_DATA = "harness.data.providers."  # every worker loads the built-in datasets
+OWN_DATA = "harness.data.providers."  # built-in datasets, which every worker loads
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What a run will do, in order."""
+    """Jobs and duels of a run, in order."""
 
     jobs: tuple[Job, ...] = ()
-    skipped: tuple[Outcome, ...] = ()  # what cannot be run, with the reason or the failure
+    skipped: tuple[Outcome, ...] = ()  # trials that cannot be run, with the reason or the failure
     duels: tuple[Duel, ...] = ()
-    declared: JSON | None = None  # facts of algorithms and datasets that a report needs later
+    declared: JSON | None = None  # facts of algorithms and datasets for the report
 
     def trials(self) -> Iterator[Trial]:
         """Yield every trial of the jobs, in order."""
@@ -65,7 +65,7 @@ class Plan:
 
     @property
     def threads(self) -> int:
-        """Return the most threads that any job or duel asks for; 0 of an empty plan."""
+        """Return the maximum number of threads of any job or duel; 0 for an empty plan."""
         jobs = (*self.jobs, *(duel.a for duel in self.duels))
         return max((job.threads for job in jobs), default=0)
 
@@ -82,9 +82,9 @@ def make_plan(
     Parameters
     ----------
     experiment
-        What to run.
+        Experiment to plan.
     registry
-        Where names are looked up.
+        Registry of algorithms, datasets and metrics.
     surroundings
         The machine and the versions that belong to trial ids.
     extra
@@ -126,7 +126,7 @@ def plan_duel(
     Raises
     ------
     ConfigError
-        Where one of the two cannot take the dataset, with the reason.
+        If one of the two cannot take the dataset, with the reason.
     """
     check_capacity(experiment.capacity, registry.all("algorithm"))
     planner = Planner(experiment, registry, surroundings, plugin_files)
@@ -145,7 +145,7 @@ def plan_duel(
 
 
 class Planner:
-    """The steps of planning, with what all of them look at."""
+    """Steps of planning, with their common inputs."""
 
     def __init__(
         self,
@@ -159,11 +159,11 @@ class Planner:
         self.surroundings = surroundings
         self.plugin_files = plugin_files
         self.limits = Limits(experiment.run.timeout, experiment.run.memory)
-        check_mirror()  # a worker reads it too, whatever its dataset
+        check_mirror()  # workers read it too, for any dataset
         self.splits: dict[str, dict[str, Split]] = {}  # by dataset, and by label
 
     def variant(self, named: str | Choice) -> Variant:
-        """Return an algorithm with the experiment's capacity and its own defaults, or params."""
+        """Return an algorithm with the experiment's common params and the params of the choice."""
         choice = Choice(name=named) if isinstance(named, str) else named
         return next(grid(choice.name, choice, self.experiment.capacity, self.registry))
 
@@ -197,7 +197,7 @@ class Planner:
                 yield make.trial(label, split, seed, run.threads)
 
     def _splits(self, dataset: Dataset) -> dict[str, Split]:
-        """Return the splits of a dataset by their labels: the same for every algorithm."""
+        """Return the splits of a dataset by label, the same for every algorithm."""
         if dataset.name not in self.splits:
             made = self._made_splits(dataset)
             self.splits[dataset.name] = {split.label: split for split in made}
@@ -212,11 +212,11 @@ class Planner:
         return default_splits(dataset, wanted.folds, wanted.repeats, wanted.seed, most)
 
     def _ingredients(self, variant: Variant, dataset: Dataset) -> JSON:
-        """Return what a trial id is made of beside the cell."""
+        """Return the ingredients of a trial id besides the cell."""
         # scikit-learn makes the splits of every algorithm
         libraries = sorted({*variant.algorithm.libraries, "numpy", "pandas", "scikit-learn"})
         return {
-            "plugin": Path(variant.entry.plugin).name,  # a file's folder changes nothing
+            "plugin": Path(variant.entry.plugin).name,  # the folder of a file does not matter
             "code": ids.code_digest(variant.entry.path),
             "versions": {name: self.surroundings.version_of(name) for name in libraries},
             "dataset": dataset.digest,
@@ -237,7 +237,7 @@ class Planner:
         )
 
     def _plugins(self, dataset: Dataset) -> tuple[str, ...]:
-        """Return what a worker must load beside the algorithm: a stranger's dataset lies there."""
+        """Return the plugins that a worker must load besides the algorithm's, for the dataset."""
         home = self.registry.entries["dataset"].get(dataset.name.partition(":")[0])
         if home is None or home.plugin.startswith(OWN_DATA) or home.plugin in self.plugin_files:
             return self.plugin_files
@@ -245,7 +245,7 @@ class Planner:
 
     def duels(self, variants: list[Variant], datasets: list[Dataset]) -> list[Duel]:
         """Return a duel for each pair on each dataset that both can take."""
-        # A search is not what a duel is to time: of the tuned track there is none.
+        # Tuned variants are not duelled: the timing would include the search.
         timed = [v for v in variants if v.tracks != ("tuned",)]
         by_name = {v.name: v for v in reversed(timed)}
         pairs = choose_pairs(self.experiment.duels.pairs, variants, self.registry)
@@ -256,7 +256,7 @@ class Planner:
             if all(takes(v.algorithm, dataset) for v in (a, b)):
                 found.append(self.duel(a, b, dataset))
                 if self.experiment.duels.noise and dataset.name not in noisy:
-                    noisy.add(dataset.name)  # one A/A duel a workload is its noise floor
+                    noisy.add(dataset.name)  # one A/A duel per dataset measures the noise
                     found.append(self.duel(a, a, dataset))
         return found
 
@@ -276,7 +276,7 @@ class Planner:
 
 
 class _Maker:
-    """Makes the trials of one variant on one dataset; what they share is digested once."""
+    """Builder of the trials of one variant on one dataset; digests are computed once."""
 
     def __init__(
         self, variant: Variant, dataset: Dataset, prepared: str, rest: JSON, *, timed: bool = False
@@ -288,7 +288,7 @@ class _Maker:
         self.rest_digest = ids.digest(rest)
 
     def trial(self, label: str, split: Split, seed: int, threads: int) -> Trial:
-        """Return one trial with both ids; the label is the split's."""
+        """Return one trial with both ids; ``label`` is that of the split."""
         cell = ids.cell_of(self.what, label, seed, threads)
         return Trial(
             algorithm=self.variant.name,

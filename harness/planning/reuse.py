@@ -1,4 +1,4 @@
-"""Which outcomes of earlier runs count again, so that their trials need not be run."""
+"""Reuse of outcomes of earlier runs, so that their trials are not run again."""
 
 from __future__ import annotations
 
@@ -16,29 +16,30 @@ from harness.store import Store
 
 @dataclass
 class Pins:
-    """Of which bytes outcomes count: the digest of a card without a checksum does not tell.
+    """Checksums of downloaded data, for cards without a checksum of their own.
 
-    Those that are pinned here, else those of the first outcome that is met.
+    An outcome is reusable only if it was measured on the bytes that are pinned here, or else on
+    those of the first reused outcome.
     """
 
     met: dict[str, str] = field(default_factory=dict)  # address → SHA-256
 
     @cached_property
     def names(self) -> frozenset[str]:
-        """The datasets that have such cards."""
+        """Names of datasets whose cards have no checksum."""
         return unpinned()
 
     def agree(self, facts: Mapping[str, JSON]) -> bool:
-        """Say whether an outcome with these facts was measured on the same bytes."""
-        told = facts.get("pins", {})
-        here = {key: self.met.get(key) or pin_of(key) for key in told}
-        if any(sha256 and sha256 != told[key] for key, sha256 in here.items()):
+        """Return whether an outcome with these facts was measured on the same bytes."""
+        measured = facts.get("pins", {})
+        here = {key: self.met.get(key) or pin_of(key) for key in measured}
+        if any(sha256 and sha256 != measured[key] for key, sha256 in here.items()):
             return False
-        self.met |= told
+        self.met |= measured
         return True
 
     def keep(self) -> None:
-        """Pin what was met, so that nothing else is fetched beside the outcomes that are reused."""
+        """Pin the checksums of the reused outcomes, so that new trials use the same bytes."""
         for key, sha256 in self.met.items():
             pin(key, sha256, key)
 
@@ -46,10 +47,10 @@ class Pins:
 def reusable(
     store: Store, jobs: Iterable[Job], pins: Pins | None = None, *, retry_failed: bool = False
 ) -> dict[str, Status]:
-    """Return the status of those trials that need not be run again.
+    """Return the status of the trials that need not be run again.
 
-    A failure counts like a success, unless ``retry_failed``, or unless it says nothing about this
-    run: see :func:`may_end_otherwise`. What was measured on other bytes never counts.
+    A failure is reused like a success, unless ``retry_failed`` is set or it might not occur again:
+    see :func:`may_end_otherwise`. Results on other bytes of the data are never reused.
     """
     planned = list(jobs)
     limits = {trial.id: job.limits for job in planned for trial in job.trials}
@@ -63,7 +64,7 @@ def reusable(
 def reusable_duels(
     store: Store, duels: Iterable[Duel], pins: Pins, *, retry_failed: bool = False
 ) -> dict[str, Status]:
-    """Return the status of those duels that need not be fought again, as `reusable` judges them."""
+    """Return the status of the duels that need not be run again, by the rules of `reusable`."""
     planned = list(duels)
     known = store.known_duels([duel.id for duel in planned], retry_failed=retry_failed)
     for duel in planned:
@@ -79,17 +80,17 @@ def reusable_duels(
 
 
 def of_other_bytes(store: Store, jobs: Iterable[Job], pins: Pins) -> set[str]:
-    """Return the ids of trials whose newest outcome was measured on other bytes than count."""
+    """Return the ids of trials whose newest outcome was measured on other bytes of the data."""
     ids = [trial.id for job in jobs if job.dataset.name in pins.names for trial in job.trials]
     facts = store.facts_of(ids) if ids else {}
     return {i for i in ids if i in facts and not pins.agree(facts[i])}
 
 
 def may_end_otherwise(status: Status, facts: Mapping[str, Any], limits: Limits) -> bool:
-    """Say whether a failure may be owed to what has changed since, and not to the algorithm.
+    """Return whether a failed trial might succeed in a new run.
 
-    So it is where the trial never began (no worker, no dataset), where a wider limit is given than
-    the one that ended it, and where other programs used the processors when its time was over.
+    True if the trial never began (no worker, no dataset), if the new limit is wider than the one
+    that ended it, or if other programs used the processors when it timed out.
     """
     if facts.get("failed_in") == "start":
         return True

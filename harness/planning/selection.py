@@ -1,4 +1,4 @@
-"""A part of what a stored run did: the trials, duels and comparisons that are to be made again."""
+"""Selection of trials, duels and tree comparisons of a stored run that are run again."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from harness.planning.tree_comparisons import Match
 
 
 @dataclass(frozen=True)
-class Only:
-    """What of a plan is wanted; an empty tuple is everything of its kind.
+class Selection:
+    """Selected part of a plan; an empty tuple selects everything of its kind.
 
-    With ``duels`` or ``cells`` nothing but these is wanted: duels by the cells of their two sides,
-    trials by their own, which stay the same when code or versions change.
+    With ``duels`` or ``cells`` nothing else is selected: duels by the cells of their two sides,
+    trials by their cells, which stay the same when code or versions change.
     """
 
     algorithms: tuple[str, ...] = ()
@@ -30,12 +30,12 @@ class Only:
         return bool(self.algorithms or self.datasets or self.duels or self.cells)
 
     def has(self, dataset: str, *algorithms: str) -> bool:
-        """Whether something of this dataset and these algorithms is wanted."""
+        """Return whether this dataset and these algorithms are selected."""
         known = all(not self.algorithms or name in self.algorithms for name in algorithms)
         return known and (not self.datasets or dataset in self.datasets)
 
     def plan(self, plan: Plan) -> Plan:
-        """Return what is wanted of a plan; ids and preparations are those of the whole one."""
+        """Return the selected part of a plan; ids and preparations are those of the whole plan."""
         if self.duels:
             return replace(plan, jobs=(), skipped=(), duels=self._duels(plan))
         if self.cells:
@@ -64,13 +64,13 @@ class Only:
         )
 
     def matches(self, matches: Iterable[Match]) -> list[Match]:
-        """Return the wanted comparisons of trees."""
+        """Return the selected tree comparisons."""
         if self.duels or self.cells:
             return []
         return [m for m in matches if self.has(m.a.dataset.name, m.a.name, m.b.name)]
 
     def experiment(self, experiment: Experiment) -> Experiment:
-        """Return the experiment without claims about what is not wanted: they could not hold."""
+        """Return the experiment without gates and diagnostics that need more than the selection."""
         asked = experiment.diagnostics
         pairs = asked.pairs
         if pairs is not None and self.algorithms:
@@ -81,17 +81,17 @@ class Only:
 
 
 def duel_cells(duel: Duel) -> str:
-    """Return what tells a duel from the others of its run, whatever code was run."""
+    """Return the cells of a duel's sides, which identify it in its run, whatever the code."""
     return " ".join(trial.cell for job in (duel.a, duel.b) for trial in job.trials)
 
 
 def chosen(kind: str, patterns: Sequence[str], known: Iterable[str]) -> tuple[str, ...]:
-    """Return the names of a run that are meant, each by itself or by a glob.
+    """Return the names of a run that match patterns (names or globs).
 
     Raises
     ------
     ConfigError
-        Where a pattern fits none.
+        If a pattern matches no name.
     """
     names = list(known)
     found: dict[str, None] = {}
@@ -103,7 +103,7 @@ def chosen(kind: str, patterns: Sequence[str], known: Iterable[str]) -> tuple[st
     return tuple(found)
 
 
-def only_of(config: JSON) -> Only:
-    """Return what a stored run was narrowed to."""
-    told = config.get("only") or {}
-    return Only(**{key: tuple(values) for key, values in told.items()})
+def stored_selection(config: JSON) -> Selection:
+    """Return the selection that a stored run was limited to."""
+    parts = config.get("only") or {}
+    return Selection(**{key: tuple(values) for key, values in parts.items()})

@@ -1,4 +1,4 @@
-"""Which trials of a plan are compared tree by tree: pure, like the plan itself."""
+"""Trials of a plan that are compared tree by tree."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from harness.core.model import JSON, Job
 from harness.planning.candidates import Pair
 from harness.planning.plan import Plan
 
-INPUTS = "raw"  # what both sides are given
-VERSION = 2  # raise when trees are compared or explained in another way
+INPUTS = "raw"  # data that both sides get
+VERSION = 2  # increase when trees are compared or explained differently
 
 Side = tuple[str, Mapping[str, Any]]  # algorithm, params
 
 
 @dataclass(frozen=True)
 class Match:
-    """Two algorithms on one dataset: the trials of each, split by split."""
+    """Comparison of two algorithms on one dataset: a job each, with the same splits."""
 
     a: Job
     b: Job
 
     @property
     def what(self) -> JSON:
-        """Return what is compared, as the store keeps it."""
+        """Return the description of the comparison for the store."""
         trials = [[trial.id for trial in job.trials] for job in (self.a, self.b)]
         first = self.a.trials[0]
         return {
@@ -49,7 +49,7 @@ class Match:
 
 
 def matches_of(wanted: Parity, plan: Plan) -> list[Match]:
-    """Return the matches that the ``[parity]`` table of an experiment asks for.
+    """Return the matches for the ``[parity]`` table of an experiment.
 
     An algorithm in several modes (its param ``parity``) is compared in each, with the first params
     of the run in that mode.
@@ -57,7 +57,7 @@ def matches_of(wanted: Parity, plan: Plan) -> list[Match]:
     Raises
     ------
     ConfigError
-        Where a pair names an algorithm, or a glob a dataset, that the run does not have.
+        If a pair names an algorithm, or a glob matches no dataset, of the run.
     """
     names = list(dict.fromkeys(job.dataset.name for job in plan.jobs))
     skipped = {outcome.trial.dataset for outcome in plan.skipped}
@@ -80,7 +80,7 @@ def matches_of(wanted: Parity, plan: Plan) -> list[Match]:
 
 
 def _pairs(wanted: Parity, known: Mapping[str, JSON]) -> list[Pair]:
-    """Return the declared pairs, or each algorithm of the run with its reference."""
+    """Return the declared pairs; if None, each algorithm of the run with its reference."""
     if wanted.pairs is None:
         answers = ((name, facts["reference"]) for name, facts in known.items())
         return [(name, reference) for name, reference in answers if reference in known]
@@ -91,7 +91,7 @@ def _pairs(wanted: Parity, known: Mapping[str, JSON]) -> list[Pair]:
 
 
 def _sides(pair: Pair, plan: Plan) -> Iterator[tuple[Side, Side]]:
-    """Yield the params of both sides, the first in each mode of A."""
+    """Yield the params of both sides, the first params of A in each of its modes."""
     a, b = ([t.params for t in plan.trials() if t.algorithm == name] for name in pair)
     modes = {str(params.get("parity")): params for params in reversed(a)}
     for params in reversed(modes.values()):
@@ -100,7 +100,7 @@ def _sides(pair: Pair, plan: Plan) -> Iterator[tuple[Side, Side]]:
 
 
 def find_matches(plan: Plan, a: Side, b: Side, datasets: Iterable[str]) -> Iterator[Match]:
-    """Yield the match of two sides on each dataset that the plan prepares alike for both."""
+    """Yield the match of two sides on each dataset with a preparation common to both."""
     for dataset in datasets:
         one, other = (_prepared(plan, side, dataset) for side in (a, b))
         if common := [name for name in one if name in other]:
@@ -108,7 +108,7 @@ def find_matches(plan: Plan, a: Side, b: Side, datasets: Iterable[str]) -> Itera
 
 
 def _prepared(plan: Plan, side: Side, dataset: str) -> dict[str, Job]:
-    """Return the job of one side on a dataset, by the preparation of its trials."""
+    """Return the jobs of one side on a dataset, by preparation."""
     name, params = side
     found: dict[str, Job] = {}
     for job in plan.jobs:

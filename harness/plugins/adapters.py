@@ -1,4 +1,4 @@
-"""The default adapter: anything with scikit-learn's ``fit`` and ``predict`` becomes a plugin."""
+"""Default adapter for estimators with scikit-learn's ``fit`` and ``predict``."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Native(NamedTuple):
-    """Training data in the form a scikit-learn estimator takes."""
+    """Training data for a scikit-learn estimator."""
 
     X: Any
     y: np.ndarray
@@ -22,7 +22,7 @@ class Native(NamedTuple):
 
 
 class EstimatorAdapter:
-    """Drive a scikit-learn estimator: ``build(spec)`` returns a new, unfitted one."""
+    """Adapter of a scikit-learn estimator; ``build(spec)`` returns a new, unfitted one."""
 
     def __init__(self, build: Callable[[Spec], Any], spec: Spec) -> None:
         self.build = build
@@ -30,11 +30,11 @@ class EstimatorAdapter:
         self.model: Any = None
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return what is pickled: all but the function that builds estimators."""
+        """Return the attributes to pickle: all but the ``build`` function."""
         return {key: value for key, value in vars(self).items() if key != "build"}
 
     def prepare(self, X: Any, y: np.ndarray, weight: np.ndarray | None) -> Native:
-        """Keep the arrays as they are: scikit-learn has no training form of its own."""
+        """Return the arrays unchanged: scikit-learn has no training data structure of its own."""
         return Native(X, y, weight)
 
     def fit(self, native: Native) -> None:
@@ -46,17 +46,17 @@ class EstimatorAdapter:
             self.model.fit(native.X, native.y, sample_weight=native.weight)
 
     def predict(self, X: Any) -> np.ndarray:
-        """Return values, or probabilities with one column a class of the whole dataset."""
+        """Return values, or probabilities with one column per class of the whole dataset."""
         if not self.spec.task.is_classification:
             return np.asarray(self.model.predict(X), dtype=np.float64)
         if hasattr(self.model, "predict_proba"):
-            found = np.asarray(self.model.predict_proba(X), dtype=np.float64)
+            shares = np.asarray(self.model.predict_proba(X), dtype=np.float64)
         else:
-            found = (self.model.predict(X)[:, None] == self.model.classes_[None, :]).astype(float)
-        return spread(found, np.asarray(self.model.classes_), self.spec.n_classes)
+            shares = (self.model.predict(X)[:, None] == self.model.classes_[None, :]).astype(float)
+        return spread(shares, np.asarray(self.model.classes_), self.spec.n_classes)
 
     def predict_one(self, x: Any) -> np.ndarray:
-        """Predict one row through the same public call."""
+        """Predict one row with the same method as many rows."""
         return self.predict(x)
 
     def export_trees(self) -> TreeEnsemble:
@@ -68,7 +68,7 @@ class EstimatorAdapter:
         return ensemble
 
     def staged(self, X: Any) -> Iterator[np.ndarray]:
-        """Yield predictions after each member, as the estimator's ``staged_*`` gives them."""
+        """Yield predictions after each stage, from the estimator's ``staged_*`` methods."""
         if self.spec.task.is_classification:
             classes = np.asarray(self.model.classes_)
             for found in self.model.staged_predict_proba(X):
@@ -79,7 +79,7 @@ class EstimatorAdapter:
 
 
 def spread(found: np.ndarray, classes: np.ndarray, n_classes: int) -> np.ndarray:
-    """Return probabilities with a zero column for each class that was not in the training rows.
+    """Return probabilities with a zero column for each class missing from the training rows.
 
     Parameters
     ----------
@@ -89,7 +89,7 @@ def spread(found: np.ndarray, classes: np.ndarray, n_classes: int) -> np.ndarray
     """
     if len(classes) == n_classes:
         return found
-    if len(classes) == 1:  # it is sure; scikit-learn's HistGradientBoosting says so in two columns
+    if len(classes) == 1:  # probability 1; HistGradientBoosting returns two columns here
         found = np.ones((len(found), 1))
     full = np.zeros((len(found), n_classes))
     full[:, classes.astype(np.int64)] = found

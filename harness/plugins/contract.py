@@ -1,4 +1,4 @@
-"""What a declaration must hold beyond its class: a mistake is told where it was made, not later."""
+"""Checks of plugin declarations, so that a mistake is reported when the plugin loads."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from harness.core.errors import ConfigError
 from harness.core.model import Algorithm, Dataset, Executor, Metric, ReportWriter, Section, Task
 
 CALLED = {
-    Algorithm: ("adapter", "adapter(spec) returns what drives the algorithm"),
+    Algorithm: ("adapter", "adapter(spec) returns an Adapter"),
     Dataset: ("load", "load(**options) returns a Table"),
     Metric: ("score", "score(predicted) returns a number"),
     Section: ("build", "build(page) returns a Fragment or None"),
@@ -19,7 +19,7 @@ CALLED = {
 
 
 def fault_of(value: Any) -> str:
-    """Return what is wrong with a registered declaration, in words, or ""."""
+    """Return a message on what is wrong with a registered declaration, or ""."""
     field, use = CALLED[type(value)]
     if not callable(getattr(value, field)):
         return f"{field} cannot be called: {use}"

@@ -1,4 +1,4 @@
-"""Import a plugin from a file that a user named, and say where in it something went wrong."""
+"""Import a plugin from a file, and report the line of the file that raised an error."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from harness.core.errors import HarnessError, PluginError
 
 
 class _TextLoader(SourceFileLoader):
-    """Compiles the text that stands in the file.
+    """Source loader that ignores ``.pyc`` files.
 
-    Python's own cache knows a file by its second and its size: it would load what stood there
-    before an edit of the same length within a second.
+    Python validates its cache by modification second and size, so it would miss an edit of the
+    same length within one second.
     """
 
     def get_code(self, fullname: str) -> CodeType:  # noqa: ARG002 - the loader's own signature
@@ -29,8 +29,8 @@ class _TextLoader(SourceFileLoader):
 def import_file(path: Path) -> ModuleType:
     """Import a plugin file under a private name; the file must exist and import cleanly.
 
-    The same text at the same path is one module in a process, however often it is asked for:
-    a second copy of its classes could not be pickled.
+    A file with unchanged content is imported once per process, because objects of a second copy
+    of its classes could not be pickled.
     """
     if not path.is_file():
         raise PluginError(f"no plugin file {path}; --plugin takes the path of a .py file")
@@ -56,7 +56,7 @@ def import_file(path: Path) -> ModuleType:
 
 @contextmanager
 def blamed_on(path: Path, what: str) -> Iterator[None]:
-    """Tell what a plugin file raises in one line, with the place in that file."""
+    """Convert errors of a plugin file to a one-line PluginError with the file's line number."""
     try:
         yield
     except HarnessError:
@@ -67,7 +67,7 @@ def blamed_on(path: Path, what: str) -> Iterator[None]:
 
 
 def _place(error: BaseException, path: Path) -> str:
-    """Return the file with the line that raised, where the traceback passes through it."""
+    """Return ``path:line`` of the error, or the path if no line of the file is in the traceback."""
     lines = [f.lineno for f in traceback.extract_tb(error.__traceback__) if f.filename == str(path)]
     if isinstance(error, SyntaxError) and error.filename == str(path):
         lines.append(error.lineno)
@@ -75,5 +75,5 @@ def _place(error: BaseException, path: Path) -> str:
 
 
 def is_file(plugin: str) -> bool:
-    """Say whether a plugin is named by its file, not by its module."""
+    """Return whether a plugin is given as a file, not as a module name."""
     return plugin.endswith(".py") or "/" in plugin

@@ -1,7 +1,7 @@
-"""The whole plugin contract. A plugin is a module with one or more of these functions.
+"""Hook specifications of plugins. A plugin is a module with one or more of these functions.
 
 Mark each with ``@hookimpl`` (``from harness import hookimpl``) and call ``register`` once for
-each thing the plugin offers. Built-ins come through the same door.
+each object that the plugin provides. Built-in algorithms, datasets and metrics use the same hooks.
 """
 
 from __future__ import annotations
@@ -46,14 +46,14 @@ def register_report_sections(register: Callable[[Section], None]) -> None:
 
 @hookspec
 def register_report_writers(register: Callable[[ReportWriter], None]) -> None:
-    """Call ``register(ReportWriter(...))`` for each form of a report this module writes."""
+    """Call ``register(ReportWriter(...))`` for each output format this module provides."""
 
 
 @hookspec
 def register_executors(register: Callable[[Executor], None]) -> None:
-    """Call ``register(Executor(...))`` for each way of running jobs this module offers."""
+    """Call ``register(Executor(...))`` for each executor this module offers."""
 
 
 @hookspec
 def trial_finished(outcome: Outcome) -> None:
-    """Take note of an outcome, after it was stored."""
+    """Handle the outcome of a trial, after it was stored."""

@@ -1,9 +1,9 @@
-"""Built-in metrics: one formula a function, weights honoured, NaN where a value is undefined.
+"""Built-in metrics: one function per formula, weighted, NaN where a value is undefined.
 
 Sums run over the test rows i with weights wᵢ (1 where the dataset has none), W = Σ wᵢ, and pᵢₖ is
-the probability given to class k. Plain numpy, because thousands of outcomes are scored when a
-report is opened and scikit-learn's input checks cost some milliseconds a call; its metrics are
-the oracles of the tests.
+the predicted probability of class k. The functions use numpy only, because a report scores
+thousands of outcomes and scikit-learn's input checks take milliseconds per call; the tests compare
+with scikit-learn's metrics.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ import numpy as np
 from harness.core.model import CLASSIFICATION, Metric, Predicted, Task
 from harness.plugins.hookspecs import hookimpl
 
-CLIP = 1e-15  # the least probability that log loss tells from 0: one sure error costs 34.5
+CLIP = 1e-15  # lower bound of probabilities in the log loss: -log(1e-15) = 34.5
 REGRESSION = frozenset({Task.REGRESSION})
 
 
 def log_loss(predicted: Predicted) -> float:
-    """Return -Σ wᵢ log pᵢ / W, pᵢ the probability of the row's own class, at least 1e-15.
+    """Return -Σ wᵢ log pᵢ / W, with pᵢ the probability of the row's true class, at least 1e-15.
 
-    Rows are scaled to sum to 1 first. An algorithm that gives labels, or leaves of one class
-    only, pays 34.5 for every error: `brier` and `error` then tell more.
+    Rows are scaled to sum to 1 first. For an algorithm that predicts probabilities of 0 and 1
+    (labels, or pure leaves) each error costs 34.5; `brier` and `error` are more useful then.
     """
     p = predicted.output[np.arange(len(predicted.y)), predicted.y]
     total = predicted.output.sum(axis=1)
@@ -33,7 +33,7 @@ def log_loss(predicted: Predicted) -> float:
 
 
 def error(predicted: Predicted) -> float:
-    """Return Σ wᵢ [argmaxₖ pᵢₖ ≠ yᵢ] / W; of equal probabilities the first class counts."""
+    """Return Σ wᵢ [argmaxₖ pᵢₖ ≠ yᵢ] / W; ties go to the first class."""
     if not np.isfinite(predicted.output).all():
         return math.nan
     wrong = predicted.output.argmax(axis=1) != predicted.y
@@ -90,7 +90,7 @@ def r2(predicted: Predicted) -> float:
 
 
 def _mean(values: np.ndarray, weight: np.ndarray | None) -> float:
-    """Return the weighted mean, NaN over no rows or no weight."""
+    """Return the weighted mean; NaN without rows or with zero total weight."""
     if weight is None:
         return float(values.mean()) if len(values) else math.nan
     total = float(weight.sum())
@@ -98,7 +98,7 @@ def _mean(values: np.ndarray, weight: np.ndarray | None) -> float:
 
 
 def _area(score: np.ndarray, positive: np.ndarray, weight: np.ndarray | None) -> float:
-    """Return the weighted share of (positive, negative) pairs in order, ties counting half."""
+    """Return the weighted share of correctly ordered (positive, negative) pairs; ties count ½."""
     w = np.ones(len(score)) if weight is None else weight
     _, place = np.unique(score, return_inverse=True)
     up = np.bincount(place, weights=w * positive)

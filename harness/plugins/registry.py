@@ -1,8 +1,8 @@
-"""Find plugins, hold what they register, and look it up by name.
+"""Registry of plugins: discovery, registration and lookup by name.
 
 Discovery: the project's own packages, entry points of the group ``harness``, and files named
 with ``--plugin``. ``HARNESS_DISABLE_PLUGINS=1`` turns entry points off. A plugin that fails to
-import is kept as :class:`Broken` with its reason; it is an error only where it was asked for.
+import is kept as :class:`Broken` with its reason; it is an error only if it was requested.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
 @dataclass(frozen=True)
 class Broken:
-    """A plugin that could not be loaded."""
+    """Plugin that could not be loaded."""
 
     plugin: str
     reason: str
@@ -61,7 +61,7 @@ class Broken:
 
 @dataclass(frozen=True)
 class Entry:
-    """A registered thing and the plugin (module name or file) that registered it."""
+    """Registered object and the plugin (module name or file) that registered it."""
 
     value: Any
     plugin: str
@@ -69,7 +69,7 @@ class Entry:
 
 
 def new_manager() -> pluggy.PluginManager:
-    """Return a plugin manager that knows the hooks and no plugin."""
+    """Return a plugin manager with the hook specifications and no plugins."""
     manager = pluggy.PluginManager("harness")
     manager.add_hookspecs(hookspecs)
     return manager
@@ -77,7 +77,7 @@ def new_manager() -> pluggy.PluginManager:
 
 @dataclass
 class Registry:
-    """All that the loaded plugins registered, by kind and name."""
+    """Objects that the loaded plugins registered, by kind and name."""
 
     entries: dict[str, dict[str, Entry]] = field(
         default_factory=lambda: {kind: {} for kind, _ in HOOKS.values()}
@@ -90,11 +90,11 @@ class Registry:
         return sorted(self.entries[kind])
 
     def all(self, kind: str) -> list[Any]:
-        """Return what is registered of a kind, by name."""
+        """Return the registered objects of a kind, sorted by name."""
         return [self.entries[kind][name].value for name in self.names(kind)]
 
     def entry(self, kind: str, name: str) -> Entry:
-        """Return one entry, or raise with "did you mean" and with what failed to load."""
+        """Return one entry; raise ConfigError with "did you mean" and broken plugins if missing."""
         found = self.entries[kind].get(name)
         if found is None:
             raise ConfigError(unknown(kind, name, self.names(kind)) + self._broken_hint())
@@ -111,7 +111,7 @@ class Registry:
         return value
 
     def matching(self, kind: str, patterns: Iterable[str]) -> list[str]:
-        """Return the names that match any of the globs; a glob that matches none is an error."""
+        """Return the names that match any of the globs; a glob without a match is an error."""
         known = self.names(kind)
         hits = {pattern: fnmatch.filter(known, pattern) for pattern in patterns}
         if missed := [
@@ -121,7 +121,7 @@ class Registry:
         return list(dict.fromkeys(name for found in hits.values() for name in found))
 
     def add(self, kind: str, expected: type[Any], value: Any, plugin: str, path: str) -> None:
-        """Take one registration; a wrong type, a bad name or a duplicate is an error."""
+        """Register one object; a wrong type, an invalid name or a duplicate is an error."""
         if not isinstance(value, expected):
             raise PluginError(
                 f"{path} registers a {type(value).__name__} as {kind}; "
@@ -141,21 +141,21 @@ class Registry:
         self.entries[kind][name] = Entry(value, plugin, path)
 
     def announce(self, outcome: Outcome) -> list[str]:
-        """Tell every plugin that listens that a trial has finished; return which of them failed."""
+        """Call the ``trial_finished`` hook of every plugin; return messages on failures."""
         failed = []
         listeners = [one.plugin for one in self.manager.hook.trial_finished.get_hookimpls()]
-        for plugin in listeners:  # one by one: pluggy stops at the first that raises
+        for plugin in listeners:  # one call each: pluggy stops at the first error
             others = [other for other in listeners if other is not plugin]
             try:
                 self.manager.subset_hook_caller("trial_finished", others)(outcome=outcome)
-            except Exception as error:  # noqa: BLE001 - a stranger's listener may raise anything
+            except Exception as error:  # noqa: BLE001 - third-party code may raise anything
                 reason = f"{type(error).__name__}: {error}"
                 name = self.manager.get_name(plugin)
                 failed.append(f"a plugin's trial_finished failed: {reason} ({name})")
         return failed
 
     def unanswered(self) -> dict[str, str]:
-        """Return what to say of algorithms whose reference nobody registers, by algorithm."""
+        """Return a message, by algorithm, for algorithms whose reference is not registered."""
         known = self.names("algorithm")
         found: list[Algorithm] = self.all("algorithm")
         return {
@@ -183,14 +183,14 @@ def load_registry(
     Parameters
     ----------
     files
-        Plugin files asked for by path; a broken one is an error.
+        Paths of plugin files; a broken one is an error.
     modules
-        Modules to load instead of everything the project and its strangers offer: how a worker
-        loads one algorithm without importing the others. A broken one is an error.
+        Modules to load instead of all own packages and entry points. A worker uses this to load
+        one algorithm without importing the others. A broken module is an error.
     strangers
         Whether entry points are loaded; by default unless ``HARNESS_DISABLE_PLUGINS`` is set.
     packages
-        Of the project's own, those that are needed; ``NO_ALGORITHMS`` has all other things.
+        Own packages to load; ``NO_ALGORITHMS`` lists all that contain no algorithms.
     """
     registry = Registry()
     if modules is None:
@@ -211,7 +211,7 @@ def load_registry(
 def own_modules(packages: Sequence[str] = OWN_PACKAGES) -> list[str]:
     """Return the project's own plugin modules: the public modules of its plugin packages.
 
-    A name in ``packages`` may also be that of a module.
+    An entry of ``packages`` may also be a module.
     """
     root = Path(__file__).resolve().parents[2]
     found = []
@@ -232,7 +232,7 @@ def own_modules(packages: Sequence[str] = OWN_PACKAGES) -> list[str]:
 
 
 def _load_file(registry: Registry, path: Path) -> None:
-    """Load a plugin file that was asked for; whatever is wrong with it is an error."""
+    """Load a requested plugin file; any failure is an error."""
     module = import_file(path)
     path = path.resolve()
     with blamed_on(path, "fails in its hook"):
@@ -244,20 +244,20 @@ def _load_file(registry: Registry, path: Path) -> None:
 
 
 def _load(registry: Registry, name: str, get: Any) -> None:
-    """Load one plugin that nobody asked for by name; keep it as broken where it fails."""
+    """Load one discovered plugin; record it as broken if it fails."""
     try:
         _register(registry, get(), name)
-    except OtherPluginAPIError as error:  # kept as broken: it was right when it was installed
+    except OtherPluginAPIError as error:  # not an error: it may have fitted when installed
         registry.broken.append(Broken(name, str(error), traceback.format_exc()))
     except PluginError:
-        raise  # a broken contract is told at once, whoever broke it
-    except (Exception, SystemExit) as error:  # noqa: BLE001 - a stranger's import may raise anything
+        raise  # a broken contract is always an error
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - third-party code may raise anything
         reason = f"{type(error).__name__}: {error}"
         registry.broken.append(Broken(name, reason, traceback.format_exc()))
 
 
 def _register(registry: Registry, module: ModuleType, plugin: str) -> None:
-    """Give a module to pluggy, check its hooks, and call those that register things."""
+    """Register a module with pluggy, check its hooks, and call its ``register_*`` hooks."""
     path = inspect.getsourcefile(module) or plugin
     _check_api(module, path)
     manager = registry.manager
@@ -279,7 +279,7 @@ def _register(registry: Registry, module: ModuleType, plugin: str) -> None:
 
 
 def _check_api(module: ModuleType, path: str) -> None:
-    """Refuse a plugin that says it was written for another plugin API than this harness has."""
+    """Raise OtherPluginAPIError if a plugin declares another plugin API version."""
     wanted = getattr(module, "__plugin_api__", __plugin_api__)
     if wanted != __plugin_api__:
         raise OtherPluginAPIError(

@@ -1,1 +1,1 @@
-"""One run from request to stored result, and the commands that repeat or extend a run."""
+"""Runs from request to stored result, and commands that repeat a run."""

@@ -1,9 +1,9 @@
-"""Fit a run into a time budget: fewer splits first, then fewer training rows.
+"""Time budget of a run: reduce splits first, then training rows.
 
 The parameters of an algorithm are never changed. Before the run, every algorithm is trained on two
 small samples of the first training set; a line through both times predicts what a fit on all rows
 takes. The run then goes split by split, each with every algorithm, until the next split would not
-be done in time. Only where the fewest splits do not fit, each split trains on a sample of its rows.
+finish in time. Only if not even the fewest splits fit, each split trains on a sample of its rows.
 """
 
 from __future__ import annotations
@@ -29,35 +29,35 @@ from harness.planning.plan import Plan
 from harness.plugins.registry import Registry
 from harness.runs.execute import side_by_side
 
-KIND = "budget"  # of the event that says what was reduced
-VERSION = 1  # raise when a budget is spent in another way
-FEWEST_SPLITS = 3  # fewer have no interval worth reading
+KIND = "budget"  # of the stored event that lists the reductions
+VERSION = 1  # increase when budgets are spent differently
+FEWEST_SPLITS = 3  # fewer give no useful interval
 CELLS = 160_000  # rows × columns × classes of the larger sample
 FEWEST_ROWS = 500  # of the larger sample
-SMALLER = 4  # the larger sample has so many times the rows of the smaller one
-GROWTH = 1.15  # a fit takes a little longer than in proportion to its rows
+SMALLER = 4  # ratio of the rows of the larger sample to the smaller one
+GROWTH = 1.15  # factor on extrapolated times: fits scale slightly worse than linearly
 RESERVE = 0.15  # share of the budget for diagnostics, the report, and errors of prediction
-SHARE_OF_A_SAMPLE = 6  # a fit on a sample may take this part of the budget
-LEAST_SHARE = 0.1  # of the rows: rather than train on fewer, the slowest algorithm is left out
+SHARE_OF_A_SAMPLE = 6  # a fit on a sample may take 1 / 6 of the budget
+LEAST_SHARE = 0.1  # of the rows: below it, the slowest algorithm is left out instead
 FEWEST_CONFIGURATIONS = 5  # of the tuned track
 MOST_CONFIGURATIONS = 100
 
-Seconds = dict[tuple[str, str], float]  # (algorithm, dataset) → of one trial
+Seconds = dict[tuple[str, str], float]  # (algorithm, dataset) → seconds of one trial
 
 
 @dataclass(frozen=True)
 class Cost:
-    """Predicted seconds of one trial: a line through the times of two samples."""
+    """Predicted seconds of one trial: linear in the rows, from the times of two samples."""
 
     rows: tuple[int, int]
     seconds: tuple[float, float]
 
     def at(self, rows: int) -> float:
-        """Return the seconds of a trial that trains on so many rows."""
+        """Return the seconds of a trial that trains on ``rows`` rows."""
         (few, many), (short, long) = self.rows, self.seconds
         if math.isinf(short) or rows <= few or many <= few:
             return short
-        if math.isinf(long):  # it took too long on the larger sample
+        if math.isinf(long):  # the larger sample took too long
             long = GROWTH * short * many / few
         slope = max(0.0, long - short) / (many - few)
         return short + (GROWTH if rows > many else 1.0) * slope * (rows - few)
@@ -65,23 +65,23 @@ class Cost:
 
 @dataclass(frozen=True)
 class Fitted:
-    """What a budget leaves of an experiment.
+    """Experiment that fits into its budget.
 
     Attributes
     ----------
     experiment
-        With fewer training rows, other configurations or fewer algorithms where these were needed.
+        With fewer training rows, other configurations or fewer algorithms if needed.
     most_rounds
-        The most splits that are run; those of an earlier run of the same budget.
+        Maximum number of splits: the number of an earlier run with the same budget.
     left_out
-        Algorithm → why it is not run.
+        Algorithm → reason why it is not run.
     """
 
     experiment: Experiment
     key: str = ""
     most_rounds: int = 0  # 0: any
     left_out: Mapping[str, str] = field(default_factory=dict)
-    compiled: Sequence[JSON] | None = None  # what was compiled for the samples; None: nothing yet
+    compiled: Sequence[JSON] | None = None  # kernels compiled for the samples; None: not yet
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,7 @@ class Sizes:
 
     @property
     def train_rows(self) -> int:
-        """Return the most rows that a split trains on, about."""
+        """Return the approximate maximum of rows that a split trains on."""
         return max(1, int(0.9 * self.rows))
 
     @property
@@ -105,18 +105,18 @@ class Sizes:
 
 
 def needs_samples(sizes: Sizes) -> bool:
-    """Say whether a table is so large that the time of a fit has to be predicted."""
+    """Return whether a table is so large that the time of a fit must be predicted."""
     return sizes.train_rows > sizes.sample
 
 
 def with_rows(experiment: Experiment, rows: int | None) -> Experiment:
-    """Return an experiment whose splits train on so many rows at most."""
+    """Return an experiment whose splits train on at most ``rows`` rows."""
     splits = experiment.splits.model_copy(update={"most_train_rows": rows})
     return experiment.model_copy(update={"splits": splits})
 
 
 def first_trials(plan: Plan) -> list[Job]:
-    """Return the jobs of a plan, each with the first trial of each of its variants."""
+    """Return the jobs of a plan, each with only the first trial of each of its variants."""
     jobs = []
     for job in plan.jobs:
         firsts = {ids.canonical(t.params): t for t in reversed(job.trials)}
@@ -130,16 +130,16 @@ def time_samples(
     sizes: Mapping[str, Sizes],
     run_jobs: Callable[[list[Job]], Sequence[Outcome]],
 ) -> dict[tuple[str, str], Cost]:
-    """Return the predicted cost of each algorithm on each dataset; infinite where it took too long.
+    """Return the predicted cost of each algorithm on each dataset; infinite after a timeout.
 
     Parameters
     ----------
     plan_of
-        Plans an experiment.
+        Function that plans an experiment.
     sizes
-        Of the datasets whose samples are timed.
+        Sizes of the datasets whose samples are timed.
     run_jobs
-        Runs jobs and returns their outcomes.
+        Function that runs jobs and returns their outcomes.
     """
     larger = min(size.sample for size in sizes.values())
     smaller = max(2, larger // SMALLER)
@@ -166,7 +166,7 @@ def time_samples(
 
 
 def seconds_of(outcomes: Sequence[Outcome]) -> Seconds:
-    """Return the seconds of one trial of each algorithm; infinite where it timed out."""
+    """Return the seconds of one trial of each algorithm; infinite after a timeout."""
     found: dict[tuple[str, str], list[float]] = defaultdict(list)
     for outcome in outcomes:
         key = (outcome.trial.algorithm, outcome.trial.dataset)
@@ -187,16 +187,16 @@ def fit_experiment(
     *,
     may_leave_out: bool = True,
 ) -> tuple[Experiment, dict[str, str]]:
-    """Return the experiment that fits into its budget, and which algorithms are left out and why.
+    """Return the experiment that fits into its budget, and the reasons by left-out algorithm.
 
     Parameters
     ----------
     spent
-        Seconds of the budget that are gone.
+        Seconds of the budget used so far.
     processors
-        Trials that run side by side.
+        Number of trials that run in parallel.
     may_leave_out
-        Whether the slowest algorithm may be left out; one that somebody named never is.
+        Whether the slowest algorithm may be left out; False if the user named the algorithms.
     """
     left = (1 - RESERVE) * experiment.run.budget - spent
     most = max(size.train_rows for size in sizes.values())
@@ -232,7 +232,7 @@ def _too_slow(
     *,
     may_leave_out: bool,
 ) -> tuple[dict[str, str], dict[tuple[str, str], Cost]]:
-    """Return the algorithms that a sample was too large for, and the costs of the others."""
+    """Return the algorithms too slow for the smaller sample, and the costs of the others."""
     slow = {name for (name, _), cost in costs.items() if math.isinf(cost.seconds[0])}
     limit = show_duration(experiment.run.budget / SHARE_OF_A_SAMPLE)
     why = f"one fit on {fewest:,} rows took longer than {limit}"
@@ -241,7 +241,7 @@ def _too_slow(
 
 
 def _rows_that_fit(round_at: Callable[[int], float], fewest: int, most: int, seconds: float) -> int:
-    """Return the most training rows with which the fewest splits take so many seconds."""
+    """Return the most training rows with which the fewest splits take at most ``seconds``."""
     if FEWEST_SPLITS * round_at(most) <= seconds:
         return most
     low, high = fewest, most
@@ -253,7 +253,7 @@ def _rows_that_fit(round_at: Callable[[int], float], fewest: int, most: int, sec
 
 
 def _searches(experiment: Experiment) -> float:
-    """Return how many fits on all rows one split of an algorithm is worth."""
+    """Return the cost of one split of an algorithm, in fits on all its training rows."""
     if "tuned" not in experiment.tracks:
         return 1.0
     tuning = experiment.tuning
@@ -265,7 +265,7 @@ def _searches(experiment: Experiment) -> float:
 def _more_configurations(experiment: Experiment, times: float) -> Experiment:
     """Return the experiment with as many configurations as there is time for.
 
-    ``times`` says how many times the time suffices for the fewest configurations.
+    ``times`` is the available time divided by the time of the fewest configurations.
     """
     tuning = experiment.tuning
     least = min(tuning.configurations, FEWEST_CONFIGURATIONS)
@@ -286,7 +286,7 @@ def _two_digits(rows: int) -> int:
 def without_algorithms(
     experiment: Experiment, left_out: Mapping[str, str], names: Sequence[str]
 ) -> Experiment:
-    """Return the experiment with the algorithms of these names, without those left out."""
+    """Return the experiment with the algorithms ``names``, without those left out."""
     if not left_out:
         return experiment
     choices = {c.name: c for c in experiment.algorithms if isinstance(c, Choice)}
@@ -311,39 +311,39 @@ def rounds_of(plan: Plan) -> list[list[Job]]:
 
 
 def key_of(plan: Plan, experiment: Experiment, processors: int) -> str:
-    """Return what two runs share that spend the same budget on the same trials."""
+    """Return a digest that is equal for runs with the same budget and the same trials."""
     trials = [trial.id for job in first_trials(plan) for trial in job.trials]
     return ids.digest([VERSION, machine_id(), processors, experiment.run.budget, sorted(trials)])
 
 
-def words_of(told: JSON) -> str:
-    """Return in one sentence what a budget made of a run."""
+def words_of(event: JSON) -> str:
+    """Return a sentence on how a budget reduced a run."""
     parts = []
-    splits, planned, rows = told["splits"], told["planned"], told["most_train_rows"]
+    splits, planned, rows = event["splits"], event["planned"], event["most_train_rows"]
     if splits < planned:
         parts.append(f"{splits} of {planned} splits were run")
     if rows:
         parts.append(f"each split trained on a sample of {rows:,} rows")
-    budget = show_duration(told["seconds"])
-    if not parts and not told["left_out"]:
+    budget = show_duration(event["seconds"])
+    if not parts and not event["left_out"]:
         return f"Everything fitted into the time budget of {budget}."
     text = " and ".join(parts) or f"all {planned} splits were run"
     said = f"To fit into the time budget of {budget}, {text}." if parts else ""
-    for name, why in told["left_out"].items():
+    for name, why in event["left_out"].items():
         said += f" {name} was left out: {why}."
     return said.strip()
 
 
 @dataclass
 class Clock:
-    """The time that a run has left; compiling kernels does not count."""
+    """Clock of a time budget; time spent compiling kernels does not count."""
 
     budget: float
     began: float = field(default_factory=time.monotonic)
 
     @contextmanager
     def paused(self) -> Iterator[None]:
-        """Do not count the time of what is done meanwhile: compiling is done once a machine."""
+        """Stop the clock during the body, for compiling, which is needed only once per machine."""
         start = time.monotonic()
         try:
             yield
@@ -357,22 +357,22 @@ class Clock:
 
     @property
     def deadline(self) -> float:
-        """Return when the trials are to be done, of the monotonic clock."""
+        """Return the deadline of the trials, on the monotonic clock."""
         return self.began + (1 - RESERVE) * self.budget
 
 
 @dataclass(frozen=True)
 class Budgeting:
-    """What fitting an experiment into its budget needs to know.
+    """Fitting of an experiment into its budget.
 
     Attributes
     ----------
     plan_of
-        Plans an experiment.
+        Function that plans an experiment.
     remembered
-        What earlier runs noted of their budgets.
+        Stored budget events of earlier runs.
     may_leave_out
-        Whether the slowest algorithms may be left out: nobody named them.
+        Whether the slowest algorithms may be left out; False if the user named the algorithms.
     """
 
     plan_of: Callable[[Experiment], Plan]
@@ -383,23 +383,23 @@ class Budgeting:
     may_leave_out: bool = True
 
     def fit(self, experiment: Experiment, plan: Plan) -> Fitted:
-        """Return what the budget leaves of an experiment; samples are timed where that is needed.
+        """Return the experiment that fits into its budget; time samples if needed.
 
-        An earlier run of the same budget and the same trials decides, if there is one: so the same
-        command measures the same again.
+        If an earlier run had the same budget and the same trials, its reductions are used again,
+        so that the same command measures the same.
         """
         processors = side_by_side(plan.jobs)
         key = key_of(plan, experiment, processors)
-        for told in reversed(self.remembered):
-            if told["key"] == key:
+        for event in reversed(self.remembered):
+            if event["key"] == key:
                 fitted = experiment
-                if told["most_train_rows"]:
-                    fitted = with_rows(fitted, told["most_train_rows"])
-                if told["configurations"]:
-                    fitted = _with_configurations(fitted, told["configurations"])
+                if event["most_train_rows"]:
+                    fitted = with_rows(fitted, event["most_train_rows"])
+                if event["configurations"]:
+                    fitted = _with_configurations(fitted, event["configurations"])
                 names = [job.name for job in plan.jobs]
-                fitted = without_algorithms(fitted, told["left_out"], names)
-                return Fitted(fitted, key, told["splits"], told["left_out"])
+                fitted = without_algorithms(fitted, event["left_out"], names)
+                return Fitted(fitted, key, event["splits"], event["left_out"])
         declared = (plan.declared or {}).get("datasets", {})
         sizes = {
             name: Sizes(facts["rows"], facts["columns"], facts["n_classes"])
@@ -429,7 +429,7 @@ class Budgeting:
         compiled: list[JSON],
     ) -> dict[tuple[str, str], Cost]:
         run = self.registry.entry("executor", "local").value.run
-        # These outcomes are no part of any run.
+        # These outcomes do not belong to any run.
         with (
             tempfile.TemporaryDirectory(prefix="harness-samples-") as folder,
             Supervisor(Path(folder)) as supervisor,
@@ -450,10 +450,10 @@ class Budgeting:
 
 
 def event_of(fitted: Fitted, splits: int, planned: int, clock: Clock) -> JSON:
-    """Return what is noted of a budget when the run is done."""
+    """Return the budget event to store at the end of a run."""
     experiment = fitted.experiment
     tuned = "tuned" in experiment.tracks
-    told = {
+    event = {
         "key": fitted.key,
         "seconds": experiment.run.budget,
         "spent": clock.spent,
@@ -463,4 +463,4 @@ def event_of(fitted: Fitted, splits: int, planned: int, clock: Clock) -> JSON:
         "configurations": experiment.tuning.configurations if tuned else 0,
         "left_out": dict(fitted.left_out),
     }
-    return {**told, "words": words_of(told)}
+    return {**event, "words": words_of(event)}

@@ -1,4 +1,4 @@
-"""Carry out a plan: reuse what the store knows, run the rest, store each outcome as it comes."""
+"""Execution of a plan: reuse stored outcomes, run the rest, store each outcome as it comes."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ from harness.store import Store
 
 @dataclass(frozen=True)
 class Options:
-    """How a plan is carried out, apart from what it says itself."""
+    """Options of the execution of a plan."""
 
     executor: str = "local"
     executor_options: JSON = field(default_factory=dict)
-    fresh: bool = False  # run again what is known
+    fresh: bool = False  # do not reuse stored outcomes
     retry_failed: bool = False
-    deadline: float = math.inf  # of the monotonic clock: what has not begun by then never does
-    most_rounds: int = 0  # splits of a run with a time budget; 0: as many as there is time for
+    deadline: float = math.inf  # monotonic clock; nothing is started after it
+    most_rounds: int = 0  # maximum splits of a run with a time budget; 0: as many as fit
 
 
 Noun = Literal["trial", "duel", "comparison"]
@@ -43,14 +43,14 @@ Noun = Literal["trial", "duel", "comparison"]
 
 @dataclass
 class Tally:
-    """How many trials, duels and comparisons of trees ended how, reused ones among them."""
+    """Counts of trials, duels and tree comparisons by status, including reused ones."""
 
     ends: dict[Noun, dict[Status, int]] = field(default_factory=dict)
     reused: int = 0
     old_failures: int = 0  # of the reused ones
 
     def add(self, noun: Noun, status: Status, *, reused: bool = False) -> None:
-        """Count one end."""
+        """Count one result."""
         same = self.ends.setdefault(noun, {})
         same[status] = same.get(status, 0) + 1
         self.reused += reused
@@ -68,32 +68,32 @@ class Tally:
         """Return the counts in words: "12 trials done, 1 failed; 2 duels done"."""
         parts = []
         for noun, same in self.ends.items():
-            ends = [status for status in Status if status in same]  # whichever ended first
+            ends = [status for status in Status if status in same]  # in the order of Status
             counts = [f"{same[status]} {status.replace('_', ' ')}" for status in ends]
             first, _, rest = ", ".join(counts).partition(" ")
             parts.append(f"{first} {noun}{'s' if first != '1' else ''} {rest}")
-        told = "; ".join(parts) or "nothing was measured"
+        message = "; ".join(parts) or "nothing was measured"
         if self.reused:
-            told += f"; {self.reused} of them known from earlier runs"
+            message += f"; {self.reused} of them known from earlier runs"
         if self.old_failures:
-            told += f" ({self.old_failures} failed then; --retry-failed runs them again)"
-        return told
+            message += f" ({self.old_failures} failed then; --retry-failed runs them again)"
+        return message
 
 
 class Clock(Protocol):
-    """The time that a run has left."""
+    """Clock of a run with a time budget."""
 
     @property
     def deadline(self) -> float:
-        """Return when the trials are to be done, of the monotonic clock."""
+        """Return the deadline of the trials, on the monotonic clock."""
 
     def paused(self) -> AbstractContextManager[None]:
-        """Do not count the time of what is done meanwhile."""
+        """Stop the clock during the body."""
 
 
 @dataclass
 class Execution:
-    """A plan being carried out into an open store."""
+    """Execution of a plan with results in an open store."""
 
     store: Store
     run_id: str
@@ -104,15 +104,15 @@ class Execution:
     pins: Pins = field(default_factory=Pins)
 
     def carry_out(self, plan: Plan, matches: Iterable[Match] = ()) -> Tally:
-        """Run what is not known yet, and return what became of everything.
+        """Run everything that is not stored yet, and return the counts of all results.
 
-        ``matches`` are those trials of the plan whose trees are compared when they are done. Duels
-        take the longest and come last, so that a deadline costs them first.
+        ``matches`` are the trials of the plan whose trees are compared afterwards. Duels take the
+        longest and come last, so that a deadline affects them first.
 
         Every outcome is stored in one transaction before the next is waited for, so that an
-        interruption loses at most the trials in flight.
+        interruption loses at most the running trials.
         """
-        self._tell_threads(plan)
+        self._warn_threads(plan)
         for outcome in plan.skipped:
             self.store.record(self.run_id, outcome)
             self.tally.add("trial", outcome.status)
@@ -129,8 +129,8 @@ class Execution:
             compile_and_tell(ready, supervisor, self.registry, self.progress, note)
             self._run(jobs, supervisor)
             self._compare(unknown, supervisor)
-            self._fight(duels, supervisor)
-        # All outcomes are stored; after an interruption the next writer looks here instead.
+            self._run_duels(duels, supervisor)
+        # All outcomes are stored. After an interruption the next writer collects the files instead.
         shutil.rmtree(supervisor.folder, ignore_errors=True)
         return self.tally
 
@@ -141,37 +141,37 @@ class Execution:
         clock: Clock,
         compiled: Sequence[JSON] | None = None,
     ) -> int:
-        """Run split after split, each with every algorithm, while there is time for another one.
+        """Run splits one after another, each with every algorithm, while time remains for another.
 
         Parameters
         ----------
         rounds
             The jobs of each split. The first one is always run.
         clock
-            Says when the last split is to be done.
+            Clock with the deadline of the last split.
         compiled
-            What was compiled before; None: nothing.
+            Notes on kernels compiled before; None: not compiled yet.
 
         Returns
         -------
         int
-            How many splits were run.
+            Number of splits that were run.
         """
-        self._tell_threads(plan)
+        self._warn_threads(plan)
         for outcome in plan.skipped:
             self.store.record(self.run_id, outcome)
             self.tally.add("trial", outcome.status)
         done, longest = 0, 0.0
         with Supervisor(self.store.workdir(self.run_id)) as supervisor:
             note = partial(self.store.event, self.run_id, KIND)
-            for told in compiled or ():
-                note(told)
+            for event in compiled or ():
+                note(event)
             if compiled is None:
                 with clock.paused():
                     compile_and_tell(plan.jobs, supervisor, self.registry, self.progress, note)
             for jobs in rounds[: self.options.most_rounds or len(rounds)]:
                 began = time.monotonic()
-                known_count = bool(self.options.most_rounds)  # an earlier run had the time for it
+                known_count = bool(self.options.most_rounds)  # an earlier run finished this number
                 if done and not known_count and began + longest > clock.deadline:
                     break
                 self.store.plan_trials(self.run_id, [t for job in jobs for t in job.trials])
@@ -184,19 +184,19 @@ class Execution:
         return done
 
     def tell_unanswered(self, plan: Plan) -> None:
-        """Say which algorithms of the plan answer to a reference that nobody registers."""
+        """Print a note for algorithms of the plan whose reference is not registered."""
         chosen = (plan.declared or {}).get("algorithms", {})
-        for name, told in self.registry.unanswered().items():
+        for name, message in self.registry.unanswered().items():
             if name in chosen:
-                self.progress.message(f"note: {told}")
+                self.progress.message(f"note: {message}")
 
-    def _tell_threads(self, plan: Plan) -> None:
-        """Warn of more threads than can run at once, where trials run on this machine."""
-        if self.options.executor == "local" and (told := machine.too_many_threads(plan.threads)):
-            self.progress.message(told)
+    def _warn_threads(self, plan: Plan) -> None:
+        """Print a warning if local trials use more threads than can run at once."""
+        if self.options.executor == "local" and (message := machine.too_many_threads(plan.threads)):
+            self.progress.message(message)
 
     def _unknown_jobs(self, planned: Iterable[Job]) -> list[Job]:
-        """Attach known outcomes to the run and return the jobs of what remains."""
+        """Attach stored outcomes to the run and return jobs with the remaining trials."""
         jobs = list(planned)
         old = [] if self.options.fresh else jobs
         known = reusable(self.store, old, self.pins, retry_failed=self.options.retry_failed)
@@ -239,7 +239,7 @@ class Execution:
         run = self.registry.entry("executor", self.options.executor).value.run
 
         def in_time(job: Job) -> Iterator[Outcome]:
-            """Run a job's trials; none begins when the time for all of it is over."""
+            """Run a job's trials; start none after the deadline."""
             if self._late() and not in_rounds:
                 return
             for outcome in supervisor.supervise(job):
@@ -255,18 +255,18 @@ class Execution:
             for reason in self.registry.announce(stored):
                 self.progress.message(f"  {reason}")
             if self._late() and not in_rounds and self.options.executor != "local":
-                break  # its workers are elsewhere, and none of them asks for the time
+                break  # remote workers do not check the deadline
 
     def _late(self) -> bool:
-        """Say whether the time for all of it is over."""
+        """Return whether the deadline has passed."""
         return time.monotonic() >= self.options.deadline
 
-    def _fight(self, duels: list[Duel], supervisor: Supervisor) -> None:
-        """Run duels with nothing else at work on their machine; on this one, one by one."""
+    def _run_duels(self, duels: list[Duel], supervisor: Supervisor) -> None:
+        """Run duels, each alone on its machine."""
         if not duels or self._late():
             return
         self.progress.stage("duels", len(duels))
-        supervisor.end_idle()  # a duel starts its own, and is to have all the memory
+        supervisor.end_idle()  # a duel starts its own workers and needs the memory
 
         def here(duel: Duel) -> DuelOutcome:
             self.progress.duel_started(duel)
@@ -283,7 +283,7 @@ class Execution:
             self.progress.message(f"  {error}")
 
     def _compare(self, matches: list[Match], supervisor: Supervisor) -> None:
-        """Compare trees with the workers of the trials: these have compiled what it takes."""
+        """Compare trees in the workers of the trials, which have the kernels compiled."""
         if not matches or self._late():
             return
         comparisons = self._comparisons(supervisor)
@@ -297,6 +297,6 @@ class Execution:
 
 
 def side_by_side(jobs: Iterable[Job]) -> int:
-    """Return how many jobs the processors can take at once, each with its threads."""
+    """Return the number of jobs that can run in parallel, each with its threads."""
     threads = max((job.threads for job in jobs), default=1)  # at least 1, by the config
     return max(1, machine.usable_processors() // threads)

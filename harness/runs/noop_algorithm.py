@@ -1,4 +1,4 @@
-"""A plugin whose algorithm does nothing, so that what is left is the harness's own time."""
+"""Plugin with an algorithm that does nothing, to measure the harness's own time."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ NAME = "noop"
 
 
 class Noop:
-    """Predict 0, or the same probability for every class."""
+    """Adapter that predicts 0, or the same probability for every class."""
 
     def __init__(self, spec: Spec) -> None:
         self.spec = spec
 
     def prepare(self, X: Any, y: np.ndarray, weight: np.ndarray | None) -> None:
-        """Take nothing from the data."""
+        """Return None: nothing is prepared."""
 
     def fit(self, native: None) -> None:
-        """Learn nothing."""
+        """Do nothing."""
 
     def predict(self, X: Any) -> np.ndarray:
         """Return a constant of the right shape."""
@@ -30,12 +30,12 @@ class Noop:
         return np.full((len(X), n_classes), 1 / n_classes) if n_classes else np.zeros(len(X))
 
     def predict_one(self, x: Any) -> np.ndarray:
-        """Return the same for one row."""
+        """Return the prediction for one row."""
         return self.predict(x)
 
 
 @hookimpl
 def register_algorithms(register: Any) -> None:
-    """Register the algorithm; this file is loaded by its path, and only to be measured."""
+    """Register the algorithm; this file is loaded by path, only to measure the overhead."""
     accepts = Accepts(missing=True, categorical=True)
     register(Algorithm(NAME, Noop, ALL_TASKS, accepts=accepts, summary="does nothing"))

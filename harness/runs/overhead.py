@@ -1,4 +1,4 @@
-"""The harness's own time, measured with an algorithm that does nothing; and compiling time."""
+"""Measure the harness's own time, with an algorithm that does nothing, and compile times."""
 
 from __future__ import annotations
 
@@ -26,16 +26,17 @@ from harness.runs import noop_algorithm
 from harness.runs.run import Request, run_experiment
 from harness.store import Store
 
-PHASES = frozenset({"preparation", "native", "fit", "predict", "predict_one"})  # the algorithm's
+# phases that count for the algorithm
+PHASES = frozenset({"preparation", "native", "fit", "predict", "predict_one"})
 
 
 @dataclass(frozen=True)
 class Overhead:
-    """Wall seconds that are not the algorithm's.
+    """Wall seconds of the harness outside the algorithm.
 
-    ``trial`` is what one more trial costs, ``job`` what one more job does: a worker's process,
-    importing the libraries, loading the table. ``amortised`` is all of it by trial. Where the
-    template of workers was there before, as it is for all jobs of a run but the first, its
+    ``trial`` is the cost of one more trial, ``job`` that of one more job: a worker process,
+    importing the libraries, loading the table. ``amortised`` is the total per trial. If the
+    template process of workers was already running, as for all jobs of a run but the first, its
     imports are not counted.
     """
 
@@ -46,12 +47,12 @@ class Overhead:
 
 
 def measure_overhead(dataset: str = "diabetes", folds: int = 5, repeats: int = 4) -> Overhead:
-    """Run folds × repeats trials of nothing on a dataset, in a store of its own.
+    """Run folds × repeats trials of the no-op algorithm on a dataset, in a temporary store.
 
     Raises
     ------
     HarnessError
-        Where the run cannot be carried out.
+        If the run cannot be carried out.
     """
     plugin = Path(noop_algorithm.__file__)
     experiment = Experiment(
@@ -73,20 +74,20 @@ def measure_overhead(dataset: str = "diabetes", folds: int = 5, repeats: int = 4
 
 @dataclass(frozen=True)
 class Starts:
-    """What it takes until a worker has imported a plugin that does nothing."""
+    """Start times of a worker until it has imported the no-op plugin."""
 
-    template: float  # seconds of the first fork, which waits for the template: once a run
-    anew: float  # CPU seconds of a new interpreter, as timed trials and duels have
-    forked: float  # of one from a template that was there; the same where the system has none
+    template: float  # seconds of the first fork, which waits for the template process; once per run
+    anew: float  # CPU seconds of a new interpreter, as used by timed trials and duels
+    forked: float  # CPU seconds of a fork; like ``anew`` on systems without fork
 
 
 def measure_starts() -> Starts:
-    """Start workers of both kinds.
+    """Measure the start times of new and forked workers.
 
     Raises
     ------
     HarnessError
-        Where one cannot be started.
+        If a worker cannot be started.
     """
     job = Job(noop_algorithm.NAME, str(Path(noop_algorithm.__file__)), DatasetRef("", ""), ())
     with tempfile.TemporaryDirectory(prefix="harness-starts-") as folder:
@@ -105,12 +106,12 @@ def _started(job: Job, folder: Path, *, forked: bool) -> float:
 
 
 def summarise(outcomes: list[Outcome], total: float) -> Overhead:
-    """Part the wall seconds of a run of one job into what a trial and what the job costs.
+    """Split the wall seconds of a run of one job into the costs of a trial and of the job.
 
     Raises
     ------
     HarnessError
-        Where a trial of nothing did not end well, or there are fewer than two.
+        If a trial failed, or there are fewer than two.
     """
     failed = [outcome for outcome in outcomes if outcome.status is not Status.DONE]
     if failed or len(outcomes) < 2:
@@ -118,7 +119,8 @@ def summarise(outcomes: list[Outcome], total: float) -> Overhead:
         raise HarnessError(f"the harness's own time cannot be measured: {why}")
     n = len(outcomes)
     ends = sorted(datetime.fromisoformat(outcome.ended) for outcome in outcomes)
-    cycle = (ends[-1] - ends[0]).total_seconds() / (n - 1)  # store and all, from end to end
+    # from end to end of consecutive trials, including the store
+    cycle = (ends[-1] - ends[0]).total_seconds() / (n - 1)
     inside = sum(s.wall for o in outcomes for s in o.samples if s.phase in PHASES) / n
     return Overhead(
         trial=cycle - inside, job=total - n * cycle, amortised=total / n - inside, trials=n
@@ -127,23 +129,23 @@ def summarise(outcomes: list[Outcome], total: float) -> Overhead:
 
 @dataclass(frozen=True)
 class FirstCall:
-    """What an algorithm compiles, and how long its first call takes in a new process."""
+    """Compile time of an algorithm, and time of its first call in a new process."""
 
     algorithm: str
-    cpu: float  # processor seconds of compiling what none before it has, for all its variants
-    functions: int  # how many were compiled
-    warm: float  # seconds of the first call, compiled kernels read from their cache
-    notes: tuple[str, ...]  # what could not be run
+    cpu: float  # processor seconds of compiling, without kernels of earlier algorithms
+    functions: int  # number of compiled functions
+    warm: float  # seconds of the first call with cached kernels
+    notes: tuple[str, ...]  # messages on calls that failed
 
 
 def measure_first_calls(entries: Iterable[Entry]) -> list[FirstCall]:
-    """Call algorithms in turn with a kernel cache that is empty at first, in new processes."""
+    """Measure first calls of algorithms in new processes, with an initially empty cache."""
     with tempfile.TemporaryDirectory(prefix="harness-kernels-") as folder, kernels_in(folder):
         return [_first_call(entry) for entry in entries]
 
 
 def _first_call(entry: Entry) -> FirstCall:
-    with _worker() as worker:  # the same one for both, else it compiles what they share twice
+    with _worker() as worker:  # one worker for both, so that common kernels are compiled once
         compiled = [worker.warm(_job(entry, [{}]))]
         if entry.value.variants:
             compiled.append(worker.warm(_job(entry, entry.value.variants), ["sparse"]))
@@ -156,7 +158,7 @@ def _first_call(entry: Entry) -> FirstCall:
 
 @contextmanager
 def kernels_in(folder: str) -> Iterator[None]:
-    """Let workers keep compiled kernels in a folder."""
+    """Set the folder of the kernel cache for workers started in the body."""
     before = os.environ.get("HARNESS_KERNEL_CACHE")
     os.environ["HARNESS_KERNEL_CACHE"] = folder
     try:
@@ -169,7 +171,7 @@ def kernels_in(folder: str) -> Iterator[None]:
 
 @contextmanager
 def _worker() -> Iterator[Supervisor]:
-    """Yield the supervisor of one new worker, which serves all that is asked of it."""
+    """Yield a supervisor with one new worker, which is kept for all requests."""
     with (
         tempfile.TemporaryDirectory(prefix="harness-first-") as folder,
         Supervisor(Path(folder), idle=1) as supervisor,

@@ -1,8 +1,8 @@
 """Compare the trees of two algorithms on every dataset of an experiment.
 
-A parity run is a run like any other: its trials, and so its accuracy verdicts, are in the store.
-Beside them stands a comparison of the trees for each dataset, which is known again while neither
-algorithm, library nor dataset changes.
+A parity run is stored like any other run, with its trials and accuracy verdicts. It also stores a
+comparison of the trees for each dataset, which is reused as long as neither algorithm, library nor
+dataset changes.
 """
 
 from __future__ import annotations
@@ -41,16 +41,16 @@ def run_parity(
     Parameters
     ----------
     experiment
-        Names the two algorithms, in this order, each by a :class:`Choice` without a grid.
+        Experiment with the two algorithms, in this order, each a :class:`Choice` without a grid.
     extra
         Datasets that no plugin registers; the experiment names them.
 
     Raises
     ------
     ConfigError
-        Where no dataset can be taken by both.
+        If no dataset can be taken by both.
     """
-    told = progress or Progress()
+    events = progress or Progress()
     plan = make_plan(experiment, registry, surroundings(), extra, plugin_files)
     a, b = sides(experiment, registry)
     matches = list(find_matches(plan, a, b, dict.fromkeys(job.dataset.name for job in plan.jobs)))
@@ -59,7 +59,7 @@ def run_parity(
         raise ConfigError(f"nothing to compare: no chosen dataset can be taken by {names}")
     request = Request(experiment, extra, plugin_files, results, command="parity")
     config = config_of(request, plan.declared)
-    with Store.open(results, write=True, on_wait=told.message) as store:
+    with Store.open(results, write=True, on_wait=events.message) as store:
         digest = config_hash(config)
         run_id = store.begin_run(experiment.name, config, digest, machine=fingerprint())
         status: RunStatus = "interrupted"
@@ -69,7 +69,7 @@ def run_parity(
             unknown = matches if fresh else _reuse(store, run_id, matches)
             jobs = [job for match in unknown for job in (match.a, match.b)]
             store.plan_trials(run_id, [trial for job in jobs for trial in job.trials])
-            for _ in Comparisons(store, run_id, registry, told, keep=True).compare(unknown):
+            for _ in Comparisons(store, run_id, registry, events, keep=True).compare(unknown):
                 pass
             status = "done"
         finally:
@@ -78,7 +78,7 @@ def run_parity(
 
 
 def sides(experiment: Experiment, registry: Registry) -> tuple[Side, Side]:
-    """Return name and params of both sides."""
+    """Return algorithm name and params of both sides."""
     every = [c if isinstance(c, Choice) else Choice(name=c) for c in experiment.algorithms]
     if len(every) != 2 or any(c.grid for c in every):
         raise ConfigError(f"parity compares two algorithms, not {len(every)}")
@@ -89,7 +89,7 @@ def sides(experiment: Experiment, registry: Registry) -> tuple[Side, Side]:
 
 
 def _reuse(store: Store, run_id: str, matches: Sequence[Match]) -> list[Match]:
-    """Attach what is known to the run, trials too, and return the rest."""
+    """Attach stored comparisons and their trials to the run, and return the other matches."""
     pins = Pins()
     known = known_matches(store, matches, pins, retry_failed=True)
     pins.keep()

@@ -1,4 +1,4 @@
-"""What somebody asks for, in the words of the command line and of Python, and what it becomes."""
+"""Options of runs, duels and tree comparisons, and the requests and experiments they give."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def default_results() -> Path:
 
 @dataclass(frozen=True)
 class RunOptions:
-    """The options of a run; the fields are those of :func:`harness.run`."""
+    """Options of a run; the fields are the parameters of :func:`harness.run`."""
 
     experiment: str | Path | Mapping[str, Any] | None = None  # own_data with data, else quick
     algorithms: Sequence[str] = ()
@@ -64,7 +64,7 @@ class RunOptions:
     wait: bool = True
 
     def request(self, registry: Registry) -> Request:
-        """Return the request that these options make."""
+        """Return the request for these options."""
         results = Path(self.results)
         extra = own_data(self.data, results, self.target, self.task, self._columns())
         if self.drop_flagged:
@@ -83,7 +83,7 @@ class RunOptions:
         )
 
     def _columns(self) -> dict[str, Any]:
-        """Return what was said of the columns and rows of somebody's own data."""
+        """Return the options on columns and rows of the user's own data."""
         said = {name: getattr(self, name) for name in ("group", "time", "weight", "test")}
         drop = [name for text in self.drop for name in text.split(",") if name]
         return {key: value for key, value in said.items() if value} | (
@@ -92,7 +92,7 @@ class RunOptions:
 
     @property
     def named(self) -> str | Mapping[str, Any]:
-        """Return the experiment that is meant: a name, a path, or what such a file would hold."""
+        """Return the chosen experiment: a name, a path, or the content of an experiment file."""
         if self.experiment is None:
             return "own_data" if self.data is not None and not self.quick else "quick"
         if self.quick:
@@ -100,7 +100,7 @@ class RunOptions:
         return self.experiment if isinstance(self.experiment, Mapping) else str(self.experiment)
 
     def _experiment(self, registry: Registry, extra: tuple[Dataset, ...]) -> Experiment:
-        """Return the experiment with all that was asked to be otherwise."""
+        """Return the experiment with the changes of these options."""
         limits = ("threads", "jobs", "timeout", "memory", "budget")
         asked = {f"run.{name}": getattr(self, name) for name in limits}
         changes = {key: value for key, value in asked.items() if value is not None}
@@ -127,7 +127,7 @@ class RunOptions:
             found = load_experiment(named, changes={**self.overrides, **changes})
         else:
             found = load_experiment(named, overrides=self.overrides, changes=changes)
-        if names:  # they are named anew, and none has a label any more
+        if names:  # replaces the algorithms; labels are dropped
             labels = labels_of(found)
             chosen = with_own_params(found.algorithms, names)
             found = without_pairs_of(found.model_copy(update={"algorithms": chosen}), labels)
@@ -141,7 +141,7 @@ def own_data(
     task: str | None,
     columns: Mapping[str, Any] | None = None,
 ) -> tuple[Dataset, ...]:
-    """Return the dataset of somebody's own data, if there are any."""
+    """Return the dataset of the user's own data as a tuple; empty without own data."""
     if data is not None:
         said = columns or {}
         return (dataset_from_given(data, results, target=target, task=task, columns=said),)
@@ -156,7 +156,7 @@ def own_data(
 
 
 def drop_identifiers(extra: tuple[Dataset, ...]) -> tuple[Dataset, ...]:
-    """Return somebody's own data without the columns that the checks flag as identifiers."""
+    """Return the user's own data without the columns that the checks flag as identifiers."""
     from harness.checks.own_data import without_flagged
 
     if not extra:
@@ -167,7 +167,7 @@ def drop_identifiers(extra: tuple[Dataset, ...]) -> tuple[Dataset, ...]:
 
 
 def whole_paths(plugins: Iterable[str | Path]) -> tuple[str, ...]:
-    """Return the paths of plugin files as a worker in another folder needs them."""
+    """Return absolute paths of plugin files, for workers in other folders."""
     return tuple(str(Path(plugin).resolve()) for plugin in plugins)
 
 
@@ -183,8 +183,8 @@ def duel_experiment(
     timeout: str | float = "10m",
 ) -> Experiment:
     """Return the experiment of one duel; ``settings`` are keys of its ``[duels]`` table."""
-    told = {key: value for key, value in settings.items() if value is not None}
-    if "launches" in told and ("precision" in told or "claim" in told):
+    given = {key: value for key, value in settings.items() if value is not None}
+    if "launches" in given and ("precision" in given or "claim" in given):
         raise ConfigError("launches fixes what precision and claim leave open: ask for one of them")
     return parse_experiment(
         {
@@ -194,7 +194,7 @@ def duel_experiment(
             "capacity": plain_params(capacity),
             "run": {"seeds": [seed], "timeout": timeout},
             "splits": {"seed": seed},
-            "duels": {**told, "datasets": [dataset]},
+            "duels": {**given, "datasets": [dataset]},
         },
         "the duel",
     )
@@ -249,7 +249,7 @@ def params_of_sides(
 
 
 def parsed_params(params: Params) -> dict[str, Any]:
-    """Return params by name; the value of a text ``KEY=VALUE`` is TOML, or else plain text."""
+    """Return params by name; the value of a text ``KEY=VALUE`` is TOML, else plain text."""
     if isinstance(params, Mapping):
         return dict(params)
     found: dict[str, Any] = {}
@@ -265,7 +265,7 @@ def parsed_params(params: Params) -> dict[str, Any]:
 
 
 def plain_params(params: Params) -> dict[str, Any]:
-    """Return params by name, texts as they are: what takes them reads numbers itself."""
+    """Return params by name, with values of ``KEY=VALUE`` texts as strings."""
     if isinstance(params, Mapping):
         return dict(params)
     return dict(text.partition("=")[::2] for text in params)
@@ -279,9 +279,9 @@ def _reference(name: str, registry: Registry) -> str:
 
 
 def with_own_params(algorithms: Sequence[str | Choice], names: Sequence[str]) -> list[str | Choice]:
-    """Return algorithms by name, each with the params that the experiment has for it.
+    """Return algorithms by name, each with its params in the experiment.
 
-    An experiment that has an algorithm several times, under labels, keeps each of its variants.
+    If the experiment has an algorithm several times, under labels, all of them are kept.
     """
     found: list[str | Choice] = []
     for name in names:
@@ -303,7 +303,7 @@ def with_own_params(algorithms: Sequence[str | Choice], names: Sequence[str]) ->
 
 
 def _narrowed(found: Experiment, changes: Mapping[str, Any], names: Sequence[str]) -> Experiment:
-    """Return what else is asked of the pairs in a run of fewer algorithms or other datasets."""
+    """Return the experiment with pairs and parity datasets limited to the chosen ones."""
     parity, diagnostics = found.parity, found.diagnostics
     if parity.datasets and "datasets" in changes:
         parity = parity.model_copy(update={"datasets": ["*"]})
@@ -313,14 +313,14 @@ def _narrowed(found: Experiment, changes: Mapping[str, Any], names: Sequence[str
 
 
 def _of(part: Parity | Diagnostics, algorithms: Iterable[str]) -> Any:
-    """Return a part of an experiment with the pairs that some algorithms make."""
+    """Return a part of an experiment with only the pairs among some algorithms."""
     pairs, chosen = part.pairs, set(algorithms)
     kept = [pair for pair in pairs or () if chosen.issuperset(pair)]
     return part.model_copy(update={"pairs": kept}) if pairs else part
 
 
 def _with_references(patterns: Sequence[str], registry: Registry) -> list[str]:
-    """Return the chosen algorithms and the references they answer to."""
+    """Return the algorithms that match patterns, and their references."""
     chosen = registry.matching("algorithm", patterns)
     answers = (registry.algorithm(name).reference for name in chosen)
     known = registry.names("algorithm")

@@ -1,8 +1,7 @@
-"""The same once more: runs, duels and comparisons of trees, from what the store knows of them.
+"""Rerun stored runs, duels and tree comparisons.
 
-Nothing has to be told again: experiment, seeds, capacity, own files and plugins stand with the
-run. Everything is planned anew with the code of today, so ids are those of before where code,
-versions and data are.
+Experiment, seeds, common params, own files and plugins are read from the stored run. Everything is
+planned anew with the current code, so ids are unchanged if code, versions and data are.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from harness.core.errors import ConfigError, unknown
 from harness.core.ids import digest
 from harness.core.model import JSON, Trial
 from harness.core.progress import Progress
-from harness.planning.selection import Only, chosen, duel_cells
+from harness.planning.selection import Selection, chosen, duel_cells
 from harness.plugins.registry import Registry, load_registry
 from harness.runs import run as runs
 from harness.runs.parity import run_parity
@@ -25,7 +24,7 @@ from harness.runs.request import default_results, whole_paths
 from harness.runs.run import DuelEnd, Request, request_of
 from harness.store import Store
 
-COMMANDS = {  # how what is not a run is made again
+COMMANDS = {  # commands that rerun what is not a run
     "duel": "`harness duel --again DUEL`",
     "parity": "`harness parity --again RUN`",
     "gate": "`harness gate --against REV`",
@@ -34,13 +33,13 @@ COMMANDS = {  # how what is not a run is made again
 
 @dataclass(frozen=True)
 class RunAgain:
-    """A stored run, all of it or a part; see :class:`RunOptions`.
+    """Rerun of a stored run or a part of it; see :class:`RunOptions`.
 
     Attributes
     ----------
     trial
-        Id of one of its trials, or the start of it: this one and those that differ from it in
-        nothing but split and seed are meant, and nothing else.
+        Id of one of its trials, or the start of it. Selects this trial and those that differ from
+        it only in split and seed, and nothing else.
     """
 
     run: str
@@ -57,24 +56,24 @@ class RunAgain:
 
     @property
     def stored(self) -> JSON:
-        """Return the run as the store has it."""
+        """Return the stored run."""
         with Store.open(Path(self.results)) as store:
             return store.run(self.run)
 
     @property
     def plugins(self) -> Sequence[str]:
-        """Return the plugin files of the run, and those that were named beside them."""
+        """Return the plugin files of the run and the further ones."""
         return _files(self.stored, self.plugin_files)
 
     def request(self, registry: Registry) -> Request:  # noqa: ARG002 - as RunOptions has it
-        """Return the request of the stored run, narrowed to what was asked for."""
+        """Return the request of the stored run, limited to the selected part."""
         run = self.stored
         if (command := command_of(run)) != "run":
             raise ConfigError(f"run {run['id']} is of another command: {COMMANDS[command]}")
         request = request_of(run)
         only = _only(run, self.algorithms, self.datasets, request.only)
         if self.trial:
-            only = Only(cells=self._cells(run))
+            only = Selection(cells=self._cells(run))
         return replace(
             request,
             experiment=only.experiment(request.experiment) if only else request.experiment,
@@ -89,20 +88,20 @@ class RunAgain:
         )
 
     def _cells(self, run: JSON) -> tuple[str, ...]:
-        """Return the cells of the trial that is meant, on all splits that the run has it on."""
+        """Return the cells of the selected trial on all splits of the run."""
         if self.algorithms or self.datasets:
             raise ConfigError("a trial says its algorithm and dataset; leave out -a and -d")
         with Store.open(Path(self.results)) as store:
             trials = [outcome.trial for outcome, _ in store.outcomes(run["id"])]
-        meant = {_told_of(trial) for trial in trials if trial.id.startswith(self.trial)}
+        meant = {_trial_key(trial) for trial in trials if trial.id.startswith(self.trial)}
         if len(meant) != 1:
             why = f"more than one trial {self.trial!r}" if meant else f"no trial {self.trial!r}"
             raise ConfigError(f"run {run['id']} has {why}; `harness export` lists all")
-        return tuple(trial.cell for trial in trials if _told_of(trial) in meant)
+        return tuple(trial.cell for trial in trials if _trial_key(trial) in meant)
 
 
-def _told_of(trial: Trial) -> str:
-    """Return all that the trials of one algorithm's row share."""
+def _trial_key(trial: Trial) -> str:
+    """Return a digest of everything but split and seed of a trial."""
     return digest([trial.algorithm, trial.params, trial.preparation, trial.dataset, trial.threads])
 
 
@@ -111,8 +110,10 @@ def _files(run: JSON, more: Sequence[str | Path]) -> tuple[str, ...]:
     return tuple(dict.fromkeys([*known, *whole_paths(more)]))
 
 
-def _only(run: JSON, algorithms: Sequence[str], datasets: Sequence[str], before: Only) -> Only:
-    """Return the part of a run that is meant; a part of a part is no more than that part."""
+def _only(
+    run: JSON, algorithms: Sequence[str], datasets: Sequence[str], before: Selection
+) -> Selection:
+    """Return the selection of a rerun, within the selection of the stored run."""
     declared: JSON = run["config"].get("declared") or {}
     names = [n for n in declared.get("algorithms", ()) if n in (before.algorithms or [n])]
     tables = [d for d in declared.get("datasets", ()) if d in (before.datasets or [d])]
@@ -131,20 +132,20 @@ def duel_again(
     fresh: bool = False,
     progress: Progress,
 ) -> tuple[DuelEnd, Registry]:
-    """Fight a stored duel again, as its run planned it, or find it stored.
+    """Run a stored duel again, as its run planned it, or reuse the stored result.
 
     Parameters
     ----------
     id_
-        Of the duel, or the start of it.
+        Id of the duel, or the start of it.
     plugins
-        Files to load beside those of its run.
+        Plugin files to load besides those of its run.
 
     Raises
     ------
     ConfigError
-        Where no duel, or more than one, has such an id; where its run is gone, or planned it
-        between two revisions.
+        If no duel, or more than one, has such an id, if its run was removed, or if it belongs to a
+        gate between two revisions.
     """
     folder = default_results() if results is None else Path(results)
     with Store.open(folder) as store:
@@ -158,16 +159,16 @@ def duel_again(
             raise ConfigError(f"the run that planned duel {ids[0]} was removed")
         run, duel = store.run(named[-1]), found[-1][0].duel
     if command_of(run) == "gate":
-        raise ConfigError(f"duel {ids[0]} is of a gate: {COMMANDS['gate']} fights it again")
+        raise ConfigError(f"duel {ids[0]} is of a gate: {COMMANDS['gate']} times it again")
     files = _files(run, plugins)
     registry = load_registry(files)
-    only = Only(duels=(duel_cells(duel),))
+    only = Selection(duels=(duel_cells(duel),))
     request = replace(request_of(run), only=only, plugin_files=files, results=folder, fresh=fresh)
     request = replace(request, experiment=only.experiment(request.experiment))
-    return runs.fight(request, registry, progress), registry
+    return runs.run_duel_request(request, registry, progress), registry
 
 
-_LISTED = "the report of a run names those it fought, under Speed"
+_LISTED = "the report of a run lists its duels under Speed"
 
 
 def parity_again(
@@ -184,14 +185,14 @@ def parity_again(
     Raises
     ------
     ConfigError
-        Where the run is of another command, or a dataset is none of its own.
+        If the run is of another command, or a dataset is not in it.
     """
     folder = default_results() if results is None else Path(results)
     with Store.open(folder) as store:
         run = store.run(run_id)
     if (command := command_of(run)) != "parity":
-        told = COMMANDS.get(command, "`harness run --again RUN`")
-        raise ConfigError(f"run {run['id']} is of another command: {told}")
+        advice = COMMANDS.get(command, "`harness run --again RUN`")
+        raise ConfigError(f"run {run['id']} is of another command: {advice}")
     request, files = request_of(run), _files(run, plugins)
     declared: JSON = run["config"].get("declared") or {}
     changes: dict[str, Any] = {}

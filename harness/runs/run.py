@@ -1,4 +1,4 @@
-"""One run from request to result: plan, open the store, carry out, close the books."""
+"""One run from request to result: plan, open the store, execute, finish the run."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from harness.measurement.diagnostics import Diagnosis, questions
 from harness.measurement.tree_comparison import known_matches
 from harness.planning.plan import Plan, make_plan, plan_duel
 from harness.planning.reuse import Pins, reusable, reusable_duels
-from harness.planning.selection import Only, only_of
+from harness.planning.selection import Selection, stored_selection
 from harness.planning.tree_comparisons import Match, matches_of
 from harness.plugins.registry import Registry
 from harness.runs import budget
@@ -35,7 +35,7 @@ from harness.store.write import RunStatus
 
 @dataclass(frozen=True)
 class Request:
-    """What somebody asked for: all of an experiment, or ``only`` a part of it."""
+    """Request of a run: an experiment, or ``only`` a part of it."""
 
     experiment: Experiment
     extra: tuple[Dataset, ...] = ()
@@ -46,13 +46,13 @@ class Request:
     fresh: bool = False
     retry_failed: bool = False
     wait: bool = True
-    named_algorithms: bool = False  # somebody named them: none is left out to save time
+    named_algorithms: bool = False  # named by the user: a time budget leaves none of them out
     command: Command = "run"
-    only: Only = field(default_factory=Only)
+    only: Selection = field(default_factory=Selection)
 
     @property
     def options(self) -> Options:
-        """Return how the plan is to be carried out."""
+        """Return the options of the execution."""
         jobs = {"jobs": self.experiment.run.jobs} if self.experiment.run.jobs else {}
         merged = {**jobs, **self.executor_options}
         return Options(self.executor, merged, self.fresh, self.retry_failed)
@@ -60,16 +60,16 @@ class Request:
 
 @dataclass(frozen=True)
 class RunEnd:
-    """What came of a run."""
+    """Result of a run."""
 
     run_id: str
     tally: Tally
-    experiment: Experiment  # as it was carried out: a time budget may have reduced it
+    experiment: Experiment  # as executed: a time budget may have reduced it
 
 
 @dataclass(frozen=True)
 class DuelEnd:
-    """What came of a run of one duel."""
+    """Result of a run of one duel."""
 
     run_id: str
     outcome: DuelOutcome
@@ -78,7 +78,7 @@ class DuelEnd:
 
 @dataclass(frozen=True)
 class Forecast:
-    """A plan beside what the store knows already."""
+    """Plan with the stored results that it reuses."""
 
     plan: Plan
     known: dict[str, Status]
@@ -88,7 +88,7 @@ class Forecast:
     known_matches: dict[str, Status] = field(default_factory=dict)
 
     def estimate(self) -> tuple[float, int]:
-        """Return the seconds that fresh trials will likely take, and how many have no history."""
+        """Return the expected seconds of new trials, and the number of trials without history."""
         total, unknown = 0.0, 0
         for trial in self.plan.trials():
             if trial.id in self.known:
@@ -98,7 +98,7 @@ class Forecast:
         return total, unknown
 
     def lines(self) -> list[str]:
-        """Return the plan in words, a line a job, and the estimate."""
+        """Return the plan as text, one line per job, and the estimate."""
         lines = []
         for job in self.plan.jobs:
             fresh = sum(trial.id not in self.known for trial in job.trials)
@@ -115,15 +115,15 @@ class Forecast:
             state = "known" if match.what["id"] in self.known_matches else "to compare"
             names = f"{match.a.name} and {match.b.name}"
             lines.append(f"trees of {names} on {match.a.dataset.name}: {state}")
-        if told := too_many_threads(self.plan.threads):
-            lines.append(told)
+        if warning := too_many_threads(self.plan.threads):
+            lines.append(warning)
         seconds, unknown = self.estimate()
         guess = f"about {show_duration(seconds)} of trials" if seconds else "no estimate yet"
         rest = f", and {unknown} trials that were never timed here" if unknown else ""
         return [*lines, f"{guess}{rest}"]
 
     def to_json(self) -> JSON:
-        """Return the plan as data."""
+        """Return the plan as JSON data."""
         seconds, unknown = self.estimate()
         trials = [
             {**to_json(trial), "known": self.known.get(trial.id)} for trial in self.plan.trials()
@@ -135,19 +135,19 @@ class Forecast:
 
 
 def request_of(run: JSON) -> Request:
-    """Return the request that a stored run came from, so that it can be planned again."""
+    """Return the request of a stored run, to plan it again."""
     config = run["config"]
     return Request(
         parse_experiment(config["experiment"], f"run {run['id']}"),
         extra=tuple(dataset_from_mapping(file) for file in config.get("files", ())),
         plugin_files=tuple(config.get("plugin_files", ())),
         command=command_of(run),
-        only=only_of(config),
+        only=stored_selection(config),
     )
 
 
 def config_of(request: Request, declared: JSON | None) -> JSON:
-    """Return what is stored with a run: all that it takes to plan it again."""
+    """Return the configuration to store with a run: everything needed to plan it again."""
     only = {key: list(names) for key, names in vars(request.only).items() if names}
     return {
         "command": request.command,
@@ -160,18 +160,18 @@ def config_of(request: Request, declared: JSON | None) -> JSON:
 
 
 def config_hash(config: JSON) -> str:
-    """Return the digest of what was asked for."""
+    """Return the digest of the experiment and the selection."""
     only = config.get("only")
     return ids.digest([config["experiment"], only] if only else config["experiment"])
 
 
 def plan_request(request: Request, registry: Registry) -> Plan:
-    """Return the plan of a request; an empty one is an error that says so."""
-    registry.entry("executor", request.executor)  # a wrong name is told before anything else
+    """Return the plan of a request; raise ConfigError if it is empty."""
+    registry.entry("executor", request.executor)  # report a wrong name first
     plan = request.only.plan(_whole_plan(request, registry))
     if not plan.jobs and not plan.skipped and not plan.duels:
         raise ConfigError("nothing to run: no chosen algorithm is for the task of a chosen dataset")
-    questions(request.experiment.diagnostics, plan)  # a wrong name is told before anything runs
+    questions(request.experiment.diagnostics, plan)  # report wrong names before anything runs
     return plan
 
 
@@ -185,20 +185,21 @@ def _whole_plan(request: Request, registry: Registry) -> Plan:
 
 
 def planned_matches(request: Request, registry: Registry, plan: Plan) -> list[Match]:
-    """Return the comparisons of trees that a request asks for; ``plan`` is its own."""
+    """Return the tree comparisons of a request with its plan."""
     if not request.only:
         return matches_of(request.experiment.parity, plan)
-    whole = _whole_plan(request, registry)  # the part may lack what the globs of a table name
+    # the selected part may lack datasets that the globs match
+    whole = _whole_plan(request, registry)
     return request.only.matches(matches_of(request.experiment.parity, whole))
 
 
 def surroundings() -> Surroundings:
-    """Return what ids need to know of this machine and this installation."""
+    """Return machine id and library versions for trial ids."""
     return Surroundings(machine_id(), cache(installed_version))
 
 
 def forecast(request: Request, registry: Registry) -> Forecast:
-    """Return what a request would do, without doing it; writes nothing."""
+    """Return the plan and the estimate of a request without running it; write nothing."""
     plan = plan_request(request, registry)
     matches = planned_matches(request, registry, plan)
     known: dict[str, Status] = {}
@@ -218,14 +219,14 @@ def forecast(request: Request, registry: Registry) -> Forecast:
 
 
 def run_experiment(request: Request, registry: Registry, progress: Progress) -> RunEnd:
-    """Carry out a request and return what came of it; every outcome is in the store.
+    """Execute a request, store every outcome, and return the counts.
 
     Raises
     ------
     ConfigError
-        Where a name is unknown or nothing can be run; nothing was written then.
+        If a name is unknown or nothing can be run; nothing is written then.
     BusyError
-        Where another run writes to the store and waiting was not wanted.
+        If another run writes to the store and ``wait`` is False.
     """
     plan = plan_request(request, registry)
     if request.experiment.run.budget:
@@ -264,7 +265,7 @@ def run_experiment(request: Request, registry: Registry, progress: Progress) -> 
 def _run_within_budget(
     request: Request, registry: Registry, progress: Progress, plan: Plan
 ) -> RunEnd:
-    """Carry out a request split by split, as far as its time budget goes."""
+    """Execute a request split by split within its time budget."""
     clock = budget.Clock(request.experiment.run.budget)
 
     def plan_of(experiment: Experiment) -> Plan:
@@ -293,9 +294,9 @@ def _run_within_budget(
             execution.tell_unanswered(plan)
             rounds = budget.rounds_of(plan)
             done = execution.carry_out_rounds(rounds, plan, clock, fitted.compiled)
-            told = budget.event_of(fitted, done, len(rounds), clock)
-            store.event(run_id, budget.KIND, told)
-            progress.message(told["words"])
+            event = budget.event_of(fitted, done, len(rounds), clock)
+            store.event(run_id, budget.KIND, event)
+            progress.message(event["words"])
             asked, fresh = request.experiment.diagnostics, request.fresh
             Diagnosis(store, run_id, registry, progress, asked, fresh).carry_out(plan)
             status = "done"
@@ -314,13 +315,13 @@ def run_one_duel(
     fresh: bool = False,
     progress: Progress,
 ) -> DuelEnd:
-    """Run one duel of an experiment's two algorithms as a run of its own, or find it stored."""
+    """Run one duel of an experiment's two algorithms as a run of its own, or reuse a stored one."""
     request = Request(experiment, extra, plugin_files, results, fresh=fresh, command="duel")
-    return fight(request, registry, progress)
+    return run_duel_request(request, registry, progress)
 
 
-def fight(request: Request, registry: Registry, progress: Progress) -> DuelEnd:
-    """Run the one duel of a request as a run of its own, or find it stored."""
+def run_duel_request(request: Request, registry: Registry, progress: Progress) -> DuelEnd:
+    """Run the one duel of a request as a run of its own, or reuse a stored one."""
     plan = plan_request(request, registry)
     config = config_of(request, plan.declared)
     with Store.open(request.results, write=True, on_wait=progress.message) as store:

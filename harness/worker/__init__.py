@@ -1,4 +1,4 @@
-"""The child process: the only place where an algorithm runs. It speaks JSON and writes files."""
+"""Worker: the child process that runs algorithms, controlled by JSON requests."""
 
-PROTOCOL = 1  # raised when a request or a reply changes its meaning
+PROTOCOL = 1  # increased when a request or a reply changes its meaning
 LOST_CHANNEL = 97  # exit code of a worker that can no longer reply

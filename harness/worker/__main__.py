@@ -1,4 +1,4 @@
-"""Set the process up before anything heavy is imported, then answer requests until the end."""
+"""Entry point of a worker: set up the process, then answer requests."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from harness.core.model import Sample
 
 PR_SET_CHILD_SUBREAPER = 36  # of Linux's prctl
-TEMPLATE = "--template"  # and the descriptor of a socket: fork workers, see `template`
+TEMPLATE = "--template"  # followed by the descriptor of a socket: run as template, see `template`
 
 
 def main(imported: Sample | None = None) -> None:
@@ -30,7 +30,7 @@ def main(imported: Sample | None = None) -> None:
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     prefer_as_victim()
     pin([int(cpu) for cpu in os.environ.pop("HARNESS_AFFINITY", "").split(",") if cpu])
-    # The file is kept open for as long as the process lives: it is written to by a dying one.
+    # The file stays open, because faulthandler writes to it when the process crashes.
     faults = os.open(os.environ.pop("HARNESS_FAULTS", os.devnull), os.O_WRONLY | os.O_APPEND)
     faulthandler.enable(faults)
     requests, replies = channels()
@@ -41,45 +41,45 @@ def main(imported: Sample | None = None) -> None:
 
 
 def guard() -> None:
-    """Start a process that ends this one's group when the parent has gone, however it went.
+    """Start a guard process that kills this process group when the parent has ended.
 
-    It waits for the hang-up of stdin, whose other end only the parent holds. A signal at the
+    It waits until stdin is closed, whose other end only the parent has open. A signal at the
     parent's death (``PR_SET_PDEATHSIG``) would be sent when the *thread* that started the worker
-    ends, would not reach the worker's own children, and is known to Linux alone.
+    ends, would not reach the worker's children, and exists only on Linux.
     """
     if os.getpid() != os.getpgrp():
-        return  # started by hand from a shell, whose process group is not ours to end
+        return  # started from a shell: do not kill its process group
     mark = Mark.now(os.environ[MARK]) if MARK in os.environ else None
     if os.fork():
         os.wait()
         return
-    if os.fork():  # once more, so that it is nobody's child, and no part of the worker's memory
+    if os.fork():  # second fork: the guard is no child of the worker and not part of its memory
         os._exit(0)
     for fd in {1, 2, int(os.environ.get("HARNESS_REPLY_FD", "1"))}:
         os.close(fd)
     poll = select.poll()
-    poll.register(0, 0)  # a hang-up is always told, and no request is read away
+    poll.register(0, 0)  # reports only a hang-up and reads no requests
     poll.poll()
     kill_group(os.getpgrp(), mark)
 
 
 def become_subreaper() -> None:
-    """Become the parent of all descendants whose own parents end, as far as the system can.
+    """Become the parent of all descendants whose parents end, on Linux.
 
-    So a process that a plugin has made a daemon is still found and ended with this worker.
+    So daemon processes of a plugin are found and ended with this worker.
     """
     with contextlib.suppress(OSError, AttributeError):  # macOS and others have no prctl
         ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
 def prefer_as_victim() -> None:
-    """Let the kernel, where it runs out of memory, end this process before any other."""
+    """Let the kernel kill this process first if it runs out of memory."""
     with contextlib.suppress(OSError):
         Path("/proc/self/oom_score_adj").write_bytes(b"1000")
 
 
 def channels() -> tuple[BinaryIO, BinaryIO]:
-    """Return private ends of the two channels, out of the way of plugins and their children."""
+    """Return private descriptors of both channels, which plugins and their children do not use."""
     given = int(os.environ.pop("HARNESS_REPLY_FD", "1"))
     requests, replies = os.dup(0), os.dup(given)
     if given > 2:

@@ -1,4 +1,4 @@
-"""The processors that this process may run on."""
+"""Processor affinity of this process."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 
 def pin(cpus: Collection[int]) -> None:
-    """Pin every thread of this process to processors, if any, as far as the system can."""
+    """Pin every thread of this process to processors; no-op if empty or not supported."""
     if not cpus or not hasattr(os, "sched_setaffinity"):
         return
     for thread in Path("/proc/self/task").glob("*"):
@@ -18,7 +18,7 @@ def pin(cpus: Collection[int]) -> None:
 
 
 def affinity() -> list[int]:
-    """Return the processors this process may use; empty where the system does not say."""
+    """Return the processors this process may use; empty if not supported."""
     if not hasattr(os, "sched_getaffinity"):
         return []
     return sorted(os.sched_getaffinity(0))

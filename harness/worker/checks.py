@@ -1,4 +1,4 @@
-"""Hold what a plugin predicts against the contract, before anyone computes a score from it."""
+"""Validation of a plugin's predictions."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from harness.core.model import Spec
 
 
 class PredictionError(HarnessError):
-    """Predictions that break the contract of ``Adapter.predict``."""
+    """Invalid predictions, by the contract of ``Adapter.predict``."""
 
 
 def checked(output: Any, spec: Spec, n_rows: int) -> np.ndarray:
-    """Return predictions as float64, or say what is wrong with them.
+    """Return valid predictions as float64; raise PredictionError otherwise.
 
     Parameters
     ----------
     output
-        What ``predict`` returned: (n_rows,) values, or (n_rows, n_classes) probabilities.
+        Result of ``predict``: (n_rows,) values, or (n_rows, n_classes) probabilities.
 
     Raises
     ------
     PredictionError
         For a wrong type or shape, a value that is not finite, and probabilities that lie outside
-        0 … 1 or do not sum to 1 (within 1e-3, which float32 arithmetic keeps with room).
+        0 … 1 or do not sum to 1 within 1e-3, a tolerance that suffices for float32.
     """
     try:
         found = np.asarray(output)

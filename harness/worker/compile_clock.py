@@ -1,9 +1,9 @@
-"""A clock of the time that numba spends compiling, which the parent process can read.
+"""Clock of the time that numba spends compiling, readable by the parent process.
 
-The worker writes three numbers into a file that both processes know: the seconds of all finished
-compilations, the monotonic time at which the present one began (0 where there is none), and the
-number of functions. The parent reads them while it waits for a reply, so compilation does not
-count against the time limit of a trial.
+The worker writes three numbers into a shared file: the seconds of all finished compilations, the
+monotonic time at which the current one began (0 if there is none), and the number of functions.
+The parent reads them while it waits for a reply, so compilation does not count against the time
+limit of a trial.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ LONGEST = 600.0  # seconds; a single compilation that takes longer counts as a h
 
 
 class CompileTime(NamedTuple):
-    """What numba has compiled so far in one process."""
+    """Compilations of numba so far in one process."""
 
-    seconds: float  # wall time of compilations that have ended
-    began: float  # monotonic time at which the present compilation began, 0.0: there is none
+    seconds: float  # wall time of finished compilations
+    began: float  # monotonic start time of the current compilation; 0.0: none
     functions: int
 
     def total(self, now: float) -> float:
-        """Return the seconds of all compilations until now, the present one included."""
+        """Return the seconds of all compilations until now, including the current one."""
         current = now - self.began if self.began else 0.0
         return self.seconds + min(max(current, 0.0), LONGEST)
 
@@ -43,7 +43,7 @@ NOTHING = CompileTime(0.0, 0.0, 0)
 
 
 def read_compile_time(path: Path) -> CompileTime:
-    """Return what a worker has written; nothing where it wrote nothing."""
+    """Return the compile time that a worker has written; zero if it has written none."""
     with contextlib.suppress(OSError, struct.error):
         seconds, began, functions = LAYOUT.unpack(path.read_bytes()[: LAYOUT.size])
         return CompileTime(seconds, began, int(functions))
@@ -51,7 +51,7 @@ def read_compile_time(path: Path) -> CompileTime:
 
 
 class _AfterImport(MetaPathFinder):
-    """Call a function with numba's module of events as soon as that is imported."""
+    """Import hook that calls a function with numba's event module once it is imported."""
 
     def __init__(self, then: Callable[[ModuleType], None]) -> None:
         self._then = then
@@ -62,7 +62,7 @@ class _AfterImport(MetaPathFinder):
         path: object,  # noqa: ARG002 - the signature
         target: object = None,  # noqa: ARG002 - the signature
     ) -> ModuleSpec | None:
-        """Return the usual spec of that module, with the call added; None for all others."""
+        """Return the spec of the event module with the call added; None for other modules."""
         if fullname != EVENTS:
             return None
         sys.meta_path.remove(self)
@@ -80,26 +80,26 @@ class _AfterImport(MetaPathFinder):
 
 
 class CompileClock:
-    """Measure the compilations of this process.
+    """Clock of the compilations of this process.
 
     Parameters
     ----------
     path
-        File that the parent reads; empty: nobody does.
+        File that the parent reads; empty: no file.
     """
 
     def __init__(self, path: str = "") -> None:
         self.time = NOTHING
-        self._depth = 0  # a compilation may lie inside that of its caller
+        self._depth = 0  # compilations may be nested
         self._shared: mmap.mmap | None = None
         if path:
             with contextlib.suppress(OSError, ValueError), Path(path).open("r+b") as file:
                 file.truncate(LAYOUT.size)
-                # Children that the worker forks keep this mapping: it marks them as its own.
+                # Forked children keep this mapping, which marks them as processes of this worker.
                 self._shared = mmap.mmap(file.fileno(), LAYOUT.size)
 
     def install(self) -> None:
-        """Listen to numba from now on, or from its import on."""
+        """Register with numba's events, now or when numba is imported."""
         if EVENTS in sys.modules:
             self._listen(sys.modules[EVENTS])
         else:
@@ -118,13 +118,13 @@ class CompileClock:
         events.register("numba:compile", Listener())
 
     def start(self) -> None:
-        """Note that the compilation of a function begins."""
+        """Record the start of a compilation."""
         self._depth += 1
         began = self.time.began or time.monotonic()
         self._set(CompileTime(self.time.seconds, began, self.time.functions + 1))
 
     def end(self) -> None:
-        """Note that the compilation of a function has ended."""
+        """Record the end of a compilation."""
         self._depth = max(0, self._depth - 1)
         if not self._depth and self.time.began:
             spent = time.monotonic() - self.time.began

@@ -1,4 +1,4 @@
-"""The environment variables that a worker starts with; its parent calls this."""
+"""Environment variables of a worker."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ THREAD_VARIABLES = (
     "POLARS_MAX_THREADS",
     "LOKY_MAX_CPU_COUNT",
 )
-# Nothing else of the parent's environment reaches a worker: what is not there cannot bias it.
+# Only these variables of the parent are passed to a worker, so that others cannot affect results.
 PASSED = frozenset(
     {
         "PATH",
@@ -62,5 +62,5 @@ def worker_environment(
         "PYTHONHASHSEED": "0",
         "PYTHONSAFEPATH": "1",
         "PYTHONUNBUFFERED": "1",
-        "HARNESS_COMPILE_NOTICE": "0",  # a run shows the compilation of its workers by itself
+        "HARNESS_COMPILE_NOTICE": "0",  # the run itself shows the progress of compilation
     }

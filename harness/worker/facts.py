@@ -1,4 +1,4 @@
-"""What a worker can say about the process it runs in."""
+"""Facts of the worker process: versions, threads, load, compilations."""
 
 from __future__ import annotations
 
@@ -39,19 +39,19 @@ def pools() -> list[JSON]:
 
 
 def numba_threads() -> JSON:
-    """Return numba's number of threads and its threading layer, where it is loaded."""
+    """Return numba's number of threads and threading layer; empty if numba is not loaded."""
     numba = sys.modules.get("numba")
     if numba is None:
         return {}
     try:
         layer = numba.threading_layer()
-    except ValueError:  # no parallel kernel has run yet, and to ask for threads would start them
+    except ValueError:  # no parallel kernel has run; get_num_threads would start threads
         return {"threads": numba.config.NUMBA_NUM_THREADS, "layer": ""}
     return {"threads": numba.get_num_threads(), "layer": layer}
 
 
 def thread_facts(threads: int) -> tuple[JSON, list[str]]:
-    """Return what was found about threads, and a note for each thing that is not as requested."""
+    """Return facts on threads, and a note for each thread pool with another size than requested."""
     found: JSON = {
         "threads": threads,
         "pools": pools(),
@@ -72,7 +72,7 @@ def thread_facts(threads: int) -> tuple[JSON, list[str]]:
 
 
 def together(template: Sample | None, own: Sample) -> Sample:
-    """Return the whole import of a fork: what its template imported would have been its own."""
+    """Return the import sample of a fork, including the imports of its template."""
     if template is None:
         return own
     wall, cpu, peak = (getattr(template, n) + getattr(own, n) for n in ("wall", "cpu", "peak"))
@@ -85,7 +85,7 @@ def load() -> float:
 
 
 def compiled(before: CompileTime, after: CompileTime) -> tuple[JSON, list[str]]:
-    """Return a fact and a note of what was compiled inside a trial; empty where nothing was."""
+    """Return a fact and a note on functions compiled inside a trial; empty if there were none."""
     functions, seconds = after.functions - before.functions, after.seconds - before.seconds
     if not functions:
         return {}, []
@@ -95,17 +95,16 @@ def compiled(before: CompileTime, after: CompileTime) -> tuple[JSON, list[str]]:
 
 
 def search(adapter: Any) -> JSON:
-    """Return what the search of a tuned trial found; nothing of another adapter."""
+    """Return the result of the search of a tuned trial; empty for other trials."""
     from harness.worker.tuning import Tuned
 
     return {"tuned": adapter.facts()} if isinstance(adapter, Tuned) else {}
 
 
 def targets(spec: Spec, y: np.ndarray, weight: np.ndarray | None) -> JSON:
-    """Return what the training targets say without any feature, weighted.
+    """Return the constant model of the training targets: weighted class frequencies or mean.
 
-    ``train_prior`` (class frequencies) or ``train_mean``: the constant model that margins of
-    verdicts are measured from.
+    ``train_prior`` or ``train_mean``; margins of verdicts are relative to this model.
     """
     import numpy as np
 

@@ -1,4 +1,4 @@
-"""Load one algorithm's plugin, and the plugins that may hold its dataset, and no other."""
+"""Import the plugin of one algorithm, plugins of its dataset, and its libraries."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def load_plugins(plugin: str, others: Sequence[str] = ()) -> Registry:
     plugin
         Module name, or path of a file.
     others
-        The same, of plugins that may hold the dataset; the algorithm's own may be among them.
+        The same for plugins that may contain the dataset; may include ``plugin``.
     """
     wanted = list(dict.fromkeys([*builtin_data(), plugin, *others]))
     files = [name for name in wanted if is_file(name)]
@@ -28,15 +28,15 @@ def load_plugins(plugin: str, others: Sequence[str] = ()) -> Registry:
 
 
 def import_libraries(distributions: Sequence[str]) -> None:
-    """Import the libraries of an algorithm now: plugins import theirs when first used.
+    """Import the libraries of an algorithm now, because plugins import them at the first use.
 
-    Else the import would be counted as the first native form or the first fit.
+    Otherwise the import would be part of the first ``native`` or ``fit`` phase.
     """
     for name in distributions:
         try:
             files = distribution(name).files or []
         except PackageNotFoundError:
-            continue  # the plugin itself will say what it cannot do without
+            continue  # the plugin itself reports missing libraries
         packages = {f.parts[0] for f in files if f.parts[1:] == ("__init__.py",)}
         usual = name.replace("-", "_")
         for package in {usual} & packages or packages:
@@ -44,7 +44,7 @@ def import_libraries(distributions: Sequence[str]) -> None:
 
 
 def import_what_splits() -> None:
-    """Import what splits tables now: it takes seconds, which are not a trial's to pay for."""
+    """Import the splitters now: that takes seconds, which should not count for a trial."""
     importlib.import_module("sklearn.model_selection")
 
 

@@ -1,4 +1,4 @@
-"""Answer requests: one line of JSON in, one line of JSON out, whatever a plugin does."""
+"""Request loop of a worker: one line of JSON per request and per reply."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import BinaryIO
 from harness.core.errors import HarnessError
 from harness.core.model import JSON, Failure, Sample, to_json
 from harness.worker import LOST_CHANNEL, PROTOCOL
-from harness.worker.state import Bench
+from harness.worker.state import WorkerState
 
 Commands = dict[str, Callable[..., JSON]]
 LONGEST_TEXT = 8000  # characters of a message or a traceback that are kept
@@ -20,28 +20,28 @@ LONGEST_TEXT = 8000  # characters of a message or a traceback that are kept
 def serve(requests: BinaryIO, replies: BinaryIO, imported: Sample | None = None) -> None:
     """Answer each request until ``quit`` or the end of the requests.
 
-    ``imported`` is what imports took that were made before, in the template of this process.
+    ``imported`` is the sample of the imports in the template of this process, if it is a fork.
     """
-    bench = Bench(imported)
-    bench.compile_clock.install()
+    state = WorkerState(imported)
+    state.compile_clock.install()
     phases = ("native", "fit", "predict", "predict_one")
     names = ("hello", "load", "prepare", "pin", "first_call", *phases, "finish", "save", "warm")
-    commands: Commands = {**{name: getattr(bench, name) for name in names}, "quit": dict}
+    commands: Commands = {**{name: getattr(state, name) for name in names}, "quit": dict}
     for line in requests:
         request = json.loads(line)
         reply = answer(request, commands)
         try:
             replies.write(json.dumps(reply).encode() + b"\n")
             replies.flush()
-        except OSError:  # a plugin has closed what is not its own
+        except OSError:  # a plugin has closed foreign descriptors
             os._exit(LOST_CHANNEL)
         if request.get("do") == "quit":
-            # Libraries take up to a second to tear down, and nothing is left to be saved.
+            # Exit at once: library teardown takes up to a second and is not needed.
             os._exit(0)
 
 
 def answer(request: JSON, commands: Commands) -> JSON:
-    """Return the reply to one request; an exception of any kind is a failed reply."""
+    """Return the reply to one request; any exception gives a failed reply."""
     head = {"v": PROTOCOL, "n": request.get("n", 0)}
     fields = {key: value for key, value in request.items() if key not in {"v", "n", "do"}}
     try:
@@ -52,7 +52,7 @@ def answer(request: JSON, commands: Commands) -> JSON:
 
 
 def command(request: JSON, commands: Commands) -> Callable[..., JSON]:
-    """Return what answers a request."""
+    """Return the function that answers a request."""
     version, do = request.get("v"), request.get("do")
     if version != PROTOCOL or do not in commands:
         raise HarnessError(
@@ -63,7 +63,7 @@ def command(request: JSON, commands: Commands) -> Callable[..., JSON]:
 
 
 def told(error: BaseException) -> Failure:
-    """Return an exception for people; one of ours is told without its traceback."""
+    """Return the failure for an exception; a HarnessError has no traceback."""
     kind = "MemoryError" if isinstance(error, MemoryError) else type(error).__name__
     message = _plain(str(error) or type(error).__doc__ or kind)
     if isinstance(error, HarnessError):
@@ -72,9 +72,9 @@ def told(error: BaseException) -> Failure:
 
 
 def _plain(text: str) -> str:
-    """Return a text that a plugin made, in characters that any file can hold.
+    """Return a plugin's text as valid UTF-8.
 
-    A long text keeps its beginning and its end, half of the room each.
+    A long text keeps its beginning and its end.
     """
     if len(text) > LONGEST_TEXT:
         half = LONGEST_TEXT // 2

@@ -1,4 +1,4 @@
-"""The size of a fitted model: the bytes that pickle would write of it."""
+"""Size of a fitted model: the number of bytes of its pickle."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from harness.core.model import JSON
 
 
 class _Counter:
-    """A file that counts what is written to it and keeps nothing."""
+    """File object that counts the written bytes and discards them."""
 
     def __init__(self) -> None:
         self.bytes = 0
@@ -22,7 +22,7 @@ class _Counter:
 
 
 def fitted_model(adapter: Any) -> Any:
-    """Return what an adapter has trained: its ``model`` or ``booster``, else the adapter itself."""
+    """Return the fitted model of an adapter: its ``model`` or ``booster``, else the adapter."""
     for name in ("model", "booster"):
         found = getattr(adapter, name, None)
         if found is not None:
@@ -31,10 +31,10 @@ def fitted_model(adapter: Any) -> Any:
 
 
 def size_facts(adapter: Any) -> JSON:
-    """Return the size of a fitted model as a fact of its trial; nothing where it has no pickle."""
+    """Return the size of a fitted model as a fact of its trial; empty if it cannot be pickled."""
     counter = _Counter()
     try:
         pickle.Pickler(counter, protocol=5).dump(fitted_model(adapter))
-    except Exception:  # noqa: BLE001 - a model of a plugin may refuse in any way
+    except Exception:  # noqa: BLE001 - pickling a plugin's model may raise anything
         return {}
     return {"model_bytes": counter.bytes}

@@ -1,4 +1,4 @@
-"""The trial in hand: its rows, split and prepared, and what was made of them so far."""
+"""Prepared trial of a worker: its rows, split and prepared, its model and its samples."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from harness.worker.compile_clock import NOTHING, CompileTime
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """The row numbers of a split, and what a reader should know of it."""
+    """Row numbers of a split, with notes on it."""
 
     train: np.ndarray
     test: np.ndarray
@@ -26,15 +26,15 @@ class Rows:
 
 
 def cut(trial: Trial, table: Table) -> Rows:
-    """Split a table as a trial says."""
+    """Return the rows of the trial's split of a table."""
     train, test = split_rows(trial.split, table, trial.task)
     notes = tuple(split_notes(trial.split, table, trial.task))
     return Rows(train, test, notes, duplicates_across(table, train, test))
 
 
 @dataclass
-class Hand:
-    """A trial between two requests.
+class PreparedTrial:
+    """State of a trial between two requests.
 
     Attributes
     ----------
@@ -43,7 +43,7 @@ class Hand:
     X_test
         The prepared test rows.
     columns
-        Names of the prepared columns, for people.
+        Names of the prepared columns, for display.
     """
 
     trial: Trial
@@ -56,15 +56,15 @@ class Hand:
     algorithm: Algorithm | None = None
     adapter: Any = None
     native: Any = None
-    fitted: bool = False  # the adapter
+    fitted: bool = False  # whether the adapter is fitted
     output: np.ndarray | None = None  # checked predictions of the test rows
     samples: list[Sample] = field(default_factory=list)
     started: str = ""
     load: float = 0.0  # load average of the machine when the trial began
-    compiled_before: CompileTime = NOTHING  # what was compiled before the trial began
+    compiled_before: CompileTime = NOTHING  # compile time before the trial began
 
     def drop(self) -> None:
-        """Begin with a new adapter: a model that is kept may hold on to its training form."""
+        """Replace the adapter by a new one: a kept model may reference its training data."""
         from harness.worker.tuning import build_adapter
 
         assert self.algorithm is not None
@@ -73,14 +73,14 @@ class Hand:
 
     @property
     def is_sparse(self) -> bool:
-        """Whether the prepared rows are a sparse matrix."""
+        """Return whether the prepared rows are a sparse matrix."""
         return hasattr(self.X_test, "tocsr")
 
     def rehearse(self) -> None:
         """Call the algorithm once on a tiny table.
 
-        So what is loaded at a first call is no part of the peaks that follow. Nothing large was
-        ever freed by then: what an allocator kept of it would hide as much of them.
+        So memory that is loaded at the first call does not count in later peaks. It must be called
+        before anything large is freed, because memory kept by the allocator would hide peaks.
         """
         from harness.worker.warm_up import call_once
 
@@ -89,31 +89,31 @@ class Hand:
         self.drop()
 
     def need_native(self) -> None:
-        """Build the training form where it was dropped."""
+        """Build the library's training data if it was dropped."""
         if self.native is None:
             self.native = self.adapter.prepare(*self.train)
 
     def need_model(self) -> None:
-        """Train where the model was dropped."""
+        """Train if the model was dropped."""
         self.need_native()
         if not self.fitted:
             seed_globals(self.spec.seed)
             self.fit()
 
     def fit(self) -> None:
-        """Train on the training form."""
+        """Train on the library's training data."""
         self.adapter.fit(self.native)
         self.fitted = True
 
     @property
     def counts(self) -> dict[str, int]:
-        """How many rows train and test, and the columns that they have."""
+        """Return the numbers of training rows, test rows and columns."""
         X, y, _ = self.train
         return {"train_rows": len(y), "test_rows": len(self.rows.test), "columns": X.shape[1]}
 
 
-def take(trial: Trial, table: Table, rows: Rows) -> Hand:
-    """Prepare both parts of a split as a trial says."""
+def take(trial: Trial, table: Table, rows: Rows) -> PreparedTrial:
+    """Return a trial with both parts of its split prepared."""
     prepared = fit_preparation(trial.preparation, table, rows.train)
     X_train, X_test = (prepared.apply(_rows(table.X, part)) for part in (rows.train, rows.test))
     weight = None if table.weight is None else table.weight[rows.train]
@@ -128,17 +128,17 @@ def take(trial: Trial, table: Table, rows: Rows) -> Hand:
         categorical=tuple(prepared.categorical),
     )
     train = (X_train, table.y[rows.train], weight)
-    return Hand(trial, spec, train, X_test, rows, tuple(prepared.notes), prepared.columns)
+    return PreparedTrial(trial, spec, train, X_test, rows, tuple(prepared.notes), prepared.columns)
 
 
 def seed_globals(number: int) -> None:
-    """Seed the generators that a careless plugin draws from, so that its trial can be repeated."""
+    """Seed the global random generators, so that trials of plugins that use them are repeatable."""
     random.seed(number)
-    np.random.seed(number % 2**32)  # noqa: NPY002 - the global one is what is meant
+    np.random.seed(number % 2**32)  # noqa: NPY002 - the global generator is intended
 
 
 def one_by_one(X: Any, n: int) -> list[Any]:
-    """Return the first n rows as tables of one row, in turn again where there are fewer."""
+    """Return the first n rows as tables of one row, cyclically if there are fewer."""
     return [_rows(X, slice(i % X.shape[0], i % X.shape[0] + 1)) for i in range(n)]
 
 

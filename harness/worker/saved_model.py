@@ -1,7 +1,7 @@
-"""A trained model in a file: with its preparation it predicts rows of a file as they are.
+"""Saved model: a trained model with its preparation, which predicts unprepared rows.
 
-The file is a pickle, as scikit-learn's own are: to open one runs code, so open only files that you
-trust. It needs the versions of the libraries that wrote it.
+The file is a pickle, as with scikit-learn: loading it runs code, so load only files that you trust.
+It needs the versions of the libraries that wrote it.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ if TYPE_CHECKING:
 
 @dataclass
 class SavedModel:
-    """A model that was trained on all rows of a table.
+    """Model trained on all rows of a table.
 
     Attributes
     ----------
     schema
-        The columns of the table with their kinds and categories, without a row.
+        The columns of the table with their dtypes and categories, without rows.
     preparation, adapter
-        Bring rows into the form that the algorithm takes, and predict them.
+        The fitted preparation and the fitted adapter.
     """
 
     algorithm: str
@@ -48,18 +48,18 @@ class SavedModel:
     target: str = ""
 
     def predict(self, frame: pd.DataFrame) -> pd.DataFrame:
-        """Return a row a row: ``prediction``, and of classes the probability of each.
+        """Return ``prediction`` for each row, and the probability of each class.
 
         Parameters
         ----------
         frame
-            The columns of the training table by name; others are not looked at. A category that
-            was not there in training counts as missing.
+            The columns of the training table by name; others are ignored. A category that did not
+            occur in training counts as missing.
 
         Raises
         ------
         DataError
-            Where a column is missing or of another kind.
+            If a column is missing or of another kind.
         """
         X = self.preparation.apply(self._columns(frame))
         output = np.asarray(self.adapter.predict(X))
@@ -96,10 +96,10 @@ def _of_kind(values: pd.Series[Any], kind: Any) -> pd.Series[Any]:
 
 
 def load_model(path: Path) -> SavedModel:
-    """Return the model in a file that ``harness best --save`` wrote; only of files you trust."""
+    """Return a model saved by ``harness best --save``; load only files that you trust."""
     try:
         with path.open("rb") as file:
-            found = pickle.load(file)  # noqa: S301 - documented: only files that are trusted
+            found = pickle.load(file)  # noqa: S301 - documented: only trusted files
     except OSError as error:
         raise DataError(f"{path} cannot be read: {error.strerror}") from None
     except Exception as error:
@@ -110,7 +110,7 @@ def load_model(path: Path) -> SavedModel:
 
 
 def read_rows(path: Path) -> pd.DataFrame:
-    """Return the rows of a file of any format that is read, without a target."""
+    """Return the rows of a file of any supported format, without a target."""
     from harness.data.detect import find_separator
     from harness.data.files import MARKS, format_of
     from harness.data.parsers import parse

@@ -1,4 +1,4 @@
-"""Train a trial's algorithm on all rows of its table, and write the model with its preparation."""
+"""Train a trial's algorithm on all rows of its table, and save the model with its preparation."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from harness.worker.tuning import build_adapter
 
 
 def train_and_save(algorithm: Algorithm, trial: Trial, table: Table, path: Path) -> JSON:
-    """Write a `SavedModel` trained on every row; return how many rows and bytes it has.
+    """Write a `SavedModel` trained on all rows; return the numbers of rows and bytes.
 
     Raises
     ------
     HarnessError
-        Where the table is sparse, or the model cannot be pickled.
+        If the table is sparse, or the model cannot be pickled.
     """
     if not hasattr(table.X, "dtypes"):
         raise HarnessError("a model of sparse data is not saved: the library's own format serves")

@@ -1,7 +1,7 @@
-"""Write down how a fitted model came about: its stages, what they cost, and its members.
+"""Staged predictions, training times by number of trees, and predictions of single trees.
 
-Only for diagnostics, so only where asked for. Both artifacts are about at most some thousand rows,
-evenly spaced over the training and over the test rows, so that they stay small.
+They are exported only on request, for diagnostics. Both exports contain at most some thousand rows,
+evenly spaced over the training rows and over the test rows, so that they stay small.
 """
 
 from __future__ import annotations
@@ -17,36 +17,36 @@ from harness.core.errors import HarnessError
 from harness.worker.checks import checked
 
 if TYPE_CHECKING:
-    from harness.worker.prepared_trial import Hand
+    from harness.worker.prepared_trial import PreparedTrial
 
 MOST_STAGES = 100
-MOST_NUMBERS = 20_000  # predicted numbers a stage that are kept, of each side
-LEAST_ROWS = 1000  # that are kept whatever the number of classes
-MOST_ROWS = 5000  # of which each member's prediction is kept
-CLOCK_SHARES = (0.125, 0.25, 0.5, 1.0)  # of the members that are trained again, timed
-CLOCK_CALLS = 2  # of each; the faster one counts
+MOST_NUMBERS = 20_000  # stored predictions per stage, of training rows and of test rows
+LEAST_ROWS = 1000  # stored for any number of classes
+MOST_ROWS = 5000  # rows with stored predictions of each member
+CLOCK_SHARES = (0.125, 0.25, 0.5, 1.0)  # shares of the members that are trained again and timed
+CLOCK_CALLS = 2  # timed fits of each; the fastest counts
 
 
-def staged(hand: Hand) -> dict[str, np.ndarray]:
-    """Return predictions after some members, of test rows and of training rows.
+def staged(prepared: PreparedTrial) -> dict[str, np.ndarray]:
+    """Return staged predictions of test rows and training rows.
 
     Returns
     -------
     dict
-        ``stage`` (k,): numbers of members, at most ``MOST_STAGES``, evenly spaced, the last one
-        always; ``rows`` (n,): positions among the test rows; ``output`` (k, n[, n_classes]);
-        ``train_output`` (k, m[, n_classes]), ``train_y`` (m,), ``train_weight`` (m,) where there
-        is one; ``clock_stage``, ``clock_seconds``: seconds of training so many members, both
-        empty where the algorithm does not say how it is told their number.
+        ``stage`` (k,): numbers of members, at most ``MOST_STAGES``, evenly spaced, including the
+        last one; ``rows`` (n,): positions among the test rows; ``output`` (k, n[, n_classes]);
+        ``train_output`` (k, m[, n_classes]), ``train_y`` (m,), ``train_weight`` (m,) if there
+        is one; ``clock_stage``, ``clock_seconds``: numbers of members and seconds to train them,
+        both empty if the algorithm declares no param for the number of trees.
     """
-    if not hasattr(hand.adapter, "staged"):
+    if not hasattr(prepared.adapter, "staged"):
         raise HarnessError("this plugin has no staged predictions")
-    X, y, weight = hand.train
-    most = max(LEAST_ROWS, MOST_NUMBERS // max(1, hand.spec.n_classes))
-    rows, train_rows = (evenly(n, most) for n in (len(hand.rows.test), len(y)))
-    stage, output = _stages(hand, part_of(hand.X_test, rows))
-    _, train_output = _stages(hand, part_of(X, train_rows))
-    counts, seconds = _clock(hand, int(stage[-1]))
+    X, y, weight = prepared.train
+    most = max(LEAST_ROWS, MOST_NUMBERS // max(1, prepared.spec.n_classes))
+    rows, train_rows = (evenly(n, most) for n in (len(prepared.rows.test), len(y)))
+    stage, output = _stages(prepared, part_of(prepared.X_test, rows))
+    _, train_output = _stages(prepared, part_of(X, train_rows))
+    counts, seconds = _clock(prepared, int(stage[-1]))
     found = {
         "stage": stage,
         "rows": rows,
@@ -59,8 +59,8 @@ def staged(hand: Hand) -> dict[str, np.ndarray]:
     return found if weight is None else {**found, "train_weight": weight[train_rows]}
 
 
-def members(hand: Hand) -> dict[str, np.ndarray]:
-    """Return what each tree says on its own, of test rows and of training rows.
+def members(prepared: PreparedTrial) -> dict[str, np.ndarray]:
+    """Return the predictions of each tree for test rows and training rows.
 
     Returns
     -------
@@ -70,13 +70,13 @@ def members(hand: Hand) -> dict[str, np.ndarray]:
     """
     from harness.analysis.diagnostics.members import member_predictions
 
-    if not hasattr(hand.adapter, "export_trees"):
+    if not hasattr(prepared.adapter, "export_trees"):
         raise HarnessError("this plugin has no export_trees")
-    ensemble = hand.adapter.export_trees()
-    X, y, _ = hand.train
-    rows, train_rows = (evenly(n, MOST_ROWS) for n in (len(hand.rows.test), len(y)))
+    ensemble = prepared.adapter.export_trees()
+    X, y, _ = prepared.train
+    rows, train_rows = (evenly(n, MOST_ROWS) for n in (len(prepared.rows.test), len(y)))
     return {
-        "member": member_predictions(ensemble, part_of(hand.X_test, rows)),
+        "member": member_predictions(ensemble, part_of(prepared.X_test, rows)),
         "rows": rows,
         "weight": ensemble.weight,
         "train_member": member_predictions(ensemble, part_of(X, train_rows)),
@@ -85,47 +85,47 @@ def members(hand: Hand) -> dict[str, np.ndarray]:
 
 
 def evenly(n: int, most: int) -> np.ndarray:
-    """Return at most so many of the positions 0 … n − 1, evenly spaced, int64."""
+    """Return at most ``most`` of the positions 0 … n − 1, evenly spaced, int64."""
     return np.unique(np.linspace(0, n - 1, min(n, most)).round().astype(np.int64))
 
 
 def part_of(X: Any, rows: np.ndarray) -> Any:
-    """Return some rows of a table of any form."""
+    """Return some rows of a frame, array or sparse matrix."""
     return X.iloc[rows] if hasattr(X, "iloc") else X[rows]
 
 
-def _stages(hand: Hand, X: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Return numbers of members, and the predictions after each of them."""
+def _stages(prepared: PreparedTrial, X: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Return numbers of members, and the predictions after each number."""
     try:
-        total = sum(1 for _ in hand.adapter.staged(X))
-    except AttributeError as error:  # what a scikit-learn estimator may lack
+        total = sum(1 for _ in prepared.adapter.staged(X))
+    except AttributeError as error:  # some scikit-learn estimators do not have it
         if "staged_predict" not in str(error):
             raise
         raise HarnessError("it has no staged predictions") from error
     if not total:
         raise HarnessError("the fitted model has no stages")
     kept = {round(i) for i in np.linspace(1, total, min(total, MOST_STAGES))}
-    found = enumerate(hand.adapter.staged(X), start=1)
-    outputs = {i: checked(output, hand.spec, X.shape[0]) for i, output in found if i in kept}
+    found = enumerate(prepared.adapter.staged(X), start=1)
+    outputs = {i: checked(output, prepared.spec, X.shape[0]) for i, output in found if i in kept}
     return np.fromiter(outputs, np.int64), np.asarray(list(outputs.values()))
 
 
-def _clock(hand: Hand, total: int) -> tuple[list[int], list[float]]:
-    """Train fewer members again; return their numbers and the seconds it took."""
-    timed = dict(_timed(hand, total))
+def _clock(prepared: PreparedTrial, total: int) -> tuple[list[int], list[float]]:
+    """Train models with fewer members; return their numbers and the training seconds."""
+    timed = dict(_timed(prepared, total))
     return list(timed), list(timed.values())
 
 
-def _timed(hand: Hand, total: int) -> Iterator[tuple[int, float]]:
+def _timed(prepared: PreparedTrial, total: int) -> Iterator[tuple[int, float]]:
     from harness.worker.prepared_trial import seed_globals
 
-    algorithm, spec = hand.algorithm, hand.spec
+    algorithm, spec = prepared.algorithm, prepared.spec
     argument = algorithm.capacity.get("trees") if algorithm else None
     if algorithm is None or argument is None or argument.name not in spec.params:
         return
     for count in sorted({1, *(max(1, round(share * total)) for share in CLOCK_SHARES)}):
         adapter = algorithm.adapter(replace(spec, params={**spec.params, argument.name: count}))
-        native = adapter.prepare(*hand.train)
+        native = adapter.prepare(*prepared.train)
         seconds = []
         for _ in range(CLOCK_CALLS):
             seed_globals(spec.seed)

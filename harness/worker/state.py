@@ -1,4 +1,4 @@
-"""The state of a worker: one plugin, one table, one trial; each method answers one request."""
+"""State of a worker: one plugin, one table, one trial; each public method answers one request."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ from harness.worker.compile_clock import CompileClock
 
 if TYPE_CHECKING:
     from harness.plugins.registry import Registry
-    from harness.worker.prepared_trial import Hand, Rows
+    from harness.worker.prepared_trial import PreparedTrial, Rows
 
 
-MOST_CLASSES = 50  # whose labels stand among the facts of a trial
+MOST_CLASSES = 50  # number of class labels stored with the facts of a trial
 
 
-class Bench:
-    """Everything a worker holds between two requests."""
+class WorkerState:
+    """State of a worker between two requests."""
 
     def __init__(self, imported: Sample | None = None) -> None:
         self.meter = Meter()
@@ -47,22 +47,22 @@ class Bench:
         self._registry: Registry | None = None
         self._algorithm: Algorithm | None = None
         self._table: Table | None = None
-        self._rows: dict[Split, Rows] = {}  # trials of different params share their splits
-        self._called: set[tuple[Task, bool, bool]] = set()  # whose compiled kernels are loaded
-        self._hand: Hand | None = None
-        self._session: dict[str, Sample] = {}  # import and load: one for all trials
+        self._rows: dict[Split, Rows] = {}  # trials with different params share their splits
+        self._called: set[tuple[Task, bool, bool]] = set()  # kinds with loaded kernels
+        self._prepared: PreparedTrial | None = None
+        self._session: dict[str, Sample] = {}  # samples of import and load, common to all trials
         self._facts: JSON = {}
-        self._pins: JSON = {}  # as a fact: the bytes of the table, where its digest is of none
+        self._pins: JSON = {}  # checksums of the data, for datasets whose digest has none
 
     def hello(self, plugin: str, plugins: Sequence[str], algorithm: str, threads: int) -> JSON:
-        """Import one algorithm's plugin and whatever it imports; nothing of the other ones.
+        """Import one algorithm's plugin and its libraries.
 
-        Asked again for another algorithm, it finds its libraries imported; the time that took
-        stands for both.
+        If called again for another algorithm, the libraries are already imported; the time of the
+        first import is recorded for both.
         """
         from harness.worker.loading import import_libraries, load_plugins
 
-        self._hand = None
+        self._prepared = None
         self._called.clear()
 
         with self.meter.phase("import"):
@@ -70,7 +70,7 @@ class Bench:
             self._algorithm = self._registry.algorithm(algorithm)
             import_libraries(self._algorithm.libraries)
         self._session.setdefault("import", facts.together(self._imported, self.meter.last))
-        self._settle(thaw=False)
+        self._freeze_objects(thaw=False)
         found, notes = facts.thread_facts(threads)
         self._facts = {
             "threads": threads,
@@ -81,14 +81,14 @@ class Bench:
         return {**self._facts, **found, "notes": notes, "samples": samples}
 
     def load(self, dataset: JSON) -> JSON:
-        """Bring a table; the trials that follow are about it."""
+        """Load a table for the trials that follow."""
         from harness.data.lookup import load_table, pins_of
         from harness.worker.loading import import_what_splits
 
         if self._registry is None:
             raise HarnessError("no plugin is loaded; ask `hello` first")
         again = self._table is not None
-        self._hand = self._table = None
+        self._prepared = self._table = None
         self._rows.clear()
         self.meter.warm()
         ref = DatasetRef(**dataset)
@@ -99,23 +99,23 @@ class Bench:
         self._session["load"] = self.meter.last
         if self._table.test_rows is None:
             import_what_splits()
-        self._settle(thaw=again)
+        self._freeze_objects(thaw=again)
         rows, columns = self._table.X.shape
         told = {"rows": rows, "columns": columns, **self._pins, "notes": self._table.notes}
         return {**told, "samples": [self.meter.last]}
 
     def prepare(self, trial: JSON, variation: JSON | None = None) -> JSON:
-        """Split, prepare, and build the library's native form of one trial.
+        """Split and prepare the rows of a trial, and build the library's training data.
 
         Parameters
         ----------
         variation
-            What to change in the prepared rows, as :func:`harness.worker.variations.vary` takes it.
+            Changes of the prepared rows: arguments of :func:`harness.worker.variations.vary`.
         """
         from harness.worker.prepared_trial import cut, take
         from harness.worker.variations import vary
 
-        self._hand = None  # the rows of the trial before must not count as this one's memory
+        self._prepared = None  # the previous trial's rows must not count as memory of this one
         if self._table is None or self._algorithm is None:
             raise HarnessError("no table is loaded; ask `hello` and `load` first")
         started, load, wanted = utc_now(), facts.load(), trial_from_json(trial)
@@ -123,90 +123,90 @@ class Bench:
         if wanted.split not in self._rows:
             self._rows[wanted.split] = cut(wanted, self._table)
         self.meter.warm()
-        gc.freeze()  # what was imported since `load`
+        gc.freeze()  # objects imported since `load`
         with self.meter.phase("preparation"):
-            hand = take(wanted, self._table, self._rows[wanted.split])
-            vary(hand, **(variation or {}))
-        hand.started, hand.load, hand.compiled_before = started, load, compiled
-        hand.samples.append(self.meter.last)
-        hand.samples += self._first_call(hand)
+            prepared = take(wanted, self._table, self._rows[wanted.split])
+            vary(prepared, **(variation or {}))
+        prepared.started, prepared.load, prepared.compiled_before = started, load, compiled
+        prepared.samples.append(self.meter.last)
+        prepared.samples += self._first_call(prepared)
         self.meter.warm()
-        hand.algorithm = self._algorithm
-        self._build(hand)
-        self._hand = hand
-        return {**hand.counts, "samples": hand.samples}
+        prepared.algorithm = self._algorithm
+        self._build(prepared)
+        self._prepared = prepared
+        return {**prepared.counts, "samples": prepared.samples}
 
-    def _first_call(self, hand: Hand) -> list[Sample]:
-        """Load an algorithm's compiled kernels apart from the phases; return the sample, if any."""
+    def _first_call(self, prepared: PreparedTrial) -> list[Sample]:
+        """Load an algorithm's compiled kernels before the phases; return the sample, if any."""
         from harness.worker.warm_up import call_once
 
         assert self._algorithm is not None
-        kind = hand.spec.task, hand.is_sparse, bool(hand.spec.categorical)
+        kind = prepared.spec.task, prepared.is_sparse, bool(prepared.spec.categorical)
         if "numba" not in self._algorithm.libraries or kind in self._called:
             return []
         self._called.add(kind)
         with self.meter.phase("compile"):
-            call_once(self._algorithm, hand.spec, sparse=hand.is_sparse)
+            call_once(self._algorithm, prepared.spec, sparse=prepared.is_sparse)
         return [self.meter.last]
 
     def pin(self, cpus: Sequence[int]) -> JSON:
-        """Pin this process, every thread of it, to processors; tell where it may run now."""
+        """Pin all threads of this process to processors; return the resulting affinity."""
         affinity.pin(cpus)
         return {"affinity": affinity.affinity()}
 
     def first_call(self) -> JSON:
-        """Call the algorithm once on a tiny table, and count peaks from here."""
+        """Call the algorithm once on a tiny table, and reset the base of peak memory."""
         self._current().rehearse()
         self.meter.warm()
         return {}
 
     def native(self, repeats: int = 1) -> JSON:
-        """Build the library's training form again.
+        """Build the library's training data again.
 
         Parameters
         ----------
         repeats
-            Calls that the sample is the mean of: one alone may be too short to time.
+            Number of calls; the sample is their mean, because one call may be too short to time.
         """
         return self._build(self._current(), repeats)
 
     def fit(self, repeats: int = 1) -> JSON:
-        """Train anew from the native form."""
+        """Train anew on the library's training data."""
         from harness.worker.prepared_trial import seed_globals
 
-        hand = self._current()
-        hand.need_native()
-        seed_globals(hand.spec.seed)
+        prepared = self._current()
+        prepared.need_native()
+        seed_globals(prepared.spec.seed)
         with self.meter.phase("fit"):
             for _ in range(repeats):
-                hand.fit()
-        return self._sampled(hand, repeats)
+                prepared.fit()
+        return self._sampled(prepared, repeats)
 
     def predict(self, repeats: int = 1) -> JSON:
-        """Predict the test rows, and hold the answer against the contract."""
+        """Predict the test rows and validate the predictions."""
         from harness.worker.checks import checked
 
-        hand = self._current()
-        hand.need_model()
+        prepared = self._current()
+        prepared.need_model()
         with self.meter.phase("predict"):
             for _ in range(repeats):
-                output = hand.adapter.predict(hand.X_test)
-        hand.output = checked(output, hand.spec, len(hand.rows.test))
-        return self._sampled(hand, repeats)
+                output = prepared.adapter.predict(prepared.X_test)
+        prepared.output = checked(output, prepared.spec, len(prepared.rows.test))
+        return self._sampled(prepared, repeats)
 
     def predict_one(self, rows: int, repeats: int = 1) -> JSON:
-        """Predict some test rows one by one; the sample is the mean of a row."""
+        """Predict some test rows one by one; the sample is the mean per row."""
         from harness.worker.prepared_trial import one_by_one
 
-        hand = self._current()
-        hand.need_model()
-        singles = one_by_one(hand.X_test, rows)
-        predict = hand.adapter.predict_one
+        prepared = self._current()
+        prepared.need_model()
+        singles = one_by_one(prepared.X_test, rows)
+        predict = prepared.adapter.predict_one
         with self.meter.phase("predict_one"):
             for _ in range(repeats):
                 for x in singles:
                     predict(x)
-        return self._sampled(hand, repeats * rows)
+        return self._sampled(prepared, repeats * rows)
 
     def finish(
         self, outcome: str, arrays: str, exports: Sequence[str] = (), extra: JSON | None = None
@@ -218,34 +218,34 @@ class Bench:
         outcome
             Path of the outcome file.
         arrays
-            Folder of the outcome file, where its arrays go.
+            Folder of the arrays, which is that of the outcome file.
         exports
-            Of ``trees``, ``staged``, ``members`` and ``training``, those that are wanted; one that
-            fails becomes a note.
+            Requested exports out of ``trees``, ``staged``, ``members``, ``training`` and
+            ``permutation``; a failed one is only noted.
         extra
-            Facts that the parent knows.
+            Further facts from the parent.
         """
         from harness.worker.arrays import write_all
 
-        hand = self._current()
-        if hand.output is None:
+        prepared = self._current()
+        if prepared.output is None:
             raise HarnessError("nothing was predicted; ask `predict` first")
         assert self._table is not None
-        names = write_all(Path(arrays), hand, self._table, exports)
+        names = write_all(Path(arrays), prepared, self._table, exports)
         done = Outcome(
-            trial=hand.trial,
+            trial=prepared.trial,
             status=Status.DONE,
-            samples=(*self._session.values(), *hand.samples),
+            samples=(*self._session.values(), *prepared.samples),
             arrays=names,
-            facts={**self._found(hand, self._table), **(extra or {})},
-            started=hand.started,
+            facts={**self._found(prepared, self._table), **(extra or {})},
+            started=prepared.started,
             ended=utc_now(),
         )
         write_outcome(Path(outcome), done)
         return {"outcome": outcome}
 
     def save(self, trial: JSON, path: str) -> JSON:
-        """Train a trial's algorithm on all rows and write the model with its preparation."""
+        """Train a trial's algorithm on all rows and save the model with its preparation."""
         from harness.worker.saving import train_and_save
 
         if self._table is None or self._algorithm is None:
@@ -253,7 +253,7 @@ class Bench:
         return train_and_save(self._algorithm, trial_from_json(trial), self._table, Path(path))
 
     def warm(self, params: Sequence[JSON] = ({},), kinds: Sequence[str] = ()) -> JSON:
-        """Compile what the algorithm compiles, by running it on tiny tables."""
+        """Compile the algorithm's kernels by running it on tiny tables."""
         from harness.worker.warm_up import compile_all
 
         if self._algorithm is None:
@@ -262,55 +262,55 @@ class Bench:
             found = compile_all(self._algorithm, params, self._facts["threads"], kinds)
         return {"samples": [self.meter.last], **found}
 
-    def _current(self) -> Hand:
-        if self._hand is None:
+    def _current(self) -> PreparedTrial:
+        if self._prepared is None:
             raise HarnessError("no trial is prepared; ask `prepare` first")
-        return self._hand
+        return self._prepared
 
-    def _build(self, hand: Hand, repeats: int = 1) -> JSON:
-        hand.drop()
+    def _build(self, prepared: PreparedTrial, repeats: int = 1) -> JSON:
+        prepared.drop()
         with self.meter.phase("native"):
             for _ in range(repeats):
-                hand.native = hand.adapter.prepare(*hand.train)
-        return self._sampled(hand, repeats)
+                prepared.native = prepared.adapter.prepare(*prepared.train)
+        return self._sampled(prepared, repeats)
 
-    def _sampled(self, hand: Hand, calls: int) -> JSON:
-        """Keep the last sample, as the mean of some calls."""
+    def _sampled(self, prepared: PreparedTrial, calls: int) -> JSON:
+        """Append the last sample, divided by the number of calls, to the trial."""
         found = self.meter.last
         mean = Sample(found.phase, found.wall / calls, found.cpu / calls, found.peak, found.cold)
-        hand.samples.append(mean)
+        prepared.samples.append(mean)
         return {"samples": [mean]}
 
-    def _found(self, hand: Hand, table: Table) -> JSON:
-        """Return the facts of a trial, as they are once its libraries have run."""
+    def _found(self, prepared: PreparedTrial, table: Table) -> JSON:
+        """Return the facts of a trial after its libraries have run."""
         from harness.worker.model_size import size_facts
         from harness.worker.train_loss import score_training_rows
 
         threads, notes = facts.thread_facts(self._facts["threads"])
         rows, columns = table.X.shape
-        train_loss, unscored = score_training_rows(hand, table)
-        compiled, compiled_note = facts.compiled(hand.compiled_before, self.compile_clock.time)
+        train_loss, unscored = score_training_rows(prepared, table)
+        compiled, compiled_note = facts.compiled(prepared.compiled_before, self.compile_clock.time)
         return {
             **self._facts,
             **threads,
             "rows": rows,
             "columns": columns,
             **self._pins,
-            "train_rows": len(hand.train[1]),
-            "test_rows": len(hand.rows.test),
-            **facts.targets(hand.spec, hand.train[1], hand.train[2]),
-            **facts.search(hand.adapter),
+            "train_rows": len(prepared.train[1]),
+            "test_rows": len(prepared.rows.test),
+            **facts.targets(prepared.spec, prepared.train[1], prepared.train[2]),
+            **facts.search(prepared.adapter),
             **train_loss,
-            **size_facts(hand.adapter),
+            **size_facts(prepared.adapter),
             **compiled,
             "classes": list(table.classes[:MOST_CLASSES]),
-            "duplicates": hand.rows.duplicates,
+            "duplicates": prepared.rows.duplicates,
             "machine": machine_id(),
-            "load": [hand.load, facts.load()],
+            "load": [prepared.load, facts.load()],
             "notes": [
                 *table.notes,
-                *hand.rows.notes,
-                *hand.notes,
+                *prepared.rows.notes,
+                *prepared.notes,
                 *notes,
                 *unscored,
                 *compiled_note,
@@ -318,10 +318,10 @@ class Bench:
         }
 
     @staticmethod
-    def _settle(*, thaw: bool) -> None:
-        """Take all that lives by now out of the collector's way, so that its runs are short.
+    def _freeze_objects(*, thaw: bool) -> None:
+        """Exclude all present objects from garbage collection, so that collections are short.
 
-        ``thaw`` has it look once more at what was taken before: some of that may be garbage now.
+        With ``thaw`` the objects excluded before are collected first.
         """
         if thaw:
             gc.unfreeze()

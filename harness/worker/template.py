@@ -1,12 +1,12 @@
-"""A process that has imported what every worker imports, and forks one whenever it is asked.
+"""Template process: it has imported what every worker imports, and forks workers on request.
 
 Importing numpy, pandas and scikit-learn takes seconds of processor time; a fork takes
-milliseconds. The template runs nothing but imports: no plugin, no kernel, no table. So it has no
-threads but two that look after themselves at a fork, OpenBLAS's and one of Arrow's allocator.
+milliseconds. The template only imports: it runs no plugin, no kernel, and loads no table. So it has
+only two threads besides the main one, of OpenBLAS and of Arrow's allocator, which are fork-safe.
 
-Asked is over a Unix socket: one message a worker, JSON with the four descriptors that it needs.
-The worker tells its process id, and the template, when it has ended, how. A template ends with the
-harness, whose end of the socket nobody else holds, and by itself where nobody asks for a while.
+Requests come over a Unix socket: one message per worker, JSON with the four descriptors that it
+needs. The worker sends its process id; the template sends the exit code when the worker has ended.
+The template ends when the harness closes its end of the socket, or after some idle time.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from dataclasses import dataclass
 
 from harness.core.model import JSON, Sample
 
-IDLE = 60.0  # seconds without a worker and without a request after which it ends
+IDLE = 60.0  # seconds without workers and requests after which it ends
 LONGEST = 1 << 16  # bytes of a request
 PRELOADED = (
     "harness.worker.arrays",
@@ -43,11 +43,11 @@ PRELOADED = (
 
 @dataclass(eq=False)
 class _Worker:
-    """A worker of this template, as long as somebody wants to hear of it."""
+    """Worker of this template, until the parent closes its socket."""
 
     pid: int
     pidfd: int  # readable once it has ended
-    told: socket.socket  # hung up once nobody needs its process id any more
+    told: socket.socket  # closed by the parent when it no longer needs the process id
     ended: bool = False
 
     def close(self) -> None:
@@ -55,26 +55,26 @@ class _Worker:
         self.told.close()
 
 
-def become_worker(door: int) -> Sample:
-    """Fork a worker for each request at a socket; return in each of them, and only there.
+def become_worker(socket_fd: int) -> Sample:
+    """Fork a worker for each request at a socket; return only in the workers.
 
     Returns
     -------
     Sample
-        What the imports took, which every worker of the template was spared.
+        Time and memory of the imports in the template.
     """
     imported = preload()
-    if threading.active_count() > 1:  # somebody's site customisation: a fork would lose them
+    if threading.active_count() > 1:  # threads of a site customisation would not survive a fork
         os._exit(0)
     gc.collect()
-    gc.freeze()  # a worker's collector then leaves these pages shared for longer
-    with socket.socket(fileno=door) as requests:
+    gc.freeze()  # keeps these pages shared with the workers for longer
+    with socket.socket(fileno=socket_fd) as requests:
         _serve(requests)
     return imported
 
 
 def preload() -> Sample:
-    """Import what every worker imports, and measure it."""
+    """Import the modules that every worker needs; return the sample."""
     from harness.core.phase_timer import Meter
     from harness.worker.loading import builtin_data
 
@@ -86,14 +86,14 @@ def preload() -> Sample:
 
 
 def _serve(requests: socket.socket) -> None:
-    """Answer requests until there is nobody to ask; return in a new worker."""
+    """Answer requests until the parent has gone; return only in a new worker."""
     workers: list[_Worker] = []
     while True:
         poll = select.poll()
         poll.register(requests, select.POLLIN)
         for worker in workers:
             if worker.ended:
-                poll.register(worker.told, 0)  # a hang-up is always told
+                poll.register(worker.told, 0)  # reports only a hang-up
             else:
                 poll.register(worker.pidfd, select.POLLIN)
         ready = {fd for fd, _ in poll.poll(None if workers else 1000 * IDLE)}
@@ -103,17 +103,17 @@ def _serve(requests: socket.socket) -> None:
         if requests.fileno() in ready:
             asked, given, _, _ = socket.recv_fds(requests, LONGEST, 4, socket.MSG_CMSG_CLOEXEC)
             if not asked:
-                os._exit(0)  # the harness has gone; the guards of its workers see to them
+                os._exit(0)  # the harness has ended; guards end the workers
             if (new := _forked(given)) is None:
                 for worker in workers:
                     worker.close()
-                _furnish(json.loads(asked), *given)
+                _set_up_worker(json.loads(asked), *given)
                 return
             workers.append(new)
 
 
 def _kept(worker: _Worker, ready: set[int]) -> bool:
-    """Tell how a worker ended, once it has; reap it when that is known, and then forget it."""
+    """Send the exit code of an ended worker; reap it when the parent has closed its socket."""
     if worker.pidfd in ready:
         worker.ended = True
         how = os.waitid(os.P_PID, worker.pid, os.WEXITED | os.WNOWAIT)
@@ -123,13 +123,13 @@ def _kept(worker: _Worker, ready: set[int]) -> bool:
             worker.told.send(str(code).encode())
     if worker.told.fileno() not in ready:
         return True
-    os.waitpid(worker.pid, 0)  # not before: until then its process id is nobody else's
+    os.waitpid(worker.pid, 0)  # not earlier, so that its process id is not reused
     worker.close()
     return False
 
 
 def _forked(given: list[int]) -> _Worker | None:
-    """Fork; return None in the worker, which alone then has the first descriptors."""
+    """Fork; return None in the worker, and close the worker's descriptors in the template."""
     pid = os.fork()
     if not pid:
         return None
@@ -139,13 +139,13 @@ def _forked(given: list[int]) -> _Worker | None:
     return _Worker(pid, os.pidfd_open(pid), socket.socket(fileno=told))
 
 
-def _furnish(asked: JSON, stdin: int, output: int, replies: int, told: int) -> None:
-    """Make this fork what a worker is that was started anew, and tell that it is there."""
-    os.setsid()  # before it is known of, else its group could be missed where it is to be killed
+def _set_up_worker(asked: JSON, stdin: int, output: int, replies: int, told: int) -> None:
+    """Set up this fork like a newly started worker, and send its process id."""
+    os.setsid()  # first, so that its process group exists when the parent may kill it
     pidfd = os.pidfd_open(os.getpid())
-    with socket.socket(fileno=told) as door, contextlib.suppress(OSError):
-        # Where nobody hears, it has been given up meanwhile, and its stdin hung up.
-        socket.send_fds(door, [str(os.getpid()).encode()], [pidfd])
+    with socket.socket(fileno=told) as parent, contextlib.suppress(OSError):
+        # If the parent has given up meanwhile, stdin is closed too and this worker ends.
+        socket.send_fds(parent, [str(os.getpid()).encode()], [pidfd])
     for fd, place in ((stdin, 0), (output, 1), (output, 2)):
         os.dup2(fd, place)
     for fd in (pidfd, stdin, output):
@@ -156,4 +156,4 @@ def _furnish(asked: JSON, stdin: int, output: int, replies: int, told: int) -> N
     del sys.argv[1:]
     import numpy as np
 
-    np.random.seed()  # noqa: NPY002 - else that global generator is the same in every worker
+    np.random.seed()  # noqa: NPY002 - otherwise all workers share the global state

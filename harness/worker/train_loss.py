@@ -1,4 +1,4 @@
-"""The loss of a fitted model on training rows, from which overfitting is read."""
+"""Loss of a fitted model on training rows, to detect overfitting."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ from harness.worker.checks import checked
 from harness.worker.stages import evenly, part_of
 
 if TYPE_CHECKING:
-    from harness.worker.prepared_trial import Hand
+    from harness.worker.prepared_trial import PreparedTrial
 
-MOST_ROWS = 2000  # that are predicted, evenly spaced
+MOST_ROWS = 2000  # maximum number of predicted rows, evenly spaced
 
 
-def score_training_rows(hand: Hand, table: Table) -> tuple[JSON, list[str]]:
+def score_training_rows(prepared: PreparedTrial, table: Table) -> tuple[JSON, list[str]]:
     """Return the fact ``train_loss`` (log loss, or RMSE over sd(y)), and notes.
 
-    It costs one call of ``predict`` on few rows, after everything that is timed. A model that
-    cannot predict its training rows has no such fact, and a note says why.
+    It takes one call of ``predict`` on few rows, after everything that is timed. If the prediction
+    fails, the fact is missing and a note gives the reason.
     """
-    X, y, weight = hand.train
+    X, y, weight = prepared.train
     rows = evenly(len(y), MOST_ROWS)
     try:
-        output = checked(hand.adapter.predict(part_of(X, rows)), hand.spec, len(rows))
+        output = checked(prepared.adapter.predict(part_of(X, rows)), prepared.spec, len(rows))
     except Exception as error:  # noqa: BLE001 - the plugin may raise anything
         return {}, [f"training rows were not scored: {type(error).__name__}: {error}"]
-    classes = hand.spec.task.is_classification
+    classes = prepared.spec.task.is_classification
     scale = 1.0 if classes else float(np.std(table.y))
     weights = None if weight is None else weight[rows]
     predicted = Predicted(y[rows], output, weights, scale)

@@ -1,8 +1,8 @@
 """Search the configurations of a tuned trial inside its ``fit``, by cross-validation.
 
-The search sees the training rows of the trial and nothing else: the test rows are not in this
-process' hands of it. Every configuration is trained on the same inner folds; the one of least mean
-loss (the primary metric) is trained again on all rows. All of it counts as the trial's fit.
+The search uses only the training rows of the trial. Every configuration is trained on the same
+inner folds; the one with the least mean loss (the primary metric) is trained again on all training
+rows. All of this counts as the trial's fit.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from harness.plugins.metrics import log_loss, rmse_sd
 
 
 class Training(NamedTuple):
-    """The prepared training rows; each configuration makes its own native form of them."""
+    """Prepared training rows; each configuration builds its own training data from them."""
 
     X: Any
     y: np.ndarray
@@ -34,26 +34,26 @@ class Training(NamedTuple):
 
 
 def build_adapter(algorithm: Algorithm, spec: Spec) -> Adapter:
-    """Return the algorithm's adapter, or one that searches where the spec says so."""
+    """Return the algorithm's adapter, or a `Tuned` one for a tuned trial."""
     if TUNE not in spec.params:
         return algorithm.adapter(spec)
     return Tuned(algorithm.adapter, spec, **spec.params[TUNE])
 
 
 def plain_specs(spec: Spec) -> Iterator[Spec]:
-    """Yield the spec, or of a tuned one a spec for each kind of configuration."""
+    """Yield the spec, or for a tuned trial a spec for each kind of configuration."""
     return (replace(spec, params=params) for params in one_of_each(spec.params))
 
 
 class Tuned:
-    """An adapter that chooses among configurations, and then is the chosen one's.
+    """Adapter that searches configurations and delegates to the adapter of the best one.
 
     Attributes
     ----------
     losses : list of float
-        Mean inner loss of each configuration; infinite where it has none.
+        Mean inner loss of each configuration; infinite if it failed.
     chosen : int
-        Position of the configuration in use.
+        Index of the chosen configuration.
     """
 
     def __init__(
@@ -70,11 +70,11 @@ class Tuned:
         self.adapter: Any = None
 
     def prepare(self, X: Any, y: np.ndarray, weight: np.ndarray | None) -> Training:
-        """Keep the rows: a native form may depend on the configuration (its bins, its depth)."""
+        """Keep the rows: the library's training data may depend on the configuration (its bins)."""
         return Training(X, y, weight)
 
     def fit(self, native: Training) -> None:
-        """Search, and train the best configuration on all rows; ties go to the first."""
+        """Search, then train the best configuration on all rows; ties go to the first."""
         part = inner_folds(native.y, self.inner_folds, self.spec)
         errors: list[Exception] = []
         self.losses = [self._loss(params, native, part, errors) for params in self.configurations]
@@ -95,21 +95,21 @@ class Tuned:
         return found
 
     def __getattr__(self, name: str) -> Any:
-        """Give the chosen adapter's own: its trees, its stages."""
+        """Return an attribute of the chosen adapter, such as its trees or stages."""
         if name == "adapter":
             raise AttributeError(name)
         return getattr(self.adapter, name)
 
     def __getstate__(self) -> JSON:
-        """Return what is pickled: the chosen model without the function that builds others."""
+        """Return the attributes to pickle: all but the ``build`` function."""
         return {key: value for key, value in vars(self).items() if key != "build"}
 
     def __setstate__(self, state: JSON) -> None:
-        """Take what was pickled."""
+        """Restore the pickled attributes."""
         self.__dict__.update(state)
 
     def facts(self) -> JSON:
-        """Return what the search found."""
+        """Return the result of the search."""
         losses = [loss if math.isfinite(loss) else None for loss in self.losses]
         return {
             "chosen": self.chosen,
@@ -131,7 +131,7 @@ class Tuned:
             try:
                 adapter = self._trained(params, training.part(np.flatnonzero(part != fold)))
                 losses.append(self._score(held, adapter.predict(held.X)))
-            except Exception as error:  # noqa: BLE001 - a bad configuration is one that loses
+            except Exception as error:  # noqa: BLE001 - a failing configuration gets an infinite loss
                 errors.append(error)
                 return math.inf
         mean = fmean(losses)
@@ -148,7 +148,7 @@ class Tuned:
 
 
 def inner_folds(y: np.ndarray, k: int, spec: Spec) -> np.ndarray:
-    """Return the fold of each training row, int (n,): each class spread evenly over the folds."""
+    """Return the fold of each training row, int (n,), stratified by class."""
     order = np.random.default_rng([spec.seed, k]).permutation(len(y))
     if spec.task.is_classification:
         order = order[np.argsort(y[order], kind="stable")]

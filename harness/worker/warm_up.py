@@ -1,4 +1,4 @@
-"""Run an algorithm on tiny tables, so that whatever it compiles is compiled and cached."""
+"""Run an algorithm on tiny tables, so that its kernels are compiled and cached."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from harness.worker.tuning import plain_specs
 
 ROWS = 60
 COLUMNS = 4
-CROWD = 300  # categories, one a row: more than a column of bytes tells apart
-MANY_ROWS = 5000  # of the large tables: more than algorithms sort by comparisons
-LARGE_TREES = 30  # at most, of models of large tables
-RARE = 0.03  # share of the rows of a column of few entries
-INDICATORS = 40  # columns of which each row has one that is not zero
+CROWD = 300  # categories, one per row: more than a uint8 can hold
+MANY_ROWS = 5000  # of the large tables: enough for the sort algorithms of large columns
+LARGE_TREES = 30  # maximum for models of large tables
+RARE = 0.03  # share of nonzero rows of a rare column
+INDICATORS = 40  # one-hot columns
 
 
 def compile_all(
     algorithm: Algorithm, params: Sequence[Mapping[str, Any]], threads: int, kinds: Sequence[str]
 ) -> JSON:
-    """Run an algorithm in all ways, see `exercise`; tell what was compiled, and how fast.
+    """Run an algorithm on all kinds of tables, see `exercise`; return what was compiled.
 
     Returns
     -------
@@ -47,15 +47,15 @@ def exercise(
     threads: int,
     kinds: Sequence[str] = (),
 ) -> tuple[list[str], float]:
-    """Fit and predict once for each task, form of the data, and set of params.
+    """Fit and predict once for each task, kind of table, and set of params.
 
-    Tables with columns of categories, sparse ones, and large ones are only tried where ``kinds``
-    has ``categorical``, ``sparse`` or ``large``.
+    Categorical, sparse and large tables are used only if ``kinds`` has ``categorical``, ``sparse``
+    or ``large``.
 
     Returns
     -------
     list of str
-        What could not be run; compiling is a help, never a condition.
+        Messages of failed calls; they do not stop the run.
     float
         Wall seconds of the first fit and its predictions.
     """
@@ -74,15 +74,15 @@ def exercise(
                 began = time.perf_counter()
                 try:
                     _once(algorithm, spec, X, weight)
-                except Exception as error:  # noqa: BLE001 - the trial itself will tell
-                    if X.shape[0] != CROWD:  # some need a bin for each category
+                except Exception as error:  # noqa: BLE001 - the trial itself reports errors
+                    if X.shape[0] != CROWD:  # some algorithms need one bin per category
                         notes.append(f"{task} with {dict(chosen)}: {type(error).__name__}: {error}")
                 seconds.append(time.perf_counter() - began)
-    return list(dict.fromkeys(notes)), seconds[0]  # one for all the forms that fail alike
+    return list(dict.fromkeys(notes)), seconds[0]  # without duplicates
 
 
 def _params(algorithm: Algorithm, chosen: Mapping[str, Any], rows: int) -> dict[str, Any]:
-    """Return the params of a model; of a large table it has few trees, so that it takes seconds."""
+    """Return the params of a model; with few trees for a large table, to save time."""
     params = {**algorithm.params, **chosen}
     trees = algorithm.capacity.get("trees")
     if rows < MANY_ROWS or trees is None or not isinstance(params.get(trees.name), int):
@@ -92,19 +92,19 @@ def _params(algorithm: Algorithm, chosen: Mapping[str, Any], rows: int) -> dict[
 
 @dataclass
 class Compiling:
-    """What numba has compiled so far: how many functions, and in how many processor seconds."""
+    """Number of functions that numba has compiled, and processor seconds."""
 
     functions: int = 0
     cpu: float = 0.0
-    _began: list[float] = field(default_factory=list)  # one for each function that is under way
+    _began: list[float] = field(default_factory=list)  # start times of the nested compilations
 
     def start(self) -> None:
-        """Note that a function's compilation begins; it may lie in that of its caller."""
+        """Record the start of a compilation, possibly nested."""
         self.functions += 1
         self._began.append(time.process_time())
 
     def end(self) -> None:
-        """Note that one has ended; only what lies in no other's counts."""
+        """Record the end of a compilation; only outermost ones are timed."""
         began = self._began.pop()
         if not self._began:
             self.cpu += time.process_time() - began
@@ -112,12 +112,12 @@ class Compiling:
 
 @contextlib.contextmanager
 def watched_compiling() -> Iterator[Compiling]:
-    """Watch what numba compiles meanwhile; a function that its cache holds is not compiled.
+    """Record what numba compiles during the body; cached functions do not count.
 
     Yields
     ------
     Compiling
-        Stays at nothing where numba was not imported before.
+        Stays zero if numba was not imported before.
     """
     found = Compiling()
     if "numba" not in sys.modules:
@@ -137,16 +137,16 @@ def watched_compiling() -> Iterator[Compiling]:
 
 
 def call_once(algorithm: Algorithm, spec: Spec, *, sparse: bool) -> None:
-    """Run an algorithm once on a tiny table, so that what it loads at the first call is loaded.
+    """Run an algorithm once on a tiny table, so that its compiled kernels are loaded.
 
-    A trial that follows then measures the algorithm and not the loading of compiled code. The
-    table is sparse, or has a column of categories, few or many, where that of the trial is or has.
+    A later trial then measures the algorithm and not the loading of code. The table is sparse or
+    has a categorical column if the table of the trial is or has.
     """
     kinds = ("sparse",) if sparse else ("categorical",) if spec.categorical else ()
     every = list(forms(algorithm, kinds))
     alike = [form for form in every if form[2]] or [every[-1 if kinds else 0]]
     for X, weight, columns in alike:
-        with contextlib.suppress(Exception):  # the trial itself will tell
+        with contextlib.suppress(Exception):  # the trial itself reports errors
             for plain in plain_specs(spec):
                 _once(algorithm, replace(plain, categorical=columns), X, weight)
 
@@ -155,7 +155,7 @@ Form = tuple[Any, np.ndarray | None, tuple[int, ...]]  # X, weight, categorical 
 
 
 def forms(algorithm: Algorithm, kinds: Sequence[str]) -> Iterator[Form]:
-    """Yield tables, one for each form that a dataset may have."""
+    """Yield tiny tables, one for each kind of dataset."""
     X = np.random.default_rng(0).normal(size=(ROWS, COLUMNS))
     yield X, None, ()
     if algorithm.accepts.weights:
@@ -167,7 +167,7 @@ def forms(algorithm: Algorithm, kinds: Sequence[str]) -> Iterator[Form]:
     yield np.hstack([X, _indicators(ROWS, 6)]), None, ()
     categorical = algorithm.accepts.categorical and "categorical" in kinds
     sparse = algorithm.accepts.sparse and "sparse" in kinds
-    if "float32" in kinds:  # as users of the estimators give them; trials are of float64
+    if "float32" in kinds:  # for direct use of the estimators; trials use float64
         yield X.astype(np.float32), None, ()
     if categorical:
         for rows, n_categories in ((CROWD, CROWD), (ROWS, 3)):
@@ -182,7 +182,7 @@ def forms(algorithm: Algorithm, kinds: Sequence[str]) -> Iterator[Form]:
 def _large_forms(
     algorithm: Algorithm, *, categorical: bool, sparse: bool, float32: bool
 ) -> Iterator[Form]:
-    """Yield tables of many rows: algorithms sort, bundle and predict these in other ways."""
+    """Yield tables of many rows, which algorithms sort, bundle and predict with other kernels."""
     X = np.random.default_rng(0).normal(size=(MANY_ROWS, 2 * COLUMNS))
     yield X, None, ()
     if float32:
@@ -204,12 +204,12 @@ def _large_forms(
 
 
 def _indicators(rows: int, columns: int) -> np.ndarray:
-    """Return columns of 0 and 1, of which each row has one 1."""
+    """Return one-hot columns with random levels."""
     return np.eye(columns)[np.random.default_rng(1).integers(columns, size=rows)]
 
 
 def _with_categories(X: np.ndarray, n_categories: int) -> Any:
-    """Return a frame whose first column is of categories."""
+    """Return a frame whose first column is categorical."""
     import pandas as pd
 
     frame = pd.DataFrame(X, columns=[f"c{j}" for j in range(X.shape[1])])

@@ -35,10 +35,10 @@ def test_more_threads_than_can_run_are_told_where_trials_run_here(executor, line
     plan = Plan(jobs=(SimpleNamespace(threads=2), SimpleNamespace(threads=4096)))
     told = []
     progress = SimpleNamespace(message=told.append)
-    Execution(None, "r", None, progress, Options(executor))._tell_threads(plan)
+    Execution(None, "r", None, progress, Options(executor))._warn_threads(plan)
     assert len(told) == lines
     assert all("4,096 threads are asked for" in line for line in told)
-    Execution(None, "r", None, progress, Options())._tell_threads(Plan())
+    Execution(None, "r", None, progress, Options())._warn_threads(Plan())
     assert len(told) == lines
 
 

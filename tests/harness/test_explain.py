@@ -77,16 +77,16 @@ def test_a_duel_is_known_stale_or_failed(store):
     assert explain_duel(store, "e1") == explain_duel(store, "") == []
     run = stored("e1", Status.DONE)
     head = "ours against theirs on wine (duel e1)"
-    known = f"known: fought on 2026-11-21 09:42 in run {run}, so it is reused"
-    assert explain_duel(store, "e") == [head, f"{known}; add --fresh to fight it again"]
+    known = f"known: timed on 2026-11-21 09:42 in run {run}, so it is reused"
+    assert explain_duel(store, "e") == [head, f"{known}; add --fresh to time it again"]
     now = Duel(side("ours", code="9" * 16), side("theirs"), "e9")
     assert explain_duel(store, "e1", now)[1:] == [
-        "stale, so it is fought again",
-        f"last fought in run {run}; since then:",
+        "stale, so it is timed again",
+        f"last timed in run {run}; since then:",
         "the code of algorithms.bagging changed (digest a1b2c3d4e5f6 → 999999999999)",
     ]
     stored("f1", Status.CRASHED, Failure("crash", "it fell"))
-    assert explain_duel(store, "f1")[1].startswith("failed last time (crashed: it fell), fought")
+    assert explain_duel(store, "f1")[1].startswith("failed last time (crashed: it fell), timed")
     stored("e2", Status.DONE)
     with pytest.raises(ConfigError, match="any of 2 duels"):
         explain_duel(store, "e")

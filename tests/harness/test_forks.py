@@ -153,7 +153,7 @@ def test_where_the_template_is_killed_while_it_is_asked_a_new_interpreter_does(o
     sent = fork_server.socket.send_fds
 
     def killed_first(door, *arguments):
-        [template] = [t for t in fork_server._templates.values() if t and t._door is door]
+        [template] = [t for t in fork_server._templates.values() if t and t._socket is door]
         template.process.kill()
         template.process.wait()
         return sent(door, *arguments)

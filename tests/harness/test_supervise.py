@@ -338,7 +338,7 @@ def test_the_algorithms_of_a_plugin_share_a_worker_and_are_not_mistaken(tmp_path
                 continue
             with np.load(outcome.arrays["predictions"], allow_pickle=False) as stored:
                 assert (stored["output"][:, 1] == {"one": 0.25, "other": 0.75}[name]).all()
-        assert supervisor.pool.crowd() == (0, 4)
+        assert supervisor.pool.load_snapshot() == (0, 4)
         assert len(list((tmp_path / "work").glob("worker-*.log"))) == 1
     imports = [found[name][0].samples[0] for name in ("one", "other")]
     assert imports[0].phase == "import"

@@ -17,7 +17,7 @@ from harness.core.model import to_json
 from harness.execution.compiling import kinds_of
 from harness.planning.plan import make_plan
 from harness.plugins.registry import load_registry
-from harness.worker.state import Bench
+from harness.worker.state import WorkerState
 
 
 def signatures():
@@ -38,7 +38,7 @@ def main(algorithm, *datasets):
     keys["capacity"] = {"trees": 20}
     plan = make_plan(parse_experiment(keys, "x"), registry, Surroundings())
     jobs = [job for job in plan.jobs if job.algorithm == algorithm]
-    bench = Bench()
+    bench = WorkerState()
     bench.hello(jobs[0].plugin, jobs[0].plugins, algorithm, 1)
     kinds = frozenset().union(*(kinds_of(registry, job.dataset.name) for job in jobs))
     params = {json.dumps(to_json(t.params)): t.params for job in jobs for t in job.trials}

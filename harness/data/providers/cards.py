@@ -1,4 +1,4 @@
-"""Datasets that have a card; those that a mirror holds are left to it."""
+"""Plugin: datasets with a card, except those that the mirror provides."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from harness.plugins.hookspecs import hookimpl
 
 @hookimpl
 def register_datasets(register: Callable[[Dataset], None]) -> None:
-    """Register every card that has no mistake; ``harness data list`` shows the others."""
+    """Register every card without mistakes; ``harness data list`` shows the others."""
     mirrored = mirrored_names()
     for path, card in every_card():
         if not isinstance(card, DataError) and card.name not in mirrored:

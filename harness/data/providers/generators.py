@@ -1,7 +1,7 @@
-"""Generated datasets of any size: the standard test functions, and shapes that are hard to hold.
+"""Plugin: generated datasets of any size: standard test functions and difficult data shapes.
 
-Each takes options, written ``NAME:rows=100000,seed=3``. The same options give the same table;
-a change of what a generator draws raises its version, which is part of the digest.
+Each has options, written ``NAME:rows=100000,seed=3``. The same options give the same table. If a
+generator changes, its version, which is part of the digest, must be increased.
 """
 
 from __future__ import annotations
@@ -23,21 +23,21 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class GeneratorLoader(Loader):
-    """Draw a table; the options are the arguments."""
+    """Loader that generates a table; the options are the arguments."""
 
     draw: Callable[..., Table]
 
     def __call__(self, **options: Any) -> Table:
-        """Return the table of these options."""
+        """Return the table for these options."""
         return self.draw(**options)
 
     def verify(self) -> None:
-        """Do nothing: the options are all there is."""
+        """Do nothing: there is no data outside the cache."""
 
 
 @dataclass(frozen=True)
 class Generator:
-    """A generator and its default options; ``version`` changes with what it draws."""
+    """Generator with its default options; ``version`` must change with its output."""
 
     name: str
     task: Task

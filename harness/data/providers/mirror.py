@@ -1,4 +1,4 @@
-"""Datasets of the folder that ``HARNESS_MIRROR`` names, instead of cards of the same name."""
+"""Plugin: datasets of the folder ``HARNESS_MIRROR``, which replace cards of the same name."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from harness.plugins.hookspecs import hookimpl
 
 @hookimpl
 def register_datasets(register: Callable[[Dataset], None]) -> None:
-    """Register every set of the mirror that can be used, with suites and groups of its card."""
+    """Register every usable dataset of the mirror, with suites and groups of its card."""
     found = [entry for entry in entries() if not entry.refused]
     if not found:
         return

@@ -1,1 +1,1 @@
-"""The parts of the Dask executor: its workers, their hosts, and the jobs they run."""
+"""Parts of the Dask executor: its workers, their hosts, and their jobs."""

@@ -1,8 +1,8 @@
-"""What processes of one host share, whoever started them: the right to time, and folders to sweep.
+"""Host-wide lock for timed work, and temporary folders that are removed after a crash.
 
-Several clients may use the workers of one cluster, and one host may serve several clusters. What
-is timed holds its host's lock alone, all else shares it. The system drops the locks of a process
-that dies, however it dies; what it left on the disk is found by that.
+Several clients may use the workers of one cluster, and one host may serve several clusters. Timed
+work holds the lock of its host exclusively, all other work shares it. The system releases the locks
+of a process that dies; folders whose lock is free are left over and are removed.
 """
 
 from __future__ import annotations
@@ -20,33 +20,33 @@ from pathlib import Path
 LOCKS = Path("/tmp")  # noqa: S108 - not TMPDIR, which may differ from process to process
 LOOK = 0.05  # seconds between two tries
 PREFIX, OWNER = "harness-dask-", "owner"
-YOUNG = 60.0  # seconds that a folder may have no owner: it is being made
+YOUNG = 60.0  # seconds that a new folder may be without an owner
 
 
 class GivenUpError(Exception):
-    """Whoever waited for a host no longer wants it."""
+    """Waiting for a host was cancelled."""
 
 
 @contextmanager
 def on_this_host(*, alone: bool, wanted: Callable[[], bool] = lambda: True) -> Iterator[None]:
-    """Have this host to oneself, or with others that do not time; wait until that can be.
+    """Hold this host's lock during the body, exclusively or shared; wait for it first.
 
     Parameters
     ----------
     alone
-        Whether nobody else may be at work on this host meanwhile.
+        Whether to hold the lock exclusively, so that nothing else runs on this host.
     wanted
-        Asked while waiting.
+        Function called while waiting; False cancels.
 
     Raises
     ------
     GivenUpError
-        Where it is no longer wanted.
+        If ``wanted`` returns False.
 
     Notes
     -----
-    Whoever wants the host alone holds a gate until it is free, or those who share it could come
-    and go for ever.
+    A waiter for exclusive use holds a second lock, the gate, so that new shared users cannot delay
+    it for ever.
     """
     kind = fcntl.LOCK_EX if alone else fcntl.LOCK_SH
     with _locked("gate", kind, wanted) as gate, _locked("host", kind, wanted):
@@ -68,7 +68,7 @@ def _locked(name: str, kind: int, wanted: Callable[[], bool]) -> Iterator[int]:
 
 
 def _lock(handle: int, kind: int) -> bool:
-    """Try to lock an open file; say whether it could be had."""
+    """Try to lock an open file; return whether that succeeded."""
     try:
         fcntl.flock(handle, kind | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -77,7 +77,7 @@ def _lock(handle: int, kind: int) -> bool:
 
 
 def _opened(path: Path) -> int:
-    """Open a file that any user may have made; to lock it, it need not be written."""
+    """Open a file, possibly of another user, for locking; read-only access suffices."""
     flags = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW
     with contextlib.suppress(FileNotFoundError):
         return os.open(path, flags)
@@ -85,7 +85,7 @@ def _opened(path: Path) -> int:
 
 
 class Folder:
-    """A folder of this process, which another one removes should this one die.
+    """Temporary folder of this process; other processes remove it if this one dies.
 
     Attributes
     ----------
@@ -98,10 +98,10 @@ class Folder:
         mark = self.path / f".{OWNER}"
         self._handle = os.open(mark, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         fcntl.flock(self._handle, fcntl.LOCK_EX)
-        mark.rename(self.path / OWNER)  # is locked from its first moment
+        mark.rename(self.path / OWNER)  # so that the owner file is locked as soon as it exists
 
     def close(self) -> None:
-        """Remove it."""
+        """Remove the folder."""
         shutil.rmtree(self.path, ignore_errors=True)
         os.close(self._handle)
 
@@ -115,7 +115,7 @@ def sweep() -> None:
 
 
 def is_left(path: Path) -> bool:
-    """Say whether nobody owns a folder."""
+    """Return whether the owner of a folder has died."""
     try:
         handle = os.open(path / OWNER, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
     except FileNotFoundError:

@@ -1,8 +1,8 @@
-"""What Dask's workers do for the ``dask`` executor: run trials, fight duels, clean up.
+"""Functions that run on Dask workers: run trials, run duels, clean up.
 
-A trial is supervised there as it would be here, in a process of its own; what comes back are the
-bytes of its outcome file. One supervisor serves all of a run, so that its workers are kept for the
-next trial of their algorithm. Where nothing comes any more, it is closed: the client has died.
+A trial runs under a supervisor in a separate process, as on the client's machine. The worker sends
+back the bytes of its outcome file. One supervisor serves all jobs of a run, so that processes are
+reused. It is closed after a long time without jobs, because the client may have died.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from harness.measurement.duel import run_duel
 
 Carried = tuple[bytes, dict[str, bytes]]  # an outcome's JSON, and its array files by name
 
-IDLE = 600.0  # seconds without any work after which what a run has here is closed
+IDLE = 600.0  # seconds without jobs after which a run's processes and files are removed
 
 
 @dataclass
 class Place:
-    """What a run has at this worker."""
+    """Processes and files of a run on this Dask worker."""
 
     run: str
     folder: Folder = field(default_factory=Folder)
@@ -40,11 +40,11 @@ class Place:
         self.supervisor = Supervisor(self.folder.path, idle=2)
 
     def host(self, *, alone: bool) -> AbstractContextManager[None]:
-        """Have this host, alone or with others, for as long as the place is wanted."""
+        """Hold this host's lock; waiting is cancelled when the place is closed."""
         return on_this_host(alone=alone, wanted=lambda: not self.closed)
 
     def warm(self, jobs: Iterable[Job]) -> None:
-        """Compile the kernels of algorithms, once, and while nobody is timed on this host."""
+        """Compile the kernels of algorithms once, while nothing is timed on this host."""
         for job in jobs:
             what = job.algorithm, job.threads
             if what not in self.warmed:
@@ -53,7 +53,7 @@ class Place:
                 self.warmed.add(what)
 
     def close(self) -> None:
-        """End the processes, and remove the files."""
+        """End the processes and remove the files."""
         self.closed = True
         self.timer.cancel()
         self.supervisor.close()
@@ -65,7 +65,7 @@ _places: dict[str, Place] = {}  # by run
 
 
 def run_here(run: str, job: Job) -> list[Carried]:
-    """Carry out a job and return its outcomes; kernels are compiled before its first trial."""
+    """Run a job and return its outcomes; compile kernels before the first trial."""
     found = []
     with _at(run) as place:
         place.warm([job])
@@ -80,8 +80,8 @@ def run_here(run: str, job: Job) -> list[Carried]:
     return found
 
 
-def fight_here(run: str, duel: Duel) -> DuelOutcome:
-    """Fight a duel with this host to itself."""
+def run_duel_here(run: str, duel: Duel) -> DuelOutcome:
+    """Run a duel with exclusive use of this host."""
     with _at(run) as place:
         place.warm([duel.a, duel.b])
         with place.host(alone=True):
@@ -89,7 +89,7 @@ def fight_here(run: str, duel: Duel) -> DuelOutcome:
 
 
 def close_here(run: str) -> None:
-    """End the workers of a run, and remove its files."""
+    """End the workers of a run and remove its files."""
     with _lock:
         place = _places.pop(run, None)
     if place is not None:
@@ -98,7 +98,7 @@ def close_here(run: str) -> None:
 
 @contextmanager
 def _at(run: str) -> Iterator[Place]:
-    """Give the place of a run; close it once nothing has come for long."""
+    """Yield the place of a run; close it after a long time without jobs."""
     with _lock:
         if run not in _places:
             _places[run] = Place(run)
@@ -116,7 +116,7 @@ def _at(run: str) -> Iterator[Place]:
 
 
 def _close_idle(place: Place) -> None:
-    """Close a place that nobody has used since."""
+    """Close a place if it is not in use."""
     with _lock:
         idle = not place.at_work and _places.get(place.run) is place
     if idle:

@@ -1,7 +1,7 @@
-"""Which workers of a Dask cluster are there, have said what they are, and are like this client.
+"""Workers of a Dask cluster: query their facts, and check that they match this client.
 
-Each new worker is asked by itself, beside all else: one that hangs keeps nobody waiting, and is
-asked again for as long as it is there.
+Each new worker is queried separately and asynchronously, so that a worker that hangs does not block
+the others. It is queried again as long as it is in the cluster.
 """
 
 from __future__ import annotations
@@ -18,33 +18,33 @@ from harness.core.errors import ConfigError, HarnessError
 from harness.core.model import JSON, Job
 from harness.executors.dask_cluster.process_facts import MISSING, facts_here
 
-ANSWERING = 30.0  # seconds for a worker to say what it is, before it is asked again
-LISTENING = 1.0  # seconds for others to answer where one is unlike: all is told at once
-LOOK = 0.25  # seconds between two looks at the cluster
+ANSWERING = 30.0  # seconds for a worker to answer before it is queried again
+LISTENING = 1.0  # seconds to wait for further answers before differences are reported
+LOOK = 0.25  # seconds between two polls of the cluster
 
 
 class ClusterError(HarnessError):
-    """The cluster has gone in the middle of a run; what was stored stays."""
+    """Loss of the cluster during a run; stored results stay."""
 
     exit_code = 5
 
 
-class Roll:
-    """The workers of a cluster.
+class Membership:
+    """Known workers of a cluster.
 
     Parameters
     ----------
     client
         A ``distributed.Client``.
     jobs
-        What is to be done: the code and the libraries of these must be the same everywhere.
+        Jobs to run: their code and libraries must be the same everywhere.
 
     Attributes
     ----------
     there : list of str
-        Addresses of the workers at the last look.
+        Addresses of the workers at the last poll.
     known : dict
-        Address → what a worker has said of itself, of those that have gone too.
+        Address → facts of a worker, including workers that have left.
     """
 
     def __init__(self, client: Any, jobs: Iterable[Job]) -> None:
@@ -56,20 +56,20 @@ class Roll:
         self.own = facts_here(*self.wanted)
         self.there: list[str] = []
         self.known: dict[str, JSON] = {}
-        self._answered: set[str] = set()  # since they are there
-        self._again: dict[str, float] = {}  # address → when it may be asked again
+        self._answered: set[str] = set()  # addresses that answered since they joined
+        self._again: dict[str, float] = {}  # address → time of the next query
         self._heard: SimpleQueue[tuple[str, Any]] = SimpleQueue()
 
-    def meet(self) -> list[str]:
-        """Return the addresses of the workers that are there and have said what they are.
+    def poll_workers(self) -> list[str]:
+        """Poll the cluster and return the addresses of the present workers that have answered.
 
         Raises
         ------
         ConfigError
-            Where one is not like this client, or cannot run trials.
+            If one differs from this client, or cannot run trials.
         """
         self.there, now = sorted(self.client.nthreads()), time.monotonic()
-        self._answered &= set(self.there)  # whoever comes back may have changed
+        self._answered &= set(self.there)  # a worker that rejoins may have changed
         new = [one for one in self.silent() if self._again.get(one, now) <= now]
         if new:
             self._again |= dict.fromkeys(new, now + ANSWERING)
@@ -78,18 +78,18 @@ class Roll:
         return [one for one in self.there if one in self._answered]
 
     def silent(self) -> list[str]:
-        """Return the workers that are there and have not said what they are."""
+        """Return the present workers that have not answered."""
         return [one for one in self.there if one not in self._answered]
 
     def like(self) -> list[str]:
-        """Return the workers of this machine's class of hardware.
+        """Return the workers of this machine's hardware class.
 
-        Where there is none, those who have not answered yet are given some time to.
+        If there is none, wait some time for further answers.
         """
         own, end = machine.machine_id(), time.monotonic() + ANSWERING
         while True:
-            with told_if_gone():
-                met = self.meet()
+            with scheduler_errors():
+                met = self.poll_workers()
             found = [one for one in met if self.fact(one, "machine") == own]
             all_told = bool(met) and not self.silent()
             if found or all_told or time.monotonic() > end:
@@ -97,11 +97,11 @@ class Roll:
             time.sleep(LOOK)
 
     def fact(self, address: str, what: str) -> str:
-        """Return what a worker has said of itself."""
+        """Return a fact of a worker, "" if unknown."""
         return str(self.known.get(address, {}).get(what, ""))
 
     def _take_answers(self) -> None:
-        """Take in what workers have said meanwhile."""
+        """Process the answers received meanwhile."""
         answers = self._answers()
         if unlike(self.own, answers):
             time.sleep(LISTENING)
@@ -112,7 +112,7 @@ class Roll:
             self._again.pop(address, None)
 
     def _answers(self) -> dict[str, JSON]:
-        """Return what has been heard since the last time, by address."""
+        """Return the answers received since the last call, by address."""
         found = {}
         while not self._heard.empty():
             address, answer = self._heard.get()
@@ -121,8 +121,8 @@ class Roll:
         return found
 
     async def _ask(self, new: list[str]) -> None:
-        """Ask workers what they are, and wait no longer for those that do not say."""
-        import asyncio  # which every start of the command line would pay for
+        """Query workers for their facts, and cancel queries without an answer after some time."""
+        import asyncio  # imported late, to keep the command line fast
 
         asked = [asyncio.ensure_future(self._ask_one(address)) for address in new]
         _, late = await asyncio.wait(asked, timeout=ANSWERING)
@@ -133,14 +133,14 @@ class Roll:
         how = {"workers": [address], "on_error": "return"}
         try:
             told = (await self.client.run(facts_here, *self.wanted, **how))[address]
-        except Exception as error:  # noqa: BLE001 - told to whoever takes the answers
+        except Exception as error:  # noqa: BLE001 - handled with the answers
             told = error
         self._heard.put((address, told))
 
 
 @contextmanager
-def told_if_gone() -> Iterator[None]:
-    """Tell in words that the scheduler does not answer."""
+def scheduler_errors() -> Iterator[None]:
+    """Convert errors of a lost scheduler to ClusterError."""
     try:
         yield
     except (OSError, CancelledError) as error:
@@ -151,7 +151,7 @@ def told_if_gone() -> Iterator[None]:
 
 
 def is_there(address: str, answer: JSON | Exception) -> bool:
-    """Say whether a worker has answered; raise `ConfigError` where it never will."""
+    """Return whether a worker has answered; raise `ConfigError` if it cannot run trials."""
     if isinstance(answer, Exception) and not isinstance(answer, OSError):
         raise ConfigError(f"the worker {address} cannot run trials: {answer!r}")
     return not isinstance(answer, Exception)
@@ -169,7 +169,7 @@ def refuse_unlike(own: JSON, answers: dict[str, JSON]) -> None:
 
 
 def unlike(own: JSON, answers: dict[str, JSON]) -> dict[tuple[str, str], list[str]]:
-    """Return (what, theirs) → workers, for all that differs from this client."""
+    """Return (name, version there) → workers, for all versions that differ from this client's."""
     found: dict[tuple[str, str], list[str]] = {}
     for address, facts in sorted(answers.items()):
         for what, ours in own["versions"].items():

@@ -1,4 +1,4 @@
-"""What a process says of itself before it is given work: its code, its libraries, its hardware."""
+"""Facts of a process that are checked before it gets jobs: code, library versions, hardware."""
 
 from __future__ import annotations
 
@@ -18,22 +18,21 @@ MISSING = "missing"
 
 
 def facts_here(plugins: tuple[str, ...], libraries: tuple[str, ...]) -> JSON:
-    """Return what must be the same everywhere, and which class of hardware this is.
+    """Return the versions that must be the same everywhere, and the hardware class.
 
     Parameters
     ----------
     plugins
-        Modules or files, of algorithms and of datasets; each one's digest covers the kernels it
-        uses.
+        Modules or files of algorithms and datasets; each digest covers the kernels used.
     libraries
-        Distributions that the algorithms import, beside those that the harness knows.
+        Distributions that the algorithms import, besides those that the harness knows.
 
     Notes
     -----
-    Files are read anew each time: a worker of a cluster lives for days. What it has loaded itself
-    may be older than what it starts, so both are told.
+    Files are read anew each time, because a cluster's worker may run for days. The code that it
+    has loaded may be older than the files, so digests of both are returned.
     """
-    ids.forget()
+    ids.clear_caches()
     code = {f"code of {plugin}": digest_of(plugin) for plugin in plugins}
     asked = {name: installed_version(name) for name in libraries}
     return {
@@ -52,12 +51,12 @@ def facts_here(plugins: tuple[str, ...], libraries: tuple[str, ...]) -> JSON:
 
 @cache
 def loaded_code() -> str:
-    """Return the digest of the harness when this process was first asked: what it has loaded."""
+    """Return the digest of the harness at the first call in this process."""
     return source_digest(OWN)
 
 
 def source_digest(package: Path) -> str:
-    """Return the digest of all source files of a package, and of their names."""
+    """Return the digest of the names and contents of all source files of a package."""
     joined = hashlib.sha256()
     for path in sorted(package.rglob("*.py")):
         name, text = str(path.relative_to(package)).encode(), path.read_bytes()

@@ -1,8 +1,8 @@
-"""The workers of a Dask cluster, as far as they are like this client, and what they have in hand.
+"""Scheduling of trials and duels on the workers of a Dask cluster.
 
-Trials travel one by one, and those of a job stay with one worker while it lives, which keeps the
-table: so a lost worker, or a client that is killed, costs the trial in flight. A duel has a whole
-host, and so has a timed trial.
+Trials are submitted one by one. Those of a job go to the same worker while it lives, because it
+keeps the table. So the loss of a worker or of the client costs only the running trial. A duel or a
+timed trial uses a host exclusively.
 """
 
 from __future__ import annotations
@@ -24,37 +24,42 @@ from harness.core.errors import HarnessError
 from harness.core.model import JSON, Duel, DuelOutcome, Failure, Job, Outcome, Status
 from harness.core.outcome_files import outcome_path, read_outcome
 from harness.core.units import utc_now
-from harness.executors.dask_cluster.jobs import Carried, close_here, fight_here, run_here
-from harness.executors.dask_cluster.membership import LOOK, ClusterError, Roll, told_if_gone
+from harness.executors.dask_cluster.jobs import Carried, close_here, run_duel_here, run_here
+from harness.executors.dask_cluster.membership import (
+    LOOK,
+    ClusterError,
+    Membership,
+    scheduler_errors,
+)
 
 LOST = "WorkerLost"  # kind of failure
-ATTEMPTS = 3  # workers that a trial or a duel may lose
-TOGETHER = 8  # trials of a job that one worker is meant to do
-CLOSING = 30.0  # seconds for the workers to end what they have of a run
-TAKING = 60.0  # seconds for an outcome to come over
-RESTING = 10.0  # seconds for the scheduler to see that a worker is gone whose outcome never came
-PATIENCE = 60.0  # seconds to wait for a worker where there is none
+ATTEMPTS = 3  # lost workers after which a trial or duel is given up
+TOGETHER = 8  # trials of a job that are assigned to one worker
+CLOSING = 30.0  # seconds for the workers to end a run
+TAKING = 60.0  # seconds to transfer an outcome
+RESTING = 10.0  # seconds without jobs for a worker whose outcome could not be transferred
+PATIENCE = 60.0  # seconds to wait for a worker if there is none
 
 
 @dataclass
 class Errand:
-    """One trial's job or one duel, and the workers that it was lost with."""
+    """Job of one trial, or one duel, with the addresses of the workers lost while it ran."""
 
     what: Job | Duel
     lost: list[str] = field(default_factory=list)
 
 
-Part = deque[Errand]  # what is meant for one worker, in order
-Brought = tuple[list[Carried] | DuelOutcome, Errand, str]  # and by which worker
+Part = deque[Errand]  # errands for one worker, in order
+Brought = tuple[list[Carried] | DuelOutcome, Errand, str]  # result, errand, worker
 
 
 def parts_of(job: Job) -> list[Part]:
-    """Return the trials of a job in parts of a few."""
+    """Return the trials of a job in parts of at most `TOGETHER`."""
     each = [Errand(replace(job, trials=(trial,))) for trial in job.trials]
     return [deque(each[i : i + TOGETHER]) for i in range(0, len(each), TOGETHER)]
 
 
-class Crew:
+class DaskWorkers:
     """The workers of a cluster.
 
     Parameters
@@ -62,42 +67,42 @@ class Crew:
     client
         A ``distributed.Client``.
     folder
-        Where outcome files are put until the store has taken them over.
+        Folder of outcome files until the store has taken them.
     jobs
-        What is to be done, see `Roll`.
+        Jobs to run, see `Membership`.
     """
 
     def __init__(self, client: Any, folder: Path, jobs: Iterable[Job]) -> None:
-        self.client, self.folder, self.roll = client, folder, Roll(client, jobs)
+        self.client, self.folder, self.membership = client, folder, Membership(client, jobs)
         self.name = uuid.uuid4().hex
         self.waiting: deque[Part] = deque()
-        self.at_hand: dict[str, Part] = {}  # address → what it does next; the first is under way
+        self.assigned: dict[str, Part] = {}  # address → its errands; the first is running
         self.running: dict[Any, str] = {}  # future → address
-        self.resting: dict[str, float] = {}  # address → until when it is given nothing
+        self.resting: dict[str, float] = {}  # address → time until which it gets no jobs
 
     def run(self, parts: Iterable[Part], *, alone: bool = False) -> Iterator[Any]:
-        """Yield what becomes of trials and duels, as it comes.
+        """Run trials and duels and yield their outcomes as they come.
 
         Parameters
         ----------
         alone
-            Whether each is to have its host alone, one of this machine's hardware class.
+            Whether each runs alone on a host of this machine's hardware class.
 
         Raises
         ------
         ClusterError
-            Where no worker is left, or the scheduler has gone.
+            If no worker is left, or the scheduler has gone.
         """
         self.waiting.extend(parts)
         since = time.monotonic()
-        while self.waiting or self.at_hand:
-            with told_if_gone():
-                there = self.roll.meet()
+        while self.waiting or self.assigned:
+            with scheduler_errors():
+                there = self.membership.poll_workers()
                 self.wake(there)
                 ended = self.give_up_lost(there)
                 self.hand_out(there, alone=alone)
                 done = self.take_done(ended)
-                self.hand_out(there, alone=alone)  # so that nobody waits for the store
+                self.hand_out(there, alone=alone)  # so that no worker waits for the store
             yield from ended
             yield from self.unpacked(done, alone=alone)
             if self.running:
@@ -108,37 +113,40 @@ class Crew:
                 time.sleep(LOOK)
 
     def nobody_left(self) -> str:
-        """Say that nobody takes what waits, and who of the cluster is silent."""
-        left, silent = sum(map(len, self.waiting)), self.roll.silent()
+        """Return a message on waiting work without workers, and on workers that do not answer."""
+        left, silent = sum(map(len, self.waiting)), self.membership.silent()
         told = f"{left} trials or duels wait, and the cluster has no worker for them"
         return f"{told}; these do not answer: {', '.join(silent)}" if silent else told
 
     def free(self, there: list[str], *, alone: bool) -> list[str]:
-        """Return the workers that may be given something: one of each free host, where alone."""
+        """Return the workers without running work; if ``alone``, one of each free host."""
         busy = set(self.running.values())
         there = [one for one in there if one not in self.resting]
         if not alone:
             return [address for address in there if address not in busy]
-        own, taken = machine.machine_id(), {self.roll.fact(one, "host") for one in self.at_hand}
-        like = [one for one in there if self.roll.fact(one, "machine") == own]
-        by_host = {self.roll.fact(one, "host"): one for one in reversed(like)}
-        idle = [one for one in self.at_hand if one not in busy]
+        own, taken = (
+            machine.machine_id(),
+            {self.membership.fact(one, "host") for one in self.assigned},
+        )
+        like = [one for one in there if self.membership.fact(one, "machine") == own]
+        by_host = {self.membership.fact(one, "host"): one for one in reversed(like)}
+        idle = [one for one in self.assigned if one not in busy]
         return idle + [one for host, one in by_host.items() if host not in taken]
 
     def hand_out(self, there: list[str], *, alone: bool) -> None:
-        """Give each free worker, or each free host, what comes next."""
+        """Submit the next errand to each free worker or host."""
         for address in self.free(there, alone=alone):
-            if address not in self.at_hand:
+            if address not in self.assigned:
                 if not self.waiting:
                     continue
-                self.at_hand[address] = self.waiting.popleft()
-            what = self.at_hand[address][0].what
-            task = run_here if isinstance(what, Job) else fight_here
+                self.assigned[address] = self.waiting.popleft()
+            what = self.assigned[address][0].what
+            task = run_here if isinstance(what, Job) else run_duel_here
             asked = {"workers": [address], "retries": 0, "pure": False}
             self.running[self.client.submit(task, self.name, what, **asked)] = address
 
     def give_up_lost(self, there: list[str]) -> list[Outcome | DuelOutcome]:
-        """Take back what lost workers had in hand; return what is given up."""
+        """Requeue the errands of lost workers; return the outcomes of those given up."""
         found = []
         for future, address in list(self.running.items()):
             if address not in there:
@@ -146,14 +154,14 @@ class Crew:
         return found
 
     def wake(self, there: list[str]) -> None:
-        """Let those rest no longer that are gone, so may come back anew, or have rested enough."""
+        """End the pause of workers whose time is over or that have left the cluster."""
         now = time.monotonic()
         self.resting = {one: end for one, end in self.resting.items() if one in there and end > now}
 
     def lose(self, future: Any) -> list[Outcome | DuelOutcome]:
-        """Take back what a lost worker had in hand; return what is given up."""
+        """Requeue the errands of a lost worker; return the outcome of one given up, if any."""
         address = self.running.pop(future)
-        part = self.at_hand.pop(address)
+        part = self.assigned.pop(address)
         future.cancel()
         part[0].lost.append(address)
         found = [given_up(part.popleft())] if len(part[0].lost) >= ATTEMPTS else []
@@ -162,9 +170,9 @@ class Crew:
         return found
 
     def take_done(self, ended: list[Outcome | DuelOutcome]) -> list[Brought]:
-        """Wait a moment; return what tasks that are done have brought, and where they ran.
+        """Wait shortly; return the results of finished tasks with their workers.
 
-        What is given up, as its worker went before it could be brought, is added to ``ended``.
+        Outcomes of errands that are given up are added to ``ended``.
         """
         from distributed import KilledWorker, wait
         from distributed import TimeoutError as NotYetError
@@ -186,49 +194,49 @@ class Crew:
             except OSError as error:
                 raise HarnessError(f"{address} cannot carry out trials: {error}") from error
             del self.running[future]
-            part = self.at_hand[address]
+            part = self.assigned[address]
             found.append((result, part.popleft(), address))
             if not part:
-                del self.at_hand[address]
+                del self.assigned[address]
         return found
 
     def unpacked(self, done: Iterable[Brought], *, alone: bool) -> Iterator[Any]:
-        """Yield what has come, as it would have come of a worker on this machine."""
+        """Yield the outcomes in the form of a local worker's."""
         for result, errand, address in done:
             ran = {"worker": address, "lost": errand.lost}
-            ran |= {name: self.roll.fact(address, name) for name in ("host", "machine")}
+            ran |= {name: self.membership.fact(address, name) for name in ("host", "machine")}
             if isinstance(result, DuelOutcome):
                 yield replace(result, facts={**result.facts, "dask": ran})
                 continue
             for carried in result:
                 outcome = self.unpack(carried, ran, alone=alone)
                 yield outcome
-                for file in outcome.arrays.values():  # the store has them by now
+                for file in outcome.arrays.values():  # already stored
                     Path(file).unlink(missing_ok=True)
 
     def unpack(self, carried: Carried, ran: JSON, *, alone: bool) -> Outcome:
-        """Write an outcome's files here; return it."""
+        """Write the files of an outcome to ``folder`` and return it."""
         text, files = carried
         for name, data in files.items():
             (self.folder / Path(name).name).write_bytes(data)
         told = json.loads(text)
-        facts = told.get("facts", {})  # a supervisor there knows of no other process
+        facts = told.get("facts", {})  # the remote supervisor does not know other processes
         told["facts"] = {**facts, "alone": alone and facts.get("alone", False), "dask": ran}
         path = outcome_path(self.folder, told["trial"]["id"])
         path.write_text(json.dumps(told))
         return read_outcome(path)
 
     def close(self) -> None:
-        """End what runs for this run on all workers; one that never spoke has nothing of it."""
+        """End this run's processes on all workers that have answered."""
         for future in self.running:
             with suppress(Exception):  # the scheduler may be gone
                 future.cancel()
-        spoken = [one for one in self.roll.there if one in self.roll.known]
+        spoken = [one for one in self.membership.there if one in self.membership.known]
         ask(self.client, CLOSING, close_here, self.name, workers=spoken, on_error="ignore")
 
 
 def given_up(errand: Errand) -> Outcome | DuelOutcome:
-    """Return the end of what no worker has survived; the next run tries it again."""
+    """Return the failed outcome of an errand that is given up; the next run tries it again."""
     told = f"{len(errand.lost)} workers were lost with it: {', '.join(errand.lost)}"
     facts: JSON = {"dask": {"lost": errand.lost}, "failed_in": "start"}
     now = utc_now()
@@ -240,14 +248,14 @@ def given_up(errand: Errand) -> Outcome | DuelOutcome:
 
 
 def ask(client: Any, seconds: float, function: Callable[..., Any], *args: Any, **how: Any) -> Any:
-    """Return what workers say to a call outside of their tasks; None where that takes too long.
+    """Return the result of ``client.run``, or None after ``seconds``.
 
-    A worker that hangs keeps its connection, so ``client.run`` alone would wait for ever.
+    A worker that hangs keeps its connection, so ``client.run`` alone could wait for ever.
     """
     found: list[Any] = []
 
     def run() -> None:
-        with suppress(Exception):  # whoever is gone has nothing to say
+        with suppress(Exception):  # workers or scheduler may be gone
             found.append(client.run(function, *args, **how))
 
     thread = threading.Thread(target=run, daemon=True)

@@ -1,7 +1,7 @@
-"""Write a new plugin package: small, installable, tested, and working from the first minute.
+"""Write a new plugin package that is installable and has a passing test.
 
-Each kind has a module and a test under ``templates``, an algorithm an asv suite too; what is to be
-replaced says so in a comment.
+Each kind has a module and a test under ``templates``; an algorithm has an asv suite too. Comments
+mark the parts to replace.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from harness.core.errors import ConfigError
 
 KINDS = ("algorithm", "dataset", "metric", "section", "executor")
 TEMPLATES = Path(__file__).parent / "templates"
-BENCHMARKS = {  # an asv suite, which reads the plugin's own declaration
+BENCHMARKS = {  # asv suite that uses the plugin's own declaration
     "asv.conf.json": "asv.conf.json",
     "benchmarks/__init__.py": "benchmarks_init.py",
     "benchmarks/models.py": "benchmarks.py",
@@ -31,22 +31,22 @@ def write_package(name: str, kind: str, parent: Path) -> list[Path]:
     Parameters
     ----------
     name
-        Of the distribution and of what it registers: lower-case letters, digits and single
+        Name of the distribution and of the registered object: lower-case letters, digits and single
         dashes, such as ``my-forest``.
     kind
         One of `KINDS`.
     parent
-        The folder in which the new one is made.
+        Folder in which the new folder is created.
 
     Raises
     ------
     ConfigError
-        Where the name cannot be one, or the folder is there already.
+        If the name is invalid, or the folder exists already.
     """
     module = name.replace("-", "_")
     if not NAME.fullmatch(name) or keyword.iskeyword(module):
-        told = "is made of lower-case letters, digits and single dashes, such as my-forest"
-        raise ConfigError(f"a plugin's name {told}: {name!r} is not")
+        rule = "is made of lower-case letters, digits and single dashes, such as my-forest"
+        raise ConfigError(f"a plugin's name {rule}: {name!r} is not")
     folder = parent / name
     words = {"name": name, "module": module, "kind": kind, "version": version("tree-harness")}
     words["api"] = str(__plugin_api__)

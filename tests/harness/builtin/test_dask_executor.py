@@ -18,10 +18,10 @@ from harness.core import machine
 from harness.core.errors import ConfigError
 from harness.core.model import DatasetRef, Duel, Status
 from harness.executors import dask
-from harness.executors.dask import connected, fight_dask, run_dask
+from harness.executors.dask import connected, run_dask, run_duels_dask
 from harness.executors.dask_cluster import workers as _dask_crew
 from harness.executors.dask_cluster.membership import ClusterError
-from harness.executors.dask_cluster.workers import Crew, given_up, parts_of
+from harness.executors.dask_cluster.workers import DaskWorkers, given_up, parts_of
 from harness.planning.reuse import may_end_otherwise
 
 distributed = pytest.importorskip("distributed", reason="the extra 'dask' is not installed")
@@ -114,10 +114,10 @@ class FakeFuture:
 
 def crew_with(parts, *there):
     """Return a crew of workers, (address, host) each, and the tasks that it hands out."""
-    crew, handed = Crew(FakeClient(), None, ()), []
+    crew, handed = DaskWorkers(FakeClient(), None, ()), []
     crew.client.submit = lambda *_, **asked: handed.append(asked["workers"][0]) or FakeFuture()
     own = machine.machine_id()
-    crew.roll.known = {address: {"machine": own, "host": host} for address, host in there}
+    crew.membership.known = {address: {"machine": own, "host": host} for address, host in there}
     crew.waiting.extend(parts)
     return crew, handed
 
@@ -149,7 +149,7 @@ def test_a_result_that_never_comes_is_asked_of_another_worker(monkeypatch):
     assert crew.take_done([]) == []
     crew.hand_out(["b"], alone=False)
     assert handed == ["a", "b"]
-    assert crew.at_hand["b"][0].lost == ["a"]
+    assert crew.assigned["b"][0].lost == ["a"]
 
 
 @pytest.mark.parametrize("alone", [False, True])
@@ -177,7 +177,9 @@ def test_what_is_timed_shares_its_host_with_nothing():
     parts = parts_of(job({}, {})) + parts_of(job({}))
     crew, handed = crew_with(parts, ("b", "one"), ("c", "two"))
     crew.hand_out(["b"], alone=True)
-    crew.roll.known["a"] = crew.roll.known["b"]  # came later, and is the first of its host now
+    crew.membership.known["a"] = crew.membership.known[
+        "b"
+    ]  # came later, and is the first of its host now
     crew.hand_out(["a", "b"], alone=True)
     assert handed == ["b"]
     crew.hand_out(["a", "b", "c"], alone=True)
@@ -190,7 +192,7 @@ def duel():
 
 
 def test_both_sides_of_a_duel_meet_on_one_worker_of_one_host(cluster):
-    (found,) = fight_dask([duel()], None, {"scheduler": cluster.scheduler_address})
+    (found,) = run_duels_dask([duel()], None, {"scheduler": cluster.scheduler_address})
     assert found.status is Status.DONE
     assert {block.phase for block in found.blocks} == {"fit", "predict"}
     assert found.facts["dask"]["machine"] == machine.machine_id()
@@ -200,14 +202,14 @@ def test_both_sides_of_a_duel_meet_on_one_worker_of_one_host(cluster):
 def test_duels_that_no_worker_may_fight_are_fought_here(cluster, monkeypatch):
     said, wanted = [], duel()
     here = lambda one: said.append(one) or "fought"  # noqa: E731 - a line is enough
-    assert list(fight_dask([wanted], here, {})) == ["fought"]
+    assert list(run_duels_dask([wanted], here, {})) == ["fought"]
     monkeypatch.setattr(machine, "machine_id", lambda: "another")
     options = {"scheduler": cluster.scheduler_address}
-    assert list(fight_dask([wanted], here, options)) == ["fought"]
+    assert list(run_duels_dask([wanted], here, options)) == ["fought"]
     monkeypatch.undo()
     lost = given_up(_dask_crew.Errand(wanted, ["x"] * 3))
-    monkeypatch.setattr(Crew, "run", lambda *_, **__: iter([lost]))
-    assert list(fight_dask([wanted], here, options)) == ["fought"]
+    monkeypatch.setattr(DaskWorkers, "run", lambda *_, **__: iter([lost]))
+    assert list(run_duels_dask([wanted], here, options)) == ["fought"]
     assert said == [wanted] * 3
 
 
@@ -221,10 +223,10 @@ def test_a_duel_whose_workers_were_lost_has_this_host_alone(cluster, monkeypatch
         held.pop()
 
     lost = given_up(_dask_crew.Errand(wanted, ["x"] * 3))
-    monkeypatch.setattr(Crew, "run", lambda *_, **__: iter([lost]))
+    monkeypatch.setattr(DaskWorkers, "run", lambda *_, **__: iter([lost]))
     monkeypatch.setattr(dask, "on_this_host", lock)
     options = {"scheduler": cluster.scheduler_address}
-    assert list(fight_dask([wanted], lambda _: list(held), options)) == [[True]]
+    assert list(run_duels_dask([wanted], lambda _: list(held), options)) == [[True]]
 
 
 def test_a_mistake_of_the_caller_is_not_told_as_a_missing_scheduler(cluster):

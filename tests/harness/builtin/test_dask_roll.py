@@ -18,7 +18,12 @@ from harness.core.errors import ConfigError
 from harness.core.model import Status
 from harness.executors.dask import run_dask
 from harness.executors.dask_cluster import membership, process_facts
-from harness.executors.dask_cluster.membership import ClusterError, Roll, is_there, refuse_unlike
+from harness.executors.dask_cluster.membership import (
+    ClusterError,
+    Membership,
+    is_there,
+    refuse_unlike,
+)
 
 distributed = pytest.importorskip("distributed", reason="the extra 'dask' is not installed")
 
@@ -84,44 +89,46 @@ def facts(**other):
 def test_one_that_hangs_keeps_nobody_waiting_and_is_asked_again(cluster_that_says, monkeypatch):
     monkeypatch.setattr(membership, "ANSWERING", 0.3)
     cluster = cluster_that_says(a=[facts()], b=[])
-    roll = Roll(cluster, ())
-    assert wait_until(roll.meet) == ["a"]
-    assert roll.silent() == ["b"]
+    workers = Membership(cluster, ())
+    assert wait_until(workers.poll_workers) == ["a"]
+    assert workers.silent() == ["b"]
     assert cluster.calls == ["a", "b"]
     cluster.said["b"].append(facts())
-    assert wait_until(lambda: roll.meet() == ["a", "b"])
+    assert wait_until(lambda: workers.poll_workers() == ["a", "b"])
     assert cluster.calls == ["a", "b", "b"]
 
 
 def test_who_goes_and_comes_back_is_asked_again(cluster_that_says):
     cluster = cluster_that_says(a=[facts(), facts(numpy="0.1")])
-    roll = Roll(cluster, ())
-    assert wait_until(roll.meet) == ["a"]
+    workers = Membership(cluster, ())
+    assert wait_until(workers.poll_workers) == ["a"]
     said = cluster.said.pop("a")
-    assert roll.meet() == []
-    assert roll.fact("a", "machine") == machine.machine_id()  # its outcomes may still come
+    assert workers.poll_workers() == []
+    assert workers.fact("a", "machine") == machine.machine_id()  # its outcomes may still come
     cluster.said["a"] = said
     with pytest.raises(ConfigError, match=r"numpy is 0\.1 at a"):
-        wait_until(roll.meet)
+        wait_until(workers.poll_workers)
 
 
 def test_a_worker_that_cannot_be_reached_is_asked_later(cluster_that_says, monkeypatch):
     monkeypatch.setattr(membership, "ANSWERING", 0.2)
-    roll = Roll(cluster_that_says(a=[ConnectionResetError(), facts()]), ())
-    assert wait_until(roll.meet) == ["a"]
+    workers = Membership(cluster_that_says(a=[ConnectionResetError(), facts()]), ())
+    assert wait_until(workers.poll_workers) == ["a"]
     with pytest.raises(ConfigError, match=r"the worker a cannot run trials: .*harness"):
-        wait_until(Roll(cluster_that_says(a=[ModuleNotFoundError("harness")]), ()).meet)
+        wait_until(
+            Membership(cluster_that_says(a=[ModuleNotFoundError("harness")]), ()).poll_workers
+        )
 
 
 def test_those_like_this_machine_are_waited_for_but_not_for_ever(cluster_that_says, monkeypatch):
     monkeypatch.setattr(membership, "ANSWERING", 0.5)
     other = {**facts(), "machine": "another"}
-    assert Roll(cluster_that_says(a=[other], b=[facts()]), ()).like() == ["b"]
-    assert Roll(cluster_that_says(a=[other]), ()).like() == []
-    assert Roll(cluster_that_says(a=[other], b=[]), ()).like() == []
+    assert Membership(cluster_that_says(a=[other], b=[facts()]), ()).like() == ["b"]
+    assert Membership(cluster_that_says(a=[other]), ()).like() == []
+    assert Membership(cluster_that_says(a=[other], b=[]), ()).like() == []
     gone = SimpleNamespace(nthreads=lambda: (_ for _ in ()).throw(OSError()))
     with pytest.raises(ClusterError, match="has gone"):
-        Roll(gone, ()).like()
+        Membership(gone, ()).like()
 
 
 def test_a_worker_that_cannot_run_trials_is_told():
@@ -144,9 +151,9 @@ def test_every_difference_of_versions_is_listed():
 def test_all_workers_that_differ_are_told_at_once(cluster_that_says, monkeypatch):
     monkeypatch.setattr(membership, "LISTENING", 0.3)
     unlike = facts(numpy="0.1")
-    roll = Roll(cluster_that_says(a=[unlike], b=[facts()], c=[unlike]), ())
+    workers = Membership(cluster_that_says(a=[unlike], b=[facts()], c=[unlike]), ())
     with pytest.raises(ConfigError, match=r"numpy is 0\.1 at a, c, and "):
-        wait_until(roll.meet)
+        wait_until(workers.poll_workers)
 
 
 @pytest.fixture(scope="module")
@@ -162,18 +169,18 @@ def test_a_process_that_hangs_keeps_no_trial_waiting_and_is_asked_again(cluster,
         client.wait_for_workers(2)
         pids = client.run(os.getpid)
         hung, other = sorted(pids)
-        roll = Roll(client, [job({})])
+        workers = Membership(client, [job({})])
         os.kill(pids[hung], signal.SIGSTOP)
         try:
-            assert wait_until(roll.meet) == [other]
+            assert wait_until(workers.poll_workers) == [other]
             found = run_dask([job({}, {})], None, {"scheduler": cluster.scheduler_address})
             ended = [(one.status, one.facts["dask"]["worker"]) for one in found]
             time.sleep(2.0 * membership.ANSWERING)  # until it is no longer waited for
-            assert roll.meet() == [other]
+            assert workers.poll_workers() == [other]
         finally:
             os.kill(pids[hung], signal.SIGCONT)
         assert ended == [(Status.DONE, other)] * 2
-        assert wait_until(lambda: roll.meet() == [hung, other])
+        assert wait_until(lambda: workers.poll_workers() == [hung, other])
 
 
 def differ(own, path, folder):

@@ -8,7 +8,7 @@ from jobs import job
 from harness.core.errors import ConfigError, StoreError
 from harness.core.model import Outcome, Status
 from harness.execution.supervisor import Supervisor
-from harness.executors.local import Stock, run_local
+from harness.executors.local import JobQueue, run_local
 
 
 class Fake:
@@ -90,21 +90,21 @@ def test_trials_side_by_side_say_that_they_were_not_alone(tmp_path):
 
 def test_a_thread_stays_with_one_plugin_until_nothing_else_is_left():
     names = [*("aaaa"), *("bbb"), *("c")]
-    stock = Stock([replace(job({}), plugin=name) for name in names])
+    job_queue = JobQueue([replace(job({}), plugin=name) for name in names])
     one = two = None
     taken = []
     for _ in range(4):
-        one, two = stock.take(one), stock.take(two)
+        one, two = job_queue.take(one), job_queue.take(two)
         taken.append(one.plugin + two.plugin)
     # The first stays with a; the second with b, then takes the untouched c. Nobody parts a.
     assert taken == ["ab", "ab", "ab", "ac"]
-    assert stock.take(one) is None
-    assert stock.take(two) is None
+    assert job_queue.take(one) is None
+    assert job_queue.take(two) is None
 
 
 def test_threads_share_a_plugin_where_it_is_the_only_one():
-    stock = Stock([job({}) for _ in range(4)])
-    one, two = stock.take(), stock.take()
-    assert stock.take(one) is not None
-    assert stock.take(two) is not None
-    assert stock.take(one) is None
+    job_queue = JobQueue([job({}) for _ in range(4)])
+    one, two = job_queue.take(), job_queue.take()
+    assert job_queue.take(one) is not None
+    assert job_queue.take(two) is not None
+    assert job_queue.take(one) is None

@@ -162,7 +162,7 @@ def test_a_duel_prints_a_ratio_with_its_interval(tmp_path):
     assert json.loads(harness(tmp_path, "show", duel[:8], "--json").stdout)["id"] == duel
     why = json.loads(harness(tmp_path, "explain", duel, "--json").stdout)["lines"]
     assert why[0] == f"prior against sklearn.decision_tree on iris (duel {duel})"
-    assert why[1].startswith("known: fought on")
+    assert why[1].startswith("known: timed on")
 
 
 SERIES = """

@@ -59,7 +59,7 @@ def test_libraries_are_imported_by_the_name_of_their_distribution(monkeypatch):
 
 def test_a_worker_that_holds_a_table_has_imported_what_splits_it():
     code = (
-        "import sys; from harness.worker.state import Bench; b = Bench();"
+        "import sys; from harness.worker.state import WorkerState; b = WorkerState();"
         "b.hello('algorithms.reference.catboost', [], 'catboost.plain', 1);"
         "from harness.data import resolve; d = resolve('wine', b._registry);"
         "b.load({'name': d.name, 'digest': d.digest});"

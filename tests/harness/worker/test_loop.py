@@ -10,17 +10,19 @@ from jobs import PLUGIN
 from harness.core.errors import DataError
 from harness.worker import PROTOCOL
 from harness.worker.loop import answer, serve, told
-from harness.worker.state import Bench
+from harness.worker.state import WorkerState
 
 
-def ask(bench, do, **fields):
-    commands = {name: getattr(bench, name) for name in dir(bench) if not name.startswith("_")}
+def ask(state, do, **fields):
+    commands = {name: getattr(state, name) for name in dir(state) if not name.startswith("_")}
     return json.loads(json.dumps(answer({"v": PROTOCOL, "n": 1, "do": do, **fields}, commands)))
 
 
 def test_every_request_is_answered_whatever_it_is():
     for request in ({}, {"do": "nonsense"}, {"do": "hello"}, {"do": "fit", "x": 1}, {"v": 99}):
-        reply = answer({"n": 4, **request}, {"hello": Bench().hello, "fit": Bench().fit})
+        reply = answer(
+            {"n": 4, **request}, {"hello": WorkerState().hello, "fit": WorkerState().fit}
+        )
         assert (reply["ok"], reply["n"], reply["v"]) == (False, 4, PROTOCOL)
 
 
@@ -43,13 +45,15 @@ def test_another_version_of_the_protocol_is_refused():
     ],
 )
 def test_a_request_out_of_order_says_what_comes_first(do, fields, first):
-    reply = ask(Bench(), do, **fields)
+    reply = ask(WorkerState(), do, **fields)
     assert reply["failure"]["kind"] == "HarnessError"
     assert f"`{first}`" in reply["failure"]["message"]
 
 
 def test_an_algorithm_that_the_plugin_does_not_have_is_refused():
-    reply = ask(Bench(), "hello", plugin=str(PLUGIN), plugins=[], algorithm="misbehav", threads=1)
+    reply = ask(
+        WorkerState(), "hello", plugin=str(PLUGIN), plugins=[], algorithm="misbehav", threads=1
+    )
     assert "did you mean 'misbehave'?" in reply["failure"]["message"]
 
 

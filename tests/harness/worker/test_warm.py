@@ -10,8 +10,8 @@ import pytest
 from scipy.sparse import csr_matrix, issparse
 
 from harness.core.model import ALL_TASKS, CLASSIFICATION, Accepts, Algorithm, Spec, Task
-from harness.worker.prepared_trial import Hand, Rows
-from harness.worker.state import Bench
+from harness.worker.prepared_trial import PreparedTrial, Rows
+from harness.worker.state import WorkerState
 from harness.worker.warm_up import (
     Compiling,
     call_once,
@@ -172,9 +172,9 @@ def test_the_first_calls_of_sparse_rows_are_sparse(monkeypatch):
     compiled = replace(algorithm(sparse=True), libraries=("numba",))
     X, rows = csr_matrix(np.eye(3)), Rows(np.arange(3), np.arange(3), (), 0)
     train = X, np.zeros(3), None
-    hand = Hand(None, Spec(Task.REGRESSION), train, X, rows, (), algorithm=compiled)
+    hand = PreparedTrial(None, Spec(Task.REGRESSION), train, X, rows, (), algorithm=compiled)
     hand.rehearse()
-    bench = Bench()
-    bench._algorithm = compiled
-    bench._first_call(hand)
+    state = WorkerState()
+    state._algorithm = compiled
+    state._first_call(hand)
     assert [seen[1] for seen in Recorder.seen] == ["sparse", "sparse"]

@@ -119,7 +119,7 @@ def _speed(gate: Gate, view: RunView) -> Iterator[Decision]:
     yield from (_lost(gate, duel) for duel in lost.values() if _about(gate, _names(duel)))
     for speed in _speeds(gate, view.speed, lost):
         if speed.phase == gate.phase:
-            state, reason = hold_ratio(speed.ratio, speed.unit, _least(gate), speed.floor or 0.0)
+            state, reason = decide_ratio(speed.ratio, speed.unit, _least(gate), speed.floor or 0.0)
             told = "; ".join(filter(None, [reason, *speed.notes]))
             yield _decision(gate, speed, state, told, _least(gate), speed.ratio)
 
@@ -130,11 +130,11 @@ def _memory(gate: Gate, view: RunView) -> Iterator[Decision]:
     for speed in _speeds(gate, view.speed, lost):
         if speed.phase == "fit" and speed.memory is not None:
             unit = speed.unit if gate.pooled else "launch"
-            state, reason = hold_ratio(speed.memory, unit, _least(gate), 0.0)
+            state, reason = decide_ratio(speed.memory, unit, _least(gate), 0.0)
             yield _decision(gate, speed, state, reason, _least(gate), speed.memory)
 
 
-def hold_ratio(ratio: Interval, unit: str, least: float, floor: float) -> tuple[State, str]:
+def decide_ratio(ratio: Interval, unit: str, least: float, floor: float) -> tuple[State, str]:
     """Return whether a ratio is at least so much, and why it cannot be said."""
     if unit == "block":
         return "undecided", "too few launches for a gate: ask for 8 with duels.launches"

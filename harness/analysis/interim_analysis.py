@@ -20,7 +20,7 @@ from harness.analysis.run_view import Interval
 from harness.analysis.speed import LOOK_LEVEL, TRAIN, ratio_of, train_blocks
 from harness.core.model import Block, Duel, StopRule
 
-LOOKS = (8, 12, 16, 24)
+INTERIM_LAUNCHES = (8, 12, 16, 24)
 
 
 def stop_reason(duel: Duel, blocks: Sequence[Block]) -> str:

@@ -196,41 +196,43 @@ class Comparisons:
 
 
 def jobs_of(matches: Iterable[Match]) -> list[Job]:
-    """Return the jobs of both sides of some matches."""
+    """Return the jobs of both sides of the matches."""
     return [job for match in matches for job in (match.a, match.b)]
 
 
 def known_matches(
     store: Store, matches: Iterable[Match], pins: Pins | None = None, *, retry_failed: bool = False
 ) -> dict[str, Status]:
-    """Return the status of those matches that need not be compared again, by id."""
+    """Return the status, by id, of the matches that need no new comparison."""
     pins = pins or Pins()
     same = [match for match in matches if not of_other_bytes(store, jobs_of([match]), pins)]
-    found = store.known_parities([match.what["id"] for match in same])
-    failed = [i for i, status in found.items() if status in FAILURES]
-    told = {} if retry_failed else store.findings_of(failed)
+    statuses = store.known_parities([match.what["id"] for match in same])
+    failed = [i for i, status in statuses.items() if status in FAILURES]
+    stored = {} if retry_failed else store.findings_of(failed)
     limits = {match.what["id"]: match.a.limits for match in same}
-    again = {i for i in failed if i not in told or may_end_otherwise(found[i], told[i], limits[i])}
-    return {i: status for i, status in found.items() if i not in again}
+    rerun = {
+        i for i in failed if i not in stored or may_end_otherwise(statuses[i], stored[i], limits[i])
+    }
+    return {i: status for i, status in statuses.items() if i not in rerun}
 
 
 def label_of(trial: Trial, match: Match) -> str:
-    """Return a split's label, with the seed where a match has several of them."""
+    """Return a split's label, with the seed if the match has several seeds."""
     several = len({t.seed for t in match.a.trials}) > 1
     return f"{trial.split.label}-seed{trial.seed}" if several else trial.split.label
 
 
 def _why_not(outcome: Outcome, name: str) -> str:
-    """Return the note that says why something was not exported."""
+    """Return the note with the reason why an artifact was not exported."""
     notes = [str(note) for note in outcome.facts.get("notes", ())]
-    told = next((n for n in notes if n.startswith(f"{name} not exported")), f"no {name}")
-    return f"{outcome.trial.algorithm}: {told}"
+    reason = next((n for n in notes if n.startswith(f"{name} not exported")), f"no {name}")
+    return f"{outcome.trial.algorithm}: {reason}"
 
 
 def _load(path: str) -> Mapping[str, np.ndarray]:
-    """Return the arrays that a worker of ours wrote; nothing in them is ever unpickled."""
-    with np.load(path, allow_pickle=False) as found:
-        return {name: found[name] for name in found.files}
+    """Return the arrays that a worker wrote; pickled data is refused."""
+    with np.load(path, allow_pickle=False) as file:
+        return {name: file[name] for name in file.files}
 
 
 def _remove(files: Iterable[Path]) -> None:

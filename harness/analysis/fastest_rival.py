@@ -1,7 +1,7 @@
 """The fastest rival of each algorithm on each workload, and the ratio of times to it.
 
 Speed without accuracy is worthless. A rival therefore counts only if its loss is within the margin
-of the least loss of any side of the workload; it is noted if our params loss is not.
+of the least loss of any side of the workload; it is noted if our own loss is not.
 """
 
 from __future__ import annotations

@@ -3,8 +3,8 @@
 If nothing differs, one dataset in twenty still looks *better* or *worse*: over thirty datasets such
 a false alarm is to be expected. Therefore *better* and *worse* are kept only if p is below 5 %
 after Holm's adjustment over the pair's datasets; otherwise they count as *inconclusive*.
-*Equivalent* follows from the interval and is kept. Each rival is adjusted separately, so that a further rival in
-the run hides nothing.
+*Equivalent* follows from the interval and is kept. Each rival is adjusted separately, so that a
+further rival in the run hides nothing.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Compute the answer to one question of the ``[diagnostics]`` table.
 
 Each function takes `questions.Evidence` and a `Question` and returns a sentence and the record
-behind it. It reads stored results or fits trials rerun. If a question has no answer for an
+behind it. It reads stored results or fits trials again. If a question has no answer for an
 algorithm, it raises ``InapplicableError`` with the reason.
 """
 

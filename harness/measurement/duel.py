@@ -1,11 +1,11 @@
 """Time two algorithms against each other in separate processes, interleaved, phase by phase.
 
-Each launch starts a new pair of workers, start for each library; the side that starts first
+Each launch starts a new pair of workers, one for each library; the side that starts first
 alternates. Both sides load and prepare the data at the same time, run every phase untimed (twice
 if it is short), and then run timed blocks of four calls in the orders ABBA and BAAB by turns, so
 that drift of the machine and the order of calls cancel. If a call takes longer than 30 seconds, a
 block has three calls, with the slower side in the middle: drift still cancels, in half the time.
-While start side runs, the other waits for its next request without using the processor.
+While one side runs, the other waits for its next request without using the processor.
 """
 
 from __future__ import annotations
@@ -50,8 +50,8 @@ class OverdueError(Exception):
 
     def __init__(self, duel: Duel, launches: int) -> None:
         names = " and ".join(job.trials[0].algorithm for job in (duel.a, duel.b))
-        errors = f"no time was left for {names} on {duel.a.dataset.name} after {launches} launches"
-        super().__init__(errors)
+        message = f"no time was left for {names} on {duel.a.dataset.name} after {launches} launches"
+        super().__init__(message)
 
 
 def run_duel(
@@ -212,7 +212,7 @@ class _RunningDuel:
 def _orders(sides: Mapping[str, Side], launch: int) -> tuple[Order, ...]:
     """Return the orders of calls that the blocks of a launch use by turns.
 
-    All phases of a block use the same order, because their calls are added up start by start.
+    All phases of a block use the same order, because their calls are added up one by one.
     """
     longest = {name: max(s.wall for s in side.cold) for name, side in sides.items()}
     if max(longest.values()) < LONE_CALL:

@@ -191,8 +191,8 @@ class Comparisons:
         if grown.trees is None:
             raise NoTreesError(_why_not(outcome, "trees"), Status.SKIPPED)
         algorithm = self.registry.algorithm(grown.algorithm)
-        speaks = grown.algorithm if algorithm.origin == "reference" else algorithm.reference
-        return Side(grown.trees, trial.algorithm, trial.params, speaks or "")
+        reference = grown.algorithm if algorithm.origin == "reference" else algorithm.reference
+        return Side(grown.trees, trial.algorithm, trial.params, reference or "")
 
 
 def jobs_of(matches: Iterable[Match]) -> list[Job]:

@@ -105,16 +105,16 @@ class Artifacts:
             If the file is missing, does not match its hash, or holds anything but arrays.
         """
         path = self.path(sha256)
-        rerun = "run the experiment rerun to measure it anew"
+        advice = "run the experiment again to measure it anew"
         try:
             with faults(path), _open_plain(path) as content:
                 content_bytes = content.read(MAX_FILE + 1)
         except StoreError as error:
             if isinstance(error.__cause__, FileNotFoundError):
-                raise StoreError(f"the arrays {path} are missing; {rerun}") from error
+                raise StoreError(f"the arrays {path} are missing; {advice}") from error
             raise
         if hashlib.sha256(content_bytes).hexdigest() != sha256:
-            raise StoreError(f"the arrays {path} were changed since; remove the file and {rerun}")
+            raise StoreError(f"the arrays {path} were changed since; remove the file and {advice}")
         return _arrays(content_bytes, path)
 
     def forget_parts(self) -> None:

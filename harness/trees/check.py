@@ -152,12 +152,12 @@ def _check_sets(e: TreeEnsemble) -> None:
 
 def _check_splits(e: TreeEnsemble) -> None:
     inner = e.left >= 0
-    _need_nodes(inner & ((e.feature < 0) | (e.feature >= e.n_features)), "asks an unknown column")
-    _need_nodes(~inner & (e.feature != -1), "is a leaf that asks a column")
+    _need_nodes(inner & ((e.feature < 0) | (e.feature >= e.n_features)), "has an unknown feature")
+    _need_nodes(~inner & (e.feature != -1), "is a leaf with a feature")
     _need_nodes(e.missing > max(Missing), "has an unknown kind of missing value")
     n_sets = len(e.members_left)
-    _need_nodes((e.categories < -1) | (e.categories >= n_sets), "asks an unknown category set")
-    _need_nodes(~inner & (e.categories != -1), "is a leaf that asks a category set")
+    _need_nodes((e.categories < -1) | (e.categories >= n_sets), "has an unknown category set")
+    _need_nodes(~inner & (e.categories != -1), "is a leaf with a category set")
     numeric = inner & (e.categories < 0)
     _need_nodes(numeric & np.isnan(e.threshold), "has a NaN threshold")
     _need_nodes(~inner & np.isnan(e.value).any(axis=1), "is a leaf with a NaN value")
@@ -166,7 +166,7 @@ def _check_splits(e: TreeEnsemble) -> None:
 def _check_outputs(e: TreeEnsemble) -> None:
     last = e.output.astype(np.int64) + e.value.shape[1]
     _need(e.value.shape[1] > 0, "value has no column")
-    _need(bool(((e.output >= 0) & (last <= e.n_outputs)).all()), "a tree adds to no known output")
+    _need(bool(((e.output >= 0) & (last <= e.n_outputs)).all()), "a tree has an unknown output")
     _need(bool(np.isfinite(e.weight).all()), "a tree weight is not finite")
     _need(not np.isnan(e.base).any(), "base holds NaN")
     _need(e.temperature > 0, "temperature is not positive")

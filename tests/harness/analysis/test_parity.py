@@ -375,7 +375,7 @@ def test_base_scores_without_trees_may_be_infinite_and_are_compared_as_values(on
 
 def test_two_of_one_name_are_told_apart():
     first = compare(Side(stump(), "x"), Side(stump(0.6), "x"), STEP).differences[0]
-    assert "x (A) asks “c0 <= 0.5” and x (B) “c0 <= 0.6”" in first.sentence
+    assert "x (A) splits on “c0 <= 0.5” and x (B) on “c0 <= 0.6”" in first.sentence
 
 
 @pytest.mark.parametrize(

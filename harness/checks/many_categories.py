@@ -1,4 +1,4 @@
-"""Find columns of very many categories, and numbers that are codes."""
+"""Find columns with very many categories, and numbers that are codes."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from harness.core.model import Severity
 from harness.data.safe_names import listed, shown
 
 LEAST_LEVELS = 100
-FEW_ROWS = 10  # of a category, from which nothing can be learned
-RARE_SHARE = 0.5  # of the categories that have few rows
+FEW_ROWS = 10  # rows of a category; with fewer, nothing can be learned from it
+RARE_SHARE = 0.5  # share of the categories with few rows
 LEAST_CODES = 20
 _CODES = frozenset({"zip", "zipcode", "postcode", "postal", "code", "fips", "id", "nr"})
 
 
 def find_many(sample: TableSample) -> Iterator[Report]:
-    """Report columns of categories of which most are rare."""
+    """Report categorical columns in which most categories are rare."""
     identifiers = set(identifier_columns(sample))
     found = {}
     for column in sample.columns:
@@ -43,7 +43,7 @@ def find_many(sample: TableSample) -> Iterator[Report]:
 
 
 def find_codes(sample: TableSample) -> Iterator[Report]:
-    """Report whole numbers that are codes by their name, and are used as quantities."""
+    """Report integer columns that are codes by their name but are used as quantities."""
     identifiers = set(identifier_columns(sample))
     names = [
         column.name

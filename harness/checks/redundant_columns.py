@@ -1,4 +1,4 @@
-"""Find columns that say the same as another one."""
+"""Find columns with the same information as another column."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ CORRELATION = 0.995  # of ranks
 MOST_ROWS = 2_000
 MOST_COLUMNS = 500
 LEAST_ROWS = 50
-LEAST_OTHERS = 20  # rows that do not have the most frequent value of the column
-LEAST_REPEATS = 5  # rows of each value, on average, in columns that are compared as categories
+LEAST_OTHERS = 20  # rows without the most frequent value of the column
+LEAST_REPEATS = 5  # mean number of rows per value, for a comparison as categories
 
 
 def find(sample: TableSample) -> Iterator[Report]:
@@ -63,12 +63,12 @@ def _same_order(columns: list[Column]) -> dict[tuple[str, str], float]:
 
 
 def _varies(column: Column) -> bool:
-    """Return whether enough rows have another value than the most frequent one."""
+    """Return whether enough rows differ from the most frequent value."""
     return len(column.groups) - int(np.bincount(column.groups).max()) >= LEAST_OTHERS
 
 
 def _same_groups(columns: list[Column]) -> dict[tuple[str, str], float]:
-    """Return pairs of columns that put the rows into the same groups under other names."""
+    """Return pairs of columns with the same grouping of the rows, by different values."""
     first: dict[bytes, str] = {}
     found = {}
     for column in columns[:MOST_COLUMNS]:

@@ -12,10 +12,10 @@ from harness.checks.run_scores import TUNE, ModelScores, RunScores
 from harness.core.model import Severity, Status
 from harness.data.safe_names import listed
 
-EDGE = 0.1  # of a range, on its own scale, next to one of its ends
-MAJORITY = 0.75  # of the splits whose optimum is at the same end
+EDGE = 0.1  # share of a range, on its own scale, that counts as one of its ends
+MAJORITY = 0.75  # share of the splits whose optimum is at the same end
 LEAST_SPLITS = 2
-IMPORTANT = {  # common name → what it is; one of each group should be searched
+IMPORTANT = {  # description → common names; one param of each group should be searched
     "the learning rate": ("rate",),
     "the size of trees": ("depth", "leaves", "min_samples", "min_hessian"),
 }
@@ -60,7 +60,7 @@ def edges_of(model: ModelScores, space: Mapping[str, Any]) -> dict[str, tuple[fl
 
 
 def _end(value: Any, choices: Any) -> float | None:
-    """Return the end of a range that a value lies at, or None."""
+    """Return the end of a range at which a value lies, or None."""
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return None
     if isinstance(choices, Sequence) and not isinstance(choices, str):
@@ -81,7 +81,7 @@ def _end(value: Any, choices: Any) -> float | None:
 
 
 def find_missing_params(run: RunScores) -> Iterator[Report]:
-    """Report searches that leave out the params that matter most."""
+    """Report searches without the most important params."""
     found: dict[str, list[str]] = {}
     for scores in run.datasets:
         for model in scores.models:
@@ -111,7 +111,7 @@ def _not_searched(model: ModelScores, run: RunScores) -> list[str]:
 
 
 def find_untuned(run: RunScores) -> Iterator[Report]:
-    """Report a run in which no algorithm was tuned."""
+    """Report if no algorithm of a run was tuned."""
     models = [model for scores in run.datasets for model in scores.models]
     if len(models) > 1 and not any(model.is_tuned for model in models):
         yield Report(

@@ -1,4 +1,4 @@
-"""Find numbers that are stored as text, and so are used as categories."""
+"""Find numbers that are stored as text and therefore used as categories."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from harness.data.safe_names import listed, shown
 
 LEAST_LEVELS = 10
 SHARE = 0.9  # of the rows whose text is a number
-MOST_OTHERS = 3  # different texts that are no numbers, such as "unknown"
+MOST_OTHERS = 3  # distinct texts that are no numbers, such as "unknown"
 _NUMBER = re.compile(r"[-+]?[$€£¥]?\s?[-+]?\d[\d.,' ]*\s?[%$€£¥]?")
-_CODE = re.compile(r"0\d+")  # a leading zero: a code, such as a postal code
+_CODE = re.compile(r"0\d+")  # a leading zero means a code, such as a postal code
 
 
 def find(sample: TableSample) -> Iterator[Report]:
@@ -38,7 +38,7 @@ def find(sample: TableSample) -> Iterator[Report]:
 
 
 def _other_texts(column: Column) -> list[str] | None:
-    """Return the texts of a column of numbers that are none; None if it is no such column."""
+    """Return the non-numeric texts of a column of numbers; None if it is no such column."""
     if not column.has_text or len(column.levels) < LEAST_LEVELS or column.codes is None:
         return None
     is_number = np.array([_NUMBER.fullmatch(str(level)) is not None for level in column.levels])

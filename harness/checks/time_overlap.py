@@ -1,4 +1,4 @@
-"""Find tables with a time that are split at random: models then learn from the future."""
+"""Find tables with a time that are split at random, so that models learn from the future."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _WORDS = frozenset({"date", "datetime", "timestamp", "time"})
 
 
 def find(sample: TableSample) -> Iterator[Report]:
-    """Report columns of time of which the training rows are not all before the test rows."""
+    """Report time columns in which the training rows are not all before the test rows."""
     if sample.is_sparse or sample.source.time:
         return
     names = [name for name, moments in time_columns(sample).items() if _overlaps(sample, moments)]
@@ -33,7 +33,7 @@ def find(sample: TableSample) -> Iterator[Report]:
 
 
 def time_columns(sample: TableSample) -> dict[str, np.ndarray]:
-    """Return the values of columns of time: dates, and numbers named so that the rows follow."""
+    """Return the values of time columns: dates, and numbers with a time's name in row order."""
     found = {}
     for name, parts in feature_names(sample.source.dates, sample.source.dates).items():
         if parts["days"] in sample.created:
@@ -47,12 +47,12 @@ def time_columns(sample: TableSample) -> dict[str, np.ndarray]:
 
 
 def _ascends(moments: np.ndarray) -> bool:
-    """Return whether the rows are in the order of a column that has no missing values."""
+    """Return whether a column ascends with the rows and has no missing values."""
     return not np.isnan(moments).any() and bool((np.diff(moments) >= 0).all())
 
 
 def _overlaps(sample: TableSample, moments: np.ndarray) -> bool:
-    """Return whether a training row may be later than a test row."""
+    """Return whether some training row may be later than a test row."""
     is_test = sample.table.test_rows
     if is_test is None:
         return True

@@ -144,12 +144,12 @@ def compare_differences(
     tie
         Differences within ±``tie`` count as ties; the test uses them unchanged.
     """
-    found = [finite(d) for d in differences.values()]
-    p_values = [wilcoxon_p(d) for d in found]
-    adjusted = holm(p_values) if found else np.empty(0)
+    values = [finite(d) for d in differences.values()]
+    p_values = [wilcoxon_p(d) for d in values]
+    adjusted = holm(p_values) if values else np.empty(0)
     return tuple(
         PairTest(pair, hodges_lehmann(d, level), *win_tie_loss(d, tie), p, float(h))
-        for pair, d, p, h in zip(differences, found, p_values, adjusted, strict=True)
+        for pair, d, p, h in zip(differences, values, p_values, adjusted, strict=True)
     )
 
 
@@ -172,8 +172,8 @@ def improvability(losses: np.ndarray) -> np.ndarray:
     """
     best = losses.min(axis=1, keepdims=True)
     shares = np.divide(best, losses, out=np.ones_like(losses, dtype=float), where=losses > 0)
-    found: np.ndarray = (1 - shares).mean(axis=0)
-    return found
+    shares_to_gain: np.ndarray = (1 - shares).mean(axis=0)
+    return shares_to_gain
 
 
 def cliques(ranks: Sequence[float], distance: float) -> list[tuple[int, int]]:
@@ -191,9 +191,9 @@ def cliques(ranks: Sequence[float], distance: float) -> list[tuple[int, int]]:
     list of (first, last)
         Positions, of groups of two or more; no group lies inside another.
     """
-    found: list[tuple[int, int]] = []
+    groups: list[tuple[int, int]] = []
     for first, rank in enumerate(ranks):
         last = max(i for i, other in enumerate(ranks) if other - rank <= distance)
-        if last > first and (not found or last > found[-1][1]):
-            found.append((first, last))
-    return found
+        if last > first and (not groups or last > groups[-1][1]):
+            groups.append((first, last))
+    return groups

@@ -54,11 +54,11 @@ def field_of(losses: Mapping[str, Mapping[str, float]], gaps: Mapping[str, float
         Dataset → gap.
     """
     having: dict[str, int] = defaultdict(int)
-    for found in losses.values():
-        for dataset in found:
+    for by_dataset in losses.values():
+        for dataset in by_dataset:
             having[dataset] += 1
     common = [d for d, n in having.items() if 2 * n >= len(losses)]
-    names = [name for name, found in losses.items() if all(d in found for d in common)]
+    names = [name for name, by_dataset in losses.items() if all(d in by_dataset for d in common)]
     table = np.array([[losses[name][d] for name in names] for d in common])
     return Field(
         names=tuple(names),
@@ -71,11 +71,11 @@ def field_of(losses: Mapping[str, Mapping[str, float]], gaps: Mapping[str, float
 
 def gaps_of(accuracy: Iterable[Accuracy]) -> dict[str, float]:
     """Return each dataset's gap, the median over the verdicts that have it."""
-    found: dict[str, list[float]] = defaultdict(list)
+    by_dataset: dict[str, list[float]] = defaultdict(list)
     for verdict in accuracy:
         if verdict.dataset and verdict.gap > 0:
-            found[verdict.dataset].append(verdict.gap)
-    return {dataset: median(gaps) for dataset, gaps in found.items()}
+            by_dataset[verdict.dataset].append(verdict.gap)
+    return {dataset: median(gaps) for dataset, gaps in by_dataset.items()}
 
 
 def declared_tests(
@@ -99,12 +99,12 @@ def declared_tests(
 
 
 def _by_variant(accuracy: Iterable[Accuracy]) -> dict[tuple[str, ...], list[Accuracy]]:
-    found: dict[tuple[str, ...], list[Accuracy]] = defaultdict(list)
+    variants: dict[tuple[str, ...], list[Accuracy]] = defaultdict(list)
     for v in accuracy:
         if v.dataset:
             params = [repr(sorted(side.items(), key=str)) for side in v.params]
-            found[v.algorithm, v.reference, v.track, *params].append(v)
-    return found
+            variants[v.algorithm, v.reference, v.track, *params].append(v)
+    return variants
 
 
 def _distinct(algorithm: str, reference: str, taken: Mapping[tuple[str, str], object]) -> str:
@@ -125,5 +125,5 @@ def matrix(field: Field, share: float) -> Sequence[Sequence[PairTest | None]]:
     shares = field.shares()
     rows = range(len(field.names))
     pairs = {(str(i), str(j)): shares[:, j] - shares[:, i] for i in rows for j in rows if i != j}
-    found = {test.pair: test for test in compare_differences(pairs, tie=share)}
-    return [[found.get((str(i), str(j))) for j in rows] for i in rows]
+    tests = {test.pair: test for test in compare_differences(pairs, tie=share)}
+    return [[tests.get((str(i), str(j))) for j in rows] for i in rows]

@@ -99,11 +99,11 @@ def compare_runs(
     kept = tolerances or {}
     asked = {*metrics, *kept}
     _check_metrics(asked, registry)
-    found = [{o.trial.cell: o for o, _ in store.outcomes(run["id"])} for run in runs]
-    both = [cell for cell in found[1] if cell in found[0]]
-    same = [cell for cell in both if _data(found[0][cell]) == _data(found[1][cell])]
+    by_cell = [{o.trial.cell: o for o, _ in store.outcomes(run["id"])} for run in runs]
+    both = [cell for cell in by_cell[1] if cell in by_cell[0]]
+    same = [cell for cell in both if _data(by_cell[0][cell]) == _data(by_cell[1][cell])]
     scorer = Scorer(store, registry)
-    sides = [{_key(c): c for c in _cells(side, same, scorer)} for side in found]
+    sides = [{_key(c): c for c in _cells(side, same, scorer)} for side in by_cell]
     share = float(runs[1]["config"].get("declared", {}).get("margin", MARGIN))
     judged = _Changes(scorer, runs[0]["id"], share, kept, [c for s in sides for c in s.values()])
     pairs = [(sides[0][key], cell) for key, cell in sides[1].items()]
@@ -111,12 +111,12 @@ def compare_runs(
         old=runs[0],
         new=runs[1],
         matched=len(same),
-        only_old=len(found[0]) - len(both),
-        only_new=len(found[1]) - len(both),
+        only_old=len(by_cell[0]) - len(both),
+        only_new=len(by_cell[1]) - len(both),
         other_data=len(both) - len(same),
         changes=tuple(change for a, b in pairs for change in judged.of(a, b, asked)),
         seconds=tuple(row for a, b in pairs for row in _seconds(a, b)),
-        turns=tuple(_turns(found[0], found[1], same)),
+        turns=tuple(_turns(by_cell[0], by_cell[1], same)),
         ratios=ratio_changes(*(_ratios(store, run["id"]) for run in runs)),
         rungs=rung_changes(*(parities_of(store, run, scorer) for run in runs)),
     )

@@ -34,8 +34,8 @@ def declared_pairs(declared: Mapping[str, Any], cells: Iterable[Cell]) -> list[P
         if facts.get("origin") == "scratch"
     ]
     wanted = [*answers, *(tuple(pair) for pair in declared.get("pairs", ()))]
-    found = [(a, b) for a, b in wanted if a in present and b in present]
-    return list(dict.fromkeys(found))
+    complete = [(a, b) for a, b in wanted if a in present and b in present]
+    return list(dict.fromkeys(complete))
 
 
 def judge_pairs(
@@ -48,7 +48,7 @@ def judge_pairs(
     """
     sides = {id(cell): Losses.of(cell, scorer) for cell in cells}
     best = Best(sides.values())
-    found: list[Accuracy] = []
+    accuracies: list[Accuracy] = []
     for a, b in pairs:
         for track, matched in _matched(a, b, cells):
             verdicts = [
@@ -56,15 +56,15 @@ def judge_pairs(
                 for x, y in matched
             ]
             together = [*verdicts, pool(verdicts, share)]
-            found += [replace(verdict, track=track) for verdict in together]
-    return tuple(found)
+            accuracies += [replace(verdict, track=track) for verdict in together]
+    return tuple(accuracies)
 
 
 def _matched(
     a: str, b: str, cells: Iterable[Cell]
 ) -> Iterator[tuple[str, list[tuple[Cell, Cell]]]]:
     """Yield the paired cells of each two variants of a pair on one track."""
-    found: dict[tuple[str, str, str], dict[str, tuple[Cell, Cell]]] = defaultdict(dict)
+    variants: dict[tuple[str, str, str], dict[str, tuple[Cell, Cell]]] = defaultdict(dict)
     by_name: dict[str, list[Cell]] = defaultdict(list)
     for cell in cells:
         by_name[cell.algorithm].append(cell)
@@ -74,14 +74,14 @@ def _matched(
             if x is y or not same_data or _skipped(x) or _skipped(y):
                 continue
             for track in _common_tracks(x, y):
-                same = found[track, canonical(x.params), canonical(y.params)]
+                same = variants[track, canonical(x.params), canonical(y.params)]
                 known = same.get(x.dataset)
                 first = known is None or (
                     _native_first(x.preparation) < _native_first(known[0].preparation)
                 )
                 if first:
                     same[x.dataset] = (x, y)
-    for (track, _, _), matched in found.items():
+    for (track, _, _), matched in variants.items():
         yield track, list(matched.values())
 
 

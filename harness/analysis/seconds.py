@@ -75,6 +75,6 @@ def typical_seconds(outcomes: Iterable[Outcome]) -> dict[str, float]:
         for sample in outcome.samples if outcome.status is Status.DONE else ():
             samples[sample.phase].append(sample)
     return {
-        phase: median([s.wall for s in found if not s.cold] or [s.wall for s in found])
-        for phase, found in samples.items()
+        phase: median([s.wall for s in timed if not s.cold] or [s.wall for s in timed])
+        for phase, timed in samples.items()
     }

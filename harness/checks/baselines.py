@@ -36,20 +36,20 @@ def find_no_gain(run: RunScores) -> Iterator[Report]:
 def find_slow(run: RunScores) -> Iterator[Report]:
     """Report models that train much longer than a simpler one and are no better."""
     for scores in run.datasets:
-        found = {}
+        slow = {}
         for model in scores.models:
             simpler = [m for m in scores.models if _dominates(m, model, run)]
             if simpler:
-                found[model.name] = min(simpler, key=lambda m: m.loss).name
-        if found:
-            verb = "trains" if len(found) == 1 else "train"
-            first = next(iter(found))
+                slow[model.name] = min(simpler, key=lambda m: m.loss).name
+        if slow:
+            verb = "trains" if len(slow) == 1 else "train"
+            first = next(iter(slow))
             yield Report(
                 Severity.NOTE,
-                f"{listed([*found])} {verb} at least {SLOWER:g} times as long as a simpler model "
-                f"and {'is' if len(found) == 1 else 'are'} no better (for {first} this is "
-                f"{found[first]})",
-                {"simpler": found},
+                f"{listed([*slow])} {verb} at least {SLOWER:g} times as long as a simpler model "
+                f"and {'is' if len(slow) == 1 else 'are'} no better (for {first} this is "
+                f"{slow[first]})",
+                {"simpler": slow},
                 scores.dataset,
             )
 

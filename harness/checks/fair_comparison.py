@@ -66,20 +66,20 @@ def _budget_report(models: list[ModelScores], run: RunScores) -> Report | None:
 def find_partial(run: RunScores) -> Iterator[Report]:
     """Report models that failed on some splits, because their means are over other splits."""
     for scores in run.datasets:
-        found = {}
+        partial = {}
         for model in scores.models:
             outcomes = [o for o in model.cell.outcomes if o.status is not Status.SKIPPED]
             failed = sum(o.status is not Status.DONE for o in outcomes)
             if failed:
-                found[model.name] = [failed, len(outcomes)]
-        if found:
-            name, (failed, total) = next(iter(found.items()))
-            verb = "was" if len(found) == 1 else "were"
+                partial[model.name] = [failed, len(outcomes)]
+        if partial:
+            name, (failed, total) = next(iter(partial.items()))
+            verb = "was" if len(partial) == 1 else "were"
             yield Report(
                 Severity.WARNING,
-                f"{listed([*found])} {verb} not scored on every split ({name}: {failed} of "
+                f"{listed([*partial])} {verb} not scored on every split ({name}: {failed} of "
                 f"{total} failed), so a mean is of other splits than those of the other models",
-                {"failed": found},
+                {"failed": partial},
                 scores.dataset,
             )
 

@@ -22,23 +22,23 @@ _CODES = frozenset({"zip", "zipcode", "postcode", "postal", "code", "fips", "id"
 def find_many(sample: TableSample) -> Iterator[Report]:
     """Report categorical columns in which most categories are rare."""
     identifiers = set(identifier_columns(sample))
-    found = {}
+    many = {}
     for column in sample.columns:
         if column.numbers is None and column.name not in identifiers and _mostly_rare(column):
             counts = sample.whole(column.name).value_counts()
             counts = counts[counts > 0]
             if len(counts) >= LEAST_LEVELS and (counts < FEW_ROWS).mean() >= RARE_SHARE:
-                found[column.name] = len(counts)
-    if found:
-        names = [f"{shown(name)} ({levels:,})" for name, levels in found.items()]
-        verb = "has" if len(found) == 1 else "have"
+                many[column.name] = len(counts)
+    if many:
+        names = [f"{shown(name)} ({levels:,})" for name, levels in many.items()]
+        verb = "has" if len(many) == 1 else "have"
         more = f" and {len(names) - 5:,} more" if len(names) > 5 else ""
         yield Report(
             Severity.NOTE,
             f"{', '.join(names[:5])}{more} {verb} very many categories, most of them in fewer "
             f"than {FEW_ROWS} rows; models differ in how they treat such columns, so try "
             "without them",
-            {"categories": found},
+            {"categories": many},
         )
 
 

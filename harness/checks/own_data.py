@@ -18,14 +18,14 @@ def source_of(dataset: Dataset) -> Source:
     if dataset.file is None:
         return Source()
     reading = dataset.file["reading"]
-    found = Detected.model_validate(dataset.file.get("detected", {}))
+    detected = Detected.model_validate(dataset.file.get("detected", {}))
     return Source(
         target=reading["target"],
         dates=reading.get("dates", {}),
-        left_out=found.left_out,
-        ambiguous_dates=found.ambiguous_dates,
-        without_target=found.without_target,
-        query_file=found.query_file,
+        left_out=detected.left_out,
+        ambiguous_dates=detected.ambiguous_dates,
+        without_target=detected.without_target,
+        query_file=detected.query_file,
         time=reading.get("time", ""),
     )
 

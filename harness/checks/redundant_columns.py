@@ -55,10 +55,10 @@ def _same_order(columns: list[Column]) -> dict[tuple[str, str], float]:
     if len(places) < 2:
         return {}
     rho = np.corrcoef(filled[:, places].T)
-    found = np.argwhere(np.triu(np.abs(rho) >= CORRELATION, k=1))
+    places_of_pairs = np.argwhere(np.triu(np.abs(rho) >= CORRELATION, k=1))
     return {
         (numeric[places[i]].name, numeric[places[j]].name): float(rho[i, j])
-        for i, j in found.tolist()
+        for i, j in places_of_pairs.tolist()
     }
 
 
@@ -70,17 +70,17 @@ def _varies(column: Column) -> bool:
 def _same_groups(columns: list[Column]) -> dict[tuple[str, str], float]:
     """Return pairs of columns with the same grouping of the rows, by different values."""
     first: dict[bytes, str] = {}
-    found = {}
+    pairs = {}
     for column in columns[:MOST_COLUMNS]:
         values = int(column.groups.max(initial=0)) + 1
         if values * LEAST_REPEATS > len(column.groups) or not _varies(column):
             continue
         digest = blake2b(column.groups.astype(np.int64).tobytes()).digest()
         if digest in first:
-            found[first[digest], column.name] = 1.0
+            pairs[first[digest], column.name] = 1.0
         else:
             first[digest] = column.name
-    return found
+    return pairs
 
 
 CHECK = Check("DATA018", "Columns that say the same", find)

@@ -97,8 +97,8 @@ class RunScores:
         grouped: dict[str, list[Cell]] = defaultdict(list)
         for cell in self.view.cells:
             grouped[cell.dataset].append(cell)
-        found = (self._dataset(name, cells) for name, cells in grouped.items())
-        return tuple(scores for scores in found if scores.models)
+        every = (self._dataset(name, cells) for name, cells in grouped.items())
+        return tuple(scores for scores in every if scores.models)
 
     def declared(self, model: ModelScores) -> Mapping[str, Any]:
         """Return the declared facts of a model's algorithm."""

@@ -24,19 +24,19 @@ IMPORTANT = {  # description → common names; one param of each group should be
 def find_edges(run: RunScores) -> Iterator[Report]:
     """Report params whose best value is at an end of its range on most splits."""
     for scores in run.datasets:
-        found = {}
+        at_edge = {}
         for model in scores.models:
             space = run.declared(model).get("space", {})
             for param, (end, splits) in edges_of(model, space).items():
-                found[f"{param} of {model.name}"] = {"end": end, "splits": splits}
-        if found:
-            first = next(iter(found))
-            verb = "lies" if len(found) == 1 else "lie"
+                at_edge[f"{param} of {model.name}"] = {"end": end, "splits": splits}
+        if at_edge:
+            first = next(iter(at_edge))
+            verb = "lies" if len(at_edge) == 1 else "lie"
             yield Report(
                 Severity.WARNING,
-                f"the best {listed([*found])} {verb} at the end of the range that was searched "
-                f"({first}: {found[first]['end']:g}); extend the range",
-                {"params": found},
+                f"the best {listed([*at_edge])} {verb} at the end of the range that was searched "
+                f"({first}: {at_edge[first]['end']:g}); extend the range",
+                {"params": at_edge},
                 scores.dataset,
             )
 
@@ -50,13 +50,13 @@ def edges_of(model: ModelScores, space: Mapping[str, Any]) -> dict[str, tuple[fl
     ]
     if len(chosen) < LEAST_SPLITS:
         return {}
-    found = {}
+    edges = {}
     for param, choices in space.items():
         ends = Counter(end for p in chosen if (end := _end(p.get(param), choices)) is not None)
         for end, splits in ends.most_common(1):
             if splits >= MAJORITY * len(chosen):
-                found[param] = (end, splits)
-    return found
+                edges[param] = (end, splits)
+    return edges
 
 
 def _end(value: Any, choices: Any) -> float | None:
@@ -82,18 +82,18 @@ def _end(value: Any, choices: Any) -> float | None:
 
 def find_missing_params(run: RunScores) -> Iterator[Report]:
     """Report searches without the most important params."""
-    found: dict[str, list[str]] = {}
+    lacking: dict[str, list[str]] = {}
     for scores in run.datasets:
         for model in scores.models:
             if model.is_tuned and (missing := _not_searched(model, run)):
-                found[model.cell.algorithm] = missing
-    if found:
-        first = next(iter(found))
+                lacking[model.cell.algorithm] = missing
+    if lacking:
+        first = next(iter(lacking))
         yield Report(
             Severity.NOTE,
-            f"the search of {listed([*found])} leaves out {' and '.join(found[first])}, which "
+            f"the search of {listed([*lacking])} leaves out {' and '.join(lacking[first])}, which "
             "often matters most; add it to the search space",
-            {"missing": found},
+            {"missing": lacking},
         )
 
 

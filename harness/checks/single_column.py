@@ -26,20 +26,20 @@ def find(sample: TableSample) -> Iterator[Report]:
     classes = sample.task.is_classification
     rate = explained_errors if classes else explained_ranks
     y = sample.y if classes else pd.Series(sample.y).rank().to_numpy() / len(sample.y)
-    found = {}
+    leaks = {}
     for column in sample.features:
         bins = _bins(column, half)
         if bins.max(initial=0) > 0 and (share := rate(bins, y, half)) >= EXPLAINED:
-            found[column.name] = round(share, 4)
-    if not found:
+            leaks[column.name] = round(share, 4)
+    if not leaks:
         return
-    names = list(found)
+    names = list(leaks)
     verb = "predicts" if len(names) == 1 else "each predict"
     yield Report(
         Severity.PROBLEM,
         f"{listed(names)} alone {verb} {shown(sample.source.target)} almost perfectly; if it is "
         "not known before the target is, it is a leak and the scores are worthless: drop it",
-        {"columns": names, "explained": found},
+        {"columns": names, "explained": leaks},
     )
 
 

@@ -21,19 +21,19 @@ _CODE = re.compile(r"0\d+")  # a leading zero means a code, such as a postal cod
 
 def find(sample: TableSample) -> Iterator[Report]:
     """Report text columns in which almost every value is a number."""
-    found = {c.name: others for c in sample.columns if (others := _other_texts(c)) is not None}
-    if not found:
+    columns = {c.name: others for c in sample.columns if (others := _other_texts(c)) is not None}
+    if not columns:
         return
-    verb = "holds numbers as text and is" if len(found) == 1 else "hold numbers as text and are"
-    others = sorted({text for texts in found.values() for text in texts})
+    verb = "holds numbers as text and is" if len(columns) == 1 else "hold numbers as text and are"
+    others = sorted({text for texts in columns.values() for text in texts})
     why = f"; {listed(others)} among them" if others else ""
-    example = next(level for c in sample.columns if c.name in found for level in c.levels[:1])
+    example = next(level for c in sample.columns if c.name in columns for level in c.levels[:1])
     shape = "" if others else f", such as {shown(example)}"
     yield Report(
         Severity.WARNING,
-        f"{listed([*found])} {verb} used as categories{why or shape}; write plain numbers, and "
+        f"{listed([*columns])} {verb} used as categories{why or shape}; write plain numbers, and "
         "leave unknown values empty",
-        {"columns": [*found], "others": others},
+        {"columns": [*columns], "others": others},
     )
 
 

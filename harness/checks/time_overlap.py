@@ -34,16 +34,16 @@ def find(sample: TableSample) -> Iterator[Report]:
 
 def time_columns(sample: TableSample) -> dict[str, np.ndarray]:
     """Return the values of time columns: dates, and numbers with a time's name in row order."""
-    found = {}
+    columns = {}
     for name, parts in feature_names(sample.source.dates, sample.source.dates).items():
         if parts["days"] in sample.created:
-            found[name] = sample.whole(parts["days"]).to_numpy(np.float64)
+            columns[name] = sample.whole(parts["days"]).to_numpy(np.float64)
     for column in sample.columns:
         if column.numbers is not None and _WORDS & {*name_tokens(column.name)}:
             moments = sample.whole(column.name).to_numpy(np.float64)
             if _ascends(moments):
-                found[column.name] = moments
-    return {n: m for n, m in found.items() if len(np.unique(m[~np.isnan(m)])) >= LEAST_MOMENTS}
+                columns[column.name] = moments
+    return {n: m for n, m in columns.items() if len(np.unique(m[~np.isnan(m)])) >= LEAST_MOMENTS}
 
 
 def _ascends(moments: np.ndarray) -> bool:

@@ -150,10 +150,10 @@ def _interpreter() -> list[str]:
 
 def _starts(python: Path) -> bool:
     """Return whether the interpreter of an environment still starts."""
-    asked = [str(python), "-I", "-c", "import platform; print(platform.python_version())"]
+    command = [str(python), "-I", "-c", "import platform; print(platform.python_version())"]
     try:
         done = subprocess.run(  # noqa: S603 - the interpreter of the environment
-            asked, capture_output=True, text=True, timeout=START_SECONDS, check=False
+            command, capture_output=True, text=True, timeout=START_SECONDS, check=False
         )
     except (OSError, subprocess.TimeoutExpired):
         return False
@@ -166,28 +166,28 @@ def _install(tree: Path, python: Path, source: Source | None) -> None:
     A tree with a lock file is installed itself only if it has entry points, which its plugins need.
     """
     pip = [str(python), "-I", "-m", "pip", "--disable-pip-version-check", "--quiet"]
-    asked, only = list(source.asked) if source else [], []
+    packages, only = list(source.asked) if source else [], []
     lock, locked = tree / LOCK, (tree / LOCK).is_file()
     if locked:
         _run_setup([*pip, "install", "--require-hashes", "--requirement", str(lock)])
     elif (tree / "pyproject.toml").is_file() or (tree / "setup.py").is_file():
-        asked.append(str(tree))
+        packages.append(str(tree))
     if source and source.files:
         _run_setup([*pip, "uninstall", "--yes", NAME])  # the lock may name another version
         _copy(source.files, python)
         this = python.parents[1] / "harness.txt"
         this.write_text(f"{NAME}=={source.version}\n", encoding="utf-8")
         only = ["--constraint", str(this)]  # keeps pip from installing another version
-    if asked:
-        _run_setup([*pip, "install", *only, *asked])
+    if packages:
+        _run_setup([*pip, "install", *only, *packages])
     if locked and source and "harness" in _project(tree).get("entry-points", {}):
         _run_setup([*pip, "install", "--no-deps", str(tree)])
 
 
 def _copy(files: Mapping[str, Path], python: Path) -> None:
     """Copy files into the site-packages of an environment."""
-    asked = "import sysconfig; print(sysconfig.get_path('purelib'))"
-    place = Path(_run_setup([str(python), "-I", "-c", asked]).strip())
+    script = "import sysconfig; print(sysconfig.get_path('purelib'))"
+    place = Path(_run_setup([str(python), "-I", "-c", script]).strip())
     for name, file in files.items():
         (place / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(file, place / name)
@@ -237,6 +237,6 @@ def running_harness(root: Path = HARNESS_ROOT) -> Source:
             f"the base wants libraries of its own, and the harness in {root} cannot be put beside "
             "them: it is no checkout, and no installer has listed its files; install it with pip"
         )
-    asked = tuple(wanted for wanted in installed.requires or () if "extra ==" not in wanted)
+    requirements = tuple(wanted for wanted in installed.requires or () if "extra ==" not in wanted)
     kept = [f for f in installed.files if ".." not in f.parts and f.suffix != ".pyc"]
-    return Source(asked, {str(f): Path(str(f.locate())) for f in kept}, installed.version)
+    return Source(requirements, {str(f): Path(str(f.locate())) for f in kept}, installed.version)

@@ -119,8 +119,8 @@ def plan_sides(
     """
     names = [choice if isinstance(choice, str) else choice.name for choice in experiment.algorithms]
     duels = experiment.duels.model_copy(update={"pairs": [(name, name) for name in names]})
-    asked = experiment.model_copy(update={"duels": duels})
-    plan = make_plan(asked, registry, surroundings, (), plugin_files)
+    experiment = experiment.model_copy(update={"duels": duels})
+    plan = make_plan(experiment, registry, surroundings, (), plugin_files)
     most = max(experiment.duels.launches, INTERIM_LAUNCHES[0])
     looks = tuple(look for look in INTERIM_LAUNCHES if look <= most)
     rule = StopRule(looks, DECIDED_PHASES[0], claim=claim, also=DECIDED_PHASES[1:])
@@ -166,7 +166,7 @@ def plan_parity_matches(
         params = {} if mode == "default" else {"parity": mode}
         choices = [Choice(name=name, params=params), Choice(name=reference)]
         splits = experiment.splits.model_copy(update={"repeats": 1, "folds": 2})
-        asked = experiment.model_copy(
+        experiment_of_pair = experiment.model_copy(
             update={
                 "algorithms": choices,
                 "datasets": experiment.parity.datasets,
@@ -175,7 +175,7 @@ def plan_parity_matches(
                 "verdicts": experiment.verdicts.model_copy(update={"pairs": [(name, reference)]}),
             }
         )
-        plan = make_plan(asked, registry, surroundings, (), plugin_files)
+        plan = make_plan(experiment_of_pair, registry, surroundings, (), plugin_files)
         datasets = dict.fromkeys(job.dataset.name for job in plan.jobs)
         every = {t.algorithm: t.params for t in plan.trials()}
         if name in every and reference in every:

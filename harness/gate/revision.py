@@ -140,8 +140,8 @@ def turn(lock: Path, wait: str, on_wait: Callable[[str], None]) -> Iterator[None
 
 def _date(path: Path, revision: Revision) -> None:
     """Set the time of every source file to that of the commit, the cache key of kernels."""
-    asked = "show", "--no-patch", "--no-show-signature", "--format=%ct"
-    stamp, _ = _git(revision.repository, *asked, revision.commit)
+    arguments = "show", "--no-patch", "--no-show-signature", "--format=%ct"
+    stamp, _ = _git(revision.repository, *arguments, revision.commit)
     for file in path.rglob("*.py"):
         if not file.is_symlink():
             os.utime(file, (int(stamp), int(stamp)))

@@ -99,7 +99,7 @@ class Answer:
         return state_of(self.decisions)
 
 
-def compare_with_revision(asked: GateRequest, registry: Registry, progress: Progress) -> Answer:
+def compare_with_revision(request: GateRequest, registry: Registry, progress: Progress) -> Answer:
     """Compare the working tree with a revision and return what became worse.
 
     Raises
@@ -107,21 +107,21 @@ def compare_with_revision(asked: GateRequest, registry: Registry, progress: Prog
     ConfigError
         If the revision does not exist, or an option cannot be used.
     """
-    deadline = time.monotonic() + asked.budget
-    check_params(asked.experiment)
-    revision = find_revision(asked.folder.resolve(), asked.revision)
+    deadline = time.monotonic() + request.budget
+    check_params(request.experiment)
+    revision = find_revision(request.folder.resolve(), request.revision)
     answer = Answer(f"{revision.named} ({revision.short})", head_of(revision.repository))
     with checked_out(revision, progress.message) as tree:
         progress.message(f"base: {answer.base}; head: {answer.head}")
         try:
-            base = _base(asked, registry, revision, tree, progress)
+            base = _base(request, registry, revision, tree, progress)
         except BaseError as error:
             progress.message(str(error))
             decisions = unmeasured(f"*@{revision.short}", str(error))
             return Answer(answer.base, answer.head, decisions=decisions)
-        globs = asked.algorithms
+        globs = request.algorithms
         changes = find_changes(
-            registry, base, revision.repository, tree, globs, everything=asked.everything
+            registry, base, revision.repository, tree, globs, everything=request.everything
         )
         notes = tuple(_notes(revision, base))
         gone = [lost(name, f"{name}@{revision.short}", why) for name, why in changes.lost.items()]
@@ -131,7 +131,7 @@ def compare_with_revision(asked: GateRequest, registry: Registry, progress: Prog
         reasons = ", ".join(f"{name} ({why})" for name, why in changes.chosen.items())
         progress.message(f"to compare: {reasons}")
         measured = _Measurement(
-            asked, registry, revision, tree, base, list(changes.chosen), deadline
+            request, registry, revision, tree, base, list(changes.chosen), deadline
         )
         run, decisions = measured.carry_out(gone, progress)
         return Answer(answer.base, answer.head, run, decisions, changes, notes)
@@ -150,11 +150,11 @@ def check_params(experiment: Experiment | None) -> None:
 
 
 def _base(
-    asked: GateRequest, registry: Registry, revision: Revision, tree: Path, progress: Progress
+    request: GateRequest, registry: Registry, revision: Revision, tree: Path, progress: Progress
 ) -> Base:
     repository = revision.repository
     roots = roots_of(registry, repository, tree, HARNESS_ROOT)
-    files = [in_tree(file, repository, tree) for file in asked.plugin_files]
+    files = [in_tree(file, repository, tree) for file in request.plugin_files]
     there = [file for file in files if Path(file).is_file()]
     return make_base(tree, repository, roots, there, revision.short, progress.message)
 
@@ -178,7 +178,7 @@ def _notes(revision: Revision, base: Base) -> list[str]:
 class _Measurement:
     """A comparison of head and base that is running."""
 
-    asked: GateRequest
+    request: GateRequest
     registry: Registry
     revision: Revision
     tree: Path
@@ -188,7 +188,7 @@ class _Measurement:
 
     def carry_out(self, gone: Sequence[Decision], progress: Progress) -> tuple[str, list[Decision]]:
         """Run both sides; return the run's id and all decisions, including those in ``gone``."""
-        experiment, files = self._experiment(), self.asked.plugin_files
+        experiment, files = self._experiment(), self.request.plugin_files
         sides = Sides(
             self.base,
             self.revision.short,
@@ -196,7 +196,7 @@ class _Measurement:
             self.tree,
             set_by(experiment, self.registry),
         )
-        claim = 1 / (1 + self.asked.limits.slower)
+        claim = 1 / (1 + self.request.limits.slower)
         here = surroundings()
         plan = plan_sides(experiment, self.registry, here, sides, claim=claim, plugin_files=files)
         matches = plan_parity_matches(experiment, self.registry, here, sides, files)
@@ -206,7 +206,7 @@ class _Measurement:
             "declared": plan.declared,
             "against": {"revision": self.revision.named, "commit": self.revision.commit},
         }
-        with Store.open(self.asked.results, write=True, on_wait=progress.message) as store:
+        with Store.open(self.request.results, write=True, on_wait=progress.message) as store:
             run_id = store.begin_run(
                 experiment.name,
                 config,
@@ -217,7 +217,7 @@ class _Measurement:
             store.plan_trials(run_id, [*plan.trials(), *(o.trial for o in plan.skipped)])
             status: RunStatus = "interrupted"
             try:
-                options = Options(fresh=self.asked.fresh, deadline=self.deadline)
+                options = Options(fresh=self.request.fresh, deadline=self.deadline)
                 execution = Execution(store, run_id, self.registry, progress, options)
                 execution.carry_out(plan, matches)
                 status = "done"
@@ -235,22 +235,24 @@ class _Measurement:
         labels = {name: f"{name}@{self.revision.short}" for name in self.names}
         compared = [what["id"] for what, _, _ in store.parities(run_id)]
         undone = find_undone(plan, matches, view, compared)
-        reason = f"not done within the budget of {self.asked.budget / 60:.3g} min"
-        decisions = decide(view, labels, self.asked.limits)
+        reason = f"not done within the budget of {self.request.budget / 60:.3g} min"
+        decisions = decide(view, labels, self.request.limits)
         return list(mark_undone(decisions, undone, self.revision.short, reason))
 
     def _experiment(self) -> Experiment:
         """Return the experiment of both sides: the changed algorithms on the requested datasets."""
-        asked = without_labels(self.asked.experiment or parse_experiment(DEFAULT, "the gate"))
-        given = {c.name: c for c in asked.algorithms if isinstance(c, Choice)}
+        experiment = without_labels(
+            self.request.experiment or parse_experiment(DEFAULT, "the gate")
+        )
+        given = {c.name: c for c in experiment.algorithms if isinstance(c, Choice)}
         changes: dict[str, Any] = {"algorithms": [given.get(n, n) for n in self.names], "gate": []}
         changes["tracks"] = ["equal"]
-        if self.asked.datasets:
-            names = list(self.asked.datasets)
+        if self.request.datasets:
+            names = list(self.request.datasets)
             changes["datasets"] = names
-            changes["duels"] = asked.duels.model_copy(update={"datasets": names})
-        verdicts = asked.verdicts.model_copy(update={"pairs": []})
-        return asked.model_copy(update={**changes, "verdicts": verdicts})
+            changes["duels"] = experiment.duels.model_copy(update={"datasets": names})
+        verdicts = experiment.verdicts.model_copy(update={"pairs": []})
+        return experiment.model_copy(update={**changes, "verdicts": verdicts})
 
 
 def _kept(decision: Decision) -> JSON:

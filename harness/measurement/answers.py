@@ -118,7 +118,7 @@ def _fits(
 
 
 def _processors() -> int:
-    known = hasattr(os, "sched_getaffinity")  # macOS does not tell
+    known = hasattr(os, "sched_getaffinity")  # not on macOS
     return len(os.sched_getaffinity(0)) if known else os.cpu_count() or 1
 
 

@@ -137,8 +137,8 @@ class Artifacts:
 def _open_plain(path: Path) -> BinaryIO:
     """Open a regular file of at most ``MAX_FILE`` bytes; links, pipes and devices are refused."""
     number = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    found = os.fstat(number)
-    if not stat.S_ISREG(found.st_mode) or found.st_size > MAX_FILE:
+    status = os.fstat(number)
+    if not stat.S_ISREG(status.st_mode) or status.st_size > MAX_FILE:
         os.close(number)
         raise StoreError(f"{path} is no regular file of at most {MAX_FILE} bytes")
     return os.fdopen(number, "rb")
@@ -175,8 +175,8 @@ def _arrays(content: bytes, path: Path) -> dict[str, np.ndarray]:
                 raise StoreError(f"{path} unpacks to more than {MAX_FILE} bytes; it is not ours")
             for member in members:
                 _check_size(archive, member)
-        with np.load(io.BytesIO(content), allow_pickle=False) as found:
-            return {name: found[name] for name in found.files}
+        with np.load(io.BytesIO(content), allow_pickle=False) as file:
+            return {name: file[name] for name in file.files}
     except (ValueError, TypeError, LookupError, OSError, EOFError, SyntaxError) as error:
         raise StoreError(f"{path} holds no plain arrays: {one_line(error)}") from error
     except (zipfile.BadZipFile, zlib.error, RuntimeError, MemoryError) as error:

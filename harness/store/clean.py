@@ -72,9 +72,9 @@ def clean(
     if not folder.resolve().is_relative_to(store.folder.resolve()):
         raise StoreError(f"{folder} leads out of the results folder; clean removes nothing there")
     limit = before.astimezone(UTC).isoformat(timespec="milliseconds") if before else ""
-    asked = [store.run(name)["id"] for name in runs]
+    named_runs = [store.run(name)["id"] for name in runs]
     with store.writing(keep=not dry_run) as database:
-        gone = _runs(database, asked, limit)
+        gone = _runs(database, named_runs, limit)
         total = "SELECT count(*) FROM outcome"
         held = database.value(total)
         database.execute(
@@ -94,11 +94,11 @@ def clean(
     return Removal(tuple(gone), outcomes, tuple(sorted(files)), size)
 
 
-def _runs(database: Database, asked: list[str], limit: str) -> list[str]:
+def _runs(database: Database, named_runs: list[str], limit: str) -> list[str]:
     """Return the ids of the runs to remove, the oldest first."""
-    found = database.query(
+    selected = database.query(
         "SELECT id FROM run WHERE id IN (SELECT value FROM json_each(?)) OR started < ?"
         " ORDER BY key",
-        *(json.dumps(asked), limit),
+        *(json.dumps(named_runs), limit),
     )
-    return [row[0] for row in found]
+    return [row[0] for row in selected]

@@ -67,18 +67,18 @@ def outcomes(database: Database, tag: str, source: str, *values: Any) -> list[tu
 def _parts(database: Database, keys: Sequence[int]) -> _Parts:
     parts = _Parts(defaultdict(list), defaultdict(list))
     for batch in batches(keys):
-        asked = json.dumps(batch)
+        keys_json = json.dumps(batch)
         for key, *sample in database.query(
             f"SELECT outcome, {_SAMPLE} FROM json_each(?) AS j JOIN sample ON outcome = j.value"
             " ORDER BY outcome, position",
-            asked,
+            keys_json,
         ):
             parts.samples[key].append(tuple(sample))
         for key, name, sha256 in database.query(
             "SELECT n.outcome, n.name, a.sha256 FROM json_each(?) AS j"
             " JOIN outcome_artifact AS n ON n.outcome = j.value"
             " JOIN artifact AS a ON a.key = n.artifact ORDER BY n.outcome, n.name",
-            asked,
+            keys_json,
         ):
             parts.arrays[key].append((name, sha256))
     return parts

@@ -203,7 +203,7 @@ def claims(project, text, *globs, broken=()):
             'reference="other", rungs={"default": "L2", "lib": "L3"}',
             {"L2": "it answers to other", "L3": "it answers to other"},
         ),
-        ("rungs={}", {"L2": "answers to no library", "L3": "answers to no library"}),
+        ("rungs={}", {"L2": "reference is no library", "L3": "reference is no library"}),
     ],
 )
 def test_a_claim_that_the_head_has_dropped_fails_by_name(project, now, lost):

@@ -338,7 +338,7 @@ def test_without_rules_the_models_own_gains_are_told():
     ):
         (first,) = compare(with_gain(2.0), with_gain(other, 1), STEP).differences
         assert (first.cause, first.gains) == (cause, ())
-        assert "answers to no library" in first.no_gains
+        assert "has no reference library" in first.no_gains
         assert first.sentence.endswith(f"{words}.")
     (first,) = compare(Side(stump(), "a"), Side(stump(feature=1), "b"), STEP).differences
     assert first.cause == ""

@@ -1,1 +1,1 @@
-"""What a run says: scores, verdicts and speeds, computed from the store alone."""
+"""Results of a run (scores, verdicts and speeds), computed from the store alone."""

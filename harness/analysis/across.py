@@ -1,7 +1,7 @@
-"""Claims across datasets: the unit is the dataset, and never a fold of one.
+"""Statistical tests across datasets; the unit is the dataset, not the fold.
 
 All functions take losses (lower is better) of k algorithms on N datasets as an (N, k) array
-without gaps; what is missing is the caller's to drop and to count.
+without gaps; the caller drops and counts what is missing.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from harness.analysis.stats import EXACT, finite, hodges_lehmann, subset_sums
 
 @dataclass(frozen=True)
 class Friedman:
-    """The test that k algorithms share one mean rank, and those ranks."""
+    """Friedman's test of equal mean ranks of k algorithms, and those ranks."""
 
     ranks: tuple[float, ...]  # mean rank of each algorithm, 1 is best
     statistic: float  # Iman-Davenport F
@@ -29,7 +29,7 @@ class Friedman:
 
 @dataclass(frozen=True)
 class PairTest:
-    """One declared pair over all datasets."""
+    """The test of one declared pair over all datasets."""
 
     pair: tuple[str, str]
     difference: Interval  # Hodges-Lehmann of loss(second) - loss(first): positive = first better
@@ -41,11 +41,11 @@ class PairTest:
 
 
 def wilcoxon_p(differences: ArrayLike) -> float:
-    """Return the two-sided p of the Wilcoxon signed-rank test that a centre is 0.
+    """Return the two-sided p of the Wilcoxon signed-rank test that the centre is 0.
 
     Zeros take part in the ranking and are shared between the signs (Demsar 2006, section 3.1.3).
-    Up to 50 numbers the p is exact, ties or not: the distribution over all signs of the ranks
-    at hand; above, scipy's normal approximation.
+    Up to 50 numbers the p is exact, also with ties: it uses the distribution over all signs of
+    the given ranks. Above that, scipy's normal approximation is used.
     """
     from scipy.stats import rankdata, wilcoxon
 
@@ -62,7 +62,7 @@ def wilcoxon_p(differences: ArrayLike) -> float:
 
 
 def holm(p_values: ArrayLike) -> np.ndarray:
-    """Return p-values adjusted so that the chance of any false alarm stays at alpha.
+    """Return p-values adjusted so that the chance of any false alarm is at most alpha.
 
     The i-th smallest of m becomes max over j ≤ i of (m - j + 1)·p_(j), at most 1 (Holm 1979).
     """
@@ -75,7 +75,7 @@ def holm(p_values: ArrayLike) -> np.ndarray:
 
 
 def friedman(losses: np.ndarray) -> Friedman:
-    """Return the Iman-Davenport form of Friedman's test: less conservative than his χ².
+    """Return Friedman's test in Iman and Davenport's form, which is less conservative than χ².
 
     F = (N - 1)χ² / (N(k - 1) - χ²) with k - 1 and (k - 1)(N - 1) degrees of freedom (Iman &
     Davenport 1980); tied losses share the mean of their ranks, and χ² is corrected for them.
@@ -92,10 +92,10 @@ def friedman(losses: np.ndarray) -> Friedman:
     if (losses == losses[:, :1]).all():
         return Friedman(ranks, 0.0, 1.0, datasets)
     chi2 = float(friedmanchisquare(*losses.T).statistic)
-    room = datasets * (k - 1) - chi2
-    # Without room every dataset ranks the algorithms alike and F is infinite; even so p cannot
-    # be less than the share of rankings that agree that well.
-    statistic = (datasets - 1) * chi2 / room if room > 1e-9 * chi2 else math.inf
+    denominator = datasets * (k - 1) - chi2
+    # If every dataset ranks the algorithms alike, the denominator is 0 and F is infinite; even then
+    # p cannot be less than the share of rankings that agree that well.
+    statistic = (datasets - 1) * chi2 / denominator if denominator > 1e-9 * chi2 else math.inf
     least = math.exp((1.0 - datasets) * math.lgamma(k + 1))  # 1 / k! for each further dataset
     p = max(least, float(f.sf(statistic, k - 1, (k - 1) * (datasets - 1))))
     return Friedman(ranks, statistic, p, datasets)
@@ -105,8 +105,8 @@ def nemenyi_distance(k: int, datasets: int, level: float = 0.95) -> float:
     """Return the difference of mean ranks above which two of k algorithms differ.
 
     q·√(k(k + 1)/(6N)), q the studentised range quantile over √2 (Nemenyi 1963; Demsar 2006,
-    section 3.2.2). The familiar picture; verdicts on pairs come from :func:`pair_tests`, which a
-    third algorithm cannot change (Benavoli, Corani & Mangili 2016).
+    section 3.2.2). It serves for the usual diagram; verdicts on pairs come from
+    :func:`pair_tests`, which do not depend on a third algorithm (Benavoli, Corani & Mangili 2016).
     """
     from scipy.stats import studentized_range
 
@@ -124,7 +124,7 @@ def pair_tests(
     losses
         Name → (N,) losses on the same datasets in the same order.
     pairs
-        Names of which the first is asked about. Declared before looking: each pair costs power.
+        Pairs of names, the algorithm in question first. Declare them beforehand: each costs power.
     """
     return compare_differences(
         {(a, b): finite(losses[b]) - finite(losses[a]) for a, b in pairs}, level
@@ -134,7 +134,7 @@ def pair_tests(
 def compare_differences(
     differences: Mapping[tuple[str, str], ArrayLike], level: float = 0.95, tie: float = 0.0
 ) -> tuple[PairTest, ...]:
-    """Return the signed-rank test of each pair from its differences, one a dataset.
+    """Return the signed-rank test of each pair from its differences, one per dataset.
 
     Parameters
     ----------
@@ -142,26 +142,26 @@ def compare_differences(
         Pair → (N,) loss(second) - loss(first), in a unit that datasets share; each pair on its
         own datasets.
     tie
-        What lies within ±``tie`` is neither won nor lost; the test takes it as it is.
+        Differences within ±``tie`` count as ties; the test uses them unchanged.
     """
-    found = [finite(d) for d in differences.values()]
-    p_values = [wilcoxon_p(d) for d in found]
-    adjusted = holm(p_values) if found else np.empty(0)
+    values = [finite(d) for d in differences.values()]
+    p_values = [wilcoxon_p(d) for d in values]
+    adjusted = holm(p_values) if values else np.empty(0)
     return tuple(
         PairTest(pair, hodges_lehmann(d, level), *win_tie_loss(d, tie), p, float(h))
-        for pair, d, p, h in zip(differences, found, p_values, adjusted, strict=True)
+        for pair, d, p, h in zip(differences, values, p_values, adjusted, strict=True)
     )
 
 
 def win_tie_loss(differences: ArrayLike, tie: float = 0.0) -> tuple[int, int, int]:
-    """Return how many differences lie above ``tie``, within ±``tie``, and below -``tie``."""
+    """Return the numbers of differences above ``tie``, within ±``tie``, and below -``tie``."""
     x = finite(differences)
     wins, lost = int((x > tie).sum()), int((x < -tie).sum())
     return wins, len(x) - wins - lost, lost
 
 
 def improvability(losses: np.ndarray) -> np.ndarray:
-    """Return how far each algorithm's loss could fall by taking the best one: 1 - best/loss.
+    """Return how far each algorithm's loss could fall to that of the best one: 1 - best/loss.
 
     The mean over datasets, in [0, 1] for losses ≥ 0; a loss of 0 cannot be improved.
 
@@ -172,12 +172,12 @@ def improvability(losses: np.ndarray) -> np.ndarray:
     """
     best = losses.min(axis=1, keepdims=True)
     shares = np.divide(best, losses, out=np.ones_like(losses, dtype=float), where=losses > 0)
-    found: np.ndarray = (1 - shares).mean(axis=0)
-    return found
+    shares_to_gain: np.ndarray = (1 - shares).mean(axis=0)
+    return shares_to_gain
 
 
 def cliques(ranks: Sequence[float], distance: float) -> list[tuple[int, int]]:
-    """Return the maximal groups of mean ranks that lie within a distance of each other.
+    """Return the maximal groups of mean ranks within a distance of each other.
 
     Parameters
     ----------
@@ -191,9 +191,9 @@ def cliques(ranks: Sequence[float], distance: float) -> list[tuple[int, int]]:
     list of (first, last)
         Positions, of groups of two or more; no group lies inside another.
     """
-    found: list[tuple[int, int]] = []
+    groups: list[tuple[int, int]] = []
     for first, rank in enumerate(ranks):
         last = max(i for i, other in enumerate(ranks) if other - rank <= distance)
-        if last > first and (not found or last > found[-1][1]):
-            found.append((first, last))
-    return found
+        if last > first and (not groups or last > groups[-1][1]):
+            groups.append((first, last))
+    return groups

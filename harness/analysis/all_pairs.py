@@ -1,8 +1,8 @@
-"""The whole field of a run: every algorithm beside every other, over the datasets all finished.
+"""All algorithms of a run compared with each other, over the datasets that all finished.
 
 Declared pairs are tested from their own verdicts, each on its own datasets. Ranks, the matrix of
-comparisons, improvability and ratings need losses without gaps, so they are made from the
-datasets and algorithms of which nothing is missing; what that leaves out is named.
+comparisons, improvability and ratings need losses without gaps, so they use only the datasets and
+algorithms with complete results; what is left out is named.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class Field:
     """Losses of k algorithms on N datasets, without gaps.
 
     ``losses`` (N, k), lower is better; ``gaps`` (N,) from the constant model's loss to the best,
-    NaN where no verdict of the run tells it.
+    NaN if no verdict of the run has it.
     """
 
     names: tuple[str, ...]
@@ -34,14 +34,14 @@ class Field:
     left_out: tuple[str, ...]  # algorithms that lack a dataset
 
     def shares(self) -> np.ndarray:
-        """Return the losses as shares of each dataset's gap, of the datasets that have one."""
+        """Return the losses as shares of each dataset's gap, for the datasets that have one."""
         known = self.gaps > 0
         shares: np.ndarray = self.losses[known] / self.gaps[known, None]
         return shares
 
 
 def field_of(losses: Mapping[str, Mapping[str, float]], gaps: Mapping[str, float]) -> Field:
-    """Return the part of a run without gaps.
+    """Return the complete part of a run.
 
     An algorithm stays if it has a loss on every dataset that half of the algorithms or more have
     one on; the others are left out, and so are the rarer datasets.
@@ -54,11 +54,11 @@ def field_of(losses: Mapping[str, Mapping[str, float]], gaps: Mapping[str, float
         Dataset → gap.
     """
     having: dict[str, int] = defaultdict(int)
-    for found in losses.values():
-        for dataset in found:
+    for by_dataset in losses.values():
+        for dataset in by_dataset:
             having[dataset] += 1
     common = [d for d, n in having.items() if 2 * n >= len(losses)]
-    names = [name for name, found in losses.items() if all(d in found for d in common)]
+    names = [name for name, by_dataset in losses.items() if all(d in by_dataset for d in common)]
     table = np.array([[losses[name][d] for name in names] for d in common])
     return Field(
         names=tuple(names),
@@ -70,21 +70,21 @@ def field_of(losses: Mapping[str, Mapping[str, float]], gaps: Mapping[str, float
 
 
 def gaps_of(accuracy: Iterable[Accuracy]) -> dict[str, float]:
-    """Return each dataset's gap, the median over the verdicts that tell it."""
-    found: dict[str, list[float]] = defaultdict(list)
+    """Return each dataset's gap, the median over the verdicts that have it."""
+    by_dataset: dict[str, list[float]] = defaultdict(list)
     for verdict in accuracy:
         if verdict.dataset and verdict.gap > 0:
-            found[verdict.dataset].append(verdict.gap)
-    return {dataset: median(gaps) for dataset, gaps in found.items()}
+            by_dataset[verdict.dataset].append(verdict.gap)
+    return {dataset: median(gaps) for dataset, gaps in by_dataset.items()}
 
 
 def declared_tests(
     accuracy: Iterable[Accuracy], share: float
 ) -> tuple[tuple[PairTest, str, int], ...]:
-    """Return the test of each declared pair over its datasets, its track, and how many it lacks.
+    """Return the test of each declared pair, its track, and its number of unusable datasets.
 
-    Differences are shares of each dataset's gap; within ±``share`` of it nobody has won. Holm's
-    adjustment is over all of them: they were declared before anybody looked.
+    Differences are shares of each dataset's gap; a difference within ±``share`` is a tie. Holm's
+    adjustment is over all pairs, because they were declared before the results were known.
     """
     differences: dict[tuple[str, str], list[float]] = {}
     places: dict[tuple[str, str], tuple[str, int]] = {}
@@ -99,12 +99,12 @@ def declared_tests(
 
 
 def _by_variant(accuracy: Iterable[Accuracy]) -> dict[tuple[str, ...], list[Accuracy]]:
-    found: dict[tuple[str, ...], list[Accuracy]] = defaultdict(list)
+    variants: dict[tuple[str, ...], list[Accuracy]] = defaultdict(list)
     for v in accuracy:
         if v.dataset:
             params = [repr(sorted(side.items(), key=str)) for side in v.params]
-            found[v.algorithm, v.reference, v.track, *params].append(v)
-    return found
+            variants[v.algorithm, v.reference, v.track, *params].append(v)
+    return variants
 
 
 def _distinct(algorithm: str, reference: str, taken: Mapping[tuple[str, str], object]) -> str:
@@ -119,11 +119,11 @@ def _distinct(algorithm: str, reference: str, taken: Mapping[tuple[str, str], ob
 def matrix(field: Field, share: float) -> Sequence[Sequence[PairTest | None]]:
     """Return the multi-comparison matrix: row against column, None on the diagonal.
 
-    Each entry looks at its two algorithms alone, so no third one can change it; p is not adjusted
-    (Ismail-Fawaz et al. 2023, arXiv 2305.11921). Differences are shares of the gap.
+    Each entry uses its two algorithms alone, so it does not depend on a third one; p is not
+    adjusted (Ismail-Fawaz et al. 2023, arXiv 2305.11921). Differences are shares of the gap.
     """
     shares = field.shares()
     rows = range(len(field.names))
     pairs = {(str(i), str(j)): shares[:, j] - shares[:, i] for i in rows for j in rows if i != j}
-    found = {test.pair: test for test in compare_differences(pairs, tie=share)}
-    return [[found.get((str(i), str(j))) for j in rows] for i in rows]
+    tests = {test.pair: test for test in compare_differences(pairs, tie=share)}
+    return [[tests.get((str(i), str(j))) for j in rows] for i in rows]

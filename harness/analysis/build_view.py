@@ -1,7 +1,7 @@
-"""Join the rows of a stored run into the view that reports, gates and exports read.
+"""Build the view of a stored run that reports, gates and exports read.
 
-Only the store and the metrics are needed: what a report must know of algorithms and datasets
-stands in the run's own config under ``declared``, so no algorithm has to be importable.
+Only the store and the metrics are needed: facts about algorithms and datasets are in the run's own
+config under ``declared``, so no algorithm has to be importable.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from harness.core.ids import canonical
 from harness.core.model import DuelOutcome, Finding, Outcome, finding_from_json
 from harness.plugins.registry import Registry
 
-FINDING = "finding"  # the kind of a run's event that holds a finding of a check
+FINDING = "finding"  # kind of the events that hold findings of checks
 Tracks = Mapping[tuple[str, str], tuple[str, ...]]
 
 if TYPE_CHECKING:
@@ -33,17 +33,17 @@ if TYPE_CHECKING:
 
 
 def view_run(store: Store, run_id: str, registry: Registry) -> RunView:
-    """Return everything a report may show of a run.
+    """Return everything that a report may show of a run.
 
     Parameters
     ----------
     store
         Open for reading; the view's ``predictions`` reads its artifacts when called, also after
-        the store was closed.
+        the store is closed.
     run_id
         As :meth:`harness.store.Store.run` takes it.
     registry
-        Whose metrics are applied; ``load_registry(modules=["harness.plugins.metrics"])`` will do.
+        Provides the metrics; ``load_registry(modules=["harness.plugins.metrics"])`` is enough.
     """
     run = store.run(run_id)
     declared: Mapping[str, Any] = run["config"].get("declared", {})
@@ -92,31 +92,31 @@ def view_run(store: Store, run_id: str, registry: Registry) -> RunView:
 
 
 def diagnostics_of(events: Iterable[Mapping[str, Any]]) -> tuple[Diagnostic, ...]:
-    """Return what the events of a run say of its models, the newest answer to each question."""
-    told = {e["data"]["id"]: e["data"] for e in events if e["kind"] == "diagnostic"}
+    """Return the diagnostics in the events of a run, the newest answer to each question."""
+    newest = {e["data"]["id"]: e["data"] for e in events if e["kind"] == "diagnostic"}
     return tuple(
         Diagnostic(**{key: value for key, value in data.items() if key != "id"})
-        for data in told.values()
+        for data in newest.values()
     )
 
 
 def findings_of(events: Iterable[Mapping[str, Any]]) -> tuple[Finding, ...]:
-    """Return what the checks of data and method found in a run, as its events say."""
+    """Return the findings of the checks in the events of a run."""
     return tuple(finding_from_json(e["data"]) for e in events if e["kind"] == FINDING)
 
 
 def first_uses_of(events: Iterable[Mapping[str, Any]]) -> tuple[FirstUse, ...]:
-    """Return what the events of a run say of compiling, the latest of each kind of worker."""
-    told = {
+    """Return the compile times in the events of a run, the latest of each kind of worker."""
+    newest = {
         (e["data"]["algorithm"], e["data"]["threads"], e["data"]["environment"]): e["data"]
         for e in events
         if e["kind"] == "compiled"
     }
-    return tuple(FirstUse(**{**data, "notes": tuple(data["notes"])}) for data in told.values())
+    return tuple(FirstUse(**{**data, "notes": tuple(data["notes"])}) for data in newest.values())
 
 
 def tracks_of(declared: Mapping[str, Any]) -> Tracks:
-    """Return (algorithm, canonical params) → tracks; nothing where a run has but one track."""
+    """Return (algorithm, canonical params) → tracks; empty if a run has only one track."""
     listed = declared.get("tracks", ())
     if len({track for variant in listed for track in variant["tracks"]}) < 2:
         return {}
@@ -126,7 +126,7 @@ def tracks_of(declared: Mapping[str, Any]) -> Tracks:
 def cells_of(
     outcomes: Iterable[tuple[Outcome, bool]], scorer: Scorer, tracks: Tracks | None = None
 ) -> tuple[Cell, ...]:
-    """Return the outcomes of a run by algorithm, params, preparation and dataset, scored.
+    """Return the outcomes of a run by algorithm, params, preparation and dataset, with scores.
 
     Parameters
     ----------
@@ -173,8 +173,8 @@ def _cell(members: Sequence[tuple[Outcome, bool]], scorer: Scorer, machine: str)
 
 
 def speeds(duels: Iterable[DuelOutcome]) -> tuple[Speed, ...]:
-    """Return the speeds of a run's duels beside their noise floors, then pooled over datasets."""
-    fought = list(duels)
-    floors = noise_floors(fought)
-    found = [with_floor(speed, floors) for outcome in fought for speed in speeds_of(outcome)]
-    return (*found, *pool_speeds(found))
+    """Return the speeds of a run's duels with their noise floors, then pooled over datasets."""
+    outcomes = list(duels)
+    floors = noise_floors(outcomes)
+    single = [with_floor(speed, floors) for outcome in outcomes for speed in speeds_of(outcome)]
+    return (*single, *pool_speeds(single))

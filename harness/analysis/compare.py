@@ -1,9 +1,9 @@
-"""Two stored runs beside each other, matched cell by cell: what became better, worse, or failed.
+"""Compare two stored runs cell by cell: what became better, worse, or failed.
 
-A cell id is the same in both runs whatever code, versions or machine it was measured with; so a
-change of scores is paired over identical splits and judged like a pair of algorithms, in the
-direction of each metric. Raw seconds of two runs are *not interleaved*: they are shown side by
-side, and never become a verdict.
+A cell id is the same in both runs whatever the code, versions or machine. A change of scores is
+therefore paired over identical splits and judged like a pair of algorithms, in the direction of
+each metric. Raw seconds of two runs are *not interleaved*: they are shown side by side without a
+verdict.
 """
 
 from __future__ import annotations
@@ -33,19 +33,19 @@ Key = tuple[str, str, str, str]  # algorithm, params, preparation, dataset
 
 @dataclass(frozen=True)
 class Seconds:
-    """Median raw wall seconds of one phase in both runs: not interleaved, and no verdict."""
+    """Median raw wall seconds of one phase in both runs: not interleaved, without a verdict."""
 
     algorithm: str
     dataset: str
     phase: str
     old: float
     new: float
-    remeasured: bool  # whether any outcome of the new run is another than the old run's
+    remeasured: bool  # whether any outcome of the new run differs from the old run's
 
 
 @dataclass(frozen=True)
 class Turn:
-    """A cell that ended otherwise in the new run."""
+    """A cell whose status changed in the new run."""
 
     algorithm: str
     dataset: str
@@ -56,19 +56,19 @@ class Turn:
 
 @dataclass(frozen=True)
 class RunComparison:
-    """What two runs have in common, and how it changed."""
+    """The common cells of two runs, and their changes."""
 
     old: Mapping[str, Any]
     new: Mapping[str, Any]
-    matched: int  # cells that both have
+    matched: int  # cells in both runs
     only_old: int
     only_new: int
-    other_data: int  # cells of the same name whose dataset has other bytes now
+    other_data: int  # common cells whose dataset has other bytes now
     changes: tuple[Accuracy, ...]  # ``reference`` is the old run; positive = the new is better
     seconds: tuple[Seconds, ...]
     turns: tuple[Turn, ...]
-    ratios: tuple[RatioChange, ...] = ()  # of the duels that both have
-    rungs: tuple[RungChange, ...] = ()  # of the comparisons of trees that both have
+    ratios: tuple[RatioChange, ...] = ()  # of the duels in both runs
+    rungs: tuple[RungChange, ...] = ()  # of the tree comparisons in both runs
 
 
 def compare_runs(
@@ -88,22 +88,22 @@ def compare_runs(
     old, new
         Runs as :meth:`harness.store.Store.run` takes them.
     registry
-        Whose metrics are applied.
+        Provides the metrics.
     metrics
-        Names of metrics to compare beside the primary ones.
+        Names of metrics to compare besides the primary ones.
     tolerances
-        Metric → change in its own unit that counts as none. Without one it is the new run's
+        Metric → smallest change that counts, in its own unit. By default it is the new run's
         declared margin, a share of the gap between the constant and the best model.
     """
     runs = [store.run(name) for name in (old, new)]
     kept = tolerances or {}
     asked = {*metrics, *kept}
     _check_metrics(asked, registry)
-    found = [{o.trial.cell: o for o, _ in store.outcomes(run["id"])} for run in runs]
-    both = [cell for cell in found[1] if cell in found[0]]
-    same = [cell for cell in both if _data(found[0][cell]) == _data(found[1][cell])]
+    by_cell = [{o.trial.cell: o for o, _ in store.outcomes(run["id"])} for run in runs]
+    both = [cell for cell in by_cell[1] if cell in by_cell[0]]
+    same = [cell for cell in both if _data(by_cell[0][cell]) == _data(by_cell[1][cell])]
     scorer = Scorer(store, registry)
-    sides = [{_key(c): c for c in _cells(side, same, scorer)} for side in found]
+    sides = [{_key(c): c for c in _cells(side, same, scorer)} for side in by_cell]
     share = float(runs[1]["config"].get("declared", {}).get("margin", MARGIN))
     judged = _Changes(scorer, runs[0]["id"], share, kept, [c for s in sides for c in s.values()])
     pairs = [(sides[0][key], cell) for key, cell in sides[1].items()]
@@ -111,12 +111,12 @@ def compare_runs(
         old=runs[0],
         new=runs[1],
         matched=len(same),
-        only_old=len(found[0]) - len(both),
-        only_new=len(found[1]) - len(both),
+        only_old=len(by_cell[0]) - len(both),
+        only_new=len(by_cell[1]) - len(both),
         other_data=len(both) - len(same),
         changes=tuple(change for a, b in pairs for change in judged.of(a, b, asked)),
         seconds=tuple(row for a, b in pairs for row in _seconds(a, b)),
-        turns=tuple(_turns(found[0], found[1], same)),
+        turns=tuple(_turns(by_cell[0], by_cell[1], same)),
         ratios=ratio_changes(*(_ratios(store, run["id"]) for run in runs)),
         rungs=rung_changes(*(parities_of(store, run, scorer) for run in runs)),
     )
@@ -149,7 +149,7 @@ def _key(cell: Cell) -> Key:
 
 
 class _Changes:
-    """Judges cells of the new run against those of the old."""
+    """Compares cells of the new run with those of the old one."""
 
     def __init__(
         self,
@@ -165,7 +165,7 @@ class _Changes:
             self.by_dataset[cell.dataset].append(cell)
 
     def of(self, old: Cell, new: Cell, asked: set[str]) -> Iterator[Accuracy]:
-        """Yield the change of the primary metric, and of those that were asked for."""
+        """Yield the change of the primary metric, and of the metrics in ``asked``."""
         if all(o.status is Status.SKIPPED for o in (*old.outcomes, *new.outcomes)):
             return
         primary = self.scorer.primary(Task(new.task))
@@ -188,10 +188,10 @@ class _Changes:
 
 
 def _seconds(old: Cell, new: Cell) -> Iterator[Seconds]:
-    again = any(a != b for a, b in zip(old.outcomes, new.outcomes, strict=True))
+    remeasured = any(a != b for a, b in zip(old.outcomes, new.outcomes, strict=True))
     for phase, after in new.seconds.items():
         if phase in old.seconds:
-            yield Seconds(new.algorithm, new.dataset, phase, old.seconds[phase], after, again)
+            yield Seconds(new.algorithm, new.dataset, phase, old.seconds[phase], after, remeasured)
 
 
 def _turns(

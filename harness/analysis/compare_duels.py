@@ -1,7 +1,7 @@
-"""Two stored runs beside each other: ratios of their duels, rungs of their comparisons of trees.
+"""Compare the duels and tree comparisons of two stored runs.
 
-A ratio comes from calls that alternate, so that of one run may stand beside that of another; where
-their intervals lie apart, something changed. Both ratios are shown, and no third is made of them.
+A ratio comes from alternating calls, so the ratios of two runs are comparable: if their intervals
+do not overlap, something changed. Both ratios are shown; no ratio of ratios is computed.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class RatioChange:
 
     @property
     def verdict(self) -> str:
-        """``faster`` or ``slower`` where the intervals lie apart, else ``undecided``."""
+        """``faster`` or ``slower`` if the intervals do not overlap, else ``undecided``."""
         if self.new.low > self.old.high:
             return "faster"
         return "slower" if self.new.high < self.old.low else "undecided"
@@ -34,20 +34,20 @@ class RatioChange:
 
 @dataclass(frozen=True)
 class RungChange:
-    """The rung of a pair on a dataset in both runs; "" is no rung."""
+    """The parity level of a pair on a dataset in both runs; "" if no level is reached."""
 
     algorithm: str
     reference: str
     dataset: str
-    mode: str  # of the algorithm's param ``parity``; "" is its default one
+    mode: str  # the algorithm's param ``parity``; "" is its default mode
     old: str
     new: str
 
 
 def ratio_changes(old: Iterable[Speed], new: Iterable[Speed]) -> tuple[RatioChange, ...]:
-    """Return the ratios of every duel and phase that both runs have.
+    """Return the ratios of every duel and phase in both runs.
 
-    It is the same duel where both sides have the same params and threads, and the same rows.
+    Two duels are the same if both sides have the same params, threads and rows.
     """
     before = _by_subject(old)
     return tuple(
@@ -66,7 +66,7 @@ def _by_subject(speeds: Iterable[Speed]) -> Mapping[tuple[str, ...], Speed]:
 
 
 def rung_changes(old: Iterable[Parity], new: Iterable[Parity]) -> tuple[RungChange, ...]:
-    """Return the rungs of every pair and dataset that both runs compared."""
+    """Return the parity levels of every pair and dataset that both runs compared."""
     before = {_place(parity): parity for parity in old}
     return tuple(
         RungChange(

@@ -1,4 +1,4 @@
-"""ROC and precision-recall of a forecast of one event, and the front of two quantities."""
+"""ROC and precision-recall curves of an event's forecast, and the Pareto front of two values."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ import numpy as np
 def event_curve(
     score: np.ndarray, hit: np.ndarray, weight: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return false and true positive rates and precision, at each threshold from the highest on.
+    """Return false and true positive rates and precision at each threshold, the highest first.
 
-    All three begin with the threshold that nothing reaches, where precision is 1 by convention;
-    rows with the same score are one step.
+    All three begin with a threshold above every score, where precision is 1 by convention; rows
+    with the same score are one step.
 
     Parameters
     ----------
     score : (n,) float64
     hit : (n,) bool
-        Whether the event came true.
+        Whether the event occurred.
     weight : (n,) float64
-        Of the rows.
+        Weights of the rows.
     """
     order = np.argsort(-score, kind="stable")
     ends = np.append(np.flatnonzero(np.diff(score[order])), len(order) - 1)
@@ -35,11 +35,11 @@ def event_curve(
 
 
 def front(points: Sequence[tuple[float, float]]) -> list[int]:
-    """Return the positions of those that no other point is below in both, by the first number."""
+    """Return the positions of the Pareto front (both values minimised), by the first value."""
     order = sorted(range(len(points)), key=lambda i: points[i])
-    best, found = math.inf, []
+    best, positions = math.inf, []
     for i in order:
         if math.isfinite(points[i][0]) and points[i][1] < best:
             best = points[i][1]
-            found.append(i)
-    return found
+            positions.append(i)
+    return positions

@@ -1,4 +1,4 @@
-"""What a comparison of two ensembles finds, as plain records that a store can keep."""
+"""Records of the differences between two ensembles, in a form that the store can keep."""
 
 from __future__ import annotations
 
@@ -9,42 +9,42 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Line:
-    """One line of a drawn tree: a node, at its depth."""
+    """One line of a drawn tree: a node at its depth."""
 
     depth: int
     side: str  # of its parent: "left" or "right"; "" at the root
     text: str
     rows: int  # training rows that reach it
-    shape: str  # split, leaf, or more: something that is not drawn
-    marked: bool = False  # here the two trees part
+    shape: str  # split, leaf, or more (nodes that are not drawn)
+    marked: bool = False  # whether the two trees differ here
 
 
 @dataclass(frozen=True)
 class Node:
-    """What one tree has at a place."""
+    """The node of one tree at a place."""
 
     number: int  # counted from the tree's root, as the ensemble numbers them
     text: str  # "petal width <= 0.8", "leaf 0.25"
     missing: str  # where missing values go: "left" or "right"; "" at a leaf
-    rows: tuple[int, ...]  # training rows that go left and right; of a leaf, those in it
-    gain: float | None  # as the model itself tells it, in its own unit
+    rows: tuple[int, ...]  # training rows that go left and right; at a leaf, its rows
+    gain: float | None  # as exported by the model, in its own unit
 
 
 @dataclass(frozen=True)
 class Gains:
-    """What both splits gain by the sums of one side; None where there is no split."""
+    """The gains of both splits by the sums of one side; None where there is no split."""
 
     by: str  # "a" or "b": whose weights, targets and scores were summed
     criterion: str
     a: float | None
     b: float | None
-    resolution: float  # differences below are none: these were computed in double precision
-    rounding: float  # what g and h in single precision may move them by, summed in double
-    single: float  # what sums in single precision may move them by
+    resolution: float  # smaller differences do not count; computed in double precision
+    rounding: float  # possible error if g and h are in single precision and sums in double
+    single: float  # possible error if sums are in single precision
 
     @property
     def apart(self) -> float:
-        """Return how far the two gains are apart; no split gains nothing."""
+        """Return the difference of the two gains; no split has gain 0."""
         return abs((self.a or 0.0) - (self.b or 0.0))
 
     @property
@@ -54,17 +54,17 @@ class Gains:
 
     @property
     def better(self) -> str:
-        """Return which split gains more, "a" or "b"; "" where they gain the same."""
+        """Return the split with the larger gain, "a" or "b"; "" if the gains are equal."""
         one, other = self.a or 0.0, self.b or 0.0
         return "" if one == other else "a" if one > other else "b"
 
 
 @dataclass(frozen=True)
 class Difference:
-    """The first place at which one level of agreement ends.
+    """The first place where one level of agreement ends.
 
-    ``rows`` reach the place, ``moved`` of them go to the other side; ``affected`` end in a leaf
-    with other company or another value, anywhere in this tree.
+    ``rows`` reach the place, and ``moved`` of them go to the other side; ``affected`` rows end in a
+    leaf with other rows or another value, anywhere in this tree.
     """
 
     level: str  # structure, values or bits
@@ -73,7 +73,7 @@ class Difference:
     path: str  # from the root of a, of L and R
     a: Node | None
     b: Node | None
-    cause: str  # tie, rounding, rule; "" where it cannot be told
+    cause: str  # tie, rounding, rule; "" if unknown
     sentence: str
     rows: int = 0
     moved: int = 0
@@ -82,24 +82,24 @@ class Difference:
     ulps_of: str = ""  # float32 or float64
     relative: float | None = None  # of two leaf values or gains
     gains: tuple[Gains, ...] = ()
-    no_gains: str = ""  # why gains could not be computed again
+    no_gains: str = ""  # why gains could not be recomputed
     scale: float | None = None  # every leaf of the tree is this many times as large in b
     shift: float | None = None  # every leaf of the tree is this much larger in b
-    others: int = 0  # more places of this tree that differ so
+    others: int = 0  # further places of this tree with the same kind of difference
     drawing: tuple[tuple[Line, ...], tuple[Line, ...]] = ((), ())
-    path_b: str = ""  # in b, where it is another: above it, left and right are exchanged
+    path_b: str = ""  # path in b if it differs: left and right are exchanged above it
 
 
 @dataclass(frozen=True)
 class Comparison:
     """How far two ensembles agree, and the first difference on each level, in order of trees."""
 
-    agreement: str  # bits, values, structure, or "" where the trees are not the same
+    agreement: str  # bits, values, structure, or "" if the trees differ
     differences: tuple[Difference, ...]
     trees: tuple[int, int]
-    alike: int  # trees from the first on that split the training rows in the same way
+    alike: int  # leading trees that split the training rows in the same way
     rows: int  # training rows
-    worst: float | None  # largest difference of predictions on them; None: of other shapes
+    worst: float | None  # largest difference of predictions on them; None if the shapes differ
     tolerance: float  # relative, of leaf values
 
 

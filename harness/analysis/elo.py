@@ -1,9 +1,9 @@
-"""Elo ratings of algorithms over many datasets, with the interval that their choice leaves open.
+"""Elo ratings of algorithms over many datasets, with bootstrap intervals over the datasets.
 
 The model of Bradley & Terry (1952, *Biometrika* 39): algorithm i has the lower loss than j with
-probability 1 / (1 + 10^((R_j - R_i) / 400)). Every two algorithms meet once on each dataset; a tie
-is half a win for both. Below 16 datasets the intervals are wider than the table is high, and
-ranks and wins say all there is.
+probability 1 / (1 + 10^((R_j - R_i) / 400)). Every two algorithms are compared once on each
+dataset; a tie is half a win for both. Below 16 datasets the intervals are wider than the spread of
+the ratings; use ranks and wins instead.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ import numpy as np
 from harness.analysis.run_view import Interval
 
 FEWEST = 16  # datasets
-MEAN = 1000.0  # rating: the mean of the field
+MEAN = 1000.0  # mean rating
 SAMPLES = 300  # of the bootstrap
-PRIOR = 0.5  # a tie between every two, counted half: who wins all has a rating all the same
+PRIOR = 0.5  # half a tie between every two, so that an algorithm with wins only has a rating
 
 
 def elo(losses: np.ndarray, seed: int = 0, level: float = 0.95) -> list[Interval]:
@@ -25,7 +25,7 @@ def elo(losses: np.ndarray, seed: int = 0, level: float = 0.95) -> list[Interval
     ----------
     losses : (N, k) array, lower is better
     seed
-        Of the bootstrap, so that a report reads the same twice.
+        Seed of the bootstrap, so that a report is reproducible.
     """
     won = victories(losses)
     rng = np.random.default_rng(seed)
@@ -34,7 +34,7 @@ def elo(losses: np.ndarray, seed: int = 0, level: float = 0.95) -> list[Interval
     centre = ratings_of(won.sum(axis=0))
     tail = 50 * (1 - level)
     low, high = np.percentile(ratings, [tail, 100 - tail], axis=0)
-    # The estimate belongs to the interval, also where the bootstrap is skewed.
+    # The interval always holds the estimate, also if the bootstrap is skewed.
     return [
         Interval(float(min(a, x)), float(x), float(max(b, x)), level, n=len(losses))
         for a, x, b in zip(low, centre, high, strict=True)
@@ -42,10 +42,10 @@ def elo(losses: np.ndarray, seed: int = 0, level: float = 0.95) -> list[Interval
 
 
 def victories(losses: np.ndarray) -> np.ndarray:
-    """Return (N, k, k): what row i won against column j on each dataset, 1, ½ or 0."""
-    mine, other = losses[:, :, None], losses[:, None, :]
-    won: np.ndarray = (mine < other) + 0.5 * (mine == other)
-    return won * (1 - np.eye(losses.shape[1]))  # nobody meets itself
+    """Return wins (N, k, k) of row i against column j on each dataset: 1, ½ or 0."""
+    own, other = losses[:, :, None], losses[:, None, :]
+    won: np.ndarray = (own < other) + 0.5 * (own == other)
+    return won * (1 - np.eye(losses.shape[1]))  # no game of an algorithm with itself
 
 
 def ratings_of(won: np.ndarray, prior: float = PRIOR) -> np.ndarray:

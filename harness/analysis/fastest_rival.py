@@ -1,7 +1,7 @@
-"""How much faster than the fastest rival: of many duels on one workload, the one that counts.
+"""The fastest rival of each algorithm on each workload, and the ratio of times to it.
 
-To be fast is worth nothing where accuracy is lost. So a rival counts where its loss is within the
-margin of the least loss that any side of the workload has; and where our own is not, that is said.
+Speed without accuracy is worthless. A rival therefore counts only if its loss is within the margin
+of the least loss of any side of the workload; it is noted if our own loss is not.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from harness.analysis.speed import TRAIN, fit_peaks
 from harness.analysis.stats import geometric_mean
 from harness.core.ids import canonical
 
-Ours = tuple[str, str, str]  # algorithm, its params, dataset
-Rival = tuple[str, str]  # its name, its params
+Ours = tuple[str, str, str]  # algorithm, params, dataset
+Rival = tuple[str, str]  # name, params
 OURS: Rival = ("", "")
 PARTS = ("native", "fit")  # of `train`
-LEAST_SHARE = 0.01  # of training: what takes less is no binning, but a look at arrays
+LEAST_SHARE = 0.01  # of training; a shorter native phase only inspects arrays and bins nothing
 
 
 @dataclass(frozen=True)
 class Fastest:
-    """The fastest of the rivals that count, on one workload, in one phase."""
+    """The fastest rival that counts, on one workload in one phase."""
 
     workload: str
     algorithm: str
@@ -33,14 +33,14 @@ class Fastest:
     rival: str
     ratio: Interval  # time of the rival over ours
     seconds: tuple[float, float]  # ours, the rival's
-    verdict: str  # of our accuracy against that rival's; "" where none was measured
-    accurate: bool  # our loss is within the margin of the least one
-    left_out: tuple[str, ...]  # rivals whose loss is not, or that have none
+    verdict: str  # our accuracy against that rival's; "" if not measured
+    accurate: bool  # whether our loss is within the margin of the least one
+    left_out: tuple[str, ...]  # rivals with a larger loss, or without one
 
 
 @dataclass(frozen=True)
 class Peaks:
-    """The peak of memory of an algorithm's first fit on one workload, beside its rivals'."""
+    """Peak memory of an algorithm's first fit on one workload, and its rivals' peaks."""
 
     workload: str
     algorithm: str
@@ -59,53 +59,54 @@ class Lead:
 
 
 def fastest_rivals(views: Iterable[RunView], phase: str) -> list[Fastest]:
-    """Return the fastest rival that counts of each algorithm, run and dataset.
+    """Return the fastest rival that counts for each algorithm, run and dataset.
 
     Parameters
     ----------
     views
-        Of runs, each one workload or more; its name is the run's, with the dataset where the run
-        has several.
+        Views of runs. The name of a workload is the run's, with the dataset if the run has several.
     phase
         ``train``, ``predict`` or ``predict_one``; or a part of training, ``native`` or ``fit``:
-        then it is the rival that trains fastest, and none where a side bins inside ``fit``.
+        then the rival is the one that trains fastest, and none if a side bins inside ``fit``.
     """
-    found = []
+    rivals = []
     for view in views:
-        raced = races(view, TRAIN if phase in PARTS else phase)
-        for ours, speeds in raced.items():
-            name = workload_name(view, ours[-1], [dataset for _, _, dataset in raced])
+        by_algorithm = speeds_by_algorithm(view, TRAIN if phase in PARTS else phase)
+        for ours, speeds in by_algorithm.items():
+            name = workload_name(view, ours[-1], [dataset for _, _, dataset in by_algorithm])
             fastest, whole = _fastest(name, speeds, [a for a in view.accuracy if _ours(a) == ours])
             if phase in PARTS:
-                found += _part(fastest, whole, phase, view.speed)
+                rivals += _part(fastest, whole, phase, view.speed)
             else:
-                found.append(fastest)
-    return found
+                rivals.append(fastest)
+    return rivals
 
 
-def races(view: RunView, phase: str) -> dict[Ours, list[Speed]]:
-    """Return the speeds of one phase by who raced, on which dataset; not those against itself."""
-    raced: dict[Ours, list[Speed]] = {}
+def speeds_by_algorithm(view: RunView, phase: str) -> dict[Ours, list[Speed]]:
+    """Return the speeds of one phase by algorithm, params and dataset, without A/A duels."""
+    by_algorithm: dict[Ours, list[Speed]] = {}
     for speed in view.speed:
         if speed.phase == phase and speed.dataset and speed.algorithm != speed.reference:
-            raced.setdefault(_ours(speed), []).append(speed)
-    return raced
+            by_algorithm.setdefault(_ours(speed), []).append(speed)
+    return by_algorithm
 
 
 def has_rivals(views: Sequence[RunView]) -> bool:
-    """Say whether there is a fastest one to look for: several workloads, or several rivals."""
-    several = (len(speeds) > 1 for view in views for speeds in races(view, TRAIN).values())
+    """Return whether there are several workloads or several rivals to compare."""
+    several = (
+        len(speeds) > 1 for view in views for speeds in speeds_by_algorithm(view, TRAIN).values()
+    )
     return len(views) > 1 or any(several)
 
 
 def workload_name(view: RunView, dataset: str, datasets: Iterable[str]) -> str:
-    """Return the name of a run, with the dataset where the run has several."""
+    """Return the name of a run, with the dataset if the run has several."""
     name = str(view.run["name"])
     return f"{name} {dataset}" if len(set(datasets)) > 1 else name
 
 
 def _part(whole: Fastest, trained: Speed, phase: str, speeds: Iterable[Speed]) -> list[Fastest]:
-    """Return one part of training against the rival of the whole; nothing where it is no part."""
+    """Return one part of training against the rival of the whole; empty if it is no part."""
     parts = {
         speed.phase: speed
         for speed in speeds
@@ -121,56 +122,56 @@ def _part(whole: Fastest, trained: Speed, phase: str, speeds: Iterable[Speed]) -
     return [replace(whole, phase=phase, ratio=part.ratio, seconds=part.seconds)]
 
 
-def _ours(found: Speed | Accuracy) -> Ours:
-    """Return what races: our algorithm with its params, on a dataset."""
-    return found.algorithm, canonical(found.params[0]), found.dataset
+def _ours(record: Speed | Accuracy) -> Ours:
+    """Return our side of a record: algorithm, params and dataset."""
+    return record.algorithm, canonical(record.params[0]), record.dataset
 
 
-def _theirs(found: Speed | Accuracy) -> Rival:
-    """Return what it races against."""
-    return found.reference, canonical(found.params[1])
+def _theirs(record: Speed | Accuracy) -> Rival:
+    """Return the other side of a record: name and params."""
+    return record.reference, canonical(record.params[1])
 
 
 def peaks_of(views: Iterable[RunView]) -> list[Peaks]:
-    """Return the peaks of memory of each algorithm that fought, and of all its rivals."""
-    found = []
+    """Return the memory peaks of each algorithm with a duel, and of all its rivals."""
+    rivals = []
     for view in views:
-        fought: dict[Ours, list[tuple[Rival, int, int]]] = {}
+        by_algorithm: dict[Ours, list[tuple[Rival, int, int]]] = {}
         for outcome in view.duels:
             a, b = outcome.duel.a, outcome.duel.b
             known = [pair for pair in fit_peaks(outcome) if min(pair) > 0]
             if known and a.name != b.name:
                 ours, theirs = (int(median(side)) for side in zip(*known, strict=True))
-                own, rival = (canonical(side.trials[0].params) for side in (a, b))
-                place = a.name, own, a.dataset.name
-                fought.setdefault(place, []).append(((b.name, rival), ours, theirs))
-        for (algorithm, _, dataset), peaks in fought.items():
-            name = workload_name(view, dataset, [on for _, _, on in fought])
+                params, rival = (canonical(side.trials[0].params) for side in (a, b))
+                place = a.name, params, a.dataset.name
+                by_algorithm.setdefault(place, []).append(((b.name, rival), ours, theirs))
+        for (algorithm, _, dataset), peaks in by_algorithm.items():
+            name = workload_name(view, dataset, [on for _, _, on in by_algorithm])
             ratios = {rival: theirs / ours for rival, ours, theirs in peaks}
-            found.append(Peaks(name, algorithm, median(p[1] for p in peaks), ratios))
-    return found
+            rivals.append(Peaks(name, algorithm, median(p[1] for p in peaks), ratios))
+    return rivals
 
 
-def lead_of(found: Sequence[Fastest]) -> Lead | None:
-    """Return the geometric mean and the worst of the ratios of one phase; None where none is."""
-    if not found:
+def lead_of(rivals: Sequence[Fastest]) -> Lead | None:
+    """Return the geometric mean and the worst ratio of one phase; None if there is none."""
+    if not rivals:
         return None
-    worst = min(found, key=lambda one: one.ratio.value)
-    mean = geometric_mean([one.ratio.value for one in found])
-    return Lead(found[0].phase, mean, worst, len(found))
+    worst = min(rivals, key=lambda one: one.ratio.value)
+    mean = geometric_mean([one.ratio.value for one in rivals])
+    return Lead(rivals[0].phase, mean, worst, len(rivals))
 
 
 def _fastest(
     name: str, speeds: Sequence[Speed], judged: Sequence[Accuracy]
 ) -> tuple[Fastest, Speed]:
-    """Return the fastest rival that counts, and the speed that says so."""
+    """Return the fastest rival that counts, and its speed record."""
     verdicts = {_theirs(accuracy): accuracy for accuracy in judged}
     behind = _behind(verdicts)
     counted = [speed for speed in speeds if not behind.get(_theirs(speed))] or list(speeds)
     speed = min(counted, key=lambda one: one.ratio.value)
     verdict = verdicts.get(_theirs(speed))
     left_out = {name for (name, params), lost in behind.items() if lost and (name, params) != OURS}
-    found = Fastest(
+    fastest = Fastest(
         workload=name,
         algorithm=speed.algorithm,
         phase=speed.phase,
@@ -181,13 +182,13 @@ def _fastest(
         accurate=not behind.get(OURS, False),
         left_out=tuple(sorted(left_out)),
     )
-    return found, speed
+    return fastest, speed
 
 
 def _behind(verdicts: dict[Rival, Accuracy]) -> dict[Rival, bool]:
-    """Return by side whether its loss is above the least by the margin.
+    """Return for each side whether its loss exceeds the least loss by more than the margin.
 
-    A side without a score is behind; so are we where no rival has a difference, as ours failed.
+    A side without a score is behind. So is our side if it failed and no rival has a difference.
     """
     losses = {rival: one.difference.value for rival, one in verdicts.items()}
     known = {rival: loss for rival, loss in losses.items() if math.isfinite(loss)}

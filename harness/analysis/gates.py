@@ -1,15 +1,15 @@
 """Gates: claims about a stored run, decided by the bounds of intervals.
 
-A gate passes where the whole interval keeps to the limit, fails where the whole interval breaks
-it, and is *undecided* in between, or where nothing was measured that it could be read from.
+A gate passes if the whole interval is within the limit and fails if the whole interval is beyond
+it. Otherwise, or if nothing was measured, it is *undecided*.
 
-- ``accuracy``: the loss may be worse by ``limit`` of the gap. Passes by the 90 % interval (one
-  side of it has an error of 5 %), fails by that of 95 %. A trial of ours without a score fails it.
-  Where no algorithm beats the constant model there is no gap, and the loss may not be worse.
+- ``accuracy``: the loss may be worse by ``limit`` of the gap. It passes by the 90 % interval (one
+  side of it has an error of 5 %) and fails by the 95 % interval. A trial of ours without a score
+  fails it. If no algorithm beats the constant model there is no gap, and the loss may not be worse.
 - ``speed``, ``memory``: the reference's time or memory over ours is at least ``limit``. Only
-  launches count as units, and beyond a noise floor the ratio must lie clear of the limit. A duel
-  that our side ended fails it, and one that the reference ended leaves it undecided.
-- ``rung``: the parity ladder is climbed to ``limit`` at least.
+  launches count as units, and the ratio must be beyond the limit by more than the noise floor. If
+  our side ended the duel it fails; if the reference ended it, it is undecided.
+- ``rung``: the parity level is ``limit`` or higher.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ State = Literal["pass", "fail", "undecided"]
 
 @dataclass(frozen=True)
 class Decision:
-    """What one gate says of one pair on one dataset (``""``: over all of them)."""
+    """The decision of one gate on one pair and dataset (``""``: over all datasets)."""
 
     gate: Gate
     state: State
@@ -41,20 +41,20 @@ class Decision:
     reference: str
     dataset: str
     limit: float | str
-    measured: Interval | None = None  # in the unit of the limit; above it is better
+    measured: Interval | None = None  # in the unit of the limit; higher is better
 
 
 def gates_of(config: Mapping[str, Any]) -> list[Gate]:
     """Return the gates that a stored run's own experiment declares."""
-    found = config.get("experiment", {}).get("gate", ())
-    return [Gate.model_validate(gate) for gate in found]
+    declared = config.get("experiment", {}).get("gate", ())
+    return [Gate.model_validate(gate) for gate in declared]
 
 
 def decide_gates(gates: Iterable[Gate], view: RunView) -> list[Decision]:
-    """Return what each gate says of each pair and dataset it is about.
+    """Return the decisions of each gate on its pairs and datasets.
 
-    A gate that nothing in the run answers to gives one undecided decision, so that a misspelt
-    name never passes.
+    A gate that matches nothing in the run gives one undecided decision, so that a misspelt name
+    never passes.
     """
     decide = {"accuracy": _accuracy, "speed": _speed, "memory": _memory, "rung": _rung}
     return [
@@ -65,7 +65,7 @@ def decide_gates(gates: Iterable[Gate], view: RunView) -> list[Decision]:
 
 
 def state_of(decisions: Iterable[Decision]) -> State:
-    """Return the state of gates together: one failure fails, else one undecided is undecided."""
+    """Return the joint state: fail if any failed, else undecided if any is undecided."""
     states = {decision.state for decision in decisions}
     if "fail" in states:
         return "fail"
@@ -81,14 +81,14 @@ def _accuracy(gate: Gate, view: RunView) -> Iterator[Decision]:
         if on_track and (verdict.dataset == "") is gate.pooled and _about(gate, verdict):
             declared = verdict.margin / verdict.gap if verdict.gap > 0 else 0.0
             limit = declared if gate.limit is None else float(gate.limit)
-            state, reason = _hold_accuracy(verdict, limit)
+            state, reason = _decide_accuracy(verdict, limit)
             measured = _shared(verdict.difference, verdict.gap) if verdict.gap > 0 else None
-            told = "; ".join(filter(None, [verdict.track and f"{verdict.track} track", reason]))
-            yield _decision(gate, verdict, state, told, -limit, measured)
+            text = "; ".join(filter(None, [verdict.track and f"{verdict.track} track", reason]))
+            yield _decision(gate, verdict, state, text, -limit, measured)
 
 
-def _hold_accuracy(verdict: Accuracy, limit: float) -> tuple[State, str]:
-    """Return whether the loss is worse by no more than a share of the gap, and why."""
+def _decide_accuracy(verdict: Accuracy, limit: float) -> tuple[State, str]:
+    """Return whether the loss is worse by no more than a share of the gap, with the reason."""
     if verdict.failed[0]:
         return "fail", f"without a score: {verdict.failed[0]} of its trials"
     if unreadable := _unreadable(verdict):
@@ -103,11 +103,11 @@ def _hold_accuracy(verdict: Accuracy, limit: float) -> tuple[State, str]:
 
 
 def _unreadable(verdict: Accuracy) -> str:
-    """Return why the intervals of a verdict say nothing, or nothing."""
+    """Return why the intervals of a verdict cannot be used; empty if they can."""
     if verdict.inner is None or not math.isfinite(verdict.inner.low):
         return verdict.advice or "too few splits for an interval"
     if verdict.error == 0 and verdict.verdict == "inconclusive":
-        return verdict.advice  # equal differences carry no variance to judge by
+        return verdict.advice  # equal differences have no variance
     return ""
 
 
@@ -119,9 +119,9 @@ def _speed(gate: Gate, view: RunView) -> Iterator[Decision]:
     yield from (_lost(gate, duel) for duel in lost.values() if _about(gate, _names(duel)))
     for speed in _speeds(gate, view.speed, lost):
         if speed.phase == gate.phase:
-            state, reason = hold_ratio(speed.ratio, speed.unit, _least(gate), speed.floor or 0.0)
-            told = "; ".join(filter(None, [reason, *speed.notes]))
-            yield _decision(gate, speed, state, told, _least(gate), speed.ratio)
+            state, reason = decide_ratio(speed.ratio, speed.unit, _least(gate), speed.floor or 0.0)
+            text = "; ".join(filter(None, [reason, *speed.notes]))
+            yield _decision(gate, speed, state, text, _least(gate), speed.ratio)
 
 
 def _memory(gate: Gate, view: RunView) -> Iterator[Decision]:
@@ -130,12 +130,12 @@ def _memory(gate: Gate, view: RunView) -> Iterator[Decision]:
     for speed in _speeds(gate, view.speed, lost):
         if speed.phase == "fit" and speed.memory is not None:
             unit = speed.unit if gate.pooled else "launch"
-            state, reason = hold_ratio(speed.memory, unit, _least(gate), 0.0)
+            state, reason = decide_ratio(speed.memory, unit, _least(gate), 0.0)
             yield _decision(gate, speed, state, reason, _least(gate), speed.memory)
 
 
-def hold_ratio(ratio: Interval, unit: str, least: float, floor: float) -> tuple[State, str]:
-    """Return whether a ratio is at least so much, and why it cannot be said."""
+def decide_ratio(ratio: Interval, unit: str, least: float, floor: float) -> tuple[State, str]:
+    """Return whether a ratio is at least ``least``, with the reason if it is undecided."""
     if unit == "block":
         return "undecided", "too few launches for a gate: ask for 8 with duels.launches"
     if not math.isfinite(ratio.high):
@@ -177,7 +177,7 @@ def _names(outcome: DuelOutcome) -> _Names:
 
 
 def _lost(gate: Gate, outcome: DuelOutcome) -> Decision:
-    """Return the decision of a duel that came to no end: our own failure fails the gate."""
+    """Return the decision on a duel that failed: a failure of our side fails the gate."""
     ours = outcome.facts.get("failed_side") == "a"
     why = outcome.failure.message if outcome.failure else outcome.status.value
     state: State = "fail" if ours else "undecided"
@@ -188,19 +188,21 @@ def _least(gate: Gate) -> float:
     return 1.0 if gate.limit is None else float(gate.limit)
 
 
-# ------------------------------------------------------------------ rungs
+# ------------------------------------------------------------------ parity levels
 
 
 def _rung(gate: Gate, view: RunView) -> Iterator[Decision]:
     wanted = str(gate.limit)
     for parity in view.parity:
         if _about(gate, parity):
-            reason = "; ".join(filter(None, [f"reaches {parity.rung or 'no rung'}", parity.reason]))
-            yield _decision(gate, parity, _climbed(parity, wanted), reason, wanted)
+            reason = "; ".join(
+                filter(None, [f"reaches {parity.rung or 'no parity level'}", parity.reason])
+            )
+            yield _decision(gate, parity, _decide_parity(parity, wanted), reason, wanted)
 
 
-def _climbed(parity: Parity, wanted: str) -> State:
-    """Return whether a rung is reached; where nothing could be looked at it is undecided."""
+def _decide_parity(parity: Parity, wanted: str) -> State:
+    """Return whether a parity level is reached; undecided if nothing was compared."""
     if parity.rung in RUNGS and RUNGS.index(parity.rung) >= RUNGS.index(wanted):
         return "pass"
     if wanted == "L0":
@@ -211,25 +213,25 @@ def _climbed(parity: Parity, wanted: str) -> State:
 # ------------------------------------------------------------------ common
 
 
-def _about(gate: Gate, found: Any) -> bool:
-    """Whether a gate is about a record of a pair; a pooled one has no dataset to match."""
+def _about(gate: Gate, record: Any) -> bool:
+    """Return whether a gate applies to a record of a pair; a pooled gate matches no dataset."""
     return (
-        found.algorithm != found.reference
-        and fnmatchcase(found.algorithm, gate.algorithm)
-        and fnmatchcase(found.reference, gate.reference)
-        and (gate.pooled or any(fnmatchcase(found.dataset, g) for g in gate.datasets))
+        record.algorithm != record.reference
+        and fnmatchcase(record.algorithm, gate.algorithm)
+        and fnmatchcase(record.reference, gate.reference)
+        and (gate.pooled or any(fnmatchcase(record.dataset, g) for g in gate.datasets))
     )
 
 
 def _decision(
     gate: Gate,
-    found: Any,
+    record: Any,
     state: State,
     reason: str,
     limit: float | str,
     measured: Interval | None = None,
 ) -> Decision:
-    names = (found.algorithm, found.reference, found.dataset)
+    names = (record.algorithm, record.reference, record.dataset)
     return Decision(gate, state, reason, *names, limit=limit, measured=measured)
 
 

@@ -1,13 +1,13 @@
-"""When a duel may end early: at fixed looks, each at a level that leaves the whole at 95 %.
+"""Interim analyses of a duel: after which launches it may stop early, and at which level.
 
-Looking at every launch and stopping when the interval says what one hoped for gives false alarms
-in one of five duels. Here the interval is looked at after 8, 12, 16 and 24 launches only, each
-time at 98 %: Pocock's boundary, a constant level at every look (Pocock 1977, *Biometrika* 64).
-The intervals are *repeated confidence intervals* (Jennison & Turnbull 1989, *JRSS B* 51): the
-chance that any of the four misses the truth is 4.9 %, so the one that is reported covers it in 95 %
-of duels whatever rule stopped it. Ranks and signs of symmetric differences are free of their
-distribution, and so is that number. An O'Brien-Fleming boundary, which spends next to nothing
-early, cannot be had: with 8 launches the widest signed-rank interval has 99.2 %.
+Stopping at the first launch whose interval looks favourable gives false alarms in one of five
+duels. Therefore the interval is analysed after 8, 12, 16 and 24 launches only, each time at 98 %:
+Pocock's boundary, a constant level at every analysis (Pocock 1977, *Biometrika* 64). The intervals
+are *repeated confidence intervals* (Jennison & Turnbull 1989, *JRSS B* 51): the chance that any of
+the four misses the truth is 4.9 %, so the reported one covers it in 95 % of duels, whatever rule
+stopped the duel. Ranks and signs of symmetric differences do not depend on the distribution, and
+neither does that number. An O'Brien-Fleming boundary, which spends almost no error early, is
+impossible: with 8 launches the widest signed-rank interval has 99.2 %.
 """
 
 from __future__ import annotations
@@ -20,37 +20,37 @@ from harness.analysis.run_view import Interval
 from harness.analysis.speed import LOOK_LEVEL, TRAIN, ratio_of, train_blocks
 from harness.core.model import Block, Duel, StopRule
 
-LOOKS = (8, 12, 16, 24)
+INTERIM_LAUNCHES = (8, 12, 16, 24)
 
 
 def stop_reason(duel: Duel, blocks: Sequence[Block]) -> str:
-    """Return why a duel ends after the launches of its blocks, or nothing where it goes on.
+    """Return why a duel ends after the given blocks; empty if it goes on.
 
     Parameters
     ----------
     duel
-        One without a stop rule never ends early.
+        A duel without a stop rule never ends early.
     blocks
         All blocks so far, of whole launches.
     """
     rule, done = duel.stop, len({block.launch for block in blocks})
     if rule is None or done not in rule.looks:
         return ""
-    told, lacking = [], []
+    reached, lacking = [], []
     for phase in (rule.phase, *rule.also):
         one = replace(rule, phase=phase)
-        ratio = looked_at(one, blocks)
+        ratio = interim_interval(one, blocks)
         answers = [*precision_reached(one, ratio), *claim_decided(one, ratio)]
-        told += answers
+        reached += answers
         lacking += [] if answers else [missing(one, ratio)]
     if not lacking:
-        return f"stopped after {done} launches: {'; '.join(told)}"
+        return f"stopped after {done} launches: {'; '.join(reached)}"
     last = done == rule.looks[-1]
     return f"not reached in {done} launches: {'; '.join(lacking)}" if last else ""
 
 
-def looked_at(rule: StopRule, blocks: Sequence[Block]) -> Interval:
-    """Return the interval that the rule is about."""
+def interim_interval(rule: StopRule, blocks: Sequence[Block]) -> Interval:
+    """Return the interval of the rule's phase."""
     chosen = train_blocks(blocks) if rule.phase == TRAIN else phase_blocks(rule.phase, blocks)
     return ratio_of(chosen, LOOK_LEVEL)[0]
 
@@ -61,13 +61,13 @@ def phase_blocks(phase: str, blocks: Iterable[Block]) -> list[Block]:
 
 
 def half_width(ratio: Interval) -> float:
-    """Return how far a ratio's interval reaches to either side, as a share: 0.02 for ±2 %."""
+    """Return the half-width of a ratio's interval as a share: 0.02 for ±2 %."""
     bounded = ratio.low > 0 and math.isfinite(ratio.high)
     return math.sqrt(ratio.high / ratio.low) - 1 if bounded else math.inf
 
 
 def precision_reached(rule: StopRule, ratio: Interval) -> list[str]:
-    """Return what to say of a precision that was asked for and is reached."""
+    """Return a sentence if the requested precision is reached."""
     wide = half_width(ratio)
     if not rule.precision or wide > rule.precision:
         return []
@@ -75,7 +75,7 @@ def precision_reached(rule: StopRule, ratio: Interval) -> list[str]:
 
 
 def claim_decided(rule: StopRule, ratio: Interval) -> list[str]:
-    """Return what to say of a claim that the interval lies on one side of."""
+    """Return a sentence if the interval lies on one side of the claimed ratio."""
     if not rule.claim or ratio.low < rule.claim <= ratio.high:
         return []
     word = "holds" if ratio.low >= rule.claim else "does not hold"
@@ -83,12 +83,12 @@ def claim_decided(rule: StopRule, ratio: Interval) -> list[str]:
 
 
 def missing(rule: StopRule, ratio: Interval) -> str:
-    """Return what the last look leaves open."""
-    told = []
+    """Return what the last interim analysis leaves undecided."""
+    open_points = []
     if rule.precision:
-        told.append(
+        open_points.append(
             f"{rule.phase} ±{rule.precision:.2%} (its interval is ±{half_width(ratio):.2%})"
         )
     if rule.claim:
-        told.append(f"the claim that {rule.phase} is ×{rule.claim:g} or more is open")
-    return "; ".join(told)
+        open_points.append(f"the claim that {rule.phase} is ×{rule.claim:g} or more is open")
+    return "; ".join(open_points)

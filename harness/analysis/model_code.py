@@ -20,11 +20,11 @@ READERS = {
     "jsonl": "pd.read_json({path}, lines=True)",
     "xlsx": "pd.read_excel({path})",
 }
-WATCHED = ("early_stopping_rounds", "validation_fraction")  # the harness holds these rows out
+WATCHED = ("early_stopping_rounds", "validation_fraction")  # these use rows held out by the harness
 
 
 def code_of(view: RunView, answer: Answer) -> str:
-    """Return the code for the recommended algorithm; "" where it declares no estimator."""
+    """Return the code for the recommended algorithm; "" if it declares no estimator."""
     if not answer.recommended:
         return ""
     standing = answer.standing(answer.recommended)
@@ -43,7 +43,7 @@ def code_of(view: RunView, answer: Answer) -> str:
 
 
 def _params(view: RunView, standing: Standing) -> Mapping[str, Any]:
-    """Return the params; of a search those that it chose most often."""
+    """Return the params; for a search, those that it chose most often."""
     if "tune" not in standing.params:
         return standing.params
     chosen = [
@@ -70,7 +70,7 @@ def _file(view: RunView, dataset: str) -> Mapping[str, Any]:
 
 
 class _Code:
-    """The pieces of the code."""
+    """Builds the parts of the code."""
 
     def __init__(
         self,
@@ -148,14 +148,14 @@ class _Code:
             params["enable_categorical"] = True
         if self.name.startswith("HistGradientBoosting") and self.categorical:
             params["categorical_features"] = "from_dtype"
-        said = ", ".join(
+        arguments = ", ".join(
             f"{key}={str(value)[1:] if str(value).startswith('@') else pformat(value)}"
             for key, value in params.items()
             if "__" not in key
         )
         nested = {key: value for key, value in params.items() if "__" in key}
         tail = f".set_params(**{nested!r})" if nested else ""
-        return f"{self.name}({said}){tail}"
+        return f"{self.name}({arguments}){tail}"
 
     def _native_categories(self) -> list[str]:
         if not self.categorical:
@@ -166,7 +166,7 @@ class _Code:
         return [*lines, 'X[categorical] = X[categorical].astype("category")']
 
     def _encoding(self) -> tuple[list[str], list[str]]:
-        """Return imports and lines of what turns categories into numbers and fills gaps."""
+        """Return imports and lines of the encoder of categories and the imputer of gaps."""
         imports = [
             "from sklearn.compose import make_column_selector, make_column_transformer",
             "from sklearn.pipeline import make_pipeline",

@@ -1,4 +1,4 @@
-"""Put the cells of a run together into pairs, and judge each on every dataset."""
+"""Combine the cells of a run into pairs, and judge each pair on every dataset."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from harness.core.ids import canonical
 from harness.core.model import Metric, Outcome, Split, Status, Task
 
 Pair = tuple[str, str]
-Place = tuple[str, int]  # split label and seed: what is paired
+Place = tuple[str, int]  # split label and seed: the unit of pairing
 LABELS = "gives no probabilities but 0 and 1: its log loss is 34.5 for each error; see brier"
 
 
 def declared_pairs(declared: Mapping[str, Any], cells: Iterable[Cell]) -> list[Pair]:
     """Return each scratch algorithm with its reference, and the pairs that the run declares.
 
-    Only names that the run has cells of; a reference that was left out makes no pair.
+    Only pairs whose names both have cells in the run are returned.
     """
     present = {cell.algorithm for cell in cells}
     algorithms = declared.get("algorithms", {})
@@ -34,21 +34,21 @@ def declared_pairs(declared: Mapping[str, Any], cells: Iterable[Cell]) -> list[P
         if facts.get("origin") == "scratch"
     ]
     wanted = [*answers, *(tuple(pair) for pair in declared.get("pairs", ()))]
-    found = [(a, b) for a, b in wanted if a in present and b in present]
-    return list(dict.fromkeys(found))
+    complete = [(a, b) for a, b in wanted if a in present and b in present]
+    return list(dict.fromkeys(complete))
 
 
 def judge_pairs(
     pairs: Iterable[Pair], cells: Sequence[Cell], scorer: Scorer, share: float
 ) -> tuple[Accuracy, ...]:
-    """Return the verdicts of every pair: one a dataset, and then the pooled one.
+    """Return the verdicts of every pair: one per dataset, and then the pooled one.
 
-    Where an algorithm was run with several params, each of its variants is judged against each
-    of the reference's. Both sides have the same preparation.
+    If an algorithm has several sets of params, each of its variants is judged against each of the
+    reference's. Both sides have the same preparation.
     """
     sides = {id(cell): Losses.of(cell, scorer) for cell in cells}
     best = Best(sides.values())
-    found: list[Accuracy] = []
+    accuracies: list[Accuracy] = []
     for a, b in pairs:
         for track, matched in _matched(a, b, cells):
             verdicts = [
@@ -56,15 +56,15 @@ def judge_pairs(
                 for x, y in matched
             ]
             together = [*verdicts, pool(verdicts, share)]
-            found += [replace(verdict, track=track) for verdict in together]
-    return tuple(found)
+            accuracies += [replace(verdict, track=track) for verdict in together]
+    return tuple(accuracies)
 
 
 def _matched(
     a: str, b: str, cells: Iterable[Cell]
 ) -> Iterator[tuple[str, list[tuple[Cell, Cell]]]]:
-    """Yield, for each two variants of a pair on one track, their cells side by side."""
-    found: dict[tuple[str, str, str], dict[str, tuple[Cell, Cell]]] = defaultdict(dict)
+    """Yield the paired cells of each two variants of a pair on one track."""
+    variants: dict[tuple[str, str, str], dict[str, tuple[Cell, Cell]]] = defaultdict(dict)
     by_name: dict[str, list[Cell]] = defaultdict(list)
     for cell in cells:
         by_name[cell.algorithm].append(cell)
@@ -74,19 +74,19 @@ def _matched(
             if x is y or not same_data or _skipped(x) or _skipped(y):
                 continue
             for track in _common_tracks(x, y):
-                same = found[track, canonical(x.params), canonical(y.params)]
+                same = variants[track, canonical(x.params), canonical(y.params)]
                 known = same.get(x.dataset)
                 first = known is None or (
                     _native_first(x.preparation) < _native_first(known[0].preparation)
                 )
                 if first:
                     same[x.dataset] = (x, y)
-    for (track, _, _), matched in found.items():
+    for (track, _, _), matched in variants.items():
         yield track, list(matched.values())
 
 
 def _common_tracks(x: Cell, y: Cell) -> list[str]:
-    """Return the tracks that both stand on; one without a name where the run has no tracks."""
+    """Return the tracks of both; an empty name if the run has no tracks."""
     if not x.tracks and not y.tracks:
         return [""]
     return [track for track in x.tracks if track in y.tracks]
@@ -97,7 +97,7 @@ def _skipped(cell: Cell) -> bool:
 
 
 def _native_first(preparation: str) -> tuple[int, bool]:
-    """Return what sorts preparations: of several in common the most native one is judged."""
+    """Return the sort key of preparations: of several common ones the most native is judged."""
     base, _, imputed = preparation.partition("+")
     return ["native", "ordinal", "onehot", base].index(base), bool(imputed)
 
@@ -135,7 +135,7 @@ class Losses:
 
     @property
     def missing(self) -> int:
-        """Return how many trials that were not skipped have no score."""
+        """Return the number of trials that ran without a score."""
         ran = sum(o.status is not Status.SKIPPED for o in self.cell.outcomes)
         return ran - len(self.losses)
 
@@ -155,14 +155,14 @@ class Best:
 
 
 def _labels_only(side: Losses, scorer: Scorer) -> tuple[str, ...]:
-    """Return the note on a side all of whose outcomes are labels and no probabilities."""
+    """Return the note on a side whose outcomes are all labels without probabilities."""
     trials = {o.trial.id for o in side.outcomes.values()}
     alone = bool(side.losses) and trials <= scorer.labels_only
     return (f"{side.cell.algorithm} {LABELS}",) if alone else ()
 
 
 def evidence_of(ours: Losses, theirs: Losses, scorer: Scorer, best: Best) -> Evidence:
-    """Return what a verdict on two cells of one dataset is made from."""
+    """Return the evidence for a verdict on two cells of one dataset."""
     a, b = ours.cell, theirs.cell
     metric = ours.metric.name if ours.metric else ""
     pair = replace(
@@ -195,7 +195,7 @@ def evidence_of(ours: Losses, theirs: Losses, scorer: Scorer, best: Best) -> Evi
 
 
 def _ratio(outcome: Outcome, test_rows: int) -> float:
-    """Return n_test / n_train, as the worker counted it or as the split says."""
+    """Return n_test / n_train, from the worker's count or else from the split."""
     split = outcome.trial.split
     if train_rows := outcome.facts.get("train_rows"):
         return float(test_rows / train_rows)

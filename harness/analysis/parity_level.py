@@ -1,11 +1,11 @@
-"""The parity ladder: which rung a pair reaches, by what both were given and how far they agree."""
+"""Parity levels: the level of a pair, from the inputs of both sides and how far they agree."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
 AGREEMENTS = ("bits", "values", "structure", "accuracy", "")  # the closest first
-RUNGS = ("L3", "L2", "L1", "L0", "")  # the highest first; "": nothing is shown to agree
+RUNGS = ("L3", "L2", "L1", "L0", "")  # the highest first; "": no agreement is shown
 MEANING = {
     "L3": "the same bits from raw data",
     "L2": "the same trees from raw data",
@@ -16,12 +16,12 @@ MEANING = {
 
 
 def rung(inputs: str, agreement: str) -> str:
-    """Return the rung that an agreement reaches.
+    """Return the parity level of an agreement.
 
     Parameters
     ----------
     inputs
-        What both sides were given: ``raw`` data, the library's ``bins``, or those and its
+        Inputs of both sides: ``raw`` data, the library's ``bins``, or those and its
         ``gradients``.
     agreement
         ``bits``, ``values``, ``structure``, ``accuracy`` or ``""``.
@@ -31,10 +31,10 @@ def rung(inputs: str, agreement: str) -> str:
 
 
 def lowest(rungs: Iterable[str]) -> str:
-    """Return the lowest of some rungs."""
+    """Return the lowest of the given parity levels."""
     return max(rungs, key=RUNGS.index)
 
 
-def reaches(found: str, wanted: str) -> bool:
-    """Return whether a rung is at least as high as another."""
-    return RUNGS.index(found) <= RUNGS.index(wanted)
+def reaches(reached_level: str, wanted: str) -> bool:
+    """Return whether a parity level is at least as high as another."""
+    return RUNGS.index(reached_level) <= RUNGS.index(wanted)

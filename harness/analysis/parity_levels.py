@@ -1,4 +1,4 @@
-"""From stored comparisons of trees, and the accuracy verdicts of their run, to rungs."""
+"""Compute parity levels from stored tree comparisons and the accuracy verdicts of their run."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from harness.analysis.run_view import Accuracy, Parity
 from harness.core.ids import canonical
 from harness.core.model import JSON, Status
 
-Stored = tuple[JSON, Status, JSON]  # what was compared, what became of it, what was found
+Stored = tuple[JSON, Status, JSON]  # what was compared, its status, the result
 
 
 def parities(
@@ -25,27 +25,27 @@ def parities(
     stored
         As :meth:`harness.store.Store.parities` returns it.
     accuracy
-        The verdicts of the same run: where trees are not the same, these decide about L0.
+        The verdicts of the same run; they decide about L0 if the trees differ.
     declared
-        Facts of the run's algorithms, among them the rungs that each claims.
+        Facts of the run's algorithms, among them the parity level that each claims.
     """
     return tuple(
-        replace(_parity(what, found, accuracy, declared), status=status)
-        for what, status, found in stored
+        replace(_parity(what, result, accuracy, declared), status=status)
+        for what, status, result in stored
     )
 
 
 def _parity(
-    what: JSON, found: JSON, accuracy: Sequence[Accuracy], declared: Mapping[str, Any]
+    what: JSON, result: JSON, accuracy: Sequence[Accuracy], declared: Mapping[str, Any]
 ) -> Parity:
     a, b = what["sides"]
     verdict = _verdict(what, accuracy)
     least = "accuracy" if verdict == "equivalent" else ""
-    splits = {label: agreement or least for label, agreement in found["splits"].items()}
-    agreements = [*splits.values(), *([least] if found["reason"] or not splits else [])]
+    splits = {label: agreement or least for label, agreement in result["splits"].items()}
+    agreements = [*splits.values(), *([least] if result["reason"] or not splits else [])]
     mode = str(a["params"].get("parity") or "default")
     claims = declared.get("algorithms", {}).get(a["algorithm"], {}).get("rungs", {})
-    comparison = found["comparison"]
+    comparison = result["comparison"]
     return Parity(
         algorithm=a["algorithm"],
         reference=b["algorithm"],
@@ -58,8 +58,8 @@ def _parity(
         splits=splits,
         comparison=comparison_from_json(comparison) if comparison else None,
         verdict=verdict,
-        reason=found["reason"],
-        split=found["split"],
+        reason=result["reason"],
+        split=result["split"],
     )
 
 

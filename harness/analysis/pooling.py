@@ -1,4 +1,4 @@
-"""The verdict of one pair over all its datasets: the first screen."""
+"""The pooled verdict of one pair over all its datasets."""
 
 from __future__ import annotations
 
@@ -13,23 +13,24 @@ from harness.analysis.run_view import Accuracy, Interval
 from harness.analysis.stats import between_variance, random_effects, t_quantile
 from harness.analysis.verdicts import INNER, MARGIN, OUTER, Ruling, decide, named, ruled
 
-FEW_DATASETS = 10  # Demsar 2006: below, tests across datasets say little
-SURE = 0.25  # margins: no dataset counts as more exact, or the largest would be all that counts
+FEW_DATASETS = 10  # Demsar 2006: with fewer, tests across datasets have little power
+SURE = 0.25  # margins; least standard error of a dataset, so that the largest one does not dominate
 
 
 def pool(verdicts: Sequence[Accuracy], share: float = MARGIN) -> Accuracy:
-    """Return the verdict of one pair over its datasets: the first screen.
+    """Return the pooled verdict of one pair over its datasets.
 
     Each difference becomes a share of its dataset's gap, so that log losses and errors of
-    regression can be averaged; the average is that of :func:`random_effects`, whose interval
-    takes in that datasets differ, and the order of decision is the same. No dataset counts as
-    more exact than a quarter of the margin. (In simulation, at an average of just one margin,
-    with 3 to 12 datasets of very unlike size, *equivalent* came in at most 5.2 % of cases.)
+    regression can be averaged. The average is that of :func:`random_effects`, whose interval
+    accounts for differences between datasets; the order of decisions is the same. The standard
+    error of a dataset is at least a quarter of the margin. (In simulation, at an average of exactly
+    one margin, with 3 to 12 datasets of very unequal size, *equivalent* resulted in at most 5.2 %
+    of cases.)
 
     Parameters
     ----------
     verdicts
-        Of the same pair, one a dataset, at least one.
+        Verdicts of the same pair, one per dataset, at least one.
     share
         The declared margin.
     """
@@ -72,7 +73,7 @@ def _pooled(
 
 
 def _alone(pooled: Accuracy, only: Accuracy) -> Accuracy:
-    """Take over the one usable dataset's result, as a share of its gap."""
+    """Return the one usable dataset's result, as a share of its gap."""
 
     def shared(interval: Interval) -> Interval:
         low, value, high = (x / only.gap for x in (interval.low, interval.value, interval.high))

@@ -1,4 +1,4 @@
-"""What a stored run was asked for by: which of the commands made it."""
+"""The command that made a stored run."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ Command = Literal["run", "duel", "parity", "gate"]
 
 
 def command_of(run: Mapping[str, Any]) -> Command:
-    """Return the command that a stored run was made by."""
+    """Return the command that made a stored run."""
     config = run.get("config") or {}
     if "against" in config:
         return "gate"
-    # Of runs stored before the key was, the name tells.
+    # Older runs have no such key; their name determines the command.
     named = {"duel": "duel", "parity": "parity"}.get(str(run.get("name")), "run")
-    found: Command = config.get("command", named)
-    return found
+    command: Command = config.get("command", named)
+    return command

@@ -1,4 +1,4 @@
-"""What a report sees of a run: plain records joined from the store, with scores and verdicts."""
+"""The view of a run for reports: plain records from the store, with scores and verdicts."""
 
 from __future__ import annotations
 
@@ -22,24 +22,24 @@ if TYPE_CHECKING:
 class Interval:
     """An estimate with the bounds of its confidence interval.
 
-    Where too few units allow no bounds at the level asked for, the bounds are infinite (0 and
-    infinity for a ratio), ``level`` is 1 and ``note`` says how many units it takes.
+    If there are too few units for bounds at the requested level, the bounds are infinite (0 and
+    infinity for a ratio), ``level`` is 1 and ``note`` says how many units are needed.
     """
 
     low: float
     value: float
     high: float
-    level: float = 0.95  # as achieved: a discrete statistic may give more than was asked for
-    n: int = 0  # units it was made from
+    level: float = 0.95  # as achieved; a discrete statistic may exceed the requested level
+    n: int = 0  # number of units
     note: str = ""
 
 
 @dataclass(frozen=True)
 class Cell:
-    """One algorithm on one dataset: its outcomes over all splits, scored.
+    """One algorithm on one dataset: its outcomes over all splits, with scores.
 
-    ``scores`` maps a metric's name to one number a finished outcome, in the order of
-    ``outcomes``; NaN where the outcome has none.
+    ``scores`` maps a metric's name to one number per outcome, in the order of ``outcomes``; NaN
+    if the outcome has none.
     """
 
     algorithm: str
@@ -50,12 +50,12 @@ class Cell:
     outcomes: tuple[Outcome, ...]
     scores: Mapping[str, tuple[float, ...]]
     reused: tuple[bool, ...]
-    seconds: Mapping[str, float]  # phase → median wall seconds on one class; not interleaved
+    seconds: Mapping[str, float]  # phase → median wall seconds on one machine; not interleaved
     peak: int  # bytes, the largest of the fit phase above a warm process
-    tracks: tuple[str, ...] = ()  # equal, default, tuned; none where the run has but one
+    tracks: tuple[str, ...] = ()  # equal, default, tuned; empty if the run has only one
     # Loss (the primary metric) of the model without features; in the order of ``outcomes``.
     constant: tuple[float, ...] = ()
-    crowded: bool = False  # all trials that ``seconds`` are of ran beside others
+    crowded: bool = False  # whether all trials behind ``seconds`` ran beside others
 
 
 @dataclass(frozen=True)
@@ -69,9 +69,9 @@ class Accuracy:
     verdict: str  # equivalent, better, worse, inconclusive
     difference: Interval  # of the loss, reference − ours: positive = ours is better
     margin: float  # in units of the loss; of a pooled one a share of the gap
-    advice: str = ""  # of an inconclusive one: what would decide it
-    splits: int = 0  # that both sides have a score on; of a pooled one: datasets
-    inner: Interval | None = None  # the 90 % interval that equivalence is read from
+    advice: str = ""  # for an inconclusive verdict: what would decide it
+    splits: int = 0  # with a score of both sides; for a pooled verdict: datasets
+    inner: Interval | None = None  # the 90 % interval for equivalence
     posterior: tuple[float, float, float] | None = None  # P(worse), P(equivalent), P(better)
     gap: float = 0.0  # loss of the constant model − best loss of the run on this dataset
     error: float = math.inf  # standard error of the difference, Nadeau–Bengio
@@ -79,7 +79,7 @@ class Accuracy:
     notes: tuple[str, ...] = ()  # identical predictions, labels only, few datasets, …
     preparation: str = ""
     params: tuple[Mapping[str, Any], Mapping[str, Any]] = ({}, {})  # of both sides
-    track: str = ""  # on which both sides stand; "" where the run has but one
+    track: str = ""  # the common track; "" if the run has only one
 
 
 @dataclass(frozen=True)
@@ -91,22 +91,22 @@ class Speed:
     dataset: str
     phase: str
     ratio: Interval  # > 1: A is faster
-    unit: str  # what one unit of the interval is: "launch" or "block"
+    unit: str  # unit of the interval: "launch" or "block"
     seconds: tuple[float, float]  # median wall seconds of A and of B
     memory_ratio: float | None = None  # peak of B's fit over A's; > 1: A needs less
     notes: tuple[str, ...] = ()  # contaminated, one launch only, …
     environments: tuple[str, str] = ("here", "here")  # where each side ran
-    floor: float | None = None  # from an A/A duel: no ratio below 1 + floor is a difference
+    floor: float | None = None  # from an A/A duel: a ratio below 1 + floor is no difference
     memory: Interval | None = None  # the same ratio of peaks with its interval, over launches
     params: tuple[Mapping[str, Any], Mapping[str, Any]] = ({}, {})  # of both sides
-    subject: str = ""  # names what was timed, on which rows, with how many threads
+    subject: str = ""  # identifies what was timed, on which rows, with how many threads
 
 
 @dataclass(frozen=True)
 class Parity:
-    """How alike the trees of one pair are on one dataset: the rung they reach, and why no higher.
+    """How far the trees of one pair agree on one dataset: the parity level, with reasons.
 
-    ``rung`` is ``""`` where nothing is shown to agree, not even the accuracy.
+    ``rung`` is ``""`` if no agreement is shown, not even of the accuracy.
     """
 
     algorithm: str
@@ -114,39 +114,39 @@ class Parity:
     dataset: str
     params: tuple[Mapping[str, Any], Mapping[str, Any]]
     preparation: str
-    inputs: str  # raw, bins, gradients: what both sides were given
+    inputs: str  # raw, bins, gradients: inputs of both sides
     rung: str  # L3, L2, L1, L0 or ""
-    claimed: str  # the rung that the algorithm declares for this mode, or ""
+    claimed: str  # the parity level that the algorithm declares for this mode, or ""
     splits: Mapping[str, str]  # label of each split → bits, values, structure or accuracy
-    comparison: Comparison | None  # of the split that agrees least; None: not compared
+    comparison: Comparison | None  # of the split that agrees least; None if not compared
     verdict: str = ""  # of accuracy, over the splits
     reason: str = ""  # why the trees were not compared
-    split: str = ""  # that the comparison is of
-    status: Status = Status.DONE  # what became of training for it
+    split: str = ""  # the split of the comparison
+    status: Status = Status.DONE  # of the training for the comparison
 
 
 @dataclass(frozen=True)
 class FirstUse:
-    """What it took an algorithm to compile its kernels before the first trial of a run.
+    """Time to compile an algorithm's kernels before the first trial of a run.
 
-    ``functions`` were compiled in ``seconds`` of wall time, beside other work; 0: all of them were
-    read from the cache, so the seconds are not those of a very first use. Kernels are shared, and
-    an algorithm that comes after another of its kin finds ready what that one compiled.
+    ``functions`` were compiled in ``seconds`` of wall time, beside other work; if it is 0, all were
+    read from the cache, so the seconds are not those of a first use. Kernels are shared: what one
+    algorithm compiled, a later one finds in the cache.
     """
 
     algorithm: str
     seconds: float
-    notes: tuple[str, ...] = ()  # what could not be run
+    notes: tuple[str, ...] = ()  # on what could not be run
     functions: int = 0
     threads: int = 1
     environment: str = "here"
-    cpu: float = 0.0  # processor seconds of compiling alone
+    cpu: float = 0.0  # processor seconds of compilation alone
     first: float = 0.0  # wall seconds of its first fit and predictions
 
 
 @dataclass(frozen=True)
 class RunView:
-    """Everything a section may show. ``predictions(outcome)`` loads arrays only when asked."""
+    """Everything that a report may show. ``predictions(outcome)`` loads arrays on demand."""
 
     run: Mapping[str, Any]  # id, name, config, started, ended, machine, environments, status
     cells: tuple[Cell, ...]
@@ -161,9 +161,9 @@ class RunView:
     parity: tuple[Parity, ...] = ()
     diagnostics: tuple[Diagnostic, ...] = ()
     first_uses: tuple[FirstUse, ...] = ()  # in the order in which they were done
-    previous: RunComparison | None = None  # the last run of the same experiment, beside this one
+    previous: RunComparison | None = None  # comparison with the last run of the same experiment
     findings: tuple[Finding, ...] = ()  # of the checks of data and method
-    # Hardware class → its finished trials; seconds are of the first one alone, "" is not told.
+    # Hardware class → its finished trials; seconds are from the first class only; "" is unknown.
     machines: Mapping[str, int] = field(default_factory=dict)
-    budget: Mapping[str, Any] = field(default_factory=dict)  # what a time budget reduced
-    course: tuple[RunPoint, ...] = ()  # earlier runs of the same experiment and this one, in order
+    budget: Mapping[str, Any] = field(default_factory=dict)  # reductions due to a time budget
+    course: tuple[RunPoint, ...] = ()  # the runs of the same experiment up to this one, in order

@@ -1,4 +1,4 @@
-"""Score stored predictions with every metric of their task, and the constant model beside them."""
+"""Scores of stored predictions and of the constant model, by every metric of their task."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from harness.core.errors import StoreError
 from harness.core.model import Metric, Outcome, Predicted, Status, Task
 from harness.plugins.registry import Registry
 
-OURS = "harness.plugins.metrics"  # its primary metric wins where a stranger registers another
+OURS = "harness.plugins.metrics"  # its primary metric has priority over those of other plugins
 ROUNDING = 1e-9  # predictions that differ by less, in sd(y) or probability, are the same
 
 
 def rows_of(outcome: Outcome) -> tuple[str, str, str]:
-    """Return what names training and test rows: dataset, split, and the digest of the data."""
+    """Return the key of training and test rows: dataset, split, and the digest of the data."""
     trial = outcome.trial
     return trial.dataset, trial.split.label, str(trial.ingredients.get("dataset", ""))
 
 
 class Arrays(Protocol):
-    """What is asked of a store."""
+    """The part of a store that scoring needs."""
 
     def artifact(self, sha256: str) -> Mapping[str, np.ndarray]:
         """Return the arrays of an artifact."""
@@ -32,13 +32,13 @@ class Arrays(Protocol):
 
 @dataclass
 class Scorer:
-    """Scores outcomes one by one; what goes wrong is kept in ``broken`` and scored NaN.
+    """Scores outcomes one by one; errors are kept in ``broken`` and scored NaN.
 
     Attributes
     ----------
     constants : dict
-        :func:`rows_of` an outcome → losses of the model that always says what the training rows
-        say on average, by metric.
+        :func:`rows_of` an outcome → losses, by metric, of the model that always predicts the
+        average of the training rows.
     labels_only : set
         Ids of trials whose probabilities are all 0 or 1.
     rows : dict
@@ -47,7 +47,7 @@ class Scorer:
 
     store: Arrays
     registry: Registry
-    metric: str = ""  # the primary one of its tasks; "": the one that is registered as such
+    metric: str = ""  # name of the primary metric; "": the registered primary one
     broken: dict[str, dict[str, str]] = field(default_factory=dict)
     constants: dict[tuple[str, str, str], dict[str, float]] = field(default_factory=dict)
     labels_only: set[str] = field(default_factory=set)
@@ -62,15 +62,15 @@ class Scorer:
         return self.by_task[task]
 
     def primary(self, task: Task) -> Metric | None:
-        """Return the metric that verdicts are about."""
+        """Return the metric of verdicts."""
         if self.metric in {m.name for m in self.metrics(task)}:
             return next(m for m in self.metrics(task) if m.name == self.metric)
-        found = [m for m in self.metrics(task) if m.primary]
-        own = [m for m in found if self.registry.entry("metric", m.name).plugin == OURS]
-        return next(iter(own or found), None)
+        primary = [m for m in self.metrics(task) if m.primary]
+        own = [m for m in primary if self.registry.entry("metric", m.name).plugin == OURS]
+        return next(iter(own or primary), None)
 
     def score(self, outcome: Outcome) -> dict[str, float]:
-        """Return a number for each metric of the outcome's task; NaN where there is none."""
+        """Return the score of each metric of the outcome's task; NaN if there is none."""
         task = outcome.trial.task
         missing = {metric.name: math.nan for metric in self.metrics(task)}
         if outcome.status is not Status.DONE or "predictions" not in outcome.arrays:
@@ -101,7 +101,7 @@ class Scorer:
         for metric in self.metrics(task):
             try:
                 scores[metric.name] = float(metric.score(predicted))
-            except Exception as error:  # noqa: BLE001 - a stranger's metric may raise anything
+            except Exception as error:  # noqa: BLE001 - a plugin's metric may raise anything
                 scores[metric.name] = math.nan
                 self._note(f"metric {metric.name}", f"{type(error).__name__}: {error}")
         return scores
@@ -110,7 +110,7 @@ class Scorer:
         self.broken.setdefault(plugin, {"plugin": plugin, "reason": reason})
 
     def agree(self, one: Iterable[Outcome], other: Iterable[Outcome]) -> bool:
-        """Return whether all predictions of paired outcomes are the same up to rounding."""
+        """Return whether all predictions of paired outcomes are equal up to rounding."""
         return all(self._same(a, b) for a, b in zip(one, other, strict=True))
 
     def _same(self, a: Outcome, b: Outcome) -> bool:
@@ -125,18 +125,17 @@ class Scorer:
 
 
 def predicted_of(arrays: Mapping[str, np.ndarray]) -> Predicted:
-    """Return what metrics take from the arrays that a worker stored."""
+    """Return the input of metrics from the arrays that a worker stored."""
     return Predicted(
         arrays["y"], arrays["output"], arrays.get("weight"), float(arrays.get("scale", 1.0))
     )
 
 
 def constant_model(predicted: Predicted, task: Task, facts: Mapping[str, Any]) -> Predicted:
-    """Return the predictions of the model that knows the training targets and no feature.
+    """Return the predictions of the constant model, which knows the training targets only.
 
     Class frequencies or the mean come from the facts ``train_prior`` and ``train_mean``, both
-    weighted; an outcome without them is measured against its own test rows, which flatters the
-    constant a little.
+    weighted. Without them the test rows are used, which makes the constant model a little too good.
     """
     y, weight = predicted.y, predicted.weight
     if task.is_classification:

@@ -1,9 +1,9 @@
-"""Which trials' seconds may stand beside each other, and what is typical of them.
+"""Typical times of trials, and which trials' times are comparable.
 
-Seconds of unlike machines are never pooled: a run that was carried out on several (a cluster, a
-store that was carried elsewhere) shows those of the hardware class that most of its trials ran on,
-for every algorithm, and says how many it leaves out. Within a class, trials that had the machine
-to themselves go before those that ran beside others, whose times are rough.
+Times of different machines are never pooled. If a run used several machines (a cluster, or a store
+that was moved), the times of the hardware class with the most trials are shown for every algorithm,
+with the number of trials left out. Within a class, trials that had the machine to themselves have
+priority over those that ran beside others, whose times are rough.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from harness.core.model import Outcome, Sample, Status
 
 @dataclass(frozen=True)
 class Timing:
-    """What the seconds of some trials are of.
+    """Typical times of some trials.
 
     Attributes
     ----------
@@ -33,23 +33,23 @@ class Timing:
 
 
 def machine_of(outcome: Outcome) -> str:
-    """Return the hardware class that a trial ran on, as its worker told; "" where it did not."""
+    """Return the hardware class that a trial ran on; "" if its worker recorded none."""
     return str(outcome.facts.get("machine") or "")
 
 
 def machines_of(outcomes: Iterable[Outcome]) -> dict[str, int]:
-    """Return how many finished trials each hardware class ran, the one with most of them first."""
+    """Return the number of finished trials by hardware class, the largest first."""
     counted = Counter(machine_of(o) for o in outcomes if o.status is Status.DONE)
     return dict(sorted(counted.items(), key=lambda item: (-item[1], item[0])))
 
 
 def counts(outcome: Outcome, machines: Mapping[str, int]) -> bool:
-    """Say whether a trial's seconds may stand beside those of others; of `machines_of` its run."""
+    """Return whether a trial's times are comparable; ``machines`` is `machines_of` its run."""
     return machine_of(outcome) == next(iter(machines), "")
 
 
 def left_out(machines: Mapping[str, int]) -> str:
-    """Return in a sentence which trials no seconds are of; "" where all ran on one class."""
+    """Return a sentence about the trials that are left out of the times; "" if there are none."""
     first, *others = [*machines.items()] or [("", 0)]
     if not others:
         return ""
@@ -62,19 +62,19 @@ def left_out(machines: Mapping[str, int]) -> str:
 
 
 def timing_of(outcomes: Iterable[Outcome], machine: str) -> Timing:
-    """Return what is typical of trials on one hardware class, of those that ran alone if any."""
+    """Return the typical times on one hardware class, of trials that ran alone if there are any."""
     there = [o for o in outcomes if o.status is Status.DONE and machine_of(o) == machine]
     alone = [o for o in there if o.facts.get("alone") is not False]
     return Timing(typical_seconds(alone or there), crowded=bool(there) and not alone)
 
 
 def typical_seconds(outcomes: Iterable[Outcome]) -> dict[str, float]:
-    """Return the median wall seconds of each phase, of warm calls where there are any."""
+    """Return the median wall seconds of each phase, of warm calls if there are any."""
     samples: dict[str, list[Sample]] = defaultdict(list)
     for outcome in outcomes:
         for sample in outcome.samples if outcome.status is Status.DONE else ():
             samples[sample.phase].append(sample)
     return {
-        phase: median([s.wall for s in found if not s.cold] or [s.wall for s in found])
-        for phase, found in samples.items()
+        phase: median([s.wall for s in timed if not s.cold] or [s.wall for s in timed])
+        for phase, timed in samples.items()
     }

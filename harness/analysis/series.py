@@ -1,7 +1,7 @@
-"""A number over commits, and where it steps: asv's own detection, for its results and for ours.
+"""Values over commits, and their steps by asv's detection, for results of asv and of the harness.
 
-A step is a place from which on the values lie on another level. asv fits a piecewise constant
-function to the whole series, so that noise is no step and a slow drift is told as several.
+A step is a place after which the values have another level. asv fits a piecewise constant function
+to the whole series, so noise is no step and a slow drift gives several.
 """
 
 from __future__ import annotations
@@ -14,31 +14,31 @@ from statistics import median
 
 from harness.core.errors import HarnessError
 
-THRESHOLD = 0.05  # of the level before; smaller steps are not told
+THRESHOLD = 0.05  # of the level before; smaller steps are ignored
 
 
 class NoAsvError(HarnessError):
-    """asv is not installed."""
+    """Raised if asv is not installed."""
 
     def __init__(self) -> None:
         super().__init__(
-            "asv is not installed, and with it its results and its detection of steps: "
+            "asv, which reads its results and detects steps, is not installed: "
             "pip install asv asv-runner virtualenv"
         )
 
 
 @dataclass(frozen=True)
 class Point:
-    """A value of one commit."""
+    """The value of one commit."""
 
-    commit: str  # as it is shown; "+" at its end: edited since
-    when: str  # ISO 8601; points stand in this order
+    commit: str  # as shown; a final "+" means uncommitted changes
+    when: str  # ISO 8601; points are in this order
     value: float
 
 
 @dataclass(frozen=True)
 class Step:
-    """A change of level: from the last point before it to the first point of the new one."""
+    """A change of level between two neighbouring points."""
 
     index: int  # of the first point of the new level
     before: float
@@ -52,24 +52,24 @@ class Step:
 
 @dataclass(frozen=True)
 class Series:
-    """What one thing measured over commits; lower is better."""
+    """The values of one measure over commits; lower is better."""
 
-    algorithm: str  # "" where it is about none
+    algorithm: str  # "" if it concerns none
     dataset: str
     measure: str  # "fit", "loss", or the name of an asv benchmark
     unit: str
-    source: str  # "harness" or "asv", and what tells two series apart: the machine
+    source: str  # "harness" or "asv", and what distinguishes two series: the machine
     points: tuple[Point, ...]
     steps: tuple[Step, ...] = ()
 
     @property
     def name(self) -> str:
-        """Return what it is about in one line."""
+        """Return a one-line name."""
         return " · ".join(filter(None, [self.algorithm, self.dataset, self.measure]))
 
 
 def by_commit(points: Sequence[Point]) -> tuple[Point, ...]:
-    """Return one point a commit, in order of time: the median of what was measured of it."""
+    """Return one point per commit, in order of time: the median of its values."""
     grouped: dict[str, list[Point]] = {}
     for point in sorted(points, key=lambda p: p.when):
         if math.isfinite(point.value):
@@ -81,20 +81,20 @@ def by_commit(points: Sequence[Point]) -> tuple[Point, ...]:
 
 
 def find_steps(points: Sequence[Point], threshold: float = THRESHOLD) -> tuple[Step, ...]:
-    """Return where a series steps by more than a share of its level, up or down.
+    """Return the steps of a series that exceed a share of its level, up or down.
 
     Raises
     ------
     NoAsvError
-        Where asv is not installed.
+        If asv is not installed.
     """
     try:
         from asv.step_detect import detect_steps
     except ImportError:
         raise NoAsvError from None
     levels = detect_steps([point.value for point in points])
-    found = []
+    steps = []
     for (_, _, before, _, _), (left, _, after, _, _) in pairwise(levels):
         if abs(after - before) > threshold * abs(before):
-            found.append(Step(left, before, after))
-    return tuple(found)
+            steps.append(Step(left, before, after))
+    return tuple(steps)

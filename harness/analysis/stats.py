@@ -1,7 +1,7 @@
-"""Estimates and intervals from few paired numbers; none says more than its numbers carry.
+"""Estimates and confidence intervals from few paired numbers.
 
-Positive and negative are the caller's affair: everything here is antisymmetric, so that swapping
-the two sides of a difference turns an interval round and changes nothing else.
+The sign is the caller's choice: all functions are antisymmetric, so swapping the two sides of a
+difference mirrors an interval and changes nothing else.
 """
 
 from __future__ import annotations
@@ -31,16 +31,16 @@ def hodges_lehmann(values: ArrayLike, level: float = 0.95) -> Interval:
     The estimate is the median of the n(n+1)/2 Walsh averages (xᵢ + xⱼ)/2, i ≤ j; the interval
     runs from the k-th smallest of them to the k-th largest, k as large as the signed-rank
     distribution allows (Hodges & Lehmann 1963; Hollander & Wolfe, *Nonparametric Statistical
-    Methods*, section 3.3). Ties and zeros stay in: with them the interval covers at least as
-    often as it says.
+    Methods*, section 3.3). Ties and zeros are kept; with them the interval covers at least as
+    often as stated.
 
     Parameters
     ----------
     values
         (n,) finite numbers, n ≥ 1; takes memory in n².
     level
-        Confidence asked for. What is achieved stands in the result and is never less while
-        n ≤ 50, where the distribution is exact.
+        Requested confidence. The result holds the achieved level, which is never less if n ≤ 50,
+        where the distribution is exact.
     """
     x = finite(values)
     i, j = np.triu_indices(len(x))
@@ -53,9 +53,9 @@ def hodges_lehmann(values: ArrayLike, level: float = 0.95) -> Interval:
 
 
 def signed_rank_trim(n: int, level: float) -> tuple[int, float]:
-    """Return how many Walsh averages to drop from each end, and the level that this achieves.
+    """Return the number of Walsh averages to drop from each end, and the achieved level.
 
-    The first number is -1 where even dropping none covers less often than ``level``.
+    The number is -1 if even dropping none covers less often than ``level``.
     """
     tail = (1 - level) / 2
     if n <= EXACT:
@@ -75,7 +75,7 @@ def signed_rank_cdf(n: int) -> np.ndarray:
 
 
 def subset_sums(ranks: Iterable[int]) -> np.ndarray:
-    """Return how many subsets of positive integers have each sum 0 … Σ, exact up to 2⁵³."""
+    """Return the number of subsets of positive integers by sum 0 … Σ, exact up to 2⁵³."""
     ways = np.ones(1)
     for rank in ranks:
         grown = np.zeros(len(ways) + rank)
@@ -115,8 +115,8 @@ def resampled_error(differences: ArrayLike, ratio: float) -> float:
 def resampled_interval(differences: ArrayLike, ratio: float, level: float = 0.95) -> Interval:
     """Return the mean of paired differences with the Nadeau-Bengio t interval, J - 1 degrees.
 
-    One difference alone gives an unbounded interval; J differences without any spread give one
-    of width zero, and whether that means something is for the caller to judge.
+    One difference alone gives an unbounded interval. J differences without any spread give one
+    of width zero; the caller decides whether that means anything.
     """
     x = finite(differences)
     mean = float(np.mean(x))
@@ -152,8 +152,8 @@ def random_effects(effects: ArrayLike, errors: ArrayLike, level: float = 0.95) -
 
     Weights 1/(eᵢ² + τ²), the variance τ² between sets by Paule & Mandel (1982), the interval by
     Hartung-Knapp-Sidik-Jonkman: Student's t with k - 1 degrees of freedom on the weighted
-    residual variance, which is not let fall below what the errors alone explain (Röver, Knapp &
-    Friede 2015, *BMC Med. Res. Methodol.* 15:99), because few sets agree by chance.
+    residual variance, which is not allowed to fall below what the errors alone explain (Röver,
+    Knapp & Friede 2015, *BMC Med. Res. Methodol.* 15:99), because few sets agree by chance.
 
     Parameters
     ----------
@@ -192,7 +192,7 @@ def between_variance(effects: np.ndarray, errors: np.ndarray) -> float:
 def geometric_mean(ratios: ArrayLike, level: float = 0.95) -> Interval:
     """Return the geometric mean of positive ratios with the t interval of their logarithms.
 
-    The only mean under which A/B and B/A tell the same story (Fleming & Wallace 1986).
+    It is the only mean for which A/B and B/A give the same result (Fleming & Wallace 1986).
     """
     logs = np.log(finite(ratios))
     return transformed(resampled_interval(logs, ratio=0.0, level=level), math.exp)
@@ -202,25 +202,25 @@ def geometric_mean(ratios: ArrayLike, level: float = 0.95) -> Interval:
 
 
 def transformed(interval: Interval, f: Callable[[float], float]) -> Interval:
-    """Return an interval seen through an increasing function."""
+    """Return an interval transformed by an increasing function."""
     low, value, high = (f(x) for x in (interval.low, interval.value, interval.high))
     return Interval(low, value, high, interval.level, interval.n, interval.note)
 
 
 def unbounded(value: float, n: int, level: float, needed: int) -> Interval:
-    """Return an estimate without bounds, and what it would take to have them."""
+    """Return an estimate without bounds, with a note on the number of units needed."""
     note = f"n = {n}: an interval at {level:.0%} takes at least {needed}"
     return Interval(-math.inf, value, math.inf, level=1.0, n=n, note=note)
 
 
 def t_quantile(probability: float, degrees: Any) -> Any:
     """Return Student's t quantile; ``degrees`` may be an array."""
-    found = stdtrit(degrees, probability)
-    return found if np.ndim(found) else float(found)
+    quantile = stdtrit(degrees, probability)
+    return quantile if np.ndim(quantile) else float(quantile)
 
 
 def finite(values: ArrayLike) -> np.ndarray:
-    """Return a non-empty (n,) float64 array; NaN and infinity are the caller's mistake."""
+    """Return a non-empty (n,) float64 array; raise ValueError for NaN and infinity."""
     x = np.asarray(values, dtype=np.float64)
     if x.ndim != 1 or not len(x) or not np.isfinite(x).all():
         raise ValueError(f"statistics need one or more finite numbers in one row, got {values!r}")

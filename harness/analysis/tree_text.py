@@ -1,4 +1,4 @@
-"""Two drawn trees in plain text, beside each other."""
+"""Two drawn trees in plain text, side by side."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from harness.analysis.difference import Line
 
 
 def as_text(titles: tuple[str, str], drawings: tuple[Sequence[Line], Sequence[Line]]) -> str:
-    """Return two drawn trees beside each other, in plain text."""
+    """Return two drawn trees side by side, in plain text."""
     columns = [[title, *_text_lines(lines)] for title, lines in zip(titles, drawings, strict=True)]
     width = max(map(len, columns[0]))
     height = max(map(len, columns))
@@ -28,12 +28,12 @@ def _text_lines(lines: Sequence[Line]) -> Iterator[str]:
 
 
 def trunks(lines: Sequence[Line]) -> list[tuple[bool, ...]]:
-    """Return for each line, at every depth up to its own, whether that branch has more to come."""
-    found: list[tuple[bool, ...]] = []
+    """Return for each line, at every depth up to its own, whether that branch continues below."""
+    result: list[tuple[bool, ...]] = []
     open_at: dict[int, bool] = {}
     for line in reversed(lines):
         for deeper in [d for d in open_at if d > line.depth]:
             del open_at[deeper]
-        found.append(tuple(open_at.get(d, False) for d in range(1, line.depth + 1)))
+        result.append(tuple(open_at.get(d, False) for d in range(1, line.depth + 1)))
         open_at[line.depth] = True
-    return found[::-1]
+    return result[::-1]

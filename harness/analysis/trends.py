@@ -1,6 +1,6 @@
-"""What several stored runs say of the same things: a point a run, for pages that show a course.
+"""Levels of scores and times over several stored runs, one point per run, for history pages.
 
-Means of scores and raw seconds of different runs are shown beside each other and never judged:
+Mean scores and raw seconds of different runs are shown side by side without a verdict:
 :func:`harness.analysis.compare.compare_runs` judges scores, and only a duel judges speed.
 """
 
@@ -42,21 +42,21 @@ class Level:
 
     @property
     def key(self) -> tuple[str, str, str, str]:
-        """What is the same thing in another run."""
+        """Key of the same measurement in another run."""
         return self.algorithm, self.params, self.preparation, self.dataset
 
 
 @dataclass(frozen=True)
 class RunPoint:
-    """One run in a course of runs."""
+    """One run in a series of runs."""
 
-    run: Mapping[str, Any]  # as Store.run returns it
+    run: Mapping[str, Any]  # as returned by Store.run
     levels: tuple[Level, ...]
     speeds: tuple[Speed, ...]  # of its duels on each dataset
     done: int
     failed: int
     skipped: int
-    parity: tuple[Parity, ...] = ()  # of its comparisons of trees
+    parity: tuple[Parity, ...] = ()  # of its tree comparisons
 
     @property
     def id(self) -> str:
@@ -65,22 +65,22 @@ class RunPoint:
 
     @property
     def revision(self) -> str:
-        """The commit that was run, or ""."""
+        """The commit of the run, or ""."""
         return str((self.run.get("machine") or {}).get("revision") or "")
 
 
 @dataclass
-class Remembering(Scorer):
-    """A scorer that scores predictions once: runs share most of their outcomes."""
+class CachingScorer(Scorer):
+    """A scorer that scores the same predictions once: runs share most of their outcomes."""
 
     known: dict[tuple[str, str], dict[str, float]] = field(default_factory=dict)
 
     def score(self, outcome: Outcome) -> dict[str, float]:
-        """Return a number for each metric of the outcome's task; NaN where there is none."""
+        """Return the score of each metric of the outcome's task; NaN if there is none."""
         sha256 = outcome.arrays.get("predictions")
         if sha256 is None or outcome.status is not Status.DONE:
             return super().score(outcome)
-        key = outcome.trial.id, sha256  # two that agree to the bit have the same predictions
+        key = outcome.trial.id, sha256  # equal hashes mean equal predictions
         if key not in self.known:
             self.known[key] = super().score(outcome)
         return self.known[key]
@@ -94,31 +94,31 @@ def course(store: Store, registry: Registry, runs: Sequence[str]) -> tuple[RunPo
     store
         Open for reading.
     registry
-        Whose metrics are applied.
+        Provides the metrics.
     runs
         Ids.
     """
-    scorer = Remembering(store, registry)
+    scorer = CachingScorer(store, registry)
     return tuple(_point(store, scorer, run) for run in runs)
 
 
 def _point(store: Store, scorer: Scorer, run: str) -> RunPoint:
-    stored, told = store.outcomes(run), store.run(run)
+    stored, stored_run = store.outcomes(run), store.run(run)
     statuses = [outcome.status for outcome, _ in stored]
-    fought = (outcome for outcome, _ in store.duels(run))
+    duels = (outcome for outcome, _ in store.duels(run))
     return RunPoint(
-        run=told,
+        run=stored_run,
         levels=tuple(_level(cell, scorer) for cell in cells_of(stored, scorer)),
-        speeds=tuple(speed for speed in speeds(fought) if speed.dataset),
+        speeds=tuple(speed for speed in speeds(duels) if speed.dataset),
         done=sum(status is Status.DONE for status in statuses),
         failed=sum(status in FAILURES for status in statuses),
         skipped=sum(status is Status.SKIPPED for status in statuses),
-        parity=parities_of(store, told, scorer),
+        parity=parities_of(store, stored_run, scorer),
     )
 
 
 def parities_of(store: Store, run: Mapping[str, Any], scorer: Scorer) -> tuple[Parity, ...]:
-    """Return the parity of every pair of a stored run; scores are read where they decide."""
+    """Return the parity of every pair of a stored run; scores are read only if needed."""
     stored = store.parities(run["id"])
     if not stored:
         return ()

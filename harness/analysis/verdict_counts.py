@@ -1,10 +1,10 @@
-"""On how many datasets a pair is equivalent, better, worse or undecided, after Holm.
+"""Counts of datasets on which a pair is equivalent, better, worse or undecided, after Holm.
 
-Where nothing differs, one set in twenty still looks *better* or *worse*: over thirty sets such a
-false alarm is to be expected. So of a pair's sets, those keep such a verdict whose p is below 5 %
-after Holm's adjustment over all of them; the others count as *inconclusive*. *Equivalent* is what
-the interval shows, and stays. The sets of another rival are a question of their own, so that a
-rival more in the run hides nothing.
+If nothing differs, one dataset in twenty still looks *better* or *worse*: over thirty datasets such
+a false alarm is to be expected. Therefore *better* and *worse* are kept only if p is below 5 %
+after Holm's adjustment over the pair's datasets; otherwise they count as *inconclusive*.
+*Equivalent* follows from the interval and is kept. Each rival is adjusted separately, so that a
+further rival in the run hides nothing.
 """
 
 from __future__ import annotations
@@ -39,59 +39,59 @@ class VerdictCounts:
     worse: int
     inconclusive: int
     worse_on: tuple[str, ...] = ()  # datasets
-    doubtful: tuple[str, ...] = ()  # datasets that are worse when each is looked at alone
+    doubtful: tuple[str, ...] = ()  # datasets that are worse only without the adjustment
     track: str = ""
 
 
 def count_verdicts(accuracy: Iterable[Accuracy]) -> tuple[VerdictCounts, ...]:
-    """Return the verdicts of each pair, counted over its datasets; pooled ones have no part.
+    """Return the verdicts of each pair, counted over its datasets, without pooled verdicts.
 
-    Variants of an algorithm are pairs of their own where they met on one dataset.
+    Variants of an algorithm are separate pairs if they share a dataset.
     """
     pairs: dict[Group, list[Accuracy]] = defaultdict(list)
     for one in accuracy:
         if one.dataset:
             pairs[one.algorithm, one.reference, one.track].append(one)
-    apart = (group for found in pairs.values() for group in _variants(found))
+    apart = (group for same in pairs.values() for group in _variants(same))
     return tuple(_counted(group) for group in apart)
 
 
-def difference_p(found: Accuracy) -> float:
+def difference_p(judged: Accuracy) -> float:
     """Return the two-sided p of a verdict's own test that there is no difference.
 
-    1 where there is no variance to judge by, but where all splits say the same: then it is the
-    chance that n signs agree.
+    It is 1 without a variance. If all splits have the same difference, it is the chance that n
+    signs agree.
     """
-    if found.error == 0 and found.verdict in ALARMS:
-        return float(2.0 ** (1 - found.splits))
-    if not (0 < found.error < math.inf and math.isfinite(found.difference.value)):
+    if judged.error == 0 and judged.verdict in ALARMS:
+        return float(2.0 ** (1 - judged.splits))
+    if not (0 < judged.error < math.inf and math.isfinite(judged.difference.value)):
         return 1.0
-    ratio = abs(found.difference.value) / found.error
-    return float(2 * stdtr(found.splits - 1, -ratio))
+    ratio = abs(judged.difference.value) / judged.error
+    return float(2 * stdtr(judged.splits - 1, -ratio))
 
 
-def _variants(found: list[Accuracy]) -> list[list[Accuracy]]:
-    """Part the verdicts of two names by params, where a dataset has several."""
-    if len({one.dataset for one in found}) == len(found):
-        return [found]
+def _variants(verdicts: list[Accuracy]) -> list[list[Accuracy]]:
+    """Group the verdicts of two names by params if a dataset has several."""
+    if len({one.dataset for one in verdicts}) == len(verdicts):
+        return [verdicts]
     groups: dict[Group, list[Accuracy]] = defaultdict(list)
-    for one in found:
+    for one in verdicts:
         groups[tuple(canonical(side) for side in one.params)].append(one)
     return list(groups.values())
 
 
-def _counted(found: list[Accuracy]) -> VerdictCounts:
-    adjusted = holm([difference_p(one) for one in found])
+def _counted(verdicts: list[Accuracy]) -> VerdictCounts:
+    adjusted = holm([difference_p(one) for one in verdicts])
     kept = [
         one.verdict if one.verdict not in ALARMS or p < LEVEL else "inconclusive"
-        for one, p in zip(found, adjusted, strict=True)
+        for one, p in zip(verdicts, adjusted, strict=True)
     ]
-    alone = [(one.dataset, now) for one, now in zip(found, kept, strict=True) if _is_worse(one)]
+    alone = [(one.dataset, now) for one, now in zip(verdicts, kept, strict=True) if _is_worse(one)]
     return VerdictCounts(
-        algorithm=found[0].algorithm,
-        reference=found[0].reference,
-        track=found[0].track,
-        datasets=len(found),
+        algorithm=verdicts[0].algorithm,
+        reference=verdicts[0].reference,
+        track=verdicts[0].track,
+        datasets=len(verdicts),
         equivalent=kept.count("equivalent"),
         better=kept.count("better"),
         worse=kept.count("worse"),
@@ -101,5 +101,5 @@ def _counted(found: list[Accuracy]) -> VerdictCounts:
     )
 
 
-def _is_worse(found: Accuracy) -> bool:
-    return found.verdict == "worse"
+def _is_worse(judged: Accuracy) -> bool:
+    return judged.verdict == "worse"

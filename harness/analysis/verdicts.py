@@ -1,4 +1,4 @@
-"""The accuracy verdict of a pair: equivalent, better, worse, or inconclusive and what would help.
+"""The accuracy verdict of a pair: equivalent, better, worse, or inconclusive with advice.
 
 The difference is the reference's loss minus ours, so positive is better, paired over identical
 splits. The margin is a declared share of the gap between the constant model's loss and the best
@@ -8,8 +8,8 @@ loss on that dataset. In this order:
 2. the 95 % interval lies below 0: *worse*; above 0: *better*;
 3. otherwise *inconclusive*, with advice.
 
-Intervals stand on the Nadeau–Bengio variance. It has a floor, n_test/n_train · s², that no number
-of repeats gets below; so the advice tells more repeats from more rows.
+Intervals use the Nadeau–Bengio variance. It is at least n_test/n_train · s², whatever the number of
+repeats; so the advice distinguishes more repeats from more rows.
 """
 
 from __future__ import annotations
@@ -31,24 +31,24 @@ from harness.analysis.stats import (
 )
 
 MARGIN = 0.01  # share of the gap: about half a point of R² or of accuracy where half is explained
-INNER, OUTER = 0.90, 0.95  # levels that equivalence and difference are read at
-SAME = 1e-12  # relative spread of differences below which they are one number
+INNER, OUTER = 0.90, 0.95  # levels for equivalence and for difference
+SAME = 1e-12  # relative spread of differences below which they count as equal
 MOST_REPEATS = 100
 
 
 @dataclass(frozen=True)
 class Evidence:
-    """The losses of a pair on the splits that both have, one a split (the mean of its seeds)."""
+    """The losses of a pair on their common splits, one per split (the mean over its seeds)."""
 
-    pair: Accuracy  # names, params, preparation, failures; its verdict is what is asked for
+    pair: Accuracy  # names, params, preparation, failures; its verdict is not set yet
     ours: Sequence[float]
     theirs: Sequence[float]
     ratio: float  # n_test / n_train
     test_rows: float  # of a split
-    repeat: int  # splits that one more repeat adds; 0 where a repeat is not possible
-    gap: float  # loss of the constant model - best loss; not above 0 where nothing was learnt
+    repeat: int  # splits that one more repeat adds; 0 if repeats are impossible
+    gap: float  # loss of the constant model - best loss; 0 or less if nothing was learned
     identical: bool = False  # all predictions of the pair agree
-    margin: float | None = None  # in units of the loss, where it is no share of the gap
+    margin: float | None = None  # in units of the loss, if it is no share of the gap
 
 
 @dataclass
@@ -61,7 +61,7 @@ class Ruling:
 
 
 def named(algorithm: str, reference: str, dataset: str, metric: str) -> Accuracy:
-    """Return a pair about which nothing is known yet."""
+    """Return a pair without a verdict."""
     return Accuracy(
         algorithm, reference, dataset, metric, "inconclusive", unbounded(math.nan, 0, OUTER, 2), 0.0
     )
@@ -79,28 +79,28 @@ def judge(evidence: Evidence, share: float = MARGIN) -> Accuracy:
     """
     gap = evidence.gap if evidence.gap > 0 else 0.0
     margin = share * gap if evidence.margin is None else evidence.margin
-    found = replace(
+    pair = replace(
         evidence.pair, margin=margin, gap=gap, splits=len(evidence.ours), verdict="inconclusive"
     )
     if not evidence.ours:
-        return ruled(found, Ruling("inconclusive", "no split has a score of both"))
+        return ruled(pair, Ruling("inconclusive", "no split has a score of both"))
     difference = np.subtract(evidence.theirs, evidence.ours)
     outer = resampled_interval(difference, evidence.ratio, OUTER)
     inner = resampled_interval(difference, evidence.ratio, INNER)
-    found = replace(found, difference=outer, inner=inner)
+    pair = replace(pair, difference=outer, inner=inner)
     if len(difference) < 2:
-        return ruled(found, _single(evidence))
-    found = replace(
-        found,
+        return ruled(pair, _single(evidence))
+    pair = replace(
+        pair,
         error=resampled_error(difference, evidence.ratio),
         posterior=posterior(difference, evidence.ratio, margin),
     )
     scale = max(np.abs(evidence.ours).max(), np.abs(evidence.theirs).max())
     if evidence.identical:
-        found = _one_number(found, 0.0)
+        pair = _one_number(pair, 0.0)
         ruling = Ruling("equivalent", notes=["identical predictions on every split"])
     elif np.ptp(difference) <= SAME * scale:
-        found = _one_number(found, found.difference.value)
+        pair = _one_number(pair, pair.difference.value)
         ruling = _without_spread(difference, margin)
     else:
         ruling = Ruling(decide(inner, outer, margin))
@@ -108,11 +108,11 @@ def judge(evidence: Evidence, share: float = MARGIN) -> Accuracy:
             ruling.advice = advise(difference, evidence, margin)
     if not margin:
         ruling.notes.append("no algorithm beats the constant model, so there is no margin")
-    return ruled(found, ruling)
+    return ruled(pair, ruling)
 
 
 def decide(inner: Interval, outer: Interval, margin: float) -> str:
-    """Return the verdict that a 90 % and a 95 % interval of the difference give, in order."""
+    """Return the verdict from the 90 % and the 95 % interval of the difference."""
     if -margin < inner.low and inner.high < margin:
         return "equivalent"
     if outer.high < 0:
@@ -120,13 +120,13 @@ def decide(inner: Interval, outer: Interval, margin: float) -> str:
     return "better" if outer.low > 0 else "inconclusive"
 
 
-def ruled(found: Accuracy, ruling: Ruling) -> Accuracy:
-    """Return a pair with its verdict, and its failures counted in words."""
-    ours, theirs = found.failed
-    notes = [*found.notes, *ruling.notes]
+def ruled(pair: Accuracy, ruling: Ruling) -> Accuracy:
+    """Return a pair with its verdict, and a note on its failures."""
+    ours, theirs = pair.failed
+    notes = [*pair.notes, *ruling.notes]
     if ours or theirs:
-        notes.append(f"without a score: {ours} of {found.algorithm}, {theirs} of {found.reference}")
-    return replace(found, verdict=ruling.verdict, advice=ruling.advice, notes=tuple(notes))
+        notes.append(f"without a score: {ours} of {pair.algorithm}, {theirs} of {pair.reference}")
+    return replace(pair, verdict=ruling.verdict, advice=ruling.advice, notes=tuple(notes))
 
 
 def _single(evidence: Evidence) -> Ruling:
@@ -137,21 +137,21 @@ def _single(evidence: Evidence) -> Ruling:
     return Ruling("inconclusive", advice, notes)
 
 
-def _one_number(found: Accuracy, value: float) -> Accuracy:
-    """Return a pair whose differences are one number up to rounding, with intervals of no width."""
+def _one_number(pair: Accuracy, value: float) -> Accuracy:
+    """Return a pair whose differences are equal up to rounding, with intervals of no width."""
 
     def flat(interval: Interval) -> Interval:
         return replace(interval, low=value, value=value, high=value)
 
-    assert found.inner is not None
-    return replace(found, error=0.0, inner=flat(found.inner), difference=flat(found.difference))
+    assert pair.inner is not None
+    return replace(pair, error=0.0, inner=flat(pair.inner), difference=flat(pair.difference))
 
 
 def _without_spread(difference: np.ndarray, margin: float) -> Ruling:
-    """Judge differences that are all one number, though the predictions are not the same.
+    """Judge equal differences of a pair whose predictions differ.
 
-    A t interval of no width would be sure of everything. What is left is the sign: n splits on
-    one side have a chance of 2·2⁻ⁿ, which takes 6 of them.
+    A t interval of no width would be certain of everything. Only the sign can be judged: n splits
+    on one side have a chance of 2·2⁻ⁿ, so it takes 6 of them.
     """
     value, n = float(difference[0]), len(difference)
     if abs(value) > margin and n >= smallest_signed_rank(OUTER):
@@ -165,7 +165,7 @@ def _without_spread(difference: np.ndarray, margin: float) -> Ruling:
 
 
 def advise(difference: np.ndarray, evidence: Evidence, margin: float) -> str:
-    """Return what would decide an inconclusive pair, if difference and spread stay as they are."""
+    """Return what would decide an inconclusive pair, if difference and spread stay the same."""
     mean, spread = abs(float(difference.mean())), float(difference.std(ddof=1))
     repeats = repeats_needed(mean, spread, len(difference), evidence, margin)
     if repeats is not None:
@@ -192,9 +192,9 @@ def advise(difference: np.ndarray, evidence: Evidence, margin: float) -> str:
 def repeats_needed(
     mean: float, spread: float, n: int, evidence: Evidence, margin: float
 ) -> int | None:
-    """Return the fewest further repeats that decide, or None where up to 100 do not.
+    """Return the fewest further repeats that decide; None if up to 100 do not.
 
-    After each of them the half-width of an interval is t · s · √(1/J + n_test/n_train).
+    After them the half-width of an interval is t · s · √(1/J + n_test/n_train).
     """
     if not evidence.repeat:
         return None
@@ -207,6 +207,6 @@ def repeats_needed(
 
 
 def round_up(number: float) -> int:
-    """Return a number rounded up to two digits: an estimate should not look exact."""
+    """Return a number rounded up to two digits, because an estimate should not look exact."""
     step: int = 10 ** max(0, math.floor(math.log10(max(number, 1))) - 1)
     return math.ceil(number / step) * step

@@ -11,12 +11,12 @@ from harness.data.safe_names import listed
 
 BASELINE = "sklearn.hist_gradient_boosting"  # the strong default
 SLOWER = 2.0  # times the training time
-LEAST_SECONDS = 0.05  # more of training, below which nobody waits
+LEAST_SECONDS = 0.05  # smallest difference of training times that matters
 FEWER = 0.5  # of the trees, at most, in a simpler model
 
 
 def find_no_gain(run: RunScores) -> Iterator[Report]:
-    """Report that the best model is not better than scikit-learn's default booster."""
+    """Report if the best model is not better than scikit-learn's default booster."""
     for scores in run.datasets:
         baseline = _baseline(scores)
         if baseline is None or baseline is scores.best:
@@ -36,20 +36,20 @@ def find_no_gain(run: RunScores) -> Iterator[Report]:
 def find_slow(run: RunScores) -> Iterator[Report]:
     """Report models that train much longer than a simpler one and are no better."""
     for scores in run.datasets:
-        found = {}
+        slow = {}
         for model in scores.models:
-            simpler = [m for m in scores.models if _makes_needless(m, model, run)]
+            simpler = [m for m in scores.models if _dominates(m, model, run)]
             if simpler:
-                found[model.name] = min(simpler, key=lambda m: m.loss).name
-        if found:
-            verb = "trains" if len(found) == 1 else "train"
-            first = next(iter(found))
+                slow[model.name] = min(simpler, key=lambda m: m.loss).name
+        if slow:
+            verb = "trains" if len(slow) == 1 else "train"
+            first = next(iter(slow))
             yield Report(
                 Severity.NOTE,
-                f"{listed([*found])} {verb} at least {SLOWER:g} times as long as a simpler model "
-                f"and {'is' if len(found) == 1 else 'are'} no better (for {first} this is "
-                f"{found[first]})",
-                {"simpler": found},
+                f"{listed([*slow])} {verb} at least {SLOWER:g} times as long as a simpler model "
+                f"and {'is' if len(slow) == 1 else 'are'} no better (for {first} this is "
+                f"{slow[first]})",
+                {"simpler": slow},
                 scores.dataset,
             )
 
@@ -59,7 +59,7 @@ def _baseline(scores: DatasetScores) -> ModelScores | None:
     return next(iter(named), None)
 
 
-def _makes_needless(simple: ModelScores, model: ModelScores, run: RunScores) -> bool:
+def _dominates(simple: ModelScores, model: ModelScores, run: RunScores) -> bool:
     """Return whether a simpler model trains much faster and is as accurate as another one."""
     mine, theirs = run.param(model, "trees"), trees_of(simple, run)
     if simple is model or mine is None or theirs is None or theirs > FEWER * mine:
@@ -73,7 +73,7 @@ def _makes_needless(simple: ModelScores, model: ModelScores, run: RunScores) -> 
 
 
 def trees_of(model: ModelScores, run: RunScores) -> float | None:
-    """Return how many trees a model has: one, where its algorithm has no such parameter."""
+    """Return the number of trees of a model: 1 if its algorithm has no such parameter."""
     capacity = run.declared(model).get("capacity", {})
     if model.is_tuned or not capacity:
         return None

@@ -1,4 +1,4 @@
-"""A check: its code, its title, and the function that looks for one kind of fault."""
+"""The class of a check: its code, its title, and the function that finds one kind of fault."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Check(Generic[Subject]):
     find: Callable[[Subject], Iterable[Report]]
 
     def findings(self, subject: Subject, dataset: str = "") -> list[Finding]:
-        """Return what this check finds in a table or in a finished run."""
+        """Return the findings of this check for a table or a finished run."""
         return [
             Finding(
                 code=self.code,

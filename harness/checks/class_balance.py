@@ -13,7 +13,7 @@ from harness.data.safe_names import listed, shown
 
 MAJORITY = 0.9  # share of the more frequent of two classes
 RARE_ROWS = 25  # five for each of five folds
-RARE_SHARE = 0.1  # of an equal share of the rows, as far as that is fewer than
+RARE_SHARE = 0.1  # of an equal share of the rows, but at most FEW_ROWS
 FEW_ROWS = 200
 
 

@@ -1,8 +1,8 @@
 """Find rows that were copied, so that a copy of a test row is among the training rows.
 
-Rows may also be equal by chance, where columns have few values. Then still more rows differ in one
-column only. Copies are reported where rows that equal another one are more frequent than rows that
-differ from one in a single column, and most different rows have no such neighbour.
+Rows may also be equal by chance if columns have few values; then even more rows differ from another
+one in a single column. Copies are reported if equal rows are more frequent than rows that differ
+from another one in a single column, and most distinct rows have no such neighbour.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from harness.core.model import Severity
 from harness.data.safe_names import count
 from harness.data.splits import row_hashes
 
-SHARE = 0.01  # of rows that have a copy
+SHARE = 0.01  # least share of rows that have a copy
 LEAST = 10
 LEAST_COLUMNS = 6  # with fewer columns equal rows are usual
 LEAST_VALUES = 50  # different from 0, in a row of a sparse table
 OVER_NEAR = 1.5  # equal rows for each row that differs from another one in one column
 ONE_ROW = 0.9  # of the equal rows that are all the same one, such as an empty measurement
-LEAST_DIFFERENT = 0.1  # share of the rows that differ: few columns of few values have fewer
-CROWDED = 0.5  # share of the different rows that differ from another one in one column
+LEAST_DIFFERENT = 0.1  # least share of distinct rows; few columns of few values have fewer
+CROWDED = 0.5  # largest share of distinct rows that differ from another one in one column
 _MIX = 0x9E3779B97F4A7C15
 
 
@@ -46,7 +46,7 @@ def find(sample: TableSample) -> Iterator[Report]:
 
 
 def copied_rows(sample: TableSample) -> tuple[int, int]:
-    """Return how many rows have the features of another one, and how many its target as well."""
+    """Return the number of rows with the features of another row, and of those with its target."""
     hashes = row_hashes(sample.table.X)
     equal = _occurs_again(hashes)
     targets = np.unique(sample.table.y, return_inverse=True)[1].astype(np.uint64)
@@ -54,7 +54,7 @@ def copied_rows(sample: TableSample) -> tuple[int, int]:
 
 
 def looks_copied(groups: np.ndarray) -> bool:
-    """Return whether rows are equal more often than chance makes them.
+    """Return whether rows are equal more often than by chance.
 
     Parameters
     ----------
@@ -98,7 +98,7 @@ def _occurs_again(hashes: np.ndarray) -> np.ndarray:
 
 
 def _mixed(codes: np.ndarray, salt: int) -> np.ndarray:
-    """Return well-mixed 64 bits of each code, other ones for another salt."""
+    """Return 64 well-mixed bits for each code, depending on the salt."""
     factor = np.uint64(_MIX * (2 * salt + 1) % 2**64)
     bits = (codes.astype(np.uint64) + np.uint64(1)) * factor
     bits = (bits ^ (bits >> np.uint64(31))) * np.uint64(_MIX)

@@ -1,4 +1,4 @@
-"""Run the checks of a run: show what they find, and store it as events of the run."""
+"""Run the checks of a run, print their findings and store them as events of the run."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class RunChecks:
-    """The checks of one run, with where their findings go."""
+    """Runs the checks of one run and stores their findings."""
 
     store: Store
     run_id: str

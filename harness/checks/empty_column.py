@@ -27,15 +27,15 @@ def find_constant(sample: TableSample) -> Iterator[Report]:
 def find_nearly_empty(sample: TableSample) -> Iterator[Report]:
     """Report columns that have a value in few rows only."""
     shares = {c.name: float(c.missing.mean()) for c in sample.columns}
-    found = {name: round(share, 4) for name, share in shares.items() if EMPTY <= share < 1}
-    found = {n: s for n, s in found.items() if sample.whole(n).isna().mean() >= EMPTY}
-    if found:
-        names = [*found]
+    empty = {name: round(share, 4) for name, share in shares.items() if EMPTY <= share < 1}
+    empty = {n: s for n, s in empty.items() if sample.whole(n).isna().mean() >= EMPTY}
+    if empty:
+        names = [*empty]
         verb = "has" if len(names) == 1 else "have"
         yield Report(
             Severity.NOTE,
-            f"{listed(names)} {verb} no value in {min(found.values()):.0%} of the rows or more",
-            {"missing": found},
+            f"{listed(names)} {verb} no value in {min(empty.values()):.0%} of the rows or more",
+            {"missing": empty},
         )
 
 

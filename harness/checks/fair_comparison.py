@@ -1,4 +1,4 @@
-"""Find comparisons that are not fair or not decided: budgets, failures, times, splits."""
+"""Find unfair or undecided comparisons: unequal budgets, failures, noisy times, few splits."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from harness.checks.run_scores import DatasetScores, ModelScores, RunScores, dif
 from harness.core.model import Severity, Status
 from harness.data.safe_names import listed
 
-UNEQUAL = 2.0  # times as much budget
-FEW_TREES = 50  # with which a booster of a small learning rate learns too little
-NOISE = 0.3  # median deviation of training times from their median, as a share of it
+UNEQUAL = 2.0  # factor between budgets
+FEW_TREES = 50  # too few for a booster with a small learning rate
+NOISE = 0.3  # median absolute deviation of training times, as a share of their median
 LEAST_TIMES = 3
-LEAST_SECONDS = 0.02  # of training: shorter times are always noisy
+LEAST_SECONDS = 0.02  # of training; shorter times are always noisy
 FEW_SPLITS = 10
 
 
 def find_budgets(run: RunScores) -> Iterator[Report]:
-    """Report boosters of one track that were given unequal budgets."""
+    """Report boosters of one track with unequal budgets."""
     seen: set[str] = set()
     for scores in run.datasets:
         by_track: dict[tuple[str, ...], list[ModelScores]] = defaultdict(list)
@@ -35,7 +35,7 @@ def find_budgets(run: RunScores) -> Iterator[Report]:
 
 
 def _budget_report(models: list[ModelScores], run: RunScores) -> Report | None:
-    """Return what is unequal about the budgets of the boosters of one track, if anything."""
+    """Return a report on unequal budgets of the boosters of one track, if there are any."""
     trees = {m.name: t for m in models if (t := run.param(m, "trees")) is not None}
     rates = {m.name: r for m in models if (r := run.param(m, "rate")) is not None}
     if len(trees) < 2:
@@ -64,28 +64,28 @@ def _budget_report(models: list[ModelScores], run: RunScores) -> Report | None:
 
 
 def find_partial(run: RunScores) -> Iterator[Report]:
-    """Report models that failed on some splits, so that their means are of other splits."""
+    """Report models that failed on some splits, because their means are over other splits."""
     for scores in run.datasets:
-        found = {}
+        partial = {}
         for model in scores.models:
             outcomes = [o for o in model.cell.outcomes if o.status is not Status.SKIPPED]
             failed = sum(o.status is not Status.DONE for o in outcomes)
             if failed:
-                found[model.name] = [failed, len(outcomes)]
-        if found:
-            name, (failed, total) = next(iter(found.items()))
-            verb = "was" if len(found) == 1 else "were"
+                partial[model.name] = [failed, len(outcomes)]
+        if partial:
+            name, (failed, total) = next(iter(partial.items()))
+            verb = "was" if len(partial) == 1 else "were"
             yield Report(
                 Severity.WARNING,
-                f"{listed([*found])} {verb} not scored on every split ({name}: {failed} of "
+                f"{listed([*partial])} {verb} not scored on every split ({name}: {failed} of "
                 f"{total} failed), so a mean is of other splits than those of the other models",
-                {"failed": found},
+                {"failed": partial},
                 scores.dataset,
             )
 
 
 def find_noisy_times(run: RunScores) -> Iterator[Report]:
-    """Report models whose training times vary much between splits of the same size."""
+    """Report models whose training times vary widely between splits of the same size."""
     for scores in run.datasets:
         noise = {m.name: n for m in scores.models if (n := time_noise(m)) >= NOISE}
         if noise:
@@ -118,7 +118,7 @@ def time_noise(model: ModelScores) -> float:
 
 
 def find_few_splits(run: RunScores) -> Iterator[Report]:
-    """Report that the two best models cannot be told apart on the splits there are."""
+    """Report if the splits are too few to distinguish the two best models."""
     for scores in run.datasets:
         second = _second(scores)
         if second is None:

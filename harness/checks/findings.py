@@ -1,4 +1,4 @@
-"""Findings in words, for the terminal."""
+"""Format findings as text for the terminal."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def in_order(findings: Iterable[Finding]) -> list[Finding]:
 
 
 def format_findings(findings: Iterable[Finding]) -> list[str]:
-    """Return findings as lines, problems first, and where the codes are explained."""
+    """Return findings as lines, problems first, and the page that explains the codes."""
     ordered = in_order(findings)
     sentences = [f"{f.severity} {f.code}: {f.sentence}" for f in ordered]
     lines = [line for text in sentences for line in wrap(text, WIDTH, subsequent_indent="  ")]

@@ -1,9 +1,9 @@
 """Find models that overfit, and models that underfit.
 
-The loss on training rows alone says little about forests, which fit their training rows almost
-exactly and predict well. So a model overfits here if it fits training rows much better than test
-rows, and another model of the run is better on the test rows. It underfits if even its training
-loss is worse than the test loss of the best model.
+The training loss alone is no evidence for forests, which fit their training rows almost exactly
+and still predict well. Here a model overfits if it fits training rows much better than test rows
+and another model of the run is better on the test rows. It underfits if even its training loss is
+worse than the test loss of the best model.
 """
 
 from __future__ import annotations
@@ -19,42 +19,42 @@ from harness.data.safe_names import listed
 
 BEHIND = 0.1  # of the gap between the constant and the best model, on test rows
 OPTIMISM = 0.3  # of the same gap: how much better the training loss is than the test loss
-ON_PAR = 0.1  # of the same gap: training and test loss are alike
+ON_PAR = 0.1  # of the same gap: largest difference of training and test loss
 
 
 def find_overfitting(run: RunScores) -> Iterator[Report]:
-    """Report models that fit training rows much better, and test rows worse than another one."""
+    """Report models that fit training rows much better, and test rows worse than another model."""
     for scores in run.datasets:
-        found = {m.name: _losses(m) for m in scores.models if _overfits(m, scores)}
-        if found:
-            verb = "overfits" if len(found) == 1 else "overfit"
+        losses = {m.name: _losses(m) for m in scores.models if _overfits(m, scores)}
+        if losses:
+            verb = "overfits" if len(losses) == 1 else "overfit"
             yield Report(
                 Severity.WARNING,
-                f"{listed([*found])} {verb}: the {scores.metric} is {_shown(found)}, and "
+                f"{listed([*losses])} {verb}: the {scores.metric} is {_shown(losses)}, and "
                 f"{scores.best.name} has {scores.best.loss:.4g} on test rows; regularise more, or "
                 "use fewer or smaller trees",
-                {"losses": found, "best": scores.best.name},
+                {"losses": losses, "best": scores.best.name},
                 scores.dataset,
             )
 
 
 def find_underfitting(run: RunScores) -> Iterator[Report]:
-    """Report models that fit even their training rows worse than another one fits test rows."""
+    """Report models that fit their training rows worse than another model fits test rows."""
     for scores in run.datasets:
         useless = useless_models(scores)
-        found = {
+        losses = {
             m.name: _losses(m)
             for m in scores.models
             if m.name not in useless and _underfits(m, scores)
         }
-        if found:
-            verb = "underfits" if len(found) == 1 else "underfit"
+        if losses:
+            verb = "underfits" if len(losses) == 1 else "underfit"
             yield Report(
                 Severity.WARNING,
-                f"{listed([*found])} {verb}: the {scores.metric} is {_shown(found)}, while "
+                f"{listed([*losses])} {verb}: the {scores.metric} is {_shown(losses)}, while "
                 f"{scores.best.name} has {scores.best.loss:.4g} on rows it has not seen; give it "
                 "more rounds, a larger learning rate or larger trees",
-                {"losses": found, "best": scores.best.name},
+                {"losses": losses, "best": scores.best.name},
                 scores.dataset,
             )
 
@@ -82,7 +82,7 @@ def _underfits(model: ModelScores, scores: DatasetScores) -> bool:
 
 
 def _usable(model: ModelScores, scores: DatasetScores) -> bool:
-    """Return whether there are training losses, another model, and something to learn."""
+    """Return whether there are training losses, a better model, and something to learn."""
     return bool(model.train_losses) and model is not scores.best and scores.gap > 0
 
 
@@ -97,10 +97,10 @@ def _losses(model: ModelScores) -> dict[str, float]:
     return {"train": fmean(model.train_losses.values()), "test": model.loss}
 
 
-def _shown(found: dict[str, dict[str, float]]) -> str:
-    """Return the losses of the first model in words."""
-    losses = next(iter(found.values()))
-    which = "" if len(found) == 1 else f" for {next(iter(found))}"
+def _shown(by_model: dict[str, dict[str, float]]) -> str:
+    """Return the losses of the first model as text."""
+    losses = next(iter(by_model.values()))
+    which = "" if len(by_model) == 1 else f" for {next(iter(by_model))}"
     return f"{losses['train']:.4g} on training and {losses['test']:.4g} on test rows{which}"
 
 

@@ -1,4 +1,4 @@
-"""Find columns that name rows instead of describing them."""
+"""Find columns that identify rows instead of describing them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from harness.core.model import Severity
 from harness.data.safe_names import listed
 
 LEAST_ROWS = 20
-LEAST_ASCENDING = 200  # rows in the order of a column, so that this is no accident
+LEAST_ASCENDING = 200  # rows in ascending order of a column, so that it is no coincidence
 NAMED_SHARE = 0.5  # of different values, if the name says that the column is an identifier
 TEXT_SHARE = 0.95  # of different values in a text column
 _WORDS = frozenset(
@@ -23,10 +23,10 @@ _WORDS = frozenset(
 
 
 def identifier_columns(sample: TableSample) -> list[str]:
-    """Return the columns that are used as features although they name rows."""
+    """Return the features that identify rows."""
     if sample.n_rows < LEAST_ROWS:
         return []
-    return [column.name for column in sample.columns if _names_rows(column, sample)]
+    return [column.name for column in sample.columns if _identifies_rows(column, sample)]
 
 
 def find(sample: TableSample) -> Iterator[Report]:
@@ -53,8 +53,8 @@ def find(sample: TableSample) -> Iterator[Report]:
         )
 
 
-def _names_rows(column: Column, sample: TableSample) -> bool:
-    """Return whether a column names rows, judged by its values and its name."""
+def _identifies_rows(column: Column, sample: TableSample) -> bool:
+    """Return whether a column identifies rows, judged by its values and its name."""
     share = (column.groups.max(initial=0) + 1) / len(column.groups)
     if column.numbers is None:
         return share >= TEXT_SHARE and column.has_text and _all_differ(column, sample, TEXT_SHARE)

@@ -1,4 +1,4 @@
-"""Find columns of very many categories, and numbers that are codes."""
+"""Find columns with very many categories, and numbers that are codes."""
 
 from __future__ import annotations
 
@@ -13,37 +13,37 @@ from harness.core.model import Severity
 from harness.data.safe_names import listed, shown
 
 LEAST_LEVELS = 100
-FEW_ROWS = 10  # of a category, from which nothing can be learned
-RARE_SHARE = 0.5  # of the categories that have few rows
+FEW_ROWS = 10  # rows of a category; with fewer, nothing can be learned from it
+RARE_SHARE = 0.5  # share of the categories with few rows
 LEAST_CODES = 20
 _CODES = frozenset({"zip", "zipcode", "postcode", "postal", "code", "fips", "id", "nr"})
 
 
 def find_many(sample: TableSample) -> Iterator[Report]:
-    """Report columns of categories of which most are rare."""
+    """Report categorical columns in which most categories are rare."""
     identifiers = set(identifier_columns(sample))
-    found = {}
+    many = {}
     for column in sample.columns:
         if column.numbers is None and column.name not in identifiers and _mostly_rare(column):
             counts = sample.whole(column.name).value_counts()
             counts = counts[counts > 0]
             if len(counts) >= LEAST_LEVELS and (counts < FEW_ROWS).mean() >= RARE_SHARE:
-                found[column.name] = len(counts)
-    if found:
-        names = [f"{shown(name)} ({levels:,})" for name, levels in found.items()]
-        verb = "has" if len(found) == 1 else "have"
+                many[column.name] = len(counts)
+    if many:
+        names = [f"{shown(name)} ({levels:,})" for name, levels in many.items()]
+        verb = "has" if len(many) == 1 else "have"
         more = f" and {len(names) - 5:,} more" if len(names) > 5 else ""
         yield Report(
             Severity.NOTE,
             f"{', '.join(names[:5])}{more} {verb} very many categories, most of them in fewer "
             f"than {FEW_ROWS} rows; models differ in how they treat such columns, so try "
             "without them",
-            {"categories": found},
+            {"categories": many},
         )
 
 
 def find_codes(sample: TableSample) -> Iterator[Report]:
-    """Report whole numbers that are codes by their name, and are used as quantities."""
+    """Report integer columns that are codes by their name but are used as quantities."""
     identifiers = set(identifier_columns(sample))
     names = [
         column.name

@@ -1,4 +1,4 @@
-"""Find rows without a target, and targets that say "missing" in words."""
+"""Find rows without a target, and classes that stand for a missing target."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from harness.core.model import Severity
 from harness.data.safe_names import count, listed, shown
 
 _MISSING = frozenset({"?", "na", "n/a", "nan", "null", "none", "missing", "-", "--", "", "unknown"})
-LEAST_CLASSES = 3  # among two classes, "none" is an answer
+LEAST_CLASSES = 3  # of two classes, "none" is a real one
 
 
 def find(sample: TableSample) -> Iterator[Report]:

@@ -1,4 +1,4 @@
-"""The checks of a user's own data: what its file tells, and which columns are flagged."""
+"""The checks of a user's own data: the facts of its file, and the flagged columns."""
 
 from __future__ import annotations
 
@@ -14,28 +14,28 @@ if TYPE_CHECKING:
 
 
 def source_of(dataset: Dataset) -> Source:
-    """Return what is known about the file of a dataset, beyond its table."""
+    """Return the known facts about the file of a dataset, besides its table."""
     if dataset.file is None:
         return Source()
     reading = dataset.file["reading"]
-    found = Detected.model_validate(dataset.file.get("detected", {}))
+    detected = Detected.model_validate(dataset.file.get("detected", {}))
     return Source(
         target=reading["target"],
         dates=reading.get("dates", {}),
-        left_out=found.left_out,
-        ambiguous_dates=found.ambiguous_dates,
-        without_target=found.without_target,
-        query_file=found.query_file,
+        left_out=detected.left_out,
+        ambiguous_dates=detected.ambiguous_dates,
+        without_target=detected.without_target,
+        query_file=detected.query_file,
         time=reading.get("time", ""),
     )
 
 
 def check_dataset(dataset: Dataset) -> list[Finding]:
-    """Load a dataset and return what the checks of tables find in it."""
+    """Load a dataset and return the findings of the table checks."""
     return check_table(table_of(dataset), dataset.task, source_of(dataset), dataset.name)
 
 
 def without_flagged(dataset: Dataset) -> Dataset:
-    """Declare a user's own file again without the columns that are flagged as identifiers."""
+    """Return a user's own dataset without the columns that are flagged as identifiers."""
     flagged = flagged_columns(table_of(dataset), dataset.task, source_of(dataset))
     return dataset_without(dataset, flagged)

@@ -34,7 +34,7 @@ def find(sample: TableSample) -> Iterator[Report]:
 
 
 def _query_columns(sample: TableSample) -> list[str]:
-    """Return the columns that name queries: the same query in several rows, one after another."""
+    """Return the columns that identify queries: each query is one block of several rows."""
     return [
         column.name
         for column in sample.columns
@@ -46,13 +46,13 @@ def _query_columns(sample: TableSample) -> list[str]:
 
 
 def _is_blocked(values: np.ndarray) -> bool:
-    """Return whether equal values stand in one block of rows each."""
+    """Return whether equal values form one block of rows each."""
     blocks = 1 + int((values[1:] != values[:-1]).sum())
     return blocks == len(np.unique(values.astype(str)))
 
 
 def _has_grades(sample: TableSample) -> bool:
-    """Return whether the target is one of few whole numbers from 0 on."""
+    """Return whether the target has only a few whole numbers from 0 on."""
     if sample.task.is_classification:
         labels = sample.table.classes
         return all(label.isdigit() and int(label) <= MOST_GRADE for label in labels)

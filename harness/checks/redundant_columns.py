@@ -1,4 +1,4 @@
-"""Find columns that say the same as another one."""
+"""Find columns with the same information as another column."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ CORRELATION = 0.995  # of ranks
 MOST_ROWS = 2_000
 MOST_COLUMNS = 500
 LEAST_ROWS = 50
-LEAST_OTHERS = 20  # rows that do not have the most frequent value of the column
-LEAST_REPEATS = 5  # rows of each value, on average, in columns that are compared as categories
+LEAST_OTHERS = 20  # rows without the most frequent value of the column
+LEAST_REPEATS = 5  # mean number of rows per value, for a comparison as categories
 
 
 def find(sample: TableSample) -> Iterator[Report]:
@@ -55,32 +55,32 @@ def _same_order(columns: list[Column]) -> dict[tuple[str, str], float]:
     if len(places) < 2:
         return {}
     rho = np.corrcoef(filled[:, places].T)
-    found = np.argwhere(np.triu(np.abs(rho) >= CORRELATION, k=1))
+    places_of_pairs = np.argwhere(np.triu(np.abs(rho) >= CORRELATION, k=1))
     return {
         (numeric[places[i]].name, numeric[places[j]].name): float(rho[i, j])
-        for i, j in found.tolist()
+        for i, j in places_of_pairs.tolist()
     }
 
 
 def _varies(column: Column) -> bool:
-    """Return whether enough rows have another value than the most frequent one."""
+    """Return whether enough rows differ from the most frequent value."""
     return len(column.groups) - int(np.bincount(column.groups).max()) >= LEAST_OTHERS
 
 
 def _same_groups(columns: list[Column]) -> dict[tuple[str, str], float]:
-    """Return pairs of columns that put the rows into the same groups under other names."""
+    """Return pairs of columns with the same grouping of the rows, by different values."""
     first: dict[bytes, str] = {}
-    found = {}
+    pairs = {}
     for column in columns[:MOST_COLUMNS]:
         values = int(column.groups.max(initial=0)) + 1
         if values * LEAST_REPEATS > len(column.groups) or not _varies(column):
             continue
         digest = blake2b(column.groups.astype(np.int64).tobytes()).digest()
         if digest in first:
-            found[first[digest], column.name] = 1.0
+            pairs[first[digest], column.name] = 1.0
         else:
             first[digest] = column.name
-    return found
+    return pairs
 
 
 CHECK = Check("DATA018", "Columns that say the same", find)

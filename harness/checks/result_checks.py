@@ -37,6 +37,6 @@ RESULT_CHECKS: tuple[Check[RunScores], ...] = (
 
 
 def check_results(view: RunView) -> list[Finding]:
-    """Return what the checks find in the results of a finished run."""
+    """Return the findings of the checks in the results of a finished run."""
     run = RunScores(view)
     return [finding for check in RESULT_CHECKS for finding in check.findings(run)]

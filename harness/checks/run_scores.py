@@ -1,4 +1,4 @@
-"""The results of a finished run as checks read them: losses by dataset, model and split."""
+"""The results of a finished run in the form for checks: losses by dataset, model and split."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ TUNE = "tune"  # the key of a tuned trial's params
 
 @dataclass(frozen=True)
 class ModelScores:
-    """One algorithm with its params on one dataset; a loss is the primary metric, less is better.
+    """One algorithm with its params on one dataset; the loss is the primary metric.
 
     ``losses``, ``constants`` and ``train_losses`` map a split to the loss on its test rows, the
-    loss of the constant model there, and the loss on training rows.
+    constant model's loss there, and the loss on training rows.
     """
 
     name: str
@@ -43,7 +43,7 @@ class ModelScores:
 
     @property
     def fit_seconds(self) -> float:
-        """Return the typical time of training, with the library's own form of the data."""
+        """Return the typical training time, including the library's own data conversion."""
         seconds = self.cell.seconds
         return seconds.get("fit", math.nan) + seconds.get("native", 0.0)
 
@@ -54,7 +54,7 @@ class ModelScores:
 
     @property
     def test_share(self) -> float:
-        """Return test rows over training rows, as the intervals of losses need it."""
+        """Return the ratio of test to training rows, for the intervals of losses."""
         facts = [o.facts for o in self.cell.outcomes if o.status is Status.DONE]
         shares = [f["test_rows"] / f["train_rows"] for f in facts if f.get("train_rows")]
         return median(shares) if shares else 0.0
@@ -70,7 +70,7 @@ class DatasetScores:
 
     @cached_property
     def best(self) -> ModelScores:
-        """Return the model of least mean loss."""
+        """Return the model with the least mean loss."""
         return min(self.models, key=lambda model: model.loss)
 
     @cached_property
@@ -81,7 +81,7 @@ class DatasetScores:
 
     @property
     def gap(self) -> float:
-        """Return how much less the best model's loss is than the constant model's."""
+        """Return the difference between the constant model's loss and the best model's."""
         return self.constant - self.best.loss
 
 
@@ -97,15 +97,15 @@ class RunScores:
         grouped: dict[str, list[Cell]] = defaultdict(list)
         for cell in self.view.cells:
             grouped[cell.dataset].append(cell)
-        found = (self._dataset(name, cells) for name, cells in grouped.items())
-        return tuple(scores for scores in found if scores.models)
+        every = (self._dataset(name, cells) for name, cells in grouped.items())
+        return tuple(scores for scores in every if scores.models)
 
     def declared(self, model: ModelScores) -> Mapping[str, Any]:
-        """Return what the run wrote down about a model's algorithm."""
+        """Return the declared facts of a model's algorithm."""
         return self.view.algorithms.get(model.cell.algorithm, {})
 
     def param(self, model: ModelScores, canonical: str) -> float | None:
-        """Return a param by its common name, such as ``trees``, where the run says its value."""
+        """Return a numeric param by its common name, such as ``trees``; None if it is not set."""
         argument = self.declared(model).get("capacity", {}).get(canonical, {})
         value = model.cell.params.get(argument.get("name", ""))
         if isinstance(value, bool) or not isinstance(value, (int, float)):
@@ -118,14 +118,14 @@ class RunScores:
         return DatasetScores(dataset, metric, tuple(m for m in models if m.losses))
 
     def _metric(self, cell: Cell) -> str:
-        """Return the primary metric of a cell's task, if it is a loss; else ""."""
+        """Return the primary metric of a cell's task if it is a loss; otherwise ""."""
         names = [n for n in cell.scores if self.view.metrics.get(n, {}).get("primary")]
         names = [n for n in names if self.view.metrics[n].get("lower_is_better")]
         return names[0] if names else ""
 
 
 def difference(a: ModelScores, b: ModelScores) -> Interval | None:
-    """Return the loss of ``a`` less that of ``b`` over common splits; None if there are none."""
+    """Return the loss of ``a`` minus that of ``b`` over common splits; None if there are none."""
     common = [split for split in a.losses if split in b.losses]
     if not common:
         return None

@@ -12,10 +12,10 @@ from harness.checks.run_scores import TUNE, ModelScores, RunScores
 from harness.core.model import Severity, Status
 from harness.data.safe_names import listed
 
-EDGE = 0.1  # of a range, on its own scale, next to one of its ends
-MAJORITY = 0.75  # of the splits whose optimum is at the same end
+EDGE = 0.1  # share of a range, on its own scale, that counts as one of its ends
+MAJORITY = 0.75  # share of the splits whose optimum is at the same end
 LEAST_SPLITS = 2
-IMPORTANT = {  # common name → what it is; one of each group should be searched
+IMPORTANT = {  # description → common names; one param of each group should be searched
     "the learning rate": ("rate",),
     "the size of trees": ("depth", "leaves", "min_samples", "min_hessian"),
 }
@@ -24,19 +24,19 @@ IMPORTANT = {  # common name → what it is; one of each group should be searche
 def find_edges(run: RunScores) -> Iterator[Report]:
     """Report params whose best value is at an end of its range on most splits."""
     for scores in run.datasets:
-        found = {}
+        at_edge = {}
         for model in scores.models:
             space = run.declared(model).get("space", {})
             for param, (end, splits) in edges_of(model, space).items():
-                found[f"{param} of {model.name}"] = {"end": end, "splits": splits}
-        if found:
-            first = next(iter(found))
-            verb = "lies" if len(found) == 1 else "lie"
+                at_edge[f"{param} of {model.name}"] = {"end": end, "splits": splits}
+        if at_edge:
+            first = next(iter(at_edge))
+            verb = "lies" if len(at_edge) == 1 else "lie"
             yield Report(
                 Severity.WARNING,
-                f"the best {listed([*found])} {verb} at the end of the range that was searched "
-                f"({first}: {found[first]['end']:g}); extend the range",
-                {"params": found},
+                f"the best {listed([*at_edge])} {verb} at the end of the range that was searched "
+                f"({first}: {at_edge[first]['end']:g}); extend the range",
+                {"params": at_edge},
                 scores.dataset,
             )
 
@@ -50,17 +50,17 @@ def edges_of(model: ModelScores, space: Mapping[str, Any]) -> dict[str, tuple[fl
     ]
     if len(chosen) < LEAST_SPLITS:
         return {}
-    found = {}
+    edges = {}
     for param, choices in space.items():
         ends = Counter(end for p in chosen if (end := _end(p.get(param), choices)) is not None)
         for end, splits in ends.most_common(1):
             if splits >= MAJORITY * len(chosen):
-                found[param] = (end, splits)
-    return found
+                edges[param] = (end, splits)
+    return edges
 
 
 def _end(value: Any, choices: Any) -> float | None:
-    """Return the end of a range that a value lies at, or None."""
+    """Return the end of a range at which a value lies, or None."""
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return None
     if isinstance(choices, Sequence) and not isinstance(choices, str):
@@ -81,19 +81,19 @@ def _end(value: Any, choices: Any) -> float | None:
 
 
 def find_missing_params(run: RunScores) -> Iterator[Report]:
-    """Report searches that leave out the params that matter most."""
-    found: dict[str, list[str]] = {}
+    """Report searches without the most important params."""
+    lacking: dict[str, list[str]] = {}
     for scores in run.datasets:
         for model in scores.models:
             if model.is_tuned and (missing := _not_searched(model, run)):
-                found[model.cell.algorithm] = missing
-    if found:
-        first = next(iter(found))
+                lacking[model.cell.algorithm] = missing
+    if lacking:
+        first = next(iter(lacking))
         yield Report(
             Severity.NOTE,
-            f"the search of {listed([*found])} leaves out {' and '.join(found[first])}, which "
+            f"the search of {listed([*lacking])} leaves out {' and '.join(lacking[first])}, which "
             "often matters most; add it to the search space",
-            {"missing": found},
+            {"missing": lacking},
         )
 
 
@@ -111,7 +111,7 @@ def _not_searched(model: ModelScores, run: RunScores) -> list[str]:
 
 
 def find_untuned(run: RunScores) -> Iterator[Report]:
-    """Report a run in which no algorithm was tuned."""
+    """Report if no algorithm of a run was tuned."""
     models = [model for scores in run.datasets for model in scores.models]
     if len(models) > 1 and not any(model.is_tuned for model in models):
         yield Report(

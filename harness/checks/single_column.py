@@ -1,4 +1,4 @@
-"""Find a column that alone predicts the target: usually the target in other words (a leak)."""
+"""Find a column that alone predicts the target: usually a copy of the target (a leak)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from harness.core.model import Severity
 from harness.data.safe_names import listed, shown
 
 EXPLAINED = 0.99  # share of the errors of the constant model that one column removes
-LEAST_ERRORS = 20  # of the constant model on the held-out half, so that the share means something
+LEAST_ERRORS = 20  # of the constant model on the held-out half, for a meaningful share
 BINS = 128
 
 
@@ -26,25 +26,25 @@ def find(sample: TableSample) -> Iterator[Report]:
     classes = sample.task.is_classification
     rate = explained_errors if classes else explained_ranks
     y = sample.y if classes else pd.Series(sample.y).rank().to_numpy() / len(sample.y)
-    found = {}
+    leaks = {}
     for column in sample.features:
         bins = _bins(column, half)
         if bins.max(initial=0) > 0 and (share := rate(bins, y, half)) >= EXPLAINED:
-            found[column.name] = round(share, 4)
-    if not found:
+            leaks[column.name] = round(share, 4)
+    if not leaks:
         return
-    names = list(found)
+    names = list(leaks)
     verb = "predicts" if len(names) == 1 else "each predict"
     yield Report(
         Severity.PROBLEM,
         f"{listed(names)} alone {verb} {shown(sample.source.target)} almost perfectly; if it is "
         "not known before the target is, it is a leak and the scores are worthless: drop it",
-        {"columns": names, "explained": found},
+        {"columns": names, "explained": leaks},
     )
 
 
 def explained_errors(bins: np.ndarray, y: np.ndarray, half: np.ndarray) -> float:
-    """Return the share of the constant model's wrong classes that the classes of bins avoid.
+    """Return the share of the constant model's errors that the majority classes of bins avoid.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ def explained_errors(bins: np.ndarray, y: np.ndarray, half: np.ndarray) -> float
     y
         Class codes.
     half
-        Mask of the rows from which the most frequent class of each bin is taken; the others are
+        Mask of the rows that determine the most frequent class of each bin; the others are
         predicted.
     """
     k = int(y.max()) + 1
@@ -81,7 +81,7 @@ def explained_ranks(bins: np.ndarray, ranks: np.ndarray, half: np.ndarray) -> fl
 
 
 def _bins(column: Column, half: np.ndarray) -> np.ndarray:
-    """Return a code for each row: the value itself if there are few, else its quantile."""
+    """Return a code for each row: the value itself if there are few values, else its quantile."""
     groups = column.groups
     if column.numbers is None or groups.max(initial=0) < BINS:
         return groups

@@ -1,7 +1,7 @@
 """Find a shift between training and test rows, by adversarial validation.
 
-A small model tries to tell the given test rows from the training rows by their features. If it can,
-the test rows are drawn from another population, and scores measure how models extrapolate.
+A small model predicts from the features whether a row is a test row. If it can, the test rows are
+from another population, and scores measure how models extrapolate.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from harness.checks.table_sample import Column, TableSample
 from harness.core.model import Severity
 from harness.data.safe_names import listed
 
-AREA = 0.65  # under the ROC curve of the small model; 0.5 is no shift
+AREA = 0.65  # area under the ROC curve of the small model; 0.5 is no shift
 LEAST_ROWS = 50  # on each side
 MOST_ROWS = 3_000
 MOST_COLUMNS = 200
-COLUMN_SHIFT = 0.1  # largest difference of the two distributions of a column that is named
+COLUMN_SHIFT = 0.1  # least difference of a column's two distributions for a mention
 
 
 def find(sample: TableSample) -> Iterator[Report]:
-    """Report given test rows that a small model can tell from the training rows."""
+    """Report given test rows that a small model can distinguish from the training rows."""
     if sample.table.test_rows is None or sample.is_sparse:
         return
     is_test = sample.table.test_rows[sample.rows]
@@ -68,7 +68,7 @@ def separation(columns: list[Column], is_test: np.ndarray) -> float:
 
 
 def area_under_roc(positive: np.ndarray, scores: np.ndarray) -> float:
-    """Return the share of pairs of a positive and a negative row that scores put in order."""
+    """Return the share of pairs of a positive and a negative row in the right order of scores."""
     from scipy.stats import rankdata
 
     n = int(positive.sum())
@@ -77,9 +77,9 @@ def area_under_roc(positive: np.ndarray, scores: np.ndarray) -> float:
 
 
 def column_shift(groups: np.ndarray, numbers: np.ndarray | None, is_test: np.ndarray) -> float:
-    """Return how far the distributions of two parts of a column are apart, from 0 to 1.
+    """Return the distance between the distributions of two parts of a column, from 0 to 1.
 
-    Of numbers this is the Kolmogorov-Smirnov distance, of categories the total variation.
+    For numbers it is the Kolmogorov-Smirnov distance, for categories the total variation.
     """
     if numbers is not None:
         order = np.argsort(numbers, kind="stable")
@@ -94,7 +94,7 @@ def column_shift(groups: np.ndarray, numbers: np.ndarray | None, is_test: np.nda
 
 
 def _ranked(column: Column) -> np.ndarray:
-    """Return the order of numbers, and of categories how often they occur; missing is least."""
+    """Return the ranks of numbers, or of categories by their frequency."""
     if column.numbers is not None:
         order = np.unique(column.numbers, return_inverse=True, equal_nan=True)[1].astype(float)
         return np.where(column.missing, -1.0, order)

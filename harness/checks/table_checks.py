@@ -48,25 +48,25 @@ TABLE_CHECKS: tuple[Check[TableSample], ...] = (
 def check_table(
     table: Table, task: Task, source: Source | None = None, dataset: str = ""
 ) -> list[Finding]:
-    """Return what the checks find in a loaded table, before any model is trained.
+    """Return the findings of the checks in a loaded table, before any model is trained.
 
     Large tables are sampled, always in the same way; the whole table is read only for counts.
 
     Parameters
     ----------
     table
-        As a loader returns it.
+        A table as a loader returns it.
     task
-        What is predicted.
+        The task of the table.
     source
-        What is known about the file of the table.
+        The known facts about the file of the table.
     dataset
-        The name that findings carry.
+        The name of the dataset in the findings.
     """
     sample = TableSample(table, task, source or Source())
     return [finding for check in TABLE_CHECKS for finding in check.findings(sample, dataset)]
 
 
 def flagged_columns(table: Table, task: Task, source: Source | None = None) -> list[str]:
-    """Return the columns that ``--drop-flagged`` leaves out: the identifiers among the features."""
+    """Return the columns that ``--drop-flagged`` leaves out: identifiers among the features."""
     return identifier.identifier_columns(TableSample(table, task, source or Source()))

@@ -1,4 +1,4 @@
-"""The part of a loaded table that checks look at: a fixed sample of its rows, column by column."""
+"""The part of a loaded table that checks read: a fixed sample of its rows, column by column."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ MOST_COLUMNS = 2_000
 
 @dataclass(frozen=True)
 class Source:
-    """What is known about the file of a table, beyond the table."""
+    """The known facts about the file of a table."""
 
     target: str = "target"
     dates: Mapping[str, str] = field(default_factory=dict)  # column of dates → its format
     left_out: tuple[str, ...] = ()  # text columns that the loader left out
     ambiguous_dates: tuple[str, ...] = ()
     without_target: int = 0  # rows that have no target
-    query_file: bool = False  # lengths of queries lie beside the file
-    time: str = ""  # column by which the rows are split in order
+    query_file: bool = False  # whether a file of query lengths lies beside it
+    time: str = ""  # column of the time-ordered split
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class Column:
 
     @property
     def has_text(self) -> bool:
-        """Return whether the levels are texts, not declared numbers."""
+        """Return whether the levels are strings, not declared numbers."""
         return bool(len(self.levels)) and isinstance(self.levels[0], str)
 
     @cached_property
@@ -67,7 +67,7 @@ class Column:
 
 @dataclass(frozen=True)
 class TableSample:
-    """A table, and a sample of its rows that is the same every time."""
+    """A table, and a reproducible sample of its rows."""
 
     table: Table
     task: Task
@@ -114,7 +114,7 @@ class TableSample:
 
     @cached_property
     def features(self) -> list[Column]:
-        """Return the sampled columns; of very wide tables an even choice; none if sparse."""
+        """Return the sampled columns, evenly chosen from very wide tables; none if sparse."""
         if self.is_sparse:
             return []
         width = self.table.X.shape[1]

@@ -1,4 +1,4 @@
-"""Find numbers that are stored as text, and so are used as categories."""
+"""Find numbers that are stored as text and therefore used as categories."""
 
 from __future__ import annotations
 
@@ -14,31 +14,31 @@ from harness.data.safe_names import listed, shown
 
 LEAST_LEVELS = 10
 SHARE = 0.9  # of the rows whose text is a number
-MOST_OTHERS = 3  # different texts that are no numbers, such as "unknown"
+MOST_OTHERS = 3  # distinct texts that are no numbers, such as "unknown"
 _NUMBER = re.compile(r"[-+]?[$€£¥]?\s?[-+]?\d[\d.,' ]*\s?[%$€£¥]?")
-_CODE = re.compile(r"0\d+")  # a leading zero: a code, such as a postal code
+_CODE = re.compile(r"0\d+")  # a leading zero means a code, such as a postal code
 
 
 def find(sample: TableSample) -> Iterator[Report]:
     """Report text columns in which almost every value is a number."""
-    found = {c.name: others for c in sample.columns if (others := _other_texts(c)) is not None}
-    if not found:
+    columns = {c.name: others for c in sample.columns if (others := _other_texts(c)) is not None}
+    if not columns:
         return
-    verb = "holds numbers as text and is" if len(found) == 1 else "hold numbers as text and are"
-    others = sorted({text for texts in found.values() for text in texts})
+    verb = "holds numbers as text and is" if len(columns) == 1 else "hold numbers as text and are"
+    others = sorted({text for texts in columns.values() for text in texts})
     why = f"; {listed(others)} among them" if others else ""
-    example = next(level for c in sample.columns if c.name in found for level in c.levels[:1])
+    example = next(level for c in sample.columns if c.name in columns for level in c.levels[:1])
     shape = "" if others else f", such as {shown(example)}"
     yield Report(
         Severity.WARNING,
-        f"{listed([*found])} {verb} used as categories{why or shape}; write plain numbers, and "
+        f"{listed([*columns])} {verb} used as categories{why or shape}; write plain numbers, and "
         "leave unknown values empty",
-        {"columns": [*found], "others": others},
+        {"columns": [*columns], "others": others},
     )
 
 
 def _other_texts(column: Column) -> list[str] | None:
-    """Return the texts of a column of numbers that are none; None if it is no such column."""
+    """Return the non-numeric texts of a column of numbers; None if it is no such column."""
     if not column.has_text or len(column.levels) < LEAST_LEVELS or column.codes is None:
         return None
     is_number = np.array([_NUMBER.fullmatch(str(level)) is not None for level in column.levels])

@@ -1,4 +1,4 @@
-"""Find tables with a time that are split at random: models then learn from the future."""
+"""Find tables with a time that are split at random, so that models learn from the future."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _WORDS = frozenset({"date", "datetime", "timestamp", "time"})
 
 
 def find(sample: TableSample) -> Iterator[Report]:
-    """Report columns of time of which the training rows are not all before the test rows."""
+    """Report time columns in which the training rows are not all before the test rows."""
     if sample.is_sparse or sample.source.time:
         return
     names = [name for name, moments in time_columns(sample).items() if _overlaps(sample, moments)]
@@ -33,26 +33,26 @@ def find(sample: TableSample) -> Iterator[Report]:
 
 
 def time_columns(sample: TableSample) -> dict[str, np.ndarray]:
-    """Return the values of columns of time: dates, and numbers named so that the rows follow."""
-    found = {}
+    """Return the values of time columns: dates, and numbers with a time's name in row order."""
+    columns = {}
     for name, parts in feature_names(sample.source.dates, sample.source.dates).items():
         if parts["days"] in sample.created:
-            found[name] = sample.whole(parts["days"]).to_numpy(np.float64)
+            columns[name] = sample.whole(parts["days"]).to_numpy(np.float64)
     for column in sample.columns:
         if column.numbers is not None and _WORDS & {*name_tokens(column.name)}:
             moments = sample.whole(column.name).to_numpy(np.float64)
             if _ascends(moments):
-                found[column.name] = moments
-    return {n: m for n, m in found.items() if len(np.unique(m[~np.isnan(m)])) >= LEAST_MOMENTS}
+                columns[column.name] = moments
+    return {n: m for n, m in columns.items() if len(np.unique(m[~np.isnan(m)])) >= LEAST_MOMENTS}
 
 
 def _ascends(moments: np.ndarray) -> bool:
-    """Return whether the rows are in the order of a column that has no missing values."""
+    """Return whether a column ascends with the rows and has no missing values."""
     return not np.isnan(moments).any() and bool((np.diff(moments) >= 0).all())
 
 
 def _overlaps(sample: TableSample, moments: np.ndarray) -> bool:
-    """Return whether a training row may be later than a test row."""
+    """Return whether some training row may be later than a test row."""
     is_test = sample.table.test_rows
     if is_test is None:
         return True

@@ -11,13 +11,13 @@ from harness.core.model import Severity
 
 LEAST_SPLITS = 5
 DEVIATIONS = 5.0  # robust standard deviations from the median of the other splits
-CHANGE = 0.25  # of the median loss
-SHARE = 0.75  # of the models that show it
+CHANGE = 0.25  # least change, as a share of the median loss
+SHARE = 0.75  # least share of the models that show it
 _TO_SIGMA = 1.4826  # from the median absolute deviation of a normal distribution
 
 
 def find(run: RunScores) -> Iterator[Report]:
-    """Report splits that are unlike the others for (almost) all models."""
+    """Report splits that differ from the others for (almost) all models."""
     for scores in run.datasets:
         for split, factor in odd_splits(scores).items():
             word = "larger" if factor > 1 else "smaller"
@@ -32,20 +32,20 @@ def find(run: RunScores) -> Iterator[Report]:
 
 
 def odd_splits(scores: DatasetScores) -> dict[str, float]:
-    """Return split → loss over the usual loss, of splits that are odd for almost all models."""
-    votes: dict[str, list[float]] = {}
-    voters = 0
+    """Return split → loss over the usual loss, for splits that stand out for almost all models."""
+    ratios: dict[str, list[float]] = {}
+    models = 0
     for model in scores.models:
         if len(model.losses) < LEAST_SPLITS:
             continue
-        voters += 1
+        models += 1
         centre = median(model.losses.values())
         spread = _TO_SIGMA * median(abs(loss - centre) for loss in model.losses.values())
         for split, loss in model.losses.items():
             distance = abs(loss - centre)
             if centre > 0 and distance > DEVIATIONS * spread and distance > CHANGE * centre:
-                votes.setdefault(split, []).append(loss / centre)
-    return {s: median(found) for s, found in votes.items() if len(found) >= SHARE * voters}
+                ratios.setdefault(split, []).append(loss / centre)
+    return {s: median(factors) for s, factors in ratios.items() if len(factors) >= SHARE * models}
 
 
 CHECK = Check("RUN004", "A split unlike the others", find)

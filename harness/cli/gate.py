@@ -113,14 +113,14 @@ def _stored(given: dict[str, Any]) -> int:
 
 
 def _against(given: dict[str, Any]) -> int:
-    from harness.gate.messages import gates_of, told_json, told_lines, told_markdown
-    from harness.gate.run import Asked, hold_against
+    from harness.gate.messages import answer_json, answer_lines, answer_markdown, gates_of
+    from harness.gate.run import GateRequest, compare_with_revision
     from harness.progress_display import new_progress
     from harness.runs.request import whole_paths
 
     if given["run"] is not None:
         raise click.UsageError("--run reads a stored run; --against makes one")
-    asked = Asked(
+    asked = GateRequest(
         given["against"],
         experiment=load_experiment(str(given["file"])) if given["file"] else None,
         algorithms=given["algorithms"],
@@ -134,12 +134,12 @@ def _against(given: dict[str, Any]) -> int:
     )
     progress = new_progress()
     try:
-        answer = hold_against(asked, load_registry(given["plugins"]), progress)
+        answer = compare_with_revision(asked, load_registry(given["plugins"]), progress)
     finally:
         progress.close()
     found = gates_of(answer)
-    _tell(given, found, told_markdown(answer), told_json(answer))
-    for line in told_lines(answer):
+    _tell(given, found, answer_markdown(answer), answer_json(answer))
+    for line in answer_lines(answer):
         say(line)
     return found.exit_code(given["undecided"])
 

@@ -1,1 +1,1 @@
-"""The gate against a revision: base and head side by side, and a verdict that decides."""
+"""The gate against a revision: measure base and head side by side and decide what is worse."""

@@ -1,4 +1,4 @@
-"""The base as an environment: which interpreter runs its source tree, and what it offers."""
+"""The base as an environment: its interpreter, its source tree and its registered algorithms."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from harness.worker.environment import worker_environment
 
 PROBE_SECONDS = 120
 MARK = "harness-base: "
-# Runs in the base's tree, whatever it is: it asks for what every revision has.
+# This code runs in the base's tree, so it uses only what every revision has.
 PROBE = f"""
 import json, sys
 from importlib.metadata import distributions
@@ -52,7 +52,7 @@ class Base:
     algorithms: Mapping[str, Mapping[str, Any]]  # name → plugin, path, params, rungs, reference
     broken: Mapping[str, str]  # plugins that do not load there, with the reason
     versions: Mapping[str, str]  # of its libraries
-    own_libraries: bool  # whether it has an interpreter of its own
+    own_libraries: bool  # whether the base has its own interpreter
 
 
 def make_base(
@@ -61,41 +61,43 @@ def make_base(
     roots: Sequence[Path],
     plugin_files: Sequence[str],
     name: str,
-    told: Callable[[str], None],
+    on_wait: Callable[[str], None],
 ) -> Base:
-    """Return the base in a checked-out tree.
+    """Return the base of a checked-out tree.
 
     Parameters
     ----------
     tree, head
-        The base's working tree, and that of the head.
+        Working trees of the base and of the head.
     roots
-        Folders of the base that go first on the path.
+        Folders of the base that come first on the path.
     plugin_files
-        Plugin files, as the base has them.
+        Plugin files in the base's tree.
     name
-        Of the environment.
-    told
-        Receives a line where something takes long.
+        Name of the environment.
+    on_wait
+        Called with a sentence before a long step.
 
     Raises
     ------
     BaseError
-        Where its environment cannot be made, or the harness does not start in it.
+        If its environment cannot be made, or the harness does not start in it.
     """
     python = ""
     if not same_libraries(tree, head):
-        python = own_python(tree, told, stranger=not belongs(HARNESS_ROOT, head))
+        python = own_python(tree, on_wait, stranger=not belongs(HARNESS_ROOT, head))
     root = os.pathsep.join(str(path) for path in roots)
     environment = Environment(name=name, python=python, root=root)
-    found = probe(environment, plugin_files)
-    return Base(environment, found["algorithms"], found["broken"], found["versions"], bool(python))
+    probed = probe(environment, plugin_files)
+    return Base(
+        environment, probed["algorithms"], probed["broken"], probed["versions"], bool(python)
+    )
 
 
 def probe(environment: Environment, plugin_files: Sequence[str]) -> Mapping[str, Any]:
-    """Start the harness in an environment and return what is registered there."""
+    """Start the harness in an environment and return its registered algorithms."""
     try:
-        done = subprocess.run(  # noqa: S603 - an interpreter of ours
+        done = subprocess.run(  # noqa: S603 - the interpreter of the base
             [environment.python or sys.executable, "-c", PROBE, *plugin_files],
             capture_output=True,
             text=True,
@@ -109,7 +111,7 @@ def probe(environment: Environment, plugin_files: Sequence[str]) -> Mapping[str,
         raise BaseError(f"the base does not start: {error}") from error
     for line in reversed(done.stdout.splitlines()):
         if line.startswith(MARK):
-            found: Mapping[str, Any] = json.loads(line.removeprefix(MARK))
-            return found
+            registered: Mapping[str, Any] = json.loads(line.removeprefix(MARK))
+            return registered
     last = done.stderr.strip().splitlines()
     raise BaseError(f"the base does not start: {last[-1] if last else ending(done.returncode)[1]}")

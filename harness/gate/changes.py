@@ -1,7 +1,7 @@
-"""What differs between head and base: which algorithms are worth a duel, and why the others not.
+"""The algorithms that differ between head and base, and the reason why each is compared or not.
 
-Those stand first whose plugin the change is closest to, counted in imports: where time is short, an
-edited algorithm is decided before all that share a kernel with it.
+Algorithms are ordered by the number of imports between their plugin and the nearest changed file.
+If time is short, an edited algorithm is thus measured before those that only share a kernel.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from harness.gate.base import Base
 from harness.gate.revision import belongs, in_tree, lies_in
 from harness.plugins.registry import Entry, Registry
 
-FAR = 1_000_000  # imports
-# Beside an algorithm's own libraries: every trial goes through these.
+FAR = 1_000_000  # imports; larger than any real distance
+# Libraries that every trial uses, beside an algorithm's own.
 EVERYWHERE = ("numpy", "pandas", "scikit-learn")
 
 
 @dataclass(frozen=True)
 class Changes:
-    """The algorithms of a repository, by what becomes of them in a gate."""
+    """The algorithms of a repository, by how a gate treats them."""
 
-    chosen: Mapping[str, str]  # name → why it is duelled, the closest to the change first
-    skipped: Mapping[str, str] = field(default_factory=dict)  # name → why not
+    chosen: Mapping[str, str]  # name → why it is compared, nearest to the change first
+    skipped: Mapping[str, str] = field(default_factory=dict)  # name → why it is not compared
     lost: Mapping[str, str] = field(default_factory=dict)  # name → why the head cannot load it
 
 
@@ -41,22 +41,22 @@ def find_changes(
     *,
     everything: bool,
 ) -> Changes:
-    """Return which algorithms of a repository changed since the base.
+    """Return the algorithms of a repository that changed since the base.
 
     Parameters
     ----------
     registry
-        What the head registers; algorithms of installed packages are nobody's change.
+        Registered plugins of the head. Algorithms of installed packages are ignored.
     base
-        What the base registers.
+        The base with its registered algorithms.
     repository
-        The folder that algorithms must lie in to be the repository's.
+        Folder that an algorithm must lie in to belong to the repository.
     tree
-        Where the base of it is checked out.
+        Working tree of the base.
     globs
-        Names that are looked at; none: all.
+        Names of algorithms to consider; empty: all.
     everything
-        Choose what did not change, too.
+        Choose unchanged algorithms, too.
     """
     wanted = set(registry.matching("algorithm", globs)) if globs else None
     chosen: dict[str, str] = {}
@@ -91,22 +91,22 @@ def find_changes(
 
 
 def distance(plugin: str, repository: Path, tree: Path) -> int:
-    """Return how many imports lie between a plugin and the nearest file that changed.
+    """Return the number of imports between a plugin and the nearest changed file.
 
-    0 where the plugin itself did; `FAR` where nothing did that it imports.
+    It is 0 if the plugin itself changed, and `FAR` if none of its imports changed.
     """
     steps = ids.import_steps(plugin)
     return min((n for path, n in steps.items() if _edited(path, repository, tree)), default=FAR)
 
 
 def _edited(path: Path, repository: Path, tree: Path) -> bool:
-    """Return whether a file differs from that of the base, which may not have it."""
+    """Return whether a file differs from the base's, or is missing there."""
     there = Path(in_tree(str(path), repository, tree))
     return not there.is_file() or there.read_bytes() != path.read_bytes()
 
 
 def changed(entry: Entry, base: Base) -> str:
-    """Return what changed of an algorithm, or nothing: its code with its kernels, its libraries."""
+    """Return what changed of an algorithm (its code, kernels or libraries); empty if nothing."""
     known: Mapping[str, Any] = base.algorithms[entry.value.name]
     if ids.code_digest(entry.path) != ids.code_digest(known["path"]):
         return "its code changed"
@@ -122,13 +122,14 @@ def changed(entry: Entry, base: Base) -> str:
 
 
 def _missing(entry: Entry, base: Base, tree: Path) -> str:
-    """Return why the base does not have an algorithm; nothing where it does.
+    """Return why the base lacks an algorithm; empty if it has it.
 
-    What the head has installed is found from the base as well, where its own tree lacks the file.
+    If the base's tree lacks the file, the base may import the head's installed copy: that counts as
+    missing.
     """
     known = base.algorithms.get(entry.value.name)
     if known is None:
         reason = base.broken.get(entry.plugin)
         return f"broken in the base: {reason}" if reason else "new: the base does not have it"
-    mine = lies_in(known["path"], tree)
-    return "" if mine else "new or moved: the base's source does not have it where the head does"
+    in_base = lies_in(known["path"], tree)
+    return "" if in_base else "new or moved: the base's source does not have it where the head does"

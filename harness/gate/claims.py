@@ -1,4 +1,4 @@
-"""Claims that the base declares and the head has dropped: what nobody claims nobody measures."""
+"""Parity levels that the base declares and the head no longer declares."""
 
 from __future__ import annotations
 
@@ -19,19 +19,21 @@ from harness.plugins.registry import Registry
 def lost_claims(
     registry: Registry, base: Base, tree: Path, globs: Sequence[str]
 ) -> Iterator[Decision]:
-    """Yield a failure for each rung that an algorithm of the base claims and the head does not.
+    """Yield a failure for each parity level that the base declares and the head does not.
+
+    Without it, a dropped claim would go unchecked.
 
     Parameters
     ----------
     registry
-        What the head registers. An algorithm that it cannot load is lost with all its claims, and
-        is told of as such.
+        Registered plugins of the head. An algorithm that the head cannot load is reported as lost
+        elsewhere, and not again here.
     base
-        What the base registers.
+        The base with its registered algorithms.
     tree
-        Where the base is checked out; what lies elsewhere belongs to both sides.
+        Working tree of the base; plugins outside of it belong to both sides.
     globs
-        Names that are looked at; none: all.
+        Names of algorithms to consider; empty: all.
     """
     broken = {one.plugin for one in registry.broken}
     for name, known in sorted(base.algorithms.items()):
@@ -40,19 +42,21 @@ def lost_claims(
             continue
         for mode, rung in known["rungs"].items():
             if why := _dropped(registry, name, known, mode, rung):
-                told = f"lost claim: in {mode} mode the base claims {rung} ({MEANING[rung]}); {why}"
+                message = (
+                    f"lost claim: in {mode} mode the base claims {rung} ({MEANING[rung]}); {why}"
+                )
                 library = str(known["reference"])
                 gate = Gate(kind="rung", algorithm=name, reference=library, limit=rung)
-                yield decided(gate, "fail", told)
+                yield decided(gate, "fail", message)
 
 
 def _dropped(registry: Registry, name: str, known: Mapping[str, Any], mode: str, rung: str) -> str:
-    """Return what the head says in the place of a claim, or nothing where it stands."""
+    """Return what the head declares in place of a claim; empty if the claim still holds."""
     if name not in registry.entries["algorithm"]:
         return "the head does not have the algorithm"
     head = registry.algorithm(name)
     if head.reference != known["reference"]:
-        return f"in the head it answers to {head.reference or 'no library'}"
+        return f"in the head its reference is {head.reference or 'no library'}"
     if mode not in head.rungs:
         return "the head claims nothing there"
     claimed = head.rungs[mode]

@@ -1,9 +1,9 @@
-"""From what was measured of head and base to decisions: each passes, fails, or is undecided.
+"""Decisions from the measurements of head and base: pass, fail or undecided.
 
-Only what is worse can fail. Speed and accuracy are the gates of `harness.analysis.gates`, with the
-base as the reference. Memory is compared split by split, in fresh fits and first predictions: a
-duel counts from a process in which the model before lives on, and what a model keeps would be in
-its base.
+Only a change for the worse can fail. Speed and accuracy use the gates of `harness.analysis.gates`
+with the base as the reference. Memory is compared split by split, in fresh fits and first
+predictions. Duels do not serve for memory: their process already holds an earlier model, so memory
+that a model keeps would be part of the baseline.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import median
 
-from harness.analysis.gates import Decision, State, decide_gates, hold_ratio
+from harness.analysis.gates import Decision, State, decide_gates, decide_ratio
 from harness.analysis.parity_level import reaches
 from harness.analysis.run_view import Cell, Parity, RunView
 from harness.analysis.stats import hodges_lehmann, transformed
@@ -22,15 +22,15 @@ from harness.core.ids import canonical
 from harness.core.model import FAILURES, Status
 
 LEVEL = 0.95
-LEAST_BYTES = 512 * 1024  # by how much a peak must rise before its share of the whole is judged
+LEAST_BYTES = 512 * 1024  # a smaller rise of the peak passes, whatever its share
 GATED = ("train", "predict")
 PEAKS = ("fit", "predict")
-PAGE = 4096  # bytes: what takes less than a page is taken for one
+PAGE = 4096  # bytes; a smaller peak counts as one page
 
 
 @dataclass(frozen=True)
 class Limits:
-    """How much worse the head may be, each as a share."""
+    """Largest accepted deterioration of the head, each as a share."""
 
     slower: float = 0.05  # of the base's time
     larger: float = 0.10  # of the base's peak memory
@@ -38,24 +38,24 @@ class Limits:
 
 
 def decide(view: RunView, labels: Mapping[str, str], limits: Limits) -> list[Decision]:
-    """Return every decision on the algorithms of a run.
+    """Return all decisions on the algorithms of a run.
 
     Parameters
     ----------
     labels
-        Algorithm → what it is called in the base.
+        Algorithm → its name in the base.
     """
-    found: list[Decision] = []
+    decisions: list[Decision] = []
     for name, label in labels.items():
-        decisions = decide_gates(_gates(name, label, limits), view)
-        found += [_told(_excused(d, view)) for d in decisions]
-        found += _memory(view, name, label, limits.larger)
-        found += _rungs(view, name, label)
-    return found
+        gates = decide_gates(_gates(name, label, limits), view)
+        decisions += [_with_percent(_excuse_base_failure(d, view)) for d in gates]
+        decisions += _memory(view, name, label, limits.larger)
+        decisions += _parity_levels(view, name, label)
+    return decisions
 
 
 def unmeasured(label: str, reason: str) -> list[Decision]:
-    """Return a decision of each kind on all algorithms: none of them could be measured."""
+    """Return an undecided decision of each kind for all algorithms: none was measured."""
     pair = {"algorithm": "*", "reference": label}
     speeds = [Gate(kind="speed", phase=phase, **pair) for phase in GATED]
     kinds = [Gate(kind="accuracy", **pair), Gate(kind="memory", **pair)]
@@ -63,7 +63,7 @@ def unmeasured(label: str, reason: str) -> list[Decision]:
 
 
 def lost(algorithm: str, label: str, reason: str) -> Decision:
-    """Return the failure of what the head cannot load: no trial of it has a score."""
+    """Return the failure of an algorithm that the head cannot load."""
     return decided(Gate(kind="accuracy", algorithm=algorithm, reference=label), "fail", reason)
 
 
@@ -80,10 +80,10 @@ def _gates(name: str, label: str, limits: Limits) -> list[Gate]:
     return [Gate(kind="accuracy", limit=limits.worse, **pair), *speeds]
 
 
-def _excused(decision: Decision, view: RunView) -> Decision:
-    """Blame nobody for a failure that the base has as well: it is no change.
+def _excuse_base_failure(decision: Decision, view: RunView) -> Decision:
+    """Turn a failure into undecided if the base fails as well.
 
-    A duel tells but one side that failed, and may be on a dataset of its own.
+    A duel reports only the side that failed, and its dataset may differ from those of the trials.
     """
     label = decision.reference
     of_base = [o for c in view.cells if c.algorithm == label for o in c.outcomes]
@@ -100,8 +100,8 @@ def _excused(decision: Decision, view: RunView) -> Decision:
     return replace(decision, state="undecided", reason=reason)
 
 
-def _told(decision: Decision) -> Decision:
-    """Say a ratio of times in the words that people use of a change."""
+def _with_percent(decision: Decision) -> Decision:
+    """Describe a ratio of times as a change in percent."""
     if decision.gate.kind != "speed" or decision.measured is None:
         return decision
     share = 1 / decision.measured.value - 1
@@ -113,7 +113,7 @@ def _told(decision: Decision) -> Decision:
 
 
 def _memory(view: RunView, name: str, label: str, larger: float) -> Iterator[Decision]:
-    """Yield whether the peak of a phase rose, for each dataset that both sides have peaks of."""
+    """Compare the peak of each phase on every dataset that both sides have peaks of."""
     for phase in GATED:
         heads, bases = (
             {c.dataset: peaks_of(c, phase) for c in view.cells if c.algorithm == side}
@@ -124,18 +124,18 @@ def _memory(view: RunView, name: str, label: str, larger: float) -> Iterator[Dec
         for dataset, peaks in heads.items():
             base = bases.get(dataset, {})
             pairs = [(peaks[key], base[key]) for key in peaks if key in base]
-            yield _hold_peaks(gate, dataset, pairs, least)
+            yield _compare_peaks(gate, dataset, pairs, least)
 
 
-def _hold_peaks(
+def _compare_peaks(
     gate: Gate, dataset: str, pairs: Sequence[tuple[int, int]], least: float
 ) -> Decision:
-    """Return whether the head's peaks, the first of each pair, rose above the base's."""
+    """Return whether the head's peaks (the first of each pair) exceed the base's."""
     if not pairs:
         return decided(gate, "undecided", "no peak of both sides", dataset)
     ratio = transformed(hodges_lehmann([math.log(b / h) for h, b in pairs], LEVEL), math.exp)
     more = median(h - b for h, b in pairs)
-    state, why = hold_ratio(ratio, "split", least, 0.0)
+    state, why = decide_ratio(ratio, "split", least, 0.0)
     if state != "pass" and more < LEAST_BYTES:
         state, why = "pass", f"less than {LEAST_BYTES // 1024} KiB more"
     what = "a fit" if gate.phase == "train" else "a prediction"
@@ -151,36 +151,36 @@ def peaks_of(cell: Cell, phase: str) -> dict[tuple[str, int], int]:
     cell
         An algorithm on a dataset.
     phase
-        ``train``, of which it is that of the fit, or ``predict``.
+        ``train`` (the peak of the fit) or ``predict``.
     """
     measured = "fit" if phase == "train" else phase
-    found: dict[tuple[str, int], int] = {}
+    by_split: dict[tuple[str, int], int] = {}
     for outcome in cell.outcomes:
         peaks = {name: [s.peak for s in outcome.samples if s.phase == name] for name in PEAKS}
-        told = max(peaks["fit"], default=0) > 0  # else this machine does not tell of peaks
-        if outcome.status is Status.DONE and told and peaks[measured]:
-            found[outcome.trial.split.label, outcome.trial.seed] = max(*peaks[measured], PAGE)
-    return found
+        has_peaks = max(peaks["fit"], default=0) > 0  # false if the machine reports no peaks
+        if outcome.status is Status.DONE and has_peaks and peaks[measured]:
+            by_split[outcome.trial.split.label, outcome.trial.seed] = max(*peaks[measured], PAGE)
+    return by_split
 
 
-# ------------------------------------------------------------------ rungs
+# ------------------------------------------------------------------ parity levels
 
 
-def _rungs(view: RunView, name: str, label: str) -> Iterator[Decision]:
-    """Yield whether the head still reaches the rung that the base reaches."""
+def _parity_levels(view: RunView, name: str, label: str) -> Iterator[Decision]:
+    """Compare the parity level of the head with that of the base."""
     heads = {_key(p): p for p in view.parity if p.algorithm == name}
     for base in (p for p in view.parity if p.algorithm == label):
         if (head := heads.get(_key(base))) is not None and base.rung:
             gate = Gate(kind="rung", algorithm=name, reference=base.reference, limit=base.rung)
-            state, reason = _climbed(head, base)
+            state, reason = _compare_levels(head, base)
             names = (name, base.reference, base.dataset)
             yield Decision(gate, state, reason, *names, limit=base.rung)
 
 
-def _climbed(head: Parity, base: Parity) -> tuple[State, str]:
+def _compare_levels(head: Parity, base: Parity) -> tuple[State, str]:
     mode = str(head.params[0].get("parity") or "default")
-    told = f"{mode} mode reaches {head.rung or 'no rung'}, the base {base.rung}"
-    reason = "; ".join(filter(None, [told, head.reason]))
+    message = f"{mode} mode reaches {head.rung or 'no parity level'}, the base {base.rung}"
+    reason = "; ".join(filter(None, [message, head.reason]))
     return ("pass" if reaches(head.rung, base.rung) else "fail"), reason
 
 
@@ -190,7 +190,7 @@ def _key(parity: Parity) -> tuple[str, str, str]:
 
 
 def states(decisions: Iterable[Decision]) -> dict[State, int]:
-    """Return how many decisions there are of each state."""
+    """Return the number of decisions by state."""
     counts: dict[State, int] = {"fail": 0, "undecided": 0, "pass": 0}
     for decision in decisions:
         counts[decision.state] += 1

@@ -1,11 +1,12 @@
-"""The libraries of a base that wants others than the head: an environment of its own, made once.
+"""The libraries of a base that needs other versions than the head: a separate environment.
 
-An environment is known by all that it is made from: what the tree declares, the interpreter, and
-the harness where the tree has none of its own. One gate makes it; the others wait and find it.
+The environment is identified by everything that goes into it: what the tree declares, the
+interpreter, and the harness if the tree has none of its own. It is made once; other gates wait for
+it and reuse it.
 
-That harness is the one that runs, file by file, and never what an index has under its name, for
-that may be somebody else's: pip is given the place of a checkout, and the files of an installed one
-are copied before pip sees anything that asks for them.
+The harness in it is a copy of the running one. It is never installed from an index, where its name
+may belong to another project: pip gets the path of a checkout, and the files of an installed
+harness are copied before pip sees anything that requires it.
 """
 
 from __future__ import annotations
@@ -32,44 +33,44 @@ from harness.gate.revision import turn
 HARNESS_ROOT = Path(__file__).resolve().parents[2]
 NAME = "tree-harness"
 LOCK = "requirements.lock"
-READY = ".ready"  # the last file of an environment: what a killed gate leaves has none
+READY = ".ready"  # the last file of an environment: an unfinished one lacks it
 SETUP_SECONDS = 1800
 START_SECONDS = 60
 WAIT = "another gate installs what the base wants; waiting for it"
 
 
 class BaseError(HarnessError):
-    """The base cannot be run at all; the gate is undecided, for that is no fault of the head."""
+    """The base cannot be run; the gate is undecided, because the head is not at fault."""
 
     exit_code = 6
 
 
 @dataclass(frozen=True)
 class Source:
-    """How the running harness gets into another environment."""
+    """A way to put the running harness into another environment."""
 
-    asked: tuple[str, ...]  # of pip
+    asked: tuple[str, ...]  # arguments of pip install
     files: Mapping[str, Path] = field(default_factory=dict)  # path there → file here
     version: str = ""  # of the files
     wanted: str = ""  # of a checkout: the digest of its libraries
 
     @property
     def digest(self) -> str:
-        """Return what tells it from others: its place, or what stands in its files."""
-        told = {
+        """Return a digest of the location and the contents of the files."""
+        digests = {
             name: hashlib.sha256(path.read_bytes()).hexdigest()
             for name, path in sorted(self.files.items())
         }
-        return ids.digest([list(self.asked), told, self.wanted])
+        return ids.digest([list(self.asked), digests, self.wanted])
 
 
 def same_libraries(tree: Path, head: Path) -> bool:
-    """Return whether two trees ask for the same libraries, by lock and declared dependencies."""
+    """Return whether two trees require the same libraries, by lock and declared dependencies."""
     return wanted_libraries(tree) == wanted_libraries(head)
 
 
 def wanted_libraries(tree: Path) -> str:
-    """Return a digest of what a tree wants installed; other lines of its files do not count."""
+    """Return a digest of a tree's lock, Python version and dependencies."""
     lock, project = tree / LOCK, _project(tree)
     return ids.digest(
         [
@@ -81,46 +82,46 @@ def wanted_libraries(tree: Path) -> str:
 
 
 def _project(tree: Path) -> JSON:
-    """Return what a tree declares of itself, if it does."""
+    """Return the project table of a tree's pyproject.toml; empty if there is none."""
     file = tree / "pyproject.toml"
     if not file.is_file():
         return {}
     try:
-        found: JSON = tomllib.loads(file.read_text(encoding="utf-8")).get("project", {})
+        project: JSON = tomllib.loads(file.read_text(encoding="utf-8")).get("project", {})
     except tomllib.TOMLDecodeError as error:
         raise BaseError(f"{file} is not TOML: {error}") from error
-    return found
+    return project
 
 
 # ------------------------------------------------------------------ an environment
 
 
-def own_python(tree: Path, told: Callable[[str], None], *, stranger: bool) -> str:
-    """Return an interpreter with the libraries that a tree wants.
+def own_python(tree: Path, on_wait: Callable[[str], None], *, stranger: bool) -> str:
+    """Return an interpreter with the libraries that a tree requires.
 
     Parameters
     ----------
     tree
         A checked-out revision.
-    told
-        Receives a line where something takes long.
+    on_wait
+        Called with a sentence before a long step.
     stranger
-        Whether the tree has no harness of its own: base and head share the one that runs.
+        Whether the tree has no harness of its own, so that base and head share the running one.
 
     Raises
     ------
     BaseError
-        Where the environment cannot be made.
+        If the environment cannot be made.
     """
     source = running_harness() if stranger else None
     folder = cache_folder() / "environments" / environment_name(tree, source)
     python, ready = folder / "bin" / "python", folder / READY
     try:
-        with turn(folder.with_name(f"{folder.name}.lock"), WAIT, told):
+        with turn(folder.with_name(f"{folder.name}.lock"), WAIT, on_wait):
             if not (ready.is_file() and _starts(python)):
-                told(f"the base wants other libraries; installing them once, into {folder}")
+                on_wait(f"the base wants other libraries; installing them once, into {folder}")
                 ready.unlink(missing_ok=True)
-                _must([sys.executable, "-I", "-m", "venv", "--clear", str(folder)])
+                _run_setup([sys.executable, "-I", "-m", "venv", "--clear", str(folder)])
                 _install(tree, python, source)
                 ready.touch()
     except OSError as error:
@@ -129,7 +130,7 @@ def own_python(tree: Path, told: Callable[[str], None], *, stranger: bool) -> st
 
 
 def environment_name(tree: Path, source: Source | None) -> str:
-    """Return the name of the environment of a tree, from all that it is made from."""
+    """Return the name of a tree's environment, a digest of everything that goes into it."""
     entry_points = _project(tree).get("entry-points", {})
     harness = source.digest if source else ""
     made_from = [wanted_libraries(tree), entry_points, harness, *_interpreter()]
@@ -137,7 +138,7 @@ def environment_name(tree: Path, source: Source | None) -> str:
 
 
 def _interpreter() -> list[str]:
-    """Return what tells this interpreter from others: neither libraries nor speed are the same."""
+    """Return what identifies this interpreter: versions of libraries and speed depend on it."""
     return [
         sys.implementation.name,
         platform.python_version(),
@@ -148,11 +149,11 @@ def _interpreter() -> list[str]:
 
 
 def _starts(python: Path) -> bool:
-    """Return whether an environment still has its interpreter, which may have been removed."""
-    asked = [str(python), "-I", "-c", "import platform; print(platform.python_version())"]
+    """Return whether the interpreter of an environment still starts."""
+    command = [str(python), "-I", "-c", "import platform; print(platform.python_version())"]
     try:
-        done = subprocess.run(  # noqa: S603 - an interpreter of ours
-            asked, capture_output=True, text=True, timeout=START_SECONDS, check=False
+        done = subprocess.run(  # noqa: S603 - the interpreter of the environment
+            command, capture_output=True, text=True, timeout=START_SECONDS, check=False
         )
     except (OSError, subprocess.TimeoutExpired):
         return False
@@ -160,46 +161,48 @@ def _starts(python: Path) -> bool:
 
 
 def _install(tree: Path, python: Path, source: Source | None) -> None:
-    """Install what a tree wants into a new environment.
+    """Install the libraries of a tree into a new environment.
 
-    A locked tree is itself installed only where it has entry points, as no plugin would be found.
+    A tree with a lock file is installed itself only if it has entry points, which its plugins need.
     """
     pip = [str(python), "-I", "-m", "pip", "--disable-pip-version-check", "--quiet"]
-    asked, only = list(source.asked) if source else [], []
+    packages, only = list(source.asked) if source else [], []
     lock, locked = tree / LOCK, (tree / LOCK).is_file()
     if locked:
-        _must([*pip, "install", "--require-hashes", "--requirement", str(lock)])
+        _run_setup([*pip, "install", "--require-hashes", "--requirement", str(lock)])
     elif (tree / "pyproject.toml").is_file() or (tree / "setup.py").is_file():
-        asked.append(str(tree))
+        packages.append(str(tree))
     if source and source.files:
-        _must([*pip, "uninstall", "--yes", NAME])  # a locked one need not be the one that runs
+        _run_setup([*pip, "uninstall", "--yes", NAME])  # the lock may name another version
         _copy(source.files, python)
         this = python.parents[1] / "harness.txt"
         this.write_text(f"{NAME}=={source.version}\n", encoding="utf-8")
-        only = ["--constraint", str(this)]  # no other one, whatever a project wants
-    if asked:
-        _must([*pip, "install", *only, *asked])
+        only = ["--constraint", str(this)]  # keeps pip from installing another version
+    if packages:
+        _run_setup([*pip, "install", *only, *packages])
     if locked and source and "harness" in _project(tree).get("entry-points", {}):
-        _must([*pip, "install", "--no-deps", str(tree)])
+        _run_setup([*pip, "install", "--no-deps", str(tree)])
 
 
 def _copy(files: Mapping[str, Path], python: Path) -> None:
-    """Copy files to where an environment has its packages."""
-    asked = "import sysconfig; print(sysconfig.get_path('purelib'))"
-    place = Path(_must([str(python), "-I", "-c", asked]).strip())
+    """Copy files into the site-packages of an environment."""
+    script = "import sysconfig; print(sysconfig.get_path('purelib'))"
+    place = Path(_run_setup([str(python), "-I", "-c", script]).strip())
     for name, file in files.items():
         (place / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(file, place / name)
 
 
-def _must(command: list[str]) -> str:
-    """Run a command of the set-up and return what it prints, or say why the base cannot be had."""
+def _run_setup(command: list[str]) -> str:
+    """Run a command of the set-up and return its output; raise BaseError if it fails."""
     try:
         done = subprocess.run(  # noqa: S603 - python and pip, with a list of arguments
             command, capture_output=True, text=True, timeout=SETUP_SECONDS, check=False
         )
     except subprocess.TimeoutExpired:
-        raise BaseError(f"no end of {' '.join(command[:4])} in {SETUP_SECONDS} s") from None
+        raise BaseError(
+            f"the command {' '.join(command[:4])} did not end within {SETUP_SECONDS} s"
+        ) from None
     if done.returncode:
         last = (done.stderr or done.stdout).strip().splitlines()
         raise BaseError(f"the base's libraries cannot be installed: {last[-1] if last else ''}")
@@ -210,30 +213,30 @@ def _must(command: list[str]) -> str:
 
 
 def is_checkout(root: Path) -> bool:
-    """Return whether a harness is run from its source tree, not from an installed copy."""
+    """Return whether the harness runs from its source tree, not from an installed copy."""
     return (root / "pyproject.toml").is_file()
 
 
 def running_harness(root: Path = HARNESS_ROOT) -> Source:
-    """Return how the harness in a folder gets into another environment as it is.
+    """Return a way to put the harness of a folder, unchanged, into another environment.
 
     Raises
     ------
     BaseError
-        Where it is neither a checkout nor what an installer has written down.
+        If the folder is neither a checkout nor an installation with a list of its files.
     """
     if is_checkout(root):
         return Source(("--editable", str(root)), wanted=wanted_libraries(root))
     try:
-        found = distribution(NAME)
+        installed = distribution(NAME)
     except PackageNotFoundError:
-        found = None
-    here = found and Path(str(found.locate_file("harness"))).resolve() == root / "harness"
-    if not found or not here or not found.files:
+        installed = None
+    here = installed and Path(str(installed.locate_file("harness"))).resolve() == root / "harness"
+    if not installed or not here or not installed.files:
         raise BaseError(
             f"the base wants libraries of its own, and the harness in {root} cannot be put beside "
             "them: it is no checkout, and no installer has listed its files; install it with pip"
         )
-    asked = tuple(wanted for wanted in found.requires or () if "extra ==" not in wanted)
-    kept = [f for f in found.files if ".." not in f.parts and f.suffix != ".pyc"]
-    return Source(asked, {str(f): Path(str(f.locate())) for f in kept}, found.version)
+    requirements = tuple(wanted for wanted in installed.requires or () if "extra ==" not in wanted)
+    kept = [f for f in installed.files if ".." not in f.parts and f.suffix != ".pyc"]
+    return Source(requirements, {str(f): Path(str(f.locate())) for f in kept}, installed.version)

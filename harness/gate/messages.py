@@ -1,4 +1,4 @@
-"""What a gate against a revision says: for a terminal, a pull request, and a program."""
+"""The answer of a gate against a revision: as text, as Markdown and as JSON."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ WORDS = {"pass": "✅ pass", "fail": "❌ fail", "undecided": "❔ undecided"}
 
 
 def gates_of(answer: Answer) -> Gates:
-    """Return the decisions in the form that gates are printed in."""
+    """Return the decisions in the form in which gates are printed."""
     return Gates(answer.run, answer.decisions, answer.state)
 
 
-def told_lines(answer: Answer) -> list[str]:
-    """Return the answer in lines: what was not compared and why, notes, and the verdict."""
+def answer_lines(answer: Answer) -> list[str]:
+    """Return the answer in lines: skipped algorithms with reasons, notes, and the verdict."""
     lines = [f"not compared: {names}: {why}" for why, names in _grouped(answer.changes.skipped)]
     return [*lines, *(f"note: {note}" for note in answer.notes), _sentence(answer)]
 
 
-def told_markdown(answer: Answer) -> str:
-    """Return the answer as a comment of a pull request."""
+def answer_markdown(answer: Answer) -> str:
+    """Return the answer as a comment for a pull request."""
     title = f"### Gate against {_plain(answer.base)}: {WORDS[answer.state]}"
     parts = [title, _plain(_sentence(answer))]
     if answer.decisions:
@@ -43,7 +43,7 @@ def told_markdown(answer: Answer) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def told_json(answer: Answer) -> JSON:
+def answer_json(answer: Answer) -> JSON:
     """Return the answer as JSON data."""
     return {
         **gates_of(answer).to_json(),
@@ -56,24 +56,24 @@ def told_json(answer: Answer) -> JSON:
 
 
 def _sentence(answer: Answer) -> str:
-    """Return what was compared and how it ended, in one sentence."""
+    """Return a sentence that says what was compared and how it ended."""
     sides = f"{answer.head} against {answer.base}"
     if not answer.decisions:
         return f"{sides}: nothing to compare"
     counts = states(answer.decisions)
-    told = ", ".join(f"{n} {state}" for state, n in counts.items() if n)
+    numbers = ", ".join(f"{n} {state}" for state, n in counts.items() if n)
     names = ", ".join(answer.changes.chosen) or "nothing"
-    return f"{sides}: compared {names}: {told}"
+    return f"{sides}: compared {names}: {numbers}"
 
 
 def _grouped(skipped: Mapping[str, str]) -> list[tuple[str, str]]:
-    """Return reasons with the names they are of."""
-    found: dict[str, list[str]] = defaultdict(list)
+    """Group the names of skipped algorithms by reason."""
+    by_reason: dict[str, list[str]] = defaultdict(list)
     for name, why in skipped.items():
-        found[why].append(name)
-    return [(why, ", ".join(names)) for why, names in found.items()]
+        by_reason[why].append(name)
+    return [(why, ", ".join(names)) for why, names in by_reason.items()]
 
 
 def _plain(text: str) -> str:
-    """Return text that Markdown shows as it is, on one line."""
+    """Escape Markdown and put the text on one line."""
     return " ".join("".join(f"\\{c}" if c in MARKUP else c for c in text).split())

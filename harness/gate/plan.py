@@ -1,7 +1,7 @@
-"""The plan of a gate: what the head runs, and the same for the base, under a name of its own.
+"""The plan of a gate: the jobs of the head, and the same jobs for the base under another name.
 
-The trial of the base is the head's in another environment. It is called ``ALGORITHM@COMMIT``, so
-that store, verdicts and reports take it for what it is: another implementation to compare with.
+A trial of the base is the head's trial in another environment. Its algorithm is called
+``ALGORITHM@COMMIT``, so that store, verdicts and reports treat it as another implementation.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from harness.analysis.interim_analysis import LOOKS
+from harness.analysis.interim_analysis import INTERIM_LAUNCHES
 from harness.config.experiment import Choice, Experiment
 from harness.core import ids
 from harness.core.libraries import Surroundings
@@ -25,25 +25,25 @@ from harness.planning.tree_comparisons import Match, find_matches
 from harness.plugins.registry import Registry
 
 PHASES = ("native", "fit", "predict")
-LOOKED_AT = ("train", "predict")  # each must be decided before a duel ends early
+DECIDED_PHASES = ("train", "predict")  # phases that must be decided before a duel may end early
 
 
 @dataclass(frozen=True)
 class Sides:
-    """Makes the base's side of what the head does."""
+    """Makes the base's side of the head's jobs and trials."""
 
     base: Base
-    commit: str  # as it stands in names
+    commit: str  # short form, used in names
     repository: Path
     tree: Path  # where the base is checked out
     capacity: Mapping[str, frozenset[str]]  # algorithm → params that the experiment sets
 
     def label(self, algorithm: str) -> str:
-        """Return what an algorithm of the base is called."""
+        """Return the name of an algorithm of the base."""
         return f"{algorithm}@{self.commit}"
 
     def job(self, head: Job) -> Job:
-        """Return a job of the head as the base does it."""
+        """Return the base's counterpart of a job of the head."""
         return replace(
             head,
             plugin=self.base.algorithms[head.algorithm]["plugin"],
@@ -53,7 +53,7 @@ class Sides:
         )
 
     def trial(self, head: Trial, algorithm: str) -> Trial:
-        """Return a trial of the head as the base does it: the base's defaults, and its own ids."""
+        """Return the base's counterpart of a trial, with the defaults of the base and own ids."""
         known = self.base.algorithms[algorithm]
         given = {k: v for k, v in head.params.items() if k in self.capacity.get(algorithm, ())}
         params = {**known["params"], **given}
@@ -76,26 +76,26 @@ class Sides:
         )
 
     def path(self, plugin: str) -> str:
-        """Return a plugin file as the base has it; one from outside the repository is shared."""
+        """Return the path of a plugin file in the base; files outside the repository are shared."""
         return in_tree(plugin, self.repository, self.tree)
 
 
 def roots_of(registry: Registry, repository: Path, tree: Path, harness_root: Path) -> list[Path]:
-    """Return what goes first on the base's path: where the head's own plugins are imported from.
+    """Return the folders that come first on the base's path, for the plugins of the head.
 
-    The harness itself comes last, from the base where it belongs to the repository. Where it is
-    installed, each interpreter has its own.
+    The harness itself comes last, from the base's tree if it belongs to the repository. An
+    installed harness needs no entry: each interpreter has its own.
     """
-    found: dict[Path, None] = {}
+    roots: dict[Path, None] = {}
     for entry in registry.entries["algorithm"].values():
         path = Path(entry.path).resolve()
         if belongs(path, repository) and not entry.plugin.endswith(".py"):
-            module = entry.plugin.partition(":")[0]  # an entry point may name more
+            module = entry.plugin.partition(":")[0]  # without the attribute of an entry point
             depth = len(module.split(".")) - (path.name != "__init__.py")
-            found[tree / path.parents[depth].relative_to(repository)] = None
+            roots[tree / path.parents[depth].relative_to(repository)] = None
     if is_checkout(harness_root):
-        found[Path(in_tree(str(harness_root), repository, tree))] = None
-    return list(found)
+        roots[Path(in_tree(str(harness_root), repository, tree))] = None
+    return list(roots)
 
 
 def plan_sides(
@@ -112,18 +112,18 @@ def plan_sides(
     Parameters
     ----------
     experiment
-        Names the algorithms that changed, in the order in which they are duelled;
-        ``duels.datasets`` says where they are timed, and ``duels.launches`` how long at most.
+        Names the changed algorithms, in the order in which they are duelled;
+        ``duels.datasets`` are the datasets of the duels, ``duels.launches`` the most launches.
     claim
-        The least ratio of the base's time to the head's; a duel goes on until that is decided.
+        Smallest accepted ratio of the base's time to the head's; decides when a duel ends.
     """
     names = [choice if isinstance(choice, str) else choice.name for choice in experiment.algorithms]
     duels = experiment.duels.model_copy(update={"pairs": [(name, name) for name in names]})
-    asked = experiment.model_copy(update={"duels": duels})
-    plan = make_plan(asked, registry, surroundings, (), plugin_files)
-    most = max(experiment.duels.launches, LOOKS[0])
-    looks = tuple(look for look in LOOKS if look <= most)
-    rule = StopRule(looks, LOOKED_AT[0], claim=claim, also=LOOKED_AT[1:])
+    experiment = experiment.model_copy(update={"duels": duels})
+    plan = make_plan(experiment, registry, surroundings, (), plugin_files)
+    most = max(experiment.duels.launches, INTERIM_LAUNCHES[0])
+    looks = tuple(look for look in INTERIM_LAUNCHES if look <= most)
+    rule = StopRule(looks, DECIDED_PHASES[0], claim=claim, also=DECIDED_PHASES[1:])
     ordered = sorted(plan.duels, key=lambda duel: names.index(duel.a.algorithm))
     return Plan(
         jobs=tuple(side for job in plan.jobs for side in (job, sides.job(job))),
@@ -134,12 +134,12 @@ def plan_sides(
 
 
 def _duel(alone: Duel, sides: Sides, rule: StopRule) -> Duel:
-    """Return the duel of the head with its base, from one of the head with itself."""
+    """Turn a duel of the head with itself into a duel of the head with its base."""
     return make_duel(alone.a, sides.job(alone.a), alone.launches, alone.blocks, rule, PHASES)
 
 
 def _declared(declared: Mapping[str, Any], sides: Sides) -> JSON:
-    """Return the facts of both sides; in this run the head answers to its base."""
+    """Return the declared facts of both sides; the reference of each algorithm is its base."""
     algorithms: JSON = {}
     for name, facts in declared.get("algorithms", {}).items():
         label = sides.label(name)
@@ -149,24 +149,24 @@ def _declared(declared: Mapping[str, Any], sides: Sides) -> JSON:
     return {**declared, "algorithms": algorithms, "pairs": pairs, "tracks": []}
 
 
-def plan_rungs(
+def plan_parity_matches(
     experiment: Experiment,
     registry: Registry,
     surroundings: Surroundings,
     sides: Sides,
     plugin_files: tuple[str, ...] = (),
 ) -> list[Match]:
-    """Return the comparisons of trees with the references, of the head and of the base.
+    """Return the tree comparisons of head and base with the reference libraries.
 
-    One for each mode in which an algorithm claims a rung. An algorithm whose reference is not
-    registered, or that claims nothing, has none.
+    There is one for each mode in which an algorithm claims a parity level. An algorithm without
+    claims, or whose reference is not registered, has none.
     """
-    found: list[Match] = []
+    matches: list[Match] = []
     for name, mode, reference in _claims(experiment, registry):
         params = {} if mode == "default" else {"parity": mode}
         choices = [Choice(name=name, params=params), Choice(name=reference)]
         splits = experiment.splits.model_copy(update={"repeats": 1, "folds": 2})
-        asked = experiment.model_copy(
+        experiment_of_pair = experiment.model_copy(
             update={
                 "algorithms": choices,
                 "datasets": experiment.parity.datasets,
@@ -175,18 +175,18 @@ def plan_rungs(
                 "verdicts": experiment.verdicts.model_copy(update={"pairs": [(name, reference)]}),
             }
         )
-        plan = make_plan(asked, registry, surroundings, (), plugin_files)
+        plan = make_plan(experiment_of_pair, registry, surroundings, (), plugin_files)
         datasets = dict.fromkeys(job.dataset.name for job in plan.jobs)
         every = {t.algorithm: t.params for t in plan.trials()}
         if name in every and reference in every:
             a, b = ((side, every[side]) for side in (name, reference))
             for match in find_matches(plan, a, b, datasets):
-                found += [match, Match(sides.job(match.a), match.b)]
-    return found
+                matches += [match, Match(sides.job(match.a), match.b)]
+    return matches
 
 
 def _claims(experiment: Experiment, registry: Registry) -> Iterable[tuple[str, str, str]]:
-    """Yield algorithm, mode and reference of each claim."""
+    """Yield algorithm, mode and reference of each claimed parity level."""
     for choice in experiment.algorithms if experiment.parity.datasets else ():
         name = choice if isinstance(choice, str) else choice.name
         declared = registry.algorithm(name)
@@ -196,13 +196,13 @@ def _claims(experiment: Experiment, registry: Registry) -> Iterable[tuple[str, s
 
 
 def set_by(experiment: Experiment, registry: Registry) -> dict[str, frozenset[str]]:
-    """Return which params of each algorithm the experiment sets; the others are its defaults."""
-    found: dict[str, frozenset[str]] = {}
+    """Return the params of each algorithm that the experiment sets; others keep their defaults."""
+    params: dict[str, frozenset[str]] = {}
     chosen = [key for c in experiment.algorithms if isinstance(c, Choice) for key in c.params]
     for algorithm in registry.all("algorithm"):
         names = [
             algorithm.capacity[key] for key in experiment.capacity if key in algorithm.capacity
         ]
-        told = {argument.name for argument in names if argument.match != "impossible"}
-        found[algorithm.name] = frozenset({*told, *chosen, "parity"})
-    return found
+        common = {argument.name for argument in names if argument.match != "impossible"}
+        params[algorithm.name] = frozenset({*common, *chosen, "parity"})
+    return params

@@ -1,7 +1,7 @@
 """The base of a gate: a revision of a git repository, checked out beside the working tree.
 
-The working tree lies in the cache folder at a path that depends on repository and commit only, and
-its files carry the time of the commit: so what was compiled for it once is found the next time.
+The base's working tree lies in the cache folder. Its path depends on repository and commit only and
+its files carry the time of the commit, so compiled kernels are reused by the next gate.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from filelock import FileLock, Timeout
 from harness.core.errors import ConfigError
 from harness.data.folders import cache_folder
 
-NO_HOOKS = ("-c", "core.hooksPath=/dev/null")  # checking out a base runs nobody's scripts
-# Where git starts us, from a hook, it names these; another working tree would be written into them.
+NO_HOOKS = ("-c", "core.hooksPath=/dev/null")  # checking out a base must not run git hooks
+# A git hook sets these variables; with them, git would write to the wrong working tree.
 OF_A_HOOK = frozenset(
     {"GIT_DIR", "GIT_WORK_TREE", "GIT_COMMON_DIR", "GIT_INDEX_FILE", "GIT_PREFIX"}
 )
@@ -34,11 +34,11 @@ class Revision:
 
     repository: Path  # its top folder
     commit: str  # 40 hex digits
-    named: str  # as it was asked for: a branch, a tag, the start of a commit
+    named: str  # as the user gave it: a branch, a tag, the start of a commit
 
     @property
     def short(self) -> str:
-        """Return the commit as people know it."""
+        """Return the first eight digits of the commit."""
         return self.commit[:8]
 
 
@@ -48,12 +48,14 @@ def find_revision(folder: Path, named: str) -> Revision:
     Raises
     ------
     ConfigError
-        Where the folder is in no repository, or the revision is not there; in a shallow clone
-        with the command that brings it.
+        If the folder is in no repository, or the revision does not exist; for a shallow clone the
+        message has the command that fetches it.
     """
     repository = _top(folder)
     wanted = f"{named}^{{commit}}"
-    commit, told = _git(repository, "rev-parse", "--verify", "--quiet", "--end-of-options", wanted)
+    commit, error_text = _git(
+        repository, "rev-parse", "--verify", "--quiet", "--end-of-options", wanted
+    )
     if commit:
         return Revision(repository, commit, named)
     shallow, _ = _git(repository, "rev-parse", "--is-shallow-repository")
@@ -62,29 +64,29 @@ def find_revision(folder: Path, named: str) -> Revision:
             f"{named[:80]!r} is not in this shallow clone of {repository}: `git fetch --unshallow` "
             "brings the whole history (in GitHub Actions: `fetch-depth: 0` of actions/checkout)"
         )
-    why = f" ({told.splitlines()[-1]})" if told else ""
+    why = f" ({error_text.splitlines()[-1]})" if error_text else ""
     raise ConfigError(f"there is no revision {named[:80]!r} in {repository}{why}")
 
 
 def belongs(path: Path, repository: Path) -> bool:
-    """Return whether a file is a repository's own: not one installed in an environment inside."""
-    found = path.resolve()
-    return found.is_relative_to(repository) and "site-packages" not in found.parts
+    """Return whether a file belongs to a repository; installed packages inside it do not."""
+    resolved = path.resolve()
+    return resolved.is_relative_to(repository) and "site-packages" not in resolved.parts
 
 
 def lies_in(file: str, tree: Path) -> bool:
-    """Return whether a file is one of a working tree."""
+    """Return whether a file lies in a working tree."""
     return Path(file).resolve().is_relative_to(tree.resolve())
 
 
 def in_tree(file: str, repository: Path, tree: Path) -> str:
-    """Return where a file of a repository lies in another working tree of it."""
+    """Return the path of a repository's file in another working tree of it."""
     path = Path(file).resolve()
     return str(tree / path.relative_to(repository)) if belongs(path, repository) else file
 
 
 def head_of(repository: Path) -> str:
-    """Return what the working tree is: its commit, and whether it was edited since."""
+    """Describe the working tree: its commit, and whether it has uncommitted changes."""
     commit, _ = _git(repository, "rev-parse", "--short=8", "HEAD")
     changed, _ = _git(repository, "status", "--porcelain")
     edited = " with uncommitted changes" if changed else ""
@@ -93,25 +95,27 @@ def head_of(repository: Path) -> str:
 
 def changed_files(revision: Revision, folder: Path) -> list[str]:
     """Return the files under a folder that differ between a revision and the working tree."""
-    told, _ = _git(revision.repository, "diff", "--name-only", revision.commit, "--", str(folder))
-    return told.splitlines()
+    error_text, _ = _git(
+        revision.repository, "diff", "--name-only", revision.commit, "--", str(folder)
+    )
+    return error_text.splitlines()
 
 
 @contextmanager
 def checked_out(revision: Revision, on_wait: Callable[[str], None]) -> Iterator[Path]:
-    """Offer a working tree of a revision; it is removed at the end, whatever the end is."""
+    """Yield a working tree of a revision and remove it at the end."""
     name = hashlib.sha256(str(revision.repository).encode()).hexdigest()[:12]
     folder = cache_folder() / "bases" / name
     path = folder / revision.commit
     with turn(folder / f"{revision.commit}.lock", WAIT, on_wait):
-        _remove(revision.repository, path)  # a killed gate may have left it
+        _remove(revision.repository, path)  # a leftover of a killed gate
         try:
-            _, told = _git(
+            _, error_text = _git(
                 revision.repository, *NO_HOOKS, "worktree", "add", "--detach", "--force",
                 str(path), revision.commit,
             )  # fmt: skip
             if not path.is_dir():
-                raise ConfigError(f"git cannot check out {revision.named}: {told}")
+                raise ConfigError(f"git cannot check out {revision.named}: {error_text}")
             _date(path, revision)
             yield path
         finally:
@@ -120,7 +124,7 @@ def checked_out(revision: Revision, on_wait: Callable[[str], None]) -> Iterator[
 
 @contextmanager
 def turn(lock: Path, wait: str, on_wait: Callable[[str], None]) -> Iterator[None]:
-    """Hold a lock: two gates take turns, and the later one is told to `wait`."""
+    """Hold a lock; if another gate holds it, call ``on_wait`` with ``wait`` first."""
     lock.parent.mkdir(parents=True, exist_ok=True)
     held = FileLock(lock)
     try:
@@ -135,25 +139,25 @@ def turn(lock: Path, wait: str, on_wait: Callable[[str], None]) -> Iterator[None
 
 
 def _date(path: Path, revision: Revision) -> None:
-    """Give every source file the time of the commit: compiled kernels are known by it."""
-    asked = "show", "--no-patch", "--no-show-signature", "--format=%ct"
-    stamp, _ = _git(revision.repository, *asked, revision.commit)
+    """Set the time of every source file to that of the commit, the cache key of kernels."""
+    arguments = "show", "--no-patch", "--no-show-signature", "--format=%ct"
+    stamp, _ = _git(revision.repository, *arguments, revision.commit)
     for file in path.rglob("*.py"):
         if not file.is_symlink():
             os.utime(file, (int(stamp), int(stamp)))
 
 
 def _remove(repository: Path, path: Path) -> None:
-    """Remove a working tree and what git knows of it."""
+    """Remove a working tree and git's record of it."""
     if path.exists():
         _git(repository, "worktree", "remove", "--force", "--force", str(path))
-        shutil.rmtree(path, ignore_errors=True)  # what git would not, as files of its own
+        shutil.rmtree(path, ignore_errors=True)  # files that git does not know
 
 
 def _top(folder: Path) -> Path:
-    top, told = _git(folder, "rev-parse", "--show-toplevel")
+    top, error_text = _git(folder, "rev-parse", "--show-toplevel")
     if not top:
-        last = told.splitlines()[-1] if told else "no answer"
+        last = error_text.splitlines()[-1] if error_text else "no answer"
         raise ConfigError(
             f"{folder} is in no git repository ({last}): a gate against a revision is started in "
             "the checkout that it is about"
@@ -162,10 +166,10 @@ def _top(folder: Path) -> Path:
 
 
 def _git(folder: Path, *arguments: str) -> tuple[str, str]:
-    """Return what git prints, and what it complains of where it fails; then it prints nothing."""
+    """Return git's output and an empty error; if git fails, an empty output and its error."""
     try:
         done = subprocess.run(  # noqa: S603 - git, with a list of arguments
-            ["git", "-C", str(folder), *arguments],  # noqa: S607 - wherever the user has it
+            ["git", "-C", str(folder), *arguments],  # noqa: S607 - git from the user's path
             capture_output=True,
             text=True,
             check=False,

@@ -1,7 +1,8 @@
-"""Hold the working tree against a revision: set up the base, run both, decide.
+"""Compare the working tree with a revision: set up the base, run both, decide.
 
-Trials go first, comparisons of trees next, duels last; of each, the algorithms that the change is
-closest to come first: so a budget is spent on them. What it does not reach is undecided.
+Trials run first, then tree comparisons, then duels. Within each, the algorithms nearest to the
+change come first, so that a time budget is spent on them. What the budget does not reach is
+undecided.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from harness.gate.changes import Changes, find_changes
 from harness.gate.claims import lost_claims
 from harness.gate.decision import Limits, decide, lost, unmeasured
 from harness.gate.libraries import HARNESS_ROOT, BaseError
-from harness.gate.plan import Sides, plan_rungs, plan_sides, roots_of, set_by
+from harness.gate.plan import Sides, plan_parity_matches, plan_sides, roots_of, set_by
 from harness.gate.revision import (
     Revision,
     belongs,
@@ -37,7 +38,7 @@ from harness.gate.revision import (
     head_of,
     in_tree,
 )
-from harness.gate.unfinished import find_undone, told_undone
+from harness.gate.unfinished import find_undone, mark_undone
 from harness.planning.candidates import without_labels
 from harness.planning.plan import Plan
 from harness.planning.tree_comparisons import Match
@@ -47,7 +48,7 @@ from harness.runs.run import surroundings
 from harness.store import Store
 from harness.store.write import RunStatus
 
-# Small enough for a few minutes, large enough that a copy of X shows among the peaks.
+# Small enough for a few minutes; large enough that a copy of X shows in the memory peak.
 DEFAULT: JSON = {
     "name": "gate",
     "summary": "The working tree against a revision.",
@@ -65,12 +66,12 @@ DEFAULT: JSON = {
 
 
 @dataclass(frozen=True)
-class Asked:
-    """What a gate is asked."""
+class GateRequest:
+    """The request to a gate: revision, experiment, selection and limits."""
 
     revision: str
     folder: Path = field(default_factory=Path.cwd)
-    experiment: Experiment | None = None  # of the datasets, the capacity, the duels; algorithms not
+    experiment: Experiment | None = None  # its datasets, params and duels; not its algorithms
     algorithms: Sequence[str] = ()
     datasets: Sequence[str] = ()
     everything: bool = False
@@ -78,12 +79,12 @@ class Asked:
     plugin_files: tuple[str, ...] = ()
     results: Path = Path("results")
     fresh: bool = False
-    budget: float = math.inf  # seconds of all of it; what has not begun by then is undecided
+    budget: float = math.inf  # seconds in all; what has not begun by then is undecided
 
 
 @dataclass(frozen=True)
 class Answer:
-    """What a gate says; ``run`` is empty where nothing was measured."""
+    """The answer of a gate; ``run`` is empty if nothing was measured."""
 
     base: str
     head: str
@@ -98,44 +99,46 @@ class Answer:
         return state_of(self.decisions)
 
 
-def hold_against(asked: Asked, registry: Registry, progress: Progress) -> Answer:
-    """Compare the working tree with a revision and say what became worse.
+def compare_with_revision(request: GateRequest, registry: Registry, progress: Progress) -> Answer:
+    """Compare the working tree with a revision and return what became worse.
 
     Raises
     ------
     ConfigError
-        Where there is no such revision, or an option cannot be used.
+        If the revision does not exist, or an option cannot be used.
     """
-    deadline = time.monotonic() + asked.budget
-    check_params(asked.experiment)
-    revision = find_revision(asked.folder.resolve(), asked.revision)
+    deadline = time.monotonic() + request.budget
+    check_params(request.experiment)
+    revision = find_revision(request.folder.resolve(), request.revision)
     answer = Answer(f"{revision.named} ({revision.short})", head_of(revision.repository))
     with checked_out(revision, progress.message) as tree:
         progress.message(f"base: {answer.base}; head: {answer.head}")
         try:
-            base = _base(asked, registry, revision, tree, progress)
+            base = _base(request, registry, revision, tree, progress)
         except BaseError as error:
             progress.message(str(error))
             decisions = unmeasured(f"*@{revision.short}", str(error))
             return Answer(answer.base, answer.head, decisions=decisions)
-        globs = asked.algorithms
+        globs = request.algorithms
         changes = find_changes(
-            registry, base, revision.repository, tree, globs, everything=asked.everything
+            registry, base, revision.repository, tree, globs, everything=request.everything
         )
         notes = tuple(_notes(revision, base))
         gone = [lost(name, f"{name}@{revision.short}", why) for name, why in changes.lost.items()]
         gone += lost_claims(registry, base, tree, globs)
         if not changes.chosen:
             return Answer(answer.base, answer.head, "", gone, changes, notes)
-        told = ", ".join(f"{name} ({why})" for name, why in changes.chosen.items())
-        progress.message(f"to compare: {told}")
-        measured = _Measured(asked, registry, revision, tree, base, list(changes.chosen), deadline)
+        reasons = ", ".join(f"{name} ({why})" for name, why in changes.chosen.items())
+        progress.message(f"to compare: {reasons}")
+        measured = _Measurement(
+            request, registry, revision, tree, base, list(changes.chosen), deadline
+        )
         run, decisions = measured.carry_out(gone, progress)
         return Answer(answer.base, answer.head, run, decisions, changes, notes)
 
 
 def check_params(experiment: Experiment | None) -> None:
-    """Raise ConfigError where an algorithm has several sets of params, which no base would meet."""
+    """Raise ConfigError if an algorithm has several sets of params."""
     choices = [c for c in experiment.algorithms if isinstance(c, Choice)] if experiment else []
     names = Counter(choice.name for choice in choices)
     several = [c.name for c in choices if c.grid or names[c.name] > 1]
@@ -147,35 +150,35 @@ def check_params(experiment: Experiment | None) -> None:
 
 
 def _base(
-    asked: Asked, registry: Registry, revision: Revision, tree: Path, progress: Progress
+    request: GateRequest, registry: Registry, revision: Revision, tree: Path, progress: Progress
 ) -> Base:
     repository = revision.repository
     roots = roots_of(registry, repository, tree, HARNESS_ROOT)
-    files = [in_tree(file, repository, tree) for file in asked.plugin_files]
+    files = [in_tree(file, repository, tree) for file in request.plugin_files]
     there = [file for file in files if Path(file).is_file()]
     return make_base(tree, repository, roots, there, revision.short, progress.message)
 
 
 def _notes(revision: Revision, base: Base) -> list[str]:
-    """Return what a reader of the answer should know beside it."""
-    found = []
+    """Return notes for the reader of the answer."""
+    notes = []
     if belongs(HARNESS_ROOT, revision.repository):
         files = changed_files(revision, HARNESS_ROOT / "harness")
         if files:
-            found.append(
+            notes.append(
                 f"the harness itself changed ({len(files)} files); each side is driven by its own, "
                 "and --all compares every algorithm"
             )
     if base.own_libraries:
-        found.append("base and head want other libraries: the base ran with its own")
-    return found
+        notes.append("base and head want other libraries: the base ran with its own")
+    return notes
 
 
 @dataclass(frozen=True)
-class _Measured:
-    """A comparison of head and base under way."""
+class _Measurement:
+    """A comparison of head and base that is running."""
 
-    asked: Asked
+    request: GateRequest
     registry: Registry
     revision: Revision
     tree: Path
@@ -184,8 +187,8 @@ class _Measured:
     deadline: float  # of the monotonic clock
 
     def carry_out(self, gone: Sequence[Decision], progress: Progress) -> tuple[str, list[Decision]]:
-        """Run both sides; return the run and all decisions, those on what is gone among them."""
-        experiment, files = self._experiment(), self.asked.plugin_files
+        """Run both sides; return the run's id and all decisions, including those in ``gone``."""
+        experiment, files = self._experiment(), self.request.plugin_files
         sides = Sides(
             self.base,
             self.revision.short,
@@ -193,17 +196,17 @@ class _Measured:
             self.tree,
             set_by(experiment, self.registry),
         )
-        claim = 1 / (1 + self.asked.limits.slower)
+        claim = 1 / (1 + self.request.limits.slower)
         here = surroundings()
         plan = plan_sides(experiment, self.registry, here, sides, claim=claim, plugin_files=files)
-        rungs = plan_rungs(experiment, self.registry, here, sides, files)
+        matches = plan_parity_matches(experiment, self.registry, here, sides, files)
         config: JSON = {
             "experiment": experiment.model_dump(mode="json"),
             "plugin_files": list(files),
             "declared": plan.declared,
             "against": {"revision": self.revision.named, "commit": self.revision.commit},
         }
-        with Store.open(self.asked.results, write=True, on_wait=progress.message) as store:
+        with Store.open(self.request.results, write=True, on_wait=progress.message) as store:
             run_id = store.begin_run(
                 experiment.name,
                 config,
@@ -214,43 +217,45 @@ class _Measured:
             store.plan_trials(run_id, [*plan.trials(), *(o.trial for o in plan.skipped)])
             status: RunStatus = "interrupted"
             try:
-                options = Options(fresh=self.asked.fresh, deadline=self.deadline)
+                options = Options(fresh=self.request.fresh, deadline=self.deadline)
                 execution = Execution(store, run_id, self.registry, progress, options)
-                execution.carry_out(plan, rungs)
+                execution.carry_out(plan, matches)
                 status = "done"
             finally:
                 store.finish_run(run_id, status)
-            decisions = [*gone, *self._decisions(store, run_id, plan, rungs)]
+            decisions = [*gone, *self._decisions(store, run_id, plan, matches)]
             store.event(run_id, "gate", [_kept(decision) for decision in decisions])
         return run_id, decisions
 
     def _decisions(
-        self, store: Store, run_id: str, plan: Plan, rungs: Sequence[Match]
+        self, store: Store, run_id: str, plan: Plan, matches: Sequence[Match]
     ) -> list[Decision]:
-        """Return what was decided of what was measured, and that the rest is undecided."""
+        """Return the decisions on what was measured, and undecided ones for the rest."""
         view = view_run(store, run_id, self.registry)
         labels = {name: f"{name}@{self.revision.short}" for name in self.names}
         compared = [what["id"] for what, _, _ in store.parities(run_id)]
-        undone = find_undone(plan, rungs, view, compared)
-        reason = f"not done within the budget of {self.asked.budget / 60:.3g} min"
-        decisions = decide(view, labels, self.asked.limits)
-        return list(told_undone(decisions, undone, self.revision.short, reason))
+        undone = find_undone(plan, matches, view, compared)
+        reason = f"not done within the budget of {self.request.budget / 60:.3g} min"
+        decisions = decide(view, labels, self.request.limits)
+        return list(mark_undone(decisions, undone, self.revision.short, reason))
 
     def _experiment(self) -> Experiment:
-        """Return what both sides run: the algorithms that changed, on the datasets asked for."""
-        asked = without_labels(self.asked.experiment or parse_experiment(DEFAULT, "the gate"))
-        given = {c.name: c for c in asked.algorithms if isinstance(c, Choice)}
+        """Return the experiment of both sides: the changed algorithms on the requested datasets."""
+        experiment = without_labels(
+            self.request.experiment or parse_experiment(DEFAULT, "the gate")
+        )
+        given = {c.name: c for c in experiment.algorithms if isinstance(c, Choice)}
         changes: dict[str, Any] = {"algorithms": [given.get(n, n) for n in self.names], "gate": []}
         changes["tracks"] = ["equal"]
-        if self.asked.datasets:
-            names = list(self.asked.datasets)
+        if self.request.datasets:
+            names = list(self.request.datasets)
             changes["datasets"] = names
-            changes["duels"] = asked.duels.model_copy(update={"datasets": names})
-        verdicts = asked.verdicts.model_copy(update={"pairs": []})
-        return asked.model_copy(update={**changes, "verdicts": verdicts})
+            changes["duels"] = experiment.duels.model_copy(update={"datasets": names})
+        verdicts = experiment.verdicts.model_copy(update={"pairs": []})
+        return experiment.model_copy(update={**changes, "verdicts": verdicts})
 
 
 def _kept(decision: Decision) -> JSON:
-    """Return a decision as the store keeps it with the run."""
-    told = {**to_json(decision), "gate": decision.gate.model_dump(mode="json")}
-    return {key: value for key, value in told.items() if key != "measured"}
+    """Return a decision in the form in which the store keeps it."""
+    record = {**to_json(decision), "gate": decision.gate.model_dump(mode="json")}
+    return {key: value for key, value in record.items() if key != "measured"}

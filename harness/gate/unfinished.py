@@ -1,4 +1,4 @@
-"""What a gate had planned and did not get done: it is undecided, never passed over."""
+"""The planned measurements that a gate did not finish: their decisions are undecided."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ Where = tuple[str, str]  # an algorithm as the head calls it, and a dataset
 
 @dataclass(frozen=True)
 class Undone:
-    """Algorithms and datasets of which something was not measured, by what it was."""
+    """Algorithms and datasets with unfinished measurements, by kind of measurement."""
 
     trials: frozenset[Where] = frozenset()
     duels: frozenset[Where] = frozenset()
-    matches: frozenset[tuple[str, str, str]] = frozenset()  # with the reference in the middle
+    matches: frozenset[tuple[str, str, str]] = frozenset()  # algorithm, reference, dataset
 
     def covers(self, decision: Decision) -> bool:
-        """Return whether a decision rests on what was not measured; a failure stands all the same.
+        """Return whether a decision rests on unfinished measurements; a failure always stands.
 
-        One without a dataset says that nothing at all was found of an algorithm.
+        A decision without a dataset means that the algorithm has no measurement at all.
         """
         kind = decision.gate.kind
         if decision.state == "fail" or kind == "rung":
@@ -40,16 +40,16 @@ class Undone:
 def find_undone(
     plan: Plan, matches: Iterable[Match], view: RunView, compared: Iterable[str]
 ) -> Undone:
-    """Return what of a plan has no outcome.
+    """Return the part of a plan that has no outcome.
 
     Parameters
     ----------
     plan, matches
-        Both sides of each algorithm, and of each claim.
+        Both sides of each algorithm, and of each claimed parity level.
     view
-        What was measured.
+        The measurements of the run.
     compared
-        The ids of the comparisons of trees that were made.
+        The ids of the finished tree comparisons.
     """
     trials = {outcome.trial.id for cell in view.cells for outcome in cell.outcomes}
     duels = {outcome.duel.id for outcome in view.duels}
@@ -71,15 +71,15 @@ def find_undone(
     )
 
 
-def told_undone(
+def mark_undone(
     decisions: Iterable[Decision], undone: Undone, base: str, reason: str
 ) -> Iterator[Decision]:
-    """Yield decisions, and in the place of those that rest on what was not measured undecided ones.
+    """Yield the decisions; replace those that rest on unfinished measurements by undecided ones.
 
     Parameters
     ----------
     base
-        The commit of the base, as it stands in names.
+        The commit of the base, in the form used in names.
     reason
         Why it was not measured.
     """

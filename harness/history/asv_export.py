@@ -1,8 +1,8 @@
-"""Trials as results of asv, so that ``asv publish`` and ``harness history`` show both in one place.
+"""Export trials as asv results, for ``asv publish`` and ``harness history``.
 
-Each stored run of a known commit becomes one file of asv's format, under the environment
-``harness``; cases are ``trials.time_fit`` and ``trials.track_loss``, by algorithm
-and dataset. An edited working tree is no commit, and is left out.
+Each stored run of a known commit becomes one result file in asv's format, under the environment
+``harness``. The benchmarks are ``trials.time_fit`` and ``trials.track_loss``, by algorithm and
+dataset. Runs of an edited working tree are left out, because they belong to no commit.
 """
 
 from __future__ import annotations
@@ -25,36 +25,36 @@ from harness.plugins.registry import Registry
 from harness.store import Store
 
 ENVIRONMENT = "harness"
-VERSION = "1"  # of every case: raised when what is exported changes its meaning
+VERSION = "1"  # of every benchmark; raise it if the exported values change their meaning
 UNITS = {"time_fit": "seconds", "track_loss": "loss"}
 
 
 @dataclass(frozen=True)
 class Exported:
-    """What was written, and what was not."""
+    """Result of an export."""
 
     commits: tuple[str, ...]
     left_out: int  # runs of no known commit
 
 
 def export_asv(results: Path, folder: Path, registry: Registry, repository: Path) -> Exported:
-    """Write every stored run of a known commit into a folder of asv's results.
+    """Write every stored run of a known commit into a folder of asv results.
 
     Parameters
     ----------
     folder
-        Such as ``.asv/results``; what other environments have there stays.
+        Folder of asv results, such as ``.asv/results``; results of other environments stay.
     repository
-        Where commits are looked up.
+        The repository of the commits.
 
     Raises
     ------
     NoAsvError
-        Where asv is not installed.
+        If asv is not installed.
     StoreError
-        Where the folder cannot be written.
+        If the folder cannot be written.
     DataError
-        Where asv's list of benchmarks there is damaged.
+        If asv's list of benchmarks there is damaged.
     """
     with Store.open(results) as store:
         points = course(store, registry, measured_runs(store))
@@ -68,7 +68,7 @@ def export_asv(results: Path, folder: Path, registry: Registry, repository: Path
         else:
             left_out += 1
     cases = _cases(by_place.values())
-    known = known_benchmarks(folder)  # a damaged list is told before anything is written
+    known = known_benchmarks(folder)  # before any write, so that a damaged list raises first
     try:
         for (machine, commit), point in by_place.items():
             _write(folder, f"harness-{machine}", commit, point, cases)
@@ -80,14 +80,14 @@ def export_asv(results: Path, folder: Path, registry: Registry, repository: Path
 
 
 def _joined(old: RunPoint | None, new: RunPoint) -> RunPoint:
-    """Return what two runs of one commit say together; of the same thing the newer counts."""
+    """Merge two runs of one commit; where both have a value, the newer run counts."""
     newer = {level.key for level in new.levels}
     kept = [level for level in old.levels if level.key not in newer] if old else []
     return replace(new, levels=(*new.levels, *kept))
 
 
 def _cases(points: Iterable[RunPoint]) -> dict[str, JSON]:
-    """Return the benchmarks as asv describes them: each has every algorithm and dataset."""
+    """Return the benchmarks in asv's form, each with every algorithm and dataset."""
     levels = [level for point in points for level in point.levels]
     names = [sorted({level.algorithm for level in levels}), sorted({lv.dataset for lv in levels})]
     params = [[repr(name) for name in kind] for kind in names]
@@ -109,23 +109,23 @@ def _cases(points: Iterable[RunPoint]) -> dict[str, JSON]:
 def _write(
     folder: Path, machine: str, commit: str, point: RunPoint, cases: Mapping[str, JSON]
 ) -> None:
-    """Write one run as asv would."""
+    """Write one run in asv's format."""
     try:
         from asv.results import Results
         from asv.runner import BenchmarkResult
         from asv.util import datetime_to_js_timestamp, write_json
     except ImportError:
         raise NoAsvError from None
-    told: JSON = point.run["machine"]
+    hardware: JSON = point.run["machine"]
     about = {
         "machine": machine,
-        "os": f"{told.get('os', '')}",
-        "arch": f"{told.get('architecture', '')}",
-        "cpu": f"{told.get('cpu', '')}",
-        "num_cpu": f"{told.get('cores', '')}",
-        "ram": f"{told.get('memory_gib', '')} GiB",
+        "os": f"{hardware.get('os', '')}",
+        "arch": f"{hardware.get('architecture', '')}",
+        "cpu": f"{hardware.get('cpu', '')}",
+        "num_cpu": f"{hardware.get('cores', '')}",
+        "ram": f"{hardware.get('memory_gib', '')} GiB",
     }
-    python = str(told.get("python", "")).rpartition(" ")[2]
+    python = str(hardware.get("python", "")).rpartition(" ")[2]
     started = datetime.fromisoformat(str(point.run["started"]))
     stamp = datetime_to_js_timestamp(started)
     results = Results({**about, "python": python}, {}, commit, stamp, python, ENVIRONMENT, {})
@@ -146,7 +146,7 @@ def _pairs(params: Sequence[Sequence[str]]) -> list[tuple[str, str]]:
 
 
 def _value(level: Level | None, name: str) -> float:
-    """Return what a case has for a cell; NaN, asv's n/a, where the run does not have it."""
+    """Return the value of a benchmark; NaN (asv's n/a) if the run has none."""
     if level is None:
         return math.nan
     sign = 1.0 if level.lower_is_better else -1.0
@@ -154,18 +154,18 @@ def _value(level: Level | None, name: str) -> float:
 
 
 def _declare(folder: Path, known: JSON, cases: Mapping[str, JSON]) -> None:
-    """Add the cases to those that asv knows of; a run that is killed leaves the list whole."""
+    """Add the benchmarks to asv's list; the write is atomic."""
     content = json.dumps({"version": 2, **known, **cases}, indent=1, sort_keys=True)
     write_atomically(folder / BENCHMARKS, content.encode())
 
 
 def _whole(revision: str, repository: Path) -> str:
-    """Return the whole name of a commit; nothing for an edited tree or an unknown one."""
+    """Return the full name of a commit; empty for an edited tree or an unknown commit."""
     if not revision or revision.endswith("+"):
         return ""
     command = ["git", "-C", str(repository), "rev-parse", "--verify", "--quiet"]
     try:
-        done = subprocess.run(  # noqa: S603 - git, with a commit that the store holds
+        done = subprocess.run(  # noqa: S603 - git, with a commit from the store
             [*command, "--end-of-options", f"{revision}^{{commit}}"],
             capture_output=True,
             text=True,

@@ -1,8 +1,8 @@
-"""The course of every algorithm over commits: from the trials of a store, and from asv's results.
+"""History of every algorithm over commits, from the trials of a store and from asv results.
 
-A point of the store is a run; runs of one experiment, on one kind of machine where they are times,
-make a series. Times of different runs are not interleaved, so a step is a reason to look, and
-never a verdict: ``harness gate --against`` gives one.
+A point from the store is a run. Runs of one experiment form a series; for times, they must also be
+of one machine. Times of different runs are not interleaved, so a step is a hint and not a verdict:
+``harness gate --against`` gives a verdict.
 """
 
 from __future__ import annotations
@@ -26,19 +26,19 @@ from harness.store import Store
 
 Case = tuple[str, str, str, str, str]  # algorithm, dataset, measure, unit, source
 ASV_RESULTS = Path(".asv") / "results"
-BENCHMARKS = "benchmarks.json"  # in there: what asv knows of its benchmarks
-OTHER_RUNS = ("duel", "parity")  # their trials are the means to another end
+BENCHMARKS = "benchmarks.json"  # asv's list of benchmarks in the results folder
+OTHER_RUNS = ("duel", "parity")  # runs whose trials are no measurements of a commit
 
 
 @dataclass(frozen=True)
 class History:
-    """Series with their steps, and what could not be told."""
+    """Series with their steps, and notes on what could not be read."""
 
     series: Sequence[Series]
     notes: Sequence[str] = ()
 
     def to_json(self) -> JSON:
-        """Return every series as data; a step with the commit that it begins with."""
+        """Return every series as data, and for each step the commit that it begins with."""
         return {"series": [_json_of(series) for series in self.series], "notes": list(self.notes)}
 
 
@@ -51,38 +51,38 @@ def read_history(
     datasets: Sequence[str] = (),
     threshold: float = THRESHOLD,
 ) -> History:
-    """Return the history of a store and of asv's results, as far as there are any.
+    """Return the history of a store and of asv results, as far as they exist.
 
     Parameters
     ----------
     asv
-        The folder of asv's results; by default ``.asv/results``, where it is.
+        The folder of asv results; by default ``.asv/results`` if it exists.
     algorithms, datasets
-        Globs; none: all.
+        Globs; empty: all.
     threshold
-        The least step, as a share of the level before.
+        The smallest step, as a share of the level before it.
 
     Raises
     ------
     DataError
-        Where a named folder holds no results of asv, or its list of benchmarks is damaged.
+        If a named folder holds no asv results, or its list of benchmarks is damaged.
     """
     notes: list[str] = []
-    found: list[Series] = []
+    every: list[Series] = []
     if Store.exists(results):
         with Store.open(results) as store:
-            found += stored_series(course(store, registry, measured_runs(store)))
+            every += stored_series(course(store, registry, measured_runs(store)))
     try:
         if asv is not None or ASV_RESULTS.is_dir():
             series, unread = asv_series(asv or ASV_RESULTS)
-            found += series
+            every += series
             notes += unread
-        chosen = [s for s in found if _chosen(s, algorithms, datasets) and len(s.points) > 1]
+        chosen = [s for s in every if _chosen(s, algorithms, datasets) and len(s.points) > 1]
         chosen = [replace(s, steps=find_steps(s.points, threshold)) for s in chosen]
     except NoAsvError as error:
         notes.append(str(error))
-        chosen = [s for s in found if _chosen(s, algorithms, datasets) and len(s.points) > 1]
-    alone = sum(len(s.points) < 2 for s in found)
+        chosen = [s for s in every if _chosen(s, algorithms, datasets) and len(s.points) > 1]
+    alone = sum(len(s.points) < 2 for s in every)
     if alone:
         notes.append(f"measured at one commit only, and so without a history: {alone}")
     return History(sorted(chosen, key=lambda s: (s.algorithm, s.dataset, s.measure)), notes)
@@ -92,16 +92,16 @@ def read_history(
 
 
 def measured_runs(store: Store) -> list[str]:
-    """Return the runs whose trials are measurements of a commit, the oldest first.
+    """Return the runs whose trials measure one commit, the oldest first.
 
-    A gate against a revision holds trials of two.
+    Gates against a revision are left out, because they hold trials of two commits.
     """
-    told = [r for r in store.runs() if r["name"] not in OTHER_RUNS and "against" not in r["config"]]
-    return [str(run["id"]) for run in reversed(told)]
+    runs = [r for r in store.runs() if r["name"] not in OTHER_RUNS and "against" not in r["config"]]
+    return [str(run["id"]) for run in reversed(runs)]
 
 
 def stored_series(points: Iterable[RunPoint]) -> list[Series]:
-    """Return the losses and the times of a fit over the runs of each experiment."""
+    """Return the losses and fit times over the runs of each experiment."""
     grouped: dict[tuple[str, ...], list[Point]] = defaultdict(list)
     units: dict[tuple[str, ...], str] = {}
     for point in points:
@@ -127,12 +127,12 @@ def stored_series(points: Iterable[RunPoint]) -> list[Series]:
 
 
 def known_benchmarks(folder: Path) -> JSON:
-    """Return what asv tells of its benchmarks, by name; nothing where it knows of none.
+    """Return asv's benchmarks by name; empty if there are none.
 
     Raises
     ------
     DataError
-        Where its list of them is damaged.
+        If asv's list of benchmarks is damaged.
     """
     path = folder / BENCHMARKS
     try:
@@ -143,7 +143,7 @@ def known_benchmarks(folder: Path) -> JSON:
         raise DataError(f"{path} cannot be read: {error.strerror}") from None
     except (ValueError, RecursionError):
         known = None
-    if not isinstance(known, dict) or not all(map(_is_told, known.values())):
+    if not isinstance(known, dict) or not all(map(_is_well_formed, known.values())):
         raise DataError(
             f"{path} is not the list of benchmarks that asv keeps there: put it back, or delete "
             "it and write it anew with `asv run --bench just-discover`"
@@ -151,27 +151,27 @@ def known_benchmarks(folder: Path) -> JSON:
     return known
 
 
-def _is_told(benchmark: Any) -> bool:
-    """Say whether an entry of asv's list is as asv writes it; one of them is a version."""
+def _is_well_formed(benchmark: Any) -> bool:
+    """Return whether an entry of asv's list has asv's form; one entry is a version."""
     names = benchmark.get("param_names", []) if isinstance(benchmark, dict) else []
     return isinstance(names, list) and all(isinstance(name, str) for name in names)
 
 
 def asv_series(folder: Path) -> tuple[list[Series], list[str]]:
-    """Return every case of asv's results over the commits that were measured.
+    """Return every benchmark of asv results over the measured commits.
 
     Returns
     -------
     series : list of Series
     notes : list of str
-        What could not be read; the other commits do not suffer from it.
+        What could not be read; other commits are not affected.
 
     Raises
     ------
     NoAsvError
-        Where asv is not installed.
+        If asv is not installed.
     DataError
-        Where the folder holds no results of asv, or its list of benchmarks is damaged.
+        If the folder holds no asv results, or its list of benchmarks is damaged.
     """
     try:
         from asv.results import Results
@@ -190,7 +190,7 @@ def asv_series(folder: Path) -> tuple[list[Series], list[str]]:
             points = list(_points(Results.load(str(path)), known))
         except (UserError, OSError) as error:
             notes.append(f"left out: {error}")
-        except Exception:  # noqa: BLE001 - whatever a damaged file makes of asv's reader
+        except Exception:  # noqa: BLE001 - asv's reader may raise anything on a damaged file
             notes.append(f"left out: {path} is not as asv writes its results")
         else:
             for case, point in points:
@@ -199,7 +199,7 @@ def asv_series(folder: Path) -> tuple[list[Series], list[str]]:
 
 
 def _points(results: Any, known: Mapping[str, Any]) -> Iterator[tuple[Case, Point]]:
-    """Yield (algorithm, dataset, measure, unit, source) and point of all that was measured."""
+    """Yield each result as a case (algorithm, dataset, measure, unit, source) and its point."""
     when = datetime.fromtimestamp(results.date / 1000, UTC).isoformat()
     commit, machine = results.commit_hash[:8], f"asv on {results.params['machine']}"
     for name in results.get_all_result_keys():
@@ -208,21 +208,23 @@ def _points(results: Any, known: Mapping[str, Any]) -> Iterator[tuple[Case, Poin
             continue
         version = results.benchmark_version.get(name)
         if version is not None and version != benchmark.get("version"):
-            continue  # it meant something else then
+            continue  # the benchmark had another meaning
         params = results.get_result_params(name)
         values = results.get_result_value(name, params) or []
         for labels, value in zip(_labels(params), values, strict=False):
             if isinstance(value, (int, float)):
-                told = dict(zip(benchmark.get("param_names", ()), labels, strict=False))
-                algorithm, dataset = (told.pop(key, "") for key in ("algorithm", "dataset"))
-                measure, unit = ", ".join([name, *told.values()]), str(benchmark.get("unit", ""))
+                named = dict(zip(benchmark.get("param_names", ()), labels, strict=False))
+                algorithm, dataset = (named.pop(key, "") for key in ("algorithm", "dataset"))
+                measure, unit = ", ".join([name, *named.values()]), str(benchmark.get("unit", ""))
                 case = (algorithm, dataset, measure, unit, machine)
-                "\n".join([commit, *case]).encode()  # what is no text is damage, and raises
+                "\n".join(
+                    [commit, *case]
+                ).encode()  # raises if a damaged file holds something else than text
                 yield case, Point(commit, when, float(value))
 
 
 def _labels(params: Sequence[Sequence[str]]) -> Iterator[tuple[str, ...]]:
-    """Yield the labels of every case, in asv's order; they are the ``repr`` of the values."""
+    """Yield the labels of every case in asv's order; asv stores the ``repr`` of the values."""
     return itertools.product(*([label.strip("'\"") for label in values] for values in params))
 
 

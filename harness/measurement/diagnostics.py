@@ -1,7 +1,7 @@
-"""Ask the questions of the ``[diagnostics]`` table when the trials of a run are done.
+"""Answer the questions of the ``[diagnostics]`` table after the trials of a run are done.
 
-Every answer is an event of the run. One that an earlier run has given counts again while nothing
-that it was made from has changed: trials, settings, and, where seconds are in it, the machine.
+Each answer is stored as an event of the run. An answer of an earlier run is reused if its inputs
+are unchanged: trials, settings and, for answers with times, the machine.
 """
 
 from __future__ import annotations
@@ -38,39 +38,39 @@ from harness.plugins.registry import Registry
 from harness.store import Store
 
 KIND = "diagnostic"  # of the events
-VERSION = 2  # raise when an answer is made in another way
+VERSION = 2  # raise when the computation of an answer changes
 PAIRED = ("importance", "agreement")
 OF_CLASSES = ("calibration", "margins")
 TIMED = ("staged", "scaling")
 AXES = ("rows", "columns", "bins", "depth", "threads")
-PATIENCE = 10  # times a trial's own limit: stages are predicted, and some members trained again
+PATIENCE = 10  # factor on a trial's time limit: stages are predicted, some members are refitted
 
 
 def questions(asked: Diagnostics, plan: Plan) -> list[Question]:
-    """Return what is to be answered, in the order of the table.
+    """Return the questions to answer, in the order of the table.
 
     Raises
     ------
     ConfigError
-        Where a pair names an algorithm that the run does not have.
+        If a pair names an algorithm that the run does not have.
     """
     if not asked.names:
         return []
     subjects = list(_subjects(asked, plan))
     pairs = list(_pairs(asked, plan, subjects)) if {*PAIRED} & {*asked.names} else []
-    found: list[Question] = []
+    result: list[Question] = []
     for name in dict.fromkeys(asked.names):
         if name in PAIRED:
-            found += [Question(name, a, b) for a, b in pairs]
+            result += [Question(name, a, b) for a, b in pairs]
             continue
         for subject in subjects:
             if name not in OF_CLASSES or subject.first.task.is_classification:
-                found += [Question(name, subject, about=a) for a in _about(name, asked, subject)]
-    return found
+                result += [Question(name, subject, about=a) for a in _about(name, asked, subject)]
+    return result
 
 
 def _about(name: str, asked: Diagnostics, subject: Subject) -> list[str]:
-    """Return what the several answers of one name are about."""
+    """Return the axes or sizes over which one diagnostic is repeated; ``[""]`` for none."""
     if name == "scaling":
         return [axis for axis in AXES if getattr(asked, axis)]
     if name == "bias_variance":
@@ -91,7 +91,7 @@ def _subjects(asked: Diagnostics, plan: Plan) -> Iterator[Subject]:
 def _pairs(
     asked: Diagnostics, plan: Plan, subjects: Iterable[Subject]
 ) -> Iterator[tuple[Subject, Subject]]:
-    """Yield the two sides of each pair on the same data and a common track."""
+    """Yield both sides of each pair that share the data and a track."""
     declared: Mapping[str, Any] = plan.declared or {}
     tracks = {
         (v["algorithm"], ids.canonical(v["params"])): set(v["tracks"])
@@ -119,7 +119,7 @@ def _pairs(
 
 @dataclass
 class Diagnosis:
-    """The questions of one run, being answered into an open store."""
+    """Answers the questions of one run and stores the answers in an open store."""
 
     store: Store
     run_id: str
@@ -167,16 +167,16 @@ class Diagnosis:
         with Supervisor(self.store.workdir(self.run_id)) as self.supervisor:
             for question in todo:
                 name = self._id(question)
-                told = known.get(name) or {"id": name, **to_json(self._answer(question))}
-                self.store.event(self.run_id, KIND, told)
+                answer = known.get(name) or {"id": name, **to_json(self._answer(question))}
+                self.store.event(self.run_id, KIND, answer)
                 trial = question.subject.first
                 self.progress.step(f"{question.name} of {trial.algorithm} on {trial.dataset}")
         shutil.rmtree(self.supervisor.folder, ignore_errors=True)
 
     def _scale_duels(self) -> None:
-        """Fit lines through the duels of the run that differ in size alone: they cost no time."""
+        """Fit lines through duels of the run that differ in size only, without new measurements."""
         for line in lines_of(outcome for outcome, _ in self.store.duels(self.run_id)):
-            told = Diagnostic(
+            answer = Diagnostic(
                 name="scaling",
                 algorithm=line.algorithm,
                 dataset=line.dataset,
@@ -186,11 +186,11 @@ class Diagnosis:
             )
             try:
                 fitted = scaling.fit(line.axis, line.x, line.seconds)
-                told = replace(told, sentence=fitted.sentence, found=to_json(fitted))
+                answer = replace(answer, sentence=fitted.sentence, found=to_json(fitted))
             except InapplicableError as error:
-                told = replace(told, reason=str(error))
+                answer = replace(answer, reason=str(error))
             name = ids.digest([VERSION, line.axis, line.algorithm, line.params, line.duels])
-            self.store.event(self.run_id, KIND, {"id": name, **to_json(told)})
+            self.store.event(self.run_id, KIND, {"id": name, **to_json(answer)})
 
     def _id(self, question: Question) -> str:
         sides = [question.subject, *([question.other] if question.other else [])]
@@ -213,10 +213,10 @@ class Diagnosis:
             about=question.about,
         )
         try:
-            sentence, found = ANSWERS[question.name](self, question)
+            sentence, record = ANSWERS[question.name](self, question)
         except (InapplicableError, SessionError, DataError) as error:
             return replace(blank, reason=str(error))
-        return replace(blank, sentence=sentence, found=found)
+        return replace(blank, sentence=sentence, found=record)
 
     # -------------------------------------------------------------- evidence
 
@@ -225,7 +225,7 @@ class Diagnosis:
         return self.registry.algorithm(subject.job.algorithm)
 
     def arrays(self, trial: Trial, name: str, subject: Subject) -> Arrays:
-        """Return an artifact of a trial, which is fitted again where it was not kept."""
+        """Return an artifact of a trial; rerun the trial if the artifact was not stored."""
         outcome = self.outcomes.get(trial.id)
         if outcome is None or outcome.status is not Status.DONE:
             why = outcome.failure.message if outcome and outcome.failure else "it has no result"
@@ -237,7 +237,7 @@ class Diagnosis:
         return dict(self.store.artifact(outcome.arrays[name]))
 
     def _exported(self, trial: Trial, subject: Subject) -> Outcome:
-        """Run a trial again, alone, with all artifacts that the questions need."""
+        """Rerun a trial alone and export all artifacts that the questions need."""
         limits = replace(subject.job.limits, timeout=PATIENCE * subject.job.limits.timeout)
         exports = tuple(sorted(self.needed))
         job = replace(subject.job, trials=(trial,), limits=limits, exports=exports)
@@ -253,11 +253,11 @@ class Diagnosis:
         return stored
 
     def facts(self, trial: Trial) -> Mapping[str, Any]:
-        """Return what the worker found of a trial that is done."""
+        """Return the facts that the worker recorded about a finished trial."""
         return self.outcomes[trial.id].facts
 
     def truth(self, subject: Subject) -> np.ndarray | None:
-        """Return the target of every row without noise, where it is known."""
+        """Return the noise-free target of every row, or None if it is unknown."""
         ref = subject.job.dataset
         if ref.name not in self.truths:
             self.truths[ref.name] = truth_of(ref, self.registry)
@@ -266,19 +266,19 @@ class Diagnosis:
     def probe(
         self, subject: Subject, fits: Sequence[tuple[Trial, JSON]], calls: int = 0
     ) -> list[Probe]:
-        """Fit trials of a subject in a worker of its own."""
+        """Fit trials of a subject in a separate worker."""
         return probe(self.supervisor, subject.job, fits, calls)
 
 
-def answered(told: Iterable[JSON]) -> dict[str, JSON]:
-    """Return the newest answer to each question by its id; one without a result is none."""
-    return {str(data["id"]): data for data in told if not data["reason"]}
+def answered(answers: Iterable[JSON]) -> dict[str, JSON]:
+    """Return the newest answer to each question by its id, without those that failed."""
+    return {str(data["id"]): data for data in answers if not data["reason"]}
 
 
 def _refused(outcome: Outcome, name: str) -> str:
-    """Return why an artifact was not written, or ""."""
+    """Return why an artifact was not written; empty if no reason was recorded."""
     head = f"{name} not exported: "
     notes = [str(note) for note in outcome.facts.get("notes", ())]
-    told = (note.removeprefix(head) for note in notes if note.startswith(head))
-    # after the class of the exception, which says nothing to a reader
-    return next((note.partition(": ")[2] or note for note in told), "")
+    reasons = (note.removeprefix(head) for note in notes if note.startswith(head))
+    # drop the class name of the exception
+    return next((note.partition(": ")[2] or note for note in reasons), "")

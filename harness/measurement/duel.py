@@ -1,11 +1,11 @@
-"""Time two algorithms against each other: in processes of their own, interleaved, phase by phase.
+"""Time two algorithms against each other in separate processes, interleaved, phase by phase.
 
-Each launch starts a fresh pair of workers, one library each; the one that starts first
-alternates. Both load and prepare side by side, go through every phase untimed, twice where it is
-short, and then blocks of four calls follow, ABBA and BAAB by turns, so that drift of the machine
-and the order of calls cancel. Where a call takes half a minute, blocks are of three, with the
-slower side in the middle: drift still cancels, in half the time. While one side works the other
-waits for its next request, without load.
+Each launch starts a new pair of workers, one for each library; the side that starts first
+alternates. Both sides load and prepare the data at the same time, run every phase untimed (twice
+if it is short), and then run timed blocks of four calls in the orders ABBA and BAAB by turns, so
+that drift of the machine and the order of calls cancel. If a call takes longer than 30 seconds, a
+block has three calls, with the slower side in the middle: drift still cancels, in half the time.
+While one side runs, the other waits for its next request without using the processor.
 """
 
 from __future__ import annotations
@@ -36,22 +36,22 @@ from harness.core.units import utc_now
 from harness.execution.session import RefusedError, SessionError
 from harness.measurement.duel_side import Opponent, Side, SideError
 
-# Seconds of rest before each call. OpenMP threads spin some ms after their work; and on a busy
-# machine the scheduler favours who has slept: of calls without a rest between, the second took
-# 10 % longer. So all four calls of a block begin alike.
+# Seconds of rest before each call. OpenMP threads spin for some milliseconds after their work, and
+# a busy machine's scheduler favours processes that slept: without a rest the second of two calls
+# took 10 % longer. With it all four calls of a block start under the same conditions.
 SETTLE = 0.02
-LONE_CALL = 30.0  # seconds; the side that takes longer than that is called once a block
+LONE_CALL = 30.0  # seconds; a side whose call takes longer is called once per block
 ORDERS: tuple[Order, ...] = ("ABBA", "BAAB")
 SPIN_VARIABLES = ("OMP_WAIT_POLICY", "GOMP_SPINCOUNT", "KMP_BLOCKTIME", "KMP_LIBRARY")
 
 
 class OverdueError(Exception):
-    """A duel was undecided when its time was over."""
+    """Raised if a duel is undecided when its time is up."""
 
     def __init__(self, duel: Duel, launches: int) -> None:
         names = " and ".join(job.trials[0].algorithm for job in (duel.a, duel.b))
-        told = f"no time was left for {names} on {duel.a.dataset.name} after {launches} launches"
-        super().__init__(told)
+        message = f"no time was left for {names} on {duel.a.dataset.name} after {launches} launches"
+        super().__init__(message)
 
 
 def run_duel(
@@ -62,50 +62,54 @@ def run_duel(
     settle: float = SETTLE,
     deadline: float = math.inf,
 ) -> DuelOutcome:
-    """Fight a duel and return what became of it; a side that fails ends it, whole blocks stay.
+    """Run a duel and return its outcome.
+
+    If a side fails, the duel ends and keeps its whole blocks.
 
     Parameters
     ----------
     duel
         Its jobs may differ in environment, so that two source trees can be compared. With a stop
-        rule it ends at the first look that has what was asked for.
+        rule, the duel ends at the first interim analysis that meets the rule.
     open_session
-        Starts the worker of a job; the duel asks it, and closes it. Each call of a phase may
-        take the timeout of the job's limits.
+        Starts the worker of a job. The duel sends it requests and closes it. Each call of a phase
+        may take the timeout of the job's limits.
     progress
-        Told (blocks done, blocks in all) after each block of a phase.
+        Called with (blocks done, blocks in all) after each block of a phase.
     settle
         Seconds of rest before each call.
     deadline
-        Of the monotonic clock. No launch begins after it.
+        On the monotonic clock. No launch begins after it.
 
     Raises
     ------
     OverdueError
-        Where a launch would have begun after the deadline. What was measured is dropped: an end
-        that the clock has chosen is no look of the schedule.
+        If a launch would begin after the deadline. The measured blocks are dropped, because a stop
+        chosen by the clock is no interim analysis of the schedule.
     """
     started = utc_now()
-    fight = _Fight(duel, open_session, progress, settle)
+    running = _RunningDuel(duel, open_session, progress, settle)
     status, failure = Status.DONE, None
     try:
         for launch in range(duel.launches):
             if time.monotonic() >= deadline:
                 raise OverdueError(duel, launch)
-            fight.launch(launch)
-            if reason := stop_reason(duel, fight.blocks):
-                fight.facts["stopped"] = reason
+            running.launch(launch)
+            if reason := stop_reason(duel, running.blocks):
+                running.facts["stopped"] = reason
                 break
     except SideError as error:
         status, failure = error.status, error.failure
-        fight.facts["failed_side"] = error.side
-        fight.facts["limits"] = to_json(getattr(duel, error.side).limits)
-        fight.facts |= error.facts
-    return DuelOutcome(duel, status, tuple(fight.blocks), failure, fight.facts, started, utc_now())
+        running.facts["failed_side"] = error.side
+        running.facts["limits"] = to_json(getattr(duel, error.side).limits)
+        running.facts |= error.facts
+    return DuelOutcome(
+        duel, status, tuple(running.blocks), failure, running.facts, started, utc_now()
+    )
 
 
-class _Fight:
-    """A duel under way."""
+class _RunningDuel:
+    """A duel that is running."""
 
     def __init__(
         self,
@@ -119,7 +123,7 @@ class _Fight:
         self.progress = progress or (lambda _done, _total: None)
         self.settle = settle
         self.blocks: list[Block] = []
-        self.others: list[int] = []  # threads that ran while both sides of this launch rested
+        self.others: list[int] = []  # other programs' runnable threads while both sides rested
         self.facts: JSON = {
             "launches": [],
             "processors": os.cpu_count(),
@@ -128,22 +132,24 @@ class _Fight:
         }
 
     def launch(self, launch: int) -> None:
-        """Start both sides anew, get them ready and warm, and time the blocks."""
+        """Start both sides, prepare and warm them, and run the timed blocks."""
         load = os.getloadavg()[0]
         self.others = []
         with ExitStack() as stack:
             first, second = ("a", "b") if launch % 2 == 0 else ("b", "a")
             sides = {name: self._open(name, stack) for name in (first, second)}
-            with ThreadPoolExecutor(len(sides)) as starts:  # nothing is timed yet
+            with ThreadPoolExecutor(
+                len(sides)
+            ) as starts:  # not timed, so both sides may run at once
                 begun = [starts.submit(side.get_ready) for side in sides.values()]
                 try:
-                    for one in as_completed(begun):
-                        one.result()
-                except BaseException as error:  # noqa: BLE001 - raised again
-                    told = [e for one in begun if one.done() and (e := one.exception())]
-                    for side in sides.values():  # else the other one's start is waited for
+                    for start in as_completed(begun):
+                        start.result()
+                except BaseException as error:  # noqa: BLE001 - raised below
+                    errors = [e for start in begun if start.done() and (e := start.exception())]
+                    for side in sides.values():  # otherwise the other side's start would block
                         side.session.stop()
-                    raise (told or [error])[0] from None
+                    raise (errors or [error])[0] from None
             self._check_same_rows(sides)
             for phase in self.duel.phases:
                 for side in sides.values():
@@ -153,7 +159,7 @@ class _Fight:
                 for phase in self.duel.phases:
                     order = orders[index % len(orders)]
                     self.blocks.append(self._block(sides, launch, index, phase, order))
-                    self._tell()
+                    self._report_progress()
         self._note(launch, first, sides, [load, os.getloadavg()[0]])
 
     def _open(self, name: str, stack: ExitStack) -> Side:
@@ -166,7 +172,7 @@ class _Fight:
         return Side(name, job, session)
 
     def _check_same_rows(self, sides: Mapping[str, Side]) -> None:
-        """Refuse a duel over different data: two source trees may disagree on a split."""
+        """Raise an error if the rows differ; two source trees may split data differently."""
         a, b = (
             [sides[name].facts.get(key) for key in ("train_rows", "test_rows")] for name in "ab"
         )
@@ -186,7 +192,7 @@ class _Fight:
             taken[letter].append(sides[letter].take(phase))
         return Block(launch, index, phase, order, tuple(taken["a"]), tuple(taken["b"]))
 
-    def _tell(self) -> None:
+    def _report_progress(self) -> None:
         total = self.duel.launches * self.duel.blocks * len(self.duel.phases)
         self.progress(len(self.blocks), total)
 
@@ -204,9 +210,9 @@ class _Fight:
 
 
 def _orders(sides: Mapping[str, Side], launch: int) -> tuple[Order, ...]:
-    """Return the orders that the blocks of a launch take by turns.
+    """Return the orders of calls that the blocks of a launch use by turns.
 
-    They are the same for all phases of a block, whose calls are added up one by one.
+    All phases of a block use the same order, because their calls are added up one by one.
     """
     longest = {name: max(s.wall for s in side.cold) for name, side in sides.items()}
     if max(longest.values()) < LONE_CALL:

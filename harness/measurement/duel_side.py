@@ -1,4 +1,4 @@
-"""One side of a duel: a worker that is made ready, warmed up and asked for timed calls."""
+"""One side of a duel: a worker that is prepared, warmed up and then runs timed calls."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from harness.core import machine
 from harness.core.model import JSON, Failure, Job, Sample, to_json
 from harness.execution.session import SessionError
 
-SHORTEST_CALL = 0.01  # seconds; what is shorter is repeated within one call
-LONG_CALL = 1.0  # seconds; what is longer is warmed up by one call
+SHORTEST_CALL = 0.01  # seconds; a shorter phase is repeated within one call
+LONG_CALL = 1.0  # seconds; a longer phase is warmed up by one call
 MOST_REPEATS = 200
-ROWS = 20  # that `predict_one` predicts, one by one; its sample is the mean of a row
+ROWS = 20  # rows that `predict_one` predicts one by one; its sample is the mean per row
 FIELDS: Mapping[str, JSON] = {"predict_one": {"rows": ROWS}}
-READY_TIMEOUT = 1800.0  # seconds for the import and for the table each: neither is the trial's
+READY_TIMEOUT = 1800.0  # seconds for the import and for loading the table; no trial limit applies
 
 
 class Opponent(Protocol):
-    """What a duel asks of a worker session; :class:`harness.execution.session.Session` is one."""
+    """Interface of a worker session; :class:`harness.execution.session.Session` implements it."""
 
     facts: JSON
 
@@ -35,18 +35,18 @@ class Opponent(Protocol):
         """End the worker."""
 
     def stop(self) -> None:
-        """End the worker that another thread may be waiting for."""
+        """End the worker while another thread may be waiting for its reply."""
 
 
 class SideError(Exception):
-    """A session error, with the side it happened on."""
+    """A session error with the name of the side that failed."""
 
     def __init__(self, side: str, job: Job, cause: SessionError) -> None:
-        told = f"side {side} ({job.name}): {cause.failure.message}"
-        super().__init__(told)
+        message = f"side {side} ({job.name}): {cause.failure.message}"
+        super().__init__(message)
         self.side = side
         self.status = cause.status
-        self.failure = Failure(cause.failure.kind, told, cause.failure.detail)
+        self.failure = Failure(cause.failure.kind, message, cause.failure.detail)
         self.facts = cause.facts
 
 
@@ -62,7 +62,7 @@ class Side:
     facts: JSON = field(default_factory=dict)
 
     def get_ready(self) -> None:
-        """Import, load and prepare; from then on the worker is pinned, and peaks are counted."""
+        """Import, load and prepare; then pin the worker and start to measure memory peaks."""
         try:
             self.session.hello(self.job, READY_TIMEOUT)
         except SessionError as error:
@@ -73,13 +73,13 @@ class Side:
         pinned = self._ask("pin", limit, cpus=list(machine.choose_cpus(self.job.threads)))
         self._ask("first_call", limit)
         replies = (self.session.facts, loaded, prepared, pinned)
-        told = {key: value for reply in replies for key, value in reply.items()}
-        self.facts = {k: v for k, v in told.items() if k not in {"v", "n", "ok", "samples"}}
+        facts = {key: value for reply in replies for key, value in reply.items()}
+        self.facts = {k: v for k, v in facts.items() if k not in {"v", "n", "ok", "samples"}}
 
     def warm(self, phase: str) -> None:
-        """Do a phase untimed, twice; the second time tells how often a timed call repeats it.
+        """Run a phase untimed, twice; the second run decides how often a timed call repeats it.
 
-        What takes a second is done once: nothing repeats it, and it has warmed up meanwhile.
+        A phase that takes a second or longer runs once: it is never repeated and is warm by then.
         """
         self.repeats[phase] = 1
         self.cold.append(self.take(phase))
@@ -91,7 +91,7 @@ class Side:
         self.repeats[phase] = min(wanted, MOST_REPEATS)
 
     def take(self, phase: str) -> Sample:
-        """Do a phase, repeated as often as it takes, and return the mean of one."""
+        """Run a phase with its number of repeats and return the mean of one repeat."""
         repeats = self.repeats.get(phase, 1)
         more = {"repeats": repeats} if repeats > 1 else {}
         limit = self.job.limits.timeout

@@ -1,7 +1,7 @@
-"""Fit trials in a worker of their own, varied if asked for, and keep nothing in the store.
+"""Fit trials in a separate worker, optionally varied, without storing them.
 
-What a varied trial predicts is not what the trial predicts: so its files go to a folder that no
-later run looks into, and only the arrays come back.
+The predictions of a varied trial differ from those of the trial. The worker therefore writes to
+a temporary folder that no later run reads, and only the arrays are returned.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ from harness.core.outcome_files import outcome_path, read_outcome
 from harness.execution.session import DiedError, Session
 from harness.execution.supervisor import Supervisor
 
-LEAST_SECONDS = 0.02  # of one timed sample: shorter calls are repeated, and the mean counts
+LEAST_SECONDS = 0.02  # of one timed sample; shorter calls are repeated and averaged
 MOST_REPEATS = 50
 
 
 @dataclass(frozen=True, eq=False)
 class Probe:
-    """What came of a fit."""
+    """Result of a fit."""
 
     output: np.ndarray  # predictions of the test rows
-    rows: int  # that were trained on
-    columns: int  # after preparation
-    seconds: tuple[float, ...]  # of each timed call: native form and fit together
+    rows: int  # training rows
+    columns: int  # features after preparation
+    seconds: tuple[float, ...]  # of each timed call: native form plus fit
 
 
 def probe(
@@ -42,15 +42,15 @@ def probe(
     Parameters
     ----------
     fits
-        Trials with the variation of each, as `worker.variations.vary` takes it. They may
-        have other params or threads than the job's own trials, but all have the same threads.
+        Trials, each with its variation as `worker.variations.vary` takes it. Params and threads
+        may differ from the job's own trials, but all fits have the same threads.
     calls
-        Timed calls of each, after the cold one.
+        Timed calls of each trial after the first, cold one.
 
     Raises
     ------
     SessionError
-        Where anything goes wrong in the worker.
+        If anything fails in the worker.
     """
     trials = tuple(trial for trial, _ in fits)
     one = replace(job, trials=trials, threads=trials[0].threads)
@@ -71,19 +71,19 @@ def _fitted(session: Session, limit: float, trial: Trial, variation: JSON, calls
         session.ask("finish", limit, outcome=str(path), arrays=folder)
         try:
             arrays = read_arrays(read_outcome(path).arrays["predictions"])
-        except HarnessError as error:  # the sources were changed meanwhile, say
+        except HarnessError as error:  # e.g. the sources changed during the run
             raise DiedError(Failure("outcome", str(error))) from error
     return Probe(arrays["output"], ready["train_rows"], ready["columns"], seconds)
 
 
 def _timed(session: Session, limit: float, cold: float, calls: int) -> tuple[float, ...]:
-    """Return seconds of the native form and the fit, each a mean of repeats where it is short."""
+    """Return seconds of native form plus fit for each call; short calls are averaged."""
     repeats = max(1, min(MOST_REPEATS, math.ceil(LEAST_SECONDS / max(cold, 1e-9))))
-    found = []
+    totals = []
     for _ in range(calls):
         walls = [_wall(session.ask(do, limit, repeats=repeats)) for do in ("native", "fit")]
-        found.append(sum(walls))
-    return tuple(found)
+        totals.append(sum(walls))
+    return tuple(totals)
 
 
 def _wall(reply: JSON) -> float:
@@ -91,6 +91,6 @@ def _wall(reply: JSON) -> float:
 
 
 def read_arrays(path: str) -> dict[str, np.ndarray]:
-    """Return the arrays that a worker of ours wrote; nothing in them is ever unpickled."""
-    with np.load(path, allow_pickle=False) as found:
-        return {name: found[name] for name in found.files}
+    """Return the arrays that a worker wrote; pickled data is refused."""
+    with np.load(path, allow_pickle=False) as file:
+        return {name: file[name] for name in file.files}

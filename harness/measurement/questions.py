@@ -1,4 +1,4 @@
-"""What a diagnostic is asked about, and where its answer comes from."""
+"""The subject of a diagnostic question, and the interface that provides the data for it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Arrays = dict[str, np.ndarray]
 
 @dataclass(frozen=True)
 class Subject:
-    """One algorithm with its params on one dataset: the trials of a plan that are about it."""
+    """One algorithm with its params on one dataset, and the plan's trials of it."""
 
     job: Job
     trials: tuple[Trial, ...]
@@ -29,7 +29,7 @@ class Subject:
 
     @property
     def every_row_once(self) -> list[Trial]:
-        """Return the trials of the first repeat with the first seed: no test row is in two."""
+        """Return the trials of the first repeat and seed, whose test rows do not overlap."""
 
         def drawn(trial: Trial) -> tuple[int, int, int]:
             return trial.seed, trial.split.repeat, trial.split.train_rows
@@ -38,27 +38,27 @@ class Subject:
 
     @property
     def sizes(self) -> list[int]:
-        """Return the sizes of the drawn training sets, in order; none where folds train."""
+        """Return the sizes of the drawn training sets in order; empty if folds are used."""
         return list(dict.fromkeys(t.split.train_rows for t in self.trials if t.split.train_rows))
 
     def of_size(self, rows: int) -> list[Trial]:
-        """Return the trials on training sets of so many rows, with the first seed."""
+        """Return the trials on training sets of this many rows, with the first seed."""
         wanted = (self.first.seed, rows)
         return [t for t in self.trials if (t.seed, t.split.train_rows) == wanted]
 
 
 @dataclass(frozen=True)
 class Question:
-    """One diagnostic of one subject, or of two."""
+    """One diagnostic about one subject or a pair."""
 
     name: str
     subject: Subject
     other: Subject | None = None
-    about: str = ""  # the axis of a scaling, the training rows of a decomposition
+    about: str = ""  # the axis of scaling, or the training rows of bias_variance
 
 
 class Evidence(Protocol):
-    """Where answers come from."""
+    """Interface that provides the data for answers."""
 
     asked: Diagnostics
 
@@ -66,15 +66,15 @@ class Evidence(Protocol):
         """Return the declaration of a subject's algorithm."""
 
     def arrays(self, trial: Trial, name: str, subject: Subject) -> Arrays:
-        """Return an artifact of a trial; raise InapplicableError where there is none."""
+        """Return an artifact of a trial; raise InapplicableError if it does not exist."""
 
     def facts(self, trial: Trial) -> Mapping[str, Any]:
-        """Return what the worker found of a trial that is done."""
+        """Return the facts that the worker recorded about a finished trial."""
 
     def truth(self, subject: Subject) -> np.ndarray | None:
-        """Return the target of every row without noise, where it is known."""
+        """Return the noise-free target of every row, or None if it is unknown."""
 
     def probe(
         self, subject: Subject, fits: Sequence[tuple[Trial, JSON]], calls: int = 0
     ) -> list[Probe]:
-        """Fit trials of a subject in a worker of its own, by `probe`."""
+        """Fit trials of a subject in a separate worker, see `probe`."""

@@ -1,4 +1,4 @@
-"""Grow the trees of both sides of a match in workers, compare them, and store what was found."""
+"""Build the trees of both sides of a match in workers, compare them and store the result."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 class NoTreesError(HarnessError):
-    """One side has no trees to compare; the status says whether that is a failure."""
+    """Raised if one side has no trees to compare; the status says whether that is a failure."""
 
     def __init__(self, reason: str, status: Status) -> None:
         super().__init__(reason)
@@ -42,21 +42,21 @@ class NoTreesError(HarnessError):
 
 @dataclass
 class Compared:
-    """A comparison under way: split by split, the least agreement so far is kept."""
+    """A comparison in progress; it keeps the split on which the sides agree least."""
 
     splits: dict[str, str] = field(default_factory=dict)
     comparison: Comparison | None = None
     split: str = ""
 
     def add(self, split: str, comparison: Comparison) -> None:
-        """Take the comparison on one split."""
+        """Add the comparison on one split."""
         self.splits[split] = comparison.agreement
         rank = AGREEMENTS.index
         if self.comparison is None or rank(comparison.agreement) > rank(self.comparison.agreement):
             self.comparison, self.split = comparison, split
 
     def to_json(self, reason: str = "") -> JSON:
-        """Return what was found, as the store keeps it."""
+        """Return the result in the form that the store keeps."""
         comparison = to_json(self.comparison) if self.comparison else None
         return {
             "splits": self.splits,
@@ -68,9 +68,9 @@ class Compared:
 
 @dataclass(frozen=True, eq=False)
 class _Grown:
-    """What became of a trial, and what a comparison needs of it."""
+    """Outcome of a trial with the arrays that a comparison needs."""
 
-    algorithm: str  # as it is registered; a gate calls the trials of its base otherwise
+    algorithm: str  # registered name; a gate renames the trials of its base
     outcome: Outcome
     trees: TreeEnsemble | None
     training: Training | None
@@ -78,11 +78,11 @@ class _Grown:
 
 @dataclass
 class Comparisons:
-    """Matches being compared into an open store.
+    """Compares matches and stores the results in an open store.
 
-    ``keep`` records the trials that are run for it as the run's own. In a run whose trials have
-    been measured already the trees are grown once more, and only the comparison is stored; the
-    workers of that run, which have compiled what they need, grow them where there are such.
+    With ``keep``, the trials of the comparison are recorded as trials of the run. If the run has
+    already measured its trials, the trees are built once more and only the comparison is stored.
+    ``workers``, if given, are the run's workers, which have compiled their kernels already.
     """
 
     store: Store
@@ -95,27 +95,27 @@ class Comparisons:
     def attach(
         self, matches: Iterable[Match], pins: Pins | None = None, *, retry_failed: bool
     ) -> dict[str, Status]:
-        """Attach what earlier runs have found to this one, and return the status of each."""
+        """Attach results of earlier runs to this one, and return the status of each."""
         known = known_matches(self.store, matches, pins, retry_failed=retry_failed)
         self.store.attach_parities(self.run_id, *known)
         return known
 
     def compare(self, matches: Iterable[Match]) -> Iterator[Status]:
-        """Compare each match, store what was found, and yield its status before the next."""
+        """Compare each match, store the result, and yield its status before the next one."""
         todo = list(matches)
         if not todo:
             return
         with self._supervised(jobs_of(todo)) as supervisor:
             self.progress.stage("parity", sum(len(match.a.trials) for match in todo))
             for match in todo:
-                status, found = self._match(match, supervisor)
-                self.store.record_parity(self.run_id, match.what, status, found)
+                status, record = self._match(match, supervisor)
+                self.store.record_parity(self.run_id, match.what, status, record)
                 yield status
 
     @contextmanager
     def _supervised(self, jobs: Iterable[Job]) -> Iterator[Supervisor]:
-        """Offer workers; what a killed run leaves is an outcome of it where trials are kept."""
-        # Of no run by its name, so that the next writer would remove it unread.
+        """Yield the workers. With ``keep``, outcomes that a killed run leaves belong to the run."""
+        # The folder's name belongs to no run, so the next writer removes it unread.
         aside = self.store.folder / f"{WORK}{self.run_id}-trees"
         folder = self.store.workdir(self.run_id) if self.keep else aside
         if self.workers is not None:
@@ -128,8 +128,8 @@ class Comparisons:
         shutil.rmtree(folder, ignore_errors=True)
 
     def _match(self, match: Match, supervisor: Supervisor) -> tuple[Status, JSON]:
-        """Return what became of a match and what was found, split by split."""
-        found = Compared()
+        """Return the status of a match and its result, split by split."""
+        compared = Compared()
         failed: NoTreesError | None = None
         for a, b in zip(match.a.trials, match.b.trials, strict=True):
             grown = (
@@ -137,12 +137,12 @@ class Comparisons:
                 self._grow(match.b, b, ("trees",), supervisor),
             )
             try:
-                found.add(label_of(a, match), self._compared(*grown))
+                compared.add(label_of(a, match), self._compared(*grown))
             except NoTreesError as error:
                 failed = failed or error
             self.progress.step(f"{a.algorithm} on {a.dataset}")
-        told = found.to_json(str(failed or "")) | {"limits": to_json(match.a.limits)}
-        return failed.status if failed else Status.DONE, told
+        record = compared.to_json(str(failed or "")) | {"limits": to_json(match.a.limits)}
+        return failed.status if failed else Status.DONE, record
 
     def _grow(
         self, job: Job, trial: Trial, exports: tuple[str, ...], supervisor: Supervisor
@@ -164,7 +164,7 @@ class Comparisons:
         )
 
     def _kept(self, outcome: Outcome, source: Path) -> Outcome:
-        """Store an outcome without its training rows, which are for the comparison only."""
+        """Store an outcome without its training rows, which only the comparison needs."""
         arrays = dict(outcome.arrays)
         training = arrays.pop("training", None)
         stored = self.store.record(self.run_id, replace(outcome, arrays=arrays), source)
@@ -183,7 +183,7 @@ class Comparisons:
             raise NoTreesError(str(error), Status.FAILED) from error
 
     def _side(self, grown: _Grown) -> Side:
-        """Return the trees of an outcome, or raise the reason why there are none."""
+        """Return the trees of an outcome, or raise the reason why it has none."""
         outcome, trial = grown.outcome, grown.outcome.trial
         if outcome.status in FAILURES:
             message = outcome.failure.message if outcome.failure else outcome.status.value
@@ -191,46 +191,48 @@ class Comparisons:
         if grown.trees is None:
             raise NoTreesError(_why_not(outcome, "trees"), Status.SKIPPED)
         algorithm = self.registry.algorithm(grown.algorithm)
-        speaks = grown.algorithm if algorithm.origin == "reference" else algorithm.reference
-        return Side(grown.trees, trial.algorithm, trial.params, speaks or "")
+        reference = grown.algorithm if algorithm.origin == "reference" else algorithm.reference
+        return Side(grown.trees, trial.algorithm, trial.params, reference or "")
 
 
 def jobs_of(matches: Iterable[Match]) -> list[Job]:
-    """Return the jobs of both sides of some matches."""
+    """Return the jobs of both sides of the matches."""
     return [job for match in matches for job in (match.a, match.b)]
 
 
 def known_matches(
     store: Store, matches: Iterable[Match], pins: Pins | None = None, *, retry_failed: bool = False
 ) -> dict[str, Status]:
-    """Return the status of those matches that need not be compared again, by id."""
+    """Return the status, by id, of the matches that need no new comparison."""
     pins = pins or Pins()
     same = [match for match in matches if not of_other_bytes(store, jobs_of([match]), pins)]
-    found = store.known_parities([match.what["id"] for match in same])
-    failed = [i for i, status in found.items() if status in FAILURES]
-    told = {} if retry_failed else store.findings_of(failed)
+    statuses = store.known_parities([match.what["id"] for match in same])
+    failed = [i for i, status in statuses.items() if status in FAILURES]
+    stored = {} if retry_failed else store.findings_of(failed)
     limits = {match.what["id"]: match.a.limits for match in same}
-    again = {i for i in failed if i not in told or may_end_otherwise(found[i], told[i], limits[i])}
-    return {i: status for i, status in found.items() if i not in again}
+    rerun = {
+        i for i in failed if i not in stored or may_end_otherwise(statuses[i], stored[i], limits[i])
+    }
+    return {i: status for i, status in statuses.items() if i not in rerun}
 
 
 def label_of(trial: Trial, match: Match) -> str:
-    """Return a split's label, with the seed where a match has several of them."""
+    """Return a split's label, with the seed if the match has several seeds."""
     several = len({t.seed for t in match.a.trials}) > 1
     return f"{trial.split.label}-seed{trial.seed}" if several else trial.split.label
 
 
 def _why_not(outcome: Outcome, name: str) -> str:
-    """Return the note that says why something was not exported."""
+    """Return the note with the reason why an artifact was not exported."""
     notes = [str(note) for note in outcome.facts.get("notes", ())]
-    told = next((n for n in notes if n.startswith(f"{name} not exported")), f"no {name}")
-    return f"{outcome.trial.algorithm}: {told}"
+    reason = next((n for n in notes if n.startswith(f"{name} not exported")), f"no {name}")
+    return f"{outcome.trial.algorithm}: {reason}"
 
 
 def _load(path: str) -> Mapping[str, np.ndarray]:
-    """Return the arrays that a worker of ours wrote; nothing in them is ever unpickled."""
-    with np.load(path, allow_pickle=False) as found:
-        return {name: found[name] for name in found.files}
+    """Return the arrays that a worker wrote; pickled data is refused."""
+    with np.load(path, allow_pickle=False) as file:
+        return {name: file[name] for name in file.files}
 
 
 def _remove(files: Iterable[Path]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from harness.analysis.interim_analysis import LOOKS
+from harness.analysis.interim_analysis import INTERIM_LAUNCHES
 from harness.config.experiment import Duels
 from harness.core import ids
 from harness.core.model import Duel, Job, StopRule, to_json
@@ -37,4 +37,6 @@ def stop_rule(settings: Duels) -> StopRule | None:
     """Return the stopping rule of duels; None for a fixed number of launches."""
     if settings.precision is None and settings.claim is None:
         return None
-    return StopRule(LOOKS, settings.phase, settings.precision or 0.0, settings.claim or 0.0)
+    return StopRule(
+        INTERIM_LAUNCHES, settings.phase, settings.precision or 0.0, settings.claim or 0.0
+    )

@@ -1,4 +1,4 @@
-"""Where outcomes are kept: one SQLite file and content-addressed arrays, safe against kill −9."""
+"""The store of outcomes: one SQLite file and content-addressed arrays, safe against kill −9."""
 
 from harness.store.write import DATABASE, Store
 

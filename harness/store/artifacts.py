@@ -1,8 +1,8 @@
 """Arrays beside the database: ``artifacts/ab/cdef….npz``, each named by the SHA-256 of its bytes.
 
-A file is complete on disk before the row that names it is committed, so a row never names half a
-file. What is read is checked before it is believed: the hash, then every array's declared size.
-No pickle is ever read, and no name from outside ever becomes part of a path.
+A file is complete on disk before the row that names it is committed, so a row never names a
+partial file. Files are verified when they are read: first the hash, then the declared size of every
+array. Pickles are never read, and names from outside never become part of a path.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _PART = ".part-"
 
 
 class Stored(NamedTuple):
-    """A file that the store has taken over."""
+    """A file in the store: its hash and size."""
 
     sha256: str
     bytes: int
@@ -48,13 +48,13 @@ class Artifacts:
         self.folder = folder
 
     def path(self, sha256: str) -> Path:
-        """Return where the artifact of a hash lies."""
+        """Return the path of the artifact with this hash."""
         if not _SHA256.fullmatch(sha256):
             raise StoreError(f"{sha256[:80]!r} is no SHA-256, so it names no artifact")
         return self.folder / sha256[:2] / f"{sha256[2:]}.npz"
 
     def take(self, sources: Mapping[str, Path]) -> dict[str, Stored]:
-        """Copy files in under their hashes, safe against power loss; the sources stay."""
+        """Copy files into the store under their hashes, safe against power loss; sources stay."""
         with faults(self.folder), ExitStack() as stack:
             self.folder.mkdir(exist_ok=True)
             copies = {name: self._copy(source, stack) for name, source in sources.items()}
@@ -62,7 +62,7 @@ class Artifacts:
         return {name: stored for name, (_, stored) in copies.items()}
 
     def _copy(self, source: Path, stack: ExitStack) -> tuple[Path, Stored]:
-        """Copy a file under a passing name, which goes when the stack is unwound."""
+        """Copy a file under a temporary name, which is removed when the stack is unwound."""
         number, name = tempfile.mkstemp(prefix=_PART, dir=self.folder)
         stack.callback(Path(name).unlink, missing_ok=True)
         with os.fdopen(number, "wb") as target, _open_plain(source) as content:
@@ -73,7 +73,7 @@ class Artifacts:
         return Path(name), stored
 
     def _keep(self, parts: Mapping[Path, Stored]) -> None:
-        """Give files their names, and make the names durable."""
+        """Rename temporary files to their final names, durably."""
         folders = set()
         for part, stored in parts.items():
             path = self.path(stored.sha256)
@@ -86,7 +86,7 @@ class Artifacts:
             _sync_folder(folder)
 
     def holds(self, stored: Stored) -> bool:
-        """Return whether an artifact is there and its bytes are what its name says."""
+        """Return whether an artifact exists and its bytes match its hash."""
         path = self.path(stored.sha256)
         try:
             if path.stat().st_size != stored.bytes:
@@ -102,43 +102,43 @@ class Artifacts:
         Raises
         ------
         StoreError
-            Where the file is missing, is not what its name says, or holds anything but arrays.
+            If the file is missing, does not match its hash, or holds anything but arrays.
         """
         path = self.path(sha256)
-        again = "run the experiment again to measure it anew"
+        advice = "run the experiment again to measure it anew"
         try:
             with faults(path), _open_plain(path) as content:
                 content_bytes = content.read(MAX_FILE + 1)
         except StoreError as error:
             if isinstance(error.__cause__, FileNotFoundError):
-                raise StoreError(f"the arrays {path} are missing; {again}") from error
+                raise StoreError(f"the arrays {path} are missing; {advice}") from error
             raise
         if hashlib.sha256(content_bytes).hexdigest() != sha256:
-            raise StoreError(f"the arrays {path} were changed since; remove the file and {again}")
+            raise StoreError(f"the arrays {path} were changed since; remove the file and {advice}")
         return _arrays(content_bytes, path)
 
     def forget_parts(self) -> None:
-        """Remove what a killed writer had begun to copy in; no other writer may be alive."""
+        """Remove unfinished copies of a killed writer; no other writer may be running."""
         for part in self.folder.glob(f"{_PART}*"):
             part.unlink()
 
     def files(self) -> Iterator[Path]:
-        """Yield every file in the folder, unfinished ones too, and nothing behind a link."""
+        """Yield every file in the folder, also unfinished ones, without following links."""
         with faults(self.folder):
             for folder, _, names in os.walk(self.folder):
                 yield from (Path(folder, name) for name in names)
 
     def hash_of(self, path: Path) -> str:
-        """Return the hash that a file's place stands for; no hash for what is not in its place."""
+        """Return the hash that a file's path stands for; empty if the file is not in its place."""
         sha256 = path.parent.name + path.stem
         return sha256 if _SHA256.fullmatch(sha256) and self.path(sha256) == path else ""
 
 
 def _open_plain(path: Path) -> BinaryIO:
-    """Open a regular file of a bearable size; a link, pipe or device is refused."""
+    """Open a regular file of at most ``MAX_FILE`` bytes; links, pipes and devices are refused."""
     number = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    found = os.fstat(number)
-    if not stat.S_ISREG(found.st_mode) or found.st_size > MAX_FILE:
+    status = os.fstat(number)
+    if not stat.S_ISREG(status.st_mode) or status.st_size > MAX_FILE:
         os.close(number)
         raise StoreError(f"{path} is no regular file of at most {MAX_FILE} bytes")
     return os.fdopen(number, "rb")
@@ -165,7 +165,7 @@ def _sync_folder(folder: Path) -> None:
 
 
 def _arrays(content: bytes, path: Path) -> dict[str, np.ndarray]:
-    """Return the arrays of an ``.npz`` whose sizes are as declared."""
+    """Return the arrays of an ``.npz`` file after a check of their declared sizes."""
     import numpy as np
 
     try:
@@ -175,8 +175,8 @@ def _arrays(content: bytes, path: Path) -> dict[str, np.ndarray]:
                 raise StoreError(f"{path} unpacks to more than {MAX_FILE} bytes; it is not ours")
             for member in members:
                 _check_size(archive, member)
-        with np.load(io.BytesIO(content), allow_pickle=False) as found:
-            return {name: found[name] for name in found.files}
+        with np.load(io.BytesIO(content), allow_pickle=False) as file:
+            return {name: file[name] for name in file.files}
     except (ValueError, TypeError, LookupError, OSError, EOFError, SyntaxError) as error:
         raise StoreError(f"{path} holds no plain arrays: {one_line(error)}") from error
     except (zipfile.BadZipFile, zlib.error, RuntimeError, MemoryError) as error:
@@ -184,7 +184,7 @@ def _arrays(content: bytes, path: Path) -> dict[str, np.ndarray]:
 
 
 def _check_size(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> None:
-    """Refuse an array whose header asks for other memory than its data fills."""
+    """Raise ValueError if an array's header declares another size than its data has."""
     from numpy.lib import format as npy
 
     with archive.open(member) as content:

@@ -1,4 +1,4 @@
-"""Take out what nobody needs: runs that are named or old, and arrays that no row names."""
+"""Remove runs that are named or old, and array files that no row names."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from harness.store.connect import Database
 from harness.store.faults import faults
 from harness.store.write import Store
 
-# In this order each statement finds what the one before it set free. An outcome that another run
-# reused stays, although the run that measured it goes.
+# Each statement finds what the one before it released. An outcome that another run reused is kept
+# when the run that measured it is removed.
 _REMOVE_UNUSED = """
 DELETE FROM outcome WHERE run IS NULL
     AND NOT EXISTS (SELECT 1 FROM run_trial AS r WHERE r.outcome = outcome.key);
@@ -35,7 +35,7 @@ DELETE FROM artifact
 
 @dataclass(frozen=True)
 class Removal:
-    """What was removed, or would be."""
+    """What was removed, or would be removed by a dry run."""
 
     runs: tuple[str, ...]
     outcomes: int
@@ -55,26 +55,26 @@ def clean(
     Parameters
     ----------
     store
-        Open for writing, so no run is under way.
+        Open for writing, so that no run is active.
     runs
-        Ids, or ``latest``, or starts or ends of ids.
+        Ids, ``latest``, or starts or ends of ids.
     before
-        Remove every run that began before this time too; it must carry its time zone.
+        Remove every run that began before this time, too; with its time zone.
     dry_run
-        Only say what would be removed.
+        Return what would be removed without removing it.
 
     Raises
     ------
     StoreError
-        Where the artifacts folder is a link that leads out of the results folder.
+        If the artifacts folder is a link that leads out of the results folder.
     """
     folder = store.artifacts.folder
     if not folder.resolve().is_relative_to(store.folder.resolve()):
         raise StoreError(f"{folder} leads out of the results folder; clean removes nothing there")
     limit = before.astimezone(UTC).isoformat(timespec="milliseconds") if before else ""
-    asked = [store.run(name)["id"] for name in runs]
+    named_runs = [store.run(name)["id"] for name in runs]
     with store.writing(keep=not dry_run) as database:
-        gone = _runs(database, asked, limit)
+        gone = _runs(database, named_runs, limit)
         total = "SELECT count(*) FROM outcome"
         held = database.value(total)
         database.execute(
@@ -94,11 +94,11 @@ def clean(
     return Removal(tuple(gone), outcomes, tuple(sorted(files)), size)
 
 
-def _runs(database: Database, asked: list[str], limit: str) -> list[str]:
+def _runs(database: Database, named_runs: list[str], limit: str) -> list[str]:
     """Return the ids of the runs to remove, the oldest first."""
-    found = database.query(
+    selected = database.query(
         "SELECT id FROM run WHERE id IN (SELECT value FROM json_each(?)) OR started < ?"
         " ORDER BY key",
-        *(json.dumps(asked), limit),
+        *(json.dumps(named_runs), limit),
     )
-    return [row[0] for row in found]
+    return [row[0] for row in selected]

@@ -1,6 +1,6 @@
-"""Open the database file, check that it is ours and whole, and run statements on it patiently.
+"""Open and check the database file, and run statements that wait while the file is busy.
 
-The rollback journal is kept (``journal_mode=DELETE``): one file, safe with every SQLite, while
+The rollback journal is used (``journal_mode=DELETE``): one file, safe with every SQLite, whereas
 write-ahead logging could corrupt a store before SQLite 3.51.3. A reader copies all rows of a
 statement before it goes on, so it never holds a lock while Python works.
 """
@@ -19,16 +19,16 @@ from harness.core.errors import StoreError
 from harness.store import schema
 from harness.store.faults import code, damaged, faults
 
-BUSY_SLICE = 1.0  # seconds in SQLite's own busy handler; short, so that Ctrl-C is heard
-PATIENCE = 600.0  # seconds to wait for a stranger that holds a cursor on the file
-MAX_CELL = 64 * 2**20  # bytes of one value; ours are far smaller
+BUSY_SLICE = 1.0  # seconds in SQLite's own busy handler; short, so that Ctrl-C takes effect
+PATIENCE = 600.0  # seconds to wait for another program that holds a cursor on the file
+MAX_CELL = 64 * 2**20  # bytes of one value; those of the harness are far smaller
 _PRAGMAS = ("synchronous = FULL", "cell_size_check = ON", "trusted_schema = OFF")
 
 T = TypeVar("T")
 
 
 class Database:
-    """A connection whose statements wait where the file is busy and raise ``StoreError``."""
+    """A connection whose statements wait while the file is busy and raise ``StoreError``."""
 
     def __init__(
         self,
@@ -52,16 +52,16 @@ class Database:
         return rows[0][0] if rows else None
 
     def execute(self, sql: str, *values: Any) -> int:
-        """Run a statement that changes something; return the key of the row it added."""
+        """Run a statement that changes something; return the key of the added row."""
         return self.connection.execute(sql, values).lastrowid or 0
 
     def many(self, sql: str, rows: Iterable[tuple[Any, ...]]) -> None:
-        """Run a statement once a row."""
+        """Run a statement once for each row."""
         self.connection.executemany(sql, rows)
 
     @contextmanager
     def reading(self) -> Iterator[None]:
-        """See one state of the store in every statement of the block."""
+        """Read one consistent state of the store in all statements of the block."""
         with self._transaction("BEGIN", "ROLLBACK"):
             yield
 
@@ -80,27 +80,29 @@ class Database:
                 self.patiently(lambda: self.connection.execute(end))
             finally:
                 if self.connection.in_transaction:
-                    with suppress(sqlite3.Error):  # the first error is the one to tell
+                    with suppress(sqlite3.Error):  # the first error is the one to report
                         self.connection.execute("ROLLBACK")
 
-    def patiently(self, act: Callable[[], T]) -> T:
-        """Do something; while a stranger's reader holds the file, say so once and try again."""
+    def patiently(self, action: Callable[[], T]) -> T:
+        """Run ``action``; while another program holds the file, report it once and retry."""
         deadline = time.monotonic() + self.patience
-        told = rolled_back = False
+        reported = rolled_back = False
         while True:
             try:
-                return act()
+                return action()
             except sqlite3.OperationalError as error:
-                found = getattr(error, "sqlite_errorcode", 0)  # 0: Python's own, of bad UTF-8
-                if found == sqlite3.SQLITE_READONLY_ROLLBACK and not rolled_back:
+                error_code = getattr(
+                    error, "sqlite_errorcode", 0
+                )  # 0: Python's own error, for bad UTF-8
+                if error_code == sqlite3.SQLITE_READONLY_ROLLBACK and not rolled_back:
                     _roll_back(self.path)
                     rolled_back = True
                     continue
                 if code(error) != sqlite3.SQLITE_BUSY or time.monotonic() >= deadline:
                     raise
-                if not told and self._on_wait is not None:
+                if not reported and self._on_wait is not None:
                     self._on_wait(f"another program reads {self.path}; waiting until it is done")
-                told = True
+                reported = True
 
     def close(self) -> None:
         """Close the connection."""
@@ -114,15 +116,15 @@ def connect(
     patience: float = PATIENCE,
     on_wait: Callable[[str], None] | None = None,
 ) -> Database:
-    """Open a store that is ours, whole and of the newest schema.
+    """Open a store of this harness, whole and of the newest schema.
 
-    A writer makes the file where there is none, brings an older one up to date after a backup,
-    and checks the file's structure; it must hold the :class:`harness.store.lock.WriterLock`.
+    A writer creates a missing file, migrates an older one after a backup, and checks the file's
+    structure; it must hold the :class:`harness.store.lock.WriterLock`.
 
     Raises
     ------
     StoreError
-        Where the file is missing, foreign, damaged, of another version, or cannot be opened.
+        If the file is missing, foreign, damaged, of another version, or cannot be opened.
     """
     mode = "rwc" if write else "ro"
     if not write and not path.is_file():
@@ -145,7 +147,7 @@ def connect(
 
 
 def _prepare(database: Database, *, write: bool) -> None:
-    """Check the file, and bring it up to date where it may be written."""
+    """Check the file, and migrate it if it may be written."""
     path, connection, newest = database.path, database.connection, len(schema.MIGRATIONS)
     for pragma in _PRAGMAS:
         database.query(f"PRAGMA {pragma}")
@@ -155,17 +157,17 @@ def _prepare(database: Database, *, write: bool) -> None:
         raise StoreError(
             f"{path} is a database of another program; move it aside or name another folder"
         )
-    found = int(database.value("PRAGMA user_version"))
-    if found > newest:
+    version = int(database.value("PRAGMA user_version"))
+    if version > newest:
         raise StoreError(
-            f"{path} was written by a newer harness (schema {found}, this one knows {newest});"
+            f"{path} was written by a newer harness (schema {version}, this one knows {newest});"
             " upgrade the harness or name another folder"
         )
     if write:
-        _migrate(database, found)
-    elif found < newest:
+        _migrate(database, version)
+    elif version < newest:
         raise OlderSchemaError(
-            f"{path} has the older schema {found}; `harness run` brings it to {newest}"
+            f"{path} has the older schema {version}; `harness run` brings it to {newest}"
         )
     if not database.patiently(lambda: schema.is_ours(connection, schema.MIGRATIONS)):
         raise damaged(path, "its tables are not those of its version")
@@ -176,35 +178,37 @@ def _prepare(database: Database, *, write: bool) -> None:
 
 
 class OlderSchemaError(StoreError):
-    """A store that a reader cannot bring up to date."""
+    """Raised for a store of an older schema, which a reader cannot migrate."""
 
 
-def _migrate(database: Database, found: int) -> None:
-    """Take a store from version ``found`` to the newest, all or nothing, after a backup."""
+def _migrate(database: Database, version: int) -> None:
+    """Migrate a store from version ``version`` to the newest, all or nothing, after a backup."""
     connection = database.connection
-    if found == len(schema.MIGRATIONS):
+    if version == len(schema.MIGRATIONS):
         return
-    if found:
+    if version:
         _quick_check(database)
-        _back_up(database, found)
+        _back_up(database, version)
     with database.writing():
         try:
-            schema.apply(connection, found, schema.MIGRATIONS)
+            schema.apply(connection, version, schema.MIGRATIONS)
             broken = connection.execute("PRAGMA foreign_key_check").fetchall()
         except sqlite3.OperationalError as error:
             if code(error) != sqlite3.SQLITE_ERROR:
                 raise
-            raise damaged(database.path, f"schema {found} cannot be migrated: {error}") from error
+            raise damaged(database.path, f"schema {version} cannot be migrated: {error}") from error
         if broken:
-            raise damaged(database.path, f"{len(broken)} rows of schema {found} name missing rows")
+            raise damaged(
+                database.path, f"{len(broken)} rows of schema {version} name missing rows"
+            )
 
 
-def _back_up(database: Database, found: int) -> None:
-    """Copy the whole store beside itself; an unfinished copy never carries the final name."""
+def _back_up(database: Database, version: int) -> None:
+    """Copy the whole store beside itself; an unfinished copy never has the final name."""
     stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
-    target = database.path.with_name(f"{database.path.name}.schema{found}-{stamp}.backup")
+    target = database.path.with_name(f"{database.path.name}.schema{version}-{stamp}.backup")
     for left in target.parent.glob(f"{database.path.name}.*.backup.part"):
-        left.unlink()  # of a writer that was killed: the caller holds the writer's lock
+        left.unlink()  # of a killed writer: the caller holds the writer's lock
     part = target.with_name(target.name + ".part")
     with closing(sqlite3.connect(part)) as copy:
         copy.execute("PRAGMA synchronous = FULL")
@@ -213,14 +217,14 @@ def _back_up(database: Database, found: int) -> None:
 
 
 def _quick_check(database: Database) -> None:
-    """Refuse a file whose structure is damaged, before anything is added to it."""
+    """Raise StoreError if the file's structure is damaged, before anything is written to it."""
     rows = database.query("PRAGMA quick_check(1)")
     if rows != [("ok",)]:
-        raise damaged(database.path, str(rows[0][0])[:200] if rows else "quick_check says nothing")
+        raise damaged(database.path, str(rows[0][0])[:200] if rows else "quick_check has no result")
 
 
 def _roll_back(path: Path) -> None:
-    """Undo what a writer left half-written when it was killed; SQLite does it on a first read."""
+    """Undo the partial write of a killed writer; SQLite does so on the first read."""
     uri = f"{path.absolute().as_uri()}?mode=rw"
     with closing(sqlite3.connect(uri, uri=True, timeout=BUSY_SLICE)) as connection:
         connection.execute("SELECT count(*) FROM sqlite_schema").fetchall()

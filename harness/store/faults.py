@@ -1,4 +1,4 @@
-"""Turn what SQLite, the file system and damaged rows raise into errors that say what to do."""
+"""Translate errors of SQLite, the file system and damaged rows into errors with advice."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 
 from harness.core.errors import BusyError, StoreError
 
-# What decoding a row may raise when its bytes are not what was written.
+# Exceptions that decoding a damaged row may raise.
 _UNREADABLE = (
     ArithmeticError,
     AttributeError,
@@ -32,11 +32,11 @@ def damaged(path: Path, reason: str) -> StoreError:
 
 @contextmanager
 def faults(path: Path) -> Iterator[None]:
-    """Tell faults of the database and of its folder as :class:`StoreError`."""
+    """Raise errors of the database and of its folder as :class:`StoreError`."""
     try:
         yield
     except sqlite3.ProgrammingError:
-        raise  # ours: a closed store, another thread
+        raise  # a fault of the harness: a closed store, another thread
     except sqlite3.Error as error:
         raise _from_sqlite(error, path) from error
     except UnicodeDecodeError as error:  # a message of SQLite's that quotes damaged bytes
@@ -51,7 +51,7 @@ def faults(path: Path) -> Iterator[None]:
 
 @contextmanager
 def decoding(path: Path) -> Iterator[None]:
-    """Tell rows that are not what the harness writes as a damaged store."""
+    """Report rows that the harness did not write as a damaged store."""
     try:
         yield
     except _UNREADABLE as error:
@@ -61,7 +61,7 @@ def decoding(path: Path) -> Iterator[None]:
 
 
 def from_os(error: OSError, path: Path) -> StoreError:
-    """Return the error for a file that the system would not open, read or write."""
+    """Return the error for a file that the system cannot open, read or write."""
     where = error.filename or path
     if error.errno in {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}:
         return StoreError(f"no room to write {where}; what was stored is intact: free some, rerun")
@@ -71,17 +71,17 @@ def from_os(error: OSError, path: Path) -> StoreError:
 
 
 def one_line(error: BaseException) -> str:
-    """Return an error's kind and message without line breaks and control characters, short."""
+    """Return an error's class and message on one line, printable and at most 200 characters."""
     text = f"{type(error).__name__}: {error}"
     return "".join(c if c.isprintable() else " " for c in text)[:200]
 
 
 def code(error: sqlite3.Error) -> int:
-    """Return SQLite's primary error code, or 0 where the error is Python's own."""
+    """Return SQLite's primary error code, or 0 if the error is Python's own."""
     return getattr(error, "sqlite_errorcode", 0) & 0xFF
 
 
-_SAID = {
+_MESSAGES = {
     sqlite3.SQLITE_FULL: "the disk of {path} is full; what was stored is intact: free some room"
     " and run again",
     sqlite3.SQLITE_IOERR: "{path} could not be read or written ({error}); check the disk's free"
@@ -90,20 +90,20 @@ _SAID = {
     sqlite3.SQLITE_NOTADB: "{path} is not a database of this harness; move it aside or name"
     " another folder",
 }
-_SAID |= dict.fromkeys(
+_MESSAGES |= dict.fromkeys(
     (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM),
     "{path} cannot be opened for this ({error}); check the folder's permissions",
 )
-_SAID |= dict.fromkeys(
+_MESSAGES |= dict.fromkeys(
     (sqlite3.SQLITE_CONSTRAINT, sqlite3.SQLITE_MISMATCH, sqlite3.SQLITE_TOOBIG),
     "{path} refuses a row, and kept nothing of it: {error}",
 )
 
 
 def _from_sqlite(error: sqlite3.Error, path: Path) -> StoreError:
-    found = code(error)
-    if found in {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}:
+    primary = code(error)
+    if primary in {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}:
         return BusyError(f"another program holds {path}; close it there and run again")
-    if found in _SAID:
-        return StoreError(_SAID[found].format(path=path, error=one_line(error)))
+    if primary in _MESSAGES:
+        return StoreError(_MESSAGES[primary].format(path=path, error=one_line(error)))
     return damaged(path, one_line(error))

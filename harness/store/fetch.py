@@ -1,4 +1,4 @@
-"""Bring outcomes and duels out of the tables: all rows first, then the nouns made of them."""
+"""Read outcomes and duels from the tables: first all rows, then the objects made from them."""
 # ruff: noqa: S608 -- the pieces of SQL are this file's constants; values are always bound
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from harness.store import rows
 from harness.store.connect import Database
 from harness.store.faults import decoding
 
-BATCH = 10_000  # ids or keys in one question
+BATCH = 10_000  # ids or keys in one query
 TRIAL = "t.id, t.cell, t.algorithm, t.dataset, t.body, t.ingredients"
 _END = "o.status, o.failure_kind, o.failure_message, o.failure_detail, o.facts, o.started, o.ended"
 _SAMPLE = "phase, wall, cpu, peak, cold"
@@ -37,11 +37,11 @@ class _Parts(NamedTuple):
 
 
 def trials(database: Database, source: str, *values: Any) -> list[Trial]:
-    """Return the trials of a FROM clause that calls them ``t``."""
+    """Return the trials of a FROM clause in which they are named ``t``."""
     with database.reading():
-        found = database.query(f"SELECT {TRIAL} FROM {source}", *values)
+        selected = database.query(f"SELECT {TRIAL} FROM {source}", *values)
     with decoding(database.path):
-        return [rows.trial_of(row) for row in found]
+        return [rows.trial_of(row) for row in selected]
 
 
 def outcomes(database: Database, tag: str, source: str, *values: Any) -> list[tuple[Outcome, Any]]:
@@ -52,33 +52,33 @@ def outcomes(database: Database, tag: str, source: str, *values: Any) -> list[tu
     tag
         An SQL expression on ``source``.
     source
-        What follows FROM; it calls the trial ``t`` and the outcome ``o``.
+        The text after FROM; it names the trial ``t`` and the outcome ``o``.
     values
-        What the placeholders in ``source`` stand for.
+        Values of the placeholders in ``source``.
     """
     with database.reading():
         sql = f"SELECT {tag}, o.key, o.reason, {_END}, {TRIAL} FROM {source}"
-        found = database.query(sql, *values)
-        parts = _parts(database, [row[1] for row in found])
+        selected = database.query(sql, *values)
+        parts = _parts(database, [row[1] for row in selected])
     with decoding(database.path):
-        return [(_outcome(row[1:], parts), row[0]) for row in found]
+        return [(_outcome(row[1:], parts), row[0]) for row in selected]
 
 
 def _parts(database: Database, keys: Sequence[int]) -> _Parts:
     parts = _Parts(defaultdict(list), defaultdict(list))
     for batch in batches(keys):
-        asked = json.dumps(batch)
+        keys_json = json.dumps(batch)
         for key, *sample in database.query(
             f"SELECT outcome, {_SAMPLE} FROM json_each(?) AS j JOIN sample ON outcome = j.value"
             " ORDER BY outcome, position",
-            asked,
+            keys_json,
         ):
             parts.samples[key].append(tuple(sample))
         for key, name, sha256 in database.query(
             "SELECT n.outcome, n.name, a.sha256 FROM json_each(?) AS j"
             " JOIN outcome_artifact AS n ON n.outcome = j.value"
             " JOIN artifact AS a ON a.key = n.artifact ORDER BY n.outcome, n.name",
-            asked,
+            keys_json,
         ):
             parts.arrays[key].append((name, sha256))
     return parts
@@ -99,15 +99,15 @@ def duels(database: Database, tag: str, source: str, *values: Any) -> list[tuple
     tag
         An SQL expression on ``source``.
     source
-        What follows FROM; it calls the duel ``d`` and its outcome ``o``.
+        The text after FROM; it names the duel ``d`` and its outcome ``o``.
     values
-        What the placeholders in ``source`` stand for.
+        Values of the placeholders in ``source``.
     """
     with database.reading():
-        found = database.query(f"SELECT {tag}, o.key, d.body, {_END} FROM {source}", *values)
-        blocks = {row[1]: _blocks(database, row[1]) for row in found}
+        selected = database.query(f"SELECT {tag}, o.key, d.body, {_END} FROM {source}", *values)
+        blocks = {row[1]: _blocks(database, row[1]) for row in selected}
     with decoding(database.path):
-        return [(_duel(row, *blocks[row[1]]), row[0]) for row in found]
+        return [(_duel(row, *blocks[row[1]]), row[0]) for row in selected]
 
 
 def _blocks(database: Database, outcome: int) -> tuple[list[Row], list[Row]]:

@@ -1,4 +1,4 @@
-"""Write the nouns of the model into the tables, inside the caller's transaction."""
+"""Write objects of the model into the tables, inside the caller's transaction."""
 # ruff: noqa: S608 -- the pieces of SQL are this file's constants; values are always bound
 
 from __future__ import annotations
@@ -27,21 +27,21 @@ _END = "status, failure_kind, failure_message, failure_detail, facts, started, e
 _SAMPLE = "phase, wall, cpu, peak, cold"
 
 
-def begin_run(database: Database, run_id: str, told: Mapping[str, str]) -> bool:
-    """Add a running run, unless its id is taken; return whether it was added."""
+def begin_run(database: Database, run_id: str, fields: Mapping[str, str]) -> bool:
+    """Add a running run unless its id is taken; return whether it was added."""
     if database.value("SELECT 1 FROM run WHERE id = ?", run_id) is not None:
         return False
-    columns = ", ".join(told)
-    marks = ", ".join("?" * len(told))
+    columns = ", ".join(fields)
+    marks = ", ".join("?" * len(fields))
     database.execute(
         f"INSERT INTO run (id, status, ended, {columns}) VALUES (?, 'running', '', {marks})",
-        *(run_id, *told.values()),
+        *(run_id, *fields.values()),
     )
     return True
 
 
 def plan(database: Database, run: int, trials: Iterable[Trial]) -> None:
-    """Add trials to a run, in order, as planned and without an outcome."""
+    """Add trials to a run, in order, without outcomes."""
     planned = [rows.trial_row(trial) for trial in trials]
     database.many(_TRIAL, planned)
     first = database.value(
@@ -57,7 +57,7 @@ def plan(database: Database, run: int, trials: Iterable[Trial]) -> None:
 def trial_outcome(
     database: Database, run: int, outcome: Outcome, arrays: Mapping[str, Stored]
 ) -> None:
-    """Add an attempt at a trial, and make it the run's own."""
+    """Add an outcome of a trial and assign it to the run."""
     database.execute(_TRIAL, *rows.trial_row(outcome.trial))
     trial = database.value("SELECT key FROM trial WHERE id = ?", rows.storable(outcome.trial.id))
     key = database.execute(
@@ -78,11 +78,11 @@ def trial_outcome(
             " SELECT ?, ?, key FROM artifact WHERE sha256 = ?",
             *(key, rows.storable(name), stored.sha256),
         )
-    _belongs(database, "trial", run, trial, key, reused=False)
+    _assign(database, "trial", run, trial, key, reused=False)
 
 
 def duel_outcome(database: Database, run: int, outcome: DuelOutcome) -> None:
-    """Add an attempt at a duel, and make it the run's own."""
+    """Add an outcome of a duel and assign it to the run."""
     duel_id = rows.storable(outcome.duel.id)
     body = rows.dumps(to_json(outcome.duel))
     database.execute(
@@ -111,11 +111,11 @@ def duel_outcome(database: Database, run: int, outcome: DuelOutcome) -> None:
             for call, sample in enumerate(pair)
         ),
     )
-    _belongs(database, "duel", run, duel, key, reused=False)
+    _assign(database, "duel", run, duel, key, reused=False)
 
 
 def parity_outcome(database: Database, run: int, what: JSON, status: Status, found: JSON) -> None:
-    """Add an attempt at comparing trees, and make it the run's own."""
+    """Add a result of a tree comparison and assign it to the run."""
     name, body = rows.storable(what["id"]), rows.dumps(what)
     database.execute(
         "INSERT INTO parity (id, body) VALUES (?, ?) ON CONFLICT (id) DO NOTHING", name, body
@@ -125,31 +125,31 @@ def parity_outcome(database: Database, run: int, what: JSON, status: Status, fou
         "INSERT INTO parity_outcome (parity, run, status, body) VALUES (?, ?, ?, ?)",
         *(parity, run, status.value, rows.dumps(found)),
     )
-    _belongs(database, "parity", run, parity, key, reused=False)
+    _assign(database, "parity", run, parity, key, reused=False)
 
 
 def reuse(database: Database, noun: Noun, run: int, name: str) -> None:
-    """Make the newest outcome of a trial or duel a run's own, as reused.
+    """Assign the newest outcome of a trial, duel or comparison to a run, marked as reused.
 
     Raises
     ------
     StoreError
-        Where it has no outcome.
+        If it has no outcome.
     """
     sql = (
         f"SELECT t.key, max(o.key) FROM {noun} AS t JOIN {_OUTCOMES[noun]} AS o"
         f" ON o.{noun} = t.key WHERE t.id = ? GROUP BY t.key"
     )
-    found = database.query(sql, rows.storable(name))
-    if not found:
+    newest = database.query(sql, rows.storable(name))
+    if not newest:
         raise StoreError(f"the {noun} {name} has no outcome in {database.path} to reuse")
-    _belongs(database, noun, run, *found[0], reused=True)
+    _assign(database, noun, run, *newest[0], reused=True)
 
 
-def _belongs(
+def _assign(
     database: Database, noun: Noun, run: int, key: int, outcome: int, *, reused: bool
 ) -> None:
-    """Say which outcome of a trial or duel is the run's: a new member, or a newer outcome."""
+    """Set the outcome of a trial, duel or comparison in a run; add it if the run lacks it."""
     database.execute(
         f"INSERT INTO run_{noun} (run, position, {noun}, outcome, reused) VALUES"
         f" (?, (SELECT coalesce(max(position), -1) + 1 FROM run_{noun} WHERE run = ?), ?, ?, ?)"

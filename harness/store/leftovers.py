@@ -1,8 +1,8 @@
-"""Outcome files on their way into the store, and what a killed run left of them.
+"""Outcome files that are not stored yet, and those that a killed run left.
 
-Workers write into ``.work-…`` folders inside the results folder. Whoever holds the writer's lock
-knows that no other run is alive, so what lies there then was left behind: whole outcomes are
-stored in the run that made them, the rest is removed.
+Workers write into ``.work-…`` folders inside the results folder. The holder of the writer's lock
+knows that no other run is active, so all files there are leftovers: whole outcomes are stored in
+the run that made them, and the rest is removed.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ WORK = ".work-"
 
 
 def workdir(folder: Path, run_id: str) -> Path:
-    """Return a run's work folder, made where it is missing."""
+    """Return a run's work folder; create it if it is missing."""
     place = folder / f"{WORK}{run_id}"
     place.mkdir(exist_ok=True)
     return place
 
 
 def discard(folder: Path, files: Iterable[Path]) -> None:
-    """Remove those files that lie in a work folder of ``folder``; leave all others alone."""
+    """Remove the files that lie in a work folder of ``folder``; keep all others."""
     home = folder.resolve()
     with faults(folder):
         for file in files:
@@ -42,7 +42,7 @@ def discard(folder: Path, files: Iterable[Path]) -> None:
 
 
 def recover(store: Store) -> None:
-    """Settle what runs that were killed left behind; the caller holds the writer's lock."""
+    """Store or remove the leftovers of killed runs; the caller holds the writer's lock."""
     with store.writing() as database:
         database.execute(
             "UPDATE run SET status = 'interrupted', ended = coalesce("
@@ -61,13 +61,13 @@ def recover(store: Store) -> None:
 
 
 def _adopt(store: Store, run_id: str, file: Path) -> None:
-    """Store the outcome of a file, where it is whole and its run has none of that trial."""
+    """Store the outcome of a file if it is whole and its run has none of that trial."""
     try:
         outcome = read_outcome(file)
         if any(Path(array).stat().st_size > MAX_FILE for array in outcome.arrays.values()):
-            return  # what no store takes would keep every later run from beginning
+            return  # too large for the store; an error here would stop every later run
     except (HarnessError, OSError, RecursionError):
-        return  # half a file, or no outcome: the trial is run again
+        return  # a partial file or no outcome: the trial is run again
     sql = (
         "SELECT 1 FROM run_trial AS r JOIN run ON run.key = r.run JOIN trial ON"
         " trial.key = r.trial WHERE run.id = ? AND trial.id = ? AND r.outcome IS NOT NULL"

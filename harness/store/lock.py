@@ -1,7 +1,8 @@
-"""One writer at a time: a lock beside the database, and who holds it.
+"""A lock beside the database that admits one writer at a time, and a record of its holder.
 
-SQLite's own locks keep the file right; this one makes a second run wait for the first with a
-message, and reuse what that one stored. The system drops it when its holder dies, however it dies.
+SQLite's own locks keep the file consistent. This lock makes a second run wait for the first, with a
+message, so that it can reuse the stored outcomes. The system releases it when its holder ends, also
+by a crash.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ POLL = 0.2  # seconds between two tries
 
 
 class WriterLock:
-    """The right to write to the store of one folder."""
+    """The lock for writing to the store of one folder."""
 
     def __init__(self, database: Path) -> None:
         self.path = database.with_name(database.name + ".lock")
@@ -29,12 +30,12 @@ class WriterLock:
         self._lock = FileLock(self.path, poll_interval=POLL)
 
     def acquire(self, started: str, *, wait: bool, on_wait: Callable[[str], None] | None) -> None:
-        """Take the lock; where another holds it, say so once and wait.
+        """Take the lock; if another process holds it, report that once and wait.
 
         Raises
         ------
         BusyError
-            Where another process holds the lock and ``wait`` is false.
+            If another process holds the lock and ``wait`` is false.
         """
         with faults(self.path):
             try:
@@ -53,20 +54,22 @@ class WriterLock:
             on_wait(f"{message}; waiting")
         try:
             self._lock.acquire()
-        except RuntimeError as error:  # this thread holds it: waiting would never end
+        except RuntimeError as error:  # this thread holds the lock, so waiting would never end
             raise StoreError(f"this process already writes to {self.path.parent}") from error
 
     def holder(self) -> str:
-        """Return who holds the lock, in words."""
+        """Describe the holder of the lock."""
         try:
-            found = json.loads(self.owner.read_text())
-            started = datetime.fromisoformat(found["started"])
-            return f"another run (pid {int(found['pid'])}, started {started:%Y-%m-%d %H:%M:%S} UTC)"
+            record = json.loads(self.owner.read_text())
+            started = datetime.fromisoformat(record["started"])
+            return (
+                f"another run (pid {int(record['pid'])}, started {started:%Y-%m-%d %H:%M:%S} UTC)"
+            )
         except (OSError, ValueError, TypeError, LookupError):
             return "another run"
 
     def release(self) -> None:
-        """Give the lock back."""
+        """Release the lock."""
         if self._lock.is_locked:
             self.owner.unlink(missing_ok=True)
             self._lock.release()

@@ -1,8 +1,8 @@
-"""Between the nouns of the model and the rows of the store.
+"""Conversion between objects of the model and rows of the store.
 
-What SQLite cannot hold is kept so: a NaN in a number column is NULL; NaN and infinity inside JSON
-are ``{"$float": "nan"}``; half a surrogate pair, which is no Unicode, becomes its backslash
-escape; a negative zero in a number column is zero. Everything else comes back as it was.
+Values that SQLite cannot hold are stored as follows. A NaN in a number column is NULL; NaN and
+infinity inside JSON are ``{"$float": "nan"}``; half a surrogate pair, which is no Unicode, becomes
+its backslash escape; a negative zero in a number column is zero. Everything else is unchanged.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _IN_BODY = ("params", "preparation", "split", "seed", "threads", "task", "timed"
 
 
 def dumps(value: Any) -> str:
-    """Return strict JSON for plain data and nouns, with NaN as ``{"$float": "nan"}``."""
+    """Return strict JSON for plain data and model objects, with NaN as ``{"$float": "nan"}``."""
     try:
         try:
             written = _strict(value)
@@ -47,7 +47,7 @@ def dumps(value: Any) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """Return what the encoder does not know as JSON data."""
+    """Return a value that the encoder does not know as JSON data."""
     plain = to_json(value)
     if plain is value:
         raise TypeError(f"{type(value).__name__} is no JSON value")
@@ -58,14 +58,14 @@ _strict = json.JSONEncoder(default=_plain, separators=(",", ":"), allow_nan=Fals
 
 
 def loads(written: Any) -> Any:
-    """Return what :func:`dumps` was given."""
+    """Return the value that :func:`dumps` encoded."""
     return json.loads(text(written), object_hook=_untagged)
 
 
 def _tagged(value: Any) -> Any:
     if isinstance(value, float) and not math.isfinite(value):
         return {_FLOAT: str(value)}
-    if isinstance(value, dict):  # a key of the caller's with our mark gets one mark more
+    if isinstance(value, dict):  # a caller's key with the mark gets one mark more
         return {f"${k}" if k.startswith("$") else k: _tagged(v) for k, v in value.items()}
     return [_tagged(item) for item in value] if isinstance(value, list) else value
 
@@ -77,7 +77,7 @@ def _untagged(value: JSON) -> Any:
 
 
 def storable(value: str) -> str:
-    """Return text that SQLite takes, as it is but for lone surrogates."""
+    """Return text that SQLite accepts: lone surrogates are escaped."""
     return value.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
@@ -106,10 +106,10 @@ def real(value: Any) -> float:
 
 def mapping(written: Any) -> JSON:
     """Return a column's JSON object."""
-    found = loads(written)
-    if not isinstance(found, dict):
-        raise TypeError(f"JSON object expected, not {type(found).__name__}")
-    return found
+    decoded = loads(written)
+    if not isinstance(decoded, dict):
+        raise TypeError(f"JSON object expected, not {type(decoded).__name__}")
+    return decoded
 
 
 # ------------------------------------------------------------------ to rows
@@ -119,21 +119,21 @@ def trial_row(trial: Trial) -> tuple[str, ...]:
     """Return id, cell, algorithm, dataset, body, ingredients."""
     texts = (storable(getattr(trial, name)) for name in _IN_COLUMNS)
     body = {name: getattr(trial, name) for name in _IN_BODY}
-    body["split"] = vars(trial.split)  # to_json would take half the time of planning
+    body["split"] = vars(trial.split)  # to_json would take half of the planning time
     return (*texts, dumps(body), dumps(trial.ingredients))
 
 
 def end_row(outcome: Outcome | DuelOutcome) -> tuple[str | None, ...]:
     """Return status, failure kind, message and detail, facts, started, ended."""
     failure = outcome.failure
-    told = (failure.kind, failure.message, failure.detail) if failure else (None, None, None)
-    kept = tuple(None if part is None else storable(part) for part in told)
+    texts = (failure.kind, failure.message, failure.detail) if failure else (None, None, None)
+    kept = tuple(None if part is None else storable(part) for part in texts)
     times = (storable(outcome.started), storable(outcome.ended))
     return (outcome.status.value, *kept, dumps(outcome.facts), *times)
 
 
 def sample_row(sample: Sample) -> tuple[Any, ...]:
-    """Return phase, wall, cpu, peak, cold; SQLite itself keeps a NaN as NULL."""
+    """Return phase, wall, cpu, peak, cold; SQLite stores a NaN as NULL."""
     return (storable(sample.phase), sample.wall, sample.cpu, sample.peak, int(sample.cold))
 
 
@@ -141,20 +141,20 @@ def sample_row(sample: Sample) -> tuple[Any, ...]:
 
 
 def trial_of(row: tuple[Any, ...]) -> Trial:
-    """Return the trial of a row that :func:`trial_row` made."""
+    """Return the trial of a row made by :func:`trial_row`."""
     *texts, body, ingredients = row
     names = dict(zip(_IN_COLUMNS, map(text, texts), strict=True))
     return trial_from_json({**mapping(body), **names, "ingredients": mapping(ingredients)})
 
 
 def sample_of(row: tuple[Any, ...]) -> Sample:
-    """Return the sample of a row that :func:`sample_row` made."""
+    """Return the sample of a row made by :func:`sample_row`."""
     phase, wall, cpu, peak, cold = row
     return Sample(text(phase), real(wall), real(cpu), integer(peak), bool(integer(cold)))
 
 
 def end_of(row: tuple[Any, ...]) -> dict[str, Any]:
-    """Return the fields of a row that :func:`end_row` made."""
+    """Return the fields of a row made by :func:`end_row`."""
     status, kind, message, detail, facts, started, ended = row
     failure = None if kind is None else Failure(text(kind), text(message), text(detail))
     return {
@@ -173,7 +173,7 @@ def outcome_of(
     samples: Iterable[tuple[Any, ...]],
     arrays: Iterable[tuple[Any, Any]],
 ) -> Outcome:
-    """Return an outcome from its trial's row, its own, its samples' and its artifacts'."""
+    """Return an outcome from the rows of its trial, its end, its samples and its artifacts."""
     return Outcome(
         trial=trial_of(trial),
         reason=text(reason),
@@ -193,5 +193,5 @@ def block_of(row: tuple[Any, ...], samples: Mapping[tuple[str, int], Sample]) ->
 
 
 def duel_outcome_of(body: Any, end: tuple[Any, ...], blocks: Iterable[Block]) -> DuelOutcome:
-    """Return a duel's outcome from its duel's JSON, its own row and its blocks."""
+    """Return a duel's outcome from the duel's JSON, the row of its end, and its blocks."""
     return DuelOutcome(duel=duel_from_json(mapping(body)), blocks=tuple(blocks), **end_of(end))

@@ -1,9 +1,9 @@
-"""The tables of the store, their version, and the steps from an older version to this one.
+"""The tables of the store, their version, and the migrations from older versions.
 
-``trial``, ``duel`` and ``parity`` say what was planned, ``outcome``, ``duel_outcome`` and
-``parity_outcome`` what became of each attempt (the newest counts), ``run_trial``, ``run_duel`` and
-``run_parity`` which attempt belongs to which run and whether it was measured there or reused.
-Keys are integers inside and never leave the store.
+``trial``, ``duel`` and ``parity`` hold what was planned; ``outcome``, ``duel_outcome`` and
+``parity_outcome`` hold every attempt (the newest counts); ``run_trial``, ``run_duel`` and
+``run_parity`` hold which attempt belongs to which run, and whether it was measured there or reused.
+Integer keys are internal and never leave the store.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ CREATE TABLE block_sample (
     FOREIGN KEY (outcome, block) REFERENCES block ON DELETE CASCADE) STRICT, WITHOUT ROWID;
 """
 
-# Which trees were compared, and how alike they were found.
+# Tree comparisons and their results.
 _VERSION_2 = """
 CREATE TABLE parity (
     key INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, body TEXT NOT NULL) STRICT;
@@ -102,15 +102,15 @@ CREATE INDEX run_parity_parity ON run_parity (parity);
 CREATE INDEX run_parity_outcome ON run_parity (outcome);
 """
 
-# A block may be of three calls: no table changes, but an older reader knows four only.
+# A block may have three calls: no table changes, but an older reader knows only four.
 _VERSION_3 = "-- patterns ABA and BAB"
 
-# The script at index i takes a store of version i to i + 1; version 0 is an empty file.
+# The script at index i migrates a store from version i to i + 1; version 0 is an empty file.
 MIGRATIONS: tuple[str, ...] = (_VERSION_1, _VERSION_2, _VERSION_3)
 
 
 def apply(connection: sqlite3.Connection, since: int, migrations: Sequence[str]) -> None:
-    """Bring the schema from one version to the newest, in the caller's transaction."""
+    """Migrate the schema from one version to the newest, in the caller's transaction."""
     for script in migrations[since:]:
         for statement in script.split(";\n"):
             if statement.strip():
@@ -120,10 +120,10 @@ def apply(connection: sqlite3.Connection, since: int, migrations: Sequence[str])
 
 
 def shape(connection: sqlite3.Connection) -> frozenset[tuple[object, ...]]:
-    """Return every table's columns, and every trigger, as one comparable value.
+    """Return every table's columns and every trigger as one comparable value.
 
-    A store may come from a stranger. Views, generated columns or triggers in place of our tables
-    would run what they say as soon as a table is read, so the shape is compared before that.
+    A store may come from an untrusted source. Views, generated columns or triggers in place of the
+    harness's tables would run code as soon as a table is read, so the shape is compared first.
     """
     tables = connection.execute(
         "SELECT l.name, l.strict, x.name, x.type, x.hidden FROM pragma_table_list AS l"
@@ -138,7 +138,7 @@ def shape(connection: sqlite3.Connection) -> frozenset[tuple[object, ...]]:
 
 @lru_cache
 def expected_shape(migrations: Sequence[str]) -> frozenset[tuple[object, ...]]:
-    """Return the shape that a store of the newest version has."""
+    """Return the shape of a store of the newest version."""
     connection = sqlite3.connect(":memory:", isolation_level=None)
     try:
         apply(connection, 0, migrations)
@@ -148,9 +148,9 @@ def expected_shape(migrations: Sequence[str]) -> frozenset[tuple[object, ...]]:
 
 
 def is_ours(connection: sqlite3.Connection, migrations: Sequence[str]) -> bool:
-    """Return whether a file of the newest version has our tables, and no trigger.
+    """Return whether a file of the newest version has the harness's tables, and no trigger.
 
-    A user's own tables and views beside them do no harm: nothing reads them.
+    A user's own tables and views beside them are harmless, because nothing reads them.
     """
     wanted = expected_shape(tuple(migrations))
     names = {row[0] for row in wanted} | {"trigger"}

@@ -1,4 +1,4 @@
-"""The store: everything a reader can ask, and what a run writes, one transaction an outcome."""
+"""The store: all queries of a reader, and the writes of a run, one transaction per outcome."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ RunStatus = Literal["done", "failed", "interrupted"]
 class Store(Reader):
     """The results folder: ``harness.db`` and ``artifacts/``.
 
-    Open it with :meth:`open`, use it as a context manager and from one thread. Every method
-    raises ``StoreError`` where the store cannot be read or written; what was stored stays.
+    Open it with :meth:`open`, and use it as a context manager from one thread. Every method raises
+    ``StoreError`` if the store cannot be read or written; stored data stays intact.
     """
 
     def __init__(self, folder: Path, database: Database, lock: WriterLock | None = None) -> None:
@@ -49,27 +49,27 @@ class Store(Reader):
         Parameters
         ----------
         folder
-            The results folder; a writer makes it where it is missing.
+            The results folder; a writer creates it if it is missing.
         write
-            Whether this process will add to it. There is one writer at a time.
+            Whether this process writes to it. There is one writer at a time.
         wait
-            Whether to wait for another writer, and long for a reader that holds the file.
+            Whether to wait for another writer, or up to ten minutes for another program's reader.
         on_wait
             Called with a sentence when waiting begins.
 
         Raises
         ------
         BusyError
-            Where another process writes and ``wait`` is false.
+            If another process writes and ``wait`` is false.
         StoreError
-            Where there is no store to read, or the file is damaged, foreign or of a newer schema.
+            If there is no store to read, or the file is damaged, foreign or of a newer schema.
         """
         place = Path(folder)
         if write:
             return cls._open_writer(place, wait=wait, on_wait=on_wait)
         try:
             return cls(place, connect(place / DATABASE, write=False, on_wait=on_wait))
-        except OlderSchemaError:  # a writer brings it up to date
+        except OlderSchemaError:  # a writer migrates it
             cls._open_writer(place, wait=False, on_wait=None).close()
         return cls(place, connect(place / DATABASE, write=False, on_wait=on_wait))
 
@@ -103,7 +103,7 @@ class Store(Reader):
         self.close()
 
     def close(self) -> None:
-        """Close the file and let the next writer in."""
+        """Close the file and release the writer's lock."""
         self._database.close()
         if self._lock is not None:
             self._lock.release()
@@ -117,7 +117,7 @@ class Store(Reader):
             yield self._database
 
     def vacuum(self) -> None:
-        """Give the room of removed rows back to the file system."""
+        """Return the space of removed rows to the file system."""
         with faults(self._database.path):
             self._database.query("VACUUM")
 
@@ -128,9 +128,9 @@ class Store(Reader):
     ) -> str:
         """Store a new run as ``running`` and return its id, such as ``20261121-0942-3f2a``.
 
-        ``config``, ``machine`` and ``environments`` are JSON values or nouns of the model.
+        ``config``, ``machine`` and ``environments`` are JSON values or objects of the model.
         """
-        told = {
+        fields = {
             "name": rows.storable(name),
             "config": rows.dumps(config),
             "config_hash": rows.storable(config_hash),
@@ -140,18 +140,20 @@ class Store(Reader):
         }
         stamp = datetime.now(UTC).strftime("%Y%m%d-%H%M")
         with self.writing() as database:
-            while not insert.begin_run(database, run_id := f"{stamp}-{secrets.token_hex(2)}", told):
+            while not insert.begin_run(
+                database, run_id := f"{stamp}-{secrets.token_hex(2)}", fields
+            ):
                 pass
         return run_id
 
     def finish_run(self, run_id: str, status: RunStatus) -> None:
-        """Note how a run ended, and when."""
+        """Store the status and the time of a run's end."""
         with self.writing() as database:
             sql = "UPDATE run SET status = ?, ended = ? WHERE key = ?"
             database.execute(sql, status, utc_now(), self._key(run_id))
 
     def event(self, run_id: str, kind: str, data: Any) -> None:
-        """Note something that happened in a run; ``data`` is JSON."""
+        """Store an event of a run; ``data`` is JSON."""
         with self.writing() as database:
             database.execute(
                 "INSERT INTO event (run, at, kind, data) VALUES (?, ?, ?, ?)",
@@ -161,7 +163,7 @@ class Store(Reader):
     # -------------------------------------------------------------- trials and duels
 
     def plan_trials(self, run_id: str, trials: Iterable[Trial]) -> None:
-        """Store what a run will do, in order, before any of it is done."""
+        """Store a run's planned trials, in order, before any of them runs."""
         with self.writing() as database:
             insert.plan(database, self._key(run_id), trials)
 
@@ -180,7 +182,7 @@ class Store(Reader):
                 insert.reuse(database, "duel", run, duel_id)
 
     def attach_parities(self, run_id: str, *ids: str) -> None:
-        """Reuse the newest results of comparing trees in a run."""
+        """Reuse the newest results of tree comparisons in a run."""
         with self.writing() as database:
             run = self._key(run_id)
             for name in ids:
@@ -194,19 +196,19 @@ class Store(Reader):
         run_id
             The run that measured it.
         outcome
-            Its ``arrays`` name files; a relative path is taken from the folder of ``source``.
+            Its ``arrays`` name files; a relative path is relative to the folder of ``source``.
         source
-            The outcome's own file, where it has one.
+            The outcome's own file, if it has one.
 
         Returns
         -------
         Outcome
-            The same with the SHA-256 of each artifact in ``arrays``.
+            The same outcome with the SHA-256 of each artifact in ``arrays``.
 
         Notes
         -----
-        The arrays are safe on disk before the row is committed. The files are removed after that,
-        where they lie in a work folder of this store (:meth:`workdir`); elsewhere they stay.
+        The arrays are safe on disk before the row is committed. After that, the files are removed
+        if they lie in a work folder of this store (:meth:`workdir`); other files stay.
         """
         files = {name: _absolute(path, source) for name, path in outcome.arrays.items()}
         stored = self.artifacts.take(files) if files else {}
@@ -216,7 +218,7 @@ class Store(Reader):
         return replace(outcome, arrays={name: array.sha256 for name, array in stored.items()})
 
     def record_all(self, run_id: str, outcomes: Iterable[Outcome]) -> None:
-        """Store many outcomes without arrays in one transaction: all of them or none."""
+        """Store many outcomes without arrays in one transaction: all or none."""
         with self.writing() as database:
             run = self._key(run_id)
             for outcome in outcomes:
@@ -225,19 +227,19 @@ class Store(Reader):
                 insert.trial_outcome(database, run, outcome, {})
 
     def record_duel(self, run_id: str, outcome: DuelOutcome) -> None:
-        """Store what became of a duel in one transaction."""
+        """Store the outcome of a duel in one transaction."""
         with self.writing() as database:
             insert.duel_outcome(database, self._key(run_id), outcome)
 
     def record_parity(self, run_id: str, what: JSON, status: Status, found: JSON) -> None:
-        """Store what became of comparing the trees of two algorithms on a dataset.
+        """Store the result of comparing the trees of two algorithms on a dataset.
 
         Parameters
         ----------
         what
             What was compared; its ``id`` names it.
         found
-            How alike the trees are, or why they were not compared.
+            How far the trees agree, or why they were not compared.
         """
         with self.writing() as database:
             insert.parity_outcome(database, self._key(run_id), what, status, found)
@@ -245,7 +247,7 @@ class Store(Reader):
     def workdir(self, run_id: str) -> Path:
         """Return the folder for a run's unstored outcome files.
 
-        What a killed run left there is stored by the next writer.
+        The next writer stores what a killed run left there.
         """
         with faults(self.folder):
             return leftovers.workdir(self.folder, self.run(run_id)["id"])

@@ -1,4 +1,4 @@
-"""Checks of a `TreeEnsemble`, which may come from a file or from a plugin."""
+"""Validity checks of a `TreeEnsemble`, which may come from a file or from a plugin."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ CHOICES = {
 }
 
 
-MOST_FEATURES = 2**30 - 1  # predictors keep twice a feature's number in 32 bits
+MOST_FEATURES = 2**30 - 1  # predictors store twice the feature number in 32 bits
 LARGEST = sys.float_info.max
 SCALARS: dict[str, tuple[type, ...]] = {
     "n_features": (Integral,),
@@ -59,11 +59,11 @@ SCALARS: dict[str, tuple[type, ...]] = {
 
 
 def freeze_arrays(ensemble: TreeEnsemble) -> None:
-    """Give every array its dtype, contiguous and read-only; refuse a cast that loses values."""
+    """Give every array its dtype, contiguous and read-only; raise if a cast loses values."""
     for name, dtype in DTYPES.items():
         given = np.asarray(getattr(ensemble, name))
         _need(given.dtype.kind in "biuf", f"{name} is not {dtype}")
-        with np.errstate(invalid="ignore"):  # NaN to int: seen to differ on the next line
+        with np.errstate(invalid="ignore"):  # NaN to int; the next line finds the difference
             kept = np.ascontiguousarray(given, dtype=dtype).view()
         same = given.dtype == kept.dtype or np.array_equal(kept, given, equal_nan=True)
         _need(same, f"{name} is not {dtype}")
@@ -72,17 +72,17 @@ def freeze_arrays(ensemble: TreeEnsemble) -> None:
 
 
 def as_classes(given: Any) -> tuple[int, ...]:
-    """Return class codes as Python's integers; raise DataError where one is none."""
+    """Return class codes as Python integers; raise DataError if one is no integer."""
     try:
-        found = tuple(int(code) for code in given)
+        codes = tuple(int(code) for code in given)
     except (TypeError, ValueError, OverflowError):
-        found = None
-    _need(found is not None, "classes are no integers")
-    return found or ()
+        codes = None
+    _need(codes is not None, "classes are no integers")
+    return codes or ()
 
 
 def check(ensemble: TreeEnsemble) -> None:
-    """Raise DataError, saying what and where, unless the ensemble can be walked safely."""
+    """Raise DataError with what is wrong and where, unless the ensemble is safe to traverse."""
     for name, known in CHOICES.items():
         _need(getattr(ensemble, name) in known, f"{name} is not one of {', '.join(known)}")
     for name, kinds in SCALARS.items():
@@ -125,7 +125,7 @@ def _check_shapes(e: TreeEnsemble) -> None:
 
 
 def _check_trees(e: TreeEnsemble) -> None:
-    """Every tree is a tree: children follow their parent and all but roots have one parent."""
+    """Check that every tree is a tree: children follow parents, and all but roots have one."""
     _need(e.offsets[0] == 0 and e.offsets[-1] == e.n_nodes, "offsets do not span the nodes")
     _need(bool((e.offsets[1:] > e.offsets[:-1]).all()), "a tree has no node")
     node = np.arange(e.n_nodes)
@@ -146,18 +146,18 @@ def _check_sets(e: TreeEnsemble) -> None:
     _need(bool((indptr[1:] >= indptr[:-1]).all()), "set_indptr decreases")
     _need(bool((codes >= 0).all()), "a category code is negative")
     rises = codes[1:] > codes[:-1]
-    rises[indptr[(indptr > 0) & (indptr < len(codes))] - 1] = True  # from one set to the next
+    rises[indptr[(indptr > 0) & (indptr < len(codes))] - 1] = True  # between two sets
     _need(bool(rises.all()), "codes of a category set do not ascend")
 
 
 def _check_splits(e: TreeEnsemble) -> None:
     inner = e.left >= 0
-    _need_nodes(inner & ((e.feature < 0) | (e.feature >= e.n_features)), "asks an unknown column")
-    _need_nodes(~inner & (e.feature != -1), "is a leaf that asks a column")
+    _need_nodes(inner & ((e.feature < 0) | (e.feature >= e.n_features)), "has an unknown feature")
+    _need_nodes(~inner & (e.feature != -1), "is a leaf with a feature")
     _need_nodes(e.missing > max(Missing), "has an unknown kind of missing value")
     n_sets = len(e.members_left)
-    _need_nodes((e.categories < -1) | (e.categories >= n_sets), "asks an unknown category set")
-    _need_nodes(~inner & (e.categories != -1), "is a leaf that asks a category set")
+    _need_nodes((e.categories < -1) | (e.categories >= n_sets), "has an unknown category set")
+    _need_nodes(~inner & (e.categories != -1), "is a leaf with a category set")
     numeric = inner & (e.categories < 0)
     _need_nodes(numeric & np.isnan(e.threshold), "has a NaN threshold")
     _need_nodes(~inner & np.isnan(e.value).any(axis=1), "is a leaf with a NaN value")
@@ -166,7 +166,7 @@ def _check_splits(e: TreeEnsemble) -> None:
 def _check_outputs(e: TreeEnsemble) -> None:
     last = e.output.astype(np.int64) + e.value.shape[1]
     _need(e.value.shape[1] > 0, "value has no column")
-    _need(bool(((e.output >= 0) & (last <= e.n_outputs)).all()), "a tree adds to no known output")
+    _need(bool(((e.output >= 0) & (last <= e.n_outputs)).all()), "a tree has an unknown output")
     _need(bool(np.isfinite(e.weight).all()), "a tree weight is not finite")
     _need(not np.isnan(e.base).any(), "base holds NaN")
     _need(e.temperature > 0, "temperature is not positive")

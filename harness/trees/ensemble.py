@@ -1,8 +1,8 @@
-"""The common form of a fitted ensemble of trees: flat arrays, and the rules to read them by.
+"""The common form of a fitted tree ensemble: flat arrays, and the rules to evaluate them.
 
-Every library's model that can be held is brought into a :class:`TreeEnsemble`; parity,
-prediction, importance, drawing and export then are written once. An instance is always valid:
-it is checked when it is made, so a malformed model raises before anything walks it.
+Models of every library are converted to a :class:`TreeEnsemble`, so that parity, prediction,
+importance, drawing and export are written once. Every instance is checked when it is made, so a
+malformed model raises an error before any code traverses it.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ __all__ = ["Missing", "Tree", "TreeEnsemble"]
 
 @dataclass(frozen=True, eq=False)
 class Tree:
-    """One tree of ``n`` nodes; the root is node 0 and children count from it.
+    """One tree of ``n`` nodes; the root is node 0 and children are numbered from it.
 
     A child comes after its parent. ``feature``, ``left`` and ``right`` are -1 at leaves.
-    ``sets`` gives, for each node that asks for a category, the codes and whether these go left;
-    every other code, one that training never saw too, goes to the other side.
+    ``sets`` holds, for each categorical split, the category codes and whether these go left; all
+    other codes, including those not seen in training, go to the other side.
     """
 
     feature: np.ndarray  # (n,) int32, column
-    threshold: np.ndarray  # (n,) float64; not read at leaves and where categories are asked for
+    threshold: np.ndarray  # (n,) float64; unused at leaves and categorical splits
     left: np.ndarray  # (n,) int32
     right: np.ndarray  # (n,) int32
-    value: np.ndarray  # (n, n_values) float64; at inner nodes for information, NaN if unknown
+    value: np.ndarray  # (n, n_values) float64; unused at inner nodes, NaN if unknown
     default_left: np.ndarray | None = None  # (n,) bool: missing values go left; None: right
     missing: np.ndarray | None = None  # (n,) uint8 of `Missing`; None: NONE
     gain: np.ndarray | None = None  # (n,) float64 in the library's own unit; NaN if unknown
@@ -50,53 +50,54 @@ class Tree:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class TreeEnsemble:
-    """Trees laid end to end, with all that is needed to predict as the library does.
+    """Trees stored end to end, with everything needed to predict as the library does.
 
-    A tree ``t`` owns the nodes ``offsets[t] … offsets[t + 1] - 1``, its root first; ``left`` and
-    ``right`` hold node numbers of the whole ensemble. A row stands at ``default_left`` where its
-    value is missing in the sense of ``missing``; else goes left if ``x comparison threshold``,
-    or, where ``categories`` is not -1, by membership in that category set. The value of the leaf,
-    times the tree's weight, is added to the outputs ``output[t] … output[t] + n_values - 1``.
+    Tree ``t`` owns the nodes ``offsets[t] … offsets[t + 1] - 1``, its root first; ``left`` and
+    ``right`` hold node numbers of the whole ensemble. A row goes to the ``default_left`` side if
+    its value is missing in the sense of ``missing``; otherwise it goes left if ``x comparison
+    threshold`` or, if ``categories`` is not -1, by membership in that category set. The value of
+    the leaf, times the tree's weight, is added to the outputs
+    ``output[t] … output[t] + n_values - 1``.
 
     Raises
     ------
     DataError
-        On construction, where anything is out of bounds, cyclic or of the wrong shape.
+        On construction, if anything is out of bounds, cyclic or of the wrong shape.
     """
 
-    # one entry a node
+    # one entry for each node
     feature: np.ndarray  # int32, column; -1 at leaves
     threshold: np.ndarray  # float64
     left: np.ndarray  # int32, after its parent; -1 at leaves
     right: np.ndarray  # int32
     default_left: np.ndarray  # bool
     missing: np.ndarray  # uint8, see Missing
-    categories: np.ndarray  # int32, number of the category set asked; -1: a numeric split
+    categories: np.ndarray  # int32, number of the category set; -1: a numeric split
     value: np.ndarray  # float64 (n_nodes, n_values)
     gain: np.ndarray  # float64, NaN if unknown
     cover: np.ndarray  # float64, NaN if unknown
-    # one entry a category set
+    # one entry for each category set
     set_indptr: np.ndarray  # int64 (n_sets + 1,)
     set_codes: np.ndarray  # int32, ascending within a set
     members_left: np.ndarray  # bool: the set's codes go left and all others right, or reversed
-    # one entry a tree
+    # one entry for each tree
     offsets: np.ndarray  # int64 (n_trees + 1,)
     weight: np.ndarray  # float64
-    output: np.ndarray  # int32, first output that the tree adds to
-    # the whole
+    output: np.ndarray  # int32, first output that the tree contributes to
+    # the whole ensemble
     base: np.ndarray  # float64 (n_outputs,)
     n_features: int
     comparison: Literal["<=", "<"] = "<="
     combination: Literal["sum", "mean", "vote", "median"] = "sum"  # mean, vote, median: weighted
-    against: float = 0.0  # vote: what each class not voted for gets, times the weight
+    against: float = 0.0  # vote: score of each class not voted for, times the weight
     link: Literal["identity", "sigmoid", "softmax", "exp"] = "identity"
     temperature: float = 1.0  # raw scores are divided by it before the link
-    input_dtype: Literal["float32", "float64"] = "float64"  # X is rounded to it, then compared
+    input_dtype: Literal["float32", "float64"] = "float64"  # X is rounded to it before comparison
     zero_within: float = 0.0  # values of at most this size are read as 0 (LightGBM)
     sum_dtype: Literal["float32", "float64"] = "float64"  # of sums, in tree order, and the link
-    base_first: bool = True  # the base score starts the sum, else it is added at its end
-    absent: Literal["zero", "nan"] = "zero"  # what an entry that a sparse matrix omits stands for
-    missing_value: float = np.nan  # stands for a missing value in columns of numbers, besides NaN
+    base_first: bool = True  # whether the sum starts from the base score or ends with it
+    absent: Literal["zero", "nan"] = "zero"  # value of an entry that a sparse matrix omits
+    missing_value: float = np.nan  # a missing value in numeric columns, besides NaN
     classes: tuple[int, ...] = ()  # class code of each column that predict returns
     library: str = ""
     version: str = ""
@@ -127,7 +128,7 @@ class TreeEnsemble:
         return len(self.base)
 
     def validate(self) -> None:
-        """Check every array; raise DataError at the first thing that is wrong."""
+        """Check every array; raise DataError at the first error."""
         check.check(self)
 
     def leaves(self, X: Any) -> np.ndarray:
@@ -150,19 +151,19 @@ class TreeEnsemble:
         return tree_predict.predict(self, X)
 
     def from_raw(self, score: np.ndarray) -> np.ndarray:
-        """Return the values or probabilities of raw scores, as :meth:`predict` does of rows."""
+        """Return the values or probabilities of raw scores, as :meth:`predict` returns for rows."""
         return tree_predict.from_raw(self, score)
 
     def combine(self, leaves: np.ndarray) -> np.ndarray:
-        """Return the raw scores of rows whose leaves are known; see :meth:`leaves`."""
+        """Return the raw scores of rows from their leaves; see :meth:`leaves`."""
         return tree_predict.combine(self, leaves)
 
     def chunks(self, X: Any) -> Iterator[tuple[slice, np.ndarray]]:
-        """Yield slices of rows, and their values as the trees read them: dense, float64."""
+        """Yield slices of rows with their values as the trees read them: dense, float64."""
         return tree_predict.chunks(self, X)
 
     def tree(self, number: int) -> Tree:
-        """Return one tree with children counted from its own root."""
+        """Return one tree with nodes numbered from its own root."""
         start, end = (int(o) for o in self.offsets[number : number + 2])
         part = slice(start, end)
         sets = {}
@@ -185,14 +186,14 @@ class TreeEnsemble:
         )
 
     def to_arrays(self) -> dict[str, np.ndarray]:
-        """Return plain arrays for an ``.npz`` file; no pickle is needed to read them back."""
+        """Return plain arrays for an ``.npz`` file, readable without pickle."""
         arrays = {name: getattr(self, name) for name in check.DTYPES}
         rest = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in arrays}
         return {**arrays, "header": np.array(json.dumps(rest))}
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, np.ndarray]) -> TreeEnsemble:
-        """Return what :meth:`to_arrays` wrote; anything else is a DataError."""
+        """Return the ensemble that :meth:`to_arrays` wrote; raise DataError for anything else."""
         known = {f.name for f in fields(cls)}
         try:
             header = json.loads(str(arrays["header"]))
@@ -206,17 +207,17 @@ class TreeEnsemble:
 
     @classmethod
     def join(cls, trees: Sequence[Tree], *, n_features: int, **rest: Any) -> TreeEnsemble:
-        """Lay trees end to end.
+        """Join trees end to end.
 
         Parameters
         ----------
         trees
-            All with the same number of values a node.
+            All with the same number of values per node.
         n_features
             Number of columns of X.
         rest
-            Further fields. By default every tree weighs 1 and adds to output 0, and ``base``
-            is zero with as many outputs as a tree has values.
+            Further fields. By default every tree has weight 1 and contributes to output 0, and
+            ``base`` is zero with as many outputs as a tree has values.
         """
         width = trees[0].value.shape[1] if trees else 1
         sizes = np.array([0, *(len(t) for t in trees)])
@@ -234,12 +235,12 @@ class TreeEnsemble:
 
 
 def _flat_nodes(trees: Sequence[Tree], offsets: np.ndarray, width: int) -> dict[str, Any]:
-    """Return the arrays of nodes and of category sets of trees laid end to end."""
+    """Return the node and category-set arrays of trees joined end to end."""
 
     def flat(name: str, absent: Any) -> np.ndarray:
-        found = [getattr(t, name) for t in trees]
+        arrays = [getattr(t, name) for t in trees]
         filled = [
-            np.full(len(t), absent) if a is None else a for t, a in zip(trees, found, strict=True)
+            np.full(len(t), absent) if a is None else a for t, a in zip(trees, arrays, strict=True)
         ]
         return np.concatenate(filled) if filled else np.empty(0, type(absent))
 

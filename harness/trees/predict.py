@@ -1,4 +1,4 @@
-"""Plain numpy predictor of a `TreeEnsemble`: slow, and used as an oracle in tests."""
+"""Numpy predictor of a `TreeEnsemble`: simple and slow, the oracle of the tests."""
 
 from __future__ import annotations
 
@@ -15,36 +15,36 @@ if TYPE_CHECKING:
 
     from harness.trees.ensemble import TreeEnsemble
 
-CHUNK = 1 << 22  # values of X that are brought into dense float64 form at once
+CHUNK = 1 << 22  # values of X that are converted to dense float64 at once
 BINARY = 2
 TABLE = 2  # dimensions
 
 
 class Missing(IntEnum):
-    """What a node takes for a missing value, and sends to its default side."""
+    """The values that a node treats as missing and sends to its default side."""
 
-    NONE = 0  # nothing: NaN fails every comparison and so goes right
+    NONE = 0  # no value: NaN fails every comparison and so goes right
     NAN = 1
     ZERO = 2  # NaN and zero (LightGBM's zero_as_missing)
-    NAN_AS_ZERO = 3  # nothing: NaN is read as 0.0 (LightGBM, no NaN in training)
+    NAN_AS_ZERO = 3  # no value: NaN is read as 0.0 (LightGBM, no NaN in training)
 
 
 def leaves(ensemble: TreeEnsemble, X: Any) -> np.ndarray:
     """Return leaf node numbers, int32 (n_rows, n_trees)."""
     X = as_table(X)
-    found = np.empty((X.shape[0], ensemble.n_trees), np.int32)
+    result = np.empty((X.shape[0], ensemble.n_trees), np.int32)
     for rows, chunk in chunks(ensemble, X):
-        found[rows] = _walk(ensemble, chunk)
-    return found
+        result[rows] = _find_leaves(ensemble, chunk)
+    return result
 
 
 def raw(ensemble: TreeEnsemble, X: Any) -> np.ndarray:
     """Return scores before the link, (n_rows, n_outputs) in the ensemble's sum_dtype."""
     X = as_table(X)
-    found = np.empty((X.shape[0], ensemble.n_outputs), ensemble.sum_dtype)
+    result = np.empty((X.shape[0], ensemble.n_outputs), ensemble.sum_dtype)
     for rows, chunk in chunks(ensemble, X):
-        found[rows] = combine(ensemble, _walk(ensemble, chunk))
-    return found
+        result[rows] = combine(ensemble, _find_leaves(ensemble, chunk))
+    return result
 
 
 def predict(ensemble: TreeEnsemble, X: Any) -> np.ndarray:
@@ -53,12 +53,12 @@ def predict(ensemble: TreeEnsemble, X: Any) -> np.ndarray:
 
 
 def from_raw(ensemble: TreeEnsemble, score: np.ndarray) -> np.ndarray:
-    """Return what raw scores mean; see :meth:`harness.trees.ensemble.TreeEnsemble.from_raw`."""
+    """Convert raw scores; see :meth:`harness.trees.ensemble.TreeEnsemble.from_raw`."""
     score = score / np.dtype(ensemble.sum_dtype).type(ensemble.temperature)
-    found = _link(ensemble.link, score).astype(np.float64)
+    result = _link(ensemble.link, score).astype(np.float64)
     if ensemble.link == "sigmoid" and len(ensemble.classes) == BINARY:
-        return np.column_stack([1.0 - found, found])
-    return found[:, 0] if not ensemble.classes and ensemble.n_outputs == 1 else found
+        return np.column_stack([1.0 - result, result])
+    return result[:, 0] if not ensemble.classes and ensemble.n_outputs == 1 else result
 
 
 def goes_left(ensemble: TreeEnsemble, node: int | np.ndarray, x: np.ndarray) -> np.ndarray:
@@ -69,18 +69,18 @@ def goes_left(ensemble: TreeEnsemble, node: int | np.ndarray, x: np.ndarray) -> 
     node
         An inner node for all values, or one for each.
     x : (n,) float64
-        Values of the column that the node asks, as they stand in X; category codes as numbers.
+        Values of the node's feature as they are in X; category codes as numbers.
     """
     values = np.asarray(x, np.float64)
     nodes = np.broadcast_to(np.asarray(node), values.shape)
-    asks_set = ensemble.categories[nodes] >= 0
-    values = _read(values, ensemble, asks_set)
-    keys = _set_keys(ensemble) if asks_set.any() else np.empty(0, np.int64)
+    by_category = ensemble.categories[nodes] >= 0
+    values = _read(values, ensemble, by_category)
+    keys = _set_keys(ensemble) if by_category.any() else np.empty(0, np.int64)
     return _goes_left(ensemble, keys, nodes, values)
 
 
 def as_table(X: Any) -> Any:
-    """Return X, lists as an array; raise DataError where it has not rows and columns."""
+    """Return X, a list as an array; raise DataError unless it is two-dimensional."""
     X = X if hasattr(X, "shape") else np.asarray(X)
     if len(X.shape) != TABLE:
         raise DataError(
@@ -114,18 +114,18 @@ def _dense(X: Any, rows: slice, ensemble: TreeEnsemble) -> np.ndarray:
         columns = [_column(part.iloc[:, j]) for j in range(part.shape[1])]
         values = np.column_stack(columns) if columns else np.empty(part.shape)
     elif hasattr(X, "tocsr"):  # a scipy sparse matrix or array
-        listed = X[rows].tocoo()
+        entries = X[rows].tocoo()
         fill = np.nan if ensemble.absent == "nan" else 0.0
-        values = np.full(listed.shape, fill)
-        values[listed.row, listed.col] = listed.data
+        values = np.full(entries.shape, fill)
+        values[entries.row, entries.col] = entries.data
     else:
         part = np.asarray(X[rows])
         values = _objects_as_numbers(part) if part.dtype == object else part.astype(np.float64)
-    return _read(values, ensemble, _asked_for_categories(ensemble))
+    return _read(values, ensemble, _categorical_columns(ensemble))
 
 
 def _equals_itself(value: Any) -> bool:
-    """Return whether a value is not NaN, NaT or NA: of these ``==`` is False or NA."""
+    """Return whether a value is not NaN, NaT or NA, for which ``==`` is False or NA."""
     equal = value == value  # noqa: PLR0124
     return isinstance(equal, (bool, np.bool_)) and bool(equal)
 
@@ -137,21 +137,21 @@ def _objects_as_numbers(part: np.ndarray) -> np.ndarray:
     return np.where(known, part, np.nan).astype(np.float64)
 
 
-def _asked_for_categories(ensemble: TreeEnsemble) -> np.ndarray:
-    """Return which columns some node asks for a category, bool (n_features,)."""
-    found = np.zeros(ensemble.n_features, bool)
-    found[ensemble.feature[ensemble.categories >= 0]] = True
-    return found
+def _categorical_columns(ensemble: TreeEnsemble) -> np.ndarray:
+    """Return the columns that some node splits by category, bool (n_features,)."""
+    result = np.zeros(ensemble.n_features, bool)
+    result[ensemble.feature[ensemble.categories >= 0]] = True
+    return result
 
 
 def _read(values: np.ndarray, ensemble: TreeEnsemble, is_category: np.ndarray) -> np.ndarray:
-    """Return float64 values as the library reads them: rounded, NaN if missing, the tiniest 0.
+    """Return float64 values as the library reads them: rounded, NaN if missing, tiny values 0.
 
-    Codes of categories are never compared with the value that stands for a missing one.
+    Category codes are never compared with ``missing_value``.
     """
     missing = ensemble.missing_value
     if ensemble.input_dtype == "float32":
-        with np.errstate(over="ignore"):  # beyond float32 a value is infinite, as in the library
+        with np.errstate(over="ignore"):  # a value beyond float32 is infinite, as in the library
             values = values.astype(np.float32).astype(np.float64)
             missing = float(np.float32(missing))
     if not np.isnan(missing):
@@ -169,9 +169,9 @@ def _column(column: Any) -> np.ndarray:
     return numbers
 
 
-def _walk(e: TreeEnsemble, X: np.ndarray) -> np.ndarray:
-    """Return the leaf of each row in each tree: all rows go one step down at a time."""
-    found = np.empty((len(X), e.n_trees), np.int32)
+def _find_leaves(e: TreeEnsemble, X: np.ndarray) -> np.ndarray:
+    """Return the leaf of each row in each tree; all rows descend one level at a time."""
+    result = np.empty((len(X), e.n_trees), np.int32)
     keys = _set_keys(e)
     for t, root in enumerate(e.offsets[:-1]):
         at = np.full(len(X), root, np.int32)
@@ -181,12 +181,12 @@ def _walk(e: TreeEnsemble, X: np.ndarray) -> np.ndarray:
             left = _goes_left(e, keys, node, X[rows, e.feature[node]])
             at[rows] = np.where(left, e.left[node], e.right[node])
             rows = rows[e.left[at[rows]] >= 0]
-        found[:, t] = at
-    return found
+        result[:, t] = at
+    return result
 
 
 def _goes_left(e: TreeEnsemble, keys: np.ndarray, node: np.ndarray, x: np.ndarray) -> np.ndarray:
-    """Return, for each value x that stands at a node, whether it goes left."""
+    """Return whether each value x at its node goes left."""
     kind, nan = e.missing[node], np.isnan(x)
     x = np.where(nan & (kind >= Missing.ZERO), 0.0, x)
     threshold = e.threshold[node]
@@ -202,25 +202,25 @@ def _goes_left(e: TreeEnsemble, keys: np.ndarray, node: np.ndarray, x: np.ndarra
 
 
 def _set_keys(e: TreeEnsemble) -> np.ndarray:
-    """Return (set, code) of every member as one ascending int64 each."""
+    """Return (set, code) of every member, packed into one int64 each, ascending."""
     numbers = np.arange(len(e.members_left), dtype=np.int64)
     keys: np.ndarray = (np.repeat(numbers, np.diff(e.set_indptr)) << 32) + e.set_codes
     return keys
 
 
 def _is_member(keys: np.ndarray, number: np.ndarray, x: np.ndarray) -> np.ndarray:
-    """Return whether the category x, cut to an integer, is in the set of that number."""
+    """Return whether the category x, truncated to an integer, is in the set of that number."""
     valid = (x >= 0) & (x < 2**31)
     wanted = (number.astype(np.int64) << 32) + np.where(valid, x, 0.0).astype(np.int64)
     place = np.searchsorted(keys, wanted)
-    found = np.zeros(len(x), bool)
+    result = np.zeros(len(x), bool)
     inside = place < len(keys)
-    found[inside] = keys[place[inside]] == wanted[inside]
-    return found & valid
+    result[inside] = keys[place[inside]] == wanted[inside]
+    return result & valid
 
 
 def combine(e: TreeEnsemble, leaf: np.ndarray) -> np.ndarray:
-    """Return raw scores of rows whose leaves are known, added up in the order of the trees."""
+    """Return raw scores of rows from their leaves, added up in the order of the trees."""
     dtype, width = np.dtype(e.sum_dtype), e.value.shape[1]
     if e.combination == "median":
         return _weighted_median(e.value[leaf, 0], e.weight)[:, None].astype(dtype)
@@ -239,24 +239,24 @@ def combine(e: TreeEnsemble, leaf: np.ndarray) -> np.ndarray:
 
 
 def _weighted_median(members: np.ndarray, weight: np.ndarray) -> np.ndarray:
-    """Return, a row, the least member value at which half of the weight is reached."""
+    """Return for each row the least member value at which half of the weight is reached."""
     order = np.argsort(members, axis=1)
     reached = np.cumsum(weight[order], axis=1)
     middle = np.argmax(reached >= 0.5 * reached[:, -1:], axis=1)
     rows = np.arange(len(members))
-    found: np.ndarray = members[rows, order[rows, middle]]
-    return found
+    result: np.ndarray = members[rows, order[rows, middle]]
+    return result
 
 
 def _link(name: str, score: np.ndarray) -> np.ndarray:
     """Return the inverse link of raw scores, in their dtype."""
-    found: np.ndarray = score
-    with np.errstate(over="ignore"):  # exp may be infinite: 1 / (1 + inf) is the right 0
+    result: np.ndarray = score
+    with np.errstate(over="ignore"):  # exp may be infinite: 1 / (1 + inf) is correctly 0
         if name == "exp":
-            found = np.exp(score)
+            result = np.exp(score)
         elif name == "sigmoid":
-            found = score.dtype.type(1) / (score.dtype.type(1) + np.exp(-score))
+            result = score.dtype.type(1) / (score.dtype.type(1) + np.exp(-score))
         elif name == "softmax":
             power = np.exp(score - score.max(axis=1, keepdims=True))
-            found = power / power.sum(axis=1, keepdims=True)
-    return found
+            result = power / power.sum(axis=1, keepdims=True)
+    return result

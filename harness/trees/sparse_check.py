@@ -1,7 +1,7 @@
-"""Check of a sparse matrix before compiled code reads it: its indices may lie anywhere in memory.
+"""Check of a sparse matrix before compiled code reads it: bad indices may point anywhere in memory.
 
-scipy checks a matrix when it is made, but not its column indices, and its arrays can be exchanged
-later. Comparisons are used instead of differences, which wrap.
+scipy checks a matrix when it is made, but not its column indices, and its arrays can be replaced
+later. The checks compare values instead of taking differences, which could wrap.
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ TABLE = 2  # dimensions
 
 
 class MalformedMatrixError(DataError, ValueError):
-    """A sparse matrix whose indices do not fit its shape."""
+    """Raised for a sparse matrix whose indices do not fit its shape."""
 
 
 def check_sparse(X: Any) -> None:
-    """Raise MalformedMatrixError where a sparse matrix has an index that is out of its bounds.
+    """Raise MalformedMatrixError if a sparse matrix has an index out of bounds.
 
     Parameters
     ----------
     X
-        Sparse, of any format of scipy. Formats without index arrays are not looked at.
+        Sparse, of any format of scipy. Formats without index arrays are not checked.
     """
     if len(X.shape) != TABLE:
-        return  # whoever wants a table refuses it
+        return  # the caller reports a wrong number of dimensions
     if X.format in COMPRESSED:
         _check_compressed(X)
     elif X.format == "coo":

@@ -18,7 +18,7 @@ import pytest
 from duel_kit import EVERY_REAL, arena, changing_load, duel_of, until_decided
 from scipy.stats import binomtest
 
-from harness.analysis.interim_analysis import LOOKS, stop_reason
+from harness.analysis.interim_analysis import INTERIM_LAUNCHES, stop_reason
 from harness.analysis.speed import contamination, ratio_of, speeds_of
 from harness.core.model import Status, to_json
 
@@ -98,7 +98,7 @@ def by_launch(outcome):
 def replayed(the_duel, launches):
     """Return whether a duel of these launches would have told one side to be the faster."""
     blocks = [replace(b, launch=n) for n, blocks in enumerate(launches) for b in blocks]
-    for look in LOOKS:
+    for look in INTERIM_LAUNCHES:
         reason = stop_reason(the_duel, [b for b in blocks if b.launch < look])
         if reason.startswith("stopped"):
             return True
@@ -113,13 +113,15 @@ def test_an_algorithm_is_not_told_to_be_faster_than_itself(tmp_path):
     reported = sum(not holds(speeds_of(o)[0].ratio, 1) for o in outcomes)
 
     launches = [blocks for outcome in outcomes for blocks in by_launch(outcome)]
-    looked = duel_of(0, 0, launches=LOOKS[-1], stop=until_decided(LOOKS))
+    looked = duel_of(0, 0, launches=INTERIM_LAUNCHES[-1], stop=until_decided(INTERIM_LAUNCHES))
     chance = random.Random(SEED)
-    drawn = [chance.choices(launches, k=LOOKS[-1]) for _ in range(REPLAYS)]
+    drawn = [chance.choices(launches, k=INTERIM_LAUNCHES[-1]) for _ in range(REPLAYS)]
     replays = sum(replayed(looked, some) for some in drawn)
-    round_again = launches * 2 if len(launches) >= LOOKS[-1] else launches * LOOKS[-1]
+    round_again = (
+        launches * 2 if len(launches) >= INTERIM_LAUNCHES[-1] else launches * INTERIM_LAUNCHES[-1]
+    )
     places = [chance.randrange(len(launches)) for _ in range(REPLAYS)]
-    in_a_row = sum(replayed(looked, round_again[at : at + LOOKS[-1]]) for at in places)
+    in_a_row = sum(replayed(looked, round_again[at : at + INTERIM_LAUNCHES[-1]]) for at in places)
     tell(
         f"a duel against itself: {noise(outcomes)}",
         f"false alarms at alpha {ALPHA:g}: {share(alarms, n)}",
@@ -135,8 +137,8 @@ def test_an_algorithm_is_not_told_to_be_faster_than_itself(tmp_path):
 
 @pytest.mark.slow
 def test_a_slowdown_is_found_and_its_ratio_covered(tmp_path):
-    rule = until_decided(LOOKS)
-    the_duel = duel_of(0, BURN, launches=LOOKS[-1], blocks=MANY_BLOCKS, stop=rule)
+    rule = until_decided(INTERIM_LAUNCHES)
+    the_duel = duel_of(0, BURN, launches=INTERIM_LAUNCHES[-1], blocks=MANY_BLOCKS, stop=rule)
     outcomes = campaign(tmp_path, "planted", max(1, DUELS // 2), the_duel)
     n = len(outcomes)
     ratios = [speeds_of(outcome)[0].ratio for outcome in outcomes]
@@ -145,12 +147,12 @@ def test_a_slowdown_is_found_and_its_ratio_covered(tmp_path):
         yes and o.facts["seconds"] <= SECONDS for yes, o in zip(found, outcomes, strict=True)
     )
     covered = sum(holds(r, 1 + BURN) for r in ratios)
-    eight = [[b for b in o.blocks if b.launch < LOOKS[0]] for o in outcomes]
+    eight = [[b for b in o.blocks if b.launch < INTERIM_LAUNCHES[0]] for o in outcomes]
     first = [ratio_of(blocks)[0] for blocks in eight]
     tell(
         f"a slowdown of {BURN:.0%}: {noise(outcomes)}",
         f"found within {SECONDS} s: {share(in_time, n)}",
-        f"ended after {', '.join(f'{k} launches: {ended(outcomes, k)}' for k in LOOKS)}",
+        f"ended after {', '.join(f'{k} launches: {ended(outcomes, k)}' for k in INTERIM_LAUNCHES)}",
         f"reported intervals that cover it: {share(covered, n)}",
         f"95 % intervals of the first 8 launches: {share(sum(holds(r, 1.1) for r in first), n)}",
     )

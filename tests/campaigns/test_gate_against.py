@@ -23,7 +23,7 @@ from scratch_project import clone_with, git, new_project, plant
 import harness
 from harness.config.experiment import load_experiment
 from harness.core.progress import Progress
-from harness.gate.run import Asked, hold_against
+from harness.gate.run import GateRequest, compare_with_revision
 from harness.measurement import duel as duelling
 from harness.plugins.registry import load_registry
 
@@ -113,14 +113,14 @@ def test_an_unchanged_branch_is_never_failed(project, tmp_path, monkeypatch):
             monkeypatch.setattr(
                 "harness.runs.execute.run_duel", with_workers_of(None if real else fork)
             )
-            asked = Asked(
+            asked = GateRequest(
                 "main",
                 experiment=experiment,
                 plugin_files=(str(project / "ridge.py"),),
                 results=tmp_path / f"results-{n}",  # so that nothing is known
             )
             began = time.monotonic()
-            answer = hold_against(asked, registry, Progress())
+            answer = compare_with_revision(asked, registry, Progress())
             told(answer, time.monotonic() - began, real=real)
             states[answer.state] += 1
             assert len(answer.decisions) == 5

@@ -10,7 +10,7 @@ from harness.config.experiment import parse_experiment
 from harness.core.errors import ConfigError
 from harness.core.libraries import Surroundings
 from harness.core.model import ALL_TASKS, Algorithm, Dataset, Task
-from harness.gate.run import _Measured
+from harness.gate.run import _Measurement
 from harness.planning.candidates import without_labels
 from harness.planning.plan import make_plan
 from harness.plugins.registry import HOOKS, Registry, load_registry
@@ -108,7 +108,7 @@ def test_algorithms_that_are_named_anew_leave_the_labels_pairs_behind():
 def test_a_gate_against_a_revision_takes_the_algorithm_for_what_it_is():
     asked = experiment(VARIANTS[:1], parity={"pairs": [["few", "theirs"]]})
     given = SimpleNamespace(experiment=asked, datasets=())
-    found = _Measured._experiment(SimpleNamespace(asked=given, names=["ours"]))
+    found = _Measurement._experiment(SimpleNamespace(request=given, names=["ours"]))
     (choice,) = found.algorithms
     assert (choice.name, choice.label, choice.params) == ("ours", "", {"n": 1})
     assert found.parity.pairs == []

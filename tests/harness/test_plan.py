@@ -2,7 +2,7 @@ from dataclasses import replace
 
 import pytest
 
-from harness.analysis.interim_analysis import LOOKS
+from harness.analysis.interim_analysis import INTERIM_LAUNCHES
 from harness.config.experiment import parse_experiment
 from harness.core.errors import ConfigError, PluginError
 from harness.core.libraries import Surroundings
@@ -204,7 +204,7 @@ def test_a_duel_that_may_end_early_has_looks_and_an_id_of_its_own():
         for keys in ({}, {"precision": "2%"}, {"precision": 0.02, "claim": 1.5})
     )
     assert (fixed.launches, fixed.stop) == (8, None)
-    assert (early.launches, early.stop.looks, early.stop.precision) == (24, LOOKS, 0.02)
+    assert (early.launches, early.stop.looks, early.stop.precision) == (24, INTERIM_LAUNCHES, 0.02)
     assert len({fixed.id, early.id, other.id}) == 3
 
 

@@ -307,7 +307,7 @@ def make_parity(algorithm: str, reference: str, dataset: str, asked: str) -> Par
         Node(1, asked, "left", (10, 30), 0.5),
         Node(1, "petal <= 3", "left", (20, 20), None),
         "rule",
-        f"Tree 3, node L: {algorithm} asks “{asked}” and {reference} “petal <= 3”.",
+        f"Tree 3, node L: {algorithm} splits on “{asked}” and {reference} on “petal <= 3”.",
         rows=40,
         moved=10,
         affected=40,

@@ -1,8 +1,8 @@
-"""What else a run can say of its models: pure functions on stored arrays, one idea a module.
+"""Diagnostics of a run's models: pure functions on stored arrays, one diagnostic per module.
 
-Each takes plain arrays and returns a frozen record of plain numbers with a ``sentence`` that says
-in words what was found. :class:`InapplicableError` is raised where a question makes no sense, and
-its message is what a report shows.
+Each takes plain arrays and returns a frozen record of plain numbers with a ``sentence`` that states
+the result. :class:`InapplicableError` is raised if a diagnostic does not apply; a report shows its
+message.
 """
 
 from __future__ import annotations
@@ -15,20 +15,20 @@ from harness.core.errors import HarnessError
 
 
 class InapplicableError(HarnessError):
-    """A diagnostic that has no meaning for this algorithm or this task, in words."""
+    """Raised if a diagnostic has no meaning for an algorithm or a task; the message says why."""
 
 
 @dataclass(frozen=True)
 class Diagnostic:
-    """One answer, as the store keeps it and a report shows it."""
+    """One answer, in the form that the store keeps and a report shows."""
 
-    name: str  # as the ``[diagnostics]`` table calls it
+    name: str  # key in the ``[diagnostics]`` table
     algorithm: str
     dataset: str
     params: Mapping[str, Any] = field(default_factory=dict)
     preparation: str = ""
     reference: str = ""  # the other side of a pair
-    about: str = ""  # what tells apart answers of one name: an axis, or training rows
-    sentence: str = ""  # what was found, in words
+    about: str = ""  # distinguishes answers of one name: an axis, or training rows
+    sentence: str = ""  # the result as a sentence
     found: Mapping[str, Any] = field(default_factory=dict)  # the record of the module, as JSON
     reason: str = ""  # why there is no answer

@@ -1,8 +1,8 @@
-"""How far the predictions of two models are apart, from one representable number up.
+"""Difference of the predictions of two models, from one representable number up.
 
-Distances are counted in steps between representable numbers (ulps). They are float32 steps where
-every prediction of both sides is exact in float32, because such a library computes in it and one
-of its steps is 2²⁹ of float64; else they are float64 steps.
+Distances are counted in steps between representable numbers (ulps). They are float32 steps if every
+prediction of both sides is exact in float32, because such a library computes in float32 and one of
+its steps is 2²⁹ of float64; otherwise they are float64 steps.
 """
 
 from __future__ import annotations
@@ -24,27 +24,27 @@ class Agreement:
     """Two sets of predictions of the same rows."""
 
     rows: int
-    same: float  # share of predicted numbers that are the same to the bit
+    same: float  # share of predicted numbers that are equal to the bit
     largest: float  # absolute difference, in the unit of the predictions
     quantiles: Mapping[str, float]  # of the absolute differences, at QUANTILES
-    correlation: float | None  # Pearson's; None where one side says the same for every row
+    correlation: float | None  # Pearson's; None if one side predicts the same for every row
     ulps: Mapping[str, int]  # histogram: "0", "1", "2-3", … → predicted numbers
     most_ulps: int
-    dtype: str  # whose steps were counted
-    labels: float | None  # share of rows with the same most likely class; None of a regression
+    dtype: str  # dtype of the counted steps
+    labels: float | None  # share of rows with the same most likely class; None for a regression
 
     @property
     def sentence(self) -> str:
-        """Say it in words."""
+        """Return the result as a sentence."""
         if self.same == 1:
             return f"the predictions of {self.rows} rows are the same to the bit"
-        told = [
+        parts = [
             f"{self.same:.1%} of the predicted numbers are the same to the bit",
             f"the largest difference is {self.largest:.3g} ({self.most_ulps} {self.dtype} steps)",
         ]
         if self.labels is not None:
-            told.append(f"{self.labels:.2%} of the rows get the same label")
-        return "; ".join(told)
+            parts.append(f"{self.labels:.2%} of the rows get the same label")
+        return "; ".join(parts)
 
 
 def compare(a: ArrayLike, b: ArrayLike) -> Agreement:
@@ -58,7 +58,7 @@ def compare(a: ArrayLike, b: ArrayLike) -> Agreement:
     Raises
     ------
     InapplicableError
-        Where the shapes differ, or there are no rows.
+        If the shapes differ, or there are no rows.
     """
     one, other = np.asarray(a, np.float64), np.asarray(b, np.float64)
     if one.shape != other.shape or not one.size:
@@ -80,41 +80,41 @@ def compare(a: ArrayLike, b: ArrayLike) -> Agreement:
 
 
 def numbers(output: np.ndarray) -> np.ndarray:
-    """Return the numbers of predictions that are free to differ, in one row.
+    """Return the independent numbers of predictions, flattened.
 
-    Of two classes that is the probability of the second; the first one only mirrors it, often
-    with a rounding of its own.
+    For two classes this is the probability of the second; the first is its complement, often with
+    its own rounding.
     """
     two = output.ndim > 1 and output.shape[1] == 2
-    found: np.ndarray = output[:, 1] if two else output.ravel()
-    return found
+    result: np.ndarray = output[:, 1] if two else output.ravel()
+    return result
 
 
 def ulp_steps(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, str]:
-    """Return how many representable numbers each pair is apart, uint64 (n,), and of which dtype.
+    """Return the distance of each pair in representable numbers, uint64 (n,), and the dtype.
 
     Zero and minus zero are one number.
     """
-    with np.errstate(over="ignore"):  # beyond float32 a value is infinite, and so not exact
+    with np.errstate(over="ignore"):  # a value beyond float32 becomes infinite, thus not exact
         exact = all(np.array_equal(v.astype(np.float32), v) for v in (x, y))
     if exact:
         places = [_places(v.astype(np.float32), np.int32).astype(np.int64) for v in (x, y)]
     else:
         places = [_places(np.ascontiguousarray(v, np.float64), np.int64) for v in (x, y)]
     first, second = np.minimum(*places), np.maximum(*places)
-    # two int64 may be further apart than int64 reaches; the difference wraps round to the truth
+    # two int64 may differ by more than int64 holds; the wrapped difference is correct as uint64
     return second.view(np.uint64) - first.view(np.uint64), "float32" if exact else "float64"
 
 
 def _places(values: np.ndarray, bits: type[np.signedinteger]) -> np.ndarray:
-    """Return where numbers stand among all of their dtype, zero at 0."""
-    found = values.view(bits)
-    placed: np.ndarray = np.where(found >= 0, found, np.iinfo(bits).min - found)
+    """Return the positions of numbers among all of their dtype, zero at 0."""
+    result = values.view(bits)
+    placed: np.ndarray = np.where(result >= 0, result, np.iinfo(bits).min - result)
     return placed
 
 
 def histogram(steps: np.ndarray) -> dict[str, int]:
-    """Return how many distances fall between the ``EDGES``."""
+    """Return the number of distances in each bin of ``EDGES``."""
     place = np.searchsorted(np.array(EDGES, np.uint64), steps, side="right") - 1
     counts = np.bincount(place, minlength=len(EDGES)).tolist()
     names = []
@@ -125,7 +125,7 @@ def histogram(steps: np.ndarray) -> dict[str, int]:
 
 
 def pearson(x: np.ndarray, y: np.ndarray) -> float | None:
-    """Return Pearson's correlation, None where one side does not vary."""
+    """Return Pearson's correlation; None if one side does not vary."""
     dx, dy = x - x.mean(), y - y.mean()
     scale = float(np.sqrt(dx @ dx)) * float(np.sqrt(dy @ dy))
     if not scale > 0 or np.ptp(x) == 0 or np.ptp(y) == 0:

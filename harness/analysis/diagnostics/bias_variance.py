@@ -1,8 +1,8 @@
 """Error = noise + bias² + variance, over models of training sets that were drawn independently.
 
 Geman, Bienenstock, Doursat: Neural networks and the bias/variance dilemma. Neural Computation 4,
-1992. With F_r(x) what the model of training set r = 1 … R predicts, F̄ the mean over r, f the
-truth and y = f + noise the target of a test row, all means over test rows:
+1992. F_r(x) is the prediction of the model of training set r = 1 … R, F̄ the mean over r, f the
+truth and y = f + noise the target of a test row; all means are over test rows:
 
     variance = mean Σ_r (F_r − F̄)² / (R − 1)                 unbiased
     bias²    = mean (F̄ − f)² − variance / R                  unbiased: F̄ varies itself
@@ -10,18 +10,18 @@ truth and y = f + noise the target of a test row, all means over test rows:
     cross    = mean 2 (F̄ − f)(f − y)                         0 in expectation
     error    = mean_r mean (F_r − y)² = noise + bias² + variance + cross      exactly
 
-Where f is not known y stands in its place: noise counts as bias, and there is no cross term.
+If f is unknown, y replaces it: noise then counts as bias, and there is no cross term.
 
 Domingos: A unified bias-variance decomposition and its applications. ICML 2000. For classes, with
-m the main prediction (what most models say, the first class where several are equal):
+m the main prediction (of most models; the first class if several are equal):
 
     bias     = share of rows with m ≠ y                      noise counts as bias
-    V_u      = mean over rows of 1{m = y} P_r(F_r ≠ m)       unbiased variance, which costs
-    V_b      = mean over rows of 1{m ≠ y} P_r(F_r = y)       biased variance, which pays
+    V_u      = mean over rows of 1{m = y} P_r(F_r ≠ m)       unbiased variance, raises the error
+    V_b      = mean over rows of 1{m ≠ y} P_r(F_r = y)       biased variance, lowers the error
     error    = mean_r mean 1{F_r ≠ y} = bias + V_u − V_b      exactly
 
-Of two classes V_b is the share of models that differ from m; of more, those that differ and are
-wrong as well change nothing.
+For two classes V_b is the share of models that differ from m; for more classes, models that
+differ from m and are also wrong change nothing.
 """
 
 from __future__ import annotations
@@ -47,17 +47,17 @@ class Part:
 
 @dataclass(frozen=True)
 class Decomposition:
-    """What the error of a family of models is made of; parts by name."""
+    """Decomposition of the error of a family of models; parts by name."""
 
     kind: str  # "squared" or "0-1"
     sets: int  # R
     rows: int  # test rows
-    truth: bool  # whether f is known; else bias holds the noise as well
-    parts: dict[str, Part]  # error and what it is the sum of
+    truth: bool  # whether f is known; otherwise bias includes the noise
+    parts: dict[str, Part]  # the error and its summands
 
     @property
     def sentence(self) -> str:
-        """Say it in words."""
+        """Return the result as a sentence."""
         value = {name: part.value for name, part in self.parts.items()}
         head = f"over {self.sets} training sets error {value['error']:.4g} = "
         if self.kind == "0-1":
@@ -78,12 +78,12 @@ def of_values(
     truth: np.ndarray | None = None,
     weight: np.ndarray | None = None,
 ) -> Decomposition:
-    """Return the parts of the mean squared error.
+    """Decompose the mean squared error.
 
     Parameters
     ----------
     predicted : (R, n) float64
-        What each model says of the same test rows; R ≥ 2.
+        Predictions of each model for the same test rows; R ≥ 2.
     y : (n,) float64
     truth : (n,) float64, optional
         f, the target without noise.
@@ -108,12 +108,12 @@ def of_values(
 def of_classes(
     predicted: np.ndarray, y: np.ndarray, n_classes: int, weight: np.ndarray | None = None
 ) -> Decomposition:
-    """Return the parts of the share of wrong classes.
+    """Decompose the share of wrong classes.
 
     Parameters
     ----------
     predicted : (R, n) int
-        Class codes that each model says of the same test rows; R ≥ 2.
+        Class codes that each model predicts for the same test rows; R ≥ 2.
     y : (n,) int
     n_classes : int
     weight : (n,) float64, optional
@@ -135,14 +135,14 @@ def of_classes(
 
 
 def _checked(predicted: np.ndarray) -> int:
-    """Return R."""
+    """Return R; raise if there are fewer than two sets or rows."""
     if min(predicted.shape) < 2:
         raise InapplicableError("it takes two training sets and two test rows")
     return len(predicted)
 
 
 def _parts(rows: dict[str, np.ndarray], weight: np.ndarray | None) -> dict[str, Part]:
-    """Return the weighted mean of each part's values of the rows, with its interval."""
+    """Return the weighted mean of each part over the rows, with its interval."""
     n = len(rows["error"])
     w = np.ones(n) if weight is None else weight
     if not w.sum() > 0:
@@ -154,5 +154,5 @@ def _parts(rows: dict[str, np.ndarray], weight: np.ndarray | None) -> dict[str, 
     means = sums[:, :-1] / sums[:, -1:]
     low, high = np.quantile(means, [(1 - LEVEL) / 2, (1 + LEVEL) / 2], axis=0)
     centre = values[:, :-1].sum(axis=0) / w.sum()
-    found = zip(rows, centre, low, high, strict=True)
-    return {name: Part(float(c), float(a), float(b)) for name, c, a, b in found}
+    columns = zip(rows, centre, low, high, strict=True)
+    return {name: Part(float(c), float(a), float(b)) for name, c, a, b in columns}

@@ -1,20 +1,20 @@
-"""Whether predicted probabilities come true: reliability bins, their error, a decomposition.
+"""Calibration of predicted probabilities: reliability bins, their error, a decomposition.
 
-Of two classes the event is the second one, with its probability; of more it is that the most
+For two classes the event is the second class, with its probability; for more it is that the most
 likely class is right, with the largest probability (top-label calibration, Guo et al. 2017).
 
     ECE = Σ_b w_b | observed_b − predicted_b |          over bins of equally many rows
 
-ECE is never 0, even of a perfect forecast: chance alone puts bins off. So beside it stands what a
-perfectly calibrated forecast of the same probabilities shows, by drawing its outcomes (consistency
-resampling, Bröcker & Smith 2007). The interval of the true error is from 500 resamples of the
-rows: down to 2·ECE − q₉₇.₅, the basic bootstrap's bound, which takes the upward bias off, or to 0
-where chance alone explains the ECE; up to ECE + (mean − q₂.₅), which leaves the bias in. So it
-holds the ECE itself, and errs to the wide side above (covers 90 % and more in our simulations).
+ECE is never 0, even for a perfect forecast, because of chance. It is therefore shown with the ECE
+of a perfectly calibrated forecast of the same probabilities, whose outcomes are drawn (consistency
+resampling, Bröcker & Smith 2007). The interval of the true error is from 500 resamples of the rows.
+Its lower end is 2·ECE − q₉₇.₅, the basic bootstrap's bound, which removes the upward bias, or 0 if
+chance alone explains the ECE. Its upper end is ECE + (mean − q₂.₅), which keeps the bias. So it
+contains the ECE itself and is conservative above (covers 90 % and more in our simulations).
 
-A proper score S parts exactly, whatever the bins, by isotonic recalibration ĉ of the forecast
-and the constant forecast r, the rate of the event (CORP: Dimitriadis, Gneiting & Jordan 2021,
-PNAS 118):
+A proper score S is the sum of three parts, whatever the bins, by isotonic recalibration ĉ of the
+forecast and the constant forecast r, the rate of the event (CORP: Dimitriadis, Gneiting & Jordan
+2021, PNAS 118):
 
     S(p) = MCB − DSC + UNC,    MCB = S(p) − S(ĉ),   DSC = S(r) − S(ĉ),   UNC = S(r)
 
@@ -34,7 +34,7 @@ from harness.analysis.run_view import Interval
 
 BINS = 10
 RESAMPLES = 500
-TINY = 1e-15  # probabilities are held this far from 0 and 1, as the metric holds them
+TINY = 1e-15  # probabilities are clipped this far from 0 and 1, as in the metric
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class Bin:
 
 @dataclass(frozen=True)
 class Parts:
-    """A proper score in three parts."""
+    """A proper score as the sum of three parts."""
 
     score: float
     miscalibration: float
@@ -62,28 +62,28 @@ class Parts:
 
 @dataclass(frozen=True)
 class Calibration:
-    """How well probabilities come true."""
+    """Result of the calibration diagnostic."""
 
     event: str  # "second class" or "top label"
     rows: int
     bins: tuple[Bin, ...]
     ece: Interval
-    chance: tuple[float, float]  # ECE of a perfect forecast: its mean and its 95 % quantile
+    chance: tuple[float, float]  # ECE of a perfect forecast: mean and 95 % quantile
     scores: Mapping[str, Parts]  # brier, log_loss
 
     @property
     def sentence(self) -> str:
-        """Say it in words."""
-        found, (_, most) = self.ece, self.chance
-        shown = "miscalibrated" if found.value > most else "not shown to be miscalibrated"
+        """Return the result as a sentence."""
+        result, (_, most) = self.ece, self.chance
+        shown = "miscalibrated" if result.value > most else "not shown to be miscalibrated"
         return (
-            f"ECE {found.value:.4f} over {self.rows} rows (true error {found.low:.4f} to "
-            f"{found.high:.4f}; chance alone gives up to {most:.4f}): {shown}"
+            f"ECE {result.value:.4f} over {self.rows} rows (true error {result.low:.4f} to "
+            f"{result.high:.4f}; chance alone gives up to {most:.4f}): {shown}"
         )
 
 
 def event_of(output: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray, str]:
-    """Return the probability of the event, whether it came true (float64), and its name.
+    """Return the probability of the event, whether it occurred (float64), and its name.
 
     Parameters
     ----------
@@ -104,19 +104,19 @@ def calibrate(
     n_bins: int = BINS,
     resamples: int = RESAMPLES,
 ) -> Calibration:
-    """Return how well the probabilities of a classifier come true.
+    """Measure the calibration of a classifier's probabilities.
 
     Parameters
     ----------
     output : (n, n_classes) probabilities
     y : (n,) int class codes
     weight : (n,), optional
-        Of the rows; a row of weight 0 does not count.
+        Weights of the rows; a row of weight 0 does not count.
 
     Raises
     ------
     InapplicableError
-        Of a regression, and without rows of positive weight.
+        For a regression, or without rows of positive weight.
     """
     p, hit, event = event_of(output, y)
     w = np.ones(len(p)) if weight is None else np.asarray(weight, np.float64)
@@ -132,26 +132,26 @@ def calibrate(
 
 
 def quantile_edges(p: np.ndarray, n_bins: int) -> np.ndarray:
-    """Return n_bins + 1 edges with about equally many rows between two of them."""
-    found: np.ndarray = np.quantile(p, np.linspace(0, 1, n_bins + 1))
-    return found
+    """Return n_bins + 1 edges with about equally many rows in each bin."""
+    result: np.ndarray = np.quantile(p, np.linspace(0, 1, n_bins + 1))
+    return result
 
 
 def bin_of(p: np.ndarray, edges: np.ndarray) -> np.ndarray:
-    """Return the number of the bin of each probability; one on an edge goes to the lower bin."""
-    found: np.ndarray = np.searchsorted(edges[1:-1], p)
-    return found
+    """Return the bin number of each probability; one on an edge belongs to the lower bin."""
+    result: np.ndarray = np.searchsorted(edges[1:-1], p)
+    return result
 
 
 def bins(p: np.ndarray, hit: np.ndarray, w: np.ndarray, place: np.ndarray) -> tuple[Bin, ...]:
-    """Return the bins that hold any row."""
-    found = []
+    """Return the bins that hold any rows."""
+    result = []
     for number in np.unique(place):
         rows = place == number
         weight = w[rows]
         observed = float(np.average(hit[rows], weights=weight))
         effective = float(weight.sum() ** 2 / (weight**2).sum())  # rows of equal weight (Kish)
-        found.append(
+        result.append(
             Bin(
                 low=float(p[rows].min()),
                 high=float(p[rows].max()),
@@ -162,7 +162,7 @@ def bins(p: np.ndarray, hit: np.ndarray, w: np.ndarray, place: np.ndarray) -> tu
                 bounds=wilson(observed, effective),
             )
         )
-    return tuple(found)
+    return tuple(result)
 
 
 def wilson(rate: float, n: float, z: float = 1.959963984540054) -> tuple[float, float]:
@@ -187,24 +187,24 @@ def error_interval(
 ) -> tuple[Interval, tuple[float, float]]:
     """Return the ECE with the interval of the true error, and a perfect forecast's ECE.
 
-    The latter as its mean and its 95 % quantile.
+    The latter is given by its mean and its 95 % quantile.
     """
     value = expected_error(hit - p, w, place)
     n = len(p)
-    again, perfect = np.empty(resamples), np.empty(resamples)
+    resampled, perfect = np.empty(resamples), np.empty(resamples)
     for i in range(resamples):
         rows = rng.integers(0, n, n)
-        again[i] = expected_error((hit - p)[rows], w[rows], place[rows])
+        resampled[i] = expected_error((hit - p)[rows], w[rows], place[rows])
         perfect[i] = expected_error((rng.random(n) < p) - p, w, place)
-    least, most = (float(q) for q in np.quantile(again, [0.025, 0.975]))
+    least, most = (float(q) for q in np.quantile(resampled, [0.025, 0.975]))
     chance = float(np.quantile(perfect, 0.95))
     low = max(0.0, 2 * value - most) if value > chance else 0.0
-    interval = Interval(min(low, value), value, value + float(again.mean()) - least, n=n)
+    interval = Interval(min(low, value), value, value + float(resampled.mean()) - least, n=n)
     return interval, (float(perfect.mean()), chance)
 
 
 def decompose(p: np.ndarray, hit: np.ndarray, w: np.ndarray, score: str) -> Parts:
-    """Part the mean ``brier`` score or ``log_loss`` of probabilities by isotonic recalibration."""
+    """Decompose the mean ``brier`` score or ``log_loss`` by isotonic recalibration."""
     from scipy.special import xlogy
 
     def mean_score(q: np.ndarray) -> float:
@@ -212,8 +212,8 @@ def decompose(p: np.ndarray, hit: np.ndarray, w: np.ndarray, score: str) -> Part
         return float(np.average(each, weights=w))
 
     rate = np.full(len(p), np.average(hit, weights=w))  # r
-    told, recalibrated, constant = (mean_score(q) for q in (p, recalibrate(p, hit, w), rate))
-    return Parts(told, told - recalibrated, constant - recalibrated, constant)
+    original, recalibrated, constant = (mean_score(q) for q in (p, recalibrate(p, hit, w), rate))
+    return Parts(original, original - recalibrated, constant - recalibrated, constant)
 
 
 def recalibrate(p: np.ndarray, hit: np.ndarray, w: np.ndarray) -> np.ndarray:
@@ -224,5 +224,5 @@ def recalibrate(p: np.ndarray, hit: np.ndarray, w: np.ndarray) -> np.ndarray:
     weight = np.bincount(same, w)
     rate = np.bincount(same, w * hit) / weight
     steps = np.clip(isotonic_regression(rate, weights=weight).x, 0.0, 1.0)
-    found: np.ndarray = steps[same]
-    return found
+    result: np.ndarray = steps[same]
+    return result

@@ -1,7 +1,7 @@
-"""Whether training again gives the same model: again, with more threads, with rows reordered.
+"""Determinism of training: repeated, with more threads, with rows in another order.
 
-Each variation is held against one base fit. *The same* means the same bytes of predictions; where
-they differ, by how many representable numbers and by how much of the metric.
+Each variation is compared with one base fit. *The same* means equal bytes of the predictions; if
+they differ, the distance is given in representable numbers and in the metric.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy as np
 
 from harness.analysis.diagnostics.agreement import Agreement, compare
 
-# What was varied → how a sentence begins.
+# Variation → start of the sentence.
 CHECKS = {
     "seed": "Trained again with the same seed in a new process",
     "threads": "Trained with another number of threads",
@@ -23,10 +23,10 @@ CHECKS = {
 
 @dataclass(frozen=True)
 class Check:
-    """What one variation does to the predictions."""
+    """The effect of one variation on the predictions."""
 
-    check: str  # of CHECKS
-    same: bool | None  # the same bytes; None: could not be run
+    check: str  # a key of CHECKS
+    same: bool | None  # whether the bytes are equal; None if it could not be run
     agreement: Agreement | None = None
     metric: str = ""
     change: float | None = None  # of the metric, varied − base
@@ -34,7 +34,7 @@ class Check:
 
     @property
     def sentence(self) -> str:
-        """Say it in words."""
+        """Return the result as a sentence."""
         head = CHECKS[self.check]
         if self.same is None or self.agreement is None:
             return f"{head}: could not be run: {self.reason}"
@@ -57,7 +57,7 @@ def check(
     metric: str = "",
     score: Callable[[np.ndarray], float] | None = None,
 ) -> Check:
-    """Hold the predictions of a varied fit against those of the base fit.
+    """Compare the predictions of a varied fit with those of the base fit.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ def check(
     base, varied
         (n,) values or (n, n_classes) probabilities of the same rows in the same order.
     score
-        Predictions → metric, where one is told.
+        Function from predictions to the metric, if there is one.
     """
     same = base.dtype == varied.dtype and base.tobytes() == varied.tobytes()
     change = score(varied) - score(base) if score else None
@@ -74,10 +74,10 @@ def check(
 
 
 def summary(checks: list[Check]) -> str:
-    """Return all checks in one line: "same seed ✓, threads ✓, row order ✗" in words."""
+    """Return all checks in one line, such as "the same bytes for seed, threads"."""
     words = {"seed": "seed", "threads": "threads", "rows": "row order"}
     groups: dict[bool | None, list[str]] = {True: [], False: [], None: []}
     for one in checks:
         groups[one.same].append(words[one.check])
-    told = {True: "the same bytes for", False: "not the same for", None: "unknown for"}
-    return "; ".join(f"{told[key]} {', '.join(names)}" for key, names in groups.items() if names)
+    heads = {True: "the same bytes for", False: "not the same for", None: "unknown for"}
+    return "; ".join(f"{heads[key]} {', '.join(names)}" for key, names in groups.items() if names)

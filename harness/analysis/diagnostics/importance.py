@@ -1,9 +1,9 @@
-"""Whether two ensembles use the same columns: rank agreement of their gain importances.
+"""Agreement of two ensembles on the columns: rank correlations of their gain importances.
 
-The importance of a column is the sum of the gains of the splits on it, each times the weight of
-its tree. Libraries count gain in units of their own (impurity per row, loss, hessian-weighted), so
-only ranks are compared: Spearman's ρ and Kendall's τ_b, both with ties, of which columns that are
-never split on make many.
+The importance of a column is the sum of the gains of its splits, each times the weight of its tree.
+Libraries have different units of gain (impurity per row, loss, hessian-weighted), so only ranks are
+compared: Spearman's ρ and Kendall's τ_b, both with ties, which are frequent because many columns
+are never split on.
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ TOP = 10
 
 @dataclass(frozen=True)
 class Ranks:
-    """How alike two ensembles rank the columns."""
+    """How similarly two ensembles rank the columns."""
 
     columns: int
     used: tuple[int, int]  # columns that each side splits on
     spearman: float
     kendall: float
-    top: int  # columns at the head of each ranking that are held against each other
-    shared: int  # of them in both
+    top: int  # number of top columns that are compared
+    shared: int  # top columns of both
     shares: tuple[tuple[float, ...], tuple[float, ...]]  # importance of each column, summing to 1
 
     @property
     def sentence(self) -> str:
-        """Say it in words."""
+        """Return the result as a sentence."""
         return (
             f"Spearman {self.spearman:.3f}, Kendall {self.kendall:.3f} over {self.columns} "
             f"columns; {self.shared} of the {self.top} most important are the same"
@@ -50,12 +50,12 @@ def gain_importance(ensemble: TreeEnsemble) -> np.ndarray:
     Raises
     ------
     InapplicableError
-        Where the ensemble knows no gain of some split.
+        If the gain of some split is unknown.
     """
     inner = ensemble.left >= 0
     gain = ensemble.gain[inner]
     if np.isnan(gain).any():
-        raise InapplicableError(f"{ensemble.library or 'it'} tells no gains of its splits")
+        raise InapplicableError(f"{ensemble.library or 'it'} exports no gains of its splits")
     weight = np.repeat(np.abs(ensemble.weight), np.diff(ensemble.offsets))[inner]
     return np.bincount(
         ensemble.feature[inner], weights=gain * weight, minlength=ensemble.n_features
@@ -68,7 +68,7 @@ def compare(a: ArrayLike, b: ArrayLike) -> Ranks:
     Raises
     ------
     InapplicableError
-        Where the columns are not the same, or one side holds all of them for equally important.
+        If the columns differ, or all columns are equally important for one side.
     """
     from scipy.stats import kendalltau, rankdata
 

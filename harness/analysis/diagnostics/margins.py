@@ -1,12 +1,12 @@
-"""How sure a weighted vote is of each row: the distribution of its normalised margins.
+"""Distribution of the normalised margins of a weighted vote, a measure of its confidence.
 
 Schapire, Freund, Bartlett, Lee: Boosting the margin. Annals of Statistics 26, 1998.
 
     margin(x, y) = [ Σ_t α_t 1{h_t(x) = y} − max_{j≠y} Σ_t α_t 1{h_t(x) = j} ] / Σ_t |α_t|
 
-It lies between −1 and 1 and is positive where the vote is right. Their bound on the test error
-speaks of the margins of training rows: boosting goes on raising them when no training row is
-wrong any more.
+It lies between −1 and 1 and is positive if the vote is right. Their bound on the test error uses
+the margins of training rows: boosting continues to raise them after all training rows are
+classified correctly.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 
 @dataclass(frozen=True)
 class Margins:
-    """The margins of some rows."""
+    """The distribution of the margins of some rows."""
 
     rows: int
     least: float
@@ -36,7 +36,7 @@ class Margins:
 
     @property
     def sentence(self) -> str:
-        """Say it in words."""
+        """Return the result as a sentence."""
         return (
             f"margins from {self.least:.2f}, median {self.quantiles['0.5']:.2f}; "
             f"{self.wrong:.1%} of {self.rows} rows at 0 or below"
@@ -49,9 +49,9 @@ def margins(votes: np.ndarray, weight: np.ndarray, y: np.ndarray, n_classes: int
     Parameters
     ----------
     votes : (n_trees, n) int
-        Class codes that the members say.
+        Class codes that the members predict.
     weight : (n_trees,)
-        α.
+        Weights α of the members.
     y : (n,) int
         True class codes.
     """
@@ -59,9 +59,9 @@ def margins(votes: np.ndarray, weight: np.ndarray, y: np.ndarray, n_classes: int
 
 
 def distribution(margin: np.ndarray) -> Margins:
-    """Return what a report shows of margins."""
+    """Summarise margins for a report."""
     ordered = np.sort(margin)
-    # sums of weights that should be 0 may miss it by rounding
+    # sums of weights that should be 0 may differ from it by rounding
     below = np.searchsorted(ordered, GRID + 1e-12, side="right") / len(ordered)
     return Margins(
         rows=len(margin),

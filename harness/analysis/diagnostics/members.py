@@ -1,4 +1,4 @@
-"""What each member of an ensemble says on its own: the votes and values of its trees."""
+"""Predictions of the single members of an ensemble: the votes and values of its trees."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def member_predictions(ensemble: TreeEnsemble, X: Any) -> np.ndarray:
-    """Return what each tree predicts.
+    """Return the prediction of each tree.
 
     Parameters
     ----------
@@ -23,13 +23,13 @@ def member_predictions(ensemble: TreeEnsemble, X: Any) -> np.ndarray:
     Returns
     -------
     (n_trees, n) array
-        int64 class codes (the class of the largest value, the first where several are equal), or
+        int64 class codes (the class of the largest value, the first if several are equal), or
         float64 values of a regression.
 
     Raises
     ------
     InapplicableError
-        Where trees are the steps of a sum, which predict nothing on their own, or there is one.
+        If trees are steps of a sum, which predict nothing on their own, or there is one tree.
     """
     if ensemble.combination == "sum" and ensemble.n_trees > 1:
         raise InapplicableError("its trees are steps of a sum, and predict nothing on their own")
@@ -50,25 +50,25 @@ def tallies(votes: np.ndarray, weight: np.ndarray, n_classes: int) -> np.ndarray
     votes : (n_trees, n) int
         Class codes.
     weight : (n_trees,)
-        Weights of the trees; their sizes are what sums to 1.
+        Weights of the trees; their absolute values are normalised to sum to 1.
 
     Raises
     ------
     InapplicableError
-        Where all weights are zero.
+        If all weights are zero.
     """
     total = float(np.abs(weight).sum())
     if not total > 0:
         raise InapplicableError("all its members weigh nothing")
-    found = np.zeros((votes.shape[1], n_classes))
+    shares = np.zeros((votes.shape[1], n_classes))
     rows = np.arange(votes.shape[1])
     for vote, share in zip(votes, weight / total, strict=True):
-        found[rows, vote] += share
-    return found
+        shares[rows, vote] += share
+    return shares
 
 
 def against(tally: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the margin of the true class over the best other one, and which class that is.
+    """Return the margin of the true class over the best other class, and that class.
 
     Parameters
     ----------
@@ -79,7 +79,7 @@ def against(tally: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     -------
     margin : float64 (n,), from -1 to 1
     rival : int64 (n,)
-        The first where several have the same share.
+        The first if several have the same share.
     """
     rows = np.arange(len(y))
     others = tally.copy()

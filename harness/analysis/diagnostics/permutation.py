@@ -1,8 +1,8 @@
-"""Permutation importance: the loss that a model loses with each column (Breiman 2001, Fisher 2019).
+"""Permutation importance: the increase of the loss without each column (Breiman 2001, Fisher 2019).
 
 A column's importance is the mean, over several shuffles of its values among the test rows, of the
-loss with them minus the loss without. The interval is Student's t over the shuffles: it says what
-another shuffle could change, not what another split could.
+loss with them minus the loss without. The interval is Student's t over the shuffles: it covers the
+choice of shuffles, not the choice of the split.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ class Permutation:
     """The importance of every column, the largest first."""
 
     metric: str
-    loss: float  # of the rows as they are
+    loss: float  # without shuffling
     columns: tuple[str, ...]
     mean: tuple[float, ...]
     low: tuple[float, ...]
@@ -27,7 +27,7 @@ class Permutation:
 
     @property
     def sentence(self) -> str:
-        """Say it in words."""
+        """Return the result as a sentence."""
         clear = [name for name, low in zip(self.columns, self.low, strict=True) if low > 0]
         if not clear:
             return "no column is clearly needed: shuffling any of them changes the loss little"

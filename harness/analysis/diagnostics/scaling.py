@@ -1,18 +1,18 @@
-"""How training time grows with rows, columns, bins, depth or threads: a slope on log-log axes.
+"""Growth of training time with rows, columns, bins, depth or threads: a slope on log-log axes.
 
     log t = a + b · log x + e,     b ± t_{n−2} · s_b
 
 by ordinary least squares over every timed call, s_b the usual standard error of a slope. Time that
-does not depend on x (starting threads, a first allocation) bends the line, so b from small sizes
-is too small; the range it was measured over stands beside it.
+does not depend on x (starting threads, a first allocation) bends the line, so b is too small for
+small sizes; the measured range is therefore shown with it.
 
-Linear or n log n: over the sizes x that were timed, exact n log n growth has the log-log slope
+Linear or n log n: over the timed sizes x, exact n log n growth has the log-log slope
 
     b* = Σ (log x − m)(log(x ln x)) / Σ (log x − m)²,     m the mean of log x,
 
-a little above 1. Growth is called *linear* where the interval of b holds 1 and not b*, *n log n*
-where it holds b* and not 1, *undecided* where it holds both, else *slower* or *faster than
-linear*, or *faster than n log n*; an interval that holds 0 shows no growth at all.
+a little above 1. Growth is called *linear* if the interval of b contains 1 and not b*, *n log n* if
+it contains b* and not 1, *undecided* if it contains both, else *slower* or *faster than linear*, or
+*faster than n log n*; an interval that contains 0 shows no growth at all.
 """
 
 from __future__ import annotations
@@ -30,24 +30,24 @@ from harness.analysis.stats import finite, t_quantile, unbounded
 
 @dataclass(frozen=True)
 class Scaling:
-    """Seconds along one axis, and the line through them."""
+    """Seconds along one axis, and the fitted line."""
 
     axis: str  # rows, columns, bins, depth, threads
-    x: tuple[float, ...]  # one entry a timed call
+    x: tuple[float, ...]  # one entry per timed call
     seconds: tuple[float, ...]
     slope: Interval
     intercept: float  # of ln seconds at ln x = 0
-    linearithmic: float | None  # b*, of rows only
+    linearithmic: float | None  # b*, for rows only
     growth: str
     residual: float  # standard deviation of the residuals of ln seconds
 
     @property
     def sentence(self) -> str:
-        """Say it in words."""
+        """Return the result as a sentence."""
         span = f"from {min(self.x):g} to {max(self.x):g} {self.axis}"
         bounds = f" [{self.slope.low:.2f}, {self.slope.high:.2f}]"
-        told = bounds if math.isfinite(self.slope.low) else " (too few calls for an interval)"
-        return f"time ∝ {self.axis}^{self.slope.value:.2f}{told}, {span}: {self.growth}"
+        interval = bounds if math.isfinite(self.slope.low) else " (too few calls for an interval)"
+        return f"time ∝ {self.axis}^{self.slope.value:.2f}{interval}, {span}: {self.growth}"
 
 
 def fit(axis: str, x: Sequence[float], seconds: Sequence[float], level: float = 0.95) -> Scaling:
@@ -56,9 +56,9 @@ def fit(axis: str, x: Sequence[float], seconds: Sequence[float], level: float = 
     Parameters
     ----------
     axis
-        What ``x`` counts.
+        Name of the quantity in ``x``.
     x, seconds
-        (n,) positive; repeated calls at one size are entries of their own.
+        (n,) positive; repeated calls at one size are separate entries.
 
     Raises
     ------
@@ -90,7 +90,7 @@ def fit(axis: str, x: Sequence[float], seconds: Sequence[float], level: float = 
 
 
 def linearithmic_slope(x: np.ndarray) -> float | None:
-    """Return b*, the log-log slope of x ln x over these sizes; None where a size is below 3."""
+    """Return b*, the log-log slope of x ln x over these sizes; None if a size is below 3."""
     if x.min() < 3:
         return None
     u = np.log(x)
@@ -99,7 +99,7 @@ def linearithmic_slope(x: np.ndarray) -> float | None:
 
 
 def growth(axis: str, slope: Interval, star: float | None) -> str:
-    """Return the slope in words; see the rule at the top of this file."""
+    """Return the slope in words; see the rule in the module's docstring."""
     if not math.isfinite(slope.low):
         return "undecided"
     if axis == "threads":
@@ -117,7 +117,7 @@ def growth(axis: str, slope: Interval, star: float | None) -> str:
 
 
 def _speedup(slope: Interval) -> str:
-    """Say what threads bring: with perfect use of them the slope is -1."""
+    """Return the effect of threads in words; with perfect use of threads the slope is -1."""
     if slope.high < 0:
         return "perfect use of threads" if slope.low <= -1 <= slope.high else "threads help"
     return "threads do harm" if slope.low > 0 else "threads are not shown to help"

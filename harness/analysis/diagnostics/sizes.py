@@ -1,8 +1,8 @@
 """Training times at several sizes, taken from the duels of a run.
 
 Duels of one algorithm on one generated dataset at several sizes (``higgs_like:rows=10000``,
-``higgs_like:rows=100000``) are timed warm and alone: a launch is one point, the mean of native
-form and fit together over its blocks.
+``higgs_like:rows=100000``) are timed warm and alone. Each launch is one point: the mean over its
+blocks of native form plus fit.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ PHASES = ("native", "fit")
 
 @dataclass(frozen=True)
 class Line:
-    """Timed launches of one algorithm that differ along one axis alone."""
+    """Timed launches of one algorithm that differ along one axis only."""
 
     algorithm: str
     params: Mapping[str, Any]
     preparation: str
-    dataset: str  # the generated dataset's name, without the options of its size
+    dataset: str  # the generated dataset's name, without its options
     axis: str
     x: tuple[float, ...]
     seconds: tuple[float, ...]
@@ -49,15 +49,15 @@ def lines_of(duels: Iterable[DuelOutcome]) -> list[Line]:
         if outcome.status is Status.DONE:
             for launch in _launches(outcome):
                 kinds[_kind(launch.job)].append(launch)
-    found = []
+    lines = []
     for launches in kinds.values():
         for axis in COORDINATES:
             rest = [c for c in COORDINATES if c != axis]
             alike: dict[tuple[float, ...], list[_Launch]] = defaultdict(list)
             for launch in launches:
                 alike[tuple(launch.at[c] for c in rest)].append(launch)
-            found += [_line(axis, same) for same in alike.values() if _sizes(axis, same) > 1]
-    return found
+            lines += [_line(axis, same) for same in alike.values() if _sizes(axis, same) > 1]
+    return lines
 
 
 def _sizes(axis: str, launches: Iterable[_Launch]) -> int:
@@ -79,7 +79,7 @@ def _line(axis: str, launches: list[_Launch]) -> Line:
 
 
 def _kind(job: Job) -> str:
-    """Return what must be the same on one line, but for the coordinates."""
+    """Return the key of launches on one line, without the coordinates."""
     trial, options = job.trials[0], job.dataset.options
     other = {key: value for key, value in options.items() if key not in COORDINATES}
     name = trial.dataset.partition(":")[0]
@@ -88,7 +88,7 @@ def _kind(job: Job) -> str:
 
 
 def _launches(outcome: DuelOutcome) -> Iterator[_Launch]:
-    """Yield what each launch of each side took."""
+    """Yield the time of each launch of each side."""
     for side in ("a", "b"):
         job: Job = getattr(outcome.duel, side)
         facts = outcome.facts.get(side) or {}

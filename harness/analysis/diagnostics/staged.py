@@ -1,4 +1,4 @@
-"""How the loss falls round by round, on training and on test rows, and what a round costs."""
+"""Loss after each round, on training and on test rows, and the time of a round."""
 
 from __future__ import annotations
 
@@ -12,28 +12,28 @@ from harness.analysis.diagnostics import InapplicableError
 
 @dataclass(frozen=True)
 class Curves:
-    """Losses after some rounds; ``seconds`` is None where no time was taken."""
+    """Losses after some rounds; ``seconds`` is None if no time was measured."""
 
     metric: str
-    stage: tuple[int, ...]  # members so far, the last one is all of them
+    stage: tuple[int, ...]  # numbers of members, the last one is all of them
     test: tuple[float, ...]
     train: tuple[float, ...]
     seconds: tuple[float, ...] | None  # of training that many members
-    best: int  # members at the least test loss, the first where several are equal
-    rows: tuple[int, int]  # training and test rows that the losses are means over
+    best: int  # members at the least test loss, the first if several are equal
+    rows: tuple[int, int]  # training and test rows of the losses
 
     @property
     def sentence(self) -> str:
-        """Say it in words."""
+        """Return the result as a sentence."""
         last, least = self.test[-1], min(self.test)
         members = self.stage[-1]
         if self.best == members:
-            told = f"the test {self.metric} still falls at the last of {members} members"
+            text = f"the test {self.metric} still falls at the last of {members} members"
         else:
-            told = f"the test {self.metric} is least after {self.best} of {members} members"
-        told += f" ({least:.4g}"
-        told += f", {last:.4g} at the end)" if last > least else ")"
-        return f"{told}; {self.train[-1]:.4g} on training rows"
+            text = f"the test {self.metric} is least after {self.best} of {members} members"
+        text += f" ({least:.4g}"
+        text += f", {last:.4g} at the end)" if last > least else ")"
+        return f"{text}; {self.train[-1]:.4g} on training rows"
 
 
 def curves(
@@ -54,19 +54,19 @@ def curves(
     metric
         Name of a loss: lower is better.
     score
-        Predictions → loss, of the test rows and of the training rows.
+        Function from predictions to loss, for the test rows and for the training rows.
     clock
-        Numbers of members, and the seconds of training just so many: between them seconds are
+        Numbers of members, and the seconds of training exactly that many; seconds in between are
         interpolated.
 
     Raises
     ------
     InapplicableError
-        Where there is no stage.
+        If there is no stage.
     """
     if not len(stage):
         raise InapplicableError("the model has no stages")
-    losses = [tuple(score[i](found) for found in part) for i, part in enumerate((test, train))]
+    losses = [tuple(score[i](output) for output in part) for i, part in enumerate((test, train))]
     members = tuple(int(s) for s in stage)
     return Curves(
         metric=metric,
@@ -82,7 +82,7 @@ def curves(
 def seconds_at(
     stage: Sequence[int], counts: Sequence[int], seconds: Sequence[float]
 ) -> tuple[float, ...] | None:
-    """Return seconds at each stage, on straight lines between those that were timed."""
+    """Return seconds at each stage, linearly interpolated between the measured ones."""
     if len(counts) < 2:
         return None
     order = np.argsort(counts)

@@ -1,4 +1,4 @@
-"""Why averaging helps: the strength of the members, and how alike their errors are.
+"""Strength of the members and correlation of the errors in an ensemble: the gain by averaging.
 
 Breiman: Random forests. Machine Learning 45, 2001. Sections 2.2 and 11, on test rows:
 
@@ -9,16 +9,16 @@ Breiman: Random forests. Machine Learning 45, 2001. Sections 2.2 and 11, on test
     PE           ≤ ρ̄ (1 − s²) / s²                           classification
     PE(forest)   ≤ ρ̄ PE(tree)                                regression, ρ̄ of the residuals
 
-The covariance is averaged over pairs of different trees: a tree paired with itself, which has no
-place in the definition, would add σ²/M to it.
+The covariance is averaged over pairs of different trees; pairing a tree with itself, which is not
+in the definition, would add σ²/M.
 
-What a mean of m members leaves of their variance σ², measured over the same rows and averaged
-over all disjoint groups of m consecutive members, is held against
+The variance of a mean of m members, measured over the same rows and averaged over all disjoint
+groups of m consecutive members, is compared with
 
     ρσ² + (1 − ρ) σ² / m                with ρ the mean correlation of two members.
 
-The two are equal where all members have the same variance; how far they are apart says how
-unequal the members are.
+The two are equal if all members have the same variance; their difference shows how unequal the
+members are.
 """
 
 from __future__ import annotations
@@ -50,36 +50,36 @@ class Law:
 
 @dataclass(frozen=True)
 class Strength:
-    """Strength and correlation of an ensemble of equals on some rows."""
+    """Strength and correlation of an ensemble of equally weighted members on some rows."""
 
     rows: int
     members: int
-    strength: float | None  # s; None of a regression
+    strength: float | None  # s; None for a regression
     correlation: float  # ρ̄
     error: float  # of the vote or mean: share of rows, or mean square
-    member_error: float  # of a member, on average
-    bound: float | None  # on the error of very many members; None where s ≤ 0: there is none
+    member_error: float  # of one member, on average
+    bound: float | None  # on the error of very many members; None if s ≤ 0: no bound exists
     law: Law
 
     @property
     def sentence(self) -> str:
-        """Say it in words."""
-        told = f"strength {self.strength:.3f}, " if self.strength is not None else ""
-        told += f"correlation {self.correlation:.3f}: "
-        told += f"error {self.error:.4g} where a member has {self.member_error:.4g}"
+        """Return the result as a sentence."""
+        text = f"strength {self.strength:.3f}, " if self.strength is not None else ""
+        text += f"correlation {self.correlation:.3f}: "
+        text += f"error {self.error:.4g} where a member has {self.member_error:.4g}"
         if self.bound is not None:
-            told += f" (bound for many members {self.bound:.4g})"
+            text += f" (bound for many members {self.bound:.4g})"
         law = f"the variance of means is within {self.law.deviation:.1%} of ρσ² + (1 − ρ)σ²/M"
-        return f"{told}; {law}"
+        return f"{text}; {law}"
 
 
 def of_votes(votes: np.ndarray, y: np.ndarray, n_classes: int) -> Strength:
-    """Return strength and correlation of voters that weigh the same.
+    """Return strength and correlation of voters with equal weights.
 
     Parameters
     ----------
     votes : (n_trees, n) int
-        Class codes that the members say.
+        Class codes that the members predict.
     y : (n,) int
         True class codes.
     """
@@ -101,12 +101,12 @@ def of_votes(votes: np.ndarray, y: np.ndarray, n_classes: int) -> Strength:
 
 
 def of_values(values: np.ndarray, y: np.ndarray) -> Strength:
-    """Return the correlation of the residuals of regressors that weigh the same.
+    """Return the correlation of the residuals of regressors with equal weights.
 
     Parameters
     ----------
     values : (n_trees, n) float64
-        What the members predict.
+        Predictions of the members.
     y : (n,) float64
     """
     check_members(values)
@@ -126,15 +126,15 @@ def of_values(values: np.ndarray, y: np.ndarray) -> Strength:
 
 
 def check_members(members: np.ndarray) -> None:
-    """Raise InapplicableError where fewer than two members or rows say anything."""
+    """Raise InapplicableError if there are fewer than two members or rows."""
     if min(members.shape) < 2:
-        raise InapplicableError("it takes two members and two rows to tell what they share")
+        raise InapplicableError("at least two members and two rows are needed")
 
 
 def weighted_correlation(values: np.ndarray) -> float:
     """Return ρ̄ of members, (n_members, n): mean covariance of pairs over (mean sd)².
 
-    Members of which none varies have none; 0 is returned.
+    It is 0 if no member varies.
     """
     m = len(values)
     variance = values.var(axis=1)
@@ -144,7 +144,7 @@ def weighted_correlation(values: np.ndarray) -> float:
 
 
 def variance_law(values: np.ndarray) -> Law:
-    """Hold the variance over rows of means of members against ρσ² + (1 − ρ)σ²/m."""
+    """Compare the variance over rows of means of members with ρσ² + (1 − ρ)σ²/m."""
     members = len(values)
     variance = float(values.var(axis=1).mean())  # σ²
     correlation = mean_correlation(values)  # ρ
@@ -159,7 +159,7 @@ def variance_law(values: np.ndarray) -> Law:
 
 
 def mean_correlation(values: np.ndarray) -> float:
-    """Return the mean Pearson correlation of two different members, of those that vary."""
+    """Return the mean Pearson correlation of two different members that both vary."""
     centred = values - values.mean(axis=1, keepdims=True)
     norm = np.sqrt((centred**2).sum(axis=1))
     unit = centred[norm > 0] / norm[norm > 0, None]

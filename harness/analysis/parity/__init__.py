@@ -1,9 +1,9 @@
-"""Are two ensembles the same? Compare them tree by tree and explain the first differences.
+"""Compare two ensembles tree by tree and explain the first differences.
 
-``compare`` walks two ensembles (``walk``, ``questions``) to the first place where each level of
-agreement ends (``places``), computes both gains of both splits there again (``objectives``,
-``gains``), tells a tie from rounding and from another rule (``causes``), and says so
-(``sentences``, ``sketch``). See ``docs/decisions/parity-ladder.md``.
+``compare`` walks two ensembles (``paired_walk``, ``split_equality``) to the first place where each
+level of agreement ends (``first_difference``), recomputes both gains of both splits there
+(``objectives``, ``gains``), distinguishes ties, rounding and different rules (``causes``), and
+describes them (``explanations``, ``node_text``). See ``docs/decisions/parity-ladder.md``.
 """
 
 from __future__ import annotations
@@ -30,17 +30,17 @@ def compare(a: Side, b: Side, training: Training, tolerance: float = TOLERANCE) 
     Parameters
     ----------
     a, b
-        Grown on the same rows; which one is first matters to the words only.
+        Ensembles of the same rows; their order affects the sentences only.
     training
-        Those rows, as both were given them.
+        The training rows of both.
     tolerance
-        Leaf values agree where they differ by no more than this share of the larger one, or by
+        Leaf values agree if they differ by no more than this share of the larger one, or by
         one rounding unit of the tree's largest leaf.
 
     Raises
     ------
     DataError
-        Where the ensembles know another number of columns than there are.
+        If the ensembles have another number of columns than the training rows.
     """
     for side in (a, b):
         if side.ensemble.n_features != training.X.shape[1]:
@@ -70,7 +70,7 @@ def compare(a: Side, b: Side, training: Training, tolerance: float = TOLERANCE) 
 
 def _worst(a: Side, b: Side, training: Training) -> float | None:
     """Return the largest difference of predictions on the training rows."""
-    with np.errstate(invalid="ignore"):  # of leaves that are infinite
+    with np.errstate(invalid="ignore"):  # infinite leaves
         one, other = (side.ensemble.predict(training.X) for side in (a, b))
         if one.shape != other.shape:
             return None

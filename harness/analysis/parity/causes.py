@@ -1,9 +1,9 @@
-"""Explain a place where two ensembles differ: both gains of both splits, and what they tell.
+"""Explain a place where two ensembles differ, by the recomputed gains of both splits.
 
-*tie*: the splits gain the same, to 1e-9 of it or as far as double precision can tell.
-*rounding*: they differ by less than sums in single precision may be off by, or the thresholds are
-some steps apart.
-*rule*: one is truly larger, so a side did not take the better split, or sums something else: a bug,
+*tie*: the gains are equal, to a share of 1e-9 or to double precision.
+*rounding*: they differ by less than the possible error of sums in single precision, or the
+thresholds are a few steps apart.
+*rule*: one gain is truly larger, so a side did not take the better split or has other sums: a bug,
 or another rule.
 """
 
@@ -19,16 +19,16 @@ from harness.analysis.difference import Difference, Gains, Node
 from harness.analysis.parity.ensembles import Side, Training
 from harness.analysis.parity.first_difference import Place, Shifts, tree_values
 from harness.analysis.parity.gains import Terms, gain_of, leaf_rounding
-from harness.analysis.parity.node_text import leaf, missing_side, question, sketch
+from harness.analysis.parity.node_text import leaf, missing_side, sketch, split_text
 from harness.analysis.parity.objectives import UnknownError, terms_of
 from harness.analysis.parity.paired_walk import Walk
 from harness.analysis.parity.ulps import ulps_between
 from harness.trees.ensemble import TreeEnsemble
 
 TIE = 1e-9
-FEW_ULPS = 4  # between two thresholds that were meant to be one
-ALIKE = 1e-5  # relative spread of factors that are one factor
-EXACT = frozenset({"threshold", "leaf value"})  # where numbers are told to the last digit
+FEW_ULPS = 4  # between two thresholds that count as equal up to rounding
+ALIKE = 1e-5  # relative spread of factors that count as equal
+EXACT = frozenset({"threshold", "leaf value"})  # shown with all digits
 SINGLE = float(np.finfo(np.float32).eps)
 
 Mask = np.ndarray | None  # rows that go left; None at a leaf
@@ -36,7 +36,7 @@ Mask = np.ndarray | None  # rows that go left; None at a leaf
 
 @dataclass(frozen=True, eq=False)
 class Pair:
-    """The two sides that are compared, and the rows that both were grown on."""
+    """The two sides of a comparison, and their training rows."""
 
     a: Side
     b: Side
@@ -50,8 +50,8 @@ class Pair:
 
 
 def explain(place: Place, pair: Pair) -> Difference:
-    """Return what there is to know of a place; its sentence is still to be written."""
-    found = Difference(
+    """Return the facts about a place; its sentence is still empty."""
+    difference = Difference(
         place.level,
         place.what,
         place.tree,
@@ -65,27 +65,27 @@ def explain(place: Place, pair: Pair) -> Difference:
         others=place.others,
     )
     if place.nodes[0] < 0:
-        return replace(found, cause="rounding") if place.level == "bits" else found
+        return replace(difference, cause="rounding") if place.level == "bits" else difference
     (a, b), training = pair.trees, pair.training
     one, other = (
         sketch(e, place.tree, path, training, exact=place.what in EXACT)
         for e, path in zip((a, b), place.paths, strict=True)
     )
-    found = replace(
-        found,
+    difference = replace(
+        difference,
         a=_node(a, place.nodes[0], place, training),
         b=_node(b, place.nodes[1], place, training),
         affected=_affected(place, pair),
         drawing=(one, other),
     )
     if place.what == "leaf value":
-        return replace(found, **_of_leaves(place, pair))
+        return replace(difference, **_of_leaves(place, pair))
     if place.what == "tree weight":
-        return replace(found, cause="rounding" if place.level == "bits" else "rule")
+        return replace(difference, cause="rounding" if place.level == "bits" else "rule")
     if place.what == "output":
-        return found
+        return difference
     masks = [_mask(e, node, place, training) for e, node in zip((a, b), place.nodes, strict=True)]
-    return _of_splits(found, place, pair, masks)
+    return _of_splits(difference, place, pair, masks)
 
 
 def _mask(e: TreeEnsemble, node: int, place: Place, training: Training) -> Mask:
@@ -99,12 +99,12 @@ def _node(e: TreeEnsemble, node: int, place: Place, training: Training) -> Node:
         return Node(number, leaf(e, place.tree, node, exact=exact), "", (len(place.rows),), None)
     rows = (int(left.sum()), int((~left).sum()))
     gain = float(e.gain[node])
-    text = question(e, node, training, exact=exact)
+    text = split_text(e, node, training, exact=exact)
     return Node(number, text, missing_side(e, node), rows, gain if np.isfinite(gain) else None)
 
 
 def _affected(place: Place, pair: Pair) -> int:
-    """Return how many rows end in a leaf with other company, or with another value."""
+    """Return the number of rows that end in a leaf with other rows, or with another value."""
     a, b = pair.trees
     ends = (pair.training.leaves(a, place.tree), pair.training.leaves(b, place.tree))
     (one, n_one), (other, n_other) = (_numbered(end) for end in ends)
@@ -117,7 +117,7 @@ def _affected(place: Place, pair: Pair) -> int:
 
 
 def _numbered(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return each value as the number of its kind, and how many there are of each kind."""
+    """Return a code for each value, and the number of values of each code."""
     _, codes, counts = np.unique(values, return_inverse=True, return_counts=True)
     return codes, counts
 
@@ -125,33 +125,33 @@ def _numbered(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 # ------------------------------------------------------------------ splits
 
 
-def _of_splits(found: Difference, place: Place, pair: Pair, masks: list[Mask]) -> Difference:
-    """Add gains and cause where at least one side splits."""
+def _of_splits(difference: Difference, place: Place, pair: Pair, masks: list[Mask]) -> Difference:
+    """Add gains and cause if at least one side splits."""
     (a, b), (x, y) = pair.trees, place.nodes
     one, other = masks
     gains, reason = _recomputed(place, pair, masks)
     moved = len(place.rows) if one is None or other is None else int((one != other).sum())
-    found = replace(found, gains=gains, no_gains=reason, moved=moved)
+    difference = replace(difference, gains=gains, no_gains=reason, moved=moved)
     if place.what == "threshold":
         ulps, of = ulps_between(float(a.threshold[x]), float(b.threshold[y]), a.input_dtype)
-        found = replace(found, ulps=ulps, ulps_of=of)
+        difference = replace(difference, ulps=ulps, ulps_of=of)
         if ulps is not None and ulps <= FEW_ULPS:
-            return replace(found, cause="rounding")
+            return replace(difference, cause="rounding")
         if place.level == "bits":
-            return found
+            return difference
     if one is not None and other is not None and moved in {0, len(place.rows)}:
-        return replace(found, cause="tie", relative=0.0)  # the same two parts
+        return replace(difference, cause="tie", relative=0.0)  # the same partition
     if not gains:
-        return replace(found, **_as_exported(place, pair))
+        return replace(difference, **_as_exported(place, pair))
     relative = max(g.apart / g.size if g.size else 0.0 for g in gains)
-    return replace(found, cause=_cause(gains), relative=relative)
+    return replace(difference, cause=_cause(gains), relative=relative)
 
 
 def _cause(gains: Sequence[Gains]) -> str:
-    """Tell a tie from rounding and from a rule, by the gains that each side's own sums give.
+    """Return tie, rounding or rule, by the gains from each side's own sums.
 
-    Where each side took the better split by its own sums, these differ: by rounding or by a rule.
-    Else one of them took the worse one, and rounding must have hidden that from it.
+    If each side took the better split by its own sums, the sums differ: by rounding or by a rule.
+    Otherwise one side took the worse split, and only rounding can have caused that.
     """
     if all(g.apart <= max(TIE * g.size, g.resolution) for g in gains):
         return "tie"
@@ -191,9 +191,9 @@ def _gains(by: str, terms: Terms, place: Place, masks: list[Mask]) -> Gains:
 
 
 def _as_exported(place: Place, pair: Pair) -> dict[str, Any]:
-    """Return what the models' own gains tell; they compare where both are of one kind."""
+    """Return the cause by the exported gains, which are comparable if both have one unit."""
     one, other = (float(e.gain[n]) for e, n in zip(pair.trees, place.nodes, strict=True))
-    if pair.a.speaks != pair.b.speaks or not np.isfinite([one, other]).all():
+    if pair.a.reference != pair.b.reference or not np.isfinite([one, other]).all():
         return {"cause": ""}
     size = max(abs(one), abs(other))
     relative = abs(one - other) / size if size else 0.0
@@ -207,7 +207,7 @@ def _as_exported(place: Place, pair: Pair) -> dict[str, Any]:
 
 
 def _of_leaves(place: Place, pair: Pair) -> dict[str, Any]:
-    """Return how far two leaves are apart, and whether rounding can explain it."""
+    """Return how far two leaves differ, and whether rounding can explain it."""
     a, b = pair.trees
     nodes = (np.array(place.nodes[:1]), np.array(place.nodes[1:]))
     one, other = (v[0] for v in tree_values(a, b, place.tree, nodes, pair.shifts))
@@ -221,12 +221,12 @@ def _of_leaves(place: Place, pair: Pair) -> dict[str, Any]:
     relative = float(apart.max()) / size if size else 0.0
     pattern = _pattern(place, pair) if place.level == "values" else {}
     small = not pattern and relative <= _rounding(place, pair, one)
-    found = {"relative": relative, "ulps": ulps, "ulps_of": of, **pattern}
-    return found | {"cause": "rounding" if small else "rule"}
+    difference = {"relative": relative, "ulps": ulps, "ulps_of": of, **pattern}
+    return difference | {"cause": "rounding" if small else "rule"}
 
 
 def _rounding(place: Place, pair: Pair, value: np.ndarray) -> float:
-    """Return what sums in single precision may move a leaf by, as a share of its size."""
+    """Return the possible error of a leaf with sums in single precision, as a share of its size."""
     bound = SINGLE * float(np.sqrt(max(1, len(place.rows))))
     for side in (pair.a, pair.b):
         try:
@@ -238,7 +238,7 @@ def _rounding(place: Place, pair: Pair, value: np.ndarray) -> float:
 
 
 def _pattern(place: Place, pair: Pair) -> dict[str, Any]:
-    """Return by how much all leaves of the tree were shifted or scaled, where they all were."""
+    """Return the shift or scale that all leaves of the tree have in common, if any."""
     a, b = pair.trees
     walk = Walk(a, b, pair.training, place.tree)
     nodes = walk.pairs.nodes(walk.leaves)

@@ -1,4 +1,4 @@
-"""The two ensembles that are compared, and the training rows that both were grown on."""
+"""The two ensembles of a comparison, and the training rows of both."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ Rows = np.ndarray  # (k,) int64 row numbers, ascending
 
 @dataclass(frozen=True, eq=False)
 class Side:
-    """One ensemble, and what is known of how it was grown."""
+    """One ensemble, with the algorithm's name, params and reference."""
 
     ensemble: TreeEnsemble
     name: str
     params: Mapping[str, Any] = field(default_factory=dict)
-    speaks: str = ""  # the reference algorithm whose params and rules are its own; "": unknown
+    reference: str = ""  # the reference algorithm whose params and rules it has; "": unknown
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,13 +33,13 @@ class Training:
     Parameters
     ----------
     X
-        As the adapters were given it: an array, a DataFrame with ``category`` columns, or CSR.
+        As passed to the adapters: an array, a DataFrame with ``category`` columns, or CSR.
     y
         float64 targets, or int64 class codes.
     weight
         float64 or None.
     columns
-        Names for people; ``c0``, ``c1``, … where there are none.
+        Names for display; ``c0``, ``c1``, … if there are none.
     """
 
     X: Any
@@ -66,7 +66,7 @@ class Training:
 
     @property
     def weights(self) -> np.ndarray:
-        """Return the weight of each row, 1 where there is none."""
+        """Return the weight of each row; 1 without weights."""
         return np.ones(self.rows) if self.weight is None else self.weight
 
     def name(self, column: int) -> str:
@@ -74,13 +74,13 @@ class Training:
         return self.columns[column] if column < len(self.columns) else f"c{column}"
 
     def column(self, number: int, absent: str = "zero") -> np.ndarray:
-        """Return a column as float64, categories as codes, with NaN where a value is missing.
+        """Return a column as float64, categories as codes, with NaN for missing values.
 
-        ``absent`` says what an entry that a sparse matrix omits stands for: zero or nan.
+        ``absent`` is the value of an entry that a sparse matrix omits: zero or nan.
         """
         if isinstance(self.X, np.ndarray):
-            found: np.ndarray = np.asarray(self.X[:, number], np.float64)
-            return found
+            leaf_of_row: np.ndarray = np.asarray(self.X[:, number], np.float64)
+            return leaf_of_row
         key = (number, absent if sparse.issparse(self.X) else "")
         if key not in self._kept:
             self._kept[key] = self._column(number, absent)
@@ -88,9 +88,9 @@ class Training:
 
     def _column(self, number: int, absent: str) -> np.ndarray:
         if sparse.issparse(self.X):
-            listed = self.X[:, [number]].tocoo()
+            entries = self.X[:, [number]].tocoo()
             values = np.full(self.rows, np.nan if absent == "nan" else 0.0)
-            values[listed.row] = listed.data
+            values[entries.row] = entries.data
             return values
         column = self.X.iloc[:, number]
         if isinstance(column.dtype, pd.CategoricalDtype):
@@ -99,25 +99,25 @@ class Training:
         values = column.to_numpy(dtype=np.float64, na_value=np.nan)
         return np.asarray(values)
 
-    def asked(self, ensemble: TreeEnsemble, node: int, rows: Rows) -> np.ndarray:
-        """Return the values of some rows in the column that a node asks."""
+    def feature_values(self, ensemble: TreeEnsemble, node: int, rows: Rows) -> np.ndarray:
+        """Return the values of some rows in the feature of a node."""
         values: np.ndarray = self.column(int(ensemble.feature[node]), ensemble.absent)[rows]
         return values
 
     def goes_left(self, ensemble: TreeEnsemble, node: int, rows: Rows) -> np.ndarray:
         """Return which of some rows go left at a node."""
-        return predict.goes_left(ensemble, node, self.asked(ensemble, node, rows))
+        return predict.goes_left(ensemble, node, self.feature_values(ensemble, node, rows))
 
     def leaves(self, ensemble: TreeEnsemble, tree: int) -> np.ndarray:
         """Return the leaf of every row in one tree, (n,) node numbers."""
-        found = np.empty(self.rows, np.int64)
+        leaf_of_row = np.empty(self.rows, np.int64)
         todo = [(int(ensemble.offsets[tree]), np.arange(self.rows))]
         while todo:
             node, rows = todo.pop()
             if ensemble.left[node] < 0:
-                found[rows] = node
+                leaf_of_row[rows] = node
                 continue
             left = self.goes_left(ensemble, node, rows)
             todo += [(int(ensemble.left[node]), rows[left])]
             todo += [(int(ensemble.right[node]), rows[~left])]
-        return found
+        return leaf_of_row

@@ -1,12 +1,12 @@
-"""What a split gains by sums over its rows, and how far rounding may move that number.
+"""The gain of a split by sums over its rows, and its possible error by rounding.
 
-With a row's gradient g (one number an output) and hessian h, over the rows of a node
+With a row's gradient g (one number per output) and hessian h, over the rows of a node
 
     gain = s(left) + s(right) − s(both)        s = Σ_k T(G_k)² / (H + λ)
 
-where G_k and H are sums and T takes α off the size of G_k. That is the gain of second-order
+where G_k and H are sums and T reduces the size of G_k by α. That is the gain of second-order
 boosting (Chen and Guestrin 2016); with g = w·y and h = w it is the decrease of the squared error,
-and with y one column of 0 and 1 a class it is the decrease of the Gini impurity. Entropy has
+and with y one column of 0 and 1 per class it is the decrease of the Gini impurity. Entropy has
 s = Σ_k G_k log₂(G_k / H).
 """
 
@@ -23,7 +23,7 @@ DOUBLE, SINGLE = (float(np.finfo(dtype).eps) / 2 for dtype in (np.float64, np.fl
 
 @dataclass(frozen=True, eq=False)
 class Terms:
-    """What one side sums at every node of one tree."""
+    """The summands of one side at every node of one tree."""
 
     criterion: str
     g: np.ndarray  # (n, k) float64
@@ -36,22 +36,22 @@ class Terms:
 
 @dataclass(frozen=True)
 class Gain:
-    """The gain of a split, and what it may be off by, depending on what is rounded."""
+    """The gain of a split, and its possible errors by what is rounded."""
 
     value: float
-    resolution: float  # everything in double precision, as it was computed here
-    terms: float  # g, h and the result in single precision, sums in double, as libraries do
-    sums: float  # the sums in single precision too
+    resolution: float  # everything in double precision, as computed here
+    terms: float  # g, h and the result in single precision, sums in double, as in the libraries
+    sums: float  # the sums in single precision, too
 
 
 def gain_of(terms: Terms, rows: Rows, left: np.ndarray) -> Gain:
-    """Return the gain of parting ``rows`` by the mask ``left``.
+    """Return the gain of splitting ``rows`` by the mask ``left``.
 
     With u the unit roundoff, the sum of n rounded terms is off by about u · √Σg², and a sum that
     is rounded at each step by about √n · u · Σ|g| (Higham and Mary 2019); the bounds carry that
-    through the formula. Sums of whole numbers are exact. Where nothing shrinks the leaves, the
-    gain does not change when a multiple of h is taken from g: so it is computed about the node's
-    mean, more exactly than a library can that does not.
+    through the formula. Sums of whole numbers are exact. Without regularisation the gain does not
+    change if a multiple of h is subtracted from g, so it is computed about the node's mean, which
+    is more exact than a library's computation without it.
     """
     g, h = terms.g[rows], terms.h[rows]
     exact = _whole(g) and _whole(h)
@@ -89,7 +89,7 @@ def _score(terms: Terms, g: np.ndarray, h: np.ndarray) -> float:
 def _sizes(
     terms: Terms, g: np.ndarray, h: np.ndarray, left: np.ndarray
 ) -> tuple[float, float, float]:
-    """Return what one relative unit comes to in the gain: of each term, of each sum, of the result.
+    """Return the effect of one relative unit on the gain: of each term, of each sum, of the result.
 
     A change of G by δ changes G² / H by 2 |G| δ / H, and one of H by δ by (G / H)² δ.
     """
@@ -110,12 +110,12 @@ def _sizes(
 
 
 def leaf_rounding(terms: Terms, rows: Rows, value: np.ndarray) -> float:
-    """Return what sums in float32 may move a leaf's value by, as a share of its size.
+    """Return the possible error of a leaf's value with float32 sums, as a share of its size.
 
     Parameters
     ----------
     value
-        The leaf's numbers, (k,); only their being zero matters.
+        The leaf's numbers, (k,); only whether they are zero matters.
     """
     g, h = np.abs(terms.g[rows]).sum(axis=0), float(terms.h[rows].sum())
     total = np.abs(terms.g[rows].sum(axis=0))

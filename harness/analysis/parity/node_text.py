@@ -1,7 +1,7 @@
-"""A few nodes of a tree as lines of text: the way to one place, and what lies below it.
+"""Text lines for a few nodes of a tree: the path to one place, and the nodes below it.
 
-The lines are plain data: a terminal shows them as they are (``harness.analysis.tree_text``), and a
-report draws them.
+The lines are plain data: a terminal prints them (``harness.analysis.tree_text``), and a report
+draws them.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy as np
 from harness.analysis.difference import Line
 from harness.analysis.parity.ensembles import Rows, Training
 from harness.analysis.parity.first_difference import leaf_values
-from harness.analysis.parity.split_equality import listed, missing_left
+from harness.analysis.parity.split_equality import left_categories, missing_left
 from harness.trees.ensemble import TreeEnsemble
 
 ABOVE = 3  # ancestors that are drawn, and the root
@@ -22,21 +22,21 @@ MOST_CODES = 6
 LONGEST_NAME = 40
 
 
-def question(e: TreeEnsemble, node: int, training: Training, *, exact: bool = False) -> str:
-    """Return what a node asks, in words; a row for which it holds goes left."""
+def split_text(e: TreeEnsemble, node: int, training: Training, *, exact: bool = False) -> str:
+    """Return a node's split as text; rows for which it holds go left."""
     column = training.name(int(e.feature[node]))
     name = column if len(column) <= LONGEST_NAME else f"{column[: LONGEST_NAME - 1]}…"
     if e.categories[node] < 0:
         limit = number(float(e.threshold[node]), e.input_dtype, exact=exact)
         return f"{name} {e.comparison} {limit}"
-    members_left, codes = listed(e, node)
+    members_left, codes = left_categories(e, node)
     few = [str(code) for code in codes[:MOST_CODES]]
     more = [f"… {len(codes) - MOST_CODES} more"] if len(codes) > MOST_CODES else []
     return f"{name} {'in' if members_left else 'not in'} {{{', '.join([*few, *more])}}}"
 
 
 def number(value: float, dtype: str, *, exact: bool) -> str:
-    """Return a number of six digits, or with all that tell it from its neighbours in a dtype."""
+    """Return a number with six digits, or with all digits that identify it in a dtype."""
     if not exact:
         return f"{value:.6g}"
     with np.errstate(over="ignore"):
@@ -45,11 +45,11 @@ def number(value: float, dtype: str, *, exact: bool) -> str:
 
 
 def leaf(e: TreeEnsemble, tree: int, node: int, *, exact: bool = False) -> str:
-    """Return what a leaf adds to the scores, in words."""
+    """Return the contribution of a leaf to the scores as text."""
     values = leaf_values(e, tree, np.array([node]))[0]
-    told = [number(float(v), e.sum_dtype, exact=exact) for v in values[:MOST_CODES]]
+    text = [number(float(v), e.sum_dtype, exact=exact) for v in values[:MOST_CODES]]
     more = ["…"] if len(values) > MOST_CODES else []
-    return f"leaf {', '.join([*told, *more])}"
+    return f"leaf {', '.join([*text, *more])}"
 
 
 def sketch(
@@ -60,9 +60,9 @@ def sketch(
     Parameters
     ----------
     path
-        From the root to the place, of L and R.
+        Path from the root to the place, of L and R.
     exact
-        Whether the marked node's numbers are told to the last digit.
+        Whether the marked node's numbers have all digits.
     """
     skipped = max(0, len(path) - ABOVE - 1)  # ancestors between the root and the first drawn one
     root = (int(e.offsets[tree]), "", np.arange(training.rows), "")
@@ -75,11 +75,11 @@ def sketch(
         below = here.startswith(path) and depth <= len(path) + BELOW
         shown = depth - max(0, skipped - 1) if depth else 0
         if e.left[node] < 0:
-            told = leaf(e, tree, node, exact=exact and marked)
-            line = Line(shown, side, told, len(rows), "leaf")
+            text = leaf(e, tree, node, exact=exact and marked)
+            line = Line(shown, side, text, len(rows), "leaf")
         elif on_way or below:
-            asked = question(e, node, training, exact=exact and marked)
-            line = Line(shown, side, asked, len(rows), "split")
+            condition = split_text(e, node, training, exact=exact and marked)
+            line = Line(shown, side, condition, len(rows), "split")
             if depth < len(path) + BELOW:
                 todo += _children(e, node, here, rows, training)
         else:
@@ -103,5 +103,5 @@ def _children(
 
 
 def missing_side(e: TreeEnsemble, node: int) -> str:
-    """Return where a node sends missing values."""
+    """Return the side to which a node sends missing values."""
     return "left" if missing_left(e, np.array([node]))[0] else "right"

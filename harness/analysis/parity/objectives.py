@@ -1,9 +1,9 @@
-"""What each kind of ensemble sums when it looks for a split, from its trees and its params.
+"""The sums behind the splits of each kind of ensemble, from its trees and its params.
 
-Trees tell most of it: their link, their base score, their values. The rest stands in the params,
-in the words of the library that an algorithm answers to, and in the table below. Where a
-param changes the sums in a way that cannot be followed from outside (sampled rows, another
-loss), :class:`UnknownError` says which.
+The link, the base score and the values come from the trees. The rest comes from the params, in the
+names of the algorithm's reference library, and from the table below. If a param changes the sums in
+a way that cannot be reproduced from outside (sampled rows, another loss), :class:`UnknownError`
+names it.
 """
 
 from __future__ import annotations
@@ -21,44 +21,44 @@ from harness.trees.ensemble import TreeEnsemble
 
 
 class UnknownError(HarnessError):
-    """The sums behind a split cannot be computed again; the message says why."""
+    """Raised if the sums behind a split cannot be recomputed; the message says why."""
 
 
 def terms_of(side: Side, training: Training, tree: int) -> Terms:
-    """Return what one side summed when it grew one of its trees.
+    """Return the sums of one side when it built one of its trees.
 
     Raises
     ------
     UnknownError
-        Where that cannot be told.
+        If they are unknown.
     """
-    rule = RULES.get(side.speaks)
+    rule = RULES.get(side.reference)
     if rule is None:
-        what = f"{side.speaks} has" if side.speaks else "it answers to no library with"
+        what = f"{side.reference} has" if side.reference else "it has no reference library with"
         raise UnknownError(f"{side.name}: {what} no rule for its gains")
     return rule(side, training, tree)
 
 
 def param(side: Side, names: str, default: Any) -> Any:
-    """Return a param by any of its names, parted by spaces."""
-    found = [side.params[name] for name in names.split() if side.params.get(name) is not None]
-    return found[0] if found else default
+    """Return a param by any of its names, separated by spaces."""
+    values = [side.params[name] for name in names.split() if side.params.get(name) is not None]
+    return values[0] if values else default
 
 
 def require(side: Side, neutral: Mapping[str, tuple[Any, ...]]) -> None:
-    """Refuse params that are set to anything but the values that change nothing."""
+    """Raise UnknownError if a param is set to a value that changes the sums."""
     for names, values in neutral.items():
         given = param(side, names, values[0])
         if given not in values:
             name = names.split()[0]
-            raise UnknownError(f"{side.name}: with {name}={given!r} its sums cannot be followed")
+            raise UnknownError(f"{side.name}: with {name}={given!r} its sums are not reproducible")
 
 
 # ------------------------------------------------------------------ impurity
 
 
 def impurity(side: Side, training: Training, weight: np.ndarray, prefix: str = "") -> Terms:
-    """Return the terms of a tree that is grown on targets, with these row weights."""
+    """Return the terms of a tree that is built on targets, with these row weights."""
     e = side.ensemble
     require(side, {"class_weight": (None,)})
     default = "gini" if e.classes else "squared_error"
@@ -75,18 +75,18 @@ def impurity(side: Side, training: Training, weight: np.ndarray, prefix: str = "
 
 
 def one_hot(y: np.ndarray, classes: tuple[int, ...]) -> np.ndarray:
-    """Return a column of 0 and 1 a class, (n, k)."""
-    found: np.ndarray = (y[:, None] == np.array(classes)[None, :]).astype(np.float64)
-    return found
+    """Return one column of 0 and 1 per class, (n, k)."""
+    values: np.ndarray = (y[:, None] == np.array(classes)[None, :]).astype(np.float64)
+    return values
 
 
 def single_tree(side: Side, training: Training, _tree: int) -> Terms:
-    """Return the terms of a lone tree."""
+    """Return the terms of a single tree."""
     return impurity(side, training, training.weights)
 
 
 def bagged(prefix: str) -> Callable[[Side, Training, int], Terms]:
-    """Return the rule of trees that are grown on samples of the rows, or on all of them."""
+    """Return the rule of trees that are built on samples of the rows, or on all of them."""
 
     def rule(side: Side, training: Training, _tree: int) -> Terms:
         if param(side, "bootstrap", default=True):
@@ -101,7 +101,7 @@ def bagged(prefix: str) -> Callable[[Side, Training, int], Terms]:
 
 
 def adaptive(side: Side, training: Training, tree: int) -> Terms:
-    """Return the terms of AdaBoost's SAMME: weights grow where the trees before were wrong.
+    """Return the terms of AdaBoost's SAMME: weights grow for rows that earlier trees got wrong.
 
     w ← w · exp(α_t · [tree t is wrong]), then normalised; α_t is the weight of tree t.
     """
@@ -120,18 +120,18 @@ def adaptive(side: Side, training: Training, tree: int) -> Terms:
 
 
 def scores_before(side: Side, training: Training, tree: int) -> np.ndarray:
-    """Return the raw scores (n, n_outputs) that the round of a tree started from, as float64."""
+    """Return the raw scores (n, n_outputs) before the round of a tree, as float64."""
     e = side.ensemble
     start = tree - tree % e.n_outputs
     each_once = np.array_equal(e.output, np.arange(e.n_trees) % e.n_outputs)
     if e.combination != "sum" or not each_once or e.value.shape[1] != 1:
         raise UnknownError(f"{side.name}: its rounds are not one tree an output")
-    found: np.ndarray = first_trees(e, start).raw(training.X).astype(np.float64)
-    return found / e.temperature
+    values: np.ndarray = first_trees(e, start).raw(training.X).astype(np.float64)
+    return values / e.temperature
 
 
 def first_trees(e: TreeEnsemble, number: int) -> TreeEnsemble:
-    """Return an ensemble of the first trees."""
+    """Return an ensemble of the first ``number`` trees."""
     nodes = int(e.offsets[number])
     per_node = ("feature", "threshold", "left", "right", "default_left", "missing", "categories")
     cut: dict[str, Any] = {n: getattr(e, n)[:nodes] for n in (*per_node, "value", "gain", "cover")}
@@ -142,7 +142,7 @@ def first_trees(e: TreeEnsemble, number: int) -> TreeEnsemble:
 def gradients(
     side: Side, training: Training, tree: int, scores: np.ndarray
 ) -> tuple[str, np.ndarray, np.ndarray]:
-    """Return loss, gradient and hessian (n,) of the output that a tree adds to.
+    """Return loss, gradient and hessian (n,) of the output that a tree contributes to.
 
     Squared error: g = s − y, h = 1. Log loss of two classes: g = p − y, h = p(1 − p), p = σ(s).
     Of more: g = p_k − [y = k], h = p_k(1 − p_k), p = softmax(s).
@@ -207,7 +207,7 @@ def xgboost(side: Side, training: Training, tree: int) -> Terms:
 
 
 def lightgbm(side: Side, training: Training, tree: int) -> Terms:
-    """Return the terms of LightGBM, whose first trees hold the initial score.
+    """Return the terms of LightGBM, whose first trees include the initial score.
 
     Its softmax scales the hessian by K / (K − 1); ``sigmoid`` scales scores.
     """
@@ -239,7 +239,7 @@ def lightgbm(side: Side, training: Training, tree: int) -> Terms:
 
 
 def initial_scores(e: TreeEnsemble, training: Training) -> np.ndarray:
-    """Return the constant scores that suit the targets best, divided by the temperature."""
+    """Return the constant scores that fit the targets best, divided by the temperature."""
     if not e.classes:
         return np.array([np.average(training.y, weights=training.weights)])
     share = np.average(one_hot(training.y, e.classes), axis=0, weights=training.weights)

@@ -1,6 +1,6 @@
-"""Walk two trees side by side, level by level from the root, as long as they part the same rows.
+"""Walk two trees side by side from the root, as long as they split the training rows alike.
 
-The walk goes by structure, so it does not depend on how an ensemble numbers its nodes.
+The walk follows the structure, so it does not depend on how an ensemble numbers its nodes.
 """
 
 from __future__ import annotations
@@ -13,24 +13,24 @@ import numpy as np
 from harness.analysis.parity.ensembles import Rows, Training
 from harness.analysis.parity.split_equality import (
     is_missing,
-    listed,
-    same_questions,
+    left_categories,
+    same_splits,
     same_thresholds,
 )
 from harness.trees.ensemble import TreeEnsemble
 
-Found = tuple[int, str]  # the number of a pair, and in what its nodes differ
+Differing = tuple[int, str]  # the number of a pair, and how its nodes differ
 
 
 @dataclass
 class Pairs:
-    """Nodes of two trees that stand at the same place; a pair comes after its parent."""
+    """Nodes of two trees at the same place; a pair comes after its parent."""
 
     a: list[int] = field(default_factory=list)  # node numbers of the ensembles
     b: list[int] = field(default_factory=list)
     parent: list[int] = field(default_factory=list)  # number of a pair; -1 at the root
-    right: list[bool] = field(default_factory=list)  # in a, it is its parent's right child
-    right_b: list[bool] = field(default_factory=list)  # in b
+    right: list[bool] = field(default_factory=list)  # whether it is the right child in a
+    right_b: list[bool] = field(default_factory=list)  # whether it is the right child in b
 
     def __len__(self) -> int:
         return len(self.a)
@@ -39,43 +39,43 @@ class Pairs:
         """Return the nodes of some pairs."""
         return np.array(self.a)[pairs], np.array(self.b)[pairs]
 
-    def way(self, pair: int) -> Iterator[int]:
+    def path(self, pair: int) -> Iterator[int]:
         """Yield a pair and its ancestors, up to the root."""
         while pair >= 0:
             yield pair
             pair = self.parent[pair]
 
     def paths(self, pair: int) -> tuple[str, str]:
-        """Return the ways from the roots to a pair in a and in b, of L and R."""
-        way = list(self.way(pair))[:-1]
+        """Return the paths from the roots to a pair in a and in b, of L and R."""
+        path = list(self.path(pair))[:-1]
         a, b = (
-            "".join("LR"[right[p]] for p in reversed(way)) for right in (self.right, self.right_b)
+            "".join("LR"[right[p]] for p in reversed(path)) for right in (self.right, self.right_b)
         )
         return a, b
 
 
 class Walk:
-    """One tree of each side, walked.
+    """A side-by-side walk through one tree of each side.
 
     Attributes
     ----------
     pairs : Pairs
     leaves : (k,) int array
         Pairs of two leaves.
-    parted : list
-        Pairs whose splits part the training rows in another way, or of which one is a leaf.
-    reworded : list
-        Pairs that ask other questions and part the training rows alike all the same.
+    differing_splits : list
+        Pairs whose splits have different partitions of the training rows, or with only one leaf.
+    equivalent_splits : list
+        Pairs of different splits with the same partition of the training rows.
     exchanged : set
-        Those of them that send left in one tree what goes right in the other, so that the left
-        child of one stands at the place of the other's right child.
+        Pairs of the latter with left and right exchanged, so that the left child of one is at the
+        place of the other's right child.
     """
 
     def __init__(self, a: TreeEnsemble, b: TreeEnsemble, training: Training, tree: int) -> None:
         self.a, self.b, self.training = a, b, training
         self.pairs = Pairs()
-        self.parted: list[Found] = []
-        self.reworded: list[Found] = []
+        self.differing_splits: list[Differing] = []
+        self.equivalent_splits: list[Differing] = []
         self.exchanged: set[int] = set()
         self._rows: dict[int, Rows] = {0: np.arange(training.rows)}
         leaves: list[np.ndarray] = []
@@ -85,7 +85,9 @@ class Walk:
             here = self._add(x, y, parent, right, right_b)
             inner_x, inner_y = a.left[x] >= 0, b.left[y] >= 0
             leaves.append(here[~inner_x & ~inner_y])
-            self.parted += [(pair, "leaf or split") for pair in here[inner_x != inner_y].tolist()]
+            self.differing_splits += [
+                (pair, "leaf or split") for pair in here[inner_x != inner_y].tolist()
+            ]
             on = inner_x & inner_y
             on[on] = self._alike(here[on], x[on], y[on])
             parent, right = np.repeat(here[on], 2), np.tile([False, True], on.sum())
@@ -107,16 +109,16 @@ class Walk:
         return np.arange(first, len(pairs))
 
     def _alike(self, pairs: np.ndarray, x: np.ndarray, y: np.ndarray) -> np.ndarray:
-        """Return which pairs of inner nodes part the training rows alike; note what differs."""
-        alike = same_questions(self.a, self.b, x, y)
+        """Return which pairs of inner nodes have the same partition; record what differs."""
+        alike = same_splits(self.a, self.b, x, y)
         for i in np.flatnonzero(~alike).tolist():
             pair = int(pairs[i])
             what, alike[i] = self._difference(pair, int(x[i]), int(y[i]))
-            (self.reworded if alike[i] else self.parted).append((pair, what))
+            (self.equivalent_splits if alike[i] else self.differing_splits).append((pair, what))
         return alike
 
     def _difference(self, pair: int, x: int, y: int) -> tuple[str, bool]:
-        """Return in what two splits differ, and whether the training rows part alike."""
+        """Return how two splits differ, and whether they have the same partition of the rows."""
         a, b = self.a, self.b
         if a.feature[x] != b.feature[y]:
             return "feature", False
@@ -125,26 +127,26 @@ class Walk:
             return "kind of split", False
         rows = self.rows_at(pair)
         moved = rows[self.training.goes_left(a, x, rows) != self.training.goes_left(b, y, rows)]
-        question = "category set" if sets[0] else "threshold"
+        kind = "category set" if sets[0] else "threshold"
         if sets[0] and len(moved) == len(rows) > 0:
             self.exchanged.add(pair)
             return "sides", True
         if len(moved):
-            values = self.training.asked(a, x, moved)
+            values = self.training.feature_values(a, x, moved)
             missing = is_missing(a, x, values) | is_missing(b, y, values)
-            return ("missing side" if missing.all() else question), False
+            return ("missing side" if missing.all() else kind), False
         if sets[0]:
-            same = listed(a, x) == listed(b, y)
+            same = left_categories(a, x) == left_categories(b, y)
         else:
             same = bool(same_thresholds(a, b, np.array([x]), np.array([y]))[0])
-        return ("missing side" if same else question), True
+        return ("missing side" if same else kind), True
 
     def rows_at(self, pair: int) -> Rows:
-        """Return the training rows that reach a pair: the same in both, as they did not part."""
-        way = list(self.pairs.way(pair))
-        known = next(i for i, p in enumerate(way) if p in self._rows)
-        rows = self._rows[way[known]]
-        for here in reversed(way[:known]):
+        """Return the training rows that reach a pair; they are the same in both trees."""
+        path = list(self.pairs.path(pair))
+        known = next(i for i, p in enumerate(path) if p in self._rows)
+        rows = self._rows[path[known]]
+        for here in reversed(path[:known]):
             above = self.pairs.a[self.pairs.parent[here]]
             left = self.training.goes_left(self.a, above, rows)
             rows = self._rows[here] = rows[~left if self.pairs.right[here] else left]

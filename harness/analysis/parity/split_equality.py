@@ -1,8 +1,8 @@
-"""Whether two nodes ask the same question, to the bit: what each sends left, of all there can be.
+"""Exact equality of two splits: whether they send every possible value to the same side.
 
-Ensembles may say the same in other words (``<`` instead of ``<=``, another mark for missing
-values), so what is compared is where values go: the last one that a threshold sends left, NaN,
-zero where it counts as missing, and every category.
+Ensembles may express the same split in different ways (``<`` instead of ``<=``, another code for
+missing values). Therefore the sides of values are compared: the last value that a threshold sends
+left, NaN, zero if it counts as missing, and every category.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from harness.trees import predict
 from harness.trees.ensemble import Missing, TreeEnsemble
 
 
-def same_questions(a: TreeEnsemble, b: TreeEnsemble, x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Return where inner nodes ``x`` of one ensemble and ``y`` of the other ask the same, (n,)."""
+def same_splits(a: TreeEnsemble, b: TreeEnsemble, x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Return where inner nodes ``x`` of one ensemble and ``y`` of the other split alike, (n,)."""
     same: np.ndarray = a.feature[x] == b.feature[y]
     sets = a.categories[x] >= 0
     same &= sets == (b.categories[y] >= 0)
@@ -23,12 +23,12 @@ def same_questions(a: TreeEnsemble, b: TreeEnsemble, x: np.ndarray, y: np.ndarra
     zero = (a.missing[x] == Missing.ZERO) | (b.missing[y] == Missing.ZERO)
     same &= ~zero | (_side_of(a, x, 0.0) == _side_of(b, y, 0.0))
     for i in np.flatnonzero(same & sets).tolist():
-        same[i] = listed(a, int(x[i])) == listed(b, int(y[i]))
+        same[i] = left_categories(a, int(x[i])) == left_categories(b, int(y[i]))
     return same
 
 
 def same_thresholds(a: TreeEnsemble, b: TreeEnsemble, x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Return where two numeric splits send every value that can be to the same side, (n,)."""
+    """Return where two numeric splits send every possible value to the same side, (n,)."""
     one, other = a.threshold[x], b.threshold[y]
     if (a.comparison, a.input_dtype) != (b.comparison, b.input_dtype):
         one, other = last_left(a, one), last_left(b, other)
@@ -36,7 +36,7 @@ def same_thresholds(a: TreeEnsemble, b: TreeEnsemble, x: np.ndarray, y: np.ndarr
 
 
 def last_left(e: TreeEnsemble, threshold: np.ndarray) -> np.ndarray:
-    """Return the largest value of the input dtype that thresholds send left, as float64."""
+    """Return the largest value of the input dtype that goes left at thresholds, as float64."""
     dtype = np.dtype(e.input_dtype).type
     with np.errstate(over="ignore"):
         nearest = threshold.astype(dtype)
@@ -53,14 +53,14 @@ def _side_of(e: TreeEnsemble, nodes: np.ndarray, value: float) -> np.ndarray:
     return predict.goes_left(e, nodes, np.full(len(nodes), value))
 
 
-def listed(e: TreeEnsemble, node: int) -> tuple[bool, tuple[int, ...]]:
-    """Return whether the codes that a node lists go left, and the codes."""
+def left_categories(e: TreeEnsemble, node: int) -> tuple[bool, tuple[int, ...]]:
+    """Return whether the category codes of a node go left, and the codes."""
     number = int(e.categories[node])
     codes = e.set_codes[e.set_indptr[number] : e.set_indptr[number + 1]]
     return bool(e.members_left[number]), tuple(codes.tolist())
 
 
 def is_missing(e: TreeEnsemble, node: int, values: np.ndarray) -> np.ndarray:
-    """Return which values a node takes for missing, or cannot compare, (n,)."""
-    found: np.ndarray = np.isnan(values)
-    return found | (values == 0) if e.missing[node] == Missing.ZERO else found
+    """Return which values a node treats as missing or cannot compare, (n,)."""
+    missing: np.ndarray = np.isnan(values)
+    return missing | (values == 0) if e.missing[node] == Missing.ZERO else missing

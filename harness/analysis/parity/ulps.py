@@ -1,4 +1,4 @@
-"""How many representable numbers lie between two."""
+"""Number of representable numbers between two numbers."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 
 
 def ulps_between(one: float, other: float, dtype: str) -> tuple[int | None, str]:
-    """Return the steps from one number to another, and the dtype whose steps were counted.
+    """Return the steps from one number to another, and the dtype of the steps.
 
     Parameters
     ----------
@@ -18,7 +18,7 @@ def ulps_between(one: float, other: float, dtype: str) -> tuple[int | None, str]
     Returns
     -------
     steps
-        None where a number is NaN.
+        None if a number is NaN.
     """
     if math.isnan(one) or math.isnan(other):
         return None, dtype
@@ -31,6 +31,6 @@ def ulps_between(one: float, other: float, dtype: str) -> tuple[int | None, str]
 
 
 def _place(value: float, dtype: type[np.floating], bits: type[np.signedinteger]) -> int:
-    """Return where a number stands among all of its dtype, zero at 0."""
+    """Return the position of a number among all of its dtype, zero at 0."""
     number = int(np.array(value, dtype).view(bits))
     return number if number >= 0 else int(np.iinfo(bits).min) - number

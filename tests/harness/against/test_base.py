@@ -201,9 +201,9 @@ def claims(project, text, *globs, broken=()):
         ('reference="lib"', {"L2": "claims nothing there", "L3": "claims nothing there"}),
         (
             'reference="other", rungs={"default": "L2", "lib": "L3"}',
-            {"L2": "it answers to other", "L3": "it answers to other"},
+            {"L2": "its reference is other", "L3": "its reference is other"},
         ),
-        ("rungs={}", {"L2": "answers to no library", "L3": "answers to no library"}),
+        ("rungs={}", {"L2": "reference is no library", "L3": "reference is no library"}),
     ],
 )
 def test_a_claim_that_the_head_has_dropped_fails_by_name(project, now, lost):

@@ -217,7 +217,7 @@ def test_rungs(head, base, state):
     found = decide(seen, LABELS, Limits())
     (one,) = [d for d in found if d.gate.kind == "rung"]
     assert (one.state, one.reference, one.limit) == (state, "library", base)
-    assert f"xgboost mode reaches {head or 'no rung'}, the base {base}" in one.reason
+    assert f"xgboost mode reaches {head or 'no parity level'}, the base {base}" in one.reason
 
 
 def test_a_base_on_no_rung_asks_nothing():

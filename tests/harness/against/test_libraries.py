@@ -53,7 +53,7 @@ def test_only_what_is_installed_makes_libraries_differ(tmp_path):
 
 def test_an_installation_that_fails_leaves_the_gate_undecided():
     with pytest.raises(BaseError, match=r"cannot be installed: this was planted") as caught:
-        module._must([sys.executable, "-c", "import sys; sys.exit('this was planted')"])
+        module._run_setup([sys.executable, "-c", "import sys; sys.exit('this was planted')"])
     assert caught.value.exit_code == 6
 
 
@@ -66,7 +66,7 @@ class Installer:
     def __init__(self, patch, packages):
         self.commands, self.told = [], []
         self.packages, self.copied = packages, []
-        patch.setattr(module, "_must", self)
+        patch.setattr(module, "_run_setup", self)
 
     def __call__(self, command):
         self.commands.append(command)

@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 from harness.config.experiment import Gate
 from harness.gate.decision import decided
-from harness.gate.unfinished import Undone, find_undone, told_undone
+from harness.gate.unfinished import Undone, find_undone, mark_undone
 
 PAIR = {"algorithm": "ours", "reference": "ours@b"}
 RUNG = {"algorithm": "ours", "reference": "lib", "limit": "L3"}
@@ -44,7 +44,7 @@ def test_an_undecided_answer_takes_the_place_of_one_that_rests_on_half():
         decided(Gate(kind="memory", **PAIR), "fail", "", "wine"),
         decided(Gate(kind="rung", **RUNG), "pass", "", "wine"),
     ]
-    found = list(told_undone(half, undone, "b", "no time"))
+    found = list(mark_undone(half, undone, "b", "no time"))
     late = [(d.gate.kind, d.gate.phase, d.dataset) for d in found if d.reason == "no time"]
     assert sorted(late) == [
         ("accuracy", "train", "wine"),
@@ -63,4 +63,4 @@ def test_an_undecided_answer_takes_the_place_of_one_that_rests_on_half():
 
 def test_where_all_is_done_nothing_changes():
     done = [decided(Gate(kind="speed", **PAIR), "undecided", "no duel", "")]
-    assert list(told_undone(done, Undone(), "b", "no time")) == done
+    assert list(mark_undone(done, Undone(), "b", "no time")) == done

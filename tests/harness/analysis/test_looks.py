@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from harness.analysis.interim_analysis import LOOKS, half_width, stop_reason
+from harness.analysis.interim_analysis import INTERIM_LAUNCHES, half_width, stop_reason
 from harness.analysis.run_view import Interval
 from harness.analysis.speed import LOOK_LEVEL, speeds_of
 from harness.analysis.stats import signed_rank_cdf, signed_rank_trim
@@ -27,7 +27,7 @@ from harness.core.model import (
 def misses(x):
     """Return for each row of symmetric noise at which looks its interval leaves 0 out."""
     missed = []
-    for n in LOOKS:
+    for n in INTERIM_LAUNCHES:
         part = x[:, :n]
         ranks = np.abs(part).argsort(axis=1).argsort(axis=1) + 1
         positive = (ranks * (part > 0)).sum(axis=1)
@@ -39,7 +39,7 @@ def misses(x):
 @pytest.mark.parametrize("draw", ["normal", "standard_cauchy", "laplace"])
 def test_all_looks_together_miss_the_truth_in_at_most_one_of_twenty(draw):
     rng = np.random.default_rng(20260101)
-    missed = misses(getattr(rng, draw)(size=(40_000, LOOKS[-1])))
+    missed = misses(getattr(rng, draw)(size=(40_000, INTERIM_LAUNCHES[-1])))
     any_look = missed.any(axis=0).mean()
     # Binomial error of 40 000 draws is 0.11 %; looking at each with 95 % would give about 11 %.
     assert any_look == pytest.approx(0.0487, abs=0.004)
@@ -49,9 +49,9 @@ def test_all_looks_together_miss_the_truth_in_at_most_one_of_twenty(draw):
 def test_looking_at_every_launch_at_95_percent_would_cry_wolf():
     """The reason for the schedule: one of five duels of equals would be called different."""
     rng = np.random.default_rng(7)
-    x = rng.normal(size=(4_000, LOOKS[-1]))
+    x = rng.normal(size=(4_000, INTERIM_LAUNCHES[-1]))
     stopped = np.zeros(len(x), bool)
-    for n in range(6, LOOKS[-1] + 1):
+    for n in range(6, INTERIM_LAUNCHES[-1] + 1):
         ranks = np.abs(x[:, :n]).argsort(axis=1).argsort(axis=1) + 1
         positive = (ranks * (x[:, :n] > 0)).sum(axis=1)
         least = np.minimum(positive, n * (n + 1) // 2 - positive)
@@ -73,8 +73,8 @@ def job(name):
 
 
 def duel(**rule):
-    stop = StopRule(LOOKS, **{"phase": "fit", **rule}) if rule else None
-    return Duel(job("ours"), job("theirs"), "d", launches=LOOKS[-1], blocks=1, stop=stop)
+    stop = StopRule(INTERIM_LAUNCHES, **{"phase": "fit", **rule}) if rule else None
+    return Duel(job("ours"), job("theirs"), "d", launches=INTERIM_LAUNCHES[-1], blocks=1, stop=stop)
 
 
 def blocks(log_ratios):
@@ -93,7 +93,7 @@ def test_it_is_looked_at_by_schedule_only():
     sure = blocks([1.0 + i / 1000 for i in range(24)])
     asked = duel(claim=1.0)
     ends = [n for n in range(1, 25) if stop_reason(asked, sure[:n])]
-    assert ends == list(LOOKS)
+    assert ends == list(INTERIM_LAUNCHES)
     assert stop_reason(duel(), sure[:8]) == ""
 
 
@@ -139,8 +139,8 @@ def test_intervals_cover_a_planted_ratio_whatever_stopped_the_duel(truth):
     rule = duel(precision=0.02, claim=1.0)
     covered = 0
     for _ in range(300):
-        found = blocks(truth + rng.standard_t(3, LOOKS[-1]) * 0.02)
-        end = next(n for n in LOOKS if stop_reason(rule, found[:n]))
+        found = blocks(truth + rng.standard_t(3, INTERIM_LAUNCHES[-1]) * 0.02)
+        end = next(n for n in INTERIM_LAUNCHES if stop_reason(rule, found[:n]))
         (speed,) = speeds_of(DuelOutcome(rule, Status.DONE, tuple(found[:end])))
         covered += speed.ratio.low <= math.exp(truth) <= speed.ratio.high
     assert covered / 300 >= 0.93  # 95 % promised; three standard errors below is 91 %

@@ -338,7 +338,7 @@ def test_without_rules_the_models_own_gains_are_told():
     ):
         (first,) = compare(with_gain(2.0), with_gain(other, 1), STEP).differences
         assert (first.cause, first.gains) == (cause, ())
-        assert "answers to no library" in first.no_gains
+        assert "has no reference library" in first.no_gains
         assert first.sentence.endswith(f"{words}.")
     (first,) = compare(Side(stump(), "a"), Side(stump(feature=1), "b"), STEP).differences
     assert first.cause == ""
@@ -375,7 +375,7 @@ def test_base_scores_without_trees_may_be_infinite_and_are_compared_as_values(on
 
 def test_two_of_one_name_are_told_apart():
     first = compare(Side(stump(), "x"), Side(stump(0.6), "x"), STEP).differences[0]
-    assert "x (A) asks “c0 <= 0.5” and x (B) “c0 <= 0.6”" in first.sentence
+    assert "x (A) splits on “c0 <= 0.5” and x (B) on “c0 <= 0.6”" in first.sentence
 
 
 @pytest.mark.parametrize(

@@ -83,7 +83,7 @@ def test_params_that_change_the_gain_are_followed(name, task, params):
         ("xgboost.hist", {"num_parallel_tree": 2}, "not one tree an output"),
         ("lightgbm.gbdt", {"bagging_freq": 1}, "with subsample_freq=1"),
         ("mine.unknown", {}, "mine.unknown has no rule"),
-        ("", {}, "answers to no library"),
+        ("", {}, "has no reference library"),
     ],
 )
 def test_what_cannot_be_followed_says_why(name, params, reason):

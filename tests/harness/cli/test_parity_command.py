@@ -94,7 +94,7 @@ def test_a_missed_rung_fails_the_gate_and_is_drawn(run):
     code, out, _ = run("twin", "-d", "iris", "--a", "fault=ulp", "--require", "L3")
     assert code == 1
     assert "L2    the same trees from raw data" in out
-    assert "Tree 0, the root (75 training rows): twin asks “petal" in out
+    assert "Tree 0, the root (75 training rows): twin splits on “petal" in out
     assert "which are 1 float64 step apart" in out
     assert "A: twin" in out
     assert "▶ petal" in out

@@ -88,5 +88,5 @@ def _job_of(best: Best, registry: Registry, plugins: Sequence[str]) -> tuple[Job
             if same and canonical(trial.params) == canonical(wanted.params):
                 return job, trial
     raise ConfigError(
-        f"{wanted.algorithm} with these params is not planned by today's code: run it again"
+        f"{wanted.algorithm} with these params is not planned by the current code: run it again"
     )

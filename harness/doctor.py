@@ -99,15 +99,17 @@ def kernel_cache() -> Check:
     name = "kernel cache"
     answer, complaint = ask("from algorithms.runtime.jit import CACHE_FOLDER as f; print(f)")
     if complaint:
-        return Check(name, "fail", complaint, "is the installation whole? `make setup` mends it")
-    advice = "set HARNESS_KERNEL_CACHE to a folder of yours"
+        return Check(
+            name, "fail", complaint, "the installation may be incomplete; `make setup` repairs it"
+        )
+    advice = "set HARNESS_KERNEL_CACHE to a writable folder"
     if answer == "None":
-        return Check(name, "warn", "no folder can be written to: every process compiles", advice)
+        return Check(name, "warn", "no writable folder: every process compiles the kernels", advice)
     folder = Path(answer)
     sizes = [file.stat().st_size for file in folder.rglob("*") if file.is_file()]
     message = f"{folder}, {len(sizes)} files, {sum(sizes) / 2**20:.1f} MiB"
     if folder.parent.name.startswith("tree-harness-kernels-"):
-        message += ": the usual folder cannot be written to"
+        message += "; the usual folder is not writable"
         return Check(name, "warn", message, advice)
     return Check(name, "ok", message)
 
@@ -119,17 +121,17 @@ def timing(found: JSON) -> Iterator[Check]:
     advice = "cpupower frequency-set --governor performance" if slow else ""
     yield Check("cpu governor", "warn" if slow else "ok", governor, advice)
     if found["turbo"] is not None:
-        advice = "times follow the temperature; switch it off for narrow intervals"
+        advice = "times depend on the temperature; switch it off for narrow intervals"
         state = "on" if found["turbo"] else "off"
         yield Check("turbo", "warn" if found["turbo"] else "ok", state, advice * found["turbo"])
     if found["virtualised"]:
-        advice = "neighbours add noise: trust intervals of duels, not lone seconds"
+        advice = "other virtual machines add noise: trust intervals of duels, not single times"
         yield Check("hardware", "warn", "a virtual machine", advice)
     elif found["virtualised"] is not None:
         yield Check("hardware", "ok", "no virtual machine")
     load, cores = found["load"][0], found["cores"]
     busy = load > max(0.5, 0.1 * cores)
-    advice = "timed trials will be noisy: wait, or stop what else runs" if busy else ""
+    advice = "timed trials will be noisy: wait, or stop other programs" if busy else ""
     yield Check("load", "warn" if busy else "ok", f"{load} on {cores} processors", advice)
 
 
@@ -141,7 +143,7 @@ def processors() -> Check:
     usable = min(allowed, quota or allowed)
     message = f"{usable:g} of {total} usable"
     if quota and quota < allowed:
-        advice = f"the container is held to {quota:g}: more threads than that only wait"
+        advice = f"the container is limited to {quota:g}: more threads than that only wait"
         return Check("processors", "warn", message, advice)
     return Check("processors", "ok", message)
 
@@ -165,7 +167,7 @@ def plugins() -> Check:
     if registry.broken:
         listed = "; ".join(f"{b.plugin}: {b.reason}" for b in registry.broken)
         advice = "`harness list plugins` shows them; the others work"
-        return Check("plugins", "warn", f"{count} algorithms, but broken are {listed}", advice)
+        return Check("plugins", "warn", f"{count} algorithms; broken: {listed}", advice)
     return Check("plugins", "ok", f"{count} algorithms, {len(registry.names('dataset'))} datasets")
 
 

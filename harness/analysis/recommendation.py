@@ -359,7 +359,7 @@ def recommendation(answer: Answer) -> str:
         return f"Use {chosen.name} {where}: it has the {word} {score}."
     times = best.fit_seconds / chosen.fit_seconds
     return (
-        f"Use {chosen.name} {where}: its {score} cannot be told from the best "
+        f"Use {chosen.name} {where}: its {score} is not measurably different from the best "
         f"({best.name}, {number(best.score.value)}), and it trains {times:.2g} times as fast."
     )
 
@@ -375,13 +375,13 @@ def caution(answer: Answer) -> str:
         )
     if others:
         named = ", ".join(others[:3]) + (f" and {len(others) - 3} more" if len(others) > 3 else "")
-        reasons.append(f"{named} cannot be told from the best on {_splits(answer)}")
+        reasons.append(f"{named} cannot be distinguished from the best on {_splits(answer)}")
     if answer.rows and answer.train_rows < 0.7 * answer.rows and "sample" in answer.budget:
         reasons.append("training on all rows (a larger --budget) may change the order")
     if not answer.tuned:
         reasons.append("parameters were not tuned (--track tuned --budget 30m)")
     if not reasons:
-        return "Nothing in this run speaks against it; new data may."
+        return "No result of this run argues against it; new data may."
     return f"What could change this: {'; '.join(reasons)}."
 
 
@@ -434,8 +434,8 @@ def answer_text(answers: Sequence[Answer]) -> AnswerText | None:
     )
     open_ones = sum(bool(a.alike) for a in answers)
     second = (
-        f"What could change this: on {open_ones} of {len(answers)} datasets others cannot be told "
-        "from the best; more splits or rows decide."
+        f"What could change this: on {open_ones} of {len(answers)} datasets others cannot be "
+        "distinguished from the best; more splits or rows decide."
     )
     more = len(answers) - MOST_ROWS
     tail = [f"{more} more datasets: see the report."] if more > 0 else []

@@ -30,6 +30,7 @@ TRAIN = "train"  # native form and fit together, as a user meets them
 WAITING = 0.8  # a call that computed for less than this share of its time was kept waiting
 OTHERS = 0.5  # threads that may run on average while both sides rest
 WAITED_CALLS = 0.1  # share of such calls above which a duel is doubted
+BUSY_NOTES = ("busy machine", "contaminated")  # how such notes begin, now and in older results
 SHORTEST = 1e-3  # seconds; below it the clocks' own steps disturb that share
 
 
@@ -184,8 +185,8 @@ def contamination(outcome: DuelOutcome) -> tuple[str, ...]:
         share = waited_share(s for block in outcome.blocks for s in getattr(block, side))
         if share > WAITED_CALLS:
             notes.append(
-                f"contaminated: {share:.0%} of the calls of {job.name} were kept waiting "
-                "(other load, input and output, or work in child processes)"
+                f"busy machine: {share:.0%} of the calls of {job.name} waited for the processor "
+                "(other programs, input and output, or child processes)"
             )
     launches = outcome.facts.get("launches", ())
     others = _others(launches)
@@ -200,8 +201,8 @@ def _others(launches: Sequence[JSON]) -> list[str] | None:
         return None
     if max(found) <= OTHERS:
         return []
-    told = f"contaminated: {max(found):.1f} threads ran on average"
-    return [f"{told} while both sides should have rested"]
+    told = f"busy machine: other programs kept {max(found):.1f} threads busy"
+    return [f"{told} on average while both sides rested"]
 
 
 def _load(launches: Sequence[JSON], duel: Duel) -> list[str]:
@@ -211,8 +212,8 @@ def _load(launches: Sequence[JSON], duel: Duel) -> list[str]:
     if not loads or max(loads) <= threads + 0.5:
         return []
     many = "s" if threads > 1 else ""
-    told = f"contaminated: load average up to {max(loads):.1f} where {threads} thread{many}"
-    return [f"{told} should have been at work"]
+    told = f"busy machine: load average up to {max(loads):.1f} while {threads} thread{many}"
+    return [f"{told} ran the calls"]
 
 
 def waited_share(samples: Iterable[Sample]) -> float:

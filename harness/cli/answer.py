@@ -26,8 +26,8 @@ def print_answer(view: RunView) -> None:
     click.echo()
     is_own = view.datasets.get(answers[0].dataset, {}).get("source") == "file"
     if len(answers) == 1 and is_own and (code := code_of(view, answers[0])):
-        click.echo("Code to paste:\n")
+        click.echo("Code to copy:\n")
         click.echo("\n".join(f"    {line}".rstrip() for line in code.splitlines()))
-        click.echo("\nOr train it on all rows, and predict new ones:\n")
+        click.echo("\nOr train it on all rows and predict new rows:\n")
         click.echo(f"    harness best {printable(view.run['id'])} --save model.pkl")
         click.echo("    harness predict model.pkl NEW.csv\n")

@@ -20,7 +20,9 @@ from harness.plugins.registry import load_registry
 
 @click.command("best")
 @click.argument("run", default="latest")
-@click.option("--dataset", default="", metavar="NAME", help="Of a run on several datasets.")
+@click.option(
+    "--dataset", default="", metavar="NAME", help="Dataset to choose, for a run on several."
+)
 @click.option(
     "--save",
     type=click.Path(path_type=Path),

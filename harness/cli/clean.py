@@ -15,7 +15,7 @@ from harness.core.units import parse_duration
 @click.command("clean")
 @click.option("--run", "runs", multiple=True, metavar="ID", help="Remove this run.")
 @click.option("--older-than", metavar="DURATION", help="Remove runs older than, say, 720h.")
-@click.option("--yes", is_flag=True, help="Do it; without it, only say what would be removed.")
+@click.option("--yes", is_flag=True, help="Remove them; without this option, only list them.")
 @results_option
 @json_option
 def command(
@@ -55,5 +55,5 @@ def _ago(duration: str) -> datetime:
         return datetime.now(UTC) - timedelta(seconds=parse_duration(duration))
     except OverflowError:  # before the year 1
         raise ConfigError(
-            f"--older-than {duration[:80]}: no run is so old; give a shorter time, such as 720h"
+            f"--older-than {duration[:80]}: no run is that old; give a shorter time, such as 720h"
         ) from None

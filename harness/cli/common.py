@@ -48,13 +48,13 @@ results_option = click.option(
 undecided_option = click.option(
     "--undecided",
     type=click.Choice(["pass", "fail"]),
-    help="What an undecided gate counts as (default: exit code 6).",
+    help="Treat an undecided gate as this (default: exit code 6).",
 )
 capacity_option = click.option(
     "--capacity",
     multiple=True,
     metavar="KEY=VALUE",
-    help="The same capacity for both, such as trees=100.",
+    help="The same size parameters for both, such as trees=100.",
 )
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON on stdout.")
 
@@ -88,7 +88,7 @@ def sole_option(name: str, beside: Iterable[str]) -> None:
         and context.get_parameter_source(str(param.name)) is click.core.ParameterSource.COMMANDLINE
     ]
     if given:
-        raise ConfigError(f"--{name} repeats what was asked for then: leave out {', '.join(given)}")
+        raise ConfigError(f"--{name} repeats the stored options: leave out {', '.join(given)}")
 
 
 # A command that has several things to tell by its exit code tells the first of these.

@@ -28,9 +28,13 @@ from harness.plugins.registry import load_registry
     "tolerances",
     multiple=True,
     metavar="METRIC=VALUE",
-    help="Change that counts as none, in the metric's unit (default: the declared margin).",
+    help=(
+        "Largest change that does not count, in the metric's unit (default: the declared margin)."
+    ),
 )
-@click.option("--markdown", is_flag=True, help="Print tables for a pull request instead.")
+@click.option(
+    "--markdown", is_flag=True, help="Print tables in Markdown for a pull request instead."
+)
 @plugin_option
 @results_option
 @json_option

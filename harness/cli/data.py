@@ -108,11 +108,15 @@ def verify(names: tuple[str, ...], *, plugins: tuple[Path, ...], as_json: bool) 
 @command.command("add")
 @click.argument("path", type=click.Path(path_type=Path))
 @click.option("--target", required=True, help="The column to predict.")
-@click.option("--name", required=True, help="What the dataset is called from now on.")
+@click.option("--name", required=True, help="Name of the new dataset.")
 @click.option("--task", type=click.Choice(["binary", "multiclass", "regression"]))
-@click.option("--weight", default="", help="The column that weighs the rows.")
-@click.option("--group", default="", help="The column whose groups stay on one side of a split.")
-@click.option("--summary", default="", help="One line about it.")
+@click.option("--weight", default="", help="The column with the weights of the rows.")
+@click.option(
+    "--group",
+    default="",
+    help="The column of groups; a group is never split between training and test.",
+)
+@click.option("--summary", default="", help="One line that describes it.")
 @json_option
 def add(path: Path, *, target: str, name: str, as_json: bool, **facts: Any) -> None:
     """Write a card for your own file, so that its dataset is known by name."""

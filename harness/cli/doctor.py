@@ -11,7 +11,9 @@ from harness.cli.common import json_option, print_json, printable, results_optio
 
 @click.command("doctor")
 @click.option(
-    "--deep", is_flag=True, help="Also time the first call of every compiled algorithm: minutes."
+    "--deep",
+    is_flag=True,
+    help="Also time the first call of every compiled algorithm; takes minutes.",
 )
 @results_option
 @json_option

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 @click.argument("b", required=False)
 @click.option("-d", "--dataset", metavar="NAME", help="A dataset, or NAME:rows=100000.")
 @click.option(
-    "--again", metavar="DUEL", help="Fight a stored duel again, by its id, as it was asked for."
+    "--again", metavar="DUEL", help="Run a stored duel again, by its id, with its stored options."
 )
 @click.option("--launches", type=int, help="Pairs of fresh processes.  [default: 8]")
 @click.option(
@@ -45,28 +45,28 @@ if TYPE_CHECKING:
 @click.option(
     "--precision",
     metavar="2%",
-    help="Go on for up to 24 launches until the interval is so narrow.",
+    help="Continue up to 24 launches, until the interval is this narrow.",
 )
 @click.option(
     "--claim",
     type=float,
     metavar="RATIO",
-    help="Go on for up to 24 launches until it is decided whether the ratio is so much or more.",
+    help="Continue up to 24 launches, until it is decided whether the ratio is at least this.",
 )
 @click.option(
     "--phase",
     default="train",
     show_default=True,
-    help="The phase that --precision and --claim are about.",
+    help="The phase for --precision and --claim.",
 )
 @click.option("--threads", type=int, default=1, show_default=True, help="Threads of each side.")
 @capacity_option
 @params_options
 @click.option("--seed", type=int, default=0, show_default=True)
-@click.option("--timeout", default="10m", show_default=True, help="Most time a call may take.")
+@click.option("--timeout", default="10m", show_default=True, help="Time limit of a call.")
 @plugin_option
 @results_option
-@click.option("--fresh", is_flag=True, help="Measure again what is already known.")
+@click.option("--fresh", is_flag=True, help="Measure again even if a result is stored.")
 @json_option
 def command(**given: Any) -> int:
     """Time algorithms A and B in interleaved pairs on one dataset.

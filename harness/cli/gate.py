@@ -57,19 +57,23 @@ OF_AGAINST = {
     metavar="NAME",
     help="With --against: on these datasets.",
 )
-@click.option("--all", "everything", is_flag=True, help="With --against: what did not change, too.")
-@click.option("--slower", metavar="5%", help="With --against: how much slower the head may be.")
 @click.option(
-    "--larger", metavar="10%", help="With --against: how much more memory it may take at its peak."
+    "--all", "everything", is_flag=True, help="With --against: measure unchanged algorithms, too."
+)
+@click.option("--slower", metavar="5%", help="With --against: allowed increase of time.")
+@click.option("--larger", metavar="10%", help="With --against: allowed increase of peak memory.")
+@click.option(
+    "--worse",
+    metavar="1%",
+    help="With --against: allowed increase of the loss, as a share of the gap.",
 )
 @click.option(
-    "--worse", metavar="1%", help="With --against: how much worse the loss may be, of the gap."
+    "--fresh", is_flag=True, help="With --against: measure again even if a result is stored."
 )
-@click.option("--fresh", is_flag=True, help="With --against: measure again what is known.")
 @click.option(
     "--budget",
     metavar="35m",
-    help="With --against: the time for all of it; what is not begun by then is undecided.",
+    help="With --against: time limit in total; what has not begun by then is undecided.",
 )
 @undecided_option
 @click.option(
@@ -90,7 +94,7 @@ def command(**given: Any) -> int:
     comparison. Exit codes: 0 all hold, 1 one fails, 6 one is undecided.
     """
     if given["markdown"] not in (None, "-") and given["markdown"].endswith(".toml"):
-        raise click.UsageError(f"--markdown would write over {given['markdown']}: name FILE first")
+        raise click.UsageError(f"--markdown would overwrite {given['markdown']}: name FILE first")
     if given["against"] is not None:
         return _against(given)
     for name, option in OF_AGAINST.items():
@@ -150,7 +154,7 @@ def _limits(given: dict[str, Any]) -> Any:
     names = ("slower", "larger", "worse")
     limits = Limits(**{name: parse_share(given[name]) for name in names if given[name]})
     if min(getattr(limits, name) for name in names) <= 0:
-        raise ConfigError("--slower, --larger and --worse are above 0, such as 5%")
+        raise ConfigError("--slower, --larger and --worse must be above 0, such as 5%")
     return limits
 
 

@@ -31,19 +31,19 @@ from harness.plugins.registry import load_registry
     "--asv",
     type=click.Path(path_type=Path),
     metavar="DIR",
-    help="The folder of asv's results.  [default: .asv/results, where it is]",
+    help="The folder of asv's results.  [default: .asv/results, if it exists]",
 )
 @click.option(
     "--threshold",
     default="5%",
     show_default=True,
-    help="The least step, as a share of the level before.",
+    help="The smallest step, as a share of the level before.",
 )
 @click.option(
     "--output",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="Where the page goes.  [default: history.html in the results]",
+    help="File of the page.  [default: history.html in the results]",
 )
 @click.option("--open", "open_it", is_flag=True, help="Open the page in a browser.")
 @plugin_option

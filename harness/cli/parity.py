@@ -52,19 +52,19 @@ if TYPE_CHECKING:
     type=int,
     default=5,
     show_default=True,
-    help="Splits that the trees are grown on; a rung must be reached on each.",
+    help="Splits to grow the trees on; a parity level must be reached on each.",
 )
 @click.option("--seed", type=int, default=0, show_default=True)
 @click.option("--threads", type=int, default=1, show_default=True, help="Threads of each side.")
-@click.option("--timeout", default="10m", show_default=True, help="Most time a trial may take.")
+@click.option("--timeout", default="10m", show_default=True, help="Time limit of a trial.")
 @click.option(
     "--require",
     type=click.Choice(["L0", "L1", "L2", "L3"], case_sensitive=False),
-    help="Exit with 1 unless every dataset reaches this rung.",
+    help="Exit with 1 unless every dataset reaches this parity level.",
 )
 @plugin_option
 @results_option
-@click.option("--fresh", is_flag=True, help="Compare again what is already known.")
+@click.option("--fresh", is_flag=True, help="Compare again even if a result is stored.")
 @json_option
 def command(**given: Any) -> int:
     """Compare the trees of A with those of B, by default the reference that A answers to.

@@ -34,7 +34,7 @@ def command() -> None:
     type=click.Choice(KINDS),
     default="algorithm",
     show_default=True,
-    help="What the plugin offers.",
+    help="Kind of plugin.",
 )
 @click.option(
     "--into",
@@ -56,13 +56,17 @@ def new(*, name: str, kind: str, into: Path) -> None:
 @click.argument("name")
 @plugin_option
 @click.option(
-    "--timeout", type=float, default=300.0, show_default=True, help="Seconds for one check."
+    "--timeout",
+    type=float,
+    default=300.0,
+    show_default=True,
+    help="Time limit of one check, seconds.",
 )
 @click.option(
     "--kind",
     type=click.Choice(KINDS),
     default=None,
-    help="What NAME is, where plugins register it as several.",
+    help="Kind of NAME, if several kinds have this name.",
 )
 @json_option
 def check(

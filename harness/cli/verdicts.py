@@ -22,7 +22,10 @@ def print_verdicts(views: Sequence[RunView]) -> None:
     found = [c for c in count_verdicts(_judged(views)) if c.datasets > 1]
     if not found:
         return
-    click.echo("\naccuracy: datasets by verdict; better and worse after Holm over them")
+    click.echo(
+        "\naccuracy: number of datasets by verdict; better and worse after Holm's adjustment "
+        "over them"
+    )
     print_table(HEADER, [_row(one) for one in found])
     for one in found:
         for words in notes(one):
@@ -35,7 +38,7 @@ def notes(one: VerdictCounts) -> Iterator[str]:
     if one.worse_on:
         yield f"{pair} is worse on {', '.join(one.worse_on)}"
     if one.doubtful:
-        told = "looked at alone; among so many that is no evidence"
+        told = "if tested alone; not significant among so many datasets"
         yield f"{pair} is worse on {', '.join(one.doubtful)} {told}"
 
 

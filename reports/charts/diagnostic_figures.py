@@ -93,7 +93,7 @@ def _diagram(dataset: str, told: Sequence[Diagnostic]) -> Figure:
         for r in rows
     ]
     columns = [Column("Algorithm"), *numeric("Rows", "Predicted", "Observed")]
-    caption = f"How often the event came true on {short(dataset)}, by its probability"
+    caption = f"Observed frequency of the event on {short(dataset)}, by its predicted probability"
     numbers = Table(columns, table, caption, f"diagnostics-reliability-{dataset}")
     return Figure(spec=reliability(rows), title=caption, finding=caption, table=numbers)
 

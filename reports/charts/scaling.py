@@ -47,7 +47,11 @@ def _grown(dataset: str, told: Sequence[Diagnostic], known: Mapping[int, str]) -
         for x, y in medians(d.found)
     ]
     caption = f"Median training time along {listing(axes)} on {short(dataset)}"
-    cut = f"; drawn are {MOST} of {plural(len(names), 'algorithm')}" if len(names) > MOST else ""
+    cut = (
+        f"; the chart shows {MOST} of {plural(len(names), 'algorithm')}"
+        if len(names) > MOST
+        else ""
+    )
     return Figure(
         spec=Plot(panels, across=2 if len(panels) == 4 else 3),
         title=caption,
@@ -119,8 +123,8 @@ def importance_figures(told: Sequence[Diagnostic]) -> list[Block]:
         spec=Plot(
             [_shares(d, name) for d, name in zip(drawn, named(drawn), strict=True)], across=3
         ),
-        title="Share of the gains of each column on both sides, a panel a pair",
-        finding="Each dot is a column: on the line both sides find it equally important.",
+        title="Share of the gains of each column on both sides, one panel for each pair",
+        finding="Each dot is a column; on the line it is equally important on both sides.",
         table=Table(columns, rows, "Share of the gains of each column", "importance"),
         keys=[Key("●", "blue", "a column")],
     )

@@ -123,7 +123,7 @@ def write_page(text: str, path: Path) -> None:
         temporary.replace(path)
     except OSError as error:
         message = (
-            f"cannot write the report {path}: {error.strerror}; free the place, or name another"
+            f"cannot write the report {path}: {error.strerror}; delete files, or name another path"
         )
         raise StoreError(message) from error
     finally:

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from reports.page.page import Page
 
 NOTE = (
-    "In each launch of a duel a new process makes one call of a phase before any is timed: that "
-    "first call pays for threads that start, memory that is asked for and caches that are empty. "
+    "In each launch of a duel, a new process makes one call of a phase before any call "
+    "is timed. This first call also starts threads, allocates memory and fills caches. "
     "Kernels and the table are loaded before it."
 )
 Key = tuple[str, str, str]  # algorithm or the label of a variant, dataset, phase
@@ -38,7 +38,9 @@ def cold_and_warm(page: Page) -> list[Block]:
     told = Table(columns, rows, "Medians of first and of later calls in duels", "cold-and-warm")
     blocks: list[Block] = [Paragraph(NOTE, role="note"), told]
     if again := page.fight_again(page.view.duels):
-        blocks.append(Details("The commands", [Verbatim(again, "The commands that time it again")]))
+        blocks.append(
+            Details("The commands", [Verbatim(again, "Commands that repeat this measurement")])
+        )
     return [Panel("First and later calls", blocks, page.anchor("phases", "cold"), folded=True)]
 
 

@@ -25,11 +25,18 @@ MOST = 24  # panels of one chart
 STEADY = 1e-9  # a relative change of a score that is rounding
 FEWEST = 6  # runs in which a step is looked for; in fewer every change would be one
 ABOUT = (
-    "Mean scores of each run, and ratios of its duels. Where asv is installed, a ring is where its "
-    "step detection finds another level. It says where to look; a change of a score is judged by "
+    "Mean scores of each run, and ratios of its duels. Where asv is installed, a ring "
+    "marks a step that its step detection finds. A step is only a hint; a change of a "
+    "score is judged by "
 )
-NOTE = [ABOUT, Code("harness compare"), ", one of speed by ", Code("harness gate --against"), "."]
-STEP = Key("●", "amber", "another level from here on")
+NOTE = [
+    ABOUT,
+    Code("harness compare"),
+    ", a change of speed by ",
+    Code("harness gate --against"),
+    ".",
+]
+STEP = Key("●", "amber", "step here")
 OTHERS = ("ink", "1 2", "square")  # the look of all datasets beyond those with one of their own
 Line = list[tuple[float, float]]
 
@@ -140,7 +147,7 @@ def _figure(
     cut = f"; {MOST} of {len(lines)} are drawn" if len(lines) > MOST else ""
     return Figure(
         spec=Plot(panels, across=3),
-        title=f"{title} over the runs, a panel an algorithm",
+        title=f"{title} over the runs, one panel for each algorithm",
         finding=f"{title.capitalize()}, over {plural(len(points), 'run')}{cut}.",
         table=Table(columns, rows, f"{title.capitalize()}, run by run", name),
         keys=_keys(datasets, len(known), stepped=any(row[-1].text for row in rows)),

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from harness.analysis.trends import RunPoint
 
 PICK = (
-    "Choose two runs above the table to see them side by side with their change; the command below "
-    "it judges the changes over the splits that both have."
+    "Choose two runs above the table to see them side by side with their change. The "
+    "command below it judges the changes over the splits that both runs have."
 )
 
 
@@ -103,7 +103,7 @@ def _runs(
     blocks: list[Block] = [Table(columns, rows, "The newest first", "runs")]
     if older:
         told = [_named(str(run["id"]), run, reports) for run in older]
-        table = Table(columns[:4], told, "Older runs, whose scores are not compared", "older")
+        table = Table(columns[:4], told, "Older runs (scores not compared)", "older")
         blocks.append(Details(plural(len(older), "older run"), [table]))
     return Fragment(blocks, badge=count(len(points) + len(older)))
 
@@ -149,7 +149,7 @@ def _newest(newest: Sequence[RunComparison]) -> list[tuple[str, str, Fragment]]:
                 folded=len(newest) > 2,
             )
         )
-    return [("newest", "The newest against the one before", Fragment(parts))]
+    return [("newest", "The newest run against the one before", Fragment(parts))]
 
 
 def _courses(points: Sequence[RunPoint]) -> list[tuple[str, str, Fragment]]:

@@ -29,13 +29,13 @@ RATIO_HEADER = ("Change", "Algorithm", "Dataset", "Phase", "Old ratio", "New rat
 RUNG_HEADER = ("Algorithm", "Dataset", "Mode", "Old rung", "New rung")
 TURN_HEADER = ("Algorithm", "Dataset", "Split", "Old", "New")
 RAW = (
-    "Seconds of two runs are not interleaved: they give an order of magnitude and decide nothing; "
-    "a duel decides."
+    "Seconds of two runs are rough: the runs were not timed side by side. Only a duel "
+    "decides which is faster."
 )
 
 APART = (
-    "A ratio is the reference's time over ours, from the calls of one run; faster or slower now is "
-    "said where the intervals of both runs lie apart."
+    "A ratio is the reference's time over ours, from the calls of one run. A pair is "
+    "faster or slower now where the intervals of both runs do not overlap."
 )
 
 
@@ -213,12 +213,12 @@ def comparison_sentence(comparison: RunComparison) -> str:
     for number, where in ((c.only_old, "only in the old"), (c.only_new, "only in the new")):
         parts += [f"{number} {where}"] if number else []
     parts += [f"{c.other_data} on data that changed since"] if c.other_data else []
-    parts += [f"{plural(len(c.turns), 'cell')} ended otherwise"] if c.turns else []
+    parts += [f"{plural(len(c.turns), 'cell')} with another outcome"] if c.turns else []
     for word in ("slower", "faster"):
         apart = sum(r.verdict == word for r in c.ratios)
         parts += [f"{plural(apart, 'ratio')} of duels {word} now"] if apart else []
     other = sum(r.old != r.new for r in c.rungs)
-    parts += [f"{plural(other, 'pair')} on another rung"] if other else []
+    parts += [f"{plural(other, 'pair')} with another parity level"] if other else []
     return spaced(f"{'; '.join(parts)}. Scores: {listing(told) or 'none to compare'}.")
 
 
@@ -227,7 +227,7 @@ def comparison_markdown(comparison: RunComparison) -> str:
     names = [escaped(str(run.get("id", ""))) for run in (comparison.old, comparison.new)]
     parts = [f"**{names[1]} against {names[0]}**: {escaped(comparison_sentence(comparison))}"]
     if rows := change_rows(comparison.changes):
-        parts += [markdown_table(CHANGE_HEADER, rows), "Positive changes are for the better."]
+        parts += [markdown_table(CHANGE_HEADER, rows), "A positive change is an improvement."]
     if rows := turn_rows(comparison):
         parts += [markdown_table(TURN_HEADER, rows)]
     if rows := rung_rows(comparison):
@@ -257,9 +257,9 @@ def comparison_tables(
     """Return titles with header and rows: scores, rungs, ratios, other ends, raw seconds."""
     found = [
         ("", (CHANGE_HEADER, change_rows(comparison.changes))),
-        ("another rung", (RUNG_HEADER, rung_rows(comparison))),
+        ("another parity level", (RUNG_HEADER, rung_rows(comparison))),
         (APART, (RATIO_HEADER, ratio_rows(comparison))),
-        ("ended otherwise", (TURN_HEADER, turn_rows(comparison))),
+        ("another outcome", (TURN_HEADER, turn_rows(comparison))),
         (RAW, (SECONDS_HEADER, seconds_rows(comparison))),
     ]
     return [(title, table) for title, table in found if table[1]]

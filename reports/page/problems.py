@@ -70,4 +70,4 @@ def _others(noun: str, whys: Sequence[str]) -> list[Words]:
     if not whys:
         return []
     why = next(filter(None, whys), "")
-    return [f"{plural(len(whys), noun)} came to no end" + (f": {short(why, 160)}" if why else "")]
+    return [f"{plural(len(whys), noun)} did not finish" + (f": {short(why, 160)}" if why else "")]

@@ -195,4 +195,6 @@ def raw(cell: Cell) -> Markup:
 
 def refuse(block: object) -> NoReturn:
     """Say that something is no block, whatever it is."""
-    raise TypeError(f"{type(block).__name__} is no block of a report; see reports/blocks/blocks.py")
+    raise TypeError(
+        f"{type(block).__name__} is not a block of a report; see reports/blocks/blocks.py"
+    )

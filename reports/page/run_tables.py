@@ -117,7 +117,7 @@ def _rungs(points: Sequence[RunPoint], name: str) -> Table:
         ]
         for (algorithm, reference, dataset, mode), by_run in found.items()
     ]
-    caption = "The rungs that pairs reach in each run"
+    caption = "Parity level of each pair in each run"
     heads = ("Algorithm", "Dataset", "Mode")
     return _table(points, heads, rows, caption, f"rungs-{name}", compare=True)
 

@@ -31,7 +31,7 @@ def accuracy_sentences(page: Page) -> list[str]:
     where = "pooled over their datasets" if pooled else "each on one dataset"
     counts = Counter(a.verdict for a in verdicts)
     words = [f"{counts[v]} {_plural_verdict(v)}" for v in ORDER if counts[v]]
-    sentences = [f"Of {len(verdicts)} comparisons of accuracy, {where}, {listing(words)}."]
+    sentences = [f"Accuracy in {len(verdicts)} comparisons, {where}: {listing(words)}."]
     if worse := sorted({a.algorithm for a in verdicts if a.verdict == "worse"}):
         sentences.append(f"Less accurate than the reference: {few(worse)}.")
     return sentences
@@ -42,15 +42,15 @@ def _one_accuracy(verdict: Accuracy) -> str:
         "equivalent": "is as accurate as",
         "better": "is more accurate than",
         "worse": "is less accurate than",
-    }.get(verdict.verdict, "cannot yet be told from")
-    tail = "" if verdict.verdict in ORDER[:3] else " in accuracy"
+    }.get(verdict.verdict, "may or may not be as accurate as")
+    tail = "" if verdict.verdict in ORDER[:3] else " (more splits needed)"
     where = f" on {short(verdict.dataset)}" if verdict.dataset else ""
     return f"{short(verdict.algorithm)} {said} {short(verdict.reference)}{where}{tail}."
 
 
 def _plural_verdict(verdict: str) -> str:
-    return {"equivalent": "find them equivalent", "better": "find ours better"}.get(
-        verdict, "find ours worse" if verdict == "worse" else "decide nothing yet"
+    return {"equivalent": "as accurate", "better": "more accurate"}.get(
+        verdict, "less accurate" if verdict == "worse" else "undecided (more splits needed)"
     )
 
 

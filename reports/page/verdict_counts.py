@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from harness.analysis.verdict_counts import VerdictCounts
 
 CAPTION = (
-    "Datasets by verdict. Better and worse count where they stand after Holm's adjustment over "
-    "the datasets of the pair; the others are inconclusive"
+    "Number of datasets by verdict. Better and worse count only if they hold after "
+    "Holm's adjustment over the datasets of the pair; all others are inconclusive"
 )
 
 
@@ -64,7 +64,11 @@ def _row(one: VerdictCounts) -> Row:
         Cell([Code(short(one.algorithm))], one.algorithm, f"against {short(one.reference)}{track}"),
         Cell.of(one.datasets, count),
         *(counts[verdict] for verdict in VERDICTS),
-        "; ".join(filter(None, (_named(one.worse_on), _named(one.doubtful, "in doubt: ")))),
+        "; ".join(
+            filter(
+                None, (_named(one.worse_on), _named(one.doubtful, "not significant after Holm: "))
+            )
+        ),
     ]
 
 

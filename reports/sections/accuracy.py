@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 
 DRAWN = 40  # rows of a chart; the table has all of them
 NOTE = (
-    "Loss of the reference minus ours, as a share of the dataset's gap between the constant model "
-    "and the best one: right of 0 ours is better. The fine bar is the 95 % interval, the heavy one "
-    "that of 90 %; a heavy bar inside the band is equivalence. A bar that ends at the edge "
-    "of the chart reaches further."
+    "Loss of the reference minus ours, as a share of the dataset's gap between the "
+    "constant model and the best model: right of 0 ours is better. The thin bar is the "
+    "95 % interval, the thick bar the 90 % interval. If the thick bar lies inside the "
+    "band, both are equivalent. A bar that ends at the edge of the chart is cut off."
 )
 
 
@@ -65,7 +65,7 @@ def _figure(page: Page, verdicts: Sequence[Accuracy], title: str) -> Figure:
     margin = max(a.margin / _scale(a) for a in drawn)
     counts = [(v, sum(a.verdict == v for a in verdicts)) for v in ORDER]
     told = ", ".join(f"{n} {v}" for v, n in counts if n)
-    cut = f" Drawn are the {half} highest and the {half} lowest; the table has all."
+    cut = f" The chart shows the {half} highest and the {half} lowest; the table has all."
     return Figure(
         spec=differences(
             [_estimate(page, a) for a in drawn], margin, "difference, share of the gap"

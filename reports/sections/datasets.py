@@ -152,7 +152,10 @@ def _figure(page: Page, dataset: str, cells: Named) -> Figure:
     panels += [("predict", "predict time", "seconds")] if "predict" in timed else []
     return Figure(
         spec=strips(rows, panels),
-        title=f"{metric}, fit time and predict time of each algorithm on {dataset}, a dot a split",
+        title=(
+            f"{metric}, fit time and predict time of each algorithm on {dataset}, one dot for "
+            "each split"
+        ),
         finding=_finding(page, cells),
         table=_table(page, dataset, cells),
         points=_splits(rows, panels, dataset),
@@ -196,7 +199,7 @@ def _splits(rows: list[dict[str, Any]], panels: list[tuple[str, str, str]], data
         [row["name"], row["split"], *(Cell.of(row[key], digits) for key, _, _ in panels)]
         for row in rows
     ]
-    return Table(columns, told, "Every split that is drawn", f"splits-{dataset}")
+    return Table(columns, told, "Each split in the chart", f"splits-{dataset}")
 
 
 def _seconds(outcome: Outcome, phase: str) -> float | None:
@@ -218,8 +221,11 @@ def _finding(page: Page, cells: Named) -> str:
         return f"{sentence}."
     least, fastest = min(timed)
     if fastest == best:
-        return f"{sentence}, and the shortest fit, {seconds(least)} (not interleaved)."
-    return f"{sentence}; {short(fastest)} has the shortest fit, {seconds(least)} (not interleaved)."
+        return f"{sentence}, and the shortest fit, {seconds(least)} (rough, from single runs)."
+    return (
+        f"{sentence}; {short(fastest)} has the shortest fit, {seconds(least)} (rough, from "
+        "single runs)."
+    )
 
 
 def _table(page: Page, dataset: str, cells: Named) -> Table:
@@ -238,7 +244,7 @@ def _table(page: Page, dataset: str, cells: Named) -> Table:
         Column("Trials"),
     ]
     rows = [_table_row(page, name, cell, primary, others) for name, cell in cells]
-    caption = f"Means over splits on {short(dataset)}; times are medians and not interleaved"
+    caption = f"Means over splits on {short(dataset)}; times are medians of single runs, rough"
     return Table(columns, rows, caption, f"dataset-{dataset}")
 
 

@@ -35,28 +35,34 @@ TITLES = {
     "permutation": "Permutation importance",
 }
 NOTES = {
-    "staged": "Losses after each number of members, on the first split. Seconds are those of "
-    "training just so many members, measured at a few numbers and straight lines between them.",
-    "determinism": "The same bytes of predictions, on one thread against: a new process with the "
-    "same seed, two threads, and the training rows in another order. A random draw of rows "
-    "follows their order, so there a difference is no fault.",
-    "scaling": "Exponent of a power law through every timed call, with its 95 % t interval. Time "
-    "that does not grow makes small sizes look flatter.",
-    "calibration": "Expected calibration error over ten bins of equally many rows, beside what "
-    "chance alone gives a perfect forecast. Score = miscalibration − discrimination + "
-    "uncertainty, by isotonic recalibration.",
-    "permutation": "The increase of the loss when the values of a column are shuffled among the "
-    "test rows of the first split; intervals are over the shuffles.",
-    "importance": "Ranks of the summed gains of each column; gains themselves have other units in "
-    "every library.",
-    "agreement": "The same test rows. Steps are between neighbouring representable numbers.",
-    "margins": "Weighted vote for the true class minus that for the best other one: 1 is unanimous "
-    "and right, 0 or less is wrong.",
-    "strength": "Breiman (2001), on test rows. The last column says how far the variance of a mean "
-    "of M members is from ρσ² + (1 − ρ)σ²/M.",
-    "bias_variance": "Over training sets drawn anew, on the same test rows: error = noise + bias² "
-    "+ variance + a cross term that is 0 in expectation (squared loss), or bias + unbiased − "
-    "biased variance (share of wrong classes, Domingos 2000). Intervals are of other test rows.",
+    "staged": "Losses after each number of members, on the first split. Seconds of training are "
+    "measured at a few numbers of members and interpolated linearly between them.",
+    "determinism": "Whether predictions have the same bytes: one thread against a new "
+    "process with the same seed, against two threads, and against training "
+    "rows in another order. An algorithm that draws rows at random may "
+    "differ in another row order; that is not a fault.",
+    "scaling": "Exponent of a power law fitted to all timed calls, with its 95 % t interval. A "
+    "constant part of the time makes the curve flatter at small sizes.",
+    "calibration": "Expected calibration error over ten bins of equally many rows, beside "
+    "its value for a perfectly calibrated forecast (chance). Score = "
+    "miscalibration − discrimination + uncertainty, by isotonic "
+    "recalibration.",
+    "permutation": "Increase of the loss when the values of a column are shuffled among "
+    "the test rows of the first split. Intervals are over the shuffles.",
+    "importance": "Ranks of the summed gains of each column. Ranks are compared because "
+    "the libraries' gains have different units.",
+    "agreement": (
+        "Predictions for the same test rows. A step is the distance between neighbouring "
+        "floating-point numbers."
+    ),
+    "margins": "Weighted vote for the true class minus the largest vote for another class: 1 is "
+    "unanimous and right, 0 or less is wrong.",
+    "strength": "Breiman (2001), on test rows. The last column is the difference between the "
+    "variance of a mean of M members and ρσ² + (1 − ρ)σ²/M.",
+    "bias_variance": "Over freshly drawn training sets, on the same test rows: error = "
+    "noise + bias² + variance + a cross term that is 0 in expectation "
+    "(squared loss), or bias + unbiased − biased variance (share of wrong "
+    "classes, Domingos 2000). Intervals are over test rows.",
 }
 
 
@@ -85,7 +91,7 @@ def _panel(page: Page, name: str, told: Sequence[Diagnostic]) -> Panel:
         rows: list[Row] = [
             [*_subject(d, text), *row_of(d.found)] for d, text in zip(answered, params, strict=True)
         ]
-        caption = f"{plural(len(rows), 'answer')}, a row each"
+        caption = f"{plural(len(rows), 'result')}, one in each row"
         again = _again(page, answered)
         blocks.append(Table(columns, rows, caption, f"diagnostics-{name}", again=again))
         blocks += _with_command(FIGURES[name](answered), again) if name in FIGURES else ()
@@ -123,8 +129,8 @@ def _subject(told: Diagnostic, params: str = "") -> list[Cell]:
 def _silent(silent: Sequence[Diagnostic], name: str) -> Details:
     columns = [Column("Algorithm"), Column("Dataset"), Column("Why", wide=True)]
     rows: list[Row] = [[*_subject(d), short(d.reason, 300)] for d in silent]
-    table = Table(columns, rows, "Not answered, and why", f"diagnostics-{name}-unanswered")
-    return Details(f"{plural(len(silent), 'answer')} could not be given", [table])
+    table = Table(columns, rows, "Not measured, and why", f"diagnostics-{name}-unanswered")
+    return Details(f"{plural(len(silent), 'diagnostic')} could not be computed", [table])
 
 
 # ------------------------------------------------------------------ rows of each diagnostic
@@ -174,7 +180,7 @@ def _scaling(found: Values) -> list[Cell]:
 
 def _calibration(found: Values) -> list[Cell]:
     ece, (_, chance) = found["ece"], found["chance"]
-    shown = "miscalibrated" if ece["value"] > chance else "not shown to be off"
+    shown = "miscalibrated" if ece["value"] > chance else "not significantly miscalibrated"
     return [
         Cell.of(ece["value"], digits, note=f"true error {bounds(ece['low'], ece['high'])}"),
         Cell(digits(round(chance, 9)), chance, note=shown),
@@ -237,7 +243,7 @@ def _bias_variance(found: Values) -> list[Cell]:
     else:
         spread = f"{digits(parts['unbiased_variance']['value'])} − "
         spread += digits(parts["biased_variance"]["value"])
-    apart = "no row in two of them" if found["apart"] else "they share rows"
+    apart = "without rows in common" if found["apart"] else "with rows in common"
     alone = found["truth"]
     return [
         Cell(count(found["train_rows"]), found["train_rows"], f"{found['sets']} sets, {apart}"),
@@ -261,7 +267,7 @@ def _permutation(found: Values) -> list[Cell]:
 
 TABLES: dict[str, tuple[list[Column], Callable[[Values], list[Cell]]]] = {
     "staged": (
-        numeric("Best after", "Least test loss", "At the end", "On training rows", "Time"),
+        numeric("Best after", "Least test loss", "Last round", "On training rows", "Time"),
         _staged,
     ),
     "determinism": ([Column(t) for t in ("Same seed", "Threads", "Row order")], _determinism),
@@ -287,7 +293,7 @@ TABLES: dict[str, tuple[list[Column], Callable[[Values], list[Cell]]]] = {
         _margins,
     ),
     "strength": (
-        numeric("Strength", "Correlation", "Error", "Bound for many", "Formula off by"),
+        numeric("Strength", "Correlation", "Error", "Bound for many", "Formula differs by"),
         _strength,
     ),
     "bias_variance": (

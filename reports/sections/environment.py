@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 PLACE = (
-    "Every command of this page reads what is stored: give it where the run was made, with the "
-    "same folder of results."
+    "Each command on this page reads stored results: run it on the machine of the run, "
+    "with the same results folder."
 )
 MANY = 40  # facts of one group
 _STATES = {
@@ -154,11 +154,11 @@ def _threads(page: Page) -> Table | None:
     columns = [
         Column("Algorithm"),
         Column("Asked for", numeric=True),
-        Column("Found in the worker", wide=True),
+        Column("Found in the worker process", wide=True),
         Column("Verified"),
         Column("Trials", numeric=True),
     ]
-    return Table(columns, rows, "Thread pools, as threadpoolctl found them", "threads")
+    return Table(columns, rows, "Thread pools found by threadpoolctl", "threads")
 
 
 def _pools(pools: Any) -> Iterator[tuple[str, int]]:

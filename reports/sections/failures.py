@@ -65,7 +65,7 @@ def _told(failure: Failure | None) -> tuple[str, str]:
 def _failures(groups: dict[Reason, list[Outcome]]) -> Table:
     columns = [
         Column("Algorithm"),
-        Column("What became of it"),
+        Column("Outcome"),
         Column("Why", wide=True),
         Column("Trials", numeric=True),
         Column("Datasets"),
@@ -91,17 +91,17 @@ def _detail(page: Page, reason: Reason, outcomes: list[Outcome]) -> Details:
     algorithm, _, kind, message = reason
     first = outcomes[0]
     dataset = first.trial.dataset
-    text = (first.failure.detail if first.failure else "") or message or "no text was left behind"
+    text = (first.failure.detail if first.failure else "") or message or "no output was stored"
     summary: Words = [
         Code(short(algorithm)),
         f" on {short(dataset)}: {short(kind)} {short(message, 100)}",
     ]
     blocks: list[Block] = [
         Paragraph(["Trial ", Code(first.trial.id), f", split {first.trial.split.label}."]),
-        Verbatim(_end(text), f"What was left behind by {short(algorithm)}"),
+        Verbatim(_end(text), f"Output of {short(algorithm)}"),
     ]
     if again := cell_again(page.view.run, first.trial.id):
-        blocks.append(Verbatim(again, "The command that runs it again"))
+        blocks.append(Verbatim(again, "Command that runs it again"))
     return Details(summary, blocks)
 
 
@@ -114,14 +114,14 @@ def _end(text: str) -> str:
 def _duels(page: Page) -> list[Block]:
     if not page.failed_duels:
         return []
-    columns = [Column("Duel"), Column("Dataset"), Column("What became of it"), Column("Why")]
+    columns = [Column("Duel"), Column("Dataset"), Column("Outcome"), Column("Why")]
     rows: list[Row] = []
     for outcome in page.failed_duels:
         duel, (kind, message) = outcome.duel, _told(outcome.failure)
         sides = f"{short(duel.a.name)} against {short(duel.b.name)}"
         why = Cell(short(message, 240), note=short(kind))
         rows.append([sides, short(duel.a.dataset.name), [_badge(outcome.status.value)], why])
-    blocks: list[Block] = [Table(columns, rows, "Duels that came to no end", "failed-duels")]
+    blocks: list[Block] = [Table(columns, rows, "Duels that did not finish", "failed-duels")]
     for outcome in page.failed_duels[:DETAILED]:
         blocks += _detail_of_duel(page, outcome)
     return blocks
@@ -132,9 +132,9 @@ def _detail_of_duel(page: Page, outcome: DuelOutcome) -> list[Block]:
     text, again = outcome.failure.detail if outcome.failure else "", page.fight_again([outcome])
     blocks: list[Block] = []
     if text:
-        blocks.append(Verbatim(_end(text), f"What was left behind by duel {outcome.duel.id}"))
+        blocks.append(Verbatim(_end(text), f"Output of duel {outcome.duel.id}"))
     if again:
-        blocks.append(Verbatim(again, "The command that fights it again"))
+        blocks.append(Verbatim(again, "Command that runs it again"))
     duel = outcome.duel
     sides = [Code(short(duel.a.name)), " against ", Code(short(duel.b.name))]
     return [Details([*sides, f" on {short(duel.a.dataset.name)}"], blocks)] if blocks else []
@@ -144,7 +144,7 @@ def _comparisons(page: Page) -> list[Block]:
     found = failed_comparisons(page)
     if not found:
         return []
-    columns = [Column("Pair"), Column("Dataset"), Column("What became of it")]
+    columns = [Column("Pair"), Column("Dataset"), Column("Outcome")]
     columns.append(Column("Why", wide=True))
     rows: list[Row] = [
         [
@@ -179,7 +179,7 @@ def _skipped(page: Page) -> list[Block]:
         ]
         for (algorithm, reason), outcomes in groups.items()
     ]
-    caption = f"Skipped, which is no failure: {plural(len(page.skipped), 'trial')}"
+    caption = f"Skipped, not failed: {plural(len(page.skipped), 'trial')}"
     return [Table(columns, rows, caption, "skipped")]
 
 

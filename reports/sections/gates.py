@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 TONES = {"pass": "good", "fail": "bad", "undecided": "unsure"}
 NOTE = (
-    "A gate passes where the whole interval keeps to its limit, fails where the whole interval "
-    "breaks it, and is undecided in between or where nothing was measured for it."
+    "A gate passes if the whole interval keeps its limit, fails if the whole interval "
+    "breaks it, and is undecided otherwise or if nothing was measured for it."
 )
 
 

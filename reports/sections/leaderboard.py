@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 
 FEW_DATASETS = 6  # up to so many, each has a column of its own
 NOTE = (
-    "Ranks are of the mean primary metric on each dataset, 1 the best, ties shared; an algorithm "
-    "that failed on a dataset ranks last there, one that was skipped is left out of it. Times are "
-    "medians of single trials and memory is their largest peak, not interleaved: they give an "
-    "order of magnitude and decide nothing."
+    "Ranks are by the mean primary metric on each dataset: 1 is the best, ties share a "
+    "rank. An algorithm that failed on a dataset ranks last there; a skipped one is left "
+    "out there. Times are medians of single runs and memory is their largest peak: both "
+    "are rough."
 )
 
 
@@ -55,7 +55,7 @@ def build(page: Page) -> Fragment | None:
     if not tasks:
         return None
     panels = [_panel(page, task, datasets) for task, datasets in sorted(tasks.items())]
-    note = f"{NOTE} Ratios to rely on are under Speed." if page.view.speed else NOTE
+    note = f"{NOTE} The section Speed has the precise ratios." if page.view.speed else NOTE
     return Fragment([Paragraph(note, role="note"), *panels])
 
 
@@ -104,8 +104,8 @@ def _table(page: Page, task: str, datasets: list[str]) -> Table:
         Column("Wins", numeric=True),
         *(Column(short(name), numeric=True, unit=metric) for name in shown),
         *([] if shown else [Column(f"Mean {metric}", numeric=True)]),
-        Column("Fit", numeric=True, unit="s, not interleaved"),
-        Column("Predict", numeric=True, unit="s, not interleaved"),
+        Column("Fit", numeric=True, unit="s, single runs"),
+        Column("Predict", numeric=True, unit="s, single runs"),
         Column("Peak memory", numeric=True, unit="bytes"),
         Column("Failures", numeric=True),
     ]

@@ -55,10 +55,10 @@ def _panel(page: Page, answer: Answer) -> Panel:
     standing = answer.standing(answer.recommended)
     blocks: list[Block] = []
     if code := code_of(page.view, answer):
-        blocks.append(Verbatim(code, "Code to paste"))
+        blocks.append(Verbatim(code, "Code to copy"))
     run = page.of_run("id")
     save = f"harness best {run} --save model.pkl\nharness predict model.pkl NEW.csv"
-    blocks.append(Verbatim(save, "Train it on all rows, and predict new ones"))
+    blocks.append(Verbatim(save, "Train it on all rows and predict new rows"))
     outcomes = _outcomes(page, answer)
     told = {d.name: d for d in page.view.diagnostics if d.algorithm == standing.algorithm}
     if (found := told.get("permutation")) and not found.reason:
@@ -177,6 +177,6 @@ def _scatter(answer: Answer, y: np.ndarray, output: np.ndarray, splits: str) -> 
     return Figure(
         spec=Plot([Drawn(x, up, marks, width=360, height=360)], across=1),
         title=caption,
-        finding=f"{splits}: on the line a prediction is right.",
+        finding=f"{splits}: a point on the line is a perfect prediction.",
         table=Table(columns, rows, caption, f"errors-{answer.dataset}"),
     )

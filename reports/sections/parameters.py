@@ -24,15 +24,16 @@ MATCHES = {
     "impossible": Badge("impossible", "bad", "✕"),
 }
 NOTE = (
-    "Capacity is asked for in canonical words and said to each library in its own. Exact: the "
-    "argument means the same. Approximate: nearly, as the note says. Impossible: the library has "
-    "nothing like it and keeps its own way."
+    "The canonical parameters (trees, depth, leaves, learning rate, …) are translated to "
+    "each library's own arguments. Exact: the argument means the same. Approximate: "
+    "nearly the same, as the note says. Impossible: the library has no such argument and "
+    "keeps its default."
 )
 TRACKS = {
-    "equal": "Equal capacity: every library is told the same canonical capacity.",
-    "default": "Library default: nothing is told; each library does what its authors chose.",
+    "equal": "Equal capacity: every library is given the same canonical parameters.",
+    "default": "Library default: no parameter is set; each library uses its own defaults.",
     "tuned": (
-        "Tuned: each library chooses among the same number of declared configurations, by "
+        "Tuned: for each library the same number of declared configurations is searched by "
         "cross-validation inside the training rows; the search is part of its fit."
     ),
 }
@@ -56,7 +57,7 @@ def build(page: Page) -> Fragment | None:
     if searches := _searches(page):
         blocks.append(Panel("Searches", [searches], page.anchor("parameters", "searches")))
     if len(page.view.cells):
-        blocks.append(Details("The params of every algorithm as they were run", [_params(page)]))
+        blocks.append(Details("Params of every algorithm in this run", [_params(page)]))
     return Fragment(blocks) if blocks else None
 
 
@@ -78,7 +79,7 @@ def _map(page: Page) -> Table | None:
         [Cell([Code(short(name))], name), *(_argument(found.get(word)) for word in words)]
         for name, found in sorted(declared.items())
     ]
-    return Table(columns, rows, "Canonical capacity and each library's argument", "parameters")
+    return Table(columns, rows, "Canonical parameters and each library's argument", "parameters")
 
 
 def _argument(argument: Mapping[str, Any] | None) -> Cell:
@@ -100,7 +101,7 @@ def _params(page: Page) -> Table:
         [Code(short(name, 80)), short(_said(params), 400)] for name, params in sorted(found.items())
     ]
     columns = [Column("Algorithm"), Column("Params", wide=True)]
-    return Table(columns, rows, "Params as the algorithm was given them", "params")
+    return Table(columns, rows, "Params passed to the algorithm", "params")
 
 
 def _said(params: Mapping[str, Any]) -> str:
@@ -123,12 +124,12 @@ def _searches(page: Page) -> Table | None:
         Column("Algorithm"),
         Column("Dataset"),
         Column("Splits", numeric=True),
-        Column("Defaults won", numeric=True, unit="splits"),
+        Column("Defaults chosen", numeric=True, unit="splits"),
         Column("Untrainable", numeric=True, unit="configurations"),
         Column("Chosen most often", wide=True),
     ]
     rows = [_search(*place, outcomes) for place, outcomes in sorted(found.items())]
-    return Table(columns, rows, "What was chosen inside the training rows", "searches")
+    return Table(columns, rows, "Configurations chosen inside the training rows", "searches")
 
 
 def _search(algorithm: str, dataset: str, outcomes: list[Outcome]) -> Row:

@@ -29,8 +29,9 @@ if TYPE_CHECKING:
 Medians = Mapping[str, Mapping[str, float]]
 
 NOTE = (
-    "Medians of wall time over datasets and splits, not interleaved. Import and compile are paid "
-    "once a process, preparation and native form once a training set, predict once a test set."
+    "Medians of wall time over datasets and splits, from single runs, rough. Import and "
+    "compile are needed once in each process, preparation and native form once for each "
+    "training set, predict once for each test set."
 )
 # Phases in the order in which they come, each with its colour.
 COLOURS = {
@@ -62,7 +63,7 @@ def build(page: Page) -> Fragment | None:
     used = [p for p in COLOURS if any(by.get(p, 0) > 0 for by in timed.values())]
     figure = Figure(
         spec=stacks(dict(list(timed.items())[:MOST])),
-        title="Share of each phase in a first and in a later use of each algorithm",
+        title="Share of each phase in the first and in a later use of each algorithm",
         finding=_finding(medians) + _cut(timed),
         table=_table(medians),
         keys=[Key("■", COLOURS[p], PHASE_NAMES[p]) for p in used],
@@ -79,18 +80,18 @@ def very_first(page: Page) -> list[Block]:
         return []
     if not compiled:
         said = (
-            "Every kernel was read from the cache, so this run tells nothing of a very first use."
+            "Every kernel was read from the cache, so this run did not measure the very first use."
         )
         return [Paragraph(said, role="note")]
     read, again = len(told) - len(compiled), page.again()
-    finding = f"Before all else, {plural(len(compiled), 'algorithm')} compiled kernels: "
+    finding = f"Before the first trial, {plural(len(compiled), 'algorithm')} compiled kernels: "
     finding += f"{seconds(compiled[0].seconds)} to {seconds(compiled[-1].seconds)} each, "
-    finding += "once a version of the code and machine, and beside other work."
+    finding += "once for each version of the code and machine, while other work was running."
     finding += f" {plural(read, 'other')} found all of them in the cache." if read else ""
     figure = Figure(
         spec=compile_bars(compiled[-MOST:]),
         title="Seconds that each algorithm's kernels took to compile, in a very first use",
-        finding=finding + (f" Drawn are the {MOST} slowest." if len(compiled) > MOST else ""),
+        finding=finding + (f" The chart shows the {MOST} slowest." if len(compiled) > MOST else ""),
         table=_first_table(told),
         keys=[Key("■", COLOURS["compile"], "compile")],
         again=f"{NO_KERNELS} {again}" if again else "",
@@ -126,7 +127,7 @@ def _first_table(told: Sequence[FirstUse]) -> Table:
         ]
         for use in told
     ]
-    caption = "What compiling took before the first trial"
+    caption = "Compile time before the first trial"
     return Table(columns, told_rows, caption, "very-first-use")
 
 
@@ -136,7 +137,7 @@ def stacks(medians: Medians) -> Plot:
     The left panel is a first use in a new process, the right one a later use.
     """
     later = [phase for phase in COLOURS if phase not in ONCE]
-    panels = [("First use: once a process", list(COLOURS)), ("Later uses", later)]
+    panels = [("First use in a process", list(COLOURS)), ("Later uses", later)]
     if not any(by.get(phase, 0) > 0 for by in medians.values() for phase in ONCE):
         panels = panels[1:]
     drawn = [
@@ -180,7 +181,7 @@ def phase_medians(page: Page) -> dict[str, dict[str, float]]:
 
 
 def _cut(timed: Medians) -> str:
-    return f" Drawn are the {MOST} fastest; the table has all." if len(timed) > MOST else ""
+    return f" The chart shows the {MOST} fastest; the table has all." if len(timed) > MOST else ""
 
 
 def _finding(medians: Medians) -> str:
@@ -209,4 +210,4 @@ def _table(medians: Medians) -> Table:
         ]
         for name, by in medians.items()
     ]
-    return Table(columns, told, "Median wall time of each phase, not interleaved", "phases")
+    return Table(columns, told, "Median wall time of each phase, from single runs, rough", "phases")

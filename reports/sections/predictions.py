@@ -36,9 +36,10 @@ BARS = 40
 POINTS = 200  # of one scatter: those furthest apart, and some of the others
 COLOURS = ("blue", "sky", "green", "amber", "orange", "purple", "muted")  # of the distances
 NOTE = (
-    "The same test rows, on the first split. Steps are between neighbouring representable numbers: "
-    "0 is the same bits, a few are the rounding of sums in another order. Bars go by the legend, "
-    "the same bits first."
+    "Predictions for the same test rows, on the first split. A step is the distance "
+    "between neighbouring floating-point numbers: 0 means identical bits, a few steps "
+    "are rounding of sums in another order. Bars follow the order of the legend, "
+    "identical bits first."
 )
 
 
@@ -139,12 +140,13 @@ def _steps(page: Page, found: Sequence[Compared]) -> Figure:
     drawn = sorted(found, key=lambda c: (-c.agreement.same, c.name))[:BARS]
     same = sum(c.agreement.same == 1 for c in found)
     finding = (
-        f"{same} of {plural(len(found), 'comparison')} have the same bits in every prediction."
+        f"{same} of {plural(len(found), 'comparison')} have identical bits in every prediction."
     )
     return Figure(
         spec=shares([(c.name, c.agreement.ulps) for c in drawn]),
         title="Share of predictions by their distance in representable numbers",
-        finding=finding + (f" Drawn are {BARS}; the table has all." if len(found) > BARS else ""),
+        finding=finding
+        + (f" The chart shows {BARS}; the table has all." if len(found) > BARS else ""),
         table=_table(found),
         keys=[
             Key("■", colour, f"{name} steps") for name, colour in zip(names, COLOURS, strict=True)
@@ -233,12 +235,12 @@ def _scatters(page: Page, drawn: Sequence[Compared], apart: int) -> Details:
             [c.name, *(Cell.of(float(v[i]), digits) for v in (c.theirs, c.ours))] for i in kept
         ]
     cut = any(len(c.ours) > POINTS for c in drawn)
-    caption = "Every predicted number that is drawn"
+    caption = "Each prediction in the chart"
     caption += f"; of many, the {POINTS // 2} furthest apart and some of the others" if cut else ""
     figure = Figure(
         spec=Plot(panels, across=4),
-        title="Predictions of ours against those of the reference, a panel a pair",
-        finding="Each dot is a test row: on the line both predict the same.",
+        title="Our predictions against those of the reference, one panel for each pair",
+        finding="Each dot is a test row; on the line both predictions are equal.",
         table=_table(drawn),
         points=Table(columns, rows, caption, "predictions-scatter"),
         again=_again(page, drawn),

@@ -31,9 +31,9 @@ FEWEST = 5  # datasets; with fewer a profile has a few steps and says nothing
 FACTORS = (1.0, 1.1, 2.0, 5.0)  # of the table
 FURTHEST = 100.0  # factor at which the axis ends at the latest
 NOTE = (
-    "The share of datasets on which an algorithm is within a factor of the best one there: high at "
-    "the left is often best, high at the right is never far off. A failure counts as never. Times "
-    "are medians that were not interleaved."
+    "Share of datasets on which an algorithm is within a factor of the best one there: a "
+    "curve high at the left is often the best, a curve high at the right is never far "
+    "from the best. A failure never counts. Times are medians of single runs, rough."
 )
 QUANTITIES: tuple[tuple[str, str], ...] = (
     ("loss", "loss over the least"),
@@ -130,7 +130,7 @@ def _points(found: Mapping[str, Mapping[str, Sequence[float]]], drawn: Sequence[
         if name in by
         for tau, y in _steps(by[name], _end(by, drawn))
     ]
-    return Table(columns, rows, "Every step that is drawn", "profiles-steps")
+    return Table(columns, rows, "Each step in the chart", "profiles-steps")
 
 
 def _end(found: Mapping[str, Sequence[float]], drawn: Sequence[str]) -> float:

@@ -34,9 +34,9 @@ POINTS = 60  # of one curve
 DOTS = 120  # of one scatter
 GROUPS = 10  # of neighbouring rows, of the running mean of residuals
 NOTE = (
-    "Test rows of every split of the first repeat, each counted once, of the first seed; the most "
-    "accurate algorithms of each dataset. Of two classes the event is the second one, of more it "
-    "is that the most likely class is right."
+    "Test rows of every split of the first repeat and the first seed, each counted once, "
+    "for the most accurate algorithms of each dataset. With two classes the event is the "
+    "second class; with more classes it is that the most likely class is right."
 )
 
 
@@ -139,14 +139,17 @@ def _points(found: Sequence[Predicted], dataset: str, *, curves: bool) -> Table:
         rows += [[p.name, name, Cell("", x), Cell("", y)] for name, line in drawn for x, y in line]
     columns = [Column("Algorithm"), Column("Curve"), Column("x", numeric=True)]
     columns.append(Column("y", numeric=True))
-    caption = f"Every point that is drawn, at most {POINTS} of a curve"
+    caption = f"Each point in the chart, at most {POINTS} of a curve"
     return Table(columns, rows, caption, f"quality-points-{dataset}")
 
 
 def _finding(found: Sequence[Predicted]) -> str:
     errors = {p.name: calibration_error(p) for p in found}
     best = min(errors, key=errors.__getitem__)
-    told = f"{short(best, 40)} is the best calibrated of them, off by {digits(errors[best], 2)}"
+    told = (
+        f"{short(best, 40)} is the best calibrated of them, with an error of "
+        f"{digits(errors[best], 2)}"
+    )
     return f"{told} on average over {plural(len(found[0].y), 'test row')}."
 
 
@@ -261,8 +264,8 @@ def _residuals(dataset: str, found: Sequence[Predicted]) -> Figure:
     ]
     return Figure(
         spec=Plot(panels, across=3),
-        title=f"Residuals against predictions on {dataset}, a panel an algorithm",
-        finding="Target minus prediction; the heavy line is the running mean: it should stay at 0.",
+        title=f"Residuals against predictions on {dataset}, one panel for each algorithm",
+        finding="Target minus prediction; the thick line is the running mean, ideally 0.",
         table=Table(columns, rows, f"Residuals on {short(dataset)}", f"residuals-{dataset}"),
         keys=[Key("●", "blue", "test rows"), Key("—", "orange", "running mean")],
         points=_dots_table(dots, dataset),
@@ -272,7 +275,7 @@ def _residuals(dataset: str, found: Sequence[Predicted]) -> Figure:
 def _dots_table(dots: Sequence[Row], dataset: str) -> Table:
     columns = [Column("Algorithm"), Column("What")]
     columns += [Column(t, numeric=True) for t in ("Predicted", "Residual")]
-    caption = f"Every dot that is drawn, about {DOTS} of an algorithm"
+    caption = f"Each dot in the chart, about {DOTS} of an algorithm"
     return Table(columns, dots, caption, f"residual-points-{dataset}")
 
 

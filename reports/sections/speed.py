@@ -24,9 +24,10 @@ if TYPE_CHECKING:
 
 DRAWN = 40  # rows of a chart; the table has all of them
 NOTE = (
-    "Each ratio is the reference's time over ours, from calls that alternate in two processes "
-    "(ABBA); above 1 ours is faster. A bar is the 95 % interval; where it crosses 1, or the ratio "
-    "lies within the noise floor, the duel is undecided. Train is native form and fit together."
+    "Each ratio is the reference's time over ours, from calls that alternate in two "
+    "processes (ABBA); above 1 ours is faster. A bar is the 95 % interval; where it "
+    "crosses 1, or the ratio lies within the noise floor, the duel is undecided. Train "
+    "is native form and fit together."
 )
 
 
@@ -84,7 +85,9 @@ def finding(speeds: list[Speed]) -> str:
 def _cut(speeds: list[Speed]) -> str:
     if len(speeds) <= DRAWN:
         return ""
-    return f" Drawn are the {DRAWN // 2} highest and the {DRAWN // 2} lowest; the table has all."
+    return (
+        f" The chart shows the {DRAWN // 2} highest and the {DRAWN // 2} lowest; the table has all."
+    )
 
 
 def _bounds(speed: Speed) -> tuple[float, float, float]:

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 MOST = 24  # duels that are drawn
 PHASES = ("fit", "native", "predict")  # the first that a duel has
 NOTE = (
-    "Every call of a duel in its order: a drift, a jump or a slow first call would show here. An "
-    "upright line begins a launch, a new pair of processes."
+    "Every call of a duel in order, to show drift, jumps or slow first calls. A vertical "
+    "line begins a launch, a new pair of processes."
 )
 
 
@@ -40,12 +40,12 @@ def build(page: Page) -> Fragment | None:
     if not fought:
         return None
     drawn = fought[:MOST]
-    told = f"The calls of {plural(len(fought), 'duel')} in their order"
+    told = f"Calls of {plural(len(fought), 'duel')} in order"
     told += ", of one phase each"
-    told += f", of which {len(drawn)} are drawn" if len(drawn) < len(fought) else ""
+    told += f"; {len(drawn)} are drawn" if len(drawn) < len(fought) else ""
     figure = Figure(
         spec=Plot([_panel(d) for d in drawn], across=3),
-        title="Seconds of each call in the order of a duel, a panel a duel",
+        title="Seconds of each call of a duel in order, one panel for each duel",
         finding=f"{told}.",
         table=_table(fought),
         keys=[Key("●", "blue", "ours"), Key("◆", "orange", "reference")],
@@ -116,7 +116,7 @@ def _table(fought: Sequence[DuelOutcome]) -> Table:
                 rows.append(
                     [_name(outcome), phase, short(name), Cell.of(len(walls), count), *numbers]
                 )
-    return Table(columns, rows, "What the calls of each side took", "timings")
+    return Table(columns, rows, "Times of the calls of each side", "timings")
 
 
 def _points(drawn: Sequence[DuelOutcome]) -> Table:
@@ -136,4 +136,4 @@ def _points(drawn: Sequence[DuelOutcome]) -> Table:
             [_name(outcome), phase, str(launch), str(block), str(i), names[side], Cell("", wall)]
             for i, (side, launch, block, wall) in enumerate(calls(outcome, phase))
         ]
-    return Table(columns, rows, "Every call that is drawn, as it was timed", "raw-timings")
+    return Table(columns, rows, "Each call in the chart", "raw-timings")

@@ -25,9 +25,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 NOTE = (
-    "Loss above the best one, as a mean share of each dataset's gap between the constant model and "
-    "the best, on a logarithmic axis; times are geometric means over the datasets, of medians that "
-    "were not interleaved. The line is the front: no other is both more accurate and faster."
+    "Loss above the best one, as a mean share of each dataset's gap between the constant "
+    "model and the best model, on a logarithmic axis. Times are geometric means over the "
+    "datasets, of medians of single runs, rough. The line is the Pareto front: no other "
+    "algorithm is both more accurate and faster."
 )
 
 FLOOR = 0.001  # share of the gap; the axis is logarithmic, and what is less stands at its end
@@ -126,8 +127,8 @@ def _table(task: str, found: Sequence[Standing]) -> Table:
     columns = [
         Column("Algorithm"),
         Column("Loss above the best", numeric=True, unit="share of the gap"),
-        Column("Training", numeric=True, unit="s, not interleaved"),
-        Column("Predict", numeric=True, unit="s, not interleaved"),
+        Column("Training", numeric=True, unit="s, single runs"),
+        Column("Predict", numeric=True, unit="s, single runs"),
     ]
     rows: list[Row] = [
         [

@@ -31,8 +31,9 @@ if TYPE_CHECKING:
 
 MOST = 30  # variants of one chart
 NOTE = (
-    "Each variant against the first of its algorithm on the same splits: a dot a split, an upright "
-    "mark their mean. Left of 0 the loss is less; times are not interleaved, and decide nothing."
+    "Each variant against the first one of its algorithm on the same splits: a dot is a "
+    "split, a vertical mark their mean. Left of 0 the loss is lower. Times are from "
+    "single runs and rough."
 )
 
 
@@ -138,7 +139,8 @@ def _figure(page: Page, algorithm: str, dataset: str, found: Sequence[Variant]) 
     return Figure(
         spec=Plot(panels, across=2),
         title=f"Change of loss and of time by variants of {algorithm} on {dataset}",
-        finding=_finding(found) + (f" Drawn are the first {MOST}." if len(found) > MOST else ""),
+        finding=_finding(found)
+        + (f" The chart shows the first {MOST}." if len(found) > MOST else ""),
         table=_table(algorithm, dataset, found),
         again=page.again([algorithm], [dataset]),
         points=_points(algorithm, dataset, drawn),
@@ -153,9 +155,7 @@ def _points(algorithm: str, dataset: str, drawn: Sequence[Variant]) -> Table:
         for v in drawn
         for label, change, over in v.splits
     ]
-    return Table(
-        columns, rows, "Every split that is drawn", f"variants-splits-{algorithm}-{dataset}"
-    )
+    return Table(columns, rows, "Each split in the chart", f"variants-splits-{algorithm}-{dataset}")
 
 
 def _finding(found: Sequence[Variant]) -> str:
@@ -163,8 +163,8 @@ def _finding(found: Sequence[Variant]) -> str:
     better = [v.name for v in others if max(v.changes) < 0]
     worse = [v.name for v in others if min(v.changes) > 0]
     told = [f"{plural(len(others), 'variant')} beside {short(found[0].name, 60)}"]
-    told += [f"less loss on every split: {few(better, 2)}"] if better else []
-    told += [f"more loss on every split: {few(worse, 2)}"] if worse else []
+    told += [f"lower loss on every split: {few(better, 2)}"] if better else []
+    told += [f"higher loss on every split: {few(worse, 2)}"] if worse else []
     return "; ".join(told) + "."
 
 

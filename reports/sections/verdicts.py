@@ -97,7 +97,7 @@ def _every(page: Page) -> Table:
         *(Column(f"P({word})", numeric=True) for word in POSTERIOR),
         Column("Metric and margin"),
         Column("Splits", numeric=True),
-        Column("Notes, and what would decide it", wide=True),
+        Column("Notes, and what is needed to decide", wide=True),
     ]
     rows: list[Row] = [
         [
@@ -116,7 +116,8 @@ def _every(page: Page) -> Table:
         for a in page.accuracy(pair)
     ]
     caption = (
-        "Difference of the loss, reference minus ours, in 95 % intervals: above 0, ours is better. "
-        "Beside it the posterior of the Bayesian correlated t-test, with the same margin"
+        "Difference of the loss, reference minus ours, with 95 % intervals: above 0, ours is "
+        "better. Beside it the posterior of the Bayesian correlated t-test, with the same "
+        "margin"
     )
     return Table(columns, rows, caption, "accuracy")

@@ -33,7 +33,9 @@ class Link:
 
     def __post_init__(self) -> None:
         if not self.href.startswith(("#", "https://")):
-            raise ValueError(f"a link leads to #anchor or https://, not to {self.href[:80]!r}")
+            raise ValueError(
+                f"a link must begin with #anchor or https://, not with {self.href[:80]!r}"
+            )
 
 
 @dataclass(frozen=True)
@@ -57,7 +59,7 @@ class Report:
     def href(self) -> str:
         """The file's name; a run whose id could lead elsewhere has none."""
         if not self.run.replace("-", "").isalnum():
-            raise ValueError(f"{self.run[:80]!r} is no id of a run")
+            raise ValueError(f"{self.run[:80]!r} is not the id of a run")
         return f"report-{self.run}.html"
 
 

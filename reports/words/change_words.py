@@ -36,11 +36,11 @@ def changed(comparison: RunComparison) -> list[Words]:
     if other := [r for r in comparison.rungs if r.old != r.new]:
         rungs = ((r, f"{r.old or 'none'} to {r.new or 'none'}") for r in other)
         told = [f"{r.algorithm} on {r.dataset}: {rung}" for r, rung in rungs]
-        lines.append(f"{plural(len(other), 'pair')} on another rung: {few(told, 3)}.")
+        lines.append(f"{plural(len(other), 'pair')} with another parity level: {few(told, 3)}.")
     if turns := comparison.turns:
-        lines.append(f"{plural(len(turns), 'trial')} ended otherwise than before.")
+        lines.append(f"{plural(len(turns), 'trial')} with another outcome than before.")
     if comparison.other_data:
-        lines.append(f"{plural(comparison.other_data, 'trial')} had other data then.")
+        lines.append(f"{plural(comparison.other_data, 'trial')} used other data then.")
     lines.append([Link("Every change", "#changes")])
     return lines
 

@@ -38,13 +38,13 @@ def parity_sentences(found: Sequence[Parity]) -> list[str]:
     for key in dict.fromkeys((p.algorithm, mode_of(p), p.reference) for p in found):
         rungs = Counter(p.rung for p in found if (p.algorithm, mode_of(p), p.reference) == key)
         counts = [
-            f"{rung or 'no rung'} on {plural(rungs[rung], 'dataset')}"
+            f"{rung or 'no parity level'} on {plural(rungs[rung], 'dataset')}"
             for rung in RUNGS
             if rungs[rung]
         ]
         algorithm, mode, reference = (short(text, 40) for text in key)
         name = f"{algorithm} in mode {mode}" if mode else algorithm
-        told.append(f"Trees of {name} beside those of {reference}: {listing(counts)}.")
+        told.append(f"Trees of {name} compared with those of {reference}: {listing(counts)}.")
     return told
 
 

@@ -6,6 +6,7 @@ import math
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from harness.analysis.speed import BUSY_NOTES
 from reports.blocks.tables import Cell, track
 from reports.text.format import SPACE, bounds, digits, plural, ratio, short, signed
 from reports.text.inline import Badge, Words
@@ -28,7 +29,12 @@ _SPEEDS = {
     "slower": ("bad", "▼"),
     "undecided": ("unsure", "?"),
 }
-_RUNGS = {"L3": ("same", "="), "L2": ("same", "≈"), "L1": ("unsure", "~"), "L0": ("unsure", "≈")}
+_LEVELS = {
+    "L3": ("L3 identical trees", "same", "="),
+    "L2": ("L2 same trees", "same", "≈"),
+    "L1": ("L1 same splits", "unsure", "~"),
+    "L0": ("L0 trees differ", "unsure", "≈"),
+}
 NOTHING = 1e-9  # of a margin: a difference this small is rounding
 PHASE_NAMES = {
     "train": "train",  # native form and fit together, as a user meets them
@@ -50,14 +56,13 @@ def accuracy_badge(verdict: str) -> Badge:
 
 
 def rung_badge(rung: str, *, undecided: bool = False) -> Badge:
-    """Return a rung of the parity ladder with its symbol.
+    """Return a parity level in words, with its symbol.
 
-    "" is "no rung", or "not shown" where not even the accuracy could be decided.
+    "" is "no parity level", or "trees differ" if the accuracy is undecided, too.
     """
     if not rung and undecided:
-        return Badge("not shown", "unsure", "?")
-    tone, symbol = _RUNGS.get(rung, ("bad", "≠"))
-    return Badge(rung or "no rung", tone, symbol)
+        return Badge("trees differ", "unsure", "?")
+    return Badge(*_LEVELS.get(rung, (rung or "no parity level", "bad", "≠")))
 
 
 def loss_difference(verdict: Accuracy, value: float) -> str:
@@ -118,11 +123,11 @@ def speed_tally(speeds: Sequence[Speed], of: str = "") -> str:
     counts = Counter(speed_word(speed) for speed in speeds)
     won = [f"{word} in {counts[word]}" for word in ("faster", "slower") if counts[word]]
     open_ones = counts["undecided"]
-    verb = "decides" if open_ones == 1 else "decide"
+    verb = "is" if open_ones == 1 else "are"
     if not won:
-        return f"{plural(open_ones, 'duel')}{of} {verb} nothing yet"
-    rest = f", and {open_ones} {verb} nothing yet" if open_ones else ""
-    doubted = sum(any(note.startswith("contaminated") for note in s.notes) for s in speeds)
+        return f"{plural(open_ones, 'duel')}{of} {verb} undecided"
+    rest = f", and {open_ones} {verb} undecided" if open_ones else ""
+    doubted = sum(any(note.startswith(BUSY_NOTES) for note in s.notes) for s in speeds)
     rest += f" ({doubted} on a busy machine)" if doubted else ""
     return f"In {plural(len(speeds), 'duel')}{of}, ours is {' and '.join(won)}{rest}"
 

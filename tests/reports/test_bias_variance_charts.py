@@ -64,7 +64,7 @@ def test_classes_have_no_noise_of_their_own(views):
     page = Page(replace(views["typical"](), diagnostics=(replace(one, found=record),)))
     (panel,) = diagnostics.build(page).blocks
     (row,) = panel.blocks[1].rows
-    assert row[2].note.endswith("they share rows")
+    assert row[2].note.endswith("with rows in common")
     assert (row[4].note, row[4].text, row[7].text) == ("counts as bias", "–", "–")
     assert row[6].note == "0 − 0"
     assert not any(isinstance(block, Details) for block in panel.blocks)

@@ -1,4 +1,4 @@
-"""The first call of a phase in a new process beside later ones, as duels have timed both."""
+"""Times of the first call of a phase in a new process and of later calls, from duels."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Walls = tuple[list[float], list[float]]  # seconds of first and of later calls
 
 
 def cold_and_warm(page: Page) -> list[Block]:
-    """Return a row an algorithm, dataset and phase; nothing where no duel was fought."""
+    """Return one row for each algorithm, dataset and phase; empty without duels."""
     found = calls(page.view.duels)
     if not found:
         return []

@@ -1,4 +1,4 @@
-"""Two stored runs side by side, as blocks of a page."""
+"""Blocks that compare two stored runs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ PHASES = ("fit", "predict")
 
 
 def comparison_blocks(found: RunComparison, prefix: str = "changes") -> list[Block]:
-    """Return what two runs have in common and how it changed; ``prefix`` begins names of files."""
+    """Return blocks with the changes between two runs; file names begin with ``prefix``."""
     blocks: list[Block] = [Paragraph(comparison_sentence(found))]
     if found.changes:
         blocks.append(_scores(found, prefix))

@@ -1,4 +1,4 @@
-"""The page of a history: every series over commits, with the places where it steps."""
+"""Page of a history: all series over commits, with their steps."""
 
 from __future__ import annotations
 
@@ -45,12 +45,12 @@ def build_history(series: Sequence[Series], notes: Sequence[str]) -> str:
 
 
 def write_history(series: Sequence[Series], notes: Sequence[str], path: Path) -> None:
-    """Write a history; at any moment the path holds the old file or the new one.
+    """Write a history atomically: the path holds the old or the new file.
 
     Raises
     ------
     StoreError
-        Where the file cannot be written.
+        If the file cannot be written.
     """
     write_page(build_history(series, notes), path)
 
@@ -109,7 +109,7 @@ def _drawn(name: str, series: Sequence[Series]) -> Fragment:
 
 
 def _panel(series: Series) -> Panel:
-    """Return the dots of a series over its levels, one level a stretch between two steps."""
+    """Return the dots of a series and its levels; a level lasts from one step to the next."""
     values = [point.value for point in series.points]
     last = len(values) - 1
     places = range(0, last + 1, max(1, -(-last // TICKS)))

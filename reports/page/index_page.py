@@ -1,4 +1,4 @@
-"""The index of a store: its runs, the course of scores and speeds, two runs side by side."""
+"""Index page of a store: runs, scores and speeds over time, and a comparison of two runs."""
 
 from __future__ import annotations
 
@@ -42,13 +42,13 @@ def build_index(
     Parameters
     ----------
     points
-        The runs, the oldest first.
+        The runs, oldest first.
     reports
-        Ids of the runs whose report lies beside the index.
+        Ids of the runs whose report is in the same folder.
     older
-        Runs before these, as the store has them, the newest first: they are listed.
+        Earlier runs, newest first; they are only listed.
     newest
-        The newest run of each experiment against the one before it.
+        Comparison of the newest run of each experiment with the previous one.
     """
     renderer = Renderer()
     parts = [
@@ -74,12 +74,12 @@ def write_index(
     older: Sequence[Mapping[str, Any]] = (),
     newest: Sequence[RunComparison] = (),
 ) -> None:
-    """Write the index; at any moment the path holds the old file or the new one.
+    """Write the index atomically: the path holds the old or the new file.
 
     Raises
     ------
     StoreError
-        Where the file cannot be written.
+        If the file cannot be written.
     """
     write_page(build_index(points, reports, older, newest), path)
 
@@ -109,7 +109,7 @@ def _runs(
 
 
 def _named(id_: str, run: Mapping[str, Any], reports: Collection[str]) -> Row:
-    """Return what a run is called, of which experiment it is, when it began, how it ended."""
+    """Return a run's name, experiment, start time and status."""
     name: Inline = Report(id_) if id_ in reports else Code(short(id_))
     return [
         Cell([name], id_, "" if id_ in reports else "no report yet"),
@@ -134,7 +134,7 @@ def _run(point: RunPoint, reports: Collection[str]) -> Row:
 
 
 def _newest(newest: Sequence[RunComparison]) -> list[tuple[str, str, Fragment]]:
-    """Return what changed between the newest two runs of each experiment."""
+    """Return the changes between the newest two runs of each experiment."""
     if not newest:
         return []
     parts: list[Block] = []
@@ -153,7 +153,7 @@ def _newest(newest: Sequence[RunComparison]) -> list[tuple[str, str, Fragment]]:
 
 
 def _courses(points: Sequence[RunPoint]) -> list[tuple[str, str, Fragment]]:
-    """Return a section for the courses of each experiment, and one for picking two runs."""
+    """Return one section of charts for each experiment, and one to compare two runs."""
     by_name: dict[str, list[RunPoint]] = defaultdict(list)
     for point in points:
         by_name[str(point.run.get("name", ""))].append(point)

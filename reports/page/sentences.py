@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def accuracy_sentences(page: Page) -> list[str]:
-    """Return what the accuracy verdicts say, in words."""
+    """Return sentences about the accuracy verdicts."""
     pooled = [a for pair in page.pairs for a in page.accuracy(pair, pooled=True)]
     verdicts = pooled or [a for pair in page.pairs for a in page.accuracy(pair)]
     if not verdicts:
@@ -55,7 +55,7 @@ def _plural_verdict(verdict: str) -> str:
 
 
 def speed_sentences(page: Page) -> list[str]:
-    """Return what the duels say of fitting and predicting, in words."""
+    """Return sentences about the duels of training and predicting."""
     sentences = []
     for phase, verb in ((training_phase(page.view.speed), "trains"), ("predict", "predicts")):
         speeds = [s for pair in page.pairs for s in page.speed(pair, phase)]

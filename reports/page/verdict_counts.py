@@ -1,4 +1,4 @@
-"""Verdicts of each pair counted over its datasets, after Holm: a table, and lines of Markdown."""
+"""Counts of each pair's verdicts over its datasets, after Holm, as table and Markdown."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ CAPTION = (
 
 
 def counted(accuracy: Iterable[Accuracy]) -> list[VerdictCounts]:
-    """Return the counts of pairs that met on two datasets or more."""
+    """Return the counts of pairs with two or more common datasets."""
     return [one for one in count_verdicts(accuracy) if one.datasets > 1]
 
 
 def counts_table(page: Page) -> Table | None:
-    """Return a row for each pair, or None where none met on two datasets."""
+    """Return a table with one row for each pair, or None if none has two common datasets."""
     found = counted(page.view.accuracy)
     if not found:
         return None
@@ -45,7 +45,7 @@ def counts_table(page: Page) -> Table | None:
 
 
 def counts_of(page: Page, pair: Pair) -> list[VerdictCounts]:
-    """Return the counts of one pair: several where it met on several tracks, or in variants."""
+    """Return the counts of one pair: several if it has several tracks or variants."""
     found = counted(page.view.accuracy)
     return [one for one in found if Pair(one.algorithm, one.reference) == pair]
 

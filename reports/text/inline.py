@@ -1,4 +1,4 @@
-"""Words in a sentence of a report: plain text, code, what carries the sentence, links, verdicts."""
+"""Inline elements of a sentence: plain text, code, emphasis, links and badges."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Code:
 
 @dataclass(frozen=True)
 class Strong:
-    """Words that carry the sentence."""
+    """Emphasised words."""
 
     text: str
     kind: ClassVar[str] = "strong"
@@ -40,7 +40,7 @@ class Link:
 
 @dataclass(frozen=True)
 class Badge:
-    """A verdict in a word, with a symbol so that it can be read without colour."""
+    """A verdict in a few words, with a symbol so that it is readable without colour."""
 
     text: str
     tone: str
@@ -50,14 +50,14 @@ class Badge:
 
 @dataclass(frozen=True)
 class Report:
-    """A link to the report of a run, which lies beside the page."""
+    """A link to the report of a run, in the folder of the page."""
 
     run: str
     kind: ClassVar[str] = "report"
 
     @property
     def href(self) -> str:
-        """The file's name; a run whose id could lead elsewhere has none."""
+        """The name of the file; an id that could lead elsewhere is an error."""
         if not self.run.replace("-", "").isalnum():
             raise ValueError(f"{self.run[:80]!r} is not the id of a run")
         return f"report-{self.run}.html"

@@ -1,4 +1,4 @@
-"""What a run changed against an earlier one, in sentences."""
+"""Sentences about the changes of a run since an earlier run."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def changed(comparison: RunComparison) -> list[Words]:
-    """Return what became better, worse or failed since another run, a line each."""
+    """Return one line for each kind of change since another run."""
     old = comparison.old
     name = f"run {short(old.get('id', ''))} of {moment(str(old.get('started') or ''))}"
     lines: list[Words] = [f"Against {name}: {plural(comparison.matched, 'trial')} in both."]

@@ -1,4 +1,4 @@
-"""Gates and rungs in a sentence, and rungs as data."""
+"""Gates and parity levels in sentences, and parity levels as JSON."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def gate_sentence(decisions: Sequence[Decision]) -> str:
-    """Return how many decisions of gates came out how: "3 pass, 1 undecided"."""
+    """Return the number of gates by state, such as "3 hold and 1 undecided"."""
     counts = Counter(d.state for d in decisions)
     words = {"pass": "hold", "fail": "fail", "undecided": "undecided"}
     parts = [
@@ -33,7 +33,7 @@ def mode_of(parity: Parity) -> str:
 
 
 def parity_sentences(found: Sequence[Parity]) -> list[str]:
-    """Return a sentence a pair and mode: how many datasets reach which rung."""
+    """Return one sentence for each pair and mode: the number of datasets by parity level."""
     told = []
     for key in dict.fromkeys((p.algorithm, mode_of(p), p.reference) for p in found):
         rungs = Counter(p.rung for p in found if (p.algorithm, mode_of(p), p.reference) == key)
@@ -49,7 +49,7 @@ def parity_sentences(found: Sequence[Parity]) -> list[str]:
 
 
 def parity_json(found: Sequence[Parity]) -> list[JSON]:
-    """Return the rung of each pair on each dataset, and in words where the trees part."""
+    """Return the parity level of each pair on each dataset, with the differences in words."""
     told = []
     for parity in found:
         comparison = parity.comparison

@@ -1,4 +1,4 @@
-"""How verdicts and ratios are said: one symbol, one word and one tone each, on every page."""
+"""Symbol, word and tone of each verdict and ratio, the same on every page."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _LEVELS = {
 }
 NOTHING = 1e-9  # of a margin: a difference this small is rounding
 PHASE_NAMES = {
-    "train": "train",  # native form and fit together, as a user meets them
+    "train": "train",  # native form and fit together, the time that a user waits
     "import": "import",
     "compile": "compile",
     "load": "load data",
@@ -50,7 +50,7 @@ PHASE_NAMES = {
 
 
 def accuracy_badge(verdict: str) -> Badge:
-    """Return an accuracy verdict with its symbol; an unknown one is shown as it is."""
+    """Return an accuracy verdict with its symbol; an unknown verdict is shown unchanged."""
     tone, symbol = _BADGES.get(verdict, ("unsure", "?"))
     return Badge(verdict, tone, symbol)
 
@@ -66,14 +66,14 @@ def rung_badge(rung: str, *, undecided: bool = False) -> Badge:
 
 
 def loss_difference(verdict: Accuracy, value: float) -> str:
-    """Return a difference in the unit it is in: the loss, or of a pooled one a share of the gap."""
+    """Return a difference in its unit: the loss, or if pooled a share of the gap."""
     if verdict.dataset or math.isnan(value):
         return signed(value)
     return f"{signed(100 * value)}\N{NO-BREAK SPACE}%"
 
 
 def interval_words(verdict: Accuracy) -> str:
-    """Return the 95 % interval of a difference, or why there is none."""
+    """Return the 95 % interval of a difference, or the reason why there is none."""
     interval = verdict.difference
     if not math.isfinite(interval.low):
         return interval.note
@@ -82,7 +82,7 @@ def interval_words(verdict: Accuracy) -> str:
 
 
 def margin_words(verdict: Accuracy) -> str:
-    """Return what a difference was measured in, and what counts as none."""
+    """Return the metric of a difference, and its equivalence margin."""
     track = f"{short(verdict.track)} track: " if verdict.track else ""
     if verdict.dataset:
         return f"{track}{short(verdict.metric)}, margin ±{digits(verdict.margin)}"
@@ -90,10 +90,10 @@ def margin_words(verdict: Accuracy) -> str:
 
 
 def in_margins(verdict: Accuracy) -> Cell:
-    """Return the cell that draws a difference beside the region that counts as equal.
+    """Return the cell that draws a difference and the equivalence margin.
 
     The scale is the verdict's own margin, so that rows of different metrics can be compared; the
-    heavy line is the 90 % interval, the fine one that of 95 %.
+    thick line is the 90 % interval, the thin line the 95 % interval.
     """
     interval, margin = verdict.difference, verdict.margin
     value = 0.0 if abs(interval.value) < NOTHING * margin else interval.value
@@ -107,10 +107,10 @@ def in_margins(verdict: Accuracy) -> Cell:
 
 
 def speed_word(speed: Speed) -> str:
-    """Return "faster" or "slower" where the interval and the noise floor allow it.
+    """Return "faster" or "slower" if the interval and the noise floor allow it.
 
-    Everything else is "undecided": the interval crosses 1, or the ratio is no further from it
-    than an algorithm is from itself.
+    Otherwise "undecided": the interval includes 1, or the ratio is no further from 1
+    than an algorithm against itself.
     """
     interval, reach = speed.ratio, 1 + (speed.floor or 0.0)
     if interval.low > 1 and interval.value > reach:
@@ -119,7 +119,7 @@ def speed_word(speed: Speed) -> str:
 
 
 def speed_tally(speeds: Sequence[Speed], of: str = "") -> str:
-    """Return who won how many: "In 3 duels, ours is faster in 2, and 1 decides nothing yet"."""
+    """Return the duels by result: "In 3 duels, ours is faster in 2, and 1 is undecided"."""
     counts = Counter(speed_word(speed) for speed in speeds)
     won = [f"{word} in {counts[word]}" for word in ("faster", "slower") if counts[word]]
     open_ones = counts["undecided"]
@@ -133,7 +133,7 @@ def speed_tally(speeds: Sequence[Speed], of: str = "") -> str:
 
 
 def training_phase(speeds: Iterable[Speed]) -> str:
-    """Return the phase that stands for training: native form and fit together where timed."""
+    """Return the phase of training: native form and fit together, if timed."""
     return "train" if any(s.phase == "train" for s in speeds) else "fit"
 
 
@@ -154,7 +154,7 @@ def speed_badge(speed: Speed) -> Badge:
 
 
 def speed_cell(speeds: Sequence[Speed]) -> Cell:
-    """Return the ratio of one phase over datasets: its interval if it is one, else the range."""
+    """Return the ratio of one phase over datasets: the interval of one, the range of several."""
     if not speeds:
         return Cell("")
     if len(speeds) == 1:
@@ -173,7 +173,7 @@ def speed_cell(speeds: Sequence[Speed]) -> Cell:
 
 
 def memory_cell(speeds: Sequence[Speed]) -> Cell:
-    """Return by how much less memory the first side needs, over datasets."""
+    """Return the ratio of memory, reference over ours, over datasets."""
     values = sorted({s.memory_ratio for s in speeds if s.memory_ratio})  # phases share a fit
     if not values:
         return Cell("")
@@ -181,10 +181,10 @@ def memory_cell(speeds: Sequence[Speed]) -> Cell:
 
 
 def span(values: Sequence[float]) -> str:
-    """Return from which ratio to which other values reach, without a line break."""
+    """Return the range of ratios, without line breaks."""
     return SPACE.join([ratio(min(values)), "to", ratio(max(values))])
 
 
 def times_as_fast(value: float) -> str:
-    """Return a ratio as words that follow a verb: "3.4 times as fast"."""
+    """Return a ratio in words: "3.4 times as fast"."""
     return f"{digits(value, 2)} times as fast"

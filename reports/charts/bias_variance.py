@@ -1,4 +1,4 @@
-"""What an error is made of, against what was varied: one panel a family of models."""
+"""Charts of the parts of an error against varied params: one panel for each algorithm."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SIZE = "training rows"
 
 
 def varied(told: Sequence[Diagnostic]) -> list[dict[str, Any]]:
-    """Return, for each answer, the params in which those of its algorithm and dataset differ."""
+    """Return for each result the params that vary among its algorithm and dataset."""
     values: dict[tuple[str, str, str], set[str]] = {}
     for d in told:
         for key, value in d.params.items():
@@ -36,7 +36,7 @@ def told_params(params: Mapping[str, Any]) -> str:
 
 
 def named(told: Sequence[Diagnostic]) -> list[str]:
-    """Return a name for each answer: the algorithm, and the params that tell it from others."""
+    """Return a name for each result: the algorithm, and the params that distinguish it."""
     params = map(told_params, varied(told))
     return [
         f"{d.algorithm}, {extra}" if extra else d.algorithm
@@ -52,7 +52,7 @@ def _word(value: Any) -> str:
 
 
 def shares(found: Mapping[str, Any]) -> dict[str, float]:
-    """Return error, bias, variance and, where it is known, noise of an answer."""
+    """Return error, bias, variance and, if known, noise of a result."""
     value = {name: part["value"] for name, part in found["parts"].items()}
     if found["kind"] == "0-1":
         net = value["unbiased_variance"] - value["biased_variance"]
@@ -62,7 +62,7 @@ def shares(found: Mapping[str, Any]) -> dict[str, float]:
 
 
 def bias_variance_figures(told: Sequence[Diagnostic]) -> list[Block]:
-    """Return, a dataset, the parts against each axis, and against the number of training rows."""
+    """Return for each dataset the parts against each axis and the number of training rows."""
     blocks: list[Block] = []
     for dataset in dict.fromkeys(d.dataset for d in told):
         same = [d for d in told if d.dataset == dataset]
@@ -77,7 +77,7 @@ def bias_variance_figures(told: Sequence[Diagnostic]) -> list[Block]:
 
 
 def _points(told: Sequence[Diagnostic]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield axis and points of the answers to one dataset whose algorithm has an axis."""
+    """Yield axis and points of the results on one dataset whose algorithm has an axis."""
     differing = varied(told)
     axes = {name: _axis(told, differing, name) for name in dict.fromkeys(d.algorithm for d in told)}
     for d, params in zip(told, differing, strict=True):
@@ -91,7 +91,7 @@ def _points(told: Sequence[Diagnostic]) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def _axis(told: Sequence[Diagnostic], differing: Sequence[dict[str, Any]], name: str) -> str:
-    """Return the param of an algorithm that takes the most numbers, or ""."""
+    """Return the param of an algorithm with the most distinct numbers, or ""."""
     known: dict[str, set[float]] = {}
     for d, params in zip(told, differing, strict=True):
         for key, value in params.items():
@@ -106,7 +106,7 @@ def _is_number(value: Any) -> bool:
 
 
 def _best(told: Sequence[Diagnostic]) -> Iterator[dict[str, Any]]:
-    """Yield points against training rows, of each algorithm's params of least error at the end."""
+    """Yield points against training rows, for each algorithm's params of least final error."""
     every = list(zip(told, varied(told), strict=True))
     for name in dict.fromkeys(d.algorithm for d in told):
         mine = [(d, params) for d, params in every if d.algorithm == name]

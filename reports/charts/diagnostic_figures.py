@@ -1,4 +1,4 @@
-"""The charts of the diagnostics, each with the table of its numbers."""
+"""Charts of the diagnostics, each with the table of its numbers."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def _by_dataset(told: Iterable[Diagnostic]) -> Iterator[tuple[str, list[Diagnost
 
 
 def staged_figures(told: Sequence[Diagnostic]) -> list[Block]:
-    """Return, a dataset, losses against members and against seconds."""
+    """Return for each dataset the losses against members and against seconds."""
     blocks: list[Block] = []
     for dataset, same in _by_dataset(told):
         names = named(same)
@@ -72,7 +72,7 @@ def _curve(rows: list[dict[str, Any]], key: str, title: str, metric: str, datase
 
 
 def reliability_figures(told: Sequence[Diagnostic]) -> list[Block]:
-    """Return, a dataset, the rate of the event against its probability."""
+    """Return for each dataset the rate of the event against its probability."""
     return [Details("Reliability diagrams", [_diagram(d, same) for d, same in _by_dataset(told)])]
 
 

@@ -1,4 +1,4 @@
-"""Charts of how training time grows, and of whose columns count."""
+"""Charts of the growth of training time, and of column importances."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ PANELS = 12
 
 
 def scaling_figures(told: Sequence[Diagnostic]) -> list[Block]:
-    """Return, a dataset, seconds against rows, columns and bins, and the speed-up by threads."""
+    """Return for each dataset seconds against rows, columns and bins, and speed-up by threads."""
     names = dict(zip(map(id, told), named(told), strict=True))
     blocks: list[Block] = []
     for dataset in dict.fromkeys(d.dataset for d in told):
@@ -62,7 +62,7 @@ def _grown(dataset: str, told: Sequence[Diagnostic], known: Mapping[int, str]) -
 
 
 def medians(found: Mapping[str, Any]) -> list[tuple[float, float]]:
-    """Return the median seconds at each size, by size."""
+    """Return the median seconds at each size, sorted by size."""
     by_size: dict[float, list[float]] = {}
     for x, y in zip(found["x"], found["seconds"], strict=True):
         by_size.setdefault(x, []).append(y)
@@ -80,7 +80,7 @@ def _times(axis: str, lines: Series, names: Sequence[str]) -> Panel:
 
 
 def _threads(lines: Series, names: Sequence[str]) -> list[Panel]:
-    """Return speed-up and efficiency over the fewest threads, beside the ideal."""
+    """Return speed-up and efficiency against the fewest threads, with the ideal line."""
     speedups = {
         name: [(x / line[0][0], line[0][1] / y) for x, y in line] for name, line in lines.items()
     }
@@ -108,7 +108,7 @@ def _drawn(lines: Series, names: Sequence[str]) -> Iterable[Mark]:
 
 
 def importance_figures(told: Sequence[Diagnostic]) -> list[Block]:
-    """Return a panel a pair: each column's share of the gains on both sides."""
+    """Return one panel for each pair: each column's share of the gains on both sides."""
     drawn = [d for d in told if d.found.get("shares")][:PANELS]
     if not drawn:
         return []

@@ -1,4 +1,4 @@
-"""How accurate: every difference with its interval, beside the band that counts as none."""
+"""Section Accuracy: every difference of the loss with its interval and the equivalence margin."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ NOTE = (
 
 @hookimpl
 def register_report_sections(register: Callable[[Section], None]) -> None:
-    """Offer the differences of accuracy."""
+    """Register the section."""
     register(Section("accuracy", "Accuracy", 35, build))
 
 
 def build(page: Page) -> Fragment | None:
-    """Return a forest plot of datasets, and one of what is pooled over them."""
+    """Return a forest plot of datasets, and one of pooled differences."""
     found = [a for pair in page.pairs for a in page.accuracy(pair) if _usable(a)]
     pooled = [a for pair in page.pairs for a in page.accuracy(pair, pooled=True) if _usable(a)]
     panels = [
@@ -54,7 +54,7 @@ def _usable(verdict: Accuracy) -> bool:
 
 
 def _scale(verdict: Accuracy) -> float:
-    """Return what a difference is divided by to be a share of the gap."""
+    """Return the divisor that makes a difference a share of the gap."""
     return verdict.gap if verdict.dataset else 1.0
 
 

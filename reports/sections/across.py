@@ -1,4 +1,4 @@
-"""Across datasets: declared pairs, ranks, every algorithm against every other, ratings."""
+"""Section Across datasets: declared pairs, ranks, all pairs of algorithms, ratings."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ NOTE = (
     "dataset's gap between the constant model and the best model; a difference within "
     "the margin is a tie."
 )
-LEVEL = 0.05  # of a test that is put into words
+LEVEL = 0.05  # significance level of the sentences
 MOST = 12  # algorithms of the matrix, the best ranked ones
 
 
 @hookimpl
 def register_report_sections(register: Callable[[Section], None]) -> None:
-    """Offer the claims across datasets."""
+    """Register the section."""
     register(Section("across", "Across datasets", 30, build))
 
 

@@ -1,4 +1,4 @@
-"""One panel a dataset: what it is, and how each algorithm did on it."""
+"""Section Datasets: one panel for each dataset with its facts and all results."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ if TYPE_CHECKING:
     from harness.analysis.run_view import Cell as Measured
     from harness.core.model import Outcome
 
-OPEN = 8  # up to so many panels stand open
+OPEN = 8  # up to so many panels are open
 
 Named = list[tuple[str, "Measured"]]
 
 
 @hookimpl
 def register_report_sections(register: Callable[[Section], None]) -> None:
-    """Offer the datasets."""
+    """Register the section."""
     register(Section("datasets", "Datasets", 30, build))
 
 
@@ -116,7 +116,7 @@ def _facts(facts: Any, cells: Named) -> list[tuple[str, Words]]:
 
 
 def _duplicates(cells: Named) -> Words:
-    """Return how many test rows repeat a training row, over the splits; "" where none is known."""
+    """Return the number of test rows that repeat a training row, over the splits, or ""."""
     found = {
         outcome.trial.split: (outcome.facts["duplicates"], outcome.facts.get("test_rows", 0))
         for _, cell in cells
@@ -130,7 +130,7 @@ def _duplicates(cells: Named) -> Words:
 
 
 def _notes(cells: Named) -> list[Words]:
-    """Return what reading and splitting did to the data, each thing once."""
+    """Return the notes of reading and splitting the data, each once."""
     found: dict[str, None] = {}
     for _, cell in cells:
         for outcome in cell.outcomes:
@@ -165,7 +165,7 @@ def _figure(page: Page, dataset: str, cells: Named) -> Figure:
 
 
 def _dots(page: Page, name: str, cell: Measured) -> list[dict[str, Any]]:
-    """Return a row a finished split: score, seconds of fit and of predict."""
+    """Return one row for each finished split: score, seconds of fit and of predict."""
     scores = cell.scores.get(page.metric(cell), ())
     kind = "reference library" if page.is_reference(cell.algorithm) else "from scratch"
     return [
@@ -185,13 +185,13 @@ def _dots(page: Page, name: str, cell: Measured) -> list[dict[str, Any]]:
 
 
 def _split(outcome: Outcome) -> str:
-    """Return what tells an outcome from the others of its cell."""
+    """Return the split and the seed of an outcome as text."""
     trial = outcome.trial
     return f"{trial.split.label}, seed {trial.seed}"
 
 
 def _splits(rows: list[dict[str, Any]], panels: list[tuple[str, str, str]], dataset: str) -> Table:
-    """Return a row a split, which is a dot in each panel."""
+    """Return one row for each split, which is a dot in each panel."""
     columns = [Column("Algorithm"), Column("Split")]
     columns += [Column(title, numeric=True, unit="s" * (unit == "seconds"))
                 for _, title, unit in panels]  # fmt: skip
@@ -209,7 +209,7 @@ def _seconds(outcome: Outcome, phase: str) -> float | None:
 
 
 def _finding(page: Page, cells: Named) -> str:
-    """Return who has the best score and who fits fastest, in a sentence."""
+    """Return a sentence with the best score and the shortest fit."""
     scored = [(n, c) for n, c in cells if math.isfinite(page.badness(c))]
     if not scored:
         return "No algorithm has a score on every split of this dataset."
@@ -268,7 +268,7 @@ def _table_row(page: Page, name: str, cell: Measured, primary: str, others: list
 
 
 def _trials(cell: Measured) -> Cell:
-    """Return how many trials were done, failed and skipped."""
+    """Return the numbers of trials done, failed and skipped."""
     done = sum(o.status is Status.DONE for o in cell.outcomes)
     failed = sum(o.status in FAILURES for o in cell.outcomes)
     skipped = len(cell.outcomes) - done - failed

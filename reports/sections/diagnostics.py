@@ -1,4 +1,4 @@
-"""What else was found out of the models: one panel a diagnostic, a row an answer."""
+"""Section Diagnostics: one panel for each diagnostic, one row for each result."""
 
 from __future__ import annotations
 
@@ -68,12 +68,12 @@ NOTES = {
 
 @hookimpl
 def register_report_sections(register: Callable[[Section], None]) -> None:
-    """Offer the diagnostics."""
+    """Register the section."""
     register(Section("diagnostics", "Diagnostics", 52, build))
 
 
 def build(page: Page) -> Fragment | None:
-    """Return a panel for each diagnostic that was asked for."""
+    """Return a panel for each requested diagnostic."""
     told = page.view.diagnostics
     names = [name for name in TITLES if any(d.name == name for d in told)]
     if not names:
@@ -102,13 +102,13 @@ def _panel(page: Page, name: str, told: Sequence[Diagnostic]) -> Panel:
 
 
 def _again(page: Page, told: Sequence[Diagnostic]) -> str:
-    """Return the command that asks the same again."""
+    """Return the command that repeats the diagnostics."""
     names = (name for d in told for name in (d.algorithm, d.reference) if name)
     return page.again(names, (d.dataset for d in told))
 
 
 def _with_command(blocks: Sequence[Block], command: str) -> list[Block]:
-    """Return blocks whose figures tell a command."""
+    """Return blocks with a command on each figure."""
 
     def with_command(block: Block) -> Block:
         if isinstance(block, Details):

@@ -1,4 +1,4 @@
-"""How the duels were fought: launches, why they ended, load, spin settings, the noise floor."""
+"""Section Duels: launches, reasons for the end, load, spin settings, the noise floor."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ NOTE = (
 
 @hookimpl
 def register_report_sections(register: Callable[[Section], None]) -> None:
-    """Offer the conditions of the duels."""
+    """Register the section."""
     register(Section("duels", "Duels", 45, build))
 
 
 def build(page: Page) -> Fragment | None:
-    """Return a row a duel, and the noise floors."""
+    """Return one row for each duel, and the noise floors."""
     if not page.view.duels:
         return None
     blocks: list[Block] = [Paragraph(NOTE, role="note"), _fought(page)]
@@ -79,7 +79,7 @@ def _row(outcome: DuelOutcome) -> Row:
 
 
 def spin_words(facts: Mapping[str, Any]) -> str:
-    """Return the variables that say how long idle threads spin, where any is set."""
+    """Return the environment variables of idle threads' spinning that are set."""
     found: dict[str, dict[str, None]] = {}
     for side in (facts, facts.get("a") or {}, facts.get("b") or {}):
         for name, value in (side.get("spin") or {}).items():

@@ -1,4 +1,4 @@
-"""Where and with what it was measured, and how to measure it again."""
+"""Section Environment: machine, versions and threads, and commands that repeat the run."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _STATES = {
 
 @hookimpl
 def register_report_sections(register: Callable[[Section], None]) -> None:
-    """Offer the environment."""
+    """Register the section."""
     register(Section("environment", "Environment", 70, build))
 
 
@@ -75,14 +75,14 @@ def _facts_panel(title: str, value: Any) -> list[Block]:
 
 
 def _unusual(environments: Any) -> Any:
-    """Return the environments, or nothing where all there is is the interpreter that ran this."""
+    """Return the environments; empty if the only one is the interpreter of the harness."""
     several = isinstance(environments, (list, tuple)) and len(environments) > 1
     named = any(key.endswith(("python", "root")) for key, _ in flat(environments))
     return environments if several or named else None
 
 
 def _machine(machine: Any) -> Any:
-    """Return the facts of a machine, sizes readable, without the versions: they have a table."""
+    """Return the facts of a machine with readable sizes, without versions (own table)."""
     if not isinstance(machine, Mapping):
         return machine
     return {
@@ -110,7 +110,7 @@ def flat(value: Any, prefix: str = "") -> Iterator[tuple[str, str]]:
 
 
 def _versions(page: Page) -> Table | None:
-    """Return the versions that the workers found, and who used them."""
+    """Return the versions that the workers found, and the algorithms that used them."""
     found: dict[tuple[str, str], set[str]] = defaultdict(set)
     for outcome in page.outcomes:
         versions = outcome.facts.get("versions")
@@ -127,7 +127,7 @@ def _versions(page: Page) -> Table | None:
 
 
 def _threads(page: Page) -> Table | None:
-    """Return the threads that were asked for beside those that the libraries' pools have."""
+    """Return the requested threads, and those in the pools of the libraries."""
     found: dict[tuple[str, int, str, str], int] = defaultdict(int)
     for outcome in page.outcomes:
         pools = outcome.facts.get("pools")

@@ -1,4 +1,4 @@
-"""What did not work, and why: failures, skipped trials, duels without an end, broken plugins."""
+"""Section Failures: failed and skipped trials, unfinished duels, broken plugins, with reasons."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ if TYPE_CHECKING:
     from harness.core.model import DuelOutcome, Failure, Outcome
 
 DETAILED = 60  # groups with their full text; the table has all of them
-LONGEST = 6000  # characters of one text, its end: the error stands there
+LONGEST = 6000  # last characters of a text, which hold the error
 FOLDERS = re.compile(r'(?<=File ")[^"\n]*/(?=[^"/\n]+/[^"/\n]+")')  # all but the last of a path
 
 
 @hookimpl
 def register_report_sections(register: Callable[[Section], None]) -> None:
-    """Offer the failures."""
+    """Register the section."""
     register(Section("failures", "Failures", 60, build))
 
 
 def build(page: Page) -> Fragment:
-    """Return what failed, grouped by its reason, each with the whole text of one of its kind."""
+    """Return the failures grouped by reason, with the full text of one in each group."""
     groups = grouped(page)
     blocks: list[Block] = []
     if groups:
@@ -106,7 +106,7 @@ def _detail(page: Page, reason: Reason, outcomes: list[Outcome]) -> Details:
 
 
 def _end(text: str) -> str:
-    """Return the end of a text, its files without the folders of whoever ran it."""
+    """Return the end of a text, with file names without their folders."""
     shown = FOLDERS.sub("…/", plain(text, lines=True))
     return shown if len(shown) <= LONGEST else f"… {shown[-LONGEST:]}"
 
@@ -128,7 +128,7 @@ def _duels(page: Page) -> list[Block]:
 
 
 def _detail_of_duel(page: Page, outcome: DuelOutcome) -> list[Block]:
-    """Return what a duel left behind, and the command that fights it again; nothing without."""
+    """Return the output of a duel and the command that repeats it, if any."""
     text, again = outcome.failure.detail if outcome.failure else "", page.fight_again([outcome])
     blocks: list[Block] = []
     if text:

@@ -1,4 +1,4 @@
-"""What the experiment's gates say of this run: the verdicts that decide an exit code."""
+"""Section Gates: the decisions of the experiment's gates, which set an exit code."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ NOTE = (
 
 @hookimpl
 def register_report_sections(register: Callable[[Section], None]) -> None:
-    """Offer the gates."""
+    """Register the section."""
     register(Section("gates", "Gates", 5, build))
 
 
 def build(page: Page) -> Fragment | None:
-    """Return a row a decision, failures first; nothing where the experiment has no gates."""
+    """Return one row for each decision, failures first, or None without gates."""
     config = page.view.run.get("config") or {}
     gates = gates_of(config)
     if not gates:

@@ -1,4 +1,4 @@
-"""Who ranks where: for each task, all algorithms over all datasets."""
+"""Section Leaderboard: ranks of all algorithms over all datasets of a task."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from harness.analysis.run_view import Cell as Measured
 
-FEW_DATASETS = 6  # up to so many, each has a column of its own
+FEW_DATASETS = 6  # up to so many, each has its own column
 NOTE = (
     "Ranks are by the mean primary metric on each dataset: 1 is the best, ties share a "
     "rank. An algorithm that failed on a dataset ranks last there; a skipped one is left "
@@ -42,12 +42,12 @@ class Standing:
 
 @hookimpl
 def register_report_sections(register: Callable[[Section], None]) -> None:
-    """Offer the leaderboard."""
+    """Register the section."""
     register(Section("leaderboard", "Leaderboard", 20, build))
 
 
 def build(page: Page) -> Fragment | None:
-    """Return a table for each task, and how to read them."""
+    """Return a table for each task, and a note on how to read it."""
     tasks: dict[str, list[str]] = defaultdict(list)
     for dataset, cells in page.by_dataset.items():
         if any(math.isfinite(page.badness(cell)) for _, cell in cells):
@@ -60,7 +60,7 @@ def build(page: Page) -> Fragment | None:
 
 
 def standings(page: Page, datasets: list[str]) -> dict[str, Standing]:
-    """Return every algorithm's standing over datasets of one task, the best mean rank first."""
+    """Return the standings of all algorithms of one task, best mean rank first."""
     found: dict[str, Standing] = defaultdict(Standing)
     for dataset in datasets:
         ran = {
@@ -79,7 +79,7 @@ def standings(page: Page, datasets: list[str]) -> dict[str, Standing]:
 
 
 def ranks(badness: Mapping[str, float]) -> dict[str, float]:
-    """Return 1 for the smallest value and so on; equal values share the mean of their ranks."""
+    """Return ranks from 1 for the smallest value; equal values share their mean rank."""
     values = list(badness.values())
     return {
         name: 1 + sum(v < mine for v in values) + (sum(v == mine for v in values) - 1) / 2

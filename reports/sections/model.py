@@ -1,4 +1,4 @@
-"""The recommended model: code to paste, what it depends on, and where it errs."""
+"""Section Model: code of the recommended model, its importances and its errors."""
 
 from __future__ import annotations
 
@@ -29,18 +29,18 @@ if TYPE_CHECKING:
 
 MOST_DATASETS = 6
 MOST_CLASSES = 20  # of a confusion matrix
-MOST_COLUMNS = 20  # of the importances that are drawn
+MOST_COLUMNS = 20  # importances in the chart
 MOST_DOTS = 1500
 
 
 @hookimpl
 def register_report_sections(register: Callable[[Section], None]) -> None:
-    """Offer the recommended model."""
+    """Register the section."""
     register(Section("model", "The recommended model", 5, build))
 
 
 def build(page: Page) -> Fragment | None:
-    """Return a panel a dataset of one's own: code, importances, and errors of the model."""
+    """Return one panel for each own dataset: code, importances, and errors of the model."""
     answers = [
         answer
         for answer in answers_of(page.view)
@@ -135,7 +135,7 @@ def _errors(page: Page, answer: Answer, outcomes: Sequence[Outcome]) -> list[Blo
 def _confusion(
     answer: Answer, y: np.ndarray, predicted: np.ndarray, labels: Sequence[str], splits: str
 ) -> Table:
-    """Return how often each class was predicted as each class, the most frequent ones."""
+    """Return the confusion matrix of the most frequent classes."""
     k = len(labels)
     counts = np.zeros((k, k), np.int64)
     np.add.at(counts, (y.astype(np.int64), predicted), 1)
@@ -158,7 +158,7 @@ def _confusion(
 
 
 def _scatter(answer: Answer, y: np.ndarray, output: np.ndarray, splits: str) -> Figure:
-    """Return predicted against true values."""
+    """Return the chart of predicted against true values."""
     order = np.random.default_rng(0).permutation(len(y))[:MOST_DOTS]
     ends = [float(min(y.min(), output.min())), float(max(y.max(), output.max()))]
     x, up = linear(ends, "true value"), linear(ends, "predicted value")

@@ -1,4 +1,4 @@
-"""What each library was told: the canonical capacity in its own words, tracks, and searches."""
+"""Section Parameters: canonical parameters and each library's arguments, tracks, searches."""
 
 from __future__ import annotations
 
@@ -41,12 +41,12 @@ TRACKS = {
 
 @hookimpl
 def register_report_sections(register: Callable[[Section], None]) -> None:
-    """Offer the parameter map."""
+    """Register the section."""
     register(Section("parameters", "Parameters", 55, build))
 
 
 def build(page: Page) -> Fragment | None:
-    """Return the map of capacity, what the tracks are, and what searches chose."""
+    """Return the map of parameters, the tracks, and the results of searches."""
     blocks: list[Block] = []
     if table := _map(page):
         blocks += [Paragraph(NOTE, role="note"), table]
@@ -62,7 +62,7 @@ def build(page: Page) -> Fragment | None:
 
 
 def _map(page: Page) -> Table | None:
-    """Return canonical words × algorithms; what this run asked for stands beside each word."""
+    """Return a table of canonical parameters × algorithms, with this run's values."""
     declared = {n: f.get("capacity") or {} for n, f in page.view.algorithms.items()}
     words = list(dict.fromkeys(word for found in declared.values() for word in found))
     if not words:
@@ -83,7 +83,7 @@ def _map(page: Page) -> Table | None:
 
 
 def _argument(argument: Mapping[str, Any] | None) -> Cell:
-    """Return a library's word for one canonical capacity, how well it fits, and why not better."""
+    """Return a library's argument for a canonical parameter, and how closely it matches."""
     if argument is None:
         return Cell(DASH, "", "not declared")
     name, match = (str(argument.get(key) or "") for key in ("name", "match"))
@@ -113,7 +113,7 @@ def _said(params: Mapping[str, Any]) -> str:
 
 
 def _searches(page: Page) -> Table | None:
-    """Return a row for each algorithm and dataset that was tuned."""
+    """Return one row for each tuned algorithm and dataset."""
     found: dict[tuple[str, str], list[Outcome]] = defaultdict(list)
     for outcome in page.done:
         if isinstance(outcome.facts.get("tuned"), Mapping):

@@ -1,4 +1,4 @@
-"""Are the trees the same? The rung of each pair on each dataset, and where the trees part."""
+"""Section Parity: the parity level of each pair on each dataset, and where trees differ."""
 
 from __future__ import annotations
 
@@ -39,17 +39,17 @@ NOTE = (
     "within the tolerance. L1: the same splits. L0: different trees, equivalent accuracy."
 )
 CAUSES = {"tie": ("same", "="), "rounding": ("unsure", "≈"), "rule": ("bad", "≠")}
-UNFOLDED = 4  # differences that are shown open
+UNFOLDED = 4  # differences that are open at first
 
 
 @hookimpl
 def register_report_sections(register: Callable[[Section], None]) -> None:
-    """Offer the parity ladder."""
+    """Register the section."""
     register(Section("parity", "Parity", 15, build))
 
 
 def build(page: Page) -> Fragment | None:
-    """Return the matrix of rungs, and for each pair and dataset where the trees part."""
+    """Return the matrix of parity levels, and the first differences of each pair."""
     found = page.view.parity
     if not found:
         return None
@@ -61,7 +61,7 @@ def build(page: Page) -> Fragment | None:
 
 
 def _matrix(found: tuple[Parity, ...]) -> Table:
-    """Return a table of pairs and datasets, those in rows that are more."""
+    """Return a table of pairs and datasets; the more numerous ones are rows."""
     pairs = list(dict.fromkeys(_pair(p) for p in found))
     datasets = list(dict.fromkeys(p.dataset for p in found))
     cells: dict[tuple[str, str], list[Parity]] = {}
@@ -84,14 +84,14 @@ def _matrix(found: tuple[Parity, ...]) -> Table:
 
 
 def _pair(parity: Parity) -> str:
-    """Return the name of a pair, with the mode where it is not the default one."""
+    """Return the name of a pair, with the mode if it is not the default one."""
     mode = mode_of(parity)
     told = f"{short(parity.algorithm, 30)} ({short(mode, 20)})" if mode else parity.algorithm
     return f"{short(told, 60)} / {short(parity.reference, 30)}"
 
 
 def _rungs(found: list[Parity]) -> Cell:
-    """Return a cell with the rung of a pair; one that is lower than claimed stands out."""
+    """Return the cell with the parity level of a pair, marked if lower than claimed."""
     if not found:
         return Cell("")
     one = min(found, key=lambda p: p.rung)
@@ -102,7 +102,7 @@ def _rungs(found: list[Parity]) -> Cell:
 
 
 def _panel(page: Page, parity: Parity, *, folded: bool) -> Panel:
-    """Return why one pair reaches no higher rung on one dataset."""
+    """Return the panel that shows why a pair reaches no higher level on a dataset."""
     names = f"{short(parity.algorithm, 40)} and {short(parity.reference, 40)}"
     title = f"{names} on {short(parity.dataset, 40)}"
     blocks: list[Block] = []
@@ -161,7 +161,7 @@ def _facts(parity: Parity, comparison: Comparison, found: Difference) -> list[tu
 
 
 def _gains(parity: Parity, found: Difference) -> Table:
-    """Return what both splits gain by the sums of each side, and by the models' own account."""
+    """Return the gains of both splits from the sums of each side and as stored in the models."""
     names = {"a": parity.algorithm, "b": parity.reference}
     columns = [
         Column("From the sums of"),

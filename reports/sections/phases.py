@@ -1,4 +1,4 @@
-"""Where the time goes: import, compile, preparation, native form, fit, predict."""
+"""Section Phases: time of import, compile, preparation, native form, fit and predict."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ NOTE = (
     "compile are needed once in each process, preparation and native form once for each "
     "training set, predict once for each test set."
 )
-# Phases in the order in which they come, each with its colour.
+# Phases in order, each with its colour.
 COLOURS = {
     "import": "muted",
     "compile": "purple",
@@ -42,19 +42,19 @@ COLOURS = {
     "fit": "blue",
     "predict": "orange",
 }
-ONCE = ("import", "compile")  # a process
+ONCE = ("import", "compile")  # once in each process
 MOST = 40  # algorithms drawn; the table has all
-NO_KERNELS = 'HARNESS_KERNEL_CACHE="$(mktemp -d)"'  # so that all are compiled, and the cache stays
+NO_KERNELS = 'HARNESS_KERNEL_CACHE="$(mktemp -d)"'  # an empty cache
 
 
 @hookimpl
 def register_report_sections(register: Callable[[Section], None]) -> None:
-    """Offer the phases."""
+    """Register the section."""
     register(Section("phases", "Phases", 50, build))
 
 
 def build(page: Page) -> Fragment | None:
-    """Return what a first and a later use of each algorithm spend their time on."""
+    """Return the times of the phases of each algorithm, in a first and a later use."""
     medians = phase_medians(page)
     timed = {n: by for n, by in medians.items() if any(by.get(p, 0) > 0 for p in COLOURS)}
     if not timed:
@@ -73,7 +73,7 @@ def build(page: Page) -> Fragment | None:
 
 
 def very_first(page: Page) -> list[Block]:
-    """Return what the first use of all took: compiling the kernels that no cache held."""
+    """Return the time to compile kernels that were not in the cache."""
     told = page.view.first_uses
     compiled = sorted((use for use in told if use.functions), key=lambda u: u.seconds)
     if not told:
@@ -100,7 +100,7 @@ def very_first(page: Page) -> list[Block]:
 
 
 def compile_bars(uses: Sequence[FirstUse]) -> Plot:
-    """Return a bar an algorithm, from 0 on, with its seconds and functions behind it."""
+    """Return one bar for each algorithm from 0, labelled with its seconds and functions."""
     boxes = [(0.0, y - 0.36, use.seconds, y + 0.36) for y, use in enumerate(uses)]
     behind: list[Mark] = [
         Label((use.seconds, y), f"{seconds(use.seconds)}, {plural(use.functions, 'kernel')}", dx=6)
@@ -132,7 +132,7 @@ def _first_table(told: Sequence[FirstUse]) -> Table:
 
 
 def stacks(medians: Medians) -> Plot:
-    """Return a bar an algorithm, parted by phase from left to right, its total behind it.
+    """Return one bar for each algorithm, stacked by phase, labelled with its total.
 
     The left panel is a first use in a new process, the right one a later use.
     """
@@ -170,7 +170,7 @@ def _stack(medians: Medians, title: str, phases: Sequence[str], *, labelled: boo
 
 
 def phase_medians(page: Page) -> dict[str, dict[str, float]]:
-    """Return name → phase → median seconds over the datasets, by the time of fitting."""
+    """Return name → phase → median seconds over the datasets, sorted by fit time."""
     times: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
     for name, cell in zip(page.names.values(), page.view.cells, strict=True):
         for phase in PHASES:

@@ -1,4 +1,4 @@
-"""The predictions of each pair beside each other: how many are the same, and how far the rest are.
+"""Section Predictions: share of identical predictions of each pair, and distances of others.
 
 Made from the stored predictions of the first split that both sides have.
 """
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 MOST = 300  # comparisons of one report
 SCATTERS = 12  # the pairs that are furthest apart
 BARS = 40
-POINTS = 200  # of one scatter: those furthest apart, and some of the others
+POINTS = 200  # of one scatter: those with the largest distance, and some of the others
 COLOURS = ("blue", "sky", "green", "amber", "orange", "purple", "muted")  # of the distances
 NOTE = (
     "Predictions for the same test rows, on the first split. A step is the distance "
@@ -53,7 +53,7 @@ class Compared:
     ours: np.ndarray
     theirs: np.ndarray
     agreement: Agreement
-    variant: str  # what tells it from other sets of params, or ""
+    variant: str  # params that distinguish it from other sets, or ""
 
     @property
     def name(self) -> str:
@@ -64,12 +64,12 @@ class Compared:
 
 @hookimpl
 def register_report_sections(register: Callable[[Section], None]) -> None:
-    """Offer the predictions of pairs."""
+    """Register the section."""
     register(Section("predictions", "Predictions", 17, build))
 
 
 def build(page: Page) -> Fragment | None:
-    """Return steps between the predictions of each pair, and those furthest apart drawn."""
+    """Return the distances of each pair's predictions, and scatters of the largest."""
     found = list(compared(page))
     if not found:
         return None
@@ -83,7 +83,7 @@ def build(page: Page) -> Fragment | None:
 
 
 def compared(page: Page) -> Iterator[Compared]:
-    """Yield each pair on each dataset where both sides have predictions of one split."""
+    """Yield each pair on each dataset with predictions of both sides for one split."""
     cells: dict[tuple[str, str], list[Measured]] = defaultdict(list)
     for cell in page.view.cells:
         cells[cell.algorithm, cell.dataset].append(cell)
@@ -105,7 +105,7 @@ def _side(
 ) -> dict[str, Outcome]:
     """Return the finished outcomes of one side of a pair, by split.
 
-    A verdict that tells no params is about the only ones that its algorithm has.
+    A verdict without params is about the only set of its algorithm.
     """
     prepared = [cell for cell in cells if preparation in ("", cell.preparation)]
     same = [cell for cell in prepared if canonical(cell.params) == canonical(params)]
@@ -161,7 +161,7 @@ def _again(page: Page, drawn: Sequence[Compared]) -> str:
 
 
 def shares(histograms: Sequence[tuple[str, Mapping[str, int]]]) -> Plot:
-    """Return a bar a comparison, parted by distance: the same bits first."""
+    """Return one bar for each comparison, stacked by distance, identical bits first."""
     boxes: dict[str, list[tuple[float, float, float, float]]] = defaultdict(list)
     for y, (_, ulps) in enumerate(histograms):
         total, start = sum(ulps.values()), 0.0
@@ -250,7 +250,7 @@ def _scatters(page: Page, drawn: Sequence[Compared], apart: int) -> Details:
 
 
 def _kept(found: Compared) -> list[int]:
-    """Return the rows to draw: the furthest apart first, then others evenly."""
+    """Return the rows to draw: the largest distances first, then others evenly."""
     order = np.argsort(-np.abs(found.ours - found.theirs), kind="stable")
     far, rest = order[: POINTS // 2], order[POINTS // 2 :]
     step = max(1, -(-len(rest) // (POINTS - len(far))))

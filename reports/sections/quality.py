@@ -1,4 +1,4 @@
-"""What the predictions are like: ROC and precision-recall, reliability, residuals."""
+"""Section Quality: ROC and precision-recall curves, reliability, residuals."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from harness.analysis.run_view import Cell as Measured
     from harness.core.model import Trial
 
-OPEN = 4  # datasets that stand open
-MOST = 40  # datasets that are drawn
+OPEN = 4  # datasets that are open at first
+MOST = 40  # datasets with charts
 DRAWN = 6  # algorithms of one chart, the most accurate
 POINTS = 60  # of one curve
 DOTS = 120  # of one scatter
@@ -53,12 +53,12 @@ class Predicted:
 
 @hookimpl
 def register_report_sections(register: Callable[[Section], None]) -> None:
-    """Offer what the predictions are like."""
+    """Register the section."""
     register(Section("quality", "Curves and residuals", 37, build))
 
 
 def build(page: Page) -> Fragment | None:
-    """Return a panel a dataset."""
+    """Return one panel for each dataset."""
     found = [(dataset, pooled(page, dataset)) for dataset in sorted(page.by_dataset)[:MOST]]
     found = [(dataset, several) for dataset, several in found if several]
     parts = [
@@ -74,7 +74,7 @@ def build(page: Page) -> Fragment | None:
 
 
 def pooled(page: Page, dataset: str) -> list[Predicted]:
-    """Return the predictions of the most accurate algorithms, the best first."""
+    """Return the predictions of the most accurate algorithms, best first."""
     found = []
     for name, cell in page.by_dataset[dataset]:
         if len(found) < DRAWN and (one := _pooled(page, name, cell)) is not None:
@@ -193,7 +193,7 @@ def _unit(title: str) -> Axis:
 
 
 def _thinned(x: np.ndarray, y: np.ndarray) -> list[tuple[float, float]]:
-    """Return at most so many points of a curve, the ends among them."""
+    """Return at most so many points of a curve, with both ends."""
     kept = np.unique(np.linspace(0, len(x) - 1, min(len(x), POINTS)).round().astype(int))
     return [(float(x[i]), float(y[i])) for i in kept]
 
@@ -202,19 +202,19 @@ def _thinned(x: np.ndarray, y: np.ndarray) -> list[tuple[float, float]]:
 
 
 def bins(predicted: Predicted) -> tuple[list[float], list[float]]:
-    """Return mean probability and rate of the event, of bins of equally many rows."""
+    """Return mean probability and rate of the event in bins of equally many rows."""
     found = calibration.bins(*_events(predicted))
     return [b.predicted for b in found], [b.observed for b in found]
 
 
 def calibration_error(predicted: Predicted) -> float:
-    """Return the expected calibration error: how far a bin's rate is from its forecast."""
+    """Return the expected calibration error: mean distance of a bin's rate from its forecast."""
     p, hit, weight, place = _events(predicted)
     return calibration.expected_error(hit - p, weight, place)
 
 
 def _events(predicted: Predicted) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Return probability, whether the event came true, weight and bin of the rows that count."""
+    """Return probability, event (true or false), weight and bin of the used rows."""
     p, hit, _ = calibration.event_of(predicted.output, predicted.y)
     kept = predicted.weight > 0
     p, hit, weight = p[kept], hit[kept], predicted.weight[kept]

@@ -1,4 +1,4 @@
-"""The first screen: the verdict in words, what failed and why, what to trust."""
+"""First screen: verdicts in words, failures with reasons, and limits of the measurements."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ RATIOS = (
 
 @hookimpl
 def register_report_sections(register: Callable[[Section], None]) -> None:
-    """Offer the summary."""
+    """Register the section."""
     register(Section("summary", "Summary", 0, build))
 
 
 def build(page: Page) -> Fragment:
-    """Return the answers: the same, as good, as fast, which to take; what failed, what to trust."""
+    """Return verdicts on trees, accuracy and speed, a recommendation, failures and cautions."""
     sentences = [*same_sentences(page), *accuracy_sentences(page), *speed_sentences(page)]
     if not sentences or (page.outcomes and not page.done):
         sentences = [_nothing_compared(page)]
@@ -58,7 +58,7 @@ def build(page: Page) -> Fragment:
 
 
 def _evidence(page: Page) -> list[Inline]:
-    """Return links to what the matrix was made from."""
+    """Return links to the details behind the matrix."""
     links = [Link("all verdicts", "#verdicts")]
     links += [Link("where trees differ", "#parity")] if page.view.parity else []
     links += [Link("all duels", "#duels")] if page.view.duels else []
@@ -86,7 +86,7 @@ def _boxes(page: Page) -> list[Block]:
 
 
 def same_sentences(page: Page) -> list[str]:
-    """Return how many pairs grow the same trees, where trees were compared."""
+    """Return a sentence on the pairs that build the same trees, if any were compared."""
     same, _ = same_trees(page)
     return (
         [f"In {same} pairs, our algorithm builds the same trees as the reference."] if same else []
@@ -102,7 +102,7 @@ def _nothing_compared(page: Page) -> str:
 
 
 def _leader(page: Page) -> str:
-    """Return who ranks first, as the most that can be said without a comparison."""
+    """Return a sentence on the algorithm with the best mean scores."""
     firsts = {d: cells[0] for d, cells in page.by_dataset.items() if _contested(page, cells)}
     if not firsts:
         return "Its measurements are below."
@@ -175,7 +175,7 @@ def _cautions(page: Page) -> list[Words]:
 
 
 def _notes(speeds: Sequence[Speed]) -> list[str]:
-    """Return the doubts about ratios, each kind once with an example."""
+    """Return the notes on ratios, one example of each kind."""
     alike: dict[str, list[str]] = defaultdict(list)
     for speed in speeds:
         for kind, note in {note.partition(":")[0]: note for note in speed.notes}.items():

@@ -1,4 +1,4 @@
-"""The raw timings of each duel, in the order in which the calls were made."""
+"""Section Raw timings: all calls of each duel, in order."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 MOST = 24  # duels that are drawn
-PHASES = ("fit", "native", "predict")  # the first that a duel has
+PHASES = ("fit", "native", "predict")  # the first of these that a duel has
 NOTE = (
     "Every call of a duel in order, to show drift, jumps or slow first calls. A vertical "
     "line begins a launch, a new pair of processes."
@@ -30,12 +30,12 @@ NOTE = (
 
 @hookimpl
 def register_report_sections(register: Callable[[Section], None]) -> None:
-    """Offer the raw timings."""
+    """Register the section."""
     register(Section("timings", "Raw timings", 47, build))
 
 
 def build(page: Page) -> Fragment | None:
-    """Return a panel a duel, and every call in a table."""
+    """Return one panel for each duel, and a table of all calls."""
     fought = [d for d in page.view.duels if d.blocks]
     if not fought:
         return None
@@ -63,7 +63,7 @@ def phase_of(outcome: DuelOutcome) -> str:
 
 
 def calls(outcome: DuelOutcome, phase: str) -> list[tuple[str, int, int, float]]:
-    """Return (side, launch, block, seconds) of each call, in the order in which it was made."""
+    """Return (side, launch, block, seconds) of each call, in order."""
     found = []
     for block in _ordered(outcome.blocks):
         if block.phase == phase:
@@ -100,7 +100,7 @@ def _name(outcome: DuelOutcome) -> str:
 
 
 def _table(fought: Sequence[DuelOutcome]) -> Table:
-    """Return a row a side of each duel and phase: what its calls took."""
+    """Return one row of call times for each side of each duel and phase."""
     columns = [Column("Duel"), Column("Phase"), Column("Algorithm"), Column("Calls", numeric=True)]
     columns += [
         Column(title, numeric=True, unit="s") for title in ("First call", "Least", "Median", "Most")
@@ -120,7 +120,7 @@ def _table(fought: Sequence[DuelOutcome]) -> Table:
 
 
 def _points(drawn: Sequence[DuelOutcome]) -> Table:
-    """Return every call that is drawn."""
+    """Return all drawn calls."""
     columns = [
         Column("Duel"),
         Column("Phase"),

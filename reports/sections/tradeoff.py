@@ -1,4 +1,4 @@
-"""Accuracy against time: who is on the front, where no other is both more accurate and faster."""
+"""Section Accuracy against time, with the Pareto front."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ NOTE = (
     "algorithm is both more accurate and faster."
 )
 
-FLOOR = 0.001  # share of the gap; the axis is logarithmic, and what is less stands at its end
+FLOOR = 0.001  # share of the gap; smaller values are at the end of the logarithmic axis
 
 
 @dataclass(frozen=True)
@@ -47,12 +47,12 @@ class Standing:
 
 @hookimpl
 def register_report_sections(register: Callable[[Section], None]) -> None:
-    """Offer accuracy against time."""
+    """Register the section."""
     register(Section("tradeoff", "Accuracy against time", 25, build))
 
 
 def build(page: Page) -> Fragment | None:
-    """Return a panel a task, with training time and with predict time."""
+    """Return one panel for each task, with training time and predict time."""
     parts = [
         Part(
             f"{short(task).capitalize()}, {plural(len(field.datasets), 'dataset')}",
@@ -66,7 +66,7 @@ def build(page: Page) -> Fragment | None:
 
 
 def standings(page: Page, field: Field) -> list[Standing]:
-    """Return every algorithm of a field, the most accurate first."""
+    """Return all algorithms of a task, most accurate first."""
     origin = {name: page.view.cells[i].algorithm for i, name in page.names.items()}
     found = [
         Standing(

@@ -1,4 +1,4 @@
-"""What one setting does: variants of an algorithm beside its first one, split by split."""
+"""Section Variants: variants of an algorithm against its first one, by split."""
 
 from __future__ import annotations
 
@@ -39,23 +39,23 @@ NOTE = (
 
 @dataclass(frozen=True)
 class Variant:
-    """One set of params on one dataset, beside the base on the same splits."""
+    """One set of params on one dataset, compared with the base on the same splits."""
 
     name: str
-    changes: tuple[float, ...]  # loss - loss of the base, a split each
+    changes: tuple[float, ...]  # loss - loss of the base, for each split
     ratios: tuple[float, ...]  # training seconds over those of the base
-    splits: tuple[tuple[str, float, float], ...]  # label, change and ratio, NaN where there is none
+    splits: tuple[tuple[str, float, float], ...]  # label, change and ratio; NaN if missing
     base: bool
 
 
 @hookimpl
 def register_report_sections(register: Callable[[Section], None]) -> None:
-    """Offer the variants."""
+    """Register the section."""
     register(Section("variants", "Variants", 48, build))
 
 
 def build(page: Page) -> Fragment | None:
-    """Return a panel for each algorithm that was run with several sets of params."""
+    """Return one panel for each algorithm with several sets of params."""
     found = variants(page)
     if not found:
         return None
@@ -72,10 +72,10 @@ def build(page: Page) -> Fragment | None:
 
 
 def variants(page: Page) -> dict[tuple[str, str], list[Variant]]:
-    """Return (algorithm, dataset) → its variants, the base first, where there are several.
+    """Return (algorithm, dataset) → its variants, the base first, if there are several.
 
-    Variants stand on the same tracks and have the same preparation; one that failed on every
-    split is left out, and a base that did gives way to the next.
+    Variants have the same tracks and the same preparation; one that failed on every
+    split is left out; if the base failed, the next one is the base.
     """
     grouped: dict[tuple[str, ...], list[tuple[str, Measured]]] = defaultdict(list)
     for cell in page.view.cells:

@@ -28,7 +28,7 @@ class Best:
 
     @property
     def standing(self) -> Standing:
-        """Return what was measured of it."""
+        """Return its measurements."""
         return self.answer.standing(self.answer.recommended)
 
 
@@ -38,7 +38,7 @@ def best_of(results: Path, run: str, registry: Registry, dataset: str = "") -> B
     Raises
     ------
     ConfigError
-        Where it has none, or several datasets and none is named.
+        If it has none, or several datasets and none is named.
     """
     view = reporting.view(results, run, registry)
     answers = [a for a in answers_of(view) if a.recommended]
@@ -77,7 +77,7 @@ def save_best(best: Best, registry: Registry, path: Path, plugins: Sequence[str]
 
 
 def _job_of(best: Best, registry: Registry, plugins: Sequence[str]) -> tuple[Job, Trial]:
-    """Return the job and the trial of the recommended algorithm, as they would be planned now."""
+    """Return the job and the trial of the recommended algorithm, as planned by the current code."""
     request = request_of(dict(best.view.run))
     files = tuple(dict.fromkeys([*request.plugin_files, *plugins]))
     plan = plan_request(replace(request, plugin_files=files), registry)

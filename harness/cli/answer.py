@@ -1,4 +1,4 @@
-"""Print the answer of a run: a leaderboard, what to use, and what could change it."""
+"""Print the answer of a run: leaderboard, recommendation and its limits."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from harness.cli.common import print_table, printable
 
 
 def print_answer(view: RunView) -> None:
-    """Print the answer of a run; nothing where nothing was scored."""
+    """Print the answer of a run, if anything was scored."""
     answers = answers_of(view)
     shown = answer_text(answers)
     if shown is None:

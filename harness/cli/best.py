@@ -1,4 +1,4 @@
-"""``harness best``: what a run recommends, the code for it, and the trained model in a file."""
+"""``harness best``: the recommendation of a run, its code, and the trained model in a file."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def command(
     results: Path,
     as_json: bool,
 ) -> None:
-    """Print what RUN recommends and the code for it; --save trains it on all rows.
+    """Print the recommendation of RUN and its code; --save trains it on all rows.
 
     `harness predict FILE NEW.csv` applies the saved model. It is a pickle: open only files that
     you trust.

@@ -1,4 +1,4 @@
-"""``harness clean``: remove runs and array files that nothing needs."""
+"""``harness clean``: remove runs, and array files without a run."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from harness.core.units import parse_duration
 def command(
     *, runs: tuple[str, ...], older_than: str | None, yes: bool, results: Path, as_json: bool
 ) -> None:
-    """Remove chosen runs, and the array files that no run names."""
+    """Remove chosen runs, and the array files that belong to no run."""
     from harness.store import Store
     from harness.store.clean import clean
 
@@ -50,7 +50,7 @@ def command(
 
 
 def _ago(duration: str) -> datetime:
-    """Return the moment that lies so long ago."""
+    """Return the moment before now by a duration."""
     try:
         return datetime.now(UTC) - timedelta(seconds=parse_duration(duration))
     except OverflowError:  # before the year 1

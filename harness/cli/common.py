@@ -1,4 +1,4 @@
-"""What several commands share: options, the results folder, tables on stdout."""
+"""Parts shared by commands: options, the results folder, tables on stdout."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON o
 
 
 def params_options(command: Any) -> Any:
-    """Give a command about two algorithms the params of either and of both."""
+    """Add the options for the params of A, of B and of both to a command."""
     told = (
         ("--set", "both_params", "A param of both; a.KEY or b.KEY sets it for one."),
         ("--b", "b_params", "A param of B."),
@@ -72,12 +72,12 @@ def params_options(command: Any) -> Any:
 
 
 def sole_option(name: str, beside: Iterable[str]) -> None:
-    """Refuse every option and argument beside one that brings all of its own, but for a few.
+    """Reject all options beside one that repeats stored options, except a few.
 
     Raises
     ------
     ConfigError
-        With the names of those to leave out.
+        With the names of the options to leave out.
     """
     context = click.get_current_context()
     kept = {name, *beside}
@@ -91,23 +91,23 @@ def sole_option(name: str, beside: Iterable[str]) -> None:
         raise ConfigError(f"--{name} repeats the stored options: leave out {', '.join(given)}")
 
 
-# A command that has several things to tell by its exit code tells the first of these.
+# Exit codes by priority: a command with several results returns the first of these.
 PRECEDENCE = (130, 70, 5, 2, 1, 4, 3, 6, 0)
 
 
 def first_code(*codes: int) -> int:
-    """Return the exit code that goes before the others: a failed gate before a failed trial."""
+    """Return the exit code of highest priority: a failed gate before a failed trial."""
     return min(codes, key=PRECEDENCE.index)
 
 
 def print_json(value: Any) -> None:
-    """Print one JSON document with a schema version; what is not finite is null."""
+    """Print one JSON document with a schema version; non-finite numbers become null."""
     document = strict(to_json({"schema_version": 1, **value}))
     click.echo(json.dumps(document, indent=1, default=str, allow_nan=False))
 
 
 def print_table(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
-    """Print aligned columns, without control characters that names may carry."""
+    """Print aligned columns, with control characters in names escaped."""
     lines = [[printable(cell) for cell in row] for row in (header, *rows)]
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     for line in lines:

@@ -1,4 +1,4 @@
-"""``harness compare OLD NEW``: what changed between two stored runs."""
+"""``harness compare OLD NEW``: changes between two stored runs."""
 
 from __future__ import annotations
 
@@ -51,8 +51,8 @@ def command(
 ) -> int:
     """Compare the runs OLD and NEW (ids, starts of ids, or "latest"), cell by cell.
 
-    Scores are paired over the splits that both runs have; raw seconds are shown, never judged.
-    Exit code 4 says that the runs have nothing in common.
+    Scores are paired over the splits that both runs have; raw seconds have no verdict.
+    Exit code 4 means that the runs have nothing in common.
     """
     from harness import reporting
 

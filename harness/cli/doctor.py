@@ -1,4 +1,4 @@
-"""``harness doctor``: whether this machine can be measured on and this installation is whole."""
+"""``harness doctor``: check the machine and the installation."""
 
 from __future__ import annotations
 

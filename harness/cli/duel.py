@@ -1,4 +1,4 @@
-"""``harness duel A B -d DATASET``: which is faster, and by how much."""
+"""``harness duel A B -d DATASET``: ratio of the times of two algorithms."""
 
 from __future__ import annotations
 
@@ -72,10 +72,10 @@ def command(**given: Any) -> int:
     """Time algorithms A and B in interleaved pairs on one dataset.
 
     The ratio is B's time over A's: above 1, A is faster. A against itself shows the noise floor.
-    Part of the rows is held out and predicted: a quarter from 100 000 rows on, a fifth below. How
-    many trained is told with the result.
-    With --precision or --claim the duel is looked at after 8, 12, 16 and 24 launches, and its
-    interval pays for the looks.
+    Part of the rows is held out and predicted: a quarter from 100 000 rows on, a fifth below. The
+    result shows the number of training rows.
+    With --precision or --claim the duel is analysed after 8, 12, 16 and 24 launches and may stop
+    early; its interval is adjusted for these interim analyses.
     """
     from harness.progress_display import new_progress
 
@@ -119,13 +119,13 @@ def _again(duel: str, given: dict[str, Any]) -> DuelResult:
 
 
 def _rows(result: DuelResult) -> dict[str, int]:
-    """Return how many rows both sides trained on and predicted; nothing of one that never began."""
+    """Return the numbers of training and predicted rows; empty if the duel did not begin."""
     facts = result.outcome.facts.get("a", {})
     return {key: facts[key] for key in ("train_rows", "test_rows") if key in facts}
 
 
 def _print_speeds(a: str, b: str, speeds: Sequence[Speed]) -> None:
-    """Print a row a phase, and the notes; A and B say what the sides are."""
+    """Print one row for each phase, and the notes."""
     rows = [
         [
             speed.phase,

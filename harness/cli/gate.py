@@ -1,4 +1,4 @@
-"""``harness gate``: do the claims hold? The exit code says so."""
+"""``harness gate``: check gates; the exit code is the result."""
 
 from __future__ import annotations
 
@@ -87,10 +87,10 @@ OF_AGAINST = {
 @results_option
 @json_option
 def command(**given: Any) -> int:
-    """Hold a stored run against gates, or the working tree against a revision.
+    """Check a stored run against gates, or the working tree against a revision.
 
-    FILE holds [[gate]] tables, alone or in an experiment; without it the run's own experiment is
-    asked. With --against, FILE is an experiment: the datasets, the capacity and the duels of the
+    FILE holds [[gate]] tables, alone or in an experiment; without it those of the run's experiment
+    are used. With --against, FILE is an experiment: the datasets, the capacity and the duels of the
     comparison. Exit codes: 0 all hold, 1 one fails, 6 one is undecided.
     """
     if given["markdown"] not in (None, "-") and given["markdown"].endswith(".toml"):
@@ -159,7 +159,7 @@ def _limits(given: dict[str, Any]) -> Any:
 
 
 def _tell(given: dict[str, Any], found: Gates, markdown: str, document: dict[str, Any]) -> None:
-    """Print what was found in the form that was asked for."""
+    """Print the result in the requested form."""
     if given["markdown"] not in (None, "-"):
         try:
             Path(given["markdown"]).write_text(markdown, encoding="utf-8")

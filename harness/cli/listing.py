@@ -1,4 +1,4 @@
-"""``harness list``: what there is to choose from."""
+"""``harness list``: list algorithms, datasets, experiments, runs and so on."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ KINDS = (
     *("algorithms", "datasets", "metrics", "sections", "executors"),
     *("experiments", "plugins", "runs"),
 )
-MOST_SHOWN = 3  # things in a cell of a table
-RUN = ("id", "name", "status", "started", "ended")  # the rest of a run is for `harness show`
+MOST_SHOWN = 3  # items in a table cell
+RUN = ("id", "name", "status", "started", "ended")  # `harness show` has the rest of a run
 
 
 @click.command("list")
@@ -27,11 +27,11 @@ RUN = ("id", "name", "status", "started", "ended")  # the rest of a run is for `
 @results_option
 @json_option
 def command(kind: str | None, plugins: tuple[Path, ...], results: Path, as_json: bool) -> None:
-    """List what is registered, shipped or stored: KIND is one of those below.
+    """List registered, shipped or stored items: KIND is one of those below.
 
     algorithms, datasets, metrics, sections, executors, experiments, plugins, runs
     """
-    if kind is None:  # click itself would take a line for each
+    if kind is None:  # click would print one in each line
         raise click.UsageError(f"list needs a KIND: {', '.join(KINDS)}")
     if kind == "runs":
         rows = _runs(results)
@@ -124,7 +124,7 @@ def _plugins(registry: Registry) -> list[dict[str, Any]]:
 
 
 def _shown(value: Any) -> Any:
-    """Return a value as a table shows it; JSON has it whole."""
+    """Return a value shortened for the table; JSON has the full value."""
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, list):

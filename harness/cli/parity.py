@@ -1,4 +1,4 @@
-"""``harness parity A [B]``: whether two algorithms grow the same trees, and where they part."""
+"""``harness parity A [B]``: compare the trees of two algorithms, node by node."""
 
 from __future__ import annotations
 
@@ -67,11 +67,11 @@ if TYPE_CHECKING:
 @click.option("--fresh", is_flag=True, help="Compare again even if a result is stored.")
 @json_option
 def command(**given: Any) -> int:
-    """Compare the trees of A with those of B, by default the reference that A answers to.
+    """Compare the trees of A with those of B, by default A's reference.
 
-    Both are trained on the same rows. Each dataset reaches a rung: L3 the same bits, L2 the same
-    trees, L1 the same splits of the rows, L0 equivalent accuracy. Where the trees part, the
-    first place is named and explained.
+    Both are trained on the same rows. The result is a parity level for each dataset: L3
+    the same bits, L2 the same trees, L1 the same splits of the rows, L0 equivalent accuracy. If
+    the trees differ, the first difference is shown and explained.
     """
     from harness import api
     from harness.progress_display import new_progress
@@ -108,7 +108,7 @@ def _again(run: str, given: dict[str, Any]) -> ParityResult:
 
 
 def _exit_code(found: tuple[Parity, ...], required: str | None) -> int:
-    """Return 1 where a rung is missed, 3 where some comparison failed, 4 where all did."""
+    """Return 1 if a required level is missed, 3 if some comparisons failed, 4 if all did."""
     if required and not all(reaches(parity.rung, required.upper()) for parity in found):
         return 1
     compared = [parity for parity in found if parity.splits]
@@ -118,7 +118,7 @@ def _exit_code(found: tuple[Parity, ...], required: str | None) -> int:
 
 
 def _print(found: tuple[Parity, ...]) -> None:
-    """Print the rung of each dataset, then why it is no higher."""
+    """Print the parity level of each dataset, then the first differences."""
     rows = [
         [p.dataset, p.rung or "none", MEANING[p.rung], p.claimed or "-", p.verdict or "-",
          f"{len(p.splits)} splits", p.preparation]

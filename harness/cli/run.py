@@ -1,4 +1,4 @@
-"""``harness run``: carry out an experiment and write its report."""
+"""``harness run``: run an experiment and write its report."""
 
 from __future__ import annotations
 
@@ -158,8 +158,8 @@ def command(**given: Any) -> int:
     The default is quick; with --data it is own_data: the libraries at their own defaults, within
     ten minutes.
 
-    Of a series, such as speed or a folder of TOML files, each experiment is run in turn. At the
-    end each algorithm stands beside the fastest of its rivals that is as accurate, and verdicts
+    In a series, such as speed or a folder of TOML files, each experiment is run in turn. At the
+    end each algorithm is compared with its fastest rival that is as accurate, and verdicts
     are counted over the datasets.
     """
     series = [_again(given)] if given["again"] else _asked(given)

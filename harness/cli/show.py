@@ -1,4 +1,4 @@
-"""``harness show NAME|ID``: all that is known of an algorithm, a dataset, a run or a trial."""
+"""``harness show NAME|ID``: details of an algorithm, a dataset, a run or a trial."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def _registered(name: str, registry: Registry) -> dict[str, Any]:
 
 
 def _facts(value: Any) -> dict[str, Any]:
-    """Return a declaration's fields, without the functions among them."""
+    """Return the fields of a declaration, without functions."""
     facts = {key: getattr(value, key) for key in value.__dataclass_fields__}
     return {key: _without_functions(to_json(f)) for key, f in facts.items() if not callable(f)}
 

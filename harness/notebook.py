@@ -82,7 +82,7 @@ def speed_rows(speeds: Iterable[Speed]) -> tuple[Sequence[str], Rows]:
 
 def parity_rows(found: Iterable[Parity]) -> tuple[Sequence[str], Rows]:
     """Return header and rows of parity levels, with the first difference of the trees."""
-    header = ("A", "B", "dataset", "rung", "meaning", "claimed", "accuracy", "first difference")
+    header = ("A", "B", "dataset", "level", "meaning", "claimed", "accuracy", "first difference")
     rows = []
     for p in found:
         differences = p.comparison.differences if p.comparison else ()

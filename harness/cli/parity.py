@@ -124,7 +124,7 @@ def _print(found: tuple[Parity, ...]) -> None:
          f"{len(p.splits)} splits", p.preparation]
         for p in found
     ]  # fmt: skip
-    print_table(["dataset", "rung", "meaning", "claimed", "accuracy", "from", "prepared"], rows)
+    print_table(["dataset", "level", "meaning", "claimed", "accuracy", "from", "prepared"], rows)
     for parity in found:
         if parity.reason:
             say(f"{parity.dataset}: {parity.reason}")

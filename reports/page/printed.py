@@ -26,7 +26,7 @@ GATE_HEADER = ("Gate", "State", "Algorithm", "Dataset", "Measured", "Limit", "Wh
 CHANGE_HEADER = ("Verdict", "Algorithm", "Dataset", "Metric", "Change", "Tolerance", "Why")
 SECONDS_HEADER = ("Algorithm", "Dataset", "Phase", "Old", "New", "New / old")
 RATIO_HEADER = ("Change", "Algorithm", "Dataset", "Phase", "Old ratio", "New ratio")
-RUNG_HEADER = ("Algorithm", "Dataset", "Mode", "Old rung", "New rung")
+RUNG_HEADER = ("Algorithm", "Dataset", "Mode", "Old level", "New level")
 TURN_HEADER = ("Algorithm", "Dataset", "Split", "Old", "New")
 RAW = (
     "Seconds of two runs are rough: the runs were not timed side by side. Only a duel "

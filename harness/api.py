@@ -172,10 +172,10 @@ def carry_out(options: RunOptions | RunAgain, progress: Progress | bool | None =
     """Run an experiment with these options."""
     registry = load_registry(options.plugins)
     request = options.request(registry)
-    with closing(told_by(progress)) as told:
+    with closing(progress_display_for(progress)) as display:
         for line in (line for dataset in request.extra for line in describe(dataset)):
-            told.message(line)
-        end = runs.run_experiment(request, registry, told)
+            display.message(line)
+        end = runs.run_experiment(request, registry, display)
     return RunResult(end.run_id, request.results, registry, end.experiment, end.tally)
 
 
@@ -253,7 +253,7 @@ def duel(
         seed=seed,
         timeout=timeout,
     )
-    with closing(told_by(progress)) as told:
+    with closing(progress_display_for(progress)) as display:
         end = runs.run_one_duel(
             experiment,
             registry,
@@ -261,7 +261,7 @@ def duel(
             extra=extra,
             plugin_files=files,
             fresh=fresh,
-            progress=told,
+            progress=display,
         )
     return DuelResult(end.run_id, folder, registry, end.outcome, tuple(end.speeds))
 
@@ -323,7 +323,7 @@ def parity(
         threads=threads,
         timeout=timeout,
     )
-    with closing(told_by(progress)) as told:
+    with closing(progress_display_for(progress)) as display:
         run_id = run_parity(
             experiment,
             registry,
@@ -331,12 +331,12 @@ def parity(
             extra=extra,
             plugin_files=files,
             fresh=fresh,
-            progress=told,
+            progress=display,
         )
     return ParityResult(run_id, folder, registry)
 
 
-def told_by(progress: Progress | bool | None) -> Progress:
+def progress_display_for(progress: Progress | bool | None) -> Progress:
     """Return the progress display: by default none if stderr is not a terminal."""
     if isinstance(progress, Progress):
         return progress

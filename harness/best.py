@@ -50,8 +50,8 @@ def best_of(results: Path, run: str, registry: Registry, dataset: str = "") -> B
     run_id = view.run["id"]
     if not names or not answers:
         of = f" on {dataset}" if dataset else ""
-        told = f"; it has {', '.join(names)}" if names else ""
-        raise ConfigError(f"run {run_id} recommends no algorithm{of}{told}")
+        choices = f"; it has {', '.join(names)}" if names else ""
+        raise ConfigError(f"run {run_id} recommends no algorithm{of}{choices}")
     raise ConfigError(f"run {run_id} has several datasets; add --dataset: {', '.join(names)}")
 
 

@@ -33,9 +33,9 @@ def table(header: Sequence[str], rows: Rows) -> str:
     if not rows:
         return ""
     style = "border-collapse:collapse;margin:0.5em 0;font-variant-numeric:tabular-nums"
-    told = "".join(_row("td", row) for row in rows[:MOST_ROWS])
+    body = "".join(_row("td", row) for row in rows[:MOST_ROWS])
     more = [f"{len(rows) - MOST_ROWS} more rows: see report()"] if len(rows) > MOST_ROWS else []
-    return f'<table style="{style}">{_row("th", header)}{told}</table>{lines(more)}'
+    return f'<table style="{style}">{_row("th", header)}{body}</table>{lines(more)}'
 
 
 def lines(texts: Iterable[str]) -> str:
@@ -98,8 +98,8 @@ def _bounds(low: float, high: float, form: str) -> str:
 
 
 def _row(tag: str, cells: Sequence[str]) -> str:
-    told = "".join(f'<{tag} style="{_CELL}">{_text(cell)}</{tag}>' for cell in cells)
-    return f"<tr>{told}</tr>"
+    cells_html = "".join(f'<{tag} style="{_CELL}">{_text(cell)}</{tag}>' for cell in cells)
+    return f"<tr>{cells_html}</tr>"
 
 
 def _text(value: str) -> str:

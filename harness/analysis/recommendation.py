@@ -153,8 +153,8 @@ def _named(cells: Sequence[Cell]) -> list[tuple[str, Cell]]:
     tracks = {cell.tracks for cell in kept.values()}
     by_name: dict[str, list[Cell]] = defaultdict(list)
     for cell in kept.values():
-        told = f" ({', '.join(cell.tracks)})" if len(tracks) > 1 and cell.tracks else ""
-        by_name[cell.algorithm + told].append(cell)
+        track_note = f" ({', '.join(cell.tracks)})" if len(tracks) > 1 and cell.tracks else ""
+        by_name[cell.algorithm + track_note].append(cell)
     return [
         (name + _differing(cell, same), cell) for name, same in by_name.items() for cell in same
     ]
@@ -251,8 +251,8 @@ def _row_losses(side: _Side, view: RunView) -> np.ndarray | None:
     if output.ndim == 1:
         squared: np.ndarray = (y - output) ** 2
         return squared
-    own = output[np.arange(len(y)), y]
-    logs: np.ndarray = -np.log(np.clip(own, 1e-15, 1.0))
+    probability = output[np.arange(len(y)), y]
+    logs: np.ndarray = -np.log(np.clip(probability, 1e-15, 1.0))
     return logs
 
 

@@ -204,8 +204,8 @@ def _others(launches: Sequence[JSON]) -> list[str] | None:
         return None
     if max(found) <= OTHERS:
         return []
-    told = f"busy machine: other programs kept {max(found):.1f} threads busy"
-    return [f"{told} on average while both sides rested"]
+    note = f"busy machine: other programs kept {max(found):.1f} threads busy"
+    return [f"{note} on average while both sides rested"]
 
 
 def _load(launches: Sequence[JSON], duel: Duel) -> list[str]:
@@ -215,8 +215,8 @@ def _load(launches: Sequence[JSON], duel: Duel) -> list[str]:
     if not loads or max(loads) <= threads + 0.5:
         return []
     many = "s" if threads > 1 else ""
-    told = f"busy machine: load average up to {max(loads):.1f} while {threads} thread{many}"
-    return [f"{told} ran the calls"]
+    note = f"busy machine: load average up to {max(loads):.1f} while {threads} thread{many}"
+    return [f"{note} ran the calls"]
 
 
 def waited_share(samples: Iterable[Sample]) -> float:

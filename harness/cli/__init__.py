@@ -97,7 +97,7 @@ def main() -> int:
             # prevents an error message of the interpreter at exit.
             os.dup2(os.open(os.devnull, os.O_WRONLY), stdout.fileno())
             return CUT_OFF
-        message, code = _told(error)
+        message, code = _message_and_code(error)
         with contextlib.suppress(OSError):  # stderr is on a full disk
             click.echo(message, err=True)
         return code
@@ -110,7 +110,7 @@ def heed_signals() -> None:
             signal.signal(number, signal.default_int_handler)
 
 
-def _told(error: BaseException) -> tuple[str, int]:
+def _message_and_code(error: BaseException) -> tuple[str, int]:
     """Return the message for an error, and the exit code."""
     if isinstance(error, HarnessError):
         return f"harness: {error}", error.exit_code

@@ -61,12 +61,12 @@ json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON o
 
 def params_options(command: Any) -> Any:
     """Add the options for the params of A, of B and of both to a command."""
-    told = (
+    helps = (
         ("--set", "both_params", "A param of both; a.KEY or b.KEY sets it for one."),
         ("--b", "b_params", "A param of B."),
         ("--a", "a_params", "A param of A, such as parity=xgboost."),
     )
-    for flag, name, text in told:
+    for flag, name, text in helps:
         command = click.option(flag, name, multiple=True, metavar="KEY=VALUE", help=text)(command)
     return command
 

@@ -89,9 +89,9 @@ def command(**given: Any) -> int:
     else:
         raise ConfigError("name two algorithms and a dataset (A B -d NAME), or --again DUEL")
     if as_json:
-        told = {"duel": result.outcome.duel.id, "status": result.status.value}
+        document = {"duel": result.outcome.duel.id, "status": result.status.value}
         stopped = result.outcome.facts.get("stopped", "")
-        print_json({**told, **_rows(result), "speeds": result.verdicts, "stopped": stopped})
+        print_json({**document, **_rows(result), "speeds": result.verdicts, "stopped": stopped})
     elif result.verdicts:
         names = [given["a"] or result.outcome.duel.a.name]
         names += [given["b"] or result.outcome.duel.b.name]

@@ -111,7 +111,7 @@ def _stored(given: dict[str, Any]) -> int:
         raise ConfigError(f"{given['file']} has no [[gate]] tables")
     registry = load_registry(given["plugins"])
     found = reporting.gates(given["results"], given["run"] or "latest", registry, wanted)
-    _tell(given, found, found.markdown(), found.to_json())
+    _print_gates(given, found, found.markdown(), found.to_json())
     say(found.sentence())
     return found.exit_code(given["undecided"])
 
@@ -142,7 +142,7 @@ def _against(given: dict[str, Any]) -> int:
     finally:
         progress.close()
     found = gates_of(answer)
-    _tell(given, found, told_markdown(answer), told_json(answer))
+    _print_gates(given, found, told_markdown(answer), told_json(answer))
     for line in told_lines(answer):
         say(line)
     return found.exit_code(given["undecided"])
@@ -158,7 +158,9 @@ def _limits(given: dict[str, Any]) -> Any:
     return limits
 
 
-def _tell(given: dict[str, Any], found: Gates, markdown: str, document: dict[str, Any]) -> None:
+def _print_gates(
+    given: dict[str, Any], found: Gates, markdown: str, document: dict[str, Any]
+) -> None:
     """Print the result in the requested form."""
     if given["markdown"] not in (None, "-"):
         try:

@@ -58,10 +58,10 @@ def _registered(kind: str, registry: Registry) -> list[dict[str, Any]]:
             sections: list[Section] = sorted(registry.all("section"), key=lambda s: s.order)
             return [{"name": s.name, "title": s.title} for s in sections]
         case "executors" | "experiments":
-            told: dict[str, Any] = {one.name: one for one in registry.all("executor")}
+            items: dict[str, Any] = {one.name: one for one in registry.all("executor")}
             if kind == "experiments":
-                told = {name: load_experiment(name) for name in shipped_experiments()}
-            return [{"name": name, "summary": one.summary} for name, one in told.items()]
+                items = {name: load_experiment(name) for name in shipped_experiments()}
+            return [{"name": name, "summary": one.summary} for name, one in items.items()]
         case _:
             return _plugins(registry)
 

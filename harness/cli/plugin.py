@@ -114,11 +114,11 @@ def _found(
     for _, alike in groupby(coming, key=lambda one: (one.check, one.state, one.message)):
         found = list(alike)
         if told:
-            _tell(found)
+            _print_finding(found)
         yield from found
 
 
-def _tell(alike: list[Finding]) -> None:
+def _print_finding(alike: list[Finding]) -> None:
     """Print the result of a check, one line for all tasks with the same result."""
     first = alike[0]
     where = f" ({', '.join(one.task for one in alike)})" if first.task else ""

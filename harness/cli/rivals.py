@@ -93,8 +93,8 @@ def _row(one: Fastest) -> tuple[str, ...]:
 def _notes(one: Fastest) -> list[str]:
     notes = [f"{name} is left out: less accurate, or without a score" for name in one.left_out]
     if not one.accurate:
-        told = "is less accurate than the best by more than the margin, or without a score"
-        notes.append(f"{one.algorithm} {told}")
+        reason = "is less accurate than the best by more than the margin, or without a score"
+        notes.append(f"{one.algorithm} {reason}")
     return notes
 
 

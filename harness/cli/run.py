@@ -180,10 +180,10 @@ def _asked(given: dict[str, Any]) -> list[RunOptions | RunAgain]:
     from harness.config.files import experiments_of
     from harness.runs.request import RunOptions
 
-    own = ("dry_run", "no_report", "open_it", "undecided", "as_json", "no_wait", "experiment")
+    excluded = ("dry_run", "no_report", "open_it", "undecided", "as_json", "no_wait", "experiment")
     if given["trial"]:
         raise click.UsageError("--trial needs --again, the run that has it")
-    asked = {key: value for key, value in given.items() if key not in (*own, "again", "trial")}
+    asked = {key: value for key, value in given.items() if key not in (*excluded, "again", "trial")}
     asked["data"] = list(given["data"]) or None
     return [
         RunOptions(experiment=name, **asked, wait=not given["no_wait"])
@@ -232,16 +232,16 @@ def _run(options: RunOptions | RunAgain, given: dict[str, Any]) -> tuple[RunResu
         say(gates.sentence())
     if given["as_json"]:
         ends = result.tally.ends
-        told = reporting.verdicts(result.path, result.run, result.registry)
+        verdicts = reporting.verdicts(result.path, result.run, result.registry)
         print_json(
             {
                 "run": result.run,
                 "outcomes": ends.get("trial", {}),
                 "duels": ends.get("duel", {}),
                 "comparisons": ends.get("comparison", {}),
-                "parity": told["parity"],
+                "parity": verdicts["parity"],
                 "reused": result.tally.reused,
-                "answers": told["answers"],
+                "answers": verdicts["answers"],
                 "report": str(path) if path else None,
                 "gates": gates.to_json() if gates else None,
             }

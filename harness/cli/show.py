@@ -75,10 +75,10 @@ def _stored(name: str, results: Path) -> dict[str, Any]:
 
 
 def _duel(outcome: DuelOutcome, run: str) -> dict[str, Any]:
-    told = to_json(outcome)
-    return {"run": run, **{key: told[key] for key in ("status", "blocks", "failure", "facts")}}
+    fields = to_json(outcome)
+    return {"run": run, **{key: fields[key] for key in ("status", "blocks", "failure", "facts")}}
 
 
 def _attempt(outcome: Outcome, run: str) -> dict[str, Any]:
-    told = to_json(outcome)
-    return {"run": run, **{key: told[key] for key in ("status", "samples", "failure", "facts")}}
+    fields = to_json(outcome)
+    return {"run": run, **{key: fields[key] for key in ("status", "samples", "failure", "facts")}}

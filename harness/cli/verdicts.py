@@ -38,8 +38,8 @@ def notes(one: VerdictCounts) -> Iterator[str]:
     if one.worse_on:
         yield f"{pair} is worse on {', '.join(one.worse_on)}"
     if one.doubtful:
-        told = "if tested alone; not significant among so many datasets"
-        yield f"{pair} is worse on {', '.join(one.doubtful)} {told}"
+        doubt = "if tested alone; not significant among so many datasets"
+        yield f"{pair} is worse on {', '.join(one.doubtful)} {doubt}"
 
 
 def _row(one: VerdictCounts) -> tuple[str, ...]:

@@ -22,28 +22,30 @@ MOST = len(SERIES)  # lines of one panel
 PANELS = 12
 
 
-def scaling_figures(told: Sequence[Diagnostic]) -> list[Block]:
+def scaling_figures(results: Sequence[Diagnostic]) -> list[Block]:
     """Return for each dataset seconds against rows, columns and bins, and speed-up by threads."""
-    names = dict(zip(map(id, told), named(told), strict=True))
+    names = dict(zip(map(id, results), named(results), strict=True))
     blocks: list[Block] = []
-    for dataset in dict.fromkeys(d.dataset for d in told):
-        mine = [d for d in told if d.dataset == dataset]
+    for dataset in dict.fromkeys(d.dataset for d in results):
+        mine = [d for d in results if d.dataset == dataset]
         blocks.append(_grown(dataset, mine, names))
     return [Details("Curves", blocks)] if blocks else []
 
 
-def _grown(dataset: str, told: Sequence[Diagnostic], known: Mapping[int, str]) -> Figure:
-    names = list(dict.fromkeys(short(known[id(d)], 40) for d in told))
-    axes = list(dict.fromkeys(d.found["axis"] for d in told))
+def _grown(dataset: str, results: Sequence[Diagnostic], known: Mapping[int, str]) -> Figure:
+    names = list(dict.fromkeys(short(known[id(d)], 40) for d in results))
+    axes = list(dict.fromkeys(d.found["axis"] for d in results))
     panels = []
     for axis in axes:
-        lines = {short(known[id(d)], 40): medians(d.found) for d in told if d.found["axis"] == axis}
+        lines = {
+            short(known[id(d)], 40): medians(d.found) for d in results if d.found["axis"] == axis
+        }
         panels += _threads(lines, names) if axis == "threads" else [_times(axis, lines, names)]
     columns = [Column("Algorithm"), Column("Along")]
     columns += [Column("At", numeric=True), Column("Training time", numeric=True, unit="s")]
     rows: list[Row] = [
         [short(known[id(d)], 40), d.found["axis"], Cell.of(x, digits), Cell.of(y, seconds)]
-        for d in told
+        for d in results
         for x, y in medians(d.found)
     ]
     caption = f"Median training time along {listing(axes)} on {short(dataset)}"
@@ -107,9 +109,9 @@ def _drawn(lines: Series, names: Sequence[str]) -> Iterable[Mark]:
             yield Dots(line, colour, shape, 3.2)
 
 
-def importance_figures(told: Sequence[Diagnostic]) -> list[Block]:
+def importance_figures(results: Sequence[Diagnostic]) -> list[Block]:
     """Return one panel for each pair: each column's share of the gains on both sides."""
-    drawn = [d for d in told if d.found.get("shares")][:PANELS]
+    drawn = [d for d in results if d.found.get("shares")][:PANELS]
     if not drawn:
         return []
     columns = [Column("Pair"), *(Column(t, numeric=True) for t in ("Column", "Ours", "Reference"))]
@@ -131,12 +133,15 @@ def importance_figures(told: Sequence[Diagnostic]) -> list[Block]:
     return [Details("Importance of each column on both sides", [figure])]
 
 
-def _pair(told: Diagnostic) -> str:
-    return f"{short(told.algorithm, 24)} / {short(told.reference, 24)} · {short(told.dataset, 16)}"
+def _pair(result: Diagnostic) -> str:
+    return (
+        f"{short(result.algorithm, 24)} / {short(result.reference, 24)} · "
+        f"{short(result.dataset, 16)}"
+    )
 
 
-def _shares(told: Diagnostic, name: str) -> Panel:
-    ours, theirs = told.found["shares"]
+def _shares(result: Diagnostic, name: str) -> Panel:
+    ours, theirs = result.found["shares"]
     used = [(b, a) for a, b in zip(ours, theirs, strict=True) if a > 0 or b > 0]
     points = [(math.sqrt(b), math.sqrt(a)) for b, a in used]
     most = max(*ours, *theirs)
@@ -149,4 +154,4 @@ def _shares(told: Diagnostic, name: str) -> Panel:
         Lines([[(0, 0), (end, end)]], "muted", 1, "3 3"),
         Dots(points, opacity=0.7),
     ]
-    return Panel(x, y, marks, f"{name} · {told.dataset}", 230, 180)
+    return Panel(x, y, marks, f"{name} · {result.dataset}", 230, 180)

@@ -71,10 +71,10 @@ def _node(line: Line, x: int, y: int) -> str:
     weight = ' font-weight="700"' if line.marked else ""
     side, text, rows = _words(line)
     muted = f'fill="{PALETTE["muted"]}"'
-    told = f"<tspan {muted}>{escape(side)}</tspan>" if side else ""
-    told += f"<tspan{weight}>{escape(text)}</tspan><tspan {muted}>{escape(rows)}</tspan>"
+    label = f"<tspan {muted}>{escape(side)}</tspan>" if side else ""
+    label += f"<tspan{weight}>{escape(text)}</tspan><tspan {muted}>{escape(rows)}</tspan>"
     start = f'x="{x + 14}" y="{y + 4}" font-size="13" fill="{PALETTE["ink"]}"'
-    return f"{shape}<text {start}>{told}</text>"
+    return f"{shape}<text {start}>{label}</text>"
 
 
 def _words(line: Line) -> tuple[str, str, str]:

@@ -35,8 +35,8 @@ def cold_and_warm(page: Page) -> list[Block]:
     columns += [Column(name, numeric=True, unit="s") for name in ("First call", "Later calls")]
     columns.append(Column("First to later", numeric=True))
     rows = [_row(key, *walls) for key, walls in sorted(found.items())]
-    told = Table(columns, rows, "Medians of first and of later calls in duels", "cold-and-warm")
-    blocks: list[Block] = [Paragraph(NOTE, role="note"), told]
+    table = Table(columns, rows, "Medians of first and of later calls in duels", "cold-and-warm")
+    blocks: list[Block] = [Paragraph(NOTE, role="note"), table]
     if again := page.fight_again(page.view.duels):
         blocks.append(
             Details("The commands", [Verbatim(again, "Commands that repeat this measurement")])

@@ -45,8 +45,8 @@ def markdown_summary(view: RunView) -> str:
     failed = {"trial": len(page.failed), "duel": len(page.failed_duels)}
     failed["tree comparison"] = len(failed_comparisons(page))
     if any(failed.values()):
-        told = listing(plural(number, noun) for noun, number in failed.items() if number)
-        sentences.append(f"Failed: {told}.")
+        failures = listing(plural(number, noun) for noun, number in failed.items() if number)
+        sentences.append(f"Failed: {failures}.")
     answer: list[str] = []
     if shown is not None:
         answer = [_line([escaped(cell) for cell in shown.header]), "|---" * len(shown.header) + "|"]

@@ -74,8 +74,8 @@ def _steps(series: Sequence[Series], notes: Sequence[str]) -> Fragment:
     ]
     blocks: list[Block] = [Paragraph(NOTE, role="note")]
     blocks += [Paragraph(short(note, 300), role="note") for note in notes]
-    told = Table(columns, rows, "Steps, the largest rise first", "steps")
-    blocks.append(told if rows else Paragraph("No step was found."))
+    table = Table(columns, rows, "Steps, the largest rise first", "steps")
+    blocks.append(table if rows else Paragraph("No step was found."))
     return Fragment(blocks, badge=str(len(rows)))
 
 

@@ -60,11 +60,11 @@ def build_index(
         Shown(renderer.unique(name), title, fragment.badge, renderer.blocks(fragment.blocks))
         for name, title, fragment in parts
     ]
-    told = "no run yet"
+    subtitle = "no run yet"
     if points:
         newest = moment(str(points[-1].run["started"]))
-        told = f"{plural(len(points) + len(older), 'run')}, the newest of {newest}"
-    return page_of(renderer, "Runs", told, shown, ("report.js", "compare.js"))
+        subtitle = f"{plural(len(points) + len(older), 'run')}, the newest of {newest}"
+    return page_of(renderer, "Runs", subtitle, shown, ("report.js", "compare.js"))
 
 
 def write_index(

@@ -65,11 +65,11 @@ class Page:
         several = {(a, key) for (a, key, _), found in prepared.items() if len(found) > 1}
         names = {}
         for position, cell in enumerate(self.view.cells):
-            told = [track_name(cell.tracks)] if cell.tracks else []
-            told += _differences(cell.params, self._rivals(cell))
+            notes = [track_name(cell.tracks)] if cell.tracks else []
+            notes += _differences(cell.params, self._rivals(cell))
             if (cell.algorithm, canonical(cell.params)) in several:
-                told.append(cell.preparation)
-            names[position] = f"{cell.algorithm} ({', '.join(told)})" if told else cell.algorithm
+                notes.append(cell.preparation)
+            names[position] = f"{cell.algorithm} ({', '.join(notes)})" if notes else cell.algorithm
         return names
 
     def _rivals(self, cell: Cell) -> list[Mapping[str, Any]]:
@@ -282,8 +282,8 @@ def _differences(mine: Mapping[str, Any], every: Iterable[Mapping[str, Any]]) ->
     sets = list(every)
     keys = sorted({key for params in sets for key in params})
     varied = [k for k in keys if len({canonical({k: s.get(k)}) for s in sets}) > 1]
-    told = [f"{key}={short(mine[key], 20)}" for key in varied if key in mine]
-    return told or ["defaults"] * bool(varied)
+    pairs = [f"{key}={short(mine[key], 20)}" for key in varied if key in mine]
+    return pairs or ["defaults"] * bool(varied)
 
 
 def _part(wanted: Iterable[str], known: set[str]) -> list[str]:

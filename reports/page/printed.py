@@ -120,8 +120,8 @@ def gates_sentence(decisions: Sequence[Decision]) -> str:
 
 def gates_json(decisions: Sequence[Decision], state: str, run: str) -> JSON:
     """Return gates as strict JSON; each gate's own keys under ``gate``."""
-    told = decisions_json(decisions)
-    found: JSON = strict({"run": run, "state": state, "decisions": told})
+    gates = decisions_json(decisions)
+    found: JSON = strict({"run": run, "state": state, "decisions": gates})
     return found
 
 
@@ -208,7 +208,7 @@ def comparison_sentence(comparison: RunComparison) -> str:
     """Return a sentence with the number of cells in both runs and of changes."""
     c = comparison
     counts = Counter(change.verdict for change in c.changes)
-    told = [f"{n} {verdict}" for verdict, n in sorted(counts.items())]
+    tally = [f"{n} {verdict}" for verdict, n in sorted(counts.items())]
     parts = [f"{plural(c.matched, 'cell')} in both runs"]
     for number, where in ((c.only_old, "only in the old"), (c.only_new, "only in the new")):
         parts += [f"{number} {where}"] if number else []
@@ -219,7 +219,7 @@ def comparison_sentence(comparison: RunComparison) -> str:
         parts += [f"{plural(apart, 'ratio')} of duels {word} now"] if apart else []
     other = sum(r.old != r.new for r in c.rungs)
     parts += [f"{plural(other, 'pair')} with another parity level"] if other else []
-    return spaced(f"{'; '.join(parts)}. Scores: {listing(told) or 'none to compare'}.")
+    return spaced(f"{'; '.join(parts)}. Scores: {listing(tally) or 'none to compare'}.")
 
 
 def comparison_markdown(comparison: RunComparison) -> str:
@@ -245,9 +245,9 @@ def comparison_json(comparison: RunComparison) -> JSON:
         side: {key: getattr(comparison, side).get(key) for key in ("id", "name", "started")}
         for side in ("old", "new")
     }
-    told = {k: v for k, v in to_json(comparison).items() if k not in ("seconds", *runs)}
+    fields = {k: v for k, v in to_json(comparison).items() if k not in ("seconds", *runs)}
     raw = {"seconds_not_interleaved": to_json(comparison.seconds)}
-    found: JSON = strict({**runs, **told, **raw})
+    found: JSON = strict({**runs, **fields, **raw})
     return found
 
 

@@ -75,8 +75,8 @@ def _one_speed(speed: Speed, verb: str) -> str:
 
 
 def _many_speeds(speeds: list[Speed], verb: str) -> str:
-    told = speed_tally(speeds, {"trains": " of training", "predicts": " of predicting"}[verb])
+    tally = speed_tally(speeds, {"trains": " of training", "predicts": " of predicting"}[verb])
     if all(speed_word(s) == "undecided" for s in speeds):
-        return f"{told}."
+        return f"{tally}."
     middle = times_as_fast(geometric_mean(s.ratio.value for s in speeds))
-    return f"{told}; on the geometric mean it {verb} {middle}."
+    return f"{tally}; on the geometric mean it {verb} {middle}."

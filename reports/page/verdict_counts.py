@@ -52,8 +52,8 @@ def counts_of(page: Page, pair: Pair) -> list[VerdictCounts]:
 
 def counts_words(one: VerdictCounts) -> str:
     """Return "of 9 datasets 6 equivalent, 1 better, 0 worse, 2 inconclusive after Holm"."""
-    told = ", ".join(f"{count(getattr(one, verdict))} {verdict}" for verdict in VERDICTS)
-    return f"of {plural(one.datasets, 'dataset')} {told} after Holm"
+    tally = ", ".join(f"{count(getattr(one, verdict))} {verdict}" for verdict in VERDICTS)
+    return f"of {plural(one.datasets, 'dataset')} {tally} after Holm"
 
 
 def _row(one: VerdictCounts) -> Row:

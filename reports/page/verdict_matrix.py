@@ -57,8 +57,8 @@ def overall(page: Page) -> Table:
 def pair_cell(pair: Pair, variant: str = "") -> Cell:
     """Return the cell with the name of a pair and the params that distinguish it."""
     name = [Code(short(pair.algorithm))]
-    told = [short(variant, 60)] if variant else []
-    return Cell(name, pair.algorithm, note=", ".join([*told, f"against {short(pair.reference)}"]))
+    notes = [short(variant, 60)] if variant else []
+    return Cell(name, pair.algorithm, note=", ".join([*notes, f"against {short(pair.reference)}"]))
 
 
 def pair_name(page: Page, algorithm: str, reference: str) -> str:
@@ -174,5 +174,5 @@ def as_accurate(page: Page) -> tuple[str, str]:
     found = [(v, sum(a.verdict == v for a in judged)) for v in ORDER]
     badges: list[Badge] = [accuracy_badge(v) for v, number in found if number]
     counts = dict(found)
-    told = ", ".join(f"{b.symbol}{SPACE}{counts[b.text]} {b.text}" for b in badges)
-    return f"{good} of {len(judged)}", told
+    tally = ", ".join(f"{b.symbol}{SPACE}{counts[b.text]} {b.text}" for b in badges)
+    return f"{good} of {len(judged)}", tally

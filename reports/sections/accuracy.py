@@ -64,14 +64,14 @@ def _figure(page: Page, verdicts: Sequence[Accuracy], title: str) -> Figure:
     drawn = ordered if len(ordered) <= DRAWN else [*ordered[:half], *ordered[-half:]]
     margin = max(a.margin / _scale(a) for a in drawn)
     counts = [(v, sum(a.verdict == v for a in verdicts)) for v in ORDER]
-    told = ", ".join(f"{n} {v}" for v, n in counts if n)
+    tally = ", ".join(f"{n} {v}" for v, n in counts if n)
     cut = f" The chart shows the {half} highest and the {half} lowest; the table has all."
     return Figure(
         spec=differences(
             [_estimate(page, a) for a in drawn], margin, "difference, share of the gap"
         ),
         title=f"{title}: difference of the loss with intervals, and the band of equivalence",
-        finding=f"Of {plural(len(verdicts), 'comparison')}: {told}."
+        finding=f"Of {plural(len(verdicts), 'comparison')}: {tally}."
         + (cut if len(drawn) < len(ordered) else ""),
         table=_table(page, ordered, title),
         keys=keys(VERDICTS, (a.verdict for a in drawn)),

@@ -56,8 +56,8 @@ def build(page: Page) -> Fragment | None:
         )
         blocks.append(Paragraph(few_ones, role="note"))
     if (counts := counts_table(page)) is not None:
-        told = Panel("Verdicts, counted", [counts], page.anchor("across", "verdicts"))
-        blocks.append(told)
+        panel = Panel("Verdicts, counted", [counts], page.anchor("across", "verdicts"))
+        blocks.append(panel)
     if (pairs := _declared(page, margin)) is not None:
         blocks.append(Panel("Declared pairs", [pairs], page.anchor("across", "pairs")))
     if len(field.names) > 2 and len(field.datasets) > 1:
@@ -136,9 +136,9 @@ def _ranks(page: Page, field: Field) -> Panel:
 
 
 def _finding(found: Friedman, distance: float, names: list[str], datasets: int) -> str:
-    told = "differ" if found.p < LEVEL else "do not differ significantly"
+    verb = "differ" if found.p < LEVEL else "do not differ significantly"
     return (
-        f"Over {plural(datasets, 'dataset')} the mean ranks {told} (Friedman, Iman and Davenport: "
+        f"Over {plural(datasets, 'dataset')} the mean ranks {verb} (Friedman, Iman and Davenport: "
         f"p {share(found.p)}); {short(names[0])} ranks first. Two algorithms differ by Nemenyi's "
         f"test where their ranks are more than {digits(distance)} apart."
     )

@@ -76,9 +76,11 @@ def _panel(page: Page, dataset: str, cells: Named) -> list[Block]:
     else:
         blocks.append(Paragraph("No algorithm has a result on this dataset."))
     again = [(name, cell_again(page.view.run, cell.outcomes[0].trial.id)) for name, cell in cells]
-    if commands := "\n".join(f"# {short(name)}\n{told}" for name, told in again if told):
-        told = Verbatim(commands, f"Commands that measure {short(dataset)} again")
-        blocks.append(Details("Measure one algorithm again", [told]))
+    if commands := "\n".join(
+        f"# {short(name)}\n{commands_block}" for name, commands_block in again if commands_block
+    ):
+        commands_block = Verbatim(commands, f"Commands that measure {short(dataset)} again")
+        blocks.append(Details("Measure one algorithm again", [commands_block]))
     return blocks
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from harness import Section, hookimpl
 from reports.blocks.blocks import Block, Details, Figure, Fragment, Panel, Paragraph
 from reports.blocks.tables import Cell, Column, Row, Table
-from reports.charts.bias_variance import shares, told_params, varied
+from reports.charts.bias_variance import params_text, shares, varied
 from reports.charts.diagnostic_figures import FIGURES, numeric
 from reports.text.format import DASH, bounds, count, digits, plural, seconds, share, short, steps
 from reports.text.inline import Badge, Code
@@ -74,20 +74,20 @@ def register_report_sections(register: Callable[[Section], None]) -> None:
 
 def build(page: Page) -> Fragment | None:
     """Return a panel for each requested diagnostic."""
-    told = page.view.diagnostics
-    names = [name for name in TITLES if any(d.name == name for d in told)]
+    results = page.view.diagnostics
+    names = [name for name in TITLES if any(d.name == name for d in results)]
     if not names:
         return None
-    return Fragment([_panel(page, name, [d for d in told if d.name == name]) for name in names])
+    return Fragment([_panel(page, name, [d for d in results if d.name == name]) for name in names])
 
 
-def _panel(page: Page, name: str, told: Sequence[Diagnostic]) -> Panel:
-    answered = [d for d in told if not d.reason]
+def _panel(page: Page, name: str, results: Sequence[Diagnostic]) -> Panel:
+    answered = [d for d in results if not d.reason]
     blocks: list[Block] = [Paragraph(NOTES[name], role="note")]
     if answered:
         heads, row_of = TABLES[name]
         columns = [Column("Algorithm"), Column("Dataset"), *heads]
-        params = map(told_params, varied(answered))
+        params = map(params_text, varied(answered))
         rows: list[Row] = [
             [*_subject(d, text), *row_of(d.found)] for d, text in zip(answered, params, strict=True)
         ]
@@ -95,16 +95,16 @@ def _panel(page: Page, name: str, told: Sequence[Diagnostic]) -> Panel:
         again = _again(page, answered)
         blocks.append(Table(columns, rows, caption, f"diagnostics-{name}", again=again))
         blocks += _with_command(FIGURES[name](answered), again) if name in FIGURES else ()
-    if silent := [d for d in told if d.reason]:
+    if silent := [d for d in results if d.reason]:
         blocks.append(_silent(silent, name))
     anchor = page.anchor("diagnostics", name)
-    return Panel(TITLES[name], blocks, anchor, folded=len(told) > 60)
+    return Panel(TITLES[name], blocks, anchor, folded=len(results) > 60)
 
 
-def _again(page: Page, told: Sequence[Diagnostic]) -> str:
+def _again(page: Page, results: Sequence[Diagnostic]) -> str:
     """Return the command that repeats the diagnostics."""
-    names = (name for d in told for name in (d.algorithm, d.reference) if name)
-    return page.again(names, (d.dataset for d in told))
+    names = (name for d in results for name in (d.algorithm, d.reference) if name)
+    return page.again(names, (d.dataset for d in results))
 
 
 def _with_command(blocks: Sequence[Block], command: str) -> list[Block]:
@@ -118,12 +118,12 @@ def _with_command(blocks: Sequence[Block], command: str) -> list[Block]:
     return [with_command(block) for block in blocks]
 
 
-def _subject(told: Diagnostic, params: str = "") -> list[Cell]:
-    against = f"against {short(told.reference)}" if told.reference else ""
+def _subject(result: Diagnostic, params: str = "") -> list[Cell]:
+    against = f"against {short(result.reference)}" if result.reference else ""
     note = "; ".join(filter(None, [params, against]))
-    name = Cell([Code(short(told.algorithm))], told.algorithm, note)
-    source = "through its duels" if told.about.endswith("duels") else ""
-    return [name, Cell(short(told.dataset), told.dataset, source)]
+    name = Cell([Code(short(result.algorithm))], result.algorithm, note)
+    source = "through its duels" if result.about.endswith("duels") else ""
+    return [name, Cell(short(result.dataset), result.dataset, source)]
 
 
 def _silent(silent: Sequence[Diagnostic], name: str) -> Details:
@@ -190,8 +190,8 @@ def _calibration(found: Values) -> list[Cell]:
 
 def _parts(parts: Values) -> Cell:
     names = ("miscalibration", "discrimination", "uncertainty")
-    told = [digits(parts[name]) for name in names]
-    return Cell.of(parts["score"], digits, note=f"{told[0]} − {told[1]} + {told[2]}")
+    numbers = [digits(parts[name]) for name in names]
+    return Cell.of(parts["score"], digits, note=f"{numbers[0]} − {numbers[1]} + {numbers[2]}")
 
 
 def _importance(found: Values) -> list[Cell]:

@@ -85,8 +85,8 @@ def spin_words(facts: Mapping[str, Any]) -> str:
         for name, value in (side.get("spin") or {}).items():
             if value:
                 found.setdefault(str(name), {})[str(value)] = None
-    told = [f"{short(name)}={short(' or '.join(values))}" for name, values in found.items()]
-    return ", ".join(told) or "the libraries' defaults"
+    settings = [f"{short(name)}={short(' or '.join(values))}" for name, values in found.items()]
+    return ", ".join(settings) or "the libraries' defaults"
 
 
 def _floors(floors: Mapping[tuple[str, str], float]) -> Table:

@@ -52,7 +52,7 @@ def build(page: Page) -> Fragment:
 
 
 def _run(page: Page) -> list[tuple[str, Words]]:
-    told: list[tuple[str, str]] = [
+    terms: list[tuple[str, str]] = [
         ("Id", page.of_run("id")),
         ("Experiment", page.of_run("name")),
         ("Status", page.of_run("status")),
@@ -61,7 +61,7 @@ def _run(page: Page) -> list[tuple[str, Words]]:
         ("Outcomes", count(len(page.outcomes))),
         ("Duels", count(len(page.view.duels))),
     ]
-    return [(title, short(text)) for title, text in told if text]
+    return [(title, short(text)) for title, text in terms if text]
 
 
 def _facts_panel(title: str, value: Any) -> list[Block]:
@@ -133,11 +133,11 @@ def _threads(page: Page) -> Table | None:
         pools = outcome.facts.get("pools")
         if pools is None:
             continue
-        told = sorted({*_pools(pools), *_numba(outcome.facts.get("numba"))})
-        asked, numbers = outcome.trial.threads, {number for _, number in told}
+        pools_found = sorted({*_pools(pools), *_numba(outcome.facts.get("numba"))})
+        asked, numbers = outcome.trial.threads, {number for _, number in pools_found}
         state = "more" if max(numbers, default=asked) > asked else "as asked"
         state = "fewer" if state == "as asked" and numbers - {asked} else state
-        text = ", ".join(f"{name} {number}" for name, number in told) or "no pool"
+        text = ", ".join(f"{name} {number}" for name, number in pools_found) or "no pool"
         found[outcome.trial.algorithm, asked, text, state] += 1
     if not found:
         return None

@@ -60,10 +60,10 @@ def _panel(page: Page, answer: Answer) -> Panel:
     save = f"harness best {run} --save model.pkl\nharness predict model.pkl NEW.csv"
     blocks.append(Verbatim(save, "Train it on all rows and predict new rows"))
     outcomes = _outcomes(page, answer)
-    told = {d.name: d for d in page.view.diagnostics if d.algorithm == standing.algorithm}
-    if (found := told.get("permutation")) and not found.reason:
+    diagnostics = {d.name: d for d in page.view.diagnostics if d.algorithm == standing.algorithm}
+    if (found := diagnostics.get("permutation")) and not found.reason:
         blocks.append(_importance(found))
-    if (found := told.get("staged")) and not found.reason:
+    if (found := diagnostics.get("staged")) and not found.reason:
         link = Link(
             "its learning curve over the rounds", f"#{page.anchor('diagnostics', 'staged')}"
         )
@@ -89,8 +89,8 @@ def _outcomes(page: Page, answer: Answer) -> list[Outcome]:
     ]
 
 
-def _importance(told: Diagnostic) -> Figure:
-    found: Mapping[str, Any] = told.found
+def _importance(diagnostic: Diagnostic) -> Figure:
+    found: Mapping[str, Any] = diagnostic.found
     names, metric = found["columns"], short(found["metric"])
     drawn = min(MOST_COLUMNS, len(names))
     columns = [Column("Column"), *(Column(t, numeric=True) for t in ("Increase", "Low", "High"))]
@@ -102,8 +102,8 @@ def _importance(told: Diagnostic) -> Figure:
     return Figure(
         spec=_bars(found, drawn, metric),
         title=caption,
-        finding=f"Permutation importance on the first split: {short(told.sentence, 300)}.",
-        table=Table(columns, rows, caption, f"permutation-{told.dataset}"),
+        finding=f"Permutation importance on the first split: {short(diagnostic.sentence, 300)}.",
+        table=Table(columns, rows, caption, f"permutation-{diagnostic.dataset}"),
     )
 
 

@@ -52,8 +52,8 @@ def build(page: Page) -> Fragment | None:
         blocks += [Paragraph(NOTE, role="note"), table]
     tracks = list(dict.fromkeys(t for cell in page.view.cells for t in cell.tracks))
     if tracks:
-        told: list[Block] = [Paragraph(TRACKS[t]) for t in tracks if t in TRACKS]
-        blocks.append(Panel("Tracks", told, page.anchor("parameters", "tracks")))
+        notes: list[Block] = [Paragraph(TRACKS[t]) for t in tracks if t in TRACKS]
+        blocks.append(Panel("Tracks", notes, page.anchor("parameters", "tracks")))
     if searches := _searches(page):
         blocks.append(Panel("Searches", [searches], page.anchor("parameters", "searches")))
     if len(page.view.cells):

@@ -86,8 +86,8 @@ def _matrix(found: tuple[Parity, ...]) -> Table:
 def _pair(parity: Parity) -> str:
     """Return the name of a pair, with the mode if it is not the default one."""
     mode = mode_of(parity)
-    told = f"{short(parity.algorithm, 30)} ({short(mode, 20)})" if mode else parity.algorithm
-    return f"{short(told, 60)} / {short(parity.reference, 30)}"
+    name = f"{short(parity.algorithm, 30)} ({short(mode, 20)})" if mode else parity.algorithm
+    return f"{short(name, 60)} / {short(parity.reference, 30)}"
 
 
 def _rungs(found: list[Parity]) -> Cell:
@@ -180,8 +180,8 @@ def _gains(parity: Parity, found: Difference) -> Table:
         ]
         for g in found.gains
     ]
-    own = [node.gain if node else None for node in (found.a, found.b)]
-    told = (Cell.of(gain, lambda value: digits(value, 9)) for gain in own)
-    rows.append([Cell("as stored in the models", note="each in its own unit"), *told, "", ""])
+    stored = [node.gain if node else None for node in (found.a, found.b)]
+    cells = (Cell.of(gain, lambda value: digits(value, 9)) for gain in stored)
+    rows.append([Cell("as stored in the models", note="each in its own unit"), *cells, "", ""])
     caption = "Gains of the two splits at this node"
     return Table(columns, rows, caption, f"gains-{found.level}")

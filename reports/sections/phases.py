@@ -74,16 +74,16 @@ def build(page: Page) -> Fragment | None:
 
 def very_first(page: Page) -> list[Block]:
     """Return the time to compile kernels that were not in the cache."""
-    told = page.view.first_uses
-    compiled = sorted((use for use in told if use.functions), key=lambda u: u.seconds)
-    if not told:
+    uses = page.view.first_uses
+    compiled = sorted((use for use in uses if use.functions), key=lambda u: u.seconds)
+    if not uses:
         return []
     if not compiled:
         said = (
             "Every kernel was read from the cache, so this run did not measure the very first use."
         )
         return [Paragraph(said, role="note")]
-    read, again = len(told) - len(compiled), page.again()
+    read, again = len(uses) - len(compiled), page.again()
     finding = f"Before the first trial, {plural(len(compiled), 'algorithm')} compiled kernels: "
     finding += f"{seconds(compiled[0].seconds)} to {seconds(compiled[-1].seconds)} each, "
     finding += "once for each version of the code and machine, while other work was running."
@@ -92,7 +92,7 @@ def very_first(page: Page) -> list[Block]:
         spec=compile_bars(compiled[-MOST:]),
         title="Seconds that each algorithm's kernels took to compile, in a very first use",
         finding=finding + (f" The chart shows the {MOST} slowest." if len(compiled) > MOST else ""),
-        table=_first_table(told),
+        table=_first_table(uses),
         keys=[Key("■", COLOURS["compile"], "compile")],
         again=f"{NO_KERNELS} {again}" if again else "",
     )
@@ -112,7 +112,7 @@ def compile_bars(uses: Sequence[FirstUse]) -> Plot:
     return Plot([Panel(x, names, marks, "", 240, ROW * len(uses), 120)], across=1)
 
 
-def _first_table(told: Sequence[FirstUse]) -> Table:
+def _first_table(uses: Sequence[FirstUse]) -> Table:
     columns = [Column("Algorithm"), Column("Compiling", numeric=True, unit="s")]
     columns += [Column("Kernels compiled", numeric=True), Column("Threads", numeric=True)]
     columns += [Column("Environment"), Column("Notes", wide=True)]
@@ -125,7 +125,7 @@ def _first_table(told: Sequence[FirstUse]) -> Table:
             short(use.environment),
             "; ".join(short(note, 200) for note in use.notes),
         ]
-        for use in told
+        for use in uses
     ]
     caption = "Compile time before the first trial"
     return Table(columns, told_rows, caption, "very-first-use")
@@ -203,11 +203,11 @@ def _table(medians: Medians) -> Table:
         Column("Algorithm"),
         *(Column(PHASE_NAMES[p].capitalize(), numeric=True, unit="s") for p in shown),
     ]
-    told: list[Row] = [
+    rows: list[Row] = [
         [
             Cell([Code(short(name))], name),
             *(Cell.of(by.get(p, math.nan), seconds) for p in shown),
         ]
         for name, by in medians.items()
     ]
-    return Table(columns, told, "Median wall time of each phase, from single runs, rough", "phases")
+    return Table(columns, rows, "Median wall time of each phase, from single runs, rough", "phases")

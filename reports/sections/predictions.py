@@ -87,16 +87,16 @@ def compared(page: Page) -> Iterator[Compared]:
     cells: dict[tuple[str, str], list[Measured]] = defaultdict(list)
     for cell in page.view.cells:
         cells[cell.algorithm, cell.dataset].append(cell)
-    told = 0
+    number = 0
     for verdict in page.view.accuracy:
         pair = Pair(verdict.algorithm, verdict.reference)
         sides = [
             _side(cells[name, verdict.dataset], verdict.preparation, params)
             for name, params in zip((pair.algorithm, pair.reference), verdict.params, strict=True)
         ]
-        found = _compared(page, pair, sides) if all(sides) and told < MOST else None
+        found = _compared(page, pair, sides) if all(sides) and number < MOST else None
         if found:
-            told += 1
+            number += 1
             yield found
 
 
@@ -214,8 +214,8 @@ def _table(found: Sequence[Compared]) -> Table:
 
 
 def _against(found: Compared) -> str:
-    told = f"against {short(found.pair.reference)}"
-    return f"{short(found.variant, 60)}, {told}" if found.variant else told
+    against = f"against {short(found.pair.reference)}"
+    return f"{short(found.variant, 60)}, {against}" if found.variant else against
 
 
 # ------------------------------------------------------------------ scatters

@@ -162,13 +162,13 @@ def _steps(factors: Sequence[float], end: float) -> list[tuple[float, float]]:
 
 
 def _finding(found: Mapping[str, Mapping[str, Sequence[float]]], datasets: int) -> str:
-    told = []
+    parts = []
     for key, what in (("loss", "the least loss"), ("fit", "the shortest training")):
         if key in found:
             most = max(within(by, 1.0) for by in found[key].values())
             names = [name for name, by in found[key].items() if within(by, 1.0) == most]
-            told.append(f"{what} most often: {few(names, 2)}, on {most:.0%} of them")
-    return f"Over {plural(datasets, 'dataset')}: {'; '.join(told)}."
+            parts.append(f"{what} most often: {few(names, 2)}, on {most:.0%} of them")
+    return f"Over {plural(datasets, 'dataset')}: {'; '.join(parts)}."
 
 
 def _table(found: Mapping[str, Mapping[str, Sequence[float]]]) -> Table:

@@ -146,11 +146,11 @@ def _points(found: Sequence[Predicted], dataset: str, *, curves: bool) -> Table:
 def _finding(found: Sequence[Predicted]) -> str:
     errors = {p.name: calibration_error(p) for p in found}
     best = min(errors, key=errors.__getitem__)
-    told = (
+    sentence = (
         f"{short(best, 40)} is the best calibrated of them, with an error of "
         f"{digits(errors[best], 2)}"
     )
-    return f"{told} on average over {plural(len(found[0].y), 'test row')}."
+    return f"{sentence} on average over {plural(len(found[0].y), 'test row')}."
 
 
 def _row(predicted: Predicted, columns: int) -> Row:

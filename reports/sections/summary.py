@@ -165,8 +165,8 @@ def _cautions(page: Page) -> list[Words]:
         lines.append(unlike)
     if page.view.accuracy:
         splits = sorted({a.splits for a in page.view.accuracy if a.splits and a.dataset})
-        told = f" on {few([str(n) for n in splits])} splits for each dataset" if splits else ""
-        lines.append(f"Accuracy verdicts are computed from stored predictions{told}.")
+        where = f" on {few([str(n) for n in splits])} splits for each dataset" if splits else ""
+        lines.append(f"Accuracy verdicts are computed from stored predictions{where}.")
     undecided = sum(a.verdict == "inconclusive" for a in page.view.accuracy if a.dataset)
     if undecided:
         advice: Inline = Link("what each one needs", "#verdicts")
@@ -191,12 +191,12 @@ def _notes(speeds: Sequence[Speed]) -> list[str]:
 
 def _units(speeds: list[Speed]) -> str:
     units = Counter((s.unit, s.ratio.n) for s in speeds)
-    told = [f"{plural(n, unit)}" for (unit, n), _ in units.most_common(3)]
+    parts = [f"{plural(n, unit)}" for (unit, n), _ in units.most_common(3)]
     weak = any(unit == "block" for unit, _ in units)
     end = (
         "; some were timed in few processes only, so the real uncertainty is larger" if weak else ""
     )
-    return f"Speed ratios are from interleaved duels of {listing(told)}{end}."
+    return f"Speed ratios are from interleaved duels of {listing(parts)}{end}."
 
 
 def _noise(page: Page) -> str:

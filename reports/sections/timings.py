@@ -40,13 +40,13 @@ def build(page: Page) -> Fragment | None:
     if not fought:
         return None
     drawn = fought[:MOST]
-    told = f"Calls of {plural(len(fought), 'duel')} in order"
-    told += ", of one phase each"
-    told += f"; {len(drawn)} are drawn" if len(drawn) < len(fought) else ""
+    caption = f"Calls of {plural(len(fought), 'duel')} in order"
+    caption += ", of one phase each"
+    caption += f"; {len(drawn)} are drawn" if len(drawn) < len(fought) else ""
     figure = Figure(
         spec=Plot([_panel(d) for d in drawn], across=3),
         title="Seconds of each call of a duel in order, one panel for each duel",
-        finding=f"{told}.",
+        finding=f"{caption}.",
         table=_table(fought),
         keys=[Key("●", "blue", "ours"), Key("◆", "orange", "reference")],
         again=page.fight_again(fought),

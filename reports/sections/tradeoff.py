@@ -116,8 +116,8 @@ def _panel(found: Sequence[Standing], title: str, times: Sequence[float]) -> Pan
     ]
     x = logarithmic((t for t in times if t < math.inf), title, tell=brief_seconds)
     y = logarithmic((max(s.behind, FLOOR) for s in found), "loss above the best")
-    told = zip(y.ticks, y.labels, strict=True)
-    y = replace(y, labels=[f"≤ {label}" if tick <= FLOOR else label for tick, label in told])
+    ticks = zip(y.ticks, y.labels, strict=True)
+    y = replace(y, labels=[f"≤ {label}" if tick <= FLOOR else label for tick, label in ticks])
     panel = Panel(x, y, marks, width=320, height=260)
     names = [(short(found[i].name, 26), places[i]) for i in best]
     return replace(panel, marks=[*marks, *beside(names, panel)])

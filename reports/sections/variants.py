@@ -162,10 +162,10 @@ def _finding(found: Sequence[Variant]) -> str:
     others = [v for v in found if not v.base and v.changes]
     better = [v.name for v in others if max(v.changes) < 0]
     worse = [v.name for v in others if min(v.changes) > 0]
-    told = [f"{plural(len(others), 'variant')} beside {short(found[0].name, 60)}"]
-    told += [f"lower loss on every split: {few(better, 2)}"] if better else []
-    told += [f"higher loss on every split: {few(worse, 2)}"] if worse else []
-    return "; ".join(told) + "."
+    parts = [f"{plural(len(others), 'variant')} beside {short(found[0].name, 60)}"]
+    parts += [f"lower loss on every split: {few(better, 2)}"] if better else []
+    parts += [f"higher loss on every split: {few(worse, 2)}"] if worse else []
+    return "; ".join(parts) + "."
 
 
 def _panel(found: Sequence[Variant], key: str, title: str) -> Panel:
@@ -192,7 +192,7 @@ def _table(algorithm: str, dataset: str, found: Sequence[Variant]) -> Table:
         *(Column(t, numeric=True) for t in ("Mean change", "Least", "Most", "Time over the first")),
         Column("Splits", numeric=True),
     ]
-    told: list[Row] = [
+    rows: list[Row] = [
         [
             Cell([Code(short(v.name, 80))], v.name, "the first" if v.base else ""),
             Cell.of(mean(v.changes), signed),
@@ -204,4 +204,4 @@ def _table(algorithm: str, dataset: str, found: Sequence[Variant]) -> Table:
         for v in found
     ]
     caption = f"Change of the loss against the first variant on {short(dataset)}"
-    return Table(columns, told, caption, f"variants-{algorithm}-{dataset}")
+    return Table(columns, rows, caption, f"variants-{algorithm}-{dataset}")

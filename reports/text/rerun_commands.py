@@ -45,8 +45,8 @@ def cells_again(page: Page) -> str:
 
 def _both(page: Page, pair: Pair, dataset: str) -> str:
     names = (pair.algorithm, pair.reference)
-    if told := page.again(names, [dataset] if dataset else ()):
-        return told
+    if command_line := page.again(names, [dataset] if dataset else ()):
+        return command_line
     return page.fight_again(
         outcome
         for outcome in page.view.duels
@@ -60,4 +60,4 @@ def _words(pair: Pair) -> str:
 
 
 def _listed(commands: Iterable[tuple[str, str]]) -> str:
-    return "\n".join(f"# {name}\n{told}" for name, told in commands if told)
+    return "\n".join(f"# {name}\n{command_line}" for name, command_line in commands if command_line)

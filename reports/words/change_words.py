@@ -35,8 +35,8 @@ def changed(comparison: RunComparison) -> list[Words]:
     ]
     if other := [r for r in comparison.rungs if r.old != r.new]:
         rungs = ((r, f"{r.old or 'none'} to {r.new or 'none'}") for r in other)
-        told = [f"{r.algorithm} on {r.dataset}: {rung}" for r, rung in rungs]
-        lines.append(f"{plural(len(other), 'pair')} with another parity level: {few(told, 3)}.")
+        moves = [f"{r.algorithm} on {r.dataset}: {rung}" for r, rung in rungs]
+        lines.append(f"{plural(len(other), 'pair')} with another parity level: {few(moves, 3)}.")
     if turns := comparison.turns:
         lines.append(f"{plural(len(turns), 'trial')} with another outcome than before.")
     if comparison.other_data:

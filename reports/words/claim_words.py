@@ -34,7 +34,7 @@ def mode_of(parity: Parity) -> str:
 
 def parity_sentences(found: Sequence[Parity]) -> list[str]:
     """Return one sentence for each pair and mode: the number of datasets by parity level."""
-    told = []
+    sentences = []
     for key in dict.fromkeys((p.algorithm, mode_of(p), p.reference) for p in found):
         rungs = Counter(p.rung for p in found if (p.algorithm, mode_of(p), p.reference) == key)
         counts = [
@@ -44,17 +44,17 @@ def parity_sentences(found: Sequence[Parity]) -> list[str]:
         ]
         algorithm, mode, reference = (short(text, 40) for text in key)
         name = f"{algorithm} in mode {mode}" if mode else algorithm
-        told.append(f"Trees of {name} compared with those of {reference}: {listing(counts)}.")
-    return told
+        sentences.append(f"Trees of {name} compared with those of {reference}: {listing(counts)}.")
+    return sentences
 
 
 def parity_json(found: Sequence[Parity]) -> list[JSON]:
     """Return the parity level of each pair on each dataset, with the differences in words."""
-    told = []
+    documents = []
     for parity in found:
         comparison = parity.comparison
         parted = [d.sentence for d in comparison.differences] if comparison else []
         whole = to_json(parity)
         del whole["comparison"]
-        told.append({**whole, "differences": parted})
-    return told
+        documents.append({**whole, "differences": parted})
+    return documents

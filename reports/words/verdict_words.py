@@ -166,8 +166,8 @@ def speed_cell(speeds: Sequence[Speed]) -> Cell:
     values = [s.ratio.value for s in speeds]
     centre = geometric_mean(values)
     words: Words = ratio(centre)
-    if len(told := {speed_word(s) for s in speeds}) == 1:  # all datasets agree
-        tone, symbol = _SPEEDS[told.pop()]
+    if len(verdicts := {speed_word(s) for s in speeds}) == 1:  # all datasets agree
+        tone, symbol = _SPEEDS[verdicts.pop()]
         words = [Badge(ratio(centre), tone, symbol)]
     return Cell(words, centre, f"{span(values)}, {plural(len(values), 'dataset')}")
 

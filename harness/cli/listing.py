@@ -105,8 +105,8 @@ def _plugins(registry: Registry) -> list[dict[str, Any]]:
         for name, entry in entries.items():
             offered[entry.plugin].append(f"{kind} {name}")
     notes: dict[str, list[str]] = {}
-    for name, told in registry.unanswered().items():
-        notes.setdefault(registry.entry("algorithm", name).plugin, []).append(told)
+    for name, note in registry.unanswered().items():
+        notes.setdefault(registry.entry("algorithm", name).plugin, []).append(note)
     fine = [
         {
             "plugin": name,

@@ -27,8 +27,8 @@ def comparison_blocks(found: RunComparison, prefix: str = "changes") -> list[Blo
     if found.turns:
         blocks.append(_turns(found, prefix))
     if raw := [s for s in found.seconds if s.remeasured and s.phase in PHASES]:
-        told = [Paragraph(RAW), _seconds(raw, prefix)]
-        blocks.append(Details("Raw seconds of both runs", told))
+        seconds_blocks = [Paragraph(RAW), _seconds(raw, prefix)]
+        blocks.append(Details("Raw seconds of both runs", seconds_blocks))
     ids = (str(run.get("id", "")) for run in (found.old, found.new))
     if told_again := command(found.new, "compare", *ids):
         blocks.append(Verbatim(told_again, "Command that compares them"))

@@ -141,9 +141,9 @@ def _figure(
             steps = steps_of(line)
             for position, (i, value) in enumerate(line):
                 step = steps.get(position)
-                told = [short(what), short(dataset), short(points[int(i)].id)]
+                cells = [short(what), short(dataset), short(points[int(i)].id)]
                 shown = Cell("" if step is None else f"{signed(100 * step)} %", step)
-                rows.append([*told, Cell.of(value, ratio), shown])
+                rows.append([*cells, Cell.of(value, ratio), shown])
     cut = f"; {MOST} of {len(lines)} are drawn" if len(lines) > MOST else ""
     return Figure(
         spec=Plot(panels, across=3),

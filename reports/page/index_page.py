@@ -102,8 +102,8 @@ def _runs(
     rows: list[Row] = [_run(point, reports) for point in reversed(points)]
     blocks: list[Block] = [Table(columns, rows, "The newest first", "runs")]
     if older:
-        told = [_named(str(run["id"]), run, reports) for run in older]
-        table = Table(columns[:4], told, "Older runs (scores not compared)", "older")
+        older_rows = [_named(str(run["id"]), run, reports) for run in older]
+        table = Table(columns[:4], older_rows, "Older runs (scores not compared)", "older")
         blocks.append(Details(plural(len(older), "older run"), [table]))
     return Fragment(blocks, badge=count(len(points) + len(older)))
 

@@ -93,7 +93,7 @@ def _shape(page: Page, dataset: str, cells: Named) -> str:
 
 
 def _facts(facts: Any, cells: Named) -> list[tuple[str, Words]]:
-    told: list[tuple[str, Words]] = [("Task", short(cells[0][1].task))]
+    terms: list[tuple[str, Words]] = [("Task", short(cells[0][1].task))]
     for key, title in (
         ("rows", "Rows"),
         ("columns", "Columns"),
@@ -101,20 +101,20 @@ def _facts(facts: Any, cells: Named) -> list[tuple[str, Words]]:
         ("categorical", "Categorical"),
     ):
         if facts.get(key):
-            told.append((title, count(facts[key])))
+            terms.append((title, count(facts[key])))
     flags = ("missing", "sparse", "weighted", "grouped")
     if has := [flag for flag in flags if facts.get(flag)]:
-        told.append(("Has", listing(has)))
+        terms.append(("Has", listing(has)))
     prepared = sorted({cell.preparation for _, cell in cells})
-    told.append(("Preparation", listing(short(p) for p in prepared)))
+    terms.append(("Preparation", listing(short(p) for p in prepared)))
     if repeated := _duplicates(cells):
-        told.append(("Duplicates", repeated))
-    told += [
+        terms.append(("Duplicates", repeated))
+    terms += [
         (title, short(facts[key], 120))
         for key, title in (("source", "Source"), ("licence", "Licence"), ("digest", "Digest"))
         if facts.get(key)
     ]
-    return told
+    return terms
 
 
 def _duplicates(cells: Named) -> Words:
@@ -197,11 +197,11 @@ def _splits(rows: list[dict[str, Any]], panels: list[tuple[str, str, str]], data
     columns = [Column("Algorithm"), Column("Split")]
     columns += [Column(title, numeric=True, unit="s" * (unit == "seconds"))
                 for _, title, unit in panels]  # fmt: skip
-    told: list[Row] = [
+    split_rows: list[Row] = [
         [row["name"], row["split"], *(Cell.of(row[key], digits) for key, _, _ in panels)]
         for row in rows
     ]
-    return Table(columns, told, "Each split in the chart", f"splits-{dataset}")
+    return Table(columns, split_rows, "Each split in the chart", f"splits-{dataset}")
 
 
 def _seconds(outcome: Outcome, phase: str) -> float | None:

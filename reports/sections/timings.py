@@ -111,8 +111,8 @@ def _table(fought: Sequence[DuelOutcome]) -> Table:
         for phase in dict.fromkeys(block.phase for block in outcome.blocks):
             for side, name in names.items():
                 walls = [wall for which, *_, wall in calls(outcome, phase) if which == side]
-                told = (walls[0], min(walls), median(walls), max(walls))
-                numbers = (Cell.of(wall, seconds) for wall in told)
+                summary = (walls[0], min(walls), median(walls), max(walls))
+                numbers = (Cell.of(wall, seconds) for wall in summary)
                 rows.append(
                     [_name(outcome), phase, short(name), Cell.of(len(walls), count), *numbers]
                 )

@@ -55,7 +55,7 @@ def test_verdicts_are_counted_after_holm_and_sets_are_named(typical) -> None:
     page = html_of(across.build(Page(view)))
     first, *others = (a.dataset for a in view.accuracy)
     assert "Verdicts, counted" in page
-    assert f"{first}; in doubt: {others[0]}" in page
+    assert f"{first}; not significant after Holm: {others[0]}" in page
     counts = f"of {len(view.accuracy)} datasets 0 equivalent, 0 better, 1 worse"
     told = markdown_summary(view).replace("\N{NO-BREAK SPACE}", " ")
     assert f"{counts}, {len(others)} inconclusive after Holm" in told
